@@ -3,9 +3,9 @@ import { CatalogMetrics, replicaMetrics } from "../../pkg/catalogd/catalogMetric
 import { HttpMetrics } from "../../pkg/catalogd/http/httpMetrics.ts";
 import { pullSecretStates } from "../../pkg/controller/pullSecrets.ts";
 import { pullMetrics } from "../../pkg/oci/pull/pullPool.ts";
-import { GateMetrics } from "../../pkg/operatorcontroller/clusterupgrade/gateMetrics.ts";
-import { ExtensionMetrics } from "../../pkg/operatorcontroller/status/extensionMetrics.ts";
-import { watchMetrics } from "../../pkg/operatorcontroller/watches/watchMetrics.ts";
+import { GateMetrics } from "../../pkg/operatorcontroller/openshift/clusterUpgradeGate.ts";
+import { ExtensionMetrics } from "../../pkg/operatorcontroller/state/extensionMetrics.ts";
+import { watchMetrics } from "../../pkg/operatorcontroller/watches/streamPool.ts";
 import { servingCertificateEnd } from "../../pkg/serving/serverTls.ts";
 import { type Metrics, controllerMetrics, createMetrics, leaderMetrics, queueMetrics, restClientMetrics } from "../../pkg/telemetry/metrics.ts";
 

@@ -1,7 +1,7 @@
 import { messageOf } from "../../pkg/errors/errors.ts";
-import { WEBHOOK_CERT_PROVIDERS } from "../../pkg/operatorcontroller/certificates/providerNames.ts";
-import { parseClusterVersion } from "../../pkg/operatorcontroller/clusterupgrade/clusterVersionSource.ts";
-import { CLUSTER_OPERATOR_MODES } from "../../pkg/operatorcontroller/clusterupgrade/gateMode.ts";
+import { WEBHOOK_CERT_PROVIDERS } from "../../pkg/api/flagValues.ts";
+import { parseClusterVersion } from "../../pkg/operatorcontroller/openshift/clusterVersion.ts";
+import { CLUSTER_OPERATOR_MODES } from "../../pkg/operatorcontroller/openshift/clusterOperator.ts";
 import { duration, featureGatesFlag, ignoredFlags, logFlags, optionalText, parseFlagsWith, switchFlag, systemNamespaceFlag, usageOf } from "../internal/flags.ts";
 import { PULL_SECRET_FORMAT, imageFlags, namesPullSecret } from "../internal/imageFlags.ts";
 import { ELECTION_TIMES, electionTimesFit, leaderFlags } from "../internal/leaderFlags.ts";

@@ -3,10 +3,10 @@ import { runUntilStopped, stopOnSignals } from "../../pkg/controller/shutdown.ts
 import { Client } from "../../pkg/kube/client.ts";
 import { BUNDLE_LIMITS } from "../../pkg/oci/limits.ts";
 import { CatalogClient } from "../../pkg/operatorcontroller/catalogs/catalogClient.ts";
-import { SecretAuthorities } from "../../pkg/operatorcontroller/catalogs/secretAuthorities.ts";
-import { ClusterVersionSource } from "../../pkg/operatorcontroller/clusterupgrade/clusterVersionSource.ts";
+import { SecretAuthorities } from "../../pkg/operatorcontroller/catalogs/certificateAuthorities.ts";
+import { ClusterVersionSource } from "../../pkg/operatorcontroller/openshift/clusterVersion.ts";
 import { OperatorController } from "../../pkg/operatorcontroller/operatorController.ts";
-import { clusterProxySource } from "../../pkg/operatorcontroller/proxy/clusterProxy.ts";
+import { clusterProxySource } from "../../pkg/operatorcontroller/openshift/clusterProxy.ts";
 import { resolutionPage } from "../../pkg/operatorcontroller/resolutionPage.ts";
 import { clientSettings } from "../../pkg/serving/tlsProfile.ts";
 import { startProbeServer } from "../../pkg/telemetry/health.ts";

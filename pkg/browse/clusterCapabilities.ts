@@ -5,7 +5,7 @@ import { messageOf } from "../errors/errors.ts";
 import type { HeadSummary } from "../fbc/summary/packageSummary.ts";
 import type { Client } from "../kube/client.ts";
 import { isForbidden } from "../kube/errors.ts";
-import { isAllowed } from "../operatorcontroller/rights/ownRules.ts";
+import { isAllowed } from "../operatorcontroller/permissions/ownRules.ts";
 import type { ClusterVersion } from "../version/clusterVersion.ts";
 import { readClusterVersion } from "../preview/clusterState.ts";
 import type { Found, Hindrance, Ranked } from "./searchResults.ts";

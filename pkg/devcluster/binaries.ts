@@ -1,8 +1,7 @@
+import { PROGRAMS, type Program, TOOLS, type Tool, buildInto, cacheRoot, cachedBuild, goBuild, goVersion, sourceHash } from "./binaryCache.ts";
 import { existsSync } from "node:fs";
 import { access, constants } from "node:fs/promises";
 import { delimiter, join } from "node:path";
-import { buildInto, cachedBuild, cacheRoot, PROGRAMS, type Program, sourceHash, TOOLS, type Tool } from "./binaryCache.ts";
-import { goBuild, goVersion } from "./goBuild.ts";
 
 /** One program on disk. */
 export interface Binary {

@@ -6,8 +6,8 @@ import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { Component, type ComponentSpec } from "./component.ts";
-import { isAlive } from "./directoryLock.ts";
-import { guarded } from "./stdinGuard.ts";
+import { isAlive } from "./binaryCache.ts";
+import { guarded } from "./processes.ts";
 
 let folder: string;
 beforeEach(async () => {
@@ -69,7 +69,7 @@ describe("guarded", () => {
   test("the command dies with the process that holds its standard input, also when that one is killed", async () => {
     const script = `
       const { spawn } = await import("node:child_process");
-      const { guarded } = await import(${JSON.stringify(join(import.meta.dirname, "stdinGuard.ts"))});
+      const { guarded } = await import(${JSON.stringify(join(import.meta.dirname, "processes.ts"))});
       const [command, args] = guarded("/bin/sh", ["-c", "echo $$; exec sleep 60"]);
       spawn(command, args, { stdio: ["pipe", "inherit", "inherit"] });`;
     const parent = spawn(process.execPath, ["--input-type=module", "-e", script], { stdio: ["ignore", "pipe", "inherit"] });

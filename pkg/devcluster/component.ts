@@ -3,7 +3,7 @@ import { closeSync, openSync } from "node:fs";
 import { readFile } from "node:fs/promises";
 import { setTimeout as sleep } from "node:timers/promises";
 import type { Binary } from "./binaries.ts";
-import { guarded } from "./stdinGuard.ts";
+import { guarded } from "./processes.ts";
 
 /** How one server of the control plane is run. */
 export interface ComponentSpec {

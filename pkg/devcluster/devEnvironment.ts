@@ -10,11 +10,10 @@ import { type PolicyPlace, defaultPolicyPlace } from "../oci/policy/signaturePol
 import { describeObject } from "../release/identity.ts";
 import { startDevCluster } from "./devCluster.ts";
 import { CATALOG, EXTENSION, pushSample, sampleObjects } from "./devSample.ts";
-import { type Installation, startInstallation } from "./installation.ts";
+import { type Installation, startInstallation, until } from "./installation.ts";
 import type { Narrator } from "./narrator.ts";
 import { startRegistry } from "./registryServer.ts";
 import { SAMPLE_PACKAGE } from "./sample/sample.ts";
-import { until } from "./until.ts";
 import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
 import { homedir, tmpdir } from "node:os";
 import { join } from "node:path";

@@ -5,7 +5,7 @@ import { hostname, tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { afterEach, beforeEach, expect, test } from "vitest";
-import { type LockTimes, withDirectoryLock } from "./directoryLock.ts";
+import { type LockTimes, withDirectoryLock } from "./binaryCache.ts";
 
 const TIMES: LockTimes = { pollMs: 10, heartbeatMs: 50, staleMs: 1000 };
 const nobodyWaits = (): void => {
@@ -43,7 +43,7 @@ test("the result and the failure of the work come through, and both free the loc
 test("the lock of a killed process is taken over at once, although its last heartbeat is fresh", async () => {
   const path = join(folder, "lock");
   const script = `
-    const { withDirectoryLock } = await import(${JSON.stringify(join(import.meta.dirname, "directoryLock.ts"))});
+    const { withDirectoryLock } = await import(${JSON.stringify(join(import.meta.dirname, "binaryCache.ts"))});
     await withDirectoryLock(${JSON.stringify(path)}, () => {}, async () => { console.log("held"); await new Promise((resolve) => setTimeout(resolve, 60_000)); });`;
   const holder = spawn(process.execPath, ["--input-type=module", "-e", script], { stdio: ["ignore", "pipe", "inherit"] });
   await once(holder.stdout, "data");

@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { styleText } from "node:util";
-import type { LogLine } from "./serverProcess.ts";
+import type { LogLine } from "./installation.ts";
 
 /** Where lines go. */
 export type Print = (line: string) => void;

@@ -9,7 +9,7 @@ import { certificatesIn } from "./certificates.ts";
 import type { ComponentSpec } from "./component.ts";
 import { AUDIT_POLICY, apiServerFlags, controllerManagerFlags, etcdFlags, registryConfig } from "./flags.ts";
 import { kubeconfigText } from "./kubeconfig.ts";
-import { freePorts } from "./ports.ts";
+import { freePorts } from "./processes.ts";
 import { isRegistryReady } from "./registryServer.ts";
 
 /** The servers of a control plane. */

@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { findBinaries, type Say } from "./binaries.ts";
 import { Component } from "./component.ts";
 import { registryConfig } from "./flags.ts";
-import { freePorts } from "./ports.ts";
+import { freePorts } from "./processes.ts";
 
 /** A registry alone, for work against a cluster that exists; plain HTTP on loopback, no credentials. */
 export interface RegistryServer {

@@ -5,7 +5,7 @@ import { servingDeployments } from "../bundle/apiServices.ts";
 import type { RegistryV1Bundle } from "../bundle/types.ts";
 import { CERTIFICATE_PROVIDERS } from "../certificates/providers.ts";
 import { wrapError } from "../errors/errors.ts";
-import type { WebhookCertProvider } from "../operatorcontroller/certificates/providerNames.ts";
+import type { WebhookCertProvider } from "../api/flagValues.ts";
 import type { RoleStrategy } from "../rbac/escalation.ts";
 import type { Installer } from "../rbac/installerManifests.ts";
 import { type RequiredRules, givenRules, requiredRules, storedVersionRules } from "../rbac/requiredRules.ts";

@@ -1,23 +1,21 @@
 import type { ClusterExtension } from "../api/clusterExtension.ts";
-import { CERTIFICATE_TIMES } from "../certificates/rotation.ts";
 import { systemClock } from "../async/clock.ts";
+import { CERTIFICATE_TIMES } from "../certificates/rotation.ts";
 import type { Informer } from "../controller/informer.ts";
 import { ThreadIssuer } from "../serving/certificateIssuer.ts";
-import type { Handovers } from "./apply/handovers.ts";
-import { ObjectClaims } from "./apply/objectClaims.ts";
-import { BundleCache } from "./bundleCache.ts";
-import { CertificateProviders } from "./certificates/providerChoice.ts";
-import { ObjectChecker } from "./crdupgrade/existingObjects.ts";
-import { checkHealth, type HealthDependencies } from "./health/healthCheck.ts";
+import { CertificateProviders } from "./apply/certificateProviders.ts";
+import { type Handovers, ObjectClaims } from "./apply/handovers.ts";
+import { BundleCache } from "./bundles/bundleCache.ts";
+import { ObjectChecker } from "./crds/existingObjects.ts";
+import { contentRef } from "./eventHandlers.ts";
 import type { OperatorControllerOptions } from "./operatorControllerOptions.ts";
-import { Reconciler } from "./reconciler.ts";
-import { reconcileSteps, type StepParts } from "./reconcileSteps.ts";
-import { type RollbackDependencies, rollBackOverdue } from "./releases/rollback.ts";
-import { choiceEvents } from "./status/choiceEvents.ts";
-import type { ExtensionMetrics } from "./status/extensionMetrics.ts";
-import { StatusWriter } from "./status/statusWriter.ts";
-import { keepInstalled } from "./steps/applyBundle.ts";
-import { contentRef } from "./triggers.ts";
+import { keepInstalled } from "./reconcile/apply.ts";
+import { type HealthDependencies, checkHealth } from "./reconcile/health.ts";
+import { type StepParts, reconcileSteps } from "./reconcile/reconcileSteps.ts";
+import { Reconciler, StatusWriter } from "./reconcile/reconciler.ts";
+import { choiceEvents } from "./reconcile/resolve.ts";
+import { type RollbackDependencies, rollBackOverdue } from "./reconcile/rollback.ts";
+import type { ExtensionMetrics } from "./state/extensionMetrics.ts";
 
 /** What the controller shares with the passes over its extensions. */
 export interface ReconcilerParts extends Omit<StepParts, "client" | "bundles" | "providers" | "applying"> {

@@ -12,33 +12,29 @@ import { ServiceAccountTokens } from "../kube/tokens.ts";
 import { pullMetrics } from "../oci/pull/pullPool.ts";
 import type { ResolutionRecord } from "../resolve/resolutionRecord.ts";
 import { controllerMetrics, queueMetrics } from "../telemetry/metrics.ts";
-import { FULL_EVERY } from "./apply/comparisonDue.ts";
+import { FULL_EVERY } from "./apply/drift.ts";
 import { Handovers } from "./apply/handovers.ts";
-import { BundleImages } from "./bundleImages.ts";
+import { BundleImages } from "./bundles/bundleImages.ts";
 import { CatalogContents } from "./catalogs/catalogContents.ts";
-import { ClusterUpgradeGate } from "./clusterupgrade/clusterUpgradeGate.ts";
-import { remedyFor } from "./clusterupgrade/remedyFor.ts";
-import { hidingEvents } from "./configuration/hiding.ts";
+import { ClusterApis } from "./dependencies/clusterApis.ts";
 import { Dependencies } from "./dependencies/dependencies.ts";
+import { remedyFor, resolutionRecord } from "./dryResolution.ts";
+import { enqueueOnChanges } from "./eventHandlers.ts";
 import { extensionReconciler } from "./extensionReconciler.ts";
-import { InstalledBundles } from "./installed/installedBundles.ts";
-import { InstalledReleases } from "./installed/installedReleases.ts";
-import { ReleaseFactsCache } from "./installed/releaseFacts.ts";
-import { ExtensionMemory } from "./memory.ts";
+import { ClusterUpgradeGate } from "./openshift/clusterUpgradeGate.ts";
 import type { OperatorControllerOptions } from "./operatorControllerOptions.ts";
-import { Rechecks } from "./rechecks.ts";
-import type { Reconciler } from "./reconciler.ts";
-import { ReleaseStore } from "./releases/releaseStore.ts";
-import { StreamingCodec } from "./releases/streamingCodec.ts";
-import { resolutionRecord } from "./resolutionRecord.ts";
-import { Identities, controllerWatchIdentity } from "./rights/identity.ts";
-import { ClusterApis } from "./served/clusterApis.ts";
-import { ExtensionMetrics } from "./status/extensionMetrics.ts";
-import { waitingIn } from "./waiting.ts";
-import { wakeOnChanges } from "./wakeUps.ts";
+import { Identities, controllerWatchIdentity } from "./permissions/identity.ts";
+import type { Reconciler } from "./reconcile/reconciler.ts";
+import { InstalledBundles, InstalledReleases } from "./releases/installedReleases.ts";
+import { ReleaseFactsCache } from "./releases/releaseReader.ts";
+import { ReleaseStore, StreamingCodec } from "./releases/releaseStore.ts";
+import { ExtensionCache } from "./state/extensionCache.ts";
+import { ExtensionMetrics } from "./state/extensionMetrics.ts";
+import { hidingEvents } from "./state/hiddenValues.ts";
+import { ConditionPoller, waitingIn } from "./state/waiting.ts";
 import { ObjectWatches } from "./watches/objectWatches.ts";
 import { SourceWatches } from "./watches/sourceWatches.ts";
-import { watchMetrics } from "./watches/watchMetrics.ts";
+import { watchMetrics } from "./watches/streamPool.ts";
 import { setTimeout as sleep } from "node:timers/promises";
 
 const EXTENSION = { apiVersion: API_VERSION, kind: CLUSTER_EXTENSION } as const;
@@ -60,7 +56,7 @@ export class OperatorController {
   readonly #controller: Controller;
   readonly #events: EventRecorder;
   readonly #identities: Identities;
-  readonly #memory = new ExtensionMemory();
+  readonly #memory = new ExtensionCache();
   readonly #handovers = new Handovers(() => this.#extensions.list());
   readonly #metrics: ExtensionMetrics;
   readonly #releases: ReleaseStore;
@@ -70,7 +66,7 @@ export class OperatorController {
   readonly #alarms: KeyedTimers;
   /** Wakes extensions whose certificates are to be looked at. */
   readonly #certificateAlarms: KeyedTimers;
-  readonly #rechecks: Rechecks;
+  readonly #rechecks: ConditionPoller;
   readonly #reconciler: Reconciler;
   readonly #installedReleases: InstalledReleases;
   readonly #installed: InstalledBundles;
@@ -86,7 +82,7 @@ export class OperatorController {
     this.#catalogs = new Informer<ClusterCatalog>(client, CATALOG, { transform: withoutBulk }, log);
     this.#contents = new CatalogContents(options.packages);
     this.#queue = new WorkQueue({ maxDelayMs: maxBackoffMs, metrics: queueMetrics(metrics, NAME) });
-    this.#rechecks = new Rechecks({ intervalMs: recheckIntervalMs, onOver: (name) => this.#queue.add(name) });
+    this.#rechecks = new ConditionPoller({ intervalMs: recheckIntervalMs, onOver: (name) => this.#queue.add(name) });
     this.#events = new EventRecorder(client, { component: "operator-controller", log });
     this.#identities = new Identities(client, new ServiceAccountTokens(client), options.serviceAccountFallback);
     this.#metrics = new ExtensionMetrics(metrics);
@@ -147,7 +143,7 @@ export class OperatorController {
       metrics: controllerMetrics(metrics, NAME),
       reconcile,
     });
-    wakeOnChanges({
+    enqueueOnChanges({
       clusterVersion: options.clusterVersion,
       clusterProxy: options.clusterProxy,
       extensions: this.#extensions,

@@ -5,7 +5,7 @@ import { wrapError } from "../errors/errors.ts";
 import { goQuote } from "../golang/quote.ts";
 import type { Client } from "../kube/client.ts";
 import { layoutNamed } from "../oci/imagePlace.ts";
-import { matchingCatalogs } from "../operatorcontroller/steps/resolveBundle.ts";
+import { matchingCatalogs } from "../operatorcontroller/reconcile/resolve.ts";
 import type { CatalogContent } from "../resolve/resolution.ts";
 import type { BundleReader } from "../sources/bundleReader.ts";
 import { packageIn } from "../sources/catalogContent.ts";

@@ -7,9 +7,9 @@ import { goQuote } from "../golang/quote.ts";
 import type { Client } from "../kube/client.ts";
 import { servedFrom } from "../operatorcontroller/catalogs/catalogContents.ts";
 import type { ConstraintCache } from "../operatorcontroller/dependencies/constraintCache.ts";
-import { Surroundings } from "../operatorcontroller/dependencies/surroundings.ts";
-import type { InstalledProvider } from "../operatorcontroller/installed/installedBundles.ts";
-import { type ClusterApi, ClusterApis } from "../operatorcontroller/served/clusterApis.ts";
+import { InstallContextReader } from "../operatorcontroller/dependencies/installContext.ts";
+import type { InstalledProvider } from "../operatorcontroller/releases/installedReleases.ts";
+import { type ClusterApi, ClusterApis } from "../operatorcontroller/dependencies/clusterApis.ts";
 import { providedApis } from "../release/providedBundle.ts";
 import { candidatesFrom } from "../resolve/candidates.ts";
 import { providerFrom } from "../resolve/constraint/parse.ts";
@@ -107,7 +107,7 @@ class InstalledLookup {
 /** What a bundle would be installed among, as far as that is known. */
 export interface KnownInstallContext {
   /** As if nothing were there where `unknown` says why that is not known. */
-  readonly surroundings: Surroundings;
+  readonly surroundings: InstallContextReader;
   /** Why nothing can be judged; absent where it can. */
   readonly unknown?: string;
   /** What is missing in what is known, sentences. */
@@ -206,10 +206,10 @@ function unread(sources: InstallContextSources, because: string): KnownInstallCo
   return { surroundings: made(sources, NOTHING), unknown: NOT_READ, gaps: [because] };
 }
 
-function made({ extension, constraints }: InstallContextSources, { extensions, found, served }: There, own?: LookedUp): Surroundings {
+function made({ extension, constraints }: InstallContextSources, { extensions, found, served }: There, own?: LookedUp): InstallContextReader {
   const all = new Map([...extensions, extension].map((one) => [one.metadata.name, one]));
   const bundles = [...(own ? [own] : []), ...found].map(({ bundle }) => bundle);
-  return new Surroundings({
+  return new InstallContextReader({
     installed: { list: () => bundles, unread: () => [] },
     apis: { served: () => Promise.resolve(served) },
     constraints,

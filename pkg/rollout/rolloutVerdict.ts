@@ -2,7 +2,7 @@ import type { ClusterExtension } from "../api/clusterExtension.ts";
 import { findCondition } from "../api/conditions.ts";
 import { ConditionType, Reason } from "../api/constants.ts";
 import type { Condition } from "../api/k8s.ts";
-import { lacksPermissions } from "../operatorcontroller/rights/permissions.ts";
+import { lacksPermissions } from "../operatorcontroller/permissions/permissions.ts";
 
 /** What is waited for. */
 export interface Awaited {

@@ -9,7 +9,7 @@ import { catalogRoot } from "../oci/pull/imageFilter.ts";
 import { type ImageFilter, type PulledImage, Puller } from "../oci/pull/puller.ts";
 import { loginsOf } from "../oci/registry/authFile.ts";
 import { LayoutImages } from "../oci/store/layoutImages.ts";
-import { readBundleFiles } from "../operatorcontroller/bundleFiles.ts";
+import { readBundleFiles } from "../operatorcontroller/bundles/bundleFiles.ts";
 import { createLogger } from "../telemetry/log.ts";
 import { mkdtemp, rm, stat } from "node:fs/promises";
 import { homedir, tmpdir } from "node:os";

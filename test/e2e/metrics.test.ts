@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { connect } from "node:tls";
 import { Agent, request } from "undici";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { freePorts } from "../../pkg/devcluster/ports.ts";
+import { freePorts } from "../../pkg/devcluster/processes.ts";
 import { ServiceAccountTokens } from "../../pkg/kube/tokens.ts";
 import { AuditTail } from "../support/auditTail.ts";
 import { describeWithPrivateCluster } from "../support/cluster.ts";

@@ -3,7 +3,7 @@ import { afterAll, beforeAll, expect, test } from "vitest";
 import { API_VERSION, SYSTEM_NAMESPACE } from "../../pkg/api/constants.ts";
 import type { KubeObject } from "../../pkg/api/k8s.ts";
 import { loadBundle } from "../../pkg/bundle/load.ts";
-import { freePorts } from "../../pkg/devcluster/ports.ts";
+import { freePorts } from "../../pkg/devcluster/processes.ts";
 import type { Property } from "../../pkg/fbc/types.ts";
 import { ServiceAccountTokens } from "../../pkg/kube/tokens.ts";
 import { renderBundle } from "../../pkg/render/render.ts";

@@ -1,6 +1,6 @@
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { freePorts } from "../../pkg/devcluster/ports.ts";
+import { freePorts } from "../../pkg/devcluster/processes.ts";
 import { AuditTail } from "../support/auditTail.ts";
 import { describeWithPrivateCluster } from "../support/cluster.ts";
 import { ConnectProxy } from "../support/connectProxy.ts";

@@ -2,7 +2,7 @@ import { join } from "node:path";
 import { loadBundle } from "../../pkg/bundle/load.ts";
 import { messageOf, TerminalError } from "../../pkg/errors/errors.ts";
 import { toYaml } from "../../pkg/golang/yaml.ts";
-import { readBundleFiles } from "../../pkg/operatorcontroller/bundleFiles.ts";
+import { readBundleFiles } from "../../pkg/operatorcontroller/bundles/bundleFiles.ts";
 import { renderBundle } from "../../pkg/render/render.ts";
 import type { GoldenRow } from "./rows.ts";
 

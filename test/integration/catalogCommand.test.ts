@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import type { ClusterCatalog } from "../../pkg/api/clusterCatalog.ts";
 import { API_VERSION, CLUSTER_EXTENSION } from "../../pkg/api/constants.ts";
-import { tokenKubeconfig } from "../../pkg/devcluster/tokenKubeconfig.ts";
+import { tokenKubeconfig } from "../../pkg/devcluster/kubeconfig.ts";
 import { ServiceAccountTokens } from "../../pkg/kube/tokens.ts";
 import { CONFIG_DIR_LABEL } from "../../pkg/oci/pull/imageFilter.ts";
 import { pushImage } from "../../pkg/oci/publish/push.ts";

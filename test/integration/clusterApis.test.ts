@@ -4,7 +4,7 @@ import { API_VERSION, CLUSTER_EXTENSION } from "../../pkg/api/constants.ts";
 import type { KubeObject } from "../../pkg/api/k8s.ts";
 import { Informer } from "../../pkg/controller/informer.ts";
 import type { Client } from "../../pkg/kube/client.ts";
-import { type ClusterApi, ClusterApis } from "../../pkg/operatorcontroller/served/clusterApis.ts";
+import { type ClusterApi, ClusterApis } from "../../pkg/operatorcontroller/dependencies/clusterApis.ts";
 import { withOwner } from "../../pkg/release/labels.ts";
 import { createLogger } from "../../pkg/telemetry/log.ts";
 import { describeWithCluster, eventually, type TestCluster } from "../support/cluster.ts";

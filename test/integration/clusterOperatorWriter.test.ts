@@ -6,7 +6,7 @@ import { SYSTEM_NAMESPACE } from "../../pkg/api/constants.ts";
 import type { Condition, JsonObject, KubeObject } from "../../pkg/api/k8s.ts";
 import { formatTime } from "../../pkg/golang/time.ts";
 import { parseYamlDocuments } from "../../pkg/golang/yaml.ts";
-import { CLUSTER_OPERATOR } from "../../pkg/operatorcontroller/clusterupgrade/gateMode.ts";
+import { CLUSTER_OPERATOR } from "../../pkg/operatorcontroller/openshift/clusterOperator.ts";
 import { describeWithPrivateCluster, eventually, type TestCluster } from "../support/cluster.ts";
 import { GateWorld } from "../support/gateWorld.ts";
 import { GoInstallation } from "../support/goInstallation.ts";

@@ -6,7 +6,7 @@ import { API_VERSION, CLUSTER_EXTENSION } from "../../pkg/api/constants.ts";
 import type { JsonObject, KubeObject } from "../../pkg/api/k8s.ts";
 import { parseYamlDocuments } from "../../pkg/golang/yaml.ts";
 import { ServiceAccountTokens } from "../../pkg/kube/tokens.ts";
-import { clusterProxySource } from "../../pkg/operatorcontroller/proxy/clusterProxy.ts";
+import { clusterProxySource } from "../../pkg/operatorcontroller/openshift/clusterProxy.ts";
 import { createLogger } from "../../pkg/telemetry/log.ts";
 import { describeWithPrivateCluster, eventually } from "../support/cluster.ts";
 import { OpenShift } from "../support/openShift.ts";

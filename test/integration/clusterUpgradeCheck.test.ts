@@ -6,7 +6,7 @@ import { afterAll, afterEach, beforeAll, describe, expect, test } from "vitest";
 import type { ClusterExtension } from "../../pkg/api/clusterExtension.ts";
 import { LABEL_BUNDLE_NAME, LABEL_BUNDLE_VERSION, SYSTEM_NAMESPACE } from "../../pkg/api/constants.ts";
 import { type KubeObject, refOf } from "../../pkg/api/k8s.ts";
-import { tokenKubeconfig } from "../../pkg/devcluster/tokenKubeconfig.ts";
+import { tokenKubeconfig } from "../../pkg/devcluster/kubeconfig.ts";
 import { parseYaml, parseYamlDocuments } from "../../pkg/golang/yaml.ts";
 import type { UpgradeCheck } from "../../pkg/openshift/upgradeCheck.ts";
 import { ServiceAccountTokens } from "../../pkg/kube/tokens.ts";

@@ -1,18 +1,17 @@
-import { beforeAll, describe, expect, test } from "vitest";
 import type { ClusterExtension } from "../../pkg/api/clusterExtension.ts";
 import { type KubeObject, refOf } from "../../pkg/api/k8s.ts";
 import { ApplyPass } from "../../pkg/operatorcontroller/apply/applyPass.ts";
-import { Handovers } from "../../pkg/operatorcontroller/apply/handovers.ts";
-import { ObjectClaims } from "../../pkg/operatorcontroller/apply/objectClaims.ts";
-import { type InstalledBundle, newFacts, type PassFacts } from "../../pkg/operatorcontroller/facts.ts";
-import { ExtensionMemory } from "../../pkg/operatorcontroller/memory.ts";
-import type { RollbackDependencies } from "../../pkg/operatorcontroller/releases/rollback.ts";
-import { keepInstalled } from "../../pkg/operatorcontroller/steps/applyBundle.ts";
+import { Handovers, ObjectClaims } from "../../pkg/operatorcontroller/apply/handovers.ts";
+import { keepInstalled } from "../../pkg/operatorcontroller/reconcile/apply.ts";
+import type { RollbackDependencies } from "../../pkg/operatorcontroller/reconcile/rollback.ts";
+import { ExtensionCache } from "../../pkg/operatorcontroller/state/extensionCache.ts";
+import { type InstalledBundle, type ReconcileState, newReconcileState } from "../../pkg/operatorcontroller/state/reconcileState.ts";
 import type { PolicyRule } from "../../pkg/rbac/policyRule.ts";
-import { describeWithCluster, eventually, type TestCluster } from "../support/cluster.ts";
+import { type TestCluster, describeWithCluster, eventually } from "../support/cluster.ts";
 import { MemoryReleases, RecordedEvents, stepContext } from "../support/extensionFakes.ts";
 import { type LoneExtension, loneExtension } from "../support/ownedObjects.ts";
 import { configMap } from "../support/releases.ts";
+import { beforeAll, describe, expect, test } from "vitest";
 
 type Safety = NonNullable<NonNullable<ClusterExtension["spec"]["install"]>["preflight"]>["crdUpgradeSafety"];
 
@@ -75,7 +74,7 @@ class Installing {
     const extension = safety ? { ...x, spec: { ...x.spec, install: { preflight: { crdUpgradeSafety: safety } } } } : x;
     const bundle: InstalledBundle = { packageName: "p", name: `p.v${version}`, version, image: "quay.io/p@sha256:1" };
     const installed = this.releases.now().current.length > 0 ? bundle : undefined;
-    const facts: PassFacts = { ...newFacts(extension), history: this.releases.now(), installed, scoped: account.client };
+    const facts: ReconcileState = { ...newReconcileState(extension), history: this.releases.now(), installed, scoped: account.client };
     const deps: RollbackDependencies = {
       client: this.#cluster.client,
       releases: this.releases,
@@ -83,7 +82,7 @@ class Installing {
       now: Date.now,
       driftIntervalMs: 0,
       extensionExists: () => true,
-      memory: new ExtensionMemory(),
+      memory: new ExtensionCache(),
       claims: new ObjectClaims(),
       handovers: new Handovers(() => []),
       catalogContent: () => "",

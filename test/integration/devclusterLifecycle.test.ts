@@ -7,7 +7,7 @@ import { dirname, join } from "node:path";
 import { expect, onTestFinished, test, vi } from "vitest";
 import { findBinaries } from "../../pkg/devcluster/binaries.ts";
 import { type DevCluster, startDevCluster } from "../../pkg/devcluster/devCluster.ts";
-import { isAlive } from "../../pkg/devcluster/directoryLock.ts";
+import { isAlive } from "../../pkg/devcluster/binaryCache.ts";
 import type { ComponentName } from "../../pkg/devcluster/plan.ts";
 import { Client } from "../../pkg/kube/client.ts";
 import { describeWithCluster, describeWithPrivateCluster, eventually } from "../support/cluster.ts";

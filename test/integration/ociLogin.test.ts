@@ -10,7 +10,7 @@ import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { findBinaries } from "../../pkg/devcluster/binaries.ts";
 import { Component } from "../../pkg/devcluster/component.ts";
 import { registryConfig } from "../../pkg/devcluster/flags.ts";
-import { freePorts } from "../../pkg/devcluster/ports.ts";
+import { freePorts } from "../../pkg/devcluster/processes.ts";
 import { pushImage } from "../../pkg/oci/publish/push.ts";
 import { clusterAvailable } from "../support/cluster.ts";
 import { insecureRegistry, puller } from "../support/pulling.ts";

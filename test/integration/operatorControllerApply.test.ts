@@ -4,10 +4,10 @@ import { type KubeObject, refOf } from "../../pkg/api/k8s.ts";
 import { Applier } from "../../pkg/operatorcontroller/apply/applier.ts";
 import { ApplyPass } from "../../pkg/operatorcontroller/apply/applyPass.ts";
 import { DryRun } from "../../pkg/operatorcontroller/apply/dryRun.ts";
-import { takeOver } from "../../pkg/operatorcontroller/apply/takeOver.ts";
-import type { PassFacts } from "../../pkg/operatorcontroller/facts.ts";
-import { checkHealth } from "../../pkg/operatorcontroller/health/healthCheck.ts";
-import { keepInstalled } from "../../pkg/operatorcontroller/steps/applyBundle.ts";
+import { takeOver } from "../../pkg/operatorcontroller/apply/handovers.ts";
+import type { ReconcileState } from "../../pkg/operatorcontroller/state/reconcileState.ts";
+import { checkHealth } from "../../pkg/operatorcontroller/reconcile/health.ts";
+import { keepInstalled } from "../../pkg/operatorcontroller/reconcile/apply.ts";
 import type { PolicyRule } from "../../pkg/rbac/policyRule.ts";
 import { GO_FIELD_MANAGER } from "../../pkg/release/managedFields.ts";
 import { INSTALLED, passOver } from "../support/applyPasses.ts";
@@ -182,7 +182,7 @@ describeWithCluster("applying an extension's objects on a real API server", (clu
     expect([await liveKinds(cluster, objects), events.seen.length]).toEqual([["ConfigMap"], 4]);
   });
 
-  test.for<[why: string, change: (facts: PassFacts) => void, kept: boolean]>([
+  test.for<[why: string, change: (facts: ReconcileState) => void, kept: boolean]>([
     ["nothing newer was begun", () => undefined, true],
     ["a release of something newer was begun in this pass", (facts) => (facts.began = true), false],
     ["the newest release is a failed attempt", (facts) => facts.history.current.unshift(releaseRecord(2, "failed")), false],

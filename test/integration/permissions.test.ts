@@ -4,7 +4,7 @@ import type { ClusterExtension } from "../../pkg/api/clusterExtension.ts";
 import type { Condition, KubeObject } from "../../pkg/api/k8s.ts";
 import { SAMPLE_PACKAGE } from "../../pkg/devcluster/sample/sample.ts";
 import { parseYamlDocuments } from "../../pkg/golang/yaml.ts";
-import { lackingPermissions } from "../../pkg/operatorcontroller/rights/permissions.ts";
+import { lackingPermissions } from "../../pkg/operatorcontroller/permissions/permissions.ts";
 import type { PolicyRule } from "../../pkg/rbac/policyRule.ts";
 import { knownResource } from "../../pkg/rbac/resources.ts";
 import { renderBundle } from "../../pkg/render/render.ts";

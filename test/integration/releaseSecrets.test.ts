@@ -7,13 +7,13 @@ import { type KubeObject, refOf } from "../../pkg/api/k8s.ts";
 import { upgradeTarget } from "../../pkg/openshift/upgradeCheck.ts";
 import type { ClusterVersion } from "../../pkg/version/clusterVersion.ts";
 import { type Verdict, verdictOn } from "../../pkg/openshift/upgradeable.ts";
-import { newFacts } from "../../pkg/operatorcontroller/facts.ts";
-import { InstalledReleases } from "../../pkg/operatorcontroller/installed/installedReleases.ts";
-import { ReleaseFactsCache } from "../../pkg/operatorcontroller/installed/releaseFacts.ts";
-import { ExtensionMemory } from "../../pkg/operatorcontroller/memory.ts";
+import { newReconcileState } from "../../pkg/operatorcontroller/state/reconcileState.ts";
+import { InstalledReleases } from "../../pkg/operatorcontroller/releases/installedReleases.ts";
+import { ReleaseFactsCache } from "../../pkg/operatorcontroller/releases/releaseReader.ts";
+import { ExtensionCache } from "../../pkg/operatorcontroller/state/extensionCache.ts";
 import { ReleaseStore, ReleaseUnreadable } from "../../pkg/operatorcontroller/releases/releaseStore.ts";
-import { handleDeletion } from "../../pkg/operatorcontroller/steps/handleDeletion.ts";
-import { retrieveReleases } from "../../pkg/operatorcontroller/steps/retrieveReleases.ts";
+import { handleDeletion } from "../../pkg/operatorcontroller/reconcile/delete.ts";
+import { retrieveReleases } from "../../pkg/operatorcontroller/reconcile/retrieveReleases.ts";
 import { releaseKey } from "../../pkg/release/storage/encode.ts";
 import { createLogger } from "../../pkg/telemetry/log.ts";
 import { loadCases } from "../support/caseFiles.ts";
@@ -102,8 +102,8 @@ describeWithCluster("release Secrets on a real API server", (cluster) => {
       const rows = await releaseRows(cluster.client, extension, system);
       expect(rows.map(({ revision, status }) => `${revision || "-"} ${status}`)).toEqual(want.history);
 
-      const facts = newFacts(extension);
-      const pass = retrieveReleases(store, new ExtensionMemory()).run(facts, stepContext(extension));
+      const facts = newReconcileState(extension);
+      const pass = retrieveReleases(store, new ExtensionCache()).run(facts, stepContext(extension));
       if (want.stops) await expect(pass).rejects.toBeInstanceOf(ReleaseUnreadable);
       else await pass;
       expect(facts.installed?.name).toBe(want.installed);
@@ -127,12 +127,12 @@ describeWithCluster("release Secrets on a real API server", (cluster) => {
       releases: store,
       identities: { clientFor: () => Promise.resolve(cluster.client) },
       events: new RecordedEvents(),
-      memory: new ExtensionMemory(),
+      memory: new ExtensionCache(),
       dependents: { of: () => Promise.resolve([]) },
       dependencies: { release: () => Promise.resolve() },
       forget: () => Promise.resolve(),
     });
-    return step.run(newFacts({ ...extension, metadata }), stepContext(extension));
+    return step.run(newReconcileState({ ...extension, metadata }), stepContext(extension));
   }
 });
 

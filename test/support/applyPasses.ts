@@ -1,11 +1,10 @@
 import type { ClusterExtension } from "../../pkg/api/clusterExtension.ts";
 import type { StepContext } from "../../pkg/controller/reconcile.ts";
 import type { Client } from "../../pkg/kube/client.ts";
-import { Handovers } from "../../pkg/operatorcontroller/apply/handovers.ts";
-import { ObjectClaims } from "../../pkg/operatorcontroller/apply/objectClaims.ts";
-import { type InstalledBundle, newFacts, type PassFacts } from "../../pkg/operatorcontroller/facts.ts";
-import { ExtensionMemory } from "../../pkg/operatorcontroller/memory.ts";
-import type { RollbackDependencies } from "../../pkg/operatorcontroller/releases/rollback.ts";
+import { Handovers, ObjectClaims } from "../../pkg/operatorcontroller/apply/handovers.ts";
+import type { RollbackDependencies } from "../../pkg/operatorcontroller/reconcile/rollback.ts";
+import { ExtensionCache } from "../../pkg/operatorcontroller/state/extensionCache.ts";
+import { type InstalledBundle, type ReconcileState, newReconcileState } from "../../pkg/operatorcontroller/state/reconcileState.ts";
 import { type MemoryReleases, RecordedEvents, stepContext } from "./extensionFakes.ts";
 
 /** The bundle that `passOver` takes for installed. */
@@ -14,17 +13,17 @@ export const INSTALLED: InstalledBundle = { packageName: "p", name: "p.v1.0.0", 
 /** What a pass over an extension is made of. */
 export interface PassParts {
   deps: RollbackDependencies;
-  facts: PassFacts;
+  facts: ReconcileState;
   events: RecordedEvents;
-  memory: ExtensionMemory;
+  memory: ExtensionCache;
   context: StepContext<ClusterExtension>;
 }
 
 /** What a pass over `x` needs, with these releases on record; objects are compared once a minute. */
 export function passOver(client: Client, x: ClusterExtension, scoped: Client, releases: MemoryReleases): PassParts {
   const events = new RecordedEvents();
-  const facts: PassFacts = { ...newFacts(x), history: releases.now(), installed: INSTALLED, scoped };
-  const memory = new ExtensionMemory();
+  const facts: ReconcileState = { ...newReconcileState(x), history: releases.now(), installed: INSTALLED, scoped };
+  const memory = new ExtensionCache();
   const deps: RollbackDependencies = {
     client,
     releases,

@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { findBinaries } from "../../pkg/devcluster/binaries.ts";
 import { Component } from "../../pkg/devcluster/component.ts";
 import { registryConfig } from "../../pkg/devcluster/flags.ts";
-import { freePorts } from "../../pkg/devcluster/ports.ts";
+import { freePorts } from "../../pkg/devcluster/processes.ts";
 
 /** Password of user "user". */
 export const PASSWORD = "s3cr3t-of-the-test";

@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { afterAll, beforeAll, describe, inject } from "vitest";
 import type { KubeObject } from "../../pkg/api/k8s.ts";
 import { type DevCluster, type DevClusterOptions, startDevCluster } from "../../pkg/devcluster/devCluster.ts";
-import { POD_FATE_ANNOTATION, type PodFate } from "../../pkg/devcluster/podFate.ts";
+import { POD_FATE_ANNOTATION, type PodFate } from "../../pkg/devcluster/podSimulation.ts";
 import { parseYaml } from "../../pkg/golang/yaml.ts";
 import { Client } from "../../pkg/kube/client.ts";
 import type { ClusterContext } from "./clusterContext.ts";

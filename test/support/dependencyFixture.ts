@@ -3,10 +3,9 @@ import type { PackageContent, Property } from "../../pkg/fbc/types.ts";
 import { CatalogContents } from "../../pkg/operatorcontroller/catalogs/catalogContents.ts";
 import { CatalogOffers } from "../../pkg/operatorcontroller/catalogs/catalogOffers.ts";
 import { ConstraintCache } from "../../pkg/operatorcontroller/dependencies/constraintCache.ts";
-import { DependencyChoice } from "../../pkg/operatorcontroller/dependencies/dependencyChoice.ts";
-import { MarketReader } from "../../pkg/operatorcontroller/dependencies/marketReader.ts";
-import { Surroundings } from "../../pkg/operatorcontroller/dependencies/surroundings.ts";
-import type { InstalledProvider } from "../../pkg/operatorcontroller/installed/installedBundles.ts";
+import { DependencyChoice, MarketReader } from "../../pkg/operatorcontroller/dependencies/dependencyChoice.ts";
+import { InstallContextReader } from "../../pkg/operatorcontroller/dependencies/installContext.ts";
+import type { InstalledProvider } from "../../pkg/operatorcontroller/releases/installedReleases.ts";
 import { CelRules } from "../../pkg/resolve/cel/celRules.ts";
 import type { Gvk } from "../../pkg/resolve/constraint/constraint.ts";
 import { providerFrom } from "../../pkg/resolve/constraint/parse.ts";
@@ -104,7 +103,7 @@ export function dependencyWorld({ catalogs = {}, installed = {}, served = [], un
     },
   };
   const constraints = new ConstraintCache(() => Promise.resolve(new CelRules()));
-  const surroundings = new Surroundings({
+  const surroundings = new InstallContextReader({
     installed: {
       list: () => Object.entries(installed).map(([extension, fixture]) => installedFrom(extension, fixture)),
       unread: () => unread,

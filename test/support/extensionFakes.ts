@@ -6,7 +6,7 @@ import type { PackageContent } from "../../pkg/fbc/types.ts";
 import { KubeError } from "../../pkg/kube/errors.ts";
 import type { PackageReader } from "../../pkg/operatorcontroller/catalogs/catalogContents.ts";
 import { type ReleaseHistory, noReleases } from "../../pkg/operatorcontroller/releases/releaseStore.ts";
-import type { CatalogLister } from "../../pkg/operatorcontroller/steps/resolveBundle.ts";
+import type { CatalogLister } from "../../pkg/operatorcontroller/reconcile/resolve.ts";
 import { type ReleaseRecord, newestFirst, releasesWithObjects } from "../../pkg/release/record.ts";
 import type { DecodedRelease, UnreadableRelease } from "../../pkg/release/storage/decode.ts";
 import { createLogger } from "../../pkg/telemetry/log.ts";

@@ -4,7 +4,7 @@ import type { ClusterExtension } from "../../pkg/api/clusterExtension.ts";
 import { API_VERSION, CLUSTER_EXTENSION, SYSTEM_NAMESPACE } from "../../pkg/api/constants.ts";
 import type { KubeObject } from "../../pkg/api/k8s.ts";
 import { parseYamlDocuments } from "../../pkg/golang/yaml.ts";
-import { CLUSTER_OPERATOR } from "../../pkg/operatorcontroller/clusterupgrade/gateMode.ts";
+import { CLUSTER_OPERATOR } from "../../pkg/operatorcontroller/openshift/clusterOperator.ts";
 import { eventually } from "./eventually.ts";
 import { grantInstaller } from "./installer.ts";
 import { conditionOf, OpenShift } from "./openShift.ts";

@@ -2,7 +2,7 @@ import { type GroupVersionKind, type JsonObject, type KubeObject, groupOf } from
 import { isApiService } from "../../pkg/bundle/apiServices.ts";
 import { loadBundle } from "../../pkg/bundle/load.ts";
 import type { RegistryV1Bundle } from "../../pkg/bundle/types.ts";
-import { readBundleFiles } from "../../pkg/operatorcontroller/bundleFiles.ts";
+import { readBundleFiles } from "../../pkg/operatorcontroller/bundles/bundleFiles.ts";
 import { definedResource, knownResource } from "../../pkg/rbac/resources.ts";
 import { requireIdentities } from "../../pkg/release/identity.ts";
 import type { CertificateProvider } from "../../pkg/certificates/providers.ts";

@@ -2,7 +2,7 @@ import { readdirSync } from "node:fs";
 import { join } from "node:path";
 import type { JsonObject, KubeObject } from "../../pkg/api/k8s.ts";
 import { loadBundle } from "../../pkg/bundle/load.ts";
-import { readBundleFiles } from "../../pkg/operatorcontroller/bundleFiles.ts";
+import { readBundleFiles } from "../../pkg/operatorcontroller/bundles/bundleFiles.ts";
 import { knownResource } from "../../pkg/rbac/resources.ts";
 import { isCrd, objectKey } from "../../pkg/release/identity.ts";
 import { prepareObjects } from "../../pkg/release/prepare.ts";

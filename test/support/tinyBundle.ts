@@ -1,5 +1,5 @@
 import type { JsonObject, KubeObject } from "../../pkg/api/k8s.ts";
-import { POD_FATE_ANNOTATION, type PodFate } from "../../pkg/devcluster/podFate.ts";
+import { POD_FATE_ANNOTATION, type PodFate } from "../../pkg/devcluster/podSimulation.ts";
 
 /** What differs from one Deployment of one replica that gets ready. */
 interface TinyParts {

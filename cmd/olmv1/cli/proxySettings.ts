@@ -8,7 +8,7 @@ import {
   type OperatorProxySettings,
   parseProxyUrl,
   proxyOfSettings,
-} from "../../../pkg/operatorcontroller/proxy/clusterProxy.ts";
+} from "../../../pkg/operatorcontroller/openshift/clusterProxy.ts";
 import { agreesOnProxy, operatorProxySettings, PROXY_FLAGS } from "../../internal/operatorProxyFlags.ts";
 import type { ProxyOptions } from "./options.ts";
 

@@ -2,7 +2,7 @@ import { messageOf } from "../../../pkg/errors/errors.ts";
 import { goQuote } from "../../../pkg/golang/quote.ts";
 import { isForbidden } from "../../../pkg/kube/errors.ts";
 import { type UpgradeCheck, type UpgradeCheckRow, type UpgradeTarget, checkUpgrade, upgradeTarget } from "../../../pkg/openshift/upgradeCheck.ts";
-import { parseClusterVersion } from "../../../pkg/operatorcontroller/clusterupgrade/clusterVersionSource.ts";
+import { parseClusterVersion } from "../../../pkg/operatorcontroller/openshift/clusterVersion.ts";
 import { readClusterVersion, readExtensions } from "../../../pkg/preview/clusterState.ts";
 import { escapeControlCharacters } from "../../../pkg/text/escape.ts";
 import type { ClusterVersion } from "../../../pkg/version/clusterVersion.ts";

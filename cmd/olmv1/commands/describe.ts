@@ -4,8 +4,8 @@ import { ANNOTATION_ROLLBACK_TO, API_VERSION, CLUSTER_CATALOG, ConditionType, LA
 import type { Condition } from "../../../pkg/api/k8s.ts";
 import { messageOf } from "../../../pkg/errors/errors.ts";
 import type { Client } from "../../../pkg/kube/client.ts";
-import { lacksPermissions } from "../../../pkg/operatorcontroller/rights/permissions.ts";
-import { matchingCatalogs } from "../../../pkg/operatorcontroller/steps/resolveBundle.ts";
+import { lacksPermissions } from "../../../pkg/operatorcontroller/permissions/permissions.ts";
+import { matchingCatalogs } from "../../../pkg/operatorcontroller/reconcile/resolve.ts";
 import { describeObject } from "../../../pkg/release/identity.ts";
 import { explainCondition } from "../../../pkg/rollout/conditionAdvice.ts";
 import { readExtension } from "../../../pkg/rollout/extensions.ts";

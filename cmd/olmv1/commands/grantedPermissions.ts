@@ -3,9 +3,8 @@ import { LABEL_BUNDLE_REFERENCE, LABEL_CREATED_FOR } from "../../../pkg/api/cons
 import { messageOf } from "../../../pkg/errors/errors.ts";
 import { type BundleRights, type RightsDiff, bundleRights, rightsDiff, rulesFor } from "../../../pkg/installer/bundlePermissions.ts";
 import type { Client } from "../../../pkg/kube/client.ts";
+import { type LackingPermissions, rbacCommand } from "../../../pkg/operatorcontroller/permissions/permissions.ts";
 import { ReleaseStore, requireReadable } from "../../../pkg/operatorcontroller/releases/releaseStore.ts";
-import type { LackingPermissions } from "../../../pkg/operatorcontroller/rights/permissions.ts";
-import { rbacCommand } from "../../../pkg/operatorcontroller/rights/rbacCommand.ts";
 import type { Installer } from "../../../pkg/rbac/installerManifests.ts";
 import type { PolicyRule } from "../../../pkg/rbac/policyRule.ts";
 import type { RequiredRules } from "../../../pkg/rbac/requiredRules.ts";

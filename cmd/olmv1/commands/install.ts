@@ -7,7 +7,7 @@ import type { BundleRights } from "../../../pkg/installer/bundlePermissions.ts";
 import { type Said, changedPaths, extensionWanted } from "../../../pkg/installer/extensionSpec.ts";
 import { installerObjects, namespaceFor, requireFallback, tokenRights } from "../../../pkg/installer/installerObjects.ts";
 import type { Client } from "../../../pkg/kube/client.ts";
-import { lacksPermissions } from "../../../pkg/operatorcontroller/rights/permissions.ts";
+import { lacksPermissions } from "../../../pkg/operatorcontroller/permissions/permissions.ts";
 import { judgedRecord, nearPackages, resolveJudged } from "../../../pkg/preview/resolveWithDependencies.ts";
 import type { Resolved } from "../../../pkg/resolve/resolution.ts";
 import { extensionRef, extensionsOf } from "../../../pkg/rollout/extensions.ts";

@@ -5,7 +5,7 @@ import { messageOf } from "../../../pkg/errors/errors.ts";
 import { goQuote } from "../../../pkg/golang/quote.ts";
 import type { Client } from "../../../pkg/kube/client.ts";
 import { isForbidden } from "../../../pkg/kube/errors.ts";
-import { parseClusterVersion } from "../../../pkg/operatorcontroller/clusterupgrade/clusterVersionSource.ts";
+import { parseClusterVersion } from "../../../pkg/operatorcontroller/openshift/clusterVersion.ts";
 import type { ConstraintCache } from "../../../pkg/operatorcontroller/dependencies/constraintCache.ts";
 import { bundleVersion, candidatesFrom } from "../../../pkg/resolve/candidates.ts";
 import type { CatalogContent, ResolveRequest } from "../../../pkg/resolve/resolution.ts";

@@ -6,11 +6,11 @@ import { ApplyFailed, CLI_MANAGER, appliedLine, applyObjects, unfinishedText } f
 import { type UpgradeChange, upgradeWanted } from "../../../pkg/installer/extensionSpec.ts";
 import { installerObjects, madeObjects, removeObjects } from "../../../pkg/installer/installerObjects.ts";
 import type { Client } from "../../../pkg/kube/client.ts";
-import { CertificateProviders } from "../../../pkg/operatorcontroller/certificates/providerChoice.ts";
+import { CertificateProviders } from "../../../pkg/operatorcontroller/apply/certificateProviders.ts";
 import type { InstallPlan } from "../../../pkg/operatorcontroller/plan/installPlan.ts";
 import { makePlan } from "../../../pkg/operatorcontroller/plan/makePlan.ts";
-import type { LackingPermissions } from "../../../pkg/operatorcontroller/rights/permissions.ts";
-import { UnresolvedError } from "../../../pkg/operatorcontroller/steps/resolveBundle.ts";
+import type { LackingPermissions } from "../../../pkg/operatorcontroller/permissions/permissions.ts";
+import { UnresolvedError } from "../../../pkg/operatorcontroller/reconcile/resolve.ts";
 import { objectKey } from "../../../pkg/release/identity.ts";
 import { extensionRef, readExtension } from "../../../pkg/rollout/extensions.ts";
 import { withReader } from "../../../pkg/sources/bundleReader.ts";

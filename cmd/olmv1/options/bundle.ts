@@ -1,6 +1,6 @@
 import { SYSTEM_NAMESPACE } from "../../../pkg/api/constants.ts";
 import { ValuesSource } from "../../../pkg/api/extensionConfig.ts";
-import { WEBHOOK_CERT_PROVIDERS } from "../../../pkg/operatorcontroller/certificates/providerNames.ts";
+import { WEBHOOK_CERT_PROVIDERS } from "../../../pkg/api/flagValues.ts";
 import { addFindingOptions, addProxyOptions, addRegistryOptions, collect } from "../cli/options.ts";
 import type { Terminal } from "../cli/terminal.ts";
 import type { SchemaOptions } from "../commands/bundle/configSchema.ts";

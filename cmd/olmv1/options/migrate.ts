@@ -1,4 +1,4 @@
-import { WEBHOOK_CERT_PROVIDERS } from "../../../pkg/operatorcontroller/certificates/providerNames.ts";
+import { WEBHOOK_CERT_PROVIDERS } from "../../../pkg/api/flagValues.ts";
 import { addClusterOptions, addProxyOptions, addRegistryOptions, addReleaseOptions, collect, durationOption } from "../cli/options.ts";
 import { outputOption } from "../cli/output.ts";
 import type { Terminal } from "../cli/terminal.ts";

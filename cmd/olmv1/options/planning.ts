@@ -1,4 +1,4 @@
-import { WEBHOOK_CERT_PROVIDERS } from "../../../pkg/operatorcontroller/certificates/providerNames.ts";
+import { WEBHOOK_CERT_PROVIDERS } from "../../../pkg/api/flagValues.ts";
 import { RESOLUTION_SOURCES_HELP, addResolutionOptions } from "../cli/catalogOptions.ts";
 import { addProxyOptions, addRegistryOptions, addReleaseOptions } from "../cli/options.ts";
 import { outputOption } from "../cli/output.ts";

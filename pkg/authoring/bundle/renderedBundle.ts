@@ -10,7 +10,7 @@ import { wrapError } from "../../errors/errors.ts";
 import { goJson } from "../../golang/json.ts";
 import { parseYamlDocuments, toYaml } from "../../golang/yaml.ts";
 import { namespaceFor } from "../../installer/bundlePermissions.ts";
-import type { WebhookCertProvider } from "../../operatorcontroller/certificates/providerNames.ts";
+import type { WebhookCertProvider } from "../../api/flagValues.ts";
 import { knownResource } from "../../rbac/resources.ts";
 import { userRoles } from "../../rbac/userRoles.ts";
 import { withStringData } from "../../release/cleanObject.ts";

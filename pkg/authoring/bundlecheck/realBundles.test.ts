@@ -3,7 +3,7 @@ import { expect, test } from "vitest";
 import { loadCases } from "../../../test/support/caseFiles.ts";
 import { bundleIds } from "../../../test/support/realBundle.ts";
 import { describeWithData } from "../../../test/support/sharedData.ts";
-import { readBundleFiles } from "../../operatorcontroller/bundleFiles.ts";
+import { readBundleFiles } from "../../operatorcontroller/bundles/bundleFiles.ts";
 import { checkBundle } from "./checkBundle.ts";
 
 // The API server was asked about each of them: test/integration/realBundles.test.ts.

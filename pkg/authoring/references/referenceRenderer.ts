@@ -8,7 +8,7 @@ import { ContentError, type ContentPlace, type Meta } from "../../fbc/types.ts";
 import { goQuote } from "../../golang/quote.ts";
 import { type LayoutPlace, layoutNamed } from "../../oci/imagePlace.ts";
 import { CONFIG_DIR_LABEL } from "../../oci/pull/imageFilter.ts";
-import { readBundleFiles } from "../../operatorcontroller/bundleFiles.ts";
+import { readBundleFiles } from "../../operatorcontroller/bundles/bundleFiles.ts";
 import type { BundleReader } from "../../sources/bundleReader.ts";
 import { catalogObject } from "../render/catalogObject.ts";
 import { type MigrationLevel, migrated } from "../render/migrate.ts";

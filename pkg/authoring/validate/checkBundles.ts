@@ -1,6 +1,6 @@
 import { BUNDLE_RULES, checkBundle } from "../bundlecheck/checkBundle.ts";
 import { messageOf } from "../../errors/errors.ts";
-import { Patterns } from "../../operatorcontroller/crdupgrade/patternMatcher.ts";
+import { Patterns } from "../../operatorcontroller/crds/patternMatcher.ts";
 import type { BundleReader } from "../../sources/bundleReader.ts";
 import { type Selection, requireIgnorable, selected } from "./selectFindings.ts";
 import type { CheckedSource } from "../../../cmd/olmv1/commands/bundle/validate.ts";

@@ -1,16 +1,146 @@
 import { FIELD_MANAGER } from "../../api/constants.ts";
-import { type KubeObject, type ObjectRef, refOf } from "../../api/k8s.ts";
-import { messageOf } from "../../errors/errors.ts";
+import { type KubeObject, type ObjectRef, groupOf, refOf } from "../../api/k8s.ts";
+import { mapInParallel } from "../../async/concurrency.ts";
+import { RetryableError, messageOf } from "../../errors/errors.ts";
 import type { Client } from "../../kube/client.ts";
-import { isConflict, KindNotServed } from "../../kube/errors.ts";
-import { onlyBundleLabelsDiffer } from "../../release/labels.ts";
+import { KindNotServed, type KubeError, isConflict, isInvalid, isNamespaceMissing } from "../../kube/errors.ts";
+import type { ApplyOptions } from "../../kube/request.ts";
 import { describeObject, objectKey } from "../../release/identity.ts";
+import { onlyBundleLabelsDiffer } from "../../release/labels.ts";
 import { controllerOf } from "../../release/ownership.ts";
+import { supplantedPorts } from "../../release/renumberedPorts.ts";
 import type { Logger } from "../../telemetry/log.ts";
-import { applyWithPorts } from "./applyWithPorts.ts";
-import { type Failure, failuresOf, throwFailures } from "./failures.ts";
-import type { ObjectAction } from "./objectAction.ts";
-import { haveSameOwner, isImmutableField, isRecreated } from "./recreate.ts";
+import type { ObjectAction } from "../state/objectActions.ts";
+
+/** Where the API server says that two ports have one name, or that one of several has none. */
+const PORT_FIELD = /\bports\[\d+\](\.name)?$/;
+
+/**
+ * Server-side apply that also puts a port back of which somebody changed the number: the API server takes that for another port, keeps it, and
+ * refuses ours beside it. The fields of that port are made ours first, without a change of what the object says.
+ * A dry run gives the live object with these ports put back; what else would change it does not tell.
+ * @throws KubeError whatever the API server says otherwise.
+ */
+export async function applyWithPorts(
+  client: Pick<Client, "apply" | "get" | "patch">,
+  object: KubeObject,
+  options: ApplyOptions,
+): Promise<KubeObject> {
+  try {
+    return await client.apply(object, options);
+  } catch (err) {
+    const { dryRun = false, fieldManager, signal } = options;
+    const during = signal ? { signal } : {};
+    const live = isAboutPorts(err) ? await client.get(refOf(object), during) : undefined;
+    const supplanted = live && supplantedPorts(object, live);
+    if (!supplanted) throw err;
+    if (dryRun) return supplanted.after;
+    const { resourceVersion } = live.metadata;
+    const metadata = { managedFields: supplanted.managedFields, resourceVersion };
+    await client.patch(refOf(object), { metadata }, { type: "merge", fieldManager, ...during });
+    return client.apply(object, options);
+  }
+}
+
+function isAboutPorts(err: unknown): boolean {
+  if (!isInvalid(err)) return false;
+  const causes = err.details?.["causes"];
+  return Array.isArray(causes) && causes.length > 0 && causes.every((cause) => PORT_FIELD.test(fieldOf(cause)));
+}
+
+function fieldOf(cause: unknown): string {
+  return typeof cause === "object" && cause !== null && "field" in cause && typeof cause.field === "string" ? cause.field : "";
+}
+
+/** Kinds that hold nothing that is lost with them: what they make or allow is there again as soon as they are. */
+const RECREATED_KINDS: ReadonlySet<string> = new Set([
+  "apps/Deployment",
+  "rbac.authorization.k8s.io/ClusterRoleBinding",
+  "rbac.authorization.k8s.io/RoleBinding",
+]);
+/** How the API server says that a field of an existing object cannot be changed; there is no code for it. */
+const IMMUTABLE_FIELD = /field is immutable|cannot change roleRef|updates to .* for fields other than .* are forbidden/;
+
+/** Whether an object may be deleted and created anew, where a field of it cannot be changed. */
+export function isRecreated({ apiVersion, kind }: Pick<KubeObject, "apiVersion" | "kind">): boolean {
+  return RECREATED_KINDS.has(`${groupOf(apiVersion)}/${kind}`);
+}
+
+/** Whether some owner of one object owns the other too. */
+function haveSameOwner(a: KubeObject, b: KubeObject): boolean {
+  const owners = new Set(a.metadata.ownerReferences?.map(({ uid }) => uid));
+  return b.metadata.ownerReferences?.some(({ uid }) => owners.has(uid)) ?? false;
+}
+
+/** True when the API server refused a change for nothing but fields that cannot be changed: any other mistake would be there after a deletion too. */
+export function isImmutableField(err: unknown): err is KubeError {
+  if (!isInvalid(err)) return false;
+  const causes = err.details?.["causes"];
+  const messages = Array.isArray(causes) ? causes.map(messageIn) : [err.message];
+  return messages.length > 0 && messages.every((message) => IMMUTABLE_FIELD.test(message));
+}
+
+function messageIn(cause: unknown): string {
+  return typeof cause === "object" && cause !== null && "message" in cause && typeof cause.message === "string" ? cause.message : "";
+}
+
+/** Requests under way at once for one extension; enough to hide round trips, few enough to be fair to others. */
+const PARALLEL_OBJECTS = 8;
+
+/** A request about one object that was refused, or failed. */
+export interface Failure {
+  readonly item: KubeObject | ObjectRef;
+  readonly err: unknown;
+}
+
+/**
+ * The failures of `run` among items that it is called for side by side, in the order of the items; no failure stops the others.
+ * @throws what `signal` aborts with.
+ */
+export async function failuresOf<T extends KubeObject | ObjectRef>(
+  items: readonly T[],
+  signal: AbortSignal,
+  run: (item: T) => Promise<void>,
+): Promise<Failure[]> {
+  const failures = await mapInParallel(items, PARALLEL_OBJECTS, async (item): Promise<Failure[]> => {
+    signal.throwIfAborted();
+    try {
+      await run(item);
+      return [];
+    } catch (err) {
+      return [{ item, err }];
+    }
+  });
+  signal.throwIfAborted();
+  return failures.flat();
+}
+
+/** Which object, what the API server says about it, and what to do. */
+export function failureText({ item, err }: Failure): string {
+  return `${describeObject(item)}: ${messageOf(err)}${adviceFor(item, err)}`;
+}
+
+/** A sentence for one failure; for several all of them in Helm's form ("N errors occurred:"). @param doing what each begins with. */
+export function failuresText(doing: string, failures: readonly Failure[]): string {
+  const lines = failures.map((failure) => `${doing}${failureText(failure)}`);
+  return lines.length === 1 ? String(lines[0]) : `${lines.length} errors occurred:\n${lines.map((line) => `\t* ${line}\n`).join("")}\n`;
+}
+
+/**
+ * Throws one error for all failures, if there are any.
+ * @throws RetryableError Retrying also for terminal answers: rights, quotas and policies change without an edit of the extension.
+ */
+export function throwFailures(doing: string, failures: readonly Failure[]): void {
+  const [first] = failures;
+  if (first) throw new RetryableError("Retrying", failuresText(doing, failures), { cause: first.err });
+}
+
+function adviceFor(item: KubeObject | ObjectRef, err: unknown): string {
+  if (isNamespaceMissing(err)) return "; create the namespace, or take it out of the extension's configuration";
+  if (!isImmutableField(err)) return "";
+  const why = isRecreated(item) ? "since it carries no mark of this extension" : "since something could be lost with it";
+  return `; a ${item.kind} is not created anew by itself, ${why}: delete it, and it is`;
+}
 
 /** Live objects by `objectKey`; objects that do not exist are absent. */
 export type LiveObjects = ReadonlyMap<string, KubeObject>;

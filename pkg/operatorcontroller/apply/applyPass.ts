@@ -1,55 +1,116 @@
-import { Reason } from "../../api/constants.ts";
+import { CLUSTER_EXTENSION, LABEL_BUNDLE_NAME, Reason } from "../../api/constants.ts";
+import { CLASSIC_FIELD_MANAGERS, isMigrated } from "../../api/migration.ts";
 import { providerOf } from "../../certificates/providers.ts";
 import type { StepContext } from "../../controller/reconcile.ts";
 import { RetryableError, messageOf } from "../../errors/errors.ts";
 import type { Client } from "../../kube/client.ts";
 import { isForbidden } from "../../kube/errors.ts";
-import { type ReleaseRecord, activeReleases, isOfAnotherWriter, lastDeployed } from "../../release/record.ts";
-import { ExtensionCertificates } from "../certificates/extensionCertificates.ts";
-import { type PassFacts, configOf } from "../facts.ts";
+import { withoutDrifted } from "../../release/drift.ts";
+import { describeObject } from "../../release/identity.ts";
+import { GO_FIELD_MANAGER } from "../../release/managedFields.ts";
+import { type LeftObject, type ReleaseRecord, activeReleases, isOfAnotherWriter, lastDeployed } from "../../release/record.ts";
+import { dropConversions, requireConversions } from "../crds/lostConversions.ts";
+import { watchPermissions } from "../permissions/ownRules.ts";
+import { type LackingPermissions, rbacCommand } from "../permissions/permissions.ts";
 import { ReleaseJournal } from "../releases/releaseJournal.ts";
 import { withCurrent } from "../releases/releaseStore.ts";
-import type { LackingPermissions } from "../rights/permissions.ts";
-import { rbacCommand } from "../rights/rbacCommand.ts";
-import { NOTHING_CHANGED, RightsCheck, type RightsSubject, withLacking } from "../rights/rightsCheck.ts";
-import { watchRights } from "../rights/watchRights.ts";
-import { DeniedError, waitingIn } from "../waiting.ts";
-import type { ApplyDependencies } from "./applyDependencies.ts";
+import { changes, listed, summary } from "../state/objectActions.ts";
+import { type ReconcileState, configOf } from "../state/reconcileState.ts";
+import { DeniedError, waitingIn } from "../state/waiting.ts";
+import { ApplyContext, type ApplyDependencies } from "./applyContext.ts";
 import { requireApproval } from "./approval.ts";
-import { HandoverPending } from "./handoverPending.ts";
-import { requireServed } from "./kinds.ts";
+import { ExtensionCertificates } from "./certificates.ts";
+import { followRelease, maintain } from "./drift.ts";
+import { HandoverPending, type Need, ObjectsClaimed } from "./handovers.ts";
+import { isKept } from "./keptCrds.ts";
 import { pruneLeft, watchLeft } from "./leftObjects.ts";
-import { requireConversions } from "./lostConversions.ts";
-import { followRelease, maintain } from "./maintain.ts";
 import { type NextRelease, type RenderedBundle, completed, nextRelease, underWay } from "./nextRelease.ts";
-import { changes, summary } from "./objectAction.ts";
-import { ObjectsClaimed } from "./objectClaims.ts";
-import { PassObjects } from "./passObjects.ts";
+import { NOTHING_CHANGED, PermissionCheck, type PermissionSubject, withLacking } from "./permissionCheck.ts";
 import { type Passed, preflight } from "./preflight.ts";
-import { unwanted } from "./prune.ts";
+import { requireServed } from "./preparedObjects.ts";
+import { prune, unwanted } from "./prune.ts";
 import { ReleaseEvents } from "./releaseEvents.ts";
-import { type Written, writeRelease } from "./writeRelease.ts";
+
+/** What writing a release works with. */
+export interface WriteTools {
+  pass: ApplyContext;
+  certificates: ExtensionCertificates;
+  events: ReleaseEvents;
+}
+
+/** What writing a release came to. */
+interface Written {
+  /** Something is left as somebody changed it. */
+  isDriftLeft: boolean;
+  /** What the release no longer contains and stays: what other extensions want, and kept definitions. */
+  left: LeftObject[];
+}
+
+/**
+ * Writes the objects of a release, those of other extensions included that they give up, and removes what they replace.
+ * @throws RetryableError with every refusal of the kind, or of the removals, at which it stopped.
+ */
+async function writeRelease(
+  { pass, certificates, events }: WriteTools,
+  { bundle, objects, base, content, leavesDrift }: NextRelease,
+  { live: found, after, needs }: Pick<Passed, "live" | "after" | "needs">,
+): Promise<Written> {
+  const { applier, facts, deps, scoped, context, owner } = pass;
+  const live = await pass.takeFromOthers(needs, found);
+  for (const need of needs) events.record("Normal", "HandedOver", handedOverText(need));
+  await certificates.withdraw(objects, live);
+  const taken = await pass.take(live, writersBefore(facts.extension, base, content));
+  const applied = pass.applied(objects, taken, base === undefined && isMigrated(facts.extension));
+  const written = leavesDrift ? withoutDrifted(applied, { recorded: base?.objects ?? [], live: taken, after }) : applied;
+  await applier.apply(written, taken);
+  for (const text of await dropConversions(scoped, await pass.lostConversions(objects), context.signal))
+    events.record("Normal", "ConversionDropped", text);
+  const { kept, left } = await prune(applier, scoped, pass.pruneRequest(objects), context.signal);
+  for (const { text } of kept) events.record("Normal", "Kept", text);
+  const given = left.filter((one) => !isKept(one));
+  if (given.length > 0) events.record("Normal", "HandedOver", `left for other extensions: ${listed(given.map(describeObject))}`);
+  await certificates.keep(objects);
+  events.applied(bundle.name, applier.actions, live, owner, deps.extensionExists);
+  return { isDriftLeft: written.length < applied.length || written.some((object) => !applied.includes(object)), left };
+}
+
+function handedOverText({ object, owner }: Need): string {
+  return `took ${describeObject(object)} from ${CLUSTER_EXTENSION} "${owner}", which gives it up`;
+}
+
+/**
+ * Whose fields become ours with a release: those of the Go operator-controller always. What OLM classic added to a Pod stays until the first other
+ * bundle of an extension that a Subscription was converted to, whose Pods are made anew anyhow.
+ */
+function writersBefore(
+  extension: ReconcileState["extension"],
+  base: NextRelease["base"],
+  { labels }: NextRelease["content"],
+): readonly string[] {
+  const isOtherBundle = base !== undefined && base.labels[LABEL_BUNDLE_NAME] !== labels[LABEL_BUNDLE_NAME];
+  return isMigrated(extension) && isOtherBundle ? [GO_FIELD_MANAGER, ...CLASSIC_FIELD_MANAGERS] : [GO_FIELD_MANAGER];
+}
 
 /** One pass over the objects of one extension, with the extension's identity: they are kept as they are, or brought to a new release. */
 export class ApplyPass {
   readonly #deps: ApplyDependencies;
-  readonly #facts: PassFacts;
-  readonly #pass: PassObjects;
+  readonly #facts: ReconcileState;
+  readonly #pass: ApplyContext;
   readonly #journal: ReleaseJournal;
   readonly #certificates: ExtensionCertificates;
   readonly #events: ReleaseEvents;
-  readonly #rights: RightsCheck;
+  readonly #rights: PermissionCheck;
 
-  constructor(deps: ApplyDependencies, facts: PassFacts, scoped: Client, context: StepContext<PassFacts["extension"]>) {
+  constructor(deps: ApplyDependencies, facts: ReconcileState, scoped: Client, context: StepContext<ReconcileState["extension"]>) {
     const { log, signal } = context;
     const { memory, now, driftIntervalMs: intervalMs } = deps;
     this.#deps = deps;
     this.#facts = facts;
-    this.#pass = new PassObjects(deps, facts, scoped, context);
+    this.#pass = new ApplyContext(deps, facts, scoped, context);
     this.#certificates = new ExtensionCertificates(deps, facts, scoped, context);
     this.#events = new ReleaseEvents(facts.extension, deps.events, memory);
     this.#journal = new ReleaseJournal({ store: deps.releases, owner: this.#pass.owner, history: facts.history, now, signal, log });
-    this.#rights = new RightsCheck({ facts, scoped, events: this.#events, memory, intervalMs, now, signal });
+    this.#rights = new PermissionCheck({ facts, scoped, events: this.#events, memory, intervalMs, now, signal });
   }
 
   /**
@@ -210,7 +271,7 @@ export class ApplyPass {
 
   async #follow({ objects, kinds }: NextRelease): Promise<void> {
     const { scoped, context } = this.#pass;
-    const mayWatchAll = this.#deps.watches && (await watchRights(scoped, objects, (gvk) => kinds.resourceOf(gvk), context.signal));
+    const mayWatchAll = this.#deps.watches && (await watchPermissions(scoped, objects, (gvk) => kinds.resourceOf(gvk), context.signal));
     followRelease(this.#pass, mayWatchAll);
   }
 
@@ -228,7 +289,7 @@ export class ApplyPass {
   }
 
   /** What rights a deployed release takes, as far as its kinds are served. */
-  async #rightsSubject({ objects }: ReleaseRecord): Promise<RightsSubject> {
+  async #rightsSubject({ objects }: ReleaseRecord): Promise<PermissionSubject> {
     const { objects: prepared, kinds } = await this.#pass.prepare(objects);
     return { desired: prepared.filter((object) => kinds.resourceOf(object) !== undefined), images: this.#images(), kinds };
   }

@@ -6,7 +6,7 @@ import { TerminalError } from "../../errors/errors.ts";
 import { widensRights } from "../../rbac/ruleSets.ts";
 import { type ChangePlan, changePlan, countActions, type PlannedObject, planDigest } from "../../release/changePlan.ts";
 import type { NextRelease, RenderedBundle } from "./nextRelease.ts";
-import type { PassObjects } from "./passObjects.ts";
+import type { ApplyContext } from "./applyContext.ts";
 import type { Passed } from "./preflight.ts";
 import { leavingObjects } from "./prune.ts";
 import type { ReleaseEvents } from "./releaseEvents.ts";
@@ -23,7 +23,7 @@ export function isApproved({ metadata }: Readonly<ClusterExtension>, digest: str
  * @throws TerminalError AwaitingApproval when somebody has to approve it.
  */
 export async function requireApproval(
-  pass: PassObjects,
+  pass: ApplyContext,
   events: Pick<ReleaseEvents, "approved">,
   rendered: Pick<RenderedBundle, "objects">,
   { bundle, objects: desired, base }: NextRelease,

@@ -1,6 +1,14 @@
 import type { ClusterExtension } from "../../api/clusterExtension.ts";
-import { type KubeObject, refOf } from "../../api/k8s.ts";
-import { objectKey } from "../../release/identity.ts";
+import { ANNOTATION_OWNER_UID, CLUSTER_EXTENSION, FIELD_MANAGER, LABEL_OWNER_KIND, LABEL_OWNER_NAME, Reason } from "../../api/constants.ts";
+import { type JsonObject, type KubeObject, refOf } from "../../api/k8s.ts";
+import { RetryableError } from "../../errors/errors.ts";
+import type { Client } from "../../kube/client.ts";
+import { isConflict } from "../../kube/errors.ts";
+import { describeObject, isCrd, objectKey } from "../../release/identity.ts";
+import { GO_FIELD_MANAGER, handedOver } from "../../release/managedFields.ts";
+import { type Owner, ownershipOf } from "../../release/ownership.ts";
+import { listed } from "../state/objectActions.ts";
+import { WaitingError } from "../state/waiting.ts";
 
 /** An object that a release needs and another extension owns. */
 export interface Need {
@@ -28,7 +36,7 @@ interface Aim {
   needs: ReadonlyMap<string, string>;
 }
 
-const NOTHING: ReadonlySet<string> = new Set();
+const NO_KEYS: ReadonlySet<string> = new Set();
 
 /**
  * Decides which object an extension may take from another one, from what each extension aims at. An owner agrees to give an object up when the
@@ -147,7 +155,7 @@ export class Handovers {
   }
 
   #gives(owner: string, key: string, able: ReadonlySet<string>): boolean {
-    const { keys = NOTHING, progress } = this.#aims.get(owner) ?? {};
+    const { keys = NO_KEYS, progress } = this.#aims.get(owner) ?? {};
     return progress !== undefined && progress !== "blocked" && !keys.has(key) && (progress !== "ready" || able.has(owner));
   }
 
@@ -159,4 +167,127 @@ export class Handovers {
     const aim = this.#aims.get(name);
     if (aim) aim.progress = progress;
   }
+}
+
+/** Milliseconds between two looks whether the other extensions are ready; they cost no request. */
+const HANDOVER_LOOK_MS = 1_000;
+
+/** A release needs objects of other extensions, which give them up with releases of their own that cannot be applied yet. */
+export class HandoverPending extends WaitingError {
+  constructor(needs: readonly Need[], agreed: () => boolean) {
+    const objects = needs.map(({ object, owner }) => `${describeObject(object)} of ${CLUSTER_EXTENSION} "${owner}"`);
+    const text = `waiting for ${listed(objects)}, whose next release no longer contains it and cannot be applied yet; nothing was changed, and the controller retries automatically`;
+    super(Reason.Retrying, text, { isOver: () => Promise.resolve(agreed()), everyMs: HANDOVER_LOOK_MS });
+  }
+}
+
+/** Another extension is writing one of the objects. */
+export class ObjectsClaimed extends RetryableError {}
+
+/**
+ * Which extension is writing which object just now. Two extensions that hold the same object may be worked on side by side: both would see
+ * that it does not exist yet, and the second would take from the first what that has just created.
+ */
+export class ObjectClaims {
+  readonly #held = new Map<string, string>();
+
+  /**
+   * Claims objects until the returned function is called.
+   * @param keys of `objectKey`, once each.
+   * @throws ObjectsClaimed Retrying when another extension holds one of them; then none is claimed.
+   */
+  claim(extension: string, keys: readonly string[]): () => void {
+    for (const key of keys) {
+      const holder = this.#held.get(key);
+      if (holder === undefined) continue;
+      throw new ObjectsClaimed("Retrying", `ClusterExtension "${holder}" is just writing ${key}, which this bundle holds too`);
+    }
+    for (const key of keys) this.#held.set(key, extension);
+    return () => {
+      for (const key of keys) this.#held.delete(key);
+    };
+  }
+}
+
+/** How often an object is read again because another writer changed it in between. */
+const MAX_TAKE_WRITES = 5;
+
+/**
+ * Makes the live object of another extension ours with one write, if it still is that extension's: at each moment it has one owner, and it is never
+ * deleted. What it says stays as it is; the apply that follows changes that.
+ * @returns the object as it is now; undefined if it does not exist any more.
+ * @throws RetryableError Retrying if it has become someone else's.
+ */
+export async function takeFrom(
+  client: Pick<Client, "get" | "patch">,
+  { object, owner: from }: Need,
+  owner: Owner,
+  signal: AbortSignal,
+): Promise<KubeObject | undefined> {
+  for (let writes = 1; ; writes++) {
+    const live = await client.get(refOf(object), { signal });
+    const ownership = ownershipOf(live, owner);
+    if (!live || ownership.kind === "ours") return live;
+    if (ownership.kind === "foreign" && ownership.owner !== from) throw new RetryableError(Reason.Retrying, ownership.message);
+    const { uid, resourceVersion } = live.metadata;
+    const metadata = { ...ownerMarks(object, live), uid, resourceVersion };
+    try {
+      return await client.patch(refOf(object), { metadata }, { type: "merge", fieldManager: FIELD_MANAGER, signal });
+    } catch (err) {
+      if (!isConflict(err) || writes === MAX_TAKE_WRITES) throw err;
+    }
+  }
+}
+
+/** The metadata that makes `live` belong to the owner of `object`, in a merge patch. */
+export function ownerMarks({ metadata, ...object }: KubeObject, live: KubeObject): JsonObject {
+  const { labels = {}, annotations = {}, ownerReferences: ours = [] } = metadata;
+  const others = (live.metadata.ownerReferences ?? []).filter(({ controller, kind }) => controller !== true && kind !== CLUSTER_EXTENSION);
+  const marks = { [LABEL_OWNER_KIND]: labels[LABEL_OWNER_KIND], [LABEL_OWNER_NAME]: labels[LABEL_OWNER_NAME] };
+  const uid = isCrd(object) ? { annotations: { [ANNOTATION_OWNER_UID]: annotations[ANNOTATION_OWNER_UID] } } : {};
+  return { labels: marks, ownerReferences: [...others, ...ours], ...uid };
+}
+
+/**
+ * Makes live objects that others wrote, such as the Go operator-controller, ours in every respect, without a change of what they say:
+ *
+ * | on the object                         | becomes                                                                         |
+ * | fields of its field manager           | fields of our applies: what a later version of the bundle leaves out really goes |
+ * | on a CRD, a reference to the extension | the annotation with its uid: the garbage collector cannot take the CRD, and every custom resource with it |
+ *
+ * One request for each object that has either, none for the others.
+ * @param managers field managers whose fields become ours.
+ * @returns the objects as they are now, in the same order.
+ * @throws KubeError 409 when somebody wrote an object at the same time.
+ */
+export async function takeOver(
+  client: Pick<Client, "patch">,
+  objects: readonly KubeObject[],
+  ownerUid: string,
+  signal: AbortSignal,
+  managers: readonly string[] = [GO_FIELD_MANAGER],
+): Promise<KubeObject[]> {
+  const taken: KubeObject[] = [];
+  for (const object of objects) {
+    const metadata = { ...takenFields(object, managers), ...(isCrd(object) ? ownerAsAnnotation(object, ownerUid) : {}) };
+    if (Object.keys(metadata).length === 0) {
+      taken.push(object);
+      continue;
+    }
+    const { resourceVersion } = object.metadata;
+    const body = { metadata: { ...metadata, resourceVersion } };
+    taken.push(await client.patch(refOf(object), body, { type: "merge", fieldManager: FIELD_MANAGER, signal }));
+  }
+  return taken;
+}
+
+function takenFields({ metadata: { managedFields = [] } }: KubeObject, managers: readonly string[]): JsonObject {
+  const ours = managers.reduce((entries, manager) => handedOver(entries, manager, FIELD_MANAGER) ?? entries, managedFields);
+  return ours === managedFields ? {} : { managedFields: ours };
+}
+
+function ownerAsAnnotation({ metadata: { ownerReferences = [] } }: KubeObject, ownerUid: string): JsonObject {
+  const others = ownerReferences.filter(({ uid }) => uid !== ownerUid);
+  if (others.length === ownerReferences.length) return {};
+  return { ownerReferences: others, annotations: { [ANNOTATION_OWNER_UID]: ownerUid } };
 }

@@ -2,15 +2,13 @@ import type { KubeObject } from "../../api/k8s.ts";
 import { describeObject, isCrd, objectKey } from "../../release/identity.ts";
 import { crdPolicyOf } from "../../release/plan.ts";
 import type { LeftObject, ReleaseRecord } from "../../release/record.ts";
-import { reconcileRequestOf } from "../reconcileRequest.ts";
 import type { ReleaseJournal } from "../releases/releaseJournal.ts";
 import { withCurrent } from "../releases/releaseStore.ts";
-import { either } from "../waiting.ts";
-import { asLeft, isKept, recheckKept } from "./keptCrds.ts";
-import { listed } from "./objectAction.ts";
-import { asObject, oursOf } from "./ownedObjects.ts";
-import type { PassObjects } from "./passObjects.ts";
-import { removeCrds } from "./removeCrds.ts";
+import { listed } from "../state/objectActions.ts";
+import { reconcileRequestOf } from "../state/reconcileState.ts";
+import { either } from "../state/waiting.ts";
+import type { ApplyContext } from "./applyContext.ts";
+import { asLeft, asObject, isKept, oursOf, recheckKept, removeCrds } from "./keptCrds.ts";
 
 /**
  * Looks after what earlier releases left behind, and records what stays:
@@ -22,7 +20,7 @@ import { removeCrds } from "./removeCrds.ts";
  * Objects that other extensions have taken are forgotten.
  * @throws RetryableError Retrying with every refused deletion.
  */
-export async function pruneLeft(deployed: ReleaseRecord, pass: PassObjects, journal: Pick<ReleaseJournal, "leave">): Promise<void> {
+export async function pruneLeft(deployed: ReleaseRecord, pass: ApplyContext, journal: Pick<ReleaseJournal, "leave">): Promise<void> {
   const { applier, facts, context, deps } = pass;
   const { left = [] } = deployed;
   const given = left.filter((one) => !isKept(one));
@@ -50,7 +48,7 @@ export async function pruneLeft(deployed: ReleaseRecord, pass: PassObjects, jour
 }
 
 /** Lets a reconcile follow when something that was left for others may be deleted, or anything that was left has been taken. */
-export function watchLeft({ left = [] }: ReleaseRecord, pass: PassObjects): void {
+export function watchLeft({ left = [] }: ReleaseRecord, pass: ApplyContext): void {
   if (left.length === 0) return;
   const { facts } = pass;
   const isOver = (): Promise<boolean> =>
@@ -59,7 +57,7 @@ export function watchLeft({ left = [] }: ReleaseRecord, pass: PassObjects): void
 }
 
 /** @returns what stays. */
-async function removeGiven(given: readonly LeftObject[], pass: PassObjects): Promise<LeftObject[]> {
+async function removeGiven(given: readonly LeftObject[], pass: ApplyContext): Promise<LeftObject[]> {
   if (given.length === 0) return [];
   const { applier, scoped, facts, owner, context, deps } = pass;
   const ours = oursOf(given.map(asObject), await applier.read(given), owner);
@@ -75,7 +73,7 @@ async function removeGiven(given: readonly LeftObject[], pass: PassObjects): Pro
  * Never deletes custom resources: who sets policy Delete before an uninstall, or for the next upgrade, does not expect data to go at once.
  * @returns what stays.
  */
-async function recheck(kept: readonly LeftObject[], pass: PassObjects): Promise<LeftObject[]> {
+async function recheck(kept: readonly LeftObject[], pass: ApplyContext): Promise<LeftObject[]> {
   const { applier, scoped, facts, owner, context, deps } = pass;
   const policy = crdPolicyOf(facts.extension.spec) === "Retain" ? "Retain" : "DeleteIfUnused";
   const request = { policy, owner, isWanted: (crd: KubeObject): boolean => isWanted(crd, pass) } as const;
@@ -85,7 +83,7 @@ async function recheck(kept: readonly LeftObject[], pass: PassObjects): Promise<
   return still.map(({ left }) => left).filter((one) => !(isKept(one) && isTaken(one, pass)));
 }
 
-function isRecheckDue(left: readonly LeftObject[], pass: PassObjects): boolean {
+function isRecheckDue(left: readonly LeftObject[], pass: ApplyContext): boolean {
   const { facts, deps } = pass;
   const { keptCheckedAt } = deps.memory.of(facts.extension);
   const request = reconcileRequestOf(facts.extension);
@@ -104,10 +102,10 @@ function isSame(before: readonly LeftObject[], after: readonly LeftObject[]): bo
   return keys.size === after.length && after.every((one) => keys.has(keyOf(one)));
 }
 
-function isWanted(object: KubeObject, { deps, owner }: PassObjects): boolean {
+function isWanted(object: KubeObject, { deps, owner }: ApplyContext): boolean {
   return deps.handovers.isWanted(owner.name, object);
 }
 
-function isTaken(one: LeftObject, { deps, owner }: PassObjects): boolean {
+function isTaken(one: LeftObject, { deps, owner }: ApplyContext): boolean {
   return deps.handovers.isSettledOn(owner.name, asObject(one));
 }

@@ -4,13 +4,12 @@ import type { BundleRequirements } from "../../bundle/requirements.ts";
 import { driftPolicyOf } from "../../release/drift.ts";
 import { type ReleaseRecord, isTakeOver, lastDeployed } from "../../release/record.ts";
 import { type ReleaseState, determineState } from "../../release/state.ts";
-import { sourcedIn } from "../configuration/hiding.ts";
-import type { PassFacts, ResolvedBundle } from "../facts.ts";
-import { proxyOf } from "../proxy/passProxy.ts";
+import { labelsFrom } from "../reconcile/retrieveReleases.ts";
 import type { ReleaseContent } from "../releases/releaseJournal.ts";
-import { labelsFrom } from "../steps/retrieveReleases.ts";
-import type { ServedKinds } from "./kinds.ts";
-import type { PreparedObjects } from "./preparedObjects.ts";
+import { sourcedIn } from "../state/hiddenValues.ts";
+import { proxyOf } from "../state/proxyVariables.ts";
+import type { ReconcileState, ResolvedBundle } from "../state/reconcileState.ts";
+import type { PreparedObjects, ServedKinds } from "./preparedObjects.ts";
 
 /** A rendered bundle on its way to the cluster. */
 export interface RenderedBundle {
@@ -53,7 +52,7 @@ export interface NextRelease {
 }
 
 /** The release that `rendered` comes to for an extension of which `facts` tells. */
-export function nextRelease(facts: PassFacts, rendered: RenderedBundle, { objects, notes, kinds }: PreparedObjects): NextRelease {
+export function nextRelease(facts: ReconcileState, rendered: RenderedBundle, { objects, notes, kinds }: PreparedObjects): NextRelease {
   const { extension, history } = facts;
   const { bundle, annotations, requirements, flaws = [], rollback } = rendered;
   const labels = labelsFrom(bundle);

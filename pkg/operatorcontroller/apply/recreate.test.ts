@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import { KubeError } from "../../kube/errors.ts";
-import { isImmutableField, isRecreated } from "./recreate.ts";
+import { isImmutableField, isRecreated } from "./applier.ts";
 
 const invalid = (...messages: unknown[]): KubeError =>
   new KubeError("invalid", { status: 422, reason: "Invalid", details: { causes: messages.map((message) => ({ message })) } });

@@ -6,22 +6,22 @@ import type { KubeObject } from "../../api/k8s.ts";
 import { describeObject, objectKey } from "../../release/identity.ts";
 import { type ExtensionExists, type Owner, ownershipOf } from "../../release/ownership.ts";
 import { overridesProxy } from "../../api/proxy.ts";
-import { configOf, type PassFacts } from "../facts.ts";
-import type { ExtensionMemory } from "../memory.ts";
-import { proxyChange } from "../proxy/proxyChange.ts";
-import { lacksPermissions } from "../rights/permissions.ts";
-import { type ApiWarning, warningTexts } from "./apiWarnings.ts";
+import { configOf, type ReconcileState } from "../state/reconcileState.ts";
+import type { ExtensionCache } from "../state/extensionCache.ts";
+import { proxyChange } from "../state/proxyVariables.ts";
+import { lacksPermissions } from "../permissions/permissions.ts";
+import { type ApiWarning, warningTexts } from "./dryRun.ts";
 import type { LiveObjects } from "./applier.ts";
 import type { NextRelease } from "./nextRelease.ts";
-import { listed, type ObjectAction } from "./objectAction.ts";
+import { listed, type ObjectAction } from "../state/objectActions.ts";
 
 /** What is told about the release of a bundle on its way to the cluster. What a pass finds again is not told again. */
 export class ReleaseEvents {
   readonly #extension: Readonly<ClusterExtension>;
   readonly #events: EventSink;
-  readonly #memory: ExtensionMemory;
+  readonly #memory: ExtensionCache;
 
-  constructor(extension: Readonly<ClusterExtension>, events: EventSink, memory: ExtensionMemory) {
+  constructor(extension: Readonly<ClusterExtension>, events: EventSink, memory: ExtensionCache) {
     this.#extension = extension;
     this.#events = events;
     this.#memory = memory;
@@ -54,7 +54,7 @@ export class ReleaseEvents {
   /** Which proxy variables of the cluster the Deployments got or lost in an upgrade, and who says so. */
   proxy(
     { kind, base, content }: Pick<NextRelease, "kind" | "base" | "content">,
-    facts: Pick<PassFacts, "extension" | "sourcedConfig" | "clusterProxy">,
+    facts: Pick<ReconcileState, "extension" | "sourcedConfig" | "clusterProxy">,
   ): void {
     const { clusterProxy: cluster } = facts;
     const changed = kind === "Upgraded" ? proxyChange(base?.proxy, content.proxy) : undefined;

@@ -1,7 +1,7 @@
 import { rmSync } from "node:fs";
 import { expect, test } from "vitest";
 import { TempFolder } from "../../../test/support/contentFixture.ts";
-import { AuthorityFolder } from "./authorityFolder.ts";
+import { AuthorityFolder } from "./certificateAuthorities.ts";
 
 const pem = (text: string): string => `-----BEGIN CERTIFICATE-----\n${text}\n-----END CERTIFICATE-----\n`;
 

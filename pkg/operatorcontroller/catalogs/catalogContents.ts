@@ -1,12 +1,143 @@
-import { isDeepStrictEqual } from "node:util";
 import type { ClusterCatalog } from "../../api/clusterCatalog.ts";
+import type { ClusterExtension } from "../../api/clusterExtension.ts";
 import { findCondition } from "../../api/conditions.ts";
 import { ConditionType, Reason } from "../../api/constants.ts";
+import { mapInParallel } from "../../async/concurrency.ts";
 import { messageOf } from "../../errors/errors.ts";
 import type { PackageContent } from "../../fbc/types.ts";
 import type { CatalogContent } from "../../resolve/resolution.ts";
-import { type KeptPackage, KeptPackages } from "./keptPackages.ts";
-import { UnexpectedContent, UnexpectedStatus } from "./unexpectedAnswer.ts";
+import { isDeepStrictEqual } from "node:util";
+
+/** One reading of a package. */
+interface KeptPackage {
+  /** The content that it was read from, by digest. */
+  readonly ref: string;
+  readonly content: Promise<PackageContent | undefined>;
+  /** Entity tags of the answers that it was read from, by their path. */
+  readonly tags: Map<string, string>;
+}
+
+/** A reading, what it takes, and the reading before it, which comes back where this one fails. */
+interface KeptEntry extends KeptPackage {
+  bytes: number;
+  before?: KeptPackage | undefined;
+}
+
+/**
+ * What is kept in all, in bytes as JSON; it takes about three times as much of memory. A package takes some tens of kilobytes, the largest
+ * real ones some hundred, and next to nothing where a catalog does not hold it, as most do not.
+ */
+const MAX_KEPT_BYTES = 24 * 1024 * 1024;
+/** What an entry takes beside its content. */
+const BYTES_PER_ENTRY = 1_024;
+
+/** Readings of packages by catalog and package, the least recently used dropped beyond a bound in bytes; in place of one that fails, the one before stays. */
+export class KeptPackages {
+  readonly #maxBytes: number;
+  /** In the order of their last use. */
+  readonly #kept = new Map<string, KeptEntry>();
+  #bytes = 0;
+
+  constructor(maxBytes: number = MAX_KEPT_BYTES) {
+    this.#maxBytes = maxBytes;
+  }
+
+  /** What all of it takes, as it counts. */
+  get bytes(): number {
+    return this.#bytes;
+  }
+
+  /** The reading of a package, without using it. */
+  peek(catalog: string, packageName: string): KeptPackage | undefined {
+    return this.#kept.get(packageKey(catalog, packageName));
+  }
+
+  /** The reading of a package, which counts as used now. */
+  use(catalog: string, packageName: string): KeptPackage | undefined {
+    const key = packageKey(catalog, packageName);
+    const kept = this.#kept.get(key);
+    if (!kept) return undefined;
+    this.#kept.delete(key);
+    this.#kept.set(key, kept);
+    return kept;
+  }
+
+  /** Keeps a reading in place of the one before; one that is under way counts as small until it has ended. */
+  keep(catalog: string, packageName: string, reading: KeptPackage): void {
+    const key = packageKey(catalog, packageName);
+    const known = this.#kept.get(key);
+    const before = known && (known.before ?? { ref: known.ref, content: known.content, tags: known.tags });
+    this.#drop(key);
+    this.#set(key, { ...reading, bytes: BYTES_PER_ENTRY, before });
+    this.#trim(key);
+  }
+
+  /** Drops what is kept of a catalog. */
+  forget(catalog: string): void {
+    for (const key of this.#kept.keys()) if (key.startsWith(packageKey(catalog, ""))) this.#drop(key);
+  }
+
+  #set(key: string, kept: KeptEntry): void {
+    this.#kept.set(key, kept);
+    this.#bytes += kept.bytes;
+    void this.#weigh(key, kept);
+  }
+
+  async #weigh(key: string, kept: KeptEntry): Promise<void> {
+    try {
+      const content = await kept.content;
+      if (this.#kept.get(key) !== kept) return;
+      const bytes = content === undefined ? 0 : JSON.stringify(content).length;
+      kept.before = undefined;
+      kept.bytes += bytes;
+      this.#bytes += bytes;
+      this.#trim(key);
+    } catch {
+      if (this.#kept.get(key) !== kept) return;
+      this.#drop(key);
+      if (kept.before) this.#set(key, { ...kept.before, bytes: BYTES_PER_ENTRY });
+    }
+  }
+
+  /** What does not fit beside nothing else is dropped at last itself. */
+  #trim(newest: string): void {
+    for (const key of this.#kept.keys()) {
+      if (this.#bytes <= this.#maxBytes) return;
+      if (key !== newest) this.#drop(key);
+    }
+    if (this.#bytes > this.#maxBytes) this.#drop(newest);
+  }
+
+  #drop(key: string): void {
+    this.#bytes -= this.#kept.get(key)?.bytes ?? 0;
+    this.#kept.delete(key);
+  }
+}
+
+/** Names of catalogs hold no slash. */
+function packageKey(catalog: string, packageName: string): string {
+  return `${catalog}/${packageName}`;
+}
+
+/** The answer of a catalog was not 200. */
+export class UnexpectedStatus extends Error {
+  override readonly name = "UnexpectedStatus";
+  readonly status: number;
+
+  constructor(status: number) {
+    super(`error: received unexpected response status code ${status}`);
+    this.status = status;
+  }
+}
+
+/** The answer comes from other content than the catalog's status names: a replica that lags behind, or a status that does. */
+export class UnexpectedContent extends Error {
+  override readonly name = "UnexpectedContent";
+
+  constructor(got: string, want: string) {
+    super(`it answers from ${got} while status.resolvedSource says ${want}`);
+  }
+}
 
 /** What was read of a package before. */
 export interface KnownPackage {
@@ -154,4 +285,46 @@ function reportOf({ status }: ClusterCatalog): Pick<CatalogContent, "reports"> {
   if (!progressing) return { reports: "catalogd has not reported on it yet" };
   const { reason, message } = progressing;
   return reason === Reason.Succeeded ? {} : { reports: `it reports ${reason}: ${message}` };
+}
+
+/** Packages that are asked for at once, and the longest time that takes; what has not answered by then counts as changed. */
+const PARALLEL_PACKAGES = 8;
+const COMPARISON_TIMEOUT_MS = 30_000;
+
+/** A catalog with new content, and the reference of the content before. */
+export interface NewEdition {
+  readonly catalog: ClusterCatalog;
+  readonly before: string | undefined;
+}
+
+/**
+ * Tells `onConcerned` each extension that a new edition of a catalog concerns: its package differs, or something is left to do for it, or that
+ * cannot be told. Of hundreds of extensions it is mostly few; each package is asked for once, and a catalog that knows its tags sends none.
+ */
+export async function findConcerned(
+  { catalog, before }: NewEdition,
+  extensions: readonly ClusterExtension[],
+  contents: Pick<CatalogContents, "isAsBefore">,
+  onConcerned: (name: string) => void,
+): Promise<void> {
+  const signal = AbortSignal.timeout(COMPARISON_TIMEOUT_MS);
+  const byPackage = Map.groupBy(extensions, (extension) =>
+    isSettled(extension) ? extension.spec?.source?.catalog?.packageName : undefined,
+  );
+  for (const { metadata } of byPackage.get(undefined) ?? []) onConcerned(metadata.name);
+  await mapInParallel([...byPackage], PARALLEL_PACKAGES, async ([packageName, group]) => {
+    if (packageName === undefined || (await contents.isAsBefore(catalog, before, packageName, signal))) return;
+    for (const { metadata } of group) onConcerned(metadata.name);
+  });
+}
+
+/** Whether the last pass found nothing left to do; only such an extension may be left alone. */
+function isSettled({ metadata, status }: ClusterExtension): boolean {
+  const progressing = findCondition(status?.conditions, ConditionType.Progressing);
+  return (
+    status?.install !== undefined &&
+    progressing?.status === "True" &&
+    progressing.reason === Reason.Succeeded &&
+    progressing.observedGeneration === metadata.generation
+  );
 }

@@ -1,4 +1,3 @@
-import { expect, test } from "vitest";
 import { contentFrom } from "../../../test/support/catalogFixture.ts";
 import { catalogNamed } from "../../../test/support/catalogs.ts";
 import { dependencyWorld } from "../../../test/support/dependencyFixture.ts";
@@ -6,10 +5,10 @@ import { stepContext } from "../../../test/support/extensionFakes.ts";
 import { extensionNamed } from "../../../test/support/extensions.ts";
 import type { ClusterCatalog } from "../../api/clusterCatalog.ts";
 import type { ClusterExtension } from "../../api/clusterExtension.ts";
-import { newFacts } from "../facts.ts";
-import { resolveBundle } from "../steps/resolveBundle.ts";
-import { CatalogContents } from "./catalogContents.ts";
-import { findConcerned } from "./newEdition.ts";
+import { resolveBundle } from "../reconcile/resolve.ts";
+import { newReconcileState } from "../state/reconcileState.ts";
+import { CatalogContents, findConcerned } from "./catalogContents.ts";
+import { expect, test } from "vitest";
 
 const EXTENSIONS = 1_000;
 const PACKAGES = 250;
@@ -40,7 +39,7 @@ class ManyExtensions {
   }
 
   async resolve(extension: ClusterExtension): Promise<string | undefined> {
-    const facts = newFacts(extension);
+    const facts = newReconcileState(extension);
     await this.step.run(facts, stepContext(extension));
     return facts.resolved?.version;
   }

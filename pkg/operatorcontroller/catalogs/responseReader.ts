@@ -1,10 +1,68 @@
+import { isObject } from "../../api/jsonObject.ts";
+import type { JsonObject } from "../../api/k8s.ts";
 import { countValues } from "../../bundle/yamlDocument.ts";
-import { packageOf } from "../../fbc/content.ts";
-import { MetaDecoder } from "../../fbc/decode.ts";
 import { excerpt } from "../../fbc/boundedTexts.ts";
+import { Schema, packageOf } from "../../fbc/content.ts";
+import { MetaDecoder } from "../../fbc/decode.ts";
 import type { Meta } from "../../fbc/types.ts";
+import { foldKey, memberOf } from "../../golang/members.ts";
 import { slimOffer } from "../../resolve/dependencies/offerIndex.ts";
-import { slim } from "../slimMeta.ts";
+
+/** Properties of a bundle that resolution reads; the rest, above all the ClusterServiceVersion's metadata, is most of a catalog. */
+const KEPT_PROPERTIES: ReadonlySet<unknown> = new Set([
+  "olm.package",
+  "olm.package.required",
+  "olm.gvk",
+  "olm.gvk.required",
+  "olm.constraint",
+  "olm.maxOpenShiftVersion",
+]);
+
+const IDENTITY_MEMBERS = ["schema", "package", "name"];
+const ENTRY_MEMBERS = ["name", "replaces", "skips", "skiprange"];
+const DEPRECATION_MEMBERS = ["reference", "message"];
+
+/**
+ * Returns `meta` with only what resolution reads: of packages, channels, bundles and deprecations the members that it knows, of bundles the
+ * properties that it knows, of other schemas nothing. A member of the wrong type stays, so that the error says so.
+ */
+function slimMeta(meta: Meta): Meta {
+  return { ...meta, blob: slimBlob(meta) };
+}
+
+function slimBlob({ schema, blob }: Meta): JsonObject {
+  switch (schema) {
+    case Schema.package:
+      return pickMembers(blob, [...IDENTITY_MEMBERS, "defaultchannel"]);
+    case Schema.channel:
+      return mapLists(pickMembers(blob, [...IDENTITY_MEMBERS, "entries"]), "entries", pickOfEach(ENTRY_MEMBERS));
+    case Schema.deprecations:
+      return mapLists(pickMembers(blob, [...IDENTITY_MEMBERS, "entries"]), "entries", pickOfEach(DEPRECATION_MEMBERS));
+    case Schema.bundle: {
+      const kept = pickMembers(blob, [...IDENTITY_MEMBERS, "image", "properties"]);
+      return mapLists(kept, "properties", (list) => list.filter((item) => !isObject(item) || KEPT_PROPERTIES.has(memberOf(item, "type"))));
+    }
+    default:
+      return {};
+  }
+}
+
+/** Returns the members whose names are among `names`, in any letter case. @param names in lower case. */
+function pickMembers(object: Readonly<Record<string, unknown>>, names: readonly string[]): JsonObject {
+  return Object.fromEntries(Object.entries(object).filter(([name]) => names.includes(foldKey(name))));
+}
+
+/** Returns `object` with the list `name`, in any letter case, replaced. */
+function mapLists(object: JsonObject, name: string, replace: (list: readonly unknown[]) => unknown[]): JsonObject {
+  return Object.fromEntries(
+    Object.entries(object).map(([key, value]) => [key, foldKey(key) === name && Array.isArray(value) ? replace(value) : value]),
+  );
+}
+
+/** Returns a list with only the members `names` of its objects. */
+function pickOfEach(names: readonly string[]): (list: readonly unknown[]) => unknown[] {
+  return (list) => list.map((item) => (isObject(item) ? pickMembers(item, names) : item));
+}
 
 /** How much is accepted of a response of a catalog. */
 export interface ReadLimits {
@@ -56,7 +114,7 @@ export class ResponseReader {
   *#kept(metas: Iterable<Meta>): Generator<Meta> {
     for (const meta of metas) {
       if (this.#wanted.kind === "offers") yield slimOffer(meta);
-      else if (packageOf(meta) === this.#wanted.name) yield this.#count(slim(meta));
+      else if (packageOf(meta) === this.#wanted.name) yield this.#count(slimMeta(meta));
     }
   }
 
@@ -73,3 +131,20 @@ export class ResponseReader {
 function tooLarge(limit: string, { schema, name }: Meta): Error {
   return new Error(`the package holds more than the ${limit} allowed for resolution, reached at ${excerpt(`${schema} ${name}`)}`);
 }
+
+/** What `ResponseThread` sends to its worker about the response with number `id`. */
+export type ReadRequest =
+  | { readonly kind: "open"; readonly id: number; readonly task: ReadTask }
+  | { readonly kind: "push"; readonly id: number; readonly bytes: Uint8Array }
+  | { readonly kind: "end" | "drop"; readonly id: number };
+
+/** An object with its members as one JSON text, which keeps the text of each number. */
+export interface EncodedMeta extends Omit<Meta, "blob"> {
+  readonly blob: string;
+}
+
+/** What the worker responds; "unknown" for a response that was not opened in this thread. */
+export type ReadResponse =
+  | { readonly kind: "read"; readonly metas: readonly EncodedMeta[] }
+  | { readonly kind: "failed"; readonly message: string }
+  | { readonly kind: "unknown" };

@@ -1,11 +1,10 @@
 import type { JsonObject } from "../../api/k8s.ts";
-import { movable, TaskThread, type TaskThreadLimits, ThreadLimitExceeded } from "../../async/taskThread.ts";
 import type { Clock } from "../../async/clock.ts";
+import { TaskThread, type TaskThreadLimits, ThreadLimitExceeded, movable } from "../../async/taskThread.ts";
 import { messageOf } from "../../errors/errors.ts";
-import { withNumberTokens } from "../../golang/json.ts";
 import type { Meta } from "../../fbc/types.ts";
-import type { ReadRequest, ReadResponse } from "./responseMessage.ts";
-import { type ReadTask, ResponseReader } from "./responseReader.ts";
+import { withNumberTokens } from "../../golang/json.ts";
+import { type ReadRequest, type ReadResponse, type ReadTask, ResponseReader } from "./responseReader.ts";
 
 /** One object may take 4 MiB and 200,000 values; the deadline is for one piece. */
 const LIMITS: TaskThreadLimits = { heapMib: 128, deadlineMs: 60_000, idleMs: 3_000 };

@@ -1,8 +1,7 @@
 import { serveTasks } from "../../async/taskThread.ts";
 import { messageOf } from "../../errors/errors.ts";
 import type { Meta } from "../../fbc/types.ts";
-import type { EncodedMeta, ReadRequest, ReadResponse } from "./responseMessage.ts";
-import { ResponseReader } from "./responseReader.ts";
+import { type EncodedMeta, type ReadRequest, type ReadResponse, ResponseReader } from "./responseReader.ts";
 
 // The body of the worker thread that `responseThread.ts` starts.
 

@@ -79,3 +79,9 @@ export class ConstraintCache {
     throw new RetryableError(Reason.Retrying, TOO_MUCH);
   }
 }
+
+/** What compiles rules of CEL, loaded by the first call (see `CelCompiler`). To be called where `mentionsCel` says that there is a rule. */
+export async function loadCelRules(): Promise<CelCompiler> {
+  const { CelRules } = await import("../../resolve/cel/celRules.ts");
+  return new CelRules();
+}

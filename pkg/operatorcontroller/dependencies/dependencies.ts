@@ -1,26 +1,23 @@
 import type { ClusterExtension } from "../../api/clusterExtension.ts";
-import { KeyedTimers } from "../../controller/workQueue.ts";
 import { systemClock } from "../../async/clock.ts";
 import type { Informer } from "../../controller/informer.ts";
+import { KeyedTimers } from "../../controller/workQueue.ts";
 import type { CatalogContents } from "../catalogs/catalogContents.ts";
 import { CatalogOffers, type OffersReader } from "../catalogs/catalogOffers.ts";
-import type { InstalledBundles } from "../installed/installedBundles.ts";
-import type { ExtensionMemory } from "../memory.ts";
-import type { ClusterApis } from "../served/clusterApis.ts";
-import { ConstraintCache } from "./constraintCache.ts";
-import { DependencyChoice } from "./dependencyChoice.ts";
+import type { InstalledBundles } from "../releases/installedReleases.ts";
+import type { ExtensionCache } from "../state/extensionCache.ts";
+import type { ClusterApis } from "./clusterApis.ts";
+import { ConstraintCache, loadCelRules } from "./constraintCache.ts";
+import { DependencyChoice, MarketReader } from "./dependencyChoice.ts";
 import { DependencyExtensions, type DependencyExtensionsOptions } from "./dependencyExtensions.ts";
-import { Dependents } from "./dependents.ts";
-import { loadCelRules } from "./loadCelRules.ts";
-import { MarketReader } from "./marketReader.ts";
-import { Surroundings } from "./surroundings.ts";
+import { Dependents, InstallContextReader } from "./installContext.ts";
 
 /** What everything about dependencies is built from. */
 export interface DependenciesOptions extends Pick<DependencyExtensionsOptions, "client" | "events"> {
   extensions: Pick<Informer<ClusterExtension>, "list" | "get" | "onEvent">;
   installed: Pick<InstalledBundles, "list" | "unread" | "onChange">;
   apis: Pick<ClusterApis, "served" | "resources" | "onChange">;
-  memory: Pick<ExtensionMemory, "isUninstalling">;
+  memory: Pick<ExtensionCache, "isUninstalling">;
   contents: CatalogContents;
   reader: OffersReader;
   /** Makes a pass over an extension. */
@@ -41,7 +38,7 @@ export class Dependencies {
   constructor({ client, events, extensions, installed, apis, memory, contents, reader, wake }: DependenciesOptions) {
     const constraints = new ConstraintCache(loadCelRules);
     this.offers = new CatalogOffers(reader, systemClock, this.#stop.signal);
-    const surroundings = new Surroundings({ installed, apis, constraints, extensions, memory });
+    const surroundings = new InstallContextReader({ installed, apis, constraints, extensions, memory });
     this.dependents = new Dependents({ extensions, installed, apis, constraints, memory });
     this.choice = new DependencyChoice({
       surroundings,

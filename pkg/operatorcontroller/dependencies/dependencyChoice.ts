@@ -1,26 +1,31 @@
 import type { ClusterCatalog } from "../../api/clusterCatalog.ts";
 import type { ClusterExtension } from "../../api/clusterExtension.ts";
+import { mapInParallel } from "../../async/concurrency.ts";
+import type { PackageContent } from "../../fbc/types.ts";
 import type { Candidate } from "../../resolve/candidates.ts";
+import type { BundleConstraint } from "../../resolve/constraint/constraint.ts";
 import { isDependency, providerFrom } from "../../resolve/constraint/parse.ts";
 import { type Environment, type Objection, objectionClause, objectionTo } from "../../resolve/dependencies/dependencyCheck.ts";
 import { type Judge, unfitAbove, withoutUnfit } from "../../resolve/dependencies/dependencyFilter.ts";
 import { dependencyRange } from "../../resolve/dependencies/dependencyRange.ts";
 import type { OfferedBundle } from "../../resolve/dependencies/offerIndex.ts";
-import { type Supply, clausesFor, supplyFor } from "../../resolve/dependencies/resolutionHints.ts";
-import { solverBundles } from "../../resolve/dependencies/solverProblem.ts";
+import { type Offering, packagesInReach } from "../../resolve/dependencies/reach.ts";
+import { type Silent, type Supply, clausesFor, supplyFor } from "../../resolve/dependencies/resolutionHints.ts";
+import { type Market, solverBundles } from "../../resolve/dependencies/solverProblem.ts";
 import type { Findings } from "../../resolve/filters.ts";
 import type { Considered, Resolution, Resolved } from "../../resolve/resolution.ts";
 import { choose } from "../../resolve/resolve.ts";
 import type { SolverBundle } from "../../resolve/solver/problem.ts";
-import type { IsOver } from "../waiting.ts";
+import type { CatalogContents } from "../catalogs/catalogContents.ts";
+import type { CatalogOffers } from "../catalogs/catalogOffers.ts";
+import type { IsOver } from "../state/waiting.ts";
 import type { ConstraintCache } from "./constraintCache.ts";
-import type { Need } from "./dependencyExtension.ts";
-import type { MarketReader, ReadMarket } from "./marketReader.ts";
-import type { Surroundings } from "./surroundings.ts";
+import { type DependencyNeed, canBeNamed } from "./dependencyExtensions.ts";
+import type { InstallContextReader } from "./installContext.ts";
 
 /** What a choice among bundles with dependencies is made with. */
 export interface DependencyChoiceOptions {
-  surroundings: Pick<Surroundings, "of" | "matterTo" | "isKnown">;
+  surroundings: Pick<InstallContextReader, "of" | "matterTo" | "isKnown">;
   markets: Pick<MarketReader, "read">;
   constraints: ConstraintCache;
 }
@@ -35,7 +40,7 @@ export interface Chosen {
 /** What has to be installed before the chosen bundle; only with policy Install. */
 export interface PendingDependencies {
   /** At least one, by name of the package. */
-  readonly needs: readonly Need[];
+  readonly needs: readonly DependencyNeed[];
   /** Whether what is missing has changed. */
   readonly isOver: IsOver;
 }
@@ -186,7 +191,7 @@ export class DependencyChoice {
     return { resolution, pending, unfit: best && this.#leftOut(best.candidate, [best.clause], work) };
   }
 
-  #needs({ bundle }: Candidate, added: readonly SolverBundle[], { environment }: Case, { market }: ReadMarket): Need[] {
+  #needs({ bundle }: Candidate, added: readonly SolverBundle[], { environment }: Case, { market }: ReadMarket): DependencyNeed[] {
     const wanted = { ...providerFrom(bundle), constraints: market.read(bundle).constraints };
     return added.map((one) => {
       const others = [wanted, ...added.filter((other) => other !== one)];
@@ -253,4 +258,70 @@ function isKept({ bundle, edge }: Resolved, { query }: Considered): boolean {
 
 function narrowedBy(considered: Considered, judge: Judge): Considered {
   return { ...considered, findings: considered.findings.map((found) => withoutUnfit(found, considered.query, judge)) };
+}
+
+/** Where offers of catalogs, contents of packages and constraints of bundles are read. */
+export interface MarketReaderOptions {
+  offers: Pick<CatalogOffers, "of">;
+  contents: Pick<CatalogContents, "of">;
+  constraints: ConstraintCache;
+}
+
+/** What catalogs offer for some constraints. */
+interface ReadMarket {
+  readonly market: Market;
+  /** The packages that may have a part in a solution. */
+  readonly packages: ReadonlySet<string>;
+  /** False where there are more than can be looked at. */
+  readonly isComplete: boolean;
+  /** Catalogs that could not be asked. */
+  readonly silent: readonly Silent[];
+}
+
+/** Packages asked for at once. */
+const PARALLEL_PACKAGES = 8;
+
+/** Reads from catalogs what may meet constraints: who provides what in all of them, and of the packages in question channels and deprecations. */
+export class MarketReader {
+  readonly #options: MarketReaderOptions;
+
+  constructor(options: MarketReaderOptions) {
+    this.#options = options;
+  }
+
+  /** @param settled packages that are given, of which nothing needs to be known. */
+  async read(
+    catalogs: readonly ClusterCatalog[],
+    wanted: readonly BundleConstraint[],
+    settled: ReadonlySet<string>,
+    signal: AbortSignal,
+  ): Promise<ReadMarket> {
+    const { offers, constraints } = this.#options;
+    const answers = await offers.of(catalogs, signal);
+    const silent = answers.flatMap(({ name, unavailable }) => (unavailable === undefined ? [] : [{ name, unavailable }]));
+    const offerings = answers.flatMap(({ name, priority, index }): Offering[] => (index ? [{ catalog: name, priority, index }] : []));
+    if (offerings.some(({ index }) => index.mentionsCel)) await constraints.prepareCel();
+    const reached = await constraints.inTurns(packagesInReach(wanted, offerings, constraints.read, settled), signal);
+    const packages = new Set([...reached.packages].filter(canBeNamed));
+    const contents = await this.#contents(catalogs, [...packages], offerings, signal);
+    const packageOf = (catalog: string, packageName: string): PackageContent | undefined => contents.get(`${catalog}/${packageName}`);
+    return { market: { offerings, packageOf, read: constraints.read }, packages, isComplete: reached.isComplete, silent };
+  }
+
+  async #contents(
+    catalogs: readonly ClusterCatalog[],
+    packages: readonly string[],
+    offerings: readonly Offering[],
+    signal: AbortSignal,
+  ): Promise<Map<string, PackageContent | undefined>> {
+    const pairs = packages.flatMap((packageName) =>
+      offerings.filter(({ index }) => index.bundlesOf(packageName).length > 0).map(({ catalog }) => ({ catalog, packageName })),
+    );
+    const read = await mapInParallel(pairs, PARALLEL_PACKAGES, async ({ catalog, packageName }) => {
+      const asked = catalogs.filter(({ metadata }) => metadata.name === catalog);
+      const [answer] = await this.#options.contents.of(asked, packageName, signal);
+      return [`${catalog}/${packageName}`, answer?.content] as const;
+    });
+    return new Map(read);
+  }
 }

@@ -1,21 +1,82 @@
 import type { ClusterExtension } from "../../api/clusterExtension.ts";
 import { findCondition } from "../../api/conditions.ts";
-import { API_VERSION, CLUSTER_EXTENSION, ConditionType } from "../../api/constants.ts";
+import { API_VERSION, CLUSTER_EXTENSION, ConditionType, EXTENSION_NAME_MAX, LABEL_DEPENDENCY, LABEL_DEPENDENT_PREFIX, LABEL_METADATA_NAME } from "../../api/constants.ts";
 import type { EventSink } from "../../api/events.ts";
-import { truncate } from "../../text/truncate.ts";
+import { DNS1123_SUBDOMAIN } from "../../api/rules.ts";
 import { RetryableError } from "../../errors/errors.ts";
 import { goQuote } from "../../golang/quote.ts";
 import type { Client } from "../../kube/client.ts";
 import { isAlreadyExists, isConflict, isNotFound } from "../../kube/errors.ts";
-import {
-  dependencyExtension,
-  dependencyNames,
-  dependentLabel,
-  dependentsOf,
-  isDependencyExtension,
-  type Need,
-} from "./dependencyExtension.ts";
-import type { Dependents } from "./dependents.ts";
+import type { SolverBundle } from "../../resolve/solver/problem.ts";
+import { truncate } from "../../text/truncate.ts";
+import type { Dependents } from "./installContext.ts";
+import { createHash } from "node:crypto";
+
+/** A package that has to be installed for the sake of an extension. */
+export interface DependencyNeed {
+  readonly bundle: SolverBundle;
+  /** For `spec.source.catalog.version`; empty for any. */
+  readonly version: string;
+}
+
+const HASH_LENGTH = 8;
+
+/** Names for the extension of a package, the first that is free being the one to take: the package's own, and a shortened one that is its alone. */
+export function dependencyNames(packageName: string): string[] {
+  const hash = createHash("sha256").update(packageName).digest("hex").slice(0, HASH_LENGTH);
+  const short = packageName.slice(0, EXTENSION_NAME_MAX - HASH_LENGTH - 1).replace(/[-.]+$/, "");
+  return [...(packageName.length <= EXTENSION_NAME_MAX ? [packageName] : []), `${short}-${hash}`];
+}
+
+/** Whether an extension may name the package. Catalogs may call packages anything. */
+export function canBeNamed(packageName: string): boolean {
+  return packageName.length <= 253 && new RegExp(DNS1123_SUBDOMAIN).test(packageName);
+}
+
+/** The extension that is made for `parent` to meet a need: of the same namespace and identity, unless its template says otherwise. */
+export function dependencyExtension(parent: ClusterExtension, { bundle, version }: DependencyNeed, name: string): ClusterExtension {
+  const { namespace, serviceAccount, dependencies, approval } = parent.spec;
+  const template = dependencies?.template;
+  const account = template?.serviceAccount ?? serviceAccount;
+  const catalog = bundle.catalog ?? "";
+  return {
+    apiVersion: API_VERSION,
+    kind: CLUSTER_EXTENSION,
+    metadata: { name, labels: { [LABEL_DEPENDENCY]: "true", [dependentLabel(parent)]: parent.metadata.uid ?? "" } },
+    spec: {
+      namespace: template?.namespace ?? namespace,
+      ...(account ? { serviceAccount: account } : {}),
+      source: {
+        sourceType: "Catalog",
+        catalog: {
+          packageName: bundle.packageName,
+          ...(version === "" ? {} : { version }),
+          selector: { matchLabels: { [LABEL_METADATA_NAME]: catalog } },
+        },
+      },
+      dependencies: { policy: "Install", ...(template ? { template } : {}) },
+      ...(approval ? { approval } : {}),
+    },
+  };
+}
+
+/** The label by which an extension keeps those that were made for it. */
+function dependentLabel({ metadata }: Pick<ClusterExtension, "metadata">): string {
+  return `${LABEL_DEPENDENT_PREFIX}${metadata.name}`;
+}
+
+/** Names and uids of the extensions that keep `dependency`. */
+export function dependentsOf({ metadata }: Pick<ClusterExtension, "metadata">): { name: string; uid: string }[] {
+  const labels = Object.entries(metadata.labels ?? {});
+  return labels.flatMap(([label, uid]) =>
+    label.startsWith(LABEL_DEPENDENT_PREFIX) ? [{ name: label.slice(LABEL_DEPENDENT_PREFIX.length), uid }] : [],
+  );
+}
+
+/** Whether policy Install made the extension, and nobody has taken it over since by removing the label. */
+function isDependencyExtension({ metadata }: Pick<ClusterExtension, "metadata">): boolean {
+  return metadata.labels?.[LABEL_DEPENDENCY] === "true";
+}
 
 /** What making and removing extensions for others needs from the outside. */
 export interface DependencyExtensionsOptions {
@@ -42,7 +103,7 @@ export class DependencyExtensions {
    * @returns what is waited for, one clause each.
    * @throws KubeError when the API server refuses, RetryableError where no name is free.
    */
-  async ensure(parent: ClusterExtension, needs: readonly Need[], signal: AbortSignal): Promise<string[]> {
+  async ensure(parent: ClusterExtension, needs: readonly DependencyNeed[], signal: AbortSignal): Promise<string[]> {
     const waiting: string[] = [];
     for (const need of needs) {
       const known = this.#ofPackage(need.bundle.packageName);
@@ -53,7 +114,7 @@ export class DependencyExtensions {
   }
 
   /** What `ensure` would say now, without changing anything. */
-  waitingFor(needs: readonly Need[]): string {
+  waitingFor(needs: readonly DependencyNeed[]): string {
     return needs.map((need) => waitingText(this.#ofPackage(need.bundle.packageName), need, true)).join("; ");
   }
 
@@ -138,7 +199,7 @@ export class DependencyExtensions {
     }
   }
 
-  async #create(parent: ClusterExtension, need: Need, signal: AbortSignal): Promise<ClusterExtension> {
+  async #create(parent: ClusterExtension, need: DependencyNeed, signal: AbortSignal): Promise<ClusterExtension> {
     const { packageName, catalog = "" } = need.bundle;
     for (const name of dependencyNames(packageName)) {
       if (this.#options.extensions.get(name)) continue;
@@ -170,7 +231,7 @@ export class DependencyExtensions {
   }
 }
 
-function waitingText(extension: ClusterExtension | undefined, { bundle }: Need, existed: boolean): string {
+function waitingText(extension: ClusterExtension | undefined, { bundle }: DependencyNeed, existed: boolean): string {
   const name = goQuote(extension?.metadata.name ?? "");
   const packageName = goQuote(bundle.packageName);
   if (!extension || !existed) return `ClusterExtension ${name} of package ${packageName}, which was made for it`;

@@ -30,36 +30,33 @@ import { CAUSE_LENGTH, truncate } from "../../text/truncate.ts";
 import type { ClusterVersion } from "../../version/clusterVersion.ts";
 import { Applier } from "../apply/applier.ts";
 import { isApproved } from "../apply/approval.ts";
-import { requireConversions, upgradeConversions } from "../apply/lostConversions.ts";
+import type { CertificateProviders } from "../apply/certificateProviders.ts";
 import { type PreparedObjects, prepareFor, renderFor } from "../apply/preparedObjects.ts";
 import { type PruneRequest, leavingCrds, leavingObjects, removals } from "../apply/prune.ts";
-import { contentOf } from "../bundleContent.ts";
-import type { CertificateProviders } from "../certificates/providerChoice.ts";
-import { hideInError, hideSourced, revealNamespaces } from "../configuration/hiding.ts";
-import { loadCelRules } from "../dependencies/loadCelRules.ts";
-import { type PassFacts, type ResolvedBundle, configOf, newFacts } from "../facts.ts";
-import { ExtensionMemory } from "../memory.ts";
-import type { ClusterProxy } from "../proxy/clusterProxy.ts";
-import { proxyOf } from "../proxy/passProxy.ts";
+import { contentOf } from "../bundles/bundleCache.ts";
+import { requireConversions, upgradeConversions } from "../crds/lostConversions.ts";
+import { ClusterApis } from "../dependencies/clusterApis.ts";
+import { loadCelRules } from "../dependencies/constraintCache.ts";
+import type { ClusterProxy } from "../openshift/clusterProxy.ts";
+import { type LackingPermissions, lackingPermissions, rbacCommand } from "../permissions/permissions.ts";
+import { checkRequirements, tellProxy } from "../reconcile/check.ts";
+import { readConfiguration } from "../reconcile/configuration.ts";
+import { keepContent, resolveBundle } from "../reconcile/resolve.ts";
+import { installedOf, labelsFrom } from "../reconcile/retrieveReleases.ts";
+import { inputDigest, pullReference } from "../reconcile/unpack.ts";
 import { ReleaseStore, requireReadable } from "../releases/releaseStore.ts";
-import { type LackingPermissions, lackingPermissions } from "../rights/permissions.ts";
-import { rbacCommand } from "../rights/rbacCommand.ts";
-import { ClusterApis } from "../served/clusterApis.ts";
-import { checkRequirements } from "../steps/checkRequirements.ts";
-import { keepContent } from "../steps/keepContent.ts";
-import { readConfiguration } from "../steps/readConfiguration.ts";
-import { resolveBundle } from "../steps/resolveBundle.ts";
-import { installedOf, labelsFrom } from "../steps/retrieveReleases.ts";
-import { tellProxy } from "../steps/tellProxy.ts";
-import { inputDigest, pullReference } from "../steps/unpackBundle.ts";
-import { WaitingError } from "../waiting.ts";
+import { ExtensionCache } from "../state/extensionCache.ts";
+import { hideInError, hideSourced, revealNamespaces } from "../state/hiddenValues.ts";
+import { proxyOf } from "../state/proxyVariables.ts";
+import { type ReconcileState, type ResolvedBundle, configOf, newReconcileState } from "../state/reconcileState.ts";
+import { WaitingError } from "../state/waiting.ts";
 import type { Finding, InstallPlan, InstallPlanObject } from "./installPlan.ts";
 import { type TriedOut, tryOut } from "./tryOut.ts";
 
 /** The objects against the cluster. */
 async function compare(
   request: PlanRequest,
-  facts: PassFacts,
+  facts: ReconcileState,
   { objects: desired, kinds }: PreparedObjects,
   digest: string,
 ): Promise<{ plan: ChangePlan; refused: ReadonlySet<string> } & Pick<TriedOut, "findings" | "warnings" | "notes">> {
@@ -137,12 +134,12 @@ const NO_UID = "00000000-0000-0000-0000-000000000000";
  * What a pass over the extension would know before it renders the bundle: releases, resolution and configuration.
  * @throws Error where no bundle can be resolved, or the cluster may not be asked.
  */
-async function factsOf(request: PlanRequest): Promise<PassFacts> {
+async function factsOf(request: PlanRequest): Promise<ReconcileState> {
   const { wanted, catalogs, client, clusterProxy, scoped, isServiceAccount, reader, systemNamespace, log, signal } = request;
   const { metadata, spec } = wanted.extension;
   const { uid = NO_UID } = metadata;
   const extension = { ...wanted.extension, metadata: { ...metadata, uid }, spec };
-  const facts = newFacts(extension, await clusterVersion(client), clusterProxy);
+  const facts = newReconcileState(extension, await clusterVersion(client), clusterProxy);
   facts.history = await new ReleaseStore(client, systemNamespace)
     .history({ name: metadata.name, uid }, { signal })
     .catch((err: unknown) => {
@@ -163,13 +160,13 @@ async function factsOf(request: PlanRequest): Promise<PassFacts> {
     dependencies: { choose: (_, considered) => Promise.resolve({ resolution: choose(considered) }) },
   }).run(facts, { object: extension, log, signal });
   facts.notes.push(...(await dependencyNotes(facts)));
-  await keepContent({ record: () => undefined }, new ExtensionMemory()).run(facts, { object: extension, log, signal });
+  await keepContent({ record: () => undefined }, new ExtensionCache()).run(facts, { object: extension, log, signal });
   await readConfiguration({ driftIntervalMs: 0, isServiceAccount }).run(facts, { object: extension, log, signal });
   return facts;
 }
 
 /** What the bundle depends on: whether that is met, operator-controller finds out. */
-async function dependencyNotes({ extension, resolved }: PassFacts): Promise<string[]> {
+async function dependencyNotes({ extension, resolved }: ReconcileState): Promise<string[]> {
   const properties = JSON.parse(resolved?.properties ?? "[]") as Property[];
   if (!resolved || extension.spec.dependencies?.policy === "Ignore" || !properties.some(({ type }) => isDependency(type))) return [];
   const { constraints, faults } = constraintsOf({ name: resolved.name, properties }, await loadCelRules());
@@ -205,7 +202,7 @@ export async function makePlan(request: PlanRequest): Promise<InstallPlan> {
   }
 }
 
-async function planFrom(request: PlanRequest, facts: PassFacts): Promise<InstallPlan> {
+async function planFrom(request: PlanRequest, facts: ReconcileState): Promise<InstallPlan> {
   const { wanted, client, reader, providers } = request;
   const { extension, history, resolved } = facts;
   if (!resolved) throw new Error(`no bundle was found for ClusterExtension ${goQuote(extension.metadata.name)}`);
@@ -251,9 +248,9 @@ async function planFrom(request: PlanRequest, facts: PassFacts): Promise<Install
 }
 
 /** What the bundle requires in vain, where it would be refused for that; where it would not be, the facts' notes say it. */
-async function unmetFindings({ client, log, signal }: PlanRequest, facts: PassFacts): Promise<Finding[]> {
+async function unmetFindings({ client, log, signal }: PlanRequest, facts: ReconcileState): Promise<Finding[]> {
   const apis = new ClusterApis({ client, extensions: { get: () => undefined, onEvent: () => undefined }, log });
-  const step = checkRequirements({ apis, events: { record: () => undefined }, memory: new ExtensionMemory() });
+  const step = checkRequirements({ apis, events: { record: () => undefined }, memory: new ExtensionCache() });
   try {
     await step.run(facts, { object: facts.extension, log, signal });
     return [];
@@ -263,7 +260,7 @@ async function unmetFindings({ client, log, signal }: PlanRequest, facts: PassFa
   }
 }
 
-function remarksOn({ extension }: PassFacts, isDeployed: boolean): string[] {
+function remarksOn({ extension }: ReconcileState, isDeployed: boolean): string[] {
   const pinned = extension.metadata.annotations?.[ANNOTATION_ROLLBACK_TO];
   return [
     ...(extension.spec.suspend ? ["spec.suspend is true: nothing of this is done before it is false"] : []),

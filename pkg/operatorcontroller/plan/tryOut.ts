@@ -1,22 +1,18 @@
 import type { ClusterExtension } from "../../api/clusterExtension.ts";
-import { type GroupVersionKind, groupOf, type KubeObject, refOf } from "../../api/k8s.ts";
+import { type GroupVersionKind, type KubeObject, groupOf, refOf } from "../../api/k8s.ts";
 import { losesConversion } from "../../certificates/caBundle.ts";
 import { messageOf } from "../../errors/errors.ts";
 import type { Client } from "../../kube/client.ts";
 import type { ApiResource } from "../../kube/discovery.ts";
 import { isNamespaceMissing } from "../../kube/errors.ts";
-import type { Applier, LiveObjects } from "../apply/applier.ts";
-import { foreignObjects } from "../apply/conflicts.ts";
-import { DryRun } from "../apply/dryRun.ts";
-import { type Failure, failureText } from "../apply/failures.ts";
-import { kindConflicts } from "../apply/kindConflicts.ts";
-import { kindsOf, type ServedKinds } from "../apply/kinds.ts";
-import { missingNamespaces, missingNamespaceText } from "../apply/missingNamespaces.ts";
-import { quotaRefusals } from "../apply/quotaCheck.ts";
-import { checkCrdUpgrades } from "../crdupgrade/crdUpgrades.ts";
 import { describeObject, isCrd, objectKey } from "../../release/identity.ts";
 import { inLiveOrder } from "../../release/liveOrder.ts";
 import type { ExtensionExists, Owner } from "../../release/ownership.ts";
+import { type Applier, type Failure, type LiveObjects, failureText } from "../apply/applier.ts";
+import { DryRun } from "../apply/dryRun.ts";
+import { foreignObjects, kindConflicts, missingNamespaceText, missingNamespaces, quotaRefusals } from "../apply/preflight.ts";
+import { type ServedKinds, kindsOf } from "../apply/preparedObjects.ts";
+import { checkCrdUpgrades } from "../crds/crdUpgrades.ts";
 import type { Finding, InstallPlanWarning } from "./installPlan.ts";
 
 /** Objects that are tried out, and for whom. */

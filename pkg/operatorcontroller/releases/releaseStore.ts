@@ -1,15 +1,19 @@
 import type { KubeObject, ObjectMeta } from "../../api/k8s.ts";
-import { RetryableError } from "../../errors/errors.ts";
+import { Turns } from "../../async/turns.ts";
+import { RetryableError, messageOf } from "../../errors/errors.ts";
 import type { Client } from "../../kube/client.ts";
 import { isAlreadyExists } from "../../kube/errors.ts";
 import type { CallOptions } from "../../kube/request.ts";
 import { type ReleaseRecord, type ReleaseSummary, newestFirst, releasesWithObjects } from "../../release/record.ts";
-import { ANNOTATION_INCOMPLETE, type DecodedRelease, type ReleaseIndex, type UnreadableRelease, decodeRelease, extraChunks, releaseIndex, unreadableText } from "../../release/storage/decode.ts";
-import { RELEASE_OWNER, encodeRelease, keyLabel, releaseKey } from "../../release/storage/encode.ts";
+import { ANNOTATION_INCOMPLETE, type CompressedRelease, type DecodedRelease, type ReleaseIndex, type UnreadableRelease, compressedRelease, decodeRelease, decompressionFailure, extraChunks, payloadTooLarge, readRelease, releaseIndex, unreadable, unreadableText } from "../../release/storage/decode.ts";
+import { type EncodeOptions, GZIP_OPTIONS, PAYLOAD_LIMITS, RELEASE_OWNER, encodeRelease, keyLabel, payloadBytes, releaseKey, releaseSecrets } from "../../release/storage/encode.ts";
+import { PayloadReader } from "../../release/storage/payloadReader.ts";
+import { pipeline } from "node:stream/promises";
+import { createGunzip, createGzip } from "node:zlib";
 
 const SECRET = { apiVersion: "v1", kind: "Secret" } as const;
 /** How often a history is read again because it changed while it was read. */
-const READS = 5;
+const MAX_READS = 5;
 
 /** The extension that releases are for. */
 export interface ReleaseOwner {
@@ -80,7 +84,7 @@ export function recordOf(release: DecodedRelease | undefined): ReleaseRecord | u
 }
 
 /** Turns releases into Secrets and back. */
-export interface ReleaseCodec {
+interface ReleaseCodec {
   encode(...args: Parameters<typeof encodeRelease>): KubeObject[] | Promise<KubeObject[]>;
   decode(...args: Parameters<typeof decodeRelease>): DecodedRelease | Promise<DecodedRelease>;
 }
@@ -128,7 +132,7 @@ export class ReleaseStore {
       try {
         return await this.#history(owner, options);
       } catch (err) {
-        if (!(err instanceof ChangedMeanwhile) || read === READS) throw err;
+        if (!(err instanceof ChangedMeanwhile) || read === MAX_READS) throw err;
       }
     }
   }
@@ -277,4 +281,92 @@ function withoutIncompleteMark(index: KubeObject): KubeObject {
   const { annotations, ...metadata } = index.metadata;
   const { [ANNOTATION_INCOMPLETE]: _mark, ...others } = annotations ?? {};
   return { ...index, metadata: { ...metadata, ...(Object.keys(others).length > 0 ? { annotations: others } : {}) } };
+}
+
+/** Bytes of a payload that are in memory at once, on either side of zlib. */
+const CHUNK_BYTES = 64 * 1024;
+
+/**
+ * Encodes and decodes releases as `encodeRelease` and `decodeRelease` do, without stopping the process and without holding a payload: zlib works in its
+ * own threads and passes on 64 KiB at a time, and the rest is done in short turns. It processes one release at a time, in the order of the calls.
+ * Not in a worker thread: Node aborts when a thread ends while it creates a stream of zlib, and a thread takes 20 MB.
+ */
+export class StreamingCodec implements ReleaseCodec {
+  #last: Promise<unknown> = Promise.resolve();
+
+  /** @throws as `encodeRelease`. */
+  encode(record: ReleaseRecord, options: EncodeOptions): Promise<KubeObject[]> {
+    return this.#inTurn(async () => releaseSecrets(record, await compressRecord(record), options));
+  }
+
+  /** Returns what `decodeRelease` does. */
+  async decode(index: KubeObject, chunks: readonly KubeObject[]): Promise<DecodedRelease> {
+    const found = compressedRelease(index, chunks);
+    if (found.kind !== "compressed") return found;
+    try {
+      return readRelease(found, await this.#inTurn(() => readRecord(found)));
+    } catch (err) {
+      return unreadable(found.index.key, messageOf(err));
+    }
+  }
+
+  #inTurn<T>(work: () => Promise<T>): Promise<T> {
+    const turn = this.#last.then(work);
+    this.#last = turn.catch(() => undefined);
+    return turn;
+  }
+}
+
+async function compressRecord(record: ReleaseRecord): Promise<Buffer> {
+  const compressed: Buffer[] = [];
+  const gzip = createGzip({ ...GZIP_OPTIONS, chunkSize: CHUNK_BYTES });
+  await pipeline(payloadChunks(record), gzip, async (pieces: AsyncIterable<Buffer>) => {
+    for await (const piece of pieces) compressed.push(piece);
+  });
+  return Buffer.concat(compressed);
+}
+
+/** Yields a payload with its small pieces joined, as each chunk that zlib gets costs a change of threads. */
+async function* payloadChunks(record: ReleaseRecord): AsyncGenerator<Buffer> {
+  const turns = new Turns();
+  let kept: Buffer[] = [];
+  let bytes = 0;
+  for (const piece of payloadBytes(record)) {
+    kept.push(piece);
+    bytes += piece.byteLength;
+    if (bytes >= CHUNK_BYTES) {
+      yield Buffer.concat(kept);
+      kept = [];
+      bytes = 0;
+    }
+    await turns.pause();
+  }
+  yield Buffer.concat(kept);
+}
+
+async function readRecord(found: CompressedRelease): Promise<ReleaseRecord> {
+  const reader = new PayloadReader(found);
+  const turns = new Turns();
+  for await (const piece of decompress(found)) {
+    reader.add(piece);
+    await turns.pause();
+  }
+  return reader.end();
+}
+
+/** @throws Error as `decompressionFailure`. */
+async function* decompress(found: CompressedRelease): AsyncGenerator<Buffer> {
+  const gunzip = createGunzip({ chunkSize: CHUNK_BYTES });
+  gunzip.end(found.data);
+  let bytes = 0;
+  try {
+    for await (const piece of gunzip as AsyncIterable<Buffer>) {
+      bytes += piece.byteLength;
+      if (bytes > PAYLOAD_LIMITS.bytes) break;
+      yield piece;
+    }
+  } catch (err) {
+    throw decompressionFailure(found, err);
+  }
+  if (bytes > PAYLOAD_LIMITS.bytes) throw payloadTooLarge(found);
 }

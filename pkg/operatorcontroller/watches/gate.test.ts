@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { Gate } from "./gate.ts";
+import { Gate } from "./metadataStream.ts";
 
 const { signal } = new AbortController();
 

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import type { JsonObject, ObjectMeta } from "../../api/k8s.ts";
-import { isNewer, markOf, mayBeDrift, type Sighting } from "./mark.ts";
+import { isNewer, markOf, mayBeDrift, type Sighting } from "./followedObjects.ts";
 
 const applied = (fieldsV1: JsonObject): JsonObject => ({ manager: "olm.operatorframework.io", operation: "Apply", fieldsV1 });
 const DATA = { "f:data": { "f:a": {} } };

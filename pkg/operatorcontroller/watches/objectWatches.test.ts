@@ -4,7 +4,7 @@ import { FakeClock } from "../../../test/support/fakeClock.ts";
 import { WatchedObjects } from "../../../test/support/watchedObjects.ts";
 import { type KubeObject, refOf } from "../../api/k8s.ts";
 import { createLogger } from "../../telemetry/log.ts";
-import { markOf } from "./mark.ts";
+import { markOf } from "./followedObjects.ts";
 import { type ObjectEvent, ObjectWatches } from "./objectWatches.ts";
 import type { WatchIdentity } from "./streamPool.ts";
 

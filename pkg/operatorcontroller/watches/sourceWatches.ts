@@ -1,8 +1,7 @@
 import type { ObjectRef } from "../../api/k8s.ts";
 import { systemClock } from "../../async/clock.ts";
 import type { Logger } from "../../telemetry/log.ts";
-import { Gate } from "./gate.ts";
-import type { StreamListener, StreamState } from "./metadataStream.ts";
+import { Gate, type StreamListener, type StreamState } from "./metadataStream.ts";
 import type { Unwatched } from "./objectWatches.ts";
 import { StreamPool, type WatchIdentity } from "./streamPool.ts";
 

@@ -1,7 +1,6 @@
 import type { ClusterExtension } from "../../../pkg/api/clusterExtension.ts";
 import type { PackageContent } from "../../../pkg/fbc/types.ts";
-import { CatalogContents } from "../../../pkg/operatorcontroller/catalogs/catalogContents.ts";
-import { findConcerned } from "../../../pkg/operatorcontroller/catalogs/newEdition.ts";
+import { CatalogContents, findConcerned } from "../../../pkg/operatorcontroller/catalogs/catalogContents.ts";
 import { resolve } from "../../../pkg/resolve/resolve.ts";
 import type { InstalledBundle } from "../../../pkg/resolve/successors.ts";
 import type { LoadedCatalog } from "../../cases/catalogCache.ts";

@@ -2,7 +2,7 @@ import { expect } from "vitest";
 import type { ClusterExtension, ClusterExtensionSpec } from "../../../pkg/api/clusterExtension.ts";
 import { ANNOTATION_RECONCILE_REQUESTED_AT, API_VERSION } from "../../../pkg/api/constants.ts";
 import type { JsonObject, KubeObject, ObjectRef } from "../../../pkg/api/k8s.ts";
-import { POD_FATE_ANNOTATION, type PodFate } from "../../../pkg/devcluster/podFate.ts";
+import { POD_FATE_ANNOTATION, type PodFate } from "../../../pkg/devcluster/podSimulation.ts";
 import type { Client } from "../../../pkg/kube/client.ts";
 import { eventually } from "../eventually.ts";
 import { extensionNamed } from "../extensions.ts";

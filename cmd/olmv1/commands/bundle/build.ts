@@ -3,7 +3,7 @@ import { buildInto, keyValues, withImages } from "../../../../pkg/authoring/buil
 import { checkSources } from "../../../../pkg/authoring/validate/checkBundles.ts";
 import { goQuote } from "../../../../pkg/golang/quote.ts";
 import { parseDestination, placeText } from "../../../../pkg/oci/imagePlace.ts";
-import { readBundleFiles } from "../../../../pkg/operatorcontroller/bundleFiles.ts";
+import { readBundleFiles } from "../../../../pkg/operatorcontroller/bundles/bundleFiles.ts";
 import { isDirectory } from "../../../../pkg/sources/bundleReader.ts";
 import { EXIT } from "../../cli/errors.ts";
 import { withProgress } from "../../cli/progress.ts";

@@ -1,4 +1,4 @@
-import type { WebhookCertProvider } from "../../../../pkg/operatorcontroller/certificates/providerNames.ts";
+import type { WebhookCertProvider } from "../../../../pkg/api/flagValues.ts";
 import type { ClusterOptions, ProxyOptions, ReleaseOptions } from "../../cli/options.ts";
 import type { Output } from "../../cli/output.ts";
 

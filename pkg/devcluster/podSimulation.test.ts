@@ -1,0 +1,64 @@
+import { describe, expect, test } from "vitest";
+import type { KubeObject } from "../api/k8s.ts";
+import { annotatedFate, POD_FATE_ANNOTATION, type PodFate, podStatus } from "./podSimulation.ts";
+
+const NOW = "2026-11-21T10:00:00Z";
+
+function pod(spec: object = {}, status: object = {}): KubeObject {
+  const containers = [{ name: "main", image: "example.com/a:1" }];
+  return { apiVersion: "v1", kind: "Pod", metadata: { name: "a", namespace: "ns" }, spec: { containers, ...spec }, status };
+}
+
+function annotated(kind: string, fate: string): KubeObject {
+  return { apiVersion: "v1", kind, metadata: { name: "a", annotations: { [POD_FATE_ANNOTATION]: fate } } };
+}
+
+interface Status {
+  phase: string;
+  conditions: { type: string; status: string }[];
+  containerStatuses: { ready: boolean; state: object }[];
+}
+
+describe("podStatus", () => {
+  test.for<[PodFate, string, string, string, string]>([
+    ["Ready", "Always", "Running", "True", "running"],
+    ["NotReady", "Always", "Running", "False", "running"],
+    ["CrashLoop", "Always", "Running", "False", "waiting"],
+    ["Ready", "Never", "Succeeded", "False", "terminated"],
+    ["NotReady", "Never", "Running", "False", "running"],
+  ])("%s with restartPolicy %s: %s, Ready=%s, %s", ([fate, restartPolicy, phase, ready, state]) => {
+    const status = podStatus(pod({ restartPolicy }), fate, NOW) as Status;
+    expect(status.phase).toBe(phase);
+    expect(status.conditions.find(({ type }) => type === "Ready")?.status).toBe(ready);
+    expect(status.containerStatuses.map((container) => Object.keys(container.state))).toEqual([[state]]);
+    expect(status.containerStatuses[0]?.ready).toBe(ready === "True");
+  });
+
+  test.for<PodFate>(["Ready", "NotReady", "CrashLoop"])("%s is reached by one status and then left alone", (fate) => {
+    expect(podStatus(pod({}, podStatus(pod(), fate, NOW)), fate, NOW)).toBeUndefined();
+  });
+
+  test("every fate can follow every other", () => {
+    const fates: PodFate[] = ["Ready", "NotReady", "CrashLoop"];
+    for (const from of fates) {
+      for (const to of fates.filter((fate) => fate !== from)) {
+        expect(podStatus(pod({}, podStatus(pod(), from, NOW)), to, NOW), `${from} to ${to}`).toBeDefined();
+      }
+    }
+  });
+
+  test("a Pod that is to stay Pending or has ended keeps its status", () => {
+    expect(podStatus(pod(), "Pending", NOW)).toBeUndefined();
+    expect(podStatus(pod({}, { phase: "Failed" }), "Ready", NOW)).toBeUndefined();
+    expect(podStatus(pod({}, { phase: "Succeeded" }), "NotReady", NOW)).toBeUndefined();
+  });
+});
+
+describe("annotatedFate", () => {
+  test("the Pod's annotation wins over the Namespace's, an unknown one counts as none", () => {
+    expect(annotatedFate(pod(), undefined)).toBeUndefined();
+    expect(annotatedFate(pod(), annotated("Namespace", "NotReady"))).toBe("NotReady");
+    expect(annotatedFate(annotated("Pod", "CrashLoop"), annotated("Namespace", "NotReady"))).toBe("CrashLoop");
+    expect(annotatedFate(annotated("Pod", "ready"), annotated("Namespace", "Pending"))).toBe("Pending");
+  });
+});

@@ -1,0 +1,44 @@
+import { type Server, createServer } from "node:net";
+
+/**
+ * Kills the command once standard input closes. The background jobs of a shell have no standard input of their own, so it travels as
+ * descriptor 3; the watching job writes nowhere, or it would hold the command's output open.
+ */
+const GUARD_SCRIPT = `exec 3<&0
+"$@" </dev/null 3<&- &
+child=$!
+{ cat <&3 >/dev/null; kill -KILL "$child"; } >/dev/null 2>&1 &
+watch=$!
+exec 3<&-
+wait "$child"
+status=$?
+kill "$watch" 2>/dev/null
+exit $status`;
+
+/**
+ * The command line that runs `command` so that it ends when its standard input closes, for programs that do not watch it themselves.
+ * Start it with a pipe as standard input and keep that open: the kernel closes it when this process ends, however that happens.
+ */
+export function guarded(command: string, args: readonly string[]): [command: string, args: string[]] {
+  return ["/bin/sh", ["-c", GUARD_SCRIPT, "guard", command, ...args]];
+}
+
+/** `count` different free ports on 127.0.0.1. They are free now; a caller that loses one to somebody else tries again. */
+export async function freePorts(count: number): Promise<number[]> {
+  const servers = await Promise.all(Array.from({ length: count }, listening));
+  const ports = servers.map((server) => {
+    const address = server.address();
+    if (address === null || typeof address === "string") throw new Error("reserve a port: the server has no address");
+    return address.port;
+  });
+  await Promise.all(servers.map((server) => new Promise((resolve) => server.close(resolve))));
+  return ports;
+}
+
+function listening(): Promise<Server> {
+  const server = createServer();
+  return new Promise((resolve, reject) => {
+    server.once("error", reject);
+    server.listen(0, "127.0.0.1", () => resolve(server));
+  });
+}

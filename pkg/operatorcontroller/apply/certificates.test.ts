@@ -1,0 +1,175 @@
+import { X509Certificate } from "node:crypto";
+import { describe, expect, test } from "vitest";
+import { stepContext } from "../../../test/support/extensionFakes.ts";
+import { extensionNamed } from "../../../test/support/extensions.ts";
+import { API_VERSION, CLUSTER_EXTENSION } from "../../api/constants.ts";
+import type { KubeObject, ObjectRef } from "../../api/k8s.ts";
+import { bundlesIn, type CaTarget } from "../../certificates/caBundle.ts";
+import type { CertificateTimes } from "../../certificates/rotation.ts";
+import { certificatesIn, storedIn } from "../../certificates/storedCertificates.ts";
+import type { WantedCertificate } from "../../certificates/wantedCertificates.ts";
+import { objectKey } from "../../release/identity.ts";
+import { issueCertificate } from "../../serving/issueWorker.ts";
+import { CertificateKeeper } from "./certificates.ts";
+
+const HOUR = 3_600_000;
+const TIMES: CertificateTimes = { validityMs: 100 * HOUR, renewBeforeMs: 24 * HOUR, settleMs: 60_000, skewMs: 0 };
+const SECRET = { apiVersion: "v1", kind: "Secret", namespace: "ns", name: "s-cert" } as const;
+const target = (name: string): CaTarget => ({
+  ref: { apiVersion: "admissionregistration.k8s.io/v1", kind: "ValidatingWebhookConfiguration", name },
+  webhooks: [name],
+});
+const API_SERVICE: CaTarget = {
+  ref: { apiVersion: "apiregistration.k8s.io/v1", kind: "APIService", name: "v1.g.io" },
+  webhooks: undefined,
+};
+const WANTED: WantedCertificate = {
+  secret: SECRET,
+  host: "s.ns",
+  dnsNames: ["s.ns", "s.ns.svc"],
+  targets: [target("a"), target("b"), API_SERVICE],
+};
+const OWNER = { apiVersion: API_VERSION, kind: CLUSTER_EXTENSION, name: "x", uid: "u" };
+
+/** A Secret, two webhook configurations and an APIService; a write may fail. Everything that a Pod was ever given is kept. */
+class FakeObjects {
+  readonly objects = new Map<string, KubeObject>();
+  /** Serving certificates, PEM, in the order in which they were written. */
+  readonly served: string[] = [];
+  /** Writes until one fails. */
+  failAfter = Number.POSITIVE_INFINITY;
+  #writes = 0;
+
+  constructor() {
+    for (const { ref, webhooks } of WANTED.targets) {
+      const { apiVersion, kind, name } = ref;
+      const entries = webhooks?.map((webhook) => ({ name: webhook, clientConfig: { service: {} } }));
+      this.objects.set(objectKey(ref), { apiVersion, kind, metadata: { name, uid: name }, webhooks: entries });
+    }
+  }
+
+  get<T extends KubeObject>(ref: ObjectRef): Promise<T | undefined> {
+    return Promise.resolve(this.objects.get(objectKey(ref)) as T | undefined);
+  }
+
+  apply<T extends KubeObject>(object: T): Promise<T> {
+    if (--this.failAfter < 0) {
+      this.failAfter = Number.POSITIVE_INFINITY;
+      return Promise.reject(new Error("connection reset"));
+    }
+    const key = objectKey(object);
+    const metadata = { ...this.objects.get(key)?.metadata, ...object.metadata, resourceVersion: String(++this.#writes) };
+    const after = { ...object, metadata };
+    this.objects.set(key, after);
+    if (object.kind === "Secret") this.served.push(storedIn(object).serving.certificate);
+    return Promise.resolve(after);
+  }
+
+  get secret(): KubeObject | undefined {
+    return this.objects.get(objectKey(SECRET));
+  }
+
+  /** Certificates that a Pod may serve with at that time and that some target does not trust. */
+  untrusted(now: number): string[] {
+    const bundles = WANTED.targets.map((one) => bundlesIn(this.objects.get(objectKey(one.ref))!, one).flatMap(certificatesIn));
+    return this.served.filter((pem) => {
+      const leaf = new X509Certificate(pem);
+      const isTrusted = (authority: string): boolean => leaf.verify(new X509Certificate(authority).publicKey);
+      return leaf.validToDate.getTime() > now && !bundles.every((authorities) => authorities.some(isTrusted));
+    });
+  }
+}
+
+/** A keeper of these objects whose clock the test sets. */
+function keeping(objects: FakeObjects, { replaced = [], uid = "u" }: { replaced?: string[]; uid?: string } = {}) {
+  const clock = { now: Date.UTC(2026, 0, 1) };
+  const told: string[] = [];
+  const trustedSince = new Map<string, number>();
+  const { log, signal } = stepContext(extensionNamed("x", { packageName: "p" }));
+  const keep = (): Promise<number> =>
+    new CertificateKeeper({
+      client: objects,
+      issuer: { issue: issueCertificate },
+      times: TIMES,
+      now: () => clock.now,
+      owner: { ...OWNER, uid },
+      installNamespace: "ns",
+      extensionExists: () => true,
+      replaced: new Set(replaced),
+      trustedSince,
+      tell: (reason) => told.push(reason),
+      signal,
+      log,
+    }).keep([WANTED]);
+  return { clock, told, keep, trustedSince };
+}
+
+test("a certificate is issued once, then renewed in three looks, and its authority is forgotten when it has ended", async () => {
+  const objects = new FakeObjects();
+  const { clock, told, keep } = keeping(objects);
+  expect(await keep()).toBe(clock.now + 76 * HOUR);
+  expect(objects.secret).toMatchObject({ type: "kubernetes.io/tls", metadata: { ownerReferences: [{ uid: "u" }] } });
+  const [first] = storedIn(objects.secret!).authorities;
+  const looks = [76 * HOUR, 60_000, 24 * HOUR];
+  const authorities: number[] = [];
+  for (const pause of looks) {
+    clock.now += pause;
+    await keep();
+    authorities.push(storedIn(objects.secret!).authorities.length);
+    expect(objects.untrusted(clock.now)).toEqual([]);
+  }
+  expect(told).toEqual(["CertificateIssued", "CertificatePrepared", "CertificateRenewed"]);
+  expect(authorities).toEqual([2, 2, 1]);
+  expect(storedIn(objects.secret!)).not.toHaveProperty("next");
+  expect(storedIn(objects.secret!).authorities).not.toContain(first);
+});
+
+describe("a write that fails", () => {
+  test.for([1, 2, 3, 4, 5, 6, 7])("as number %d leaves nothing untrusted, and the next look goes on", async (failAfter) => {
+    const objects = new FakeObjects();
+    const { clock, keep, trustedSince } = keeping(objects);
+    await keep();
+    objects.failAfter = failAfter - 1;
+    let failed = 0;
+    for (const pause of [76 * HOUR, 60_000, 60_000, 60_000, 24 * HOUR, 60_000]) {
+      clock.now += pause;
+      await keep().catch(() => {
+        failed++;
+        trustedSince.clear(); // as if the controller had been restarted
+      });
+      expect(objects.untrusted(clock.now)).toEqual([]);
+    }
+    expect(failed).toBe(1);
+    expect(storedIn(objects.secret!)).not.toHaveProperty("next");
+    expect(storedIn(objects.secret!).authorities.length).toBe(1);
+    expect(new Set(objects.served).size).toBe(2);
+  });
+});
+
+test("a Secret that is gone, or spoilt, is made anew, and what Pods still serve with stays trusted", async () => {
+  const objects = new FakeObjects();
+  const { clock, told, keep } = keeping(objects);
+  await keep();
+  objects.objects.delete(objectKey(SECRET));
+  clock.now += HOUR;
+  await keep();
+  expect(objects.untrusted(clock.now)).toEqual([]);
+  const { data } = objects.secret as unknown as { data: Record<string, string> };
+  objects.objects.set(objectKey(SECRET), { ...objects.secret!, data: { ...data, "tls.key": "" } });
+  await keep();
+  expect(objects.untrusted(clock.now)).toEqual([]);
+  expect(storedIn(objects.secret!).authorities.length).toBe(3);
+  expect(told).toEqual(["CertificateIssued", "CertificateIssued", "CertificateIssued"]);
+});
+
+test("a Secret of somebody else is not touched, one of the certificate provider before is", async () => {
+  const objects = new FakeObjects();
+  const foreign: KubeObject = { ...SECRET, metadata: { name: SECRET.name, namespace: "ns" }, type: "kubernetes.io/tls", data: {} };
+  objects.objects.set(objectKey(SECRET), foreign);
+  await expect(keeping(objects).keep()).rejects.toThrow(
+    "provide the serving certificate in Secret ns/s-cert: Secret 's-cert' already exists in namespace 'ns' and cannot be managed by operator-controller",
+  );
+  expect(objects.secret).toBe(foreign);
+  await keeping(objects, { replaced: [objectKey(SECRET)] }).keep();
+  expect(objects.secret).toMatchObject({ metadata: { ownerReferences: [{ uid: "u" }] } });
+});

@@ -1,0 +1,297 @@
+import { API_VERSION, CERTIFICATES_FIELD_MANAGER, CLUSTER_EXTENSION } from "../../api/constants.ts";
+import type { EventReason, EventSink } from "../../api/events.ts";
+import type { KubeObject, ObjectRef } from "../../api/k8s.ts";
+import { type CaTarget, bundlesIn, canTrust, losesConversion, withBundle, withoutBundle } from "../../certificates/caBundle.ts";
+import { servedNames } from "../../certificates/providers.ts";
+import { type CertificateTimes, type NewCertificate, issued, nextAction, prepared, promoted, stateOf, trimmed } from "../../certificates/rotation.ts";
+import { type StoredCertificates, bundleOf, certificatesIn, secretFrom, storedIn } from "../../certificates/storedCertificates.ts";
+import { type WantedCertificate, wantedCertificates } from "../../certificates/wantedCertificates.ts";
+import type { StepContext } from "../../controller/reconcile.ts";
+import { RetryableError, wrapError } from "../../errors/errors.ts";
+import type { Client } from "../../kube/client.ts";
+import { describeObject, objectKey } from "../../release/identity.ts";
+import { type ObjectOwner, withOwner } from "../../release/labels.ts";
+import { type ExtensionExists, ownershipOf } from "../../release/ownership.ts";
+import { type ReleaseRecord, lastDeployed } from "../../release/record.ts";
+import type { CertificateIssuer } from "../../serving/certificateIssuer.ts";
+import type { Logger } from "../../telemetry/log.ts";
+import type { ExtensionCache } from "../state/extensionCache.ts";
+import type { ReconcileState } from "../state/reconcileState.ts";
+import type { LiveObjects } from "./applier.ts";
+
+/** Reasons of the Events about certificates. */
+export type CertificateEvent = Extract<EventReason, "CertificateIssued" | "CertificatePrepared" | "CertificateRenewed">;
+
+/** With what, for whom and when certificates are kept. */
+export interface KeeperOptions {
+  /** Of the extension's ServiceAccount. */
+  client: Pick<Client, "get" | "apply">;
+  issuer: CertificateIssuer;
+  times: CertificateTimes;
+  /** Milliseconds since the epoch. */
+  now: () => number;
+  owner: ObjectOwner;
+  installNamespace: string;
+  extensionExists: ExtensionExists;
+  /** Keys of Secrets that another certificate provider wrote for a release of this extension: they may be taken over. */
+  replaced: ReadonlySet<string>;
+  /** When what targets trust was last changed, by key of the Secret; milliseconds since the epoch. Kept between passes. */
+  trustedSince: Map<string, number>;
+  /** Tells an Event. */
+  tell: (reason: CertificateEvent, message: string) => void;
+  signal: AbortSignal;
+  log: Logger;
+}
+
+/** Actions on one certificate in one pass; there are never more than three in a row. */
+const ACTIONS_MAX = 6;
+
+/** Keeps the certificates that operator-controller provides for an extension's webhooks and API services, with the extension's identity. */
+export class CertificateKeeper {
+  readonly #options: KeeperOptions;
+
+  constructor(options: KeeperOptions) {
+    this.#options = options;
+  }
+
+  /**
+   * Makes, renews and spreads certificates as far as it is time for. Targets that do not exist, or do not have their webhook yet, are left out.
+   * @returns when there is more to do, in milliseconds since the epoch.
+   * @throws RetryableError that names the Secret.
+   */
+  async keep(wanted: readonly WantedCertificate[]): Promise<number> {
+    let at = Number.POSITIVE_INFINITY;
+    for (const one of wanted) {
+      try {
+        at = Math.min(at, await this.#keepOne(one));
+      } catch (err) {
+        this.#options.signal.throwIfAborted();
+        throw wrapError(`provide the serving certificate in ${describeObject(one.secret)}: `, err);
+      }
+    }
+    return at;
+  }
+
+  async #keepOne(wanted: WantedCertificate): Promise<number> {
+    const { now, times, trustedSince } = this.#options;
+    const key = objectKey(wanted.secret);
+    const keeping = new Keeping(this.#options, wanted, await this.#ownSecret(wanted.secret));
+    await keeping.readTargets();
+    for (let i = 0; i < ACTIONS_MAX; i++) {
+      if (await keeping.spread()) trustedSince.set(key, now());
+      const state = stateOf(keeping.stored, wanted.dnsNames);
+      const action = nextAction(state, { now: now(), trustedSince: trustedSince.get(key) ?? 0, times });
+      if (action.kind === "rest") return action.at;
+      if (action.kind === "issue") await keeping.issue(action.because);
+      if (action.kind === "prepare") await keeping.prepare(action.because);
+      if (action.kind === "promote") await keeping.promote();
+      if (action.kind === "trim") await keeping.trim();
+    }
+    throw new RetryableError("Retrying", "it is not as it should be after every attempt to make it so");
+  }
+
+  /** @throws RetryableError for a Secret of somebody else. */
+  async #ownSecret(ref: ObjectRef): Promise<KubeObject | undefined> {
+    const { client, owner, installNamespace, extensionExists, replaced, signal } = this.#options;
+    const secret = await client.get(ref, { signal });
+    const ownership = ownershipOf(secret, { ...owner, installNamespace }, extensionExists);
+    if (ownership.kind === "foreign" && !replaced.has(objectKey(ref))) throw new RetryableError("Retrying", ownership.message);
+    return secret;
+  }
+}
+
+/** One certificate while it is worked on: what is stored, and what its targets trust. */
+class Keeping {
+  stored: StoredCertificates | undefined;
+  readonly #options: KeeperOptions;
+  readonly #wanted: WantedCertificate;
+  #secret: KubeObject | undefined;
+  #targets: { target: CaTarget; live: KubeObject }[] = [];
+
+  constructor(options: KeeperOptions, wanted: WantedCertificate, secret: KubeObject | undefined) {
+    this.#options = options;
+    this.#wanted = wanted;
+    this.#secret = secret;
+    this.stored = secret && storedIn(secret);
+  }
+
+  async readTargets(): Promise<void> {
+    const { client, signal } = this.#options;
+    const answers = await Promise.all(
+      this.#wanted.targets.map(async (target) => ({ target, live: await client.get(target.ref, { signal }) })),
+    );
+    this.#targets = answers.flatMap(({ target, live }) => (live && canTrust(live) ? [{ target, live }] : []));
+  }
+
+  /** Has every target trust exactly the stored authorities. @returns whether that changed anything. */
+  spread(): Promise<boolean> {
+    return this.#trust(this.stored?.authorities ?? []);
+  }
+
+  /** The new authority is trusted beside whatever Pods may still serve with before anything is served with it. */
+  async issue(because: string): Promise<void> {
+    const injected = this.#targets.flatMap(({ target, live }) => bundlesIn(live, target).flatMap(certificatesIn));
+    const known = [...injected, ...(this.stored?.authorities ?? [])];
+    const stored = issued(await this.#made(), known, this.#options.now());
+    await this.#trust(stored.authorities);
+    await this.#store(stored);
+    this.#say("CertificateIssued", "issued", because);
+  }
+
+  async prepare(because: string): Promise<void> {
+    if (!this.stored) return;
+    await this.#store(prepared(this.stored, await this.#made(), this.#options.now()));
+    this.#say("CertificatePrepared", "its successor issued, whose authority is trusted from now on", because);
+  }
+
+  async promote(): Promise<void> {
+    if (!this.stored?.next) return;
+    await this.#store(promoted(this.stored));
+    this.#say("CertificateRenewed", "renewed: the operator is given its successor, and the authority of both is trusted");
+  }
+
+  async trim(): Promise<void> {
+    if (this.stored) await this.#store(trimmed(this.stored, this.#options.now()));
+  }
+
+  async #made(): Promise<NewCertificate> {
+    const { issuer, times, now, signal } = this.#options;
+    const { host, dnsNames } = this.#wanted;
+    const task = { host, dnsNames, startsAt: now() - times.skewMs, endsAt: now() + times.validityMs };
+    const { authority, certificate, key } = await issuer.issue(task, signal);
+    return { authority: authority.trim(), pair: { certificate, key } };
+  }
+
+  async #trust(authorities: readonly string[]): Promise<boolean> {
+    const { client, signal, log } = this.#options;
+    const bundle = bundleOf(authorities);
+    if (bundle === "") return false;
+    let changed = false;
+    for (const entry of this.#targets) {
+      const { target, live } = entry;
+      if (bundlesIn(live, target).every((text) => text === bundle)) continue;
+      const options = { fieldManager: CERTIFICATES_FIELD_MANAGER, force: true, signal };
+      entry.live = await client.apply(withBundle(live, target, bundle), options);
+      log.info({ target: describeObject(target.ref), authorities: authorities.length }, "CA injected");
+      changed = true;
+    }
+    return changed;
+  }
+
+  /** Only over the Secret that was read. */
+  async #store(stored: StoredCertificates): Promise<void> {
+    const { client, owner, signal } = this.#options;
+    const marked = withOwner(secretFrom(this.#wanted.secret, stored), owner);
+    const { resourceVersion } = this.#secret?.metadata ?? {};
+    const secret = resourceVersion === undefined ? marked : { ...marked, metadata: { ...marked.metadata, resourceVersion } };
+    this.#secret = await client.apply(secret, { fieldManager: CERTIFICATES_FIELD_MANAGER, force: true, signal });
+    this.stored = stored;
+  }
+
+  #say(reason: CertificateEvent, what: string, because?: string): void {
+    const secret = describeObject(this.#wanted.secret);
+    this.#options.log.info({ secret, reason, because }, "serving certificate changed");
+    this.#options.tell(reason, `serving certificate in ${secret}: ${what}${because === undefined ? "" : `; ${because}`}`);
+  }
+}
+
+/** What providing certificates needs from the outside. */
+export interface CertificateDependencies {
+  issuer: CertificateIssuer;
+  times: CertificateTimes;
+  /** Asks for a pass over an extension, in so many milliseconds. */
+  wake: (extension: string, inMs: number) => void;
+}
+
+/** What a pass has that provides certificates. */
+interface PassParts {
+  certificates?: CertificateDependencies;
+  memory: ExtensionCache;
+  events: EventSink;
+  now: () => number;
+  driftIntervalMs: number;
+  extensionExists: ExtensionExists;
+}
+
+/** The certificates that operator-controller provides for the webhooks and API services of one extension, in one pass. */
+export class ExtensionCertificates {
+  readonly #deps: PassParts;
+  readonly #facts: ReconcileState;
+  readonly #scoped: Client;
+  readonly #context: StepContext<ReconcileState["extension"]>;
+
+  constructor(deps: PassParts, facts: ReconcileState, scoped: Client, context: StepContext<ReconcileState["extension"]>) {
+    this.#deps = deps;
+    this.#facts = facts;
+    this.#scoped = scoped;
+    this.#context = context;
+  }
+
+  /**
+   * Looks after the certificates of a deployed release, if one of these holds: it was not done for this release yet, objects were compared
+   * or written in this pass, something was seen of what webhooks trust, a certificate is to be renewed, or the drift interval is up.
+   * @throws RetryableError that names the Secret.
+   */
+  async maintain(release: ReleaseRecord): Promise<void> {
+    const { memory, now, certificates: own, driftIntervalMs } = this.#deps;
+    const { extension, began } = this.#facts;
+    const known = memory.of(extension).certificates;
+    const inMs = known.checkAt - now(); // more than an interval after the clock was put back
+    const isDue = known.release !== release.version || began || inMs <= 0 || inMs > driftIntervalMs;
+    if (!isDue) own?.wake(extension.metadata.name, known.checkAt - now());
+    else if (await this.keep(release.objects)) this.kept(release);
+  }
+
+  /** Tells that everything a release needs is there. */
+  kept({ version }: Pick<ReleaseRecord, "version">): void {
+    this.#deps.memory.of(this.#facts.extension).certificates.release = version;
+  }
+
+  /** Gives up the CA in what is to lose its conversion webhook, right before that is applied. */
+  async withdraw(objects: readonly KubeObject[], live: LiveObjects): Promise<void> {
+    for (const object of objects) {
+      const found = live.get(objectKey(object));
+      if (!losesConversion(object, found)) continue;
+      const { signal, log } = this.#context;
+      await this.#scoped.apply(withoutBundle(found), { fieldManager: CERTIFICATES_FIELD_MANAGER, force: true, signal });
+      log.info({ target: describeObject(object) }, "CA withdrawn");
+    }
+  }
+
+  /**
+   * Makes what `objects` need, and tells what is there of them whom to trust; before they are applied and after it.
+   * @returns whether they need anything. @throws RetryableError that names the Secret.
+   */
+  async keep(objects: readonly KubeObject[]): Promise<boolean> {
+    const { certificates: own, memory, now, driftIntervalMs, extensionExists, events } = this.#deps;
+    const wanted = wantedCertificates(objects);
+    if (!own || wanted.length === 0) return false;
+    const { extension, history } = this.#facts;
+    const { name, uid = "" } = extension.metadata;
+    const known = memory.of(extension).certificates;
+    const keeper = new CertificateKeeper({
+      client: this.#scoped,
+      issuer: own.issuer,
+      times: own.times,
+      now,
+      owner: { apiVersion: API_VERSION, kind: CLUSTER_EXTENSION, name, uid },
+      installNamespace: extension.spec.namespace,
+      extensionExists,
+      replaced: replacedSecrets(lastDeployed(history.current)?.objects ?? []),
+      trustedSince: known.trustedSince,
+      tell: (reason, message) => events.record(extension, "Normal", reason, message),
+      signal: this.#context.signal,
+      log: this.#context.log,
+    });
+    const at = await keeper.keep(wanted);
+    known.checkAt = Math.min(at, now() + driftIntervalMs);
+    own.wake(name, Math.max(known.checkAt - now(), 0));
+    return true;
+  }
+}
+
+/** Keys of the Secrets that the Deployments of a release take their certificate from, whoever provides it. */
+function replacedSecrets(objects: readonly KubeObject[]): Set<string> {
+  const refs = servedNames(objects).map(({ namespace, certificateName: name }) => ({ apiVersion: "v1", kind: "Secret", namespace, name }));
+  return new Set(refs.map(objectKey));
+}

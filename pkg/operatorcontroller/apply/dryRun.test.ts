@@ -1,0 +1,25 @@
+import { expect, test } from "vitest";
+import { inOrder, warningTexts } from "./dryRun.ts";
+
+const ref = (name: string) => ({ apiVersion: "apps/v1", kind: "Deployment", namespace: "ns", name });
+
+test("one text a warning, with its objects, in whatever order the answers came", () => {
+  const warnings = inOrder(
+    new Map([
+      ["would violate PodSecurity", [ref("b"), ref("a")]],
+      ["is deprecated", [ref("c")]],
+    ]),
+  );
+  expect(warningTexts(warnings, "p.v1.0.0")).toEqual([
+    'the API server warns about Deployment ns/c of bundle "p.v1.0.0": is deprecated',
+    'the API server warns about Deployment ns/a, Deployment ns/b of bundle "p.v1.0.0": would violate PodSecurity',
+  ]);
+});
+
+test("of many warnings five are told, and how many more there are", () => {
+  const many = inOrder(new Map(Array.from({ length: 40 }, (_, i) => [`w${i}`, Array.from({ length: 30 }, (__, j) => ref(`d${j}`))])));
+  const texts = warningTexts(many, "p.v1.0.0");
+  expect(texts).toHaveLength(6);
+  expect(texts.at(-1)).toBe('the API server warns of 35 more things about bundle "p.v1.0.0": olmv1 plan shows them');
+  expect(Math.max(...texts.map(({ length }) => length))).toBeLessThan(1_024);
+});

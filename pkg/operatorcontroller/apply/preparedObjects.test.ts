@@ -1,0 +1,84 @@
+import { expect, test } from "vitest";
+import type { KubeObject } from "../../api/k8s.ts";
+import { KindNotServed } from "../../kube/errors.ts";
+import { waitingIn } from "../state/waiting.ts";
+import { requireServed, servedKinds } from "./preparedObjects.ts";
+
+/** Discovery that knows core kinds only, and counts lookups. */
+class CoreOnly {
+  readonly lookups: string[] = [];
+
+  resourceFor({ apiVersion, kind }: { apiVersion: string; kind: string }) {
+    this.lookups.push(kind);
+    if (apiVersion !== "v1") return Promise.reject(new KindNotServed(apiVersion, kind));
+    const namespaced = kind !== "Namespace";
+    return Promise.resolve({ group: "", version: "v1", resource: kind.toLowerCase(), kind, namespaced, verbs: [] });
+  }
+}
+
+const object = (apiVersion: string, kind: string, name: string, namespace?: string): KubeObject => ({
+  apiVersion,
+  kind,
+  metadata: { name, ...(namespace === undefined ? {} : { namespace }) },
+});
+
+const PREFIX =
+  "failed to get release state using server-side dry-run: error while running post render on files: postrenderer[0] (*client.ownerPostRenderer) failed: ";
+
+test.for<[why: string, missing: KubeObject[], text: string]>([
+  [
+    "one object of one kind",
+    [object("cert-manager.io/v1", "Certificate", "serving", "ns")],
+    `${PREFIX}resource mapping not found for name: "serving" namespace: "ns" from "": no matches for kind "Certificate" in version "cert-manager.io/v1"
+ensure CRDs are installed first; this cluster does not serve Certificate (cert-manager.io/v1): nothing was changed, and the install goes on by itself once it does`,
+  ],
+  [
+    "several objects of several kinds",
+    [
+      object("cert-manager.io/v1", "Issuer", "self", "ns"),
+      object("cert-manager.io/v1", "Certificate", "a", "ns"),
+      object("cert-manager.io/v1", "Certificate", "b"),
+    ],
+    `${PREFIX}[resource mapping not found for name: "self" namespace: "ns" from "": no matches for kind "Issuer" in version "cert-manager.io/v1"
+ensure CRDs are installed first, resource mapping not found for name: "a" namespace: "ns" from "": no matches for kind "Certificate" in version "cert-manager.io/v1"
+ensure CRDs are installed first, resource mapping not found for name: "b" namespace: "" from "": no matches for kind "Certificate" in version "cert-manager.io/v1"
+ensure CRDs are installed first]; this cluster does not serve Certificate (cert-manager.io/v1), Issuer (cert-manager.io/v1): nothing was changed, and the install goes on by itself once it does`,
+  ],
+])("kinds that are not served are told in Go's words, then in ours: %s", async ([, missing, text]) => {
+  const discovery = new CoreOnly();
+  const kinds = await servedKinds(discovery, [object("v1", "ConfigMap", "x", "ns"), ...missing]);
+  expect(() => requireServed(kinds, discovery)).toThrow(
+    expect.objectContaining({ message: text, reason: "KindNotServed", retry: true }) as Error,
+  );
+});
+
+test("each kind is looked up once, missing ones too", async () => {
+  const discovery = new CoreOnly();
+  const objects = ["ConfigMap", "ConfigMap", "Namespace"].map((kind, i) => object("v1", kind, `x${i}`));
+  const lost = ["a", "b", "c"].map((name) => object("example.com/v1", "Thing", name));
+  const kinds = await servedKinds(discovery, [...objects, ...lost]);
+  expect(discovery.lookups).toEqual(["ConfigMap", "Namespace", "Thing"]);
+  expect([...objects, ...lost].map((one) => kinds.isNamespaced(one))).toEqual([true, true, false, undefined, undefined, undefined]);
+  expect(kinds.unserved).toEqual(lost);
+});
+
+test("another failure of discovery is none about kinds", async () => {
+  const broken = { resourceFor: () => Promise.reject(new Error("connection refused")) };
+  await expect(servedKinds(broken, [object("v1", "ConfigMap", "x")])).rejects.toThrow("connection refused");
+});
+
+test("who waits for a kind asks for one of those that are missing", async () => {
+  const discovery = new CoreOnly();
+  const missing = [object("cert-manager.io/v1", "Issuer", "self", "ns"), object("example.com/v1", "Thing", "x")];
+  const kinds = await servedKinds(discovery, missing);
+  const thrown = ((): unknown => {
+    try {
+      return requireServed(kinds, discovery);
+    } catch (err) {
+      return err;
+    }
+  })();
+  discovery.lookups.length = 0;
+  expect(await waitingIn(thrown)?.isOver(new AbortController().signal)).toBe(false);
+  expect(discovery.lookups).toEqual(["Issuer"]);
+});

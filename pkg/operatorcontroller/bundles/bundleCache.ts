@@ -1,0 +1,260 @@
+import { Reason } from "../../api/constants.ts";
+import type { KubeObject } from "../../api/k8s.ts";
+import type { Clock } from "../../async/clock.ts";
+import { type Ask, TaskThread, type TaskThreadLimits, ThreadLimitExceeded, movable } from "../../async/taskThread.ts";
+import { Turns } from "../../async/turns.ts";
+import { type BundleSummary, summarizeBundle } from "../../bundle/bundleSummary.ts";
+import { bundleTooLarge, isWithin } from "../../bundle/limits.ts";
+import { loadBundle } from "../../bundle/load.ts";
+import type { BundleFiles, RegistryV1Bundle } from "../../bundle/types.ts";
+import { RetryableError, TerminalError, messageOf } from "../../errors/errors.ts";
+import { canonicalJson } from "../../golang/json.ts";
+import { type RenderOptions, renderBundle } from "../../render/render.ts";
+import { createHash } from "node:crypto";
+import { deserialize } from "node:v8";
+
+/** A bundle as the controller uses it, in whichever thread its manifests are. */
+export interface BundleContent extends BundleSummary {
+  /**
+   * Renders the objects of the bundle. They may be shared with other callers: treat them as read-only.
+   * @throws as `renderBundle`.
+   */
+  render(options: RenderOptions): Promise<readonly KubeObject[]>;
+}
+
+/** Returns the content of a bundle that is loaded in this thread. */
+export function contentOf(bundle: RegistryV1Bundle): BundleContent {
+  return {
+    ...summarizeBundle(bundle),
+    // A promise also for what cannot be rendered.
+    render: (options) => new Promise((resolve) => resolve(renderBundle(bundle, options))),
+  };
+}
+
+/** Ten times the largest public bundle takes 3 s of CPU; the rest of the deadline is for machines that do much else. */
+const THREAD_LIMITS: TaskThreadLimits = { heapMib: 192, deadlineMs: 120_000, idleMs: 3_000 };
+/** A machine that is too busy for a bundle is not asked again at once. */
+const THREAD_REST_MS = 300_000;
+
+type AskThread = Ask<BundleRequest, BundleResponse>;
+
+/** Loads and renders large bundles in a worker thread, with the functions that load and render small ones in the main thread. */
+export class BundleThread {
+  readonly #thread: TaskThread<BundleRequest, BundleResponse>;
+
+  constructor(clock: Clock, limits: TaskThreadLimits = THREAD_LIMITS) {
+    this.#thread = new TaskThread(import.meta.dirname, "bundleWorker", limits, clock);
+  }
+
+  /** Whether the thread is running. */
+  get isRunning(): boolean {
+    return this.#thread.isRunning;
+  }
+
+  /**
+   * Loads a bundle. `files` are moved to the thread and empty afterwards.
+   * @param read reads the files again, in case the thread has ended or loaded another bundle before the bundle is rendered.
+   * @throws as `loadBundle`. @throws TerminalError Blocked for a bundle that takes more memory than the thread has.
+   * @throws RetryableError Retrying for one that takes too long.
+   */
+  async load(digest: string, files: BundleFiles, read: () => Promise<BundleFiles>): Promise<BundleContent> {
+    const summary = await this.#run((ask) => this.#load(ask, digest, files));
+    return { ...summary, render: (options) => this.#render(digest, options, read) };
+  }
+
+  /** Ends the thread. */
+  end(): Promise<void> {
+    return this.#thread.end();
+  }
+
+  async #load(ask: AskThread, digest: string, files: BundleFiles) {
+    const response = await ask({ kind: "load", digest, files }, movable(files.values()));
+    if (response.kind !== "loaded") throw errorOf(response);
+    return response.summary;
+  }
+
+  async #render(digest: string, options: RenderOptions, read: () => Promise<BundleFiles>): Promise<readonly KubeObject[]> {
+    const request: BundleRequest = { kind: "render", digest, options: { ...options, certProvider: options.certProvider?.name } };
+    const objects = await this.#run(async (ask) => {
+      let response = await ask(request);
+      if (response.kind === "unknown") {
+        await this.#load(ask, digest, await read());
+        response = await ask(request);
+      }
+      if (response.kind !== "rendered") throw errorOf(response);
+      return response.objects;
+    });
+    return decodeAll(objects);
+  }
+
+  async #run<T>(work: (ask: AskThread) => Promise<T>): Promise<T> {
+    try {
+      return await this.#thread.run(work);
+    } catch (err) {
+      if (!(err instanceof ThreadLimitExceeded)) throw err;
+      if (err.limit === "memory") throw bundleTooLarge(`${messageOf(err)} to load and render`, { cause: err });
+      throw new RetryableError(Reason.Retrying, `cannot load and render the bundle: ${messageOf(err)}`, { cause: err, restMs: THREAD_REST_MS });
+    }
+  }
+}
+
+function errorOf(response: BundleResponse): Error {
+  if (response.kind !== "failed") return new Error(`the thread that loads bundles responded with ${response.kind}`);
+  const { terminal, reason, message } = response;
+  return terminal ? new TerminalError(reason, message) : new RetryableError(reason, message);
+}
+
+async function decodeAll(encoded: readonly EncodedObject[]): Promise<KubeObject[]> {
+  const objects: KubeObject[] = [];
+  const turns = new Turns();
+  for (const { format, bytes } of encoded) {
+    objects.push((format === "json" ? JSON.parse(new TextDecoder().decode(bytes)) : deserialize(bytes)) as KubeObject);
+    await turns.pause();
+  }
+  return objects;
+}
+
+/** How much is kept, and for how long. */
+export interface BundleCacheLimits {
+  /** Of the files that the bundles were read from; a loaded bundle takes about twice as much memory. */
+  readonly maxBytes: number;
+  readonly maxBundles: number;
+  /** Since it was last asked for. */
+  readonly keepMs: number;
+}
+
+/** One is read by a pass, waits for its next try, and by others of the same image; the largest real one has 7 MB. */
+const CACHE_LIMITS: BundleCacheLimits = { maxBytes: 8 * 1024 * 1024, maxBundles: 8, keepMs: 30_000 };
+/** Extensions of one bundle differ in namespace and configuration. */
+const MAX_RENDERINGS = 4;
+/**
+ * Most of a bundle that is loaded and rendered in the main thread, which it stops for 50 ms at worst. It holds for nine of ten public bundles:
+ * a worker thread would take longer to start than these take to load.
+ */
+const MAIN_THREAD_LIMITS = { bytes: 1024 * 1024, separators: 12_000 };
+
+interface CachedBundle {
+  readonly bundle: Promise<BundleContent>;
+  bytes: number;
+  cancel: () => void;
+}
+
+/**
+ * Bundles as they were last loaded and rendered: a pass that is tried again, or another extension with the same image, does not read and
+ * render megabytes anew. What was used longest ago goes first. What it gives is shared: read-only.
+ */
+export class BundleCache {
+  readonly #clock: Clock;
+  readonly #limits: BundleCacheLimits;
+  /** By digest, what was used last at the end. */
+  readonly #kept = new Map<string, CachedBundle>();
+  readonly #thread: Pick<BundleThread, "load">;
+
+  /** @param thread loads and renders large bundles. */
+  constructor(clock: Clock, limits: BundleCacheLimits = CACHE_LIMITS, thread: Pick<BundleThread, "load"> = new BundleThread(clock)) {
+    this.#clock = clock;
+    this.#limits = limits;
+    this.#thread = thread;
+  }
+
+  /** How many bundles are kept, and of how many bytes of files. */
+  get size(): { bundles: number; bytes: number } {
+    return { bundles: this.#kept.size, bytes: this.#bytes() };
+  }
+
+  /**
+   * Loads the bundle of the image with this digest; `read` reads its files if the bundle is not kept. Rendering it with equal options returns the same
+   * objects. A bundle above a limit is kept as its error, because finding that out is expensive; what fails otherwise is not kept.
+   * @throws as `read` and `BundleThread.load`.
+   */
+  load(digest: string, read: () => Promise<BundleFiles>): Promise<BundleContent> {
+    const kept = this.#kept.get(digest) ?? this.#begin(digest, read);
+    kept.cancel();
+    kept.cancel = this.#clock.after(this.#limits.keepMs, () => this.#drop(digest, kept));
+    this.#kept.delete(digest);
+    this.#kept.set(digest, kept);
+    return kept.bundle;
+  }
+
+  #begin(digest: string, read: () => Promise<BundleFiles>): CachedBundle {
+    const loading = async (): Promise<BundleContent> => {
+      try {
+        const files = await read();
+        for (const { byteLength } of files.values()) kept.bytes += byteLength;
+        const content = isWithin(files, MAIN_THREAD_LIMITS) ? contentOf(loadBundle(files)) : await this.#thread.load(digest, files, read);
+        this.#shrink();
+        return remembering(content);
+      } catch (err) {
+        kept.bytes = 0;
+        if (!(err instanceof TerminalError)) this.#drop(digest, kept);
+        throw err;
+      }
+    };
+    const kept: CachedBundle = { bundle: Promise.resolve().then(loading), bytes: 0, cancel: () => undefined };
+    return kept;
+  }
+
+  #shrink(): void {
+    const { maxBytes, maxBundles } = this.#limits;
+    for (const [digest, kept] of this.#kept) {
+      if (this.#kept.size <= maxBundles && this.#bytes() <= maxBytes) return;
+      this.#drop(digest, kept);
+    }
+  }
+
+  #drop(digest: string, kept: CachedBundle): void {
+    kept.cancel();
+    if (this.#kept.get(digest) === kept) this.#kept.delete(digest);
+  }
+
+  #bytes(): number {
+    return [...this.#kept.values()].reduce((sum, { bytes }) => sum + bytes, 0);
+  }
+}
+
+/** Returns `content` with the last objects that were rendered of it. */
+function remembering(content: BundleContent): BundleContent {
+  const renderings = new Map<string, Promise<readonly KubeObject[]>>();
+  return {
+    ...content,
+    render: (options) => {
+      const key = renderKey(options);
+      const known = renderings.get(key);
+      const rendering = known ?? content.render(options);
+      if (!known) rendering.catch(() => renderings.delete(key));
+      renderings.delete(key);
+      renderings.set(key, rendering);
+      for (const oldest of [...renderings.keys()].slice(0, -MAX_RENDERINGS)) renderings.delete(oldest);
+      return rendering;
+    },
+  };
+}
+
+/** The same for equal options; a hash, since configuration may hold what was read from Secrets. */
+function renderKey(options: RenderOptions): string {
+  return createHash("sha256")
+    .update(canonicalJson({ ...options, certProvider: options.certProvider?.name ?? null }))
+    .digest("hex");
+}
+
+/** A certificate provider has functions, so threads name it. */
+export type RenderTask = Omit<RenderOptions, "certProvider"> & { readonly certProvider: string | undefined };
+
+/** What `BundleThread` asks of its thread, one request at a time. */
+export type BundleRequest =
+  | { readonly kind: "load"; readonly digest: string; readonly files: ReadonlyMap<string, Uint8Array> }
+  | { readonly kind: "render"; readonly digest: string; readonly options: RenderTask };
+
+/** An object as bytes: JSON, or the format of `v8.serialize` for an object with integers that JSON would round. */
+export interface EncodedObject {
+  readonly format: "json" | "v8";
+  readonly bytes: Uint8Array;
+}
+
+/** The response to a request. */
+export type BundleResponse =
+  | { readonly kind: "loaded"; readonly summary: BundleSummary }
+  | { readonly kind: "rendered"; readonly objects: readonly EncodedObject[] }
+  /** The thread holds another bundle, or none. */
+  | { readonly kind: "unknown" }
+  | { readonly kind: "failed"; readonly terminal: boolean; readonly reason: string; readonly message: string };

@@ -1,0 +1,99 @@
+import type { Dirent } from "node:fs";
+import { readdir, readFile, realpath, stat } from "node:fs/promises";
+import { join, sep } from "node:path";
+import { ANNOTATIONS_FILE, foldersToRead } from "../../bundle/annotations.ts";
+import { BUNDLE_LIMITS, bundleTooLarge } from "../../bundle/limits.ts";
+import type { BundleFiles } from "../../bundle/types.ts";
+import { RetryableError } from "../../errors/errors.ts";
+import { goQuote } from "../../golang/quote.ts";
+import { excerpt } from "../../fbc/boundedTexts.ts";
+
+/**
+ * The files of an unpacked bundle image by slash path, such as "manifests/csv.yaml": those in `manifests/` and `metadata/` and in the folders that its
+ * annotations state instead. A link counts as the file of the image that it leads to; special files are left out.
+ * @throws TerminalError Blocked above the files or bytes of `BUNDLE_LIMITS`.
+ * @throws RetryableError Retrying for a link that leads out of the image or to no file.
+ */
+export async function readBundleFiles(dir: string): Promise<BundleFiles> {
+  const reader = new FolderReader(await realpath(dir));
+  for (const folder of foldersToRead(undefined)) await reader.read(folder);
+  for (const folder of foldersToRead(reader.files.get(ANNOTATIONS_FILE))) await reader.read(folder);
+  return reader.files;
+}
+
+class FolderReader {
+  readonly files = new Map<string, Uint8Array>();
+  readonly #root: string;
+  readonly #read: string[] = [];
+  #bytes = 0;
+
+  /** @param root without links. */
+  constructor(root: string) {
+    this.#root = root;
+  }
+
+  /** Reads all files in a folder and those below, if there is such a folder and it has not been read. */
+  async read(folder: string): Promise<void> {
+    if (this.#read.some((done) => `${folder}/`.startsWith(`${done}/`))) return;
+    this.#read.push(folder);
+    // Found by listing, and not put together from what a bundle states.
+    let path = "";
+    for (const segment of folder.split("/")) {
+      const entry = (await this.#entries(path)).find(({ name }) => name === segment);
+      if (!entry) return;
+      path = path === "" ? entry.name : `${path}/${entry.name}`;
+      if (entry.isSymbolicLink()) await this.#target(path);
+    }
+    if ((await stat(this.#onDisk(path))).isDirectory()) await this.#walk(path);
+  }
+
+  async #walk(folder: string): Promise<void> {
+    for (const entry of await this.#entries(folder)) {
+      const path = `${folder}/${entry.name}`;
+      if (entry.isDirectory()) await this.#walk(path);
+      else if (entry.isFile()) await this.#add(path, this.#onDisk(path));
+      else if (entry.isSymbolicLink()) {
+        const target = await this.#target(path);
+        if (!(await stat(target)).isFile()) throw refused(`${goQuote(excerpt(path))} is a link that leads to no file`);
+        await this.#add(path, target);
+      }
+    }
+  }
+
+  async #add(path: string, onDisk: string): Promise<void> {
+    this.#bytes += (await stat(onDisk)).size;
+    const { files, bytes } = BUNDLE_LIMITS;
+    if (this.files.size >= files || this.#bytes > bytes)
+      throw bundleTooLarge(
+        `its image holds more than the ${files} files or ${bytes} bytes allowed in the folders of manifests and metadata`,
+      );
+    this.files.set(path, await readFile(onDisk));
+  }
+
+  /** Where a link leads, on disk. */
+  async #target(path: string): Promise<string> {
+    const target = await realpath(this.#onDisk(path)).catch((err: NodeJS.ErrnoException) => {
+      if (err.code === "ENOENT" || err.code === "ELOOP" || err.code === "ENOTDIR") return undefined;
+      throw err;
+    });
+    if (target === undefined) throw refused(`${goQuote(excerpt(path))} is a link that leads to no file`);
+    if (!target.startsWith(`${this.#root}${sep}`)) throw refused(`${goQuote(excerpt(path))} is a link that leads out of the bundle image`);
+    return target;
+  }
+
+  async #entries(folder: string): Promise<Dirent[]> {
+    const entries = await readdir(this.#onDisk(folder), { withFileTypes: true }).catch((err: NodeJS.ErrnoException) => {
+      if (err.code === "ENOENT" || err.code === "ENOTDIR") return [];
+      throw err;
+    });
+    return entries.sort((a, b) => (a.name < b.name ? -1 : 1));
+  }
+
+  #onDisk(path: string): string {
+    return join(this.#root, path);
+  }
+}
+
+function refused(message: string): RetryableError {
+  return new RetryableError("Retrying", message);
+}

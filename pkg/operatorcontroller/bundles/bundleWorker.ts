@@ -1,0 +1,54 @@
+import { Reason } from "../../api/constants.ts";
+import type { KubeObject } from "../../api/k8s.ts";
+import { type Served, movable, serveTasks } from "../../async/taskThread.ts";
+import { summarizeBundle } from "../../bundle/bundleSummary.ts";
+import { loadBundle } from "../../bundle/load.ts";
+import type { RegistryV1Bundle } from "../../bundle/types.ts";
+import { ReconcileError, messageOf, terminalIn } from "../../errors/errors.ts";
+import { CERTIFICATE_PROVIDERS } from "../../certificates/providers.ts";
+import { renderBundle } from "../../render/render.ts";
+import type { BundleRequest, BundleResponse, EncodedObject } from "./bundleCache.ts";
+import { serialize } from "node:v8";
+
+// The body of the worker thread that `bundleThread.ts` starts.
+
+/** Holds the bundle that was loaded last. */
+class BundleWorker {
+  #digest: string | undefined;
+  #bundle: RegistryV1Bundle | undefined;
+
+  serve(request: BundleRequest): Served<BundleResponse> {
+    try {
+      return request.kind === "load" ? this.#load(request) : this.#render(request);
+    } catch (err) {
+      const reason = err instanceof ReconcileError ? err.reason : Reason.Retrying;
+      return { response: { kind: "failed", terminal: terminalIn(err) !== undefined, reason, message: messageOf(err) } };
+    }
+  }
+
+  #load({ digest, files }: BundleRequest & { kind: "load" }): Served<BundleResponse> {
+    this.#bundle = undefined;
+    this.#bundle = loadBundle(files);
+    this.#digest = digest;
+    return { response: { kind: "loaded", summary: summarizeBundle(this.#bundle) } };
+  }
+
+  #render({ digest, options: { certProvider: name, ...options } }: BundleRequest & { kind: "render" }): Served<BundleResponse> {
+    if (!this.#bundle || this.#digest !== digest) return { response: { kind: "unknown" } };
+    const certProvider = CERTIFICATE_PROVIDERS.find((provider) => provider.name === name);
+    const objects = renderBundle(this.#bundle, { ...options, certProvider }).map(encode);
+    return { response: { kind: "rendered", objects }, transfer: movable(objects.map(({ bytes }) => bytes)) };
+  }
+}
+
+function encode(object: KubeObject): EncodedObject {
+  try {
+    return { format: "json", bytes: new TextEncoder().encode(JSON.stringify(object)) };
+  } catch {
+    // JSON has no bigint.
+    return { format: "v8", bytes: new Uint8Array(serialize(object)) };
+  }
+}
+
+const worker = new BundleWorker();
+serveTasks((request) => worker.serve(request as BundleRequest));

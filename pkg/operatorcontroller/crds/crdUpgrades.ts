@@ -1,0 +1,185 @@
+import type { ClusterExtension } from "../../api/clusterExtension.ts";
+import { Reason } from "../../api/constants.ts";
+import { type KubeObject, refOf } from "../../api/k8s.ts";
+import { systemClock } from "../../async/clock.ts";
+import { findingsText } from "../../crdsafety/crdFindings.ts";
+import { storedVersionsOf } from "../../crdsafety/crdParts.ts";
+import { RetryableError, messageOf } from "../../errors/errors.ts";
+import { goQuote } from "../../golang/quote.ts";
+import type { Client } from "../../kube/client.ts";
+import { isForbidden } from "../../kube/errors.ts";
+import { storedVersionsGrant } from "../../rbac/requiredRules.ts";
+import { ruleLines, ruleOf } from "../../rbac/ruleSets.ts";
+import { isCrd, objectKey } from "../../release/identity.ts";
+import type { LiveObjects } from "../apply/applier.ts";
+import { isAllowed } from "../permissions/ownRules.ts";
+import { WaitingError } from "../state/waiting.ts";
+import { servedKindOf } from "./crdUse.ts";
+import { ObjectChecker, type ObjectsFound } from "./existingObjects.ts";
+
+/** How to get the right that is needed here and nowhere else, such as "print the exact roles: olmv1 rbac …". */
+type Advice = string;
+
+/**
+ * Takes versions from a CRD's status.storedVersions, which the API server demands before it lets them go. For a CRD without custom
+ * resources, in versions that none is written in: then none can be stored in them.
+ * @returns the sentence that says so.
+ * @throws WaitingError Retrying that names the right to do it, when that is not granted.
+ * @throws RetryableError Retrying when the CRD is no longer as it was read, or cannot be written just now.
+ */
+async function dropStoredVersions(
+  client: Pick<Client, "patch" | "raw">,
+  crd: KubeObject,
+  versions: readonly string[],
+  advice: Advice,
+  signal: AbortSignal,
+): Promise<string> {
+  const { name, resourceVersion } = crd.metadata;
+  const storedVersions = storedVersionsOf(crd).filter((version) => !versions.includes(version));
+  const body = { metadata: { resourceVersion }, status: { storedVersions } };
+  try {
+    await client.patch(refOf(crd), body, { type: "merge", subresource: "status", signal });
+  } catch (err) {
+    const removed = `stored versions removed : [${versions.join(" ")}]`;
+    const doing = `no object is stored in them, but status.storedVersions of the CRD could not be written: ${messageOf(err)}`;
+    const text = `validating upgrade for CRD ${goQuote(name)}: storedVersionRemoval: ${removed}; ${doing}`;
+    if (!isForbidden(err)) throw new RetryableError(Reason.Retrying, text, { cause: err });
+    const grant = storedVersionsGrant(name);
+    const rules = { clusterRules: [ruleOf(grant)], namespaceRules: new Map<string, never>(), unknownKinds: [] };
+    const [line] = ruleLines(rules, Number.POSITIVE_INFINITY);
+    const isOver = (asked: AbortSignal): Promise<boolean> => isAllowed(client, "", grant, asked);
+    throw new WaitingError(Reason.Retrying, `${text}; service account requires the following permission:\n  ${line}; ${advice}`, {
+      cause: err,
+      isOver,
+    });
+  }
+  return `took ${versions.join(", ")} from status.storedVersions of CRD ${goQuote(name)}: no custom resource of it exists`;
+}
+
+/** What is to be applied over what. */
+export interface CrdUpgradeRequest {
+  desired: readonly KubeObject[];
+  live: LiveObjects;
+  spec: ClusterExtension["spec"];
+  /** How to get the right to take versions from a CRD's status, where it turns out to be needed. */
+  advice: Advice;
+  /** Checks custom resources; callers share one, so that one check runs at a time. */
+  objects?: ObjectChecker | undefined;
+}
+
+/** What was found out about one CRD that exists already. */
+interface CrdUpgrade {
+  name: string;
+  live: KubeObject;
+  /** In the words of the Go operator-controller; empty: nothing is wrong. */
+  findings: string;
+  /** What refuses it beside the findings. */
+  refusals: string[];
+  /** What else is worth knowing. */
+  notes: string[];
+  /** Versions to take from status.storedVersions, which lifts the only finding there is. */
+  drop: string[];
+}
+
+/**
+ * Refuses CRDs that could lose data of custom resources or break their users, unless spec.install.preflight.crdUpgradeSafety says
+ * otherwise. Versions that no object is stored in any more are taken from the CRD's status, as the API server demands.
+ * @returns what could not be looked at.
+ * @throws RetryableError Retrying with every finding of every CRD, first those of the Go operator-controller.
+ */
+export async function checkCrdUpgrades(
+  client: Pick<Client, "list" | "listPage" | "patch" | "raw">,
+  { desired, live, spec, advice, objects = new ObjectChecker(systemClock) }: CrdUpgradeRequest,
+  signal: AbortSignal,
+): Promise<string[]> {
+  const { enforcement = "Strict", ignore = [] } = spec.install?.preflight?.crdUpgradeSafety ?? {};
+  if (enforcement === "None") return [];
+  const ignored = new Set<string>(ignore);
+  const upgrades: CrdUpgrade[] = [];
+  for (const object of desired) {
+    const before = isCrd(object) ? live.get(objectKey(object)) : undefined;
+    if (before) upgrades.push(await crdUpgrade(client, before, object, ignored, objects, signal));
+  }
+  const findings = upgrades.flatMap(({ findings: text }) => (text === "" ? [] : [text])).join("\n");
+  const refusals = upgrades.flatMap((upgrade) => upgrade.refusals);
+  const notes = upgrades.flatMap((upgrade) => upgrade.notes);
+  if (findings !== "" || refusals.length > 0) {
+    throw new RetryableError(Reason.Retrying, [...(findings === "" ? [] : [findings]), ...refusals, ...notes].join("; "));
+  }
+  for (const { live: crd, drop } of upgrades) if (drop.length > 0) notes.push(await dropStoredVersions(client, crd, drop, advice, signal));
+  return notes;
+}
+
+async function crdUpgrade(
+  client: Pick<Client, "list" | "listPage">,
+  live: KubeObject,
+  after: KubeObject,
+  ignored: ReadonlySet<string>,
+  checker: ObjectChecker,
+  signal: AbortSignal,
+): Promise<CrdUpgrade> {
+  const { name } = live.metadata;
+  const upgrade: CrdUpgrade = { name, live, findings: "", refusals: [], notes: [], drop: [] };
+  const { findings, checks, removed, stored } = await checker.compare(live, after, ignored);
+  if (findings.length > 0 || checks.length > 0 || removed.length > 0 || stored.versions.length > 0) {
+    const objects = await checker.check(client, checks, servedKindOf(live), signal);
+    if (checks.length > 0) tellInvalid(upgrade, objects, findings.length > 0);
+    if (removed.length > 0) tellRemoved(upgrade, objects, removed);
+    const onlyStored = findings.every(({ check }) => check === "storedVersionRemoval");
+    if (onlyStored && stored.writtenNow.length === 0 && upgrade.refusals.length === 0 && isEmpty(objects)) {
+      return { ...upgrade, drop: stored.versions };
+    }
+  }
+  if (findings.length > 0) upgrade.findings = findingsText(name, findings);
+  if (findings.some(({ check }) => check === "storedVersionRemoval")) upgrade.refusals.push(storedAdvice(name, stored));
+  return upgrade;
+}
+
+function isEmpty(objects: ObjectsFound): boolean {
+  return objects.kind === "seen" && objects.count === 0 && !objects.cut;
+}
+
+function tellInvalid({ name, refusals, notes }: CrdUpgrade, objects: ObjectsFound, refused: boolean): void {
+  if (objects.kind === "unseen") {
+    notes.push(`existingObjects: the custom resources of CRD ${goQuote(name)} were not looked at: ${objects.because}`);
+    return;
+  }
+  const { count, cut, invalid, named, someUnknown } = objects;
+  const all = count === 1 ? "1 custom resource" : `${count} custom resources`;
+  if (invalid > 0) {
+    const more = invalid > named.length ? `; and ${invalid - named.length} more` : "";
+    refusals.push(
+      `existingObjects: ${invalid} of ${all} would not be valid under the new CRD ${goQuote(name)}: ${named.join("; ")}${more}`,
+    );
+  } else if (refused && (count > 0 || !cut)) {
+    notes.push(count === 0 ? `no custom resource of CRD ${goQuote(name)} exists` : `${all} of CRD ${goQuote(name)} would still be valid`);
+  }
+  if (cut) {
+    const checked = cut.total === undefined ? `the first ${count}` : `${count} of ${cut.total}`;
+    notes.push(`existingObjects: checked ${checked} custom resources of CRD ${goQuote(name)}: ${cut.because}`);
+  }
+  if (someUnknown) notes.push(`existingObjects: some patterns of CRD ${goQuote(name)} could not be evaluated`);
+}
+
+function tellRemoved({ name, refusals, notes }: CrdUpgrade, objects: ObjectsFound, removed: readonly string[]): void {
+  const versions = `served versions removed : [${removed.join(" ")}]`;
+  if (objects.kind === "unseen") {
+    notes.push(
+      `servedVersionRemoval: ${versions} of CRD ${goQuote(name)}: whether custom resources exist could not be seen: ${objects.because}`,
+    );
+  } else if (!isEmpty(objects)) {
+    const advice = "a version has to be served no longer in one upgrade before a later one removes it";
+    refusals.push(`servedVersionRemoval: ${versions} of CRD ${goQuote(name)} while custom resources exist: ${advice}`);
+  }
+}
+
+function storedAdvice(name: string, { versions, writtenNow }: { versions: string[]; writtenNow: string[] }): string {
+  if (writtenNow.length > 0) {
+    return `storedVersionRemoval: objects of CRD ${goQuote(name)} are stored in version ${writtenNow.join(", ")}: first upgrade to a version that stores them in another one`;
+  }
+  return (
+    `storedVersionRemoval: objects of CRD ${goQuote(name)} may be stored in version ${versions.join(", ")}: write every custom resource once ` +
+    `(kubectl get ${name} --all-namespaces --output json | kubectl replace --filename -), then take the version out of the CRD's ` +
+    "status.storedVersions (kubectl patch --subresource status)"
+  );
+}

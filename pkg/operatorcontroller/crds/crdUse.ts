@@ -1,0 +1,201 @@
+import { isObject } from "../../api/jsonObject.ts";
+import { type GroupVersionKind, type KubeObject, type ObjectRef, groupOf, refOf, versionOf } from "../../api/k8s.ts";
+import { versionsOf } from "../../crdsafety/crdParts.ts";
+import { messageOf } from "../../errors/errors.ts";
+import type { Client } from "../../kube/client.ts";
+import { groupVersionPath } from "../../kube/discovery.ts";
+import { KindNotServed, KubeError, isForbidden, isNotFound, isPassing } from "../../kube/errors.ts";
+import { isAllowed } from "../permissions/ownRules.ts";
+import { createHash } from "node:crypto";
+
+/** Bytes of a hash that discovery shows. */
+const HASH_BYTES = 8;
+
+/**
+ * Finds out whether another API server answers for a group version of a CustomResourceDefinition: an APIService with a Service takes the
+ * requests away from the definition, whose custom resources stay stored and are not listed.
+ *
+ * | APIService of the group version | answers                                                                            |
+ * | without a Service, or absent    | the definition                                                                     |
+ * | with a Service                  | another API server                                                                 |
+ * | may not be read                 | the definition, if discovery has the storage version's hash of it for the resource |
+ *
+ * Few ServiceAccounts may read APIServices, because no bundle needs that, so a denial must not keep every definition. Everyone may read discovery. Its hash proves less: an API server that stores the same group, version and kind has the same one. An API server without a
+ * hash, or that stores another version, is found.
+ * @returns undefined if the definition answers; otherwise who does, as a sentence.
+ * @throws what the requests throw.
+ */
+export async function otherServer(
+  client: Pick<Client, "get" | "raw">,
+  crd: KubeObject,
+  { apiVersion, kind }: GroupVersionKind,
+  signal: AbortSignal,
+): Promise<string | undefined> {
+  const name = `${versionOf(apiVersion)}.${groupOf(apiVersion)}`;
+  try {
+    if (await mayRead(client, name, signal)) {
+      const service = serviceOf(await client.get(apiServiceRef(name), { signal }));
+      return service && `APIService ${name} has Service ${service} answer for ${apiVersion}`;
+    }
+  } catch (err) {
+    if (err instanceof KindNotServed) return undefined; // an API server without an aggregation layer
+    if (!isForbidden(err)) throw err;
+  }
+  const answer = await client.raw("GET", groupVersionPath(apiVersion), undefined, { signal }).catch((fault: unknown) => {
+    if (isForbidden(fault) || isNotFound(fault)) return fault;
+    throw fault;
+  });
+  if (answer instanceof Error) return `discovery of ${apiVersion} failed (${messageOf(answer)}), and APIService ${name} may not be read`;
+  if (hashIn(answer, kind) === storageHash(crd, groupOf(apiVersion), kind)) return undefined;
+  return `discovery of ${apiVersion} does not show the storage version of the definition, and APIService ${name} may not be read`;
+}
+
+/** Asks first, because a denied request looks like an attack in an audit log. */
+function mayRead(client: Pick<Client, "raw">, name: string, signal: AbortSignal): Promise<boolean> {
+  return isAllowed(client, "", { group: "apiregistration.k8s.io", resource: "apiservices", name, verb: "get" }, signal);
+}
+
+function apiServiceRef(name: string): ObjectRef {
+  return { apiVersion: "apiregistration.k8s.io/v1", kind: "APIService", name };
+}
+
+/** Such as "ns/name"; undefined for an APIService that is local. */
+function serviceOf(apiService: KubeObject | undefined): string | undefined {
+  const spec = apiService?.["spec"];
+  if (!isObject(spec) || !isObject(spec["service"])) return undefined;
+  const { namespace, name } = spec["service"];
+  return `${String(namespace)}/${String(name)}`;
+}
+
+function hashIn(resourceList: unknown, kind: string): string | undefined {
+  const resources = isObject(resourceList) && Array.isArray(resourceList["resources"]) ? resourceList["resources"] : [];
+  // Subresources, such as things/status, have the kind too, and no hash.
+  const found = resources.find((one) => isObject(one) && one["kind"] === kind && !String(one["name"]).includes("/")) as unknown;
+  return isObject(found) && typeof found["storageVersionHash"] === "string" ? found["storageVersionHash"] : undefined;
+}
+
+/**
+ * What discovery shows for the version in which custom resources are stored. Kubernetes may change it, and has not since 1.14; a definition whose
+ * hash is not recognized is kept.
+ * @see https://github.com/kubernetes/kubernetes/blob/v1.36.0/staging/src/k8s.io/apiserver/pkg/endpoints/discovery/storageversionhash.go
+ */
+function storageHash(crd: KubeObject, group: string, kind: string): string | undefined {
+  const version = versionsOf(crd).find(({ storage }) => storage)?.name;
+  if (version === undefined) return undefined;
+  return createHash("sha256").update(`${group}/${version}/${kind}`).digest().subarray(0, HASH_BYTES).toString("base64");
+}
+
+/** Why a CustomResourceDefinition counts as in use. */
+export type CrdUseReason =
+  | "CustomResourcesExist"
+  /** Someone has deleted the definition already. */
+  | "BeingDeleted"
+  | "NamesNotAccepted"
+  | "NotEstablished"
+  | "NoServedVersion"
+  /** The API server does not answer for a version that the definition serves, as shortly after a restart. */
+  | "NotServed"
+  /** Another API server answers for the versions that the definition serves, see `otherServer`. */
+  | "ServedElsewhere"
+  | "ListDenied"
+  | "ListFailed"
+  /** Other writers change the definition each time that it is checked. */
+  | "KeepsChanging";
+
+/** Whether custom resources of a CustomResourceDefinition exist. `crd` is the definition as it was checked. */
+export type CrdUse =
+  | { readonly kind: "gone" }
+  | { readonly kind: "unused"; readonly crd: KubeObject }
+  | {
+      readonly kind: "in use";
+      readonly crd: KubeObject;
+      readonly reason: CrdUseReason;
+      /** The reason as a sentence for Events and messages. */
+      readonly text: string;
+      /** Set when the same question may be answered in a moment: the API server was busy or could not be reached. */
+      readonly retry?: { readonly cause: unknown };
+    };
+
+/** The API version and kind of custom resources. */
+export interface CustomResourceKind {
+  readonly apiVersion: string;
+  readonly kind: string;
+}
+
+/**
+ * Decides whether a CustomResourceDefinition is in use. It is unused only if the API server lists its custom resources now, through a version
+ * that the definition itself serves now, and the complete list is empty. Everything else counts as in use, because deleting the definition deletes
+ * all of its custom resources, also those that no version serves.
+ * @throws what reading the definition throws.
+ */
+export async function crdUse(client: Pick<Client, "get" | "list" | "raw">, crd: KubeObject, signal: AbortSignal): Promise<CrdUse> {
+  const live = await client.get(refOf(crd), { signal });
+  if (!live || (crd.metadata.uid !== undefined && live.metadata.uid !== crd.metadata.uid)) return { kind: "gone" };
+  const inUse = (reason: CrdUseReason, text: string): CrdUse => ({ kind: "in use", crd: live, reason, text });
+  if (live.metadata.deletionTimestamp !== undefined || conditionOf(live, "Terminating") === "True")
+    return inUse("BeingDeleted", "it is being deleted already");
+  if (conditionOf(live, "NamesAccepted") !== "True")
+    return inUse("NamesNotAccepted", "it counts as in use because the API server has not accepted its names");
+  if (conditionOf(live, "Established") !== "True")
+    return inUse("NotEstablished", "it counts as in use because the API server has not established it");
+  const kinds = servedKindsOf(live);
+  if (kinds.length === 0)
+    return inUse(
+      "NoServedVersion",
+      "it counts as in use because none of its versions is served, so that its custom resources cannot be listed",
+    );
+  let last: unknown;
+  let elsewhere: string | undefined;
+  for (const kind of kinds) {
+    try {
+      const { items } = await client.list(kind, { limit: 1, maxItems: 1, metadataOnly: true, signal });
+      if (items.length > 0) return inUse("CustomResourcesExist", "custom resources of it exist");
+      const other = await otherServer(client, live, kind, signal);
+      if (other === undefined) return { kind: "unused", crd: live };
+      elsewhere ??= other;
+    } catch (err) {
+      signal.throwIfAborted();
+      if (isForbidden(err))
+        return inUse("ListDenied", `it counts as in use because its custom resources may not be listed (${messageOf(err)})`);
+      last = err;
+    }
+  }
+  if (elsewhere !== undefined)
+    return inUse("ServedElsewhere", `it counts as in use because its custom resources cannot be listed: ${elsewhere}`);
+  if (last instanceof KindNotServed)
+    return inUse("NotServed", `it counts as in use because the API server does not serve its custom resources now (${messageOf(last)})`);
+  const text = `it counts as in use because its custom resources could not be listed (${messageOf(last)})`;
+  // A conversion webhook that fails answers 500, for as long as its operator is broken.
+  const isTransient = isPassing(last) && !(last instanceof KubeError && last.status === 500);
+  return { kind: "in use", crd: live, reason: "ListFailed", text, ...(isTransient ? { retry: { cause: last } } : {}) };
+}
+
+/** The versions through which custom resources are served, the storage version first, since it needs no conversion. */
+export function servedKindsOf(crd: KubeObject): CustomResourceKind[] {
+  const {
+    group,
+    names,
+    versions = [],
+  } = (crd["spec"] ?? {}) as {
+    group?: string;
+    names?: { kind?: string };
+    versions?: { name: string; served?: boolean; storage?: boolean }[];
+  };
+  const kind = names?.kind;
+  if (!group || !kind) return [];
+  const served = versions.filter((version) => version.served === true);
+  return [...served.filter(({ storage }) => storage), ...served.filter(({ storage }) => !storage)].map(({ name }) => ({
+    apiVersion: `${group}/${name}`,
+    kind,
+  }));
+}
+
+/** The first of `servedKindsOf`; undefined when no version is served. */
+export function servedKindOf(crd: KubeObject): CustomResourceKind | undefined {
+  return servedKindsOf(crd)[0];
+}
+
+function conditionOf(crd: KubeObject, type: string): string | undefined {
+  const { conditions = [] } = (crd["status"] ?? {}) as { conditions?: { type: string; status: string }[] };
+  return conditions.find((condition) => condition.type === type)?.status;
+}

@@ -1,0 +1,203 @@
+import { Reason } from "../../api/constants.ts";
+import type { KubeObject } from "../../api/k8s.ts";
+import type { Clock } from "../../async/clock.ts";
+import { TaskThread, type TaskThreadLimits, ThreadLimitExceeded, movable } from "../../async/taskThread.ts";
+import type { ObjectCheck } from "../../crdsafety/existingObjects.ts";
+import { RetryableError, messageOf } from "../../errors/errors.ts";
+import { goQuote } from "../../golang/quote.ts";
+import type { Client } from "../../kube/client.ts";
+import { KindNotServed, isExpired, isForbidden } from "../../kube/errors.ts";
+import { wireJson } from "../../kube/request.ts";
+import { type CrdComparison, type CrdComparisonTask, OBJECTS_NAMED, type PageFindings, type PageTask, compareCrds, listIn } from "./objectChecks.ts";
+
+const MIB = 1024 * 1024;
+
+/** How much of the custom resources of one version of a CRD is checked. */
+export interface ObjectLimits {
+  readonly objects: number;
+  /** Of all pages. */
+  readonly bytes: number;
+  /** Of one page; a larger one is read again with fewer objects. */
+  readonly pageBytes: number;
+  /** Lines, list items and members of one page. */
+  readonly pageValues: number;
+  /** See `Spend`. */
+  readonly steps: number;
+  /** How long patterns may be evaluated, in milliseconds. */
+  readonly patternMs: number;
+}
+
+/** An object of etcd has at most 1.5 MiB, so that a page holds two of the largest. Five million steps take about a second. */
+const LIMITS: ObjectLimits = {
+  objects: 500,
+  bytes: 64 * MIB,
+  pageBytes: 4 * MIB,
+  pageValues: 1_500_000,
+  steps: 5_000_000,
+  patternMs: 250,
+};
+const THREAD: TaskThreadLimits = { heapMib: 112, deadlineMs: 60_000, idleMs: 3_000 };
+/** Objects of the first page; the size of a page decides how many the next one has. */
+const FIRST_PAGE = 4;
+const LARGEST_PAGE = 100;
+const GOAL_BYTES = MIB;
+/** Before a comparison that exceeded a limit is tried again, in milliseconds. */
+const REST_MS = 300_000;
+/** An empty list is no larger. */
+const EMPTY_BYTES = 1_024;
+
+/** What a look at the custom resources of one CRD found. */
+export type ObjectsFound =
+  /** `because`: the text of the API server. */
+  | { kind: "unseen"; because: string }
+  | {
+      kind: "seen";
+      /** Custom resources that were checked; without a check, one if there is any. */
+      count: number;
+      /** Set when there are more than were checked: how many there are, if that is known, and which limit was reached. */
+      cut: { total: number | undefined; because: string } | undefined;
+      /** Objects that are not valid under the new schema, the first of them with their faults. */
+      invalid: number;
+      named: string[];
+      /** Some patterns could not be evaluated. */
+      someUnknown: boolean;
+    };
+
+/** Definitions that are compared in the main thread have at most so many bytes as JSON, both together. */
+const MAIN_THREAD_BYTES = 128 * 1024;
+
+type Seen = ObjectsFound & { kind: "seen" };
+type PageResult = PageFindings | { kind: "exceeded"; because: string };
+
+/** Checks custom resources against schemas in a worker thread, one page at a time: any user of a namespace may have created them. */
+export class ObjectChecker {
+  readonly #thread: TaskThread<PageTask | CrdComparisonTask, PageFindings | CrdComparison>;
+  readonly #limits: ObjectLimits;
+
+  constructor(clock: Clock, limits: ObjectLimits = LIMITS) {
+    this.#thread = new TaskThread(import.meta.dirname, "objectWorker", THREAD, clock);
+    this.#limits = limits;
+  }
+
+  /** Ends the thread. */
+  end(): Promise<void> {
+    return this.#thread.end();
+  }
+
+  /**
+   * Checks whether existing custom resources are valid under the schemas they are to have; without any check it only finds out if there are some.
+   * Reads pages of about 1 MiB, and keeps one of them.
+   * @param listAs how to read them where there is no check; undefined: no version of them is served.
+   */
+  async check(
+    client: Pick<Client, "list" | "listPage">,
+    checks: readonly ObjectCheck[],
+    listAs: { apiVersion: string; kind: string } | undefined,
+    signal: AbortSignal,
+  ): Promise<ObjectsFound> {
+    const found: Seen = { kind: "seen", count: 0, cut: undefined, invalid: 0, named: [], someUnknown: false };
+    try {
+      if (checks.length === 0) {
+        if (!listAs) return { kind: "unseen", because: "no version of it is served" };
+        const { items } = await client.list(listAs, { limit: 1, maxItems: 1, metadataOnly: true, signal });
+        return { ...found, count: items.length };
+      }
+      for (const check of checks) {
+        const { count, cut, invalid, named, someUnknown } = await this.#checkVersion(client, check, signal);
+        if (invalid > found.invalid) Object.assign(found, { invalid, named });
+        found.count = Math.max(found.count, count);
+        found.cut ??= cut;
+        found.someUnknown ||= someUnknown;
+      }
+      return found;
+    } catch (err) {
+      if (err instanceof KindNotServed || isForbidden(err)) return { kind: "unseen", because: messageOf(err) };
+      throw err;
+    }
+  }
+
+  /**
+   * Compares two definitions, large ones in the thread.
+   * @throws RetryableError Retrying when they take more memory or time than the thread has: what was not compared does not count as safe.
+   */
+  async compare(before: KubeObject, after: KubeObject, ignored: Iterable<string>): Promise<CrdComparison> {
+    const encoder = new TextEncoder();
+    const task = { before: encoder.encode(wireJson(before)), after: encoder.encode(wireJson(after)), ignored: [...ignored] };
+    if (task.before.byteLength + task.after.byteLength <= MAIN_THREAD_BYTES) return compareCrds(task);
+    try {
+      return (await this.#thread.run((ask) => ask(task, movable([task.before, task.after])))) as CrdComparison;
+    } catch (err) {
+      if (!(err instanceof ThreadLimitExceeded)) throw err;
+      const { name } = before.metadata;
+      throw new RetryableError(Reason.Retrying, `cannot compare CRD ${goQuote(name)} with its upgrade: ${messageOf(err)}`, {
+        cause: err,
+        restMs: REST_MS,
+      });
+    }
+  }
+
+  async #checkVersion(client: Pick<Client, "listPage">, check: ObjectCheck, signal: AbortSignal): Promise<Seen> {
+    const { objects: mostObjects, bytes: mostBytes, pageBytes, pageValues: maxValues, steps: mostSteps, patternMs } = this.#limits;
+    const schema = new TextEncoder().encode(JSON.stringify(check.schema ?? null));
+    const found: Seen = { kind: "seen", count: 0, cut: undefined, invalid: 0, named: [], someUnknown: false };
+    let [bytes, steps, patternsTook, limit] = [0, 0, 0, FIRST_PAGE];
+    let token: string | undefined;
+    let total: number | undefined;
+    const cut = (because: string): Seen => ({ ...found, cut: { total, because } });
+    for (;;) {
+      if (found.count >= mostObjects) return cut(`the limit is ${mostObjects} custom resources`);
+      limit = Math.min(limit, mostObjects - found.count);
+      let page: Uint8Array | undefined;
+      try {
+        page = await client.listPage(check, { limit, continue: token, maxBytes: pageBytes, signal });
+      } catch (err) {
+        if (token === undefined || !isExpired(err)) throw err;
+        return cut("the list expired while it was read");
+      }
+      const size = page?.byteLength ?? pageBytes;
+      bytes += size;
+      if (page && page.byteLength <= EMPTY_BYTES && listIn(page).objects.length === 0) return found;
+      const budget = { maxValues, maxSteps: mostSteps - steps, patternMs: Math.max(patternMs - patternsTook, 1) };
+      const result: PageResult = page
+        ? await this.#checkPage({ schema, version: check.version, page, ...budget })
+        : { kind: "exceeded", because: `a custom resource has more than ${pageBytes} bytes` };
+      signal.throwIfAborted();
+      if (result.kind === "checked") {
+        token = result.continue;
+        const remaining = result.remaining ?? (token === undefined ? 0 : undefined);
+        total = remaining === undefined ? undefined : found.count + result.listed + remaining;
+        found.count += result.count;
+        found.invalid += result.invalid;
+        found.named.push(...result.named.slice(0, OBJECTS_NAMED - found.named.length));
+        found.someUnknown ||= result.someUnknown;
+        steps += result.steps;
+        patternsTook += result.patternMs;
+        if (result.count < result.listed) return cut(`the limit is ${mostSteps} steps of checking`);
+        if (token === undefined) return found;
+      } else if (limit === 1) {
+        return cut(
+          result.kind === "exceeded"
+            ? result.because
+            : `a custom resource has ${result.values} list items and members, more than the ${maxValues} allowed`,
+        );
+      }
+      if (bytes >= mostBytes) return cut(`the limit is ${mostBytes} bytes`);
+      limit = result.kind === "checked" ? nextLimit(limit, size) : Math.floor(limit / 2);
+    }
+  }
+
+  async #checkPage(task: PageTask): Promise<PageResult> {
+    try {
+      return (await this.#thread.run((ask) => ask(task, movable([task.page])))) as PageFindings;
+    } catch (err) {
+      if (err instanceof ThreadLimitExceeded) return { kind: "exceeded", because: `checking a custom resource: ${messageOf(err)}` };
+      throw err;
+    }
+  }
+}
+
+/** How many objects the next page is to have, after one of `limit` objects and `bytes` bytes. */
+function nextLimit(limit: number, bytes: number): number {
+  const fitting = Math.floor((limit * GOAL_BYTES) / Math.max(bytes, 1));
+  return Math.min(Math.max(fitting, 1), limit * 4, LARGEST_PAGE);
+}

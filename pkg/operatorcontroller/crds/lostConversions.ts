@@ -1,0 +1,163 @@
+import type { ClusterExtension } from "../../api/clusterExtension.ts";
+import { ANNOTATION_DROP_CONVERSION, FIELD_MANAGER, Reason } from "../../api/constants.ts";
+import { type KubeObject, type ObjectRef, refOf } from "../../api/k8s.ts";
+import { conversionServiceOf, isConvertibleByName, storedVersionsOf } from "../../crdsafety/crdParts.ts";
+import { messageOf } from "../../errors/errors.ts";
+import type { Client } from "../../kube/client.ts";
+import { isForbidden } from "../../kube/errors.ts";
+import { describeObject, objectKey } from "../../release/identity.ts";
+import type { CrdPolicy } from "../../release/plan.ts";
+import { WaitingError } from "../state/waiting.ts";
+import { type CrdUse, crdUse, servedKindOf } from "./crdUse.ts";
+import { listed } from "../state/objectActions.ts";
+
+/** CustomResourceDefinitions that an extension gives up, and what goes with them. */
+export interface LostConversionRequest {
+  /** The extension's name. */
+  extension: string;
+  /** The live definitions of the extension that it gives up. */
+  crds: readonly KubeObject[];
+  policy: CrdPolicy;
+  /** Every object that the extension's releases hold: a Service among them no longer converts. */
+  recorded: readonly ObjectRef[];
+  /** Annotation drop-conversion of the extension is "true". */
+  isForced: boolean;
+  /** What is not done because of it, such as "not uninstalled". */
+  refusal: string;
+}
+
+/** A definition whose conversion webhook goes away. */
+interface LostConversion {
+  crd: KubeObject;
+  use: CrdUse;
+  /** Its custom resources can do without the webhook, or there are none, or the annotation accepts the loss. */
+  isSafe: boolean;
+}
+
+/** Milliseconds between two checks whether the custom resources are gone. */
+const RECHECK_MS = 3_000;
+/** Custom resources that are read to name them. */
+const READ_MAX = 100;
+
+/** A CRD that is kept and whose custom resources only the leaving operator can convert. */
+export interface NeededConversion {
+  readonly crd: KubeObject;
+  /** The definition, why it stays, and its custom resources. */
+  readonly text: string;
+}
+
+/**
+ * Finds kept CRDs whose custom resources only the leaving operator can convert: without its webhook the API server can neither read nor delete
+ * them. Each of them stops the upgrade or uninstall.
+ */
+export async function neededConversions(
+  client: Pick<Client, "get" | "list" | "raw">,
+  request: Omit<LostConversionRequest, "extension" | "refusal">,
+  signal: AbortSignal,
+): Promise<NeededConversion[]> {
+  const needed: NeededConversion[] = [];
+  for (const lost of await lostConversions(client, request, signal))
+    if (!lost.isSafe) needed.push({ crd: lost.crd, text: await descriptionOf(client, lost, signal) });
+  return needed;
+}
+
+/**
+ * Stops at what `neededConversions` finds.
+ * @throws WaitingError ConversionNeeded that names the definitions, their custom resources, and what to do.
+ */
+export async function requireConversions(
+  client: Pick<Client, "get" | "list" | "raw">,
+  request: LostConversionRequest,
+  signal: AbortSignal,
+): Promise<void> {
+  const needed = await neededConversions(client, request, signal);
+  const [first] = needed;
+  if (!first) return;
+  const { extension, refusal } = request;
+  const text =
+    `${refusal}: ${needed.map((one) => one.text).join("; ")}. Nothing was removed. Delete the custom resources, set spec.uninstall.crdPolicy to Delete to delete them with their ` +
+    `definition, or keep them without conversion, which can hide fields that only one version has: ` +
+    `kubectl annotate clusterextension ${extension} ${ANNOTATION_DROP_CONVERSION}=true`;
+  const isOver = async (until: AbortSignal): Promise<boolean> => (await crdUse(client, first.crd, until)).kind !== "in use";
+  throw new WaitingError(Reason.ConversionNeeded, text, { isOver, everyMs: RECHECK_MS });
+}
+
+/**
+ * Sets `conversion.strategy: None` on the CRDs whose conversion webhook goes away, so that their custom resources can be read and deleted without it.
+ * @returns a sentence for each.
+ * @throws KubeError 409 if another writer changed a definition in between; WaitingError as `requireConversions`.
+ */
+export async function dropConversions(
+  client: Pick<Client, "get" | "list" | "patch" | "raw">,
+  request: LostConversionRequest,
+  signal: AbortSignal,
+): Promise<string[]> {
+  await requireConversions(client, request, signal);
+  const dropped: string[] = [];
+  for (const { crd, use } of await lostConversions(client, request, signal)) {
+    const { uid, resourceVersion } = crd.metadata;
+    const body = { metadata: { uid, resourceVersion }, spec: { conversion: { strategy: "None", webhook: null } } };
+    await client.patch(refOf(crd), body, { type: "merge", fieldManager: FIELD_MANAGER, signal });
+    const why =
+      use.kind === "unused"
+        ? "no custom resource of it exists"
+        : isConvertibleByName(crd)
+          ? "all of its versions have the same schema"
+          : `annotation ${ANNOTATION_DROP_CONVERSION} accepts that fields can be hidden`;
+    dropped.push(`${describeObject(crd)}: conversion.strategy is None now because its conversion webhook is removed; ${why}`);
+  }
+  return dropped;
+}
+
+/** The request for an upgrade or rollback of an extension to a release without the definitions that `leavingCrds` found. */
+export function upgradeConversions(
+  { metadata: { name, annotations } }: Readonly<ClusterExtension>,
+  leaving: Pick<LostConversionRequest, "crds" | "policy" | "recorded">,
+): LostConversionRequest {
+  return { ...leaving, extension: name, isForced: annotations?.[ANNOTATION_DROP_CONVERSION] === "true", refusal: "not applied" };
+}
+
+async function lostConversions(
+  client: Pick<Client, "get" | "list" | "raw">,
+  { crds, policy, recorded, isForced }: Omit<LostConversionRequest, "extension" | "refusal">,
+  signal: AbortSignal,
+): Promise<LostConversion[]> {
+  if (policy === "Delete") return [];
+  const leaving = new Set(recorded.map(objectKey));
+  const lost: LostConversion[] = [];
+  for (const crd of crds) {
+    const service = conversionServiceOf(crd);
+    if (!service || !(leaving.has(objectKey(service)) || (await isAbsent(client, service, signal)))) continue;
+    const use = await crdUse(client, crd, signal);
+    if (use.kind === "gone" || (use.kind === "in use" && use.reason === "BeingDeleted")) continue;
+    const live = use.crd;
+    if (conversionServiceOf(live)) lost.push({ crd: live, use, isSafe: isForced || use.kind === "unused" || isConvertibleByName(live) });
+  }
+  return lost;
+}
+
+/** A Service that may not be read is another owner's, and counts as there. */
+async function isAbsent(client: Pick<Client, "get">, service: ObjectRef, signal: AbortSignal): Promise<boolean> {
+  try {
+    return (await client.get(service, { metadataOnly: true, signal })) === undefined;
+  } catch (err) {
+    if (isForbidden(err)) return false;
+    throw err;
+  }
+}
+
+async function descriptionOf(client: Pick<Client, "list">, { crd, use }: LostConversion, signal: AbortSignal): Promise<string> {
+  const reason = use.kind === "in use" ? use.text : "custom resources of it may exist";
+  const stored = storedVersionsOf(crd).join(", ");
+  const head = `${describeObject(crd)} stays because ${reason}, and only the conversion webhook of this extension can convert them (stored versions: ${stored})`;
+  const kind = servedKindOf(crd);
+  if (!kind) return head;
+  try {
+    const { items } = await client.list(kind, { limit: READ_MAX, maxItems: READ_MAX, metadataOnly: true, signal });
+    const names = items.map(({ metadata: { namespace, name } }) => (namespace === undefined ? name : `${namespace}/${name}`));
+    return names.length === 0 ? head : `${head}: ${listed(names)}${items.length === READ_MAX ? " or more" : ""}`;
+  } catch (err) {
+    signal.throwIfAborted();
+    return `${head}; they could not be listed: ${messageOf(err)}`;
+  }
+}

@@ -1,0 +1,9 @@
+import { serveTasks } from "../../async/taskThread.ts";
+import { type CrdComparisonTask, type PageTask, checkPage, compareCrds } from "./objectChecks.ts";
+
+// The body of the worker thread that `existingObjects.ts` starts.
+
+serveTasks((request) => {
+  const task = request as PageTask | CrdComparisonTask;
+  return { response: "page" in task ? checkPage(task) : compareCrds(task) };
+});

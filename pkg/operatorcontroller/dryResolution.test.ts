@@ -1,0 +1,66 @@
+import { expect, test } from "vitest";
+import { contentFrom } from "../../test/support/catalogFixture.ts";
+import { catalogNamed } from "../../test/support/catalogs.ts";
+import { CannedPackages, ListedCatalogs } from "../../test/support/extensionFakes.ts";
+import { extensionNamed } from "../../test/support/extensions.ts";
+import type { ClusterExtension } from "../api/clusterExtension.ts";
+import { type Findings, narrowed } from "../resolve/filters.ts";
+import type { Considered } from "../resolve/resolution.ts";
+import { choose } from "../resolve/resolve.ts";
+import { CatalogContents } from "./catalogs/catalogContents.ts";
+import { resolutionRecord } from "./dryResolution.ts";
+
+const CONTENT = contentFrom(
+  { channels: { stable: ["p.v1.0.0", { name: "p.v1.1.0", replaces: "p.v1.0.0" }] }, bundles: ["p.v1.0.0", "p.v1.1.0"] },
+  "p",
+);
+const INSTALLED = { install: { bundle: { name: "p.v1.0.0", version: "1.0.0" } } };
+
+/** Lets nothing but the first version through. */
+const withoutNewer = (found: Findings): Findings => {
+  const newer = found.allowed.filter(({ bundle }) => bundle.name !== "p.v1.0.0");
+  return narrowed(found, {
+    name: "dependencies",
+    asks: "that can be installed",
+    removed: new Map(newer.map((one) => [one, "it requires q"])),
+    near: [],
+  });
+};
+
+function recordFor(extension: ClusterExtension) {
+  const catalogs = new ListedCatalogs([
+    catalogNamed("c", { digest: "quay.io/c@sha256:1", labels: { tier: "gold" } }),
+    catalogNamed("other", { digest: "quay.io/other@sha256:1", labels: { tier: "silver" } }),
+  ]);
+  const contents = new CatalogContents(
+    new CannedPackages(new Map(["c", "other"].map((name) => [`https://catalogd/catalogs/${name}`, CONTENT] as const))),
+  );
+  const dependencies = {
+    choose: (_: ClusterExtension, considered: Considered) =>
+      Promise.resolve({ resolution: choose({ ...considered, findings: considered.findings.map(withoutNewer) }) }),
+  };
+  return resolutionRecord(extension, { catalogs, contents, dependencies }, { kind: "none" }, new AbortController().signal);
+}
+
+// Source: user-demands.md B7.
+test("a record is made from what status says is installed and from selected catalogs alone, dependencies included", async () => {
+  const extension = extensionNamed("x", { packageName: "p", selector: { matchLabels: { tier: "gold" } } });
+  const record = await recordFor({ ...extension, status: INSTALLED });
+  expect(JSON.stringify(record)).not.toContain("other");
+  expect(record?.asked?.installed).toEqual({ bundle: "p.v1.0.0", version: "1.0.0" });
+  expect(record?.catalogs[0]?.filters.map(({ filter, left }) => `${filter}: ${left}`)).toEqual(["upgradeEdges: 2", "dependencies: 1"]);
+  expect(record?.outcome).toMatchObject({ kind: "resolved", winner: { bundle: "p.v1.0.0" } });
+});
+
+test("dependencies that are ignored are not judged", async () => {
+  const made = extensionNamed("x", { packageName: "p", selector: { matchLabels: { tier: "gold" } } });
+  const record = await recordFor({ ...made, spec: { ...made.spec, dependencies: { policy: "Ignore" } } });
+  expect(record?.outcome).toMatchObject({ kind: "resolved", winner: { bundle: "p.v1.1.0" } });
+});
+
+test("what cannot be read is told, and an extension without a catalog source has no record", async () => {
+  const record = await recordFor(extensionNamed("x", { packageName: "p", version: "nonsense" }));
+  expect(record).toMatchObject({ catalogs: [], outcome: { kind: "unresolved", cause: "version" } });
+  const { spec: _, ...without } = extensionNamed("x", { packageName: "p" });
+  expect(await recordFor(without as ClusterExtension)).toBeUndefined();
+});

@@ -1,0 +1,129 @@
+import type { ClusterCatalog } from "../api/clusterCatalog.ts";
+import type { ClusterExtension } from "../api/clusterExtension.ts";
+import { findCondition } from "../api/conditions.ts";
+import { COLLECTOR_FINALIZERS } from "../api/constants.ts";
+import { mayTrust } from "../certificates/caBundle.ts";
+import type { Informer, StoreEvent } from "../controller/informer.ts";
+import type { KeyedTimers } from "../controller/workQueue.ts";
+import { canonicalJson } from "../golang/json.ts";
+import { mayHaveHealth } from "../release/health/health.ts";
+import { compileSelector } from "../resolve/labelSelector.ts";
+import { type CatalogContents, findConcerned } from "./catalogs/catalogContents.ts";
+import type { Dependencies } from "./dependencies/dependencies.ts";
+import type { ClusterUpgradeGate } from "./openshift/clusterUpgradeGate.ts";
+import type { OperatorControllerOptions } from "./operatorControllerOptions.ts";
+import type { ExtensionCache } from "./state/extensionCache.ts";
+import type { ObjectWatches } from "./watches/objectWatches.ts";
+
+/** The part of a catalog that a resolution can depend on beside its content, as one text. */
+function circumstances({ spec, status, metadata }: ClusterCatalog): string {
+  return canonicalJson([
+    metadata.labels ?? {},
+    spec.priority ?? 0,
+    spec.availabilityMode ?? "Available",
+    status?.urls?.base ?? "",
+    findCondition(status?.conditions, "Serving")?.status ?? "",
+  ]);
+}
+
+/** Reference of a catalog's content by digest; undefined where there is none. */
+export function contentRef(catalog: ClusterCatalog | undefined): string | undefined {
+  return catalog?.status?.resolvedSource?.image?.ref;
+}
+
+/** Whether a catalog is as before but for its content. */
+function isNewEdition(after: ClusterCatalog | undefined, before: ClusterCatalog | undefined): after is ClusterCatalog {
+  return after !== undefined && before !== undefined && circumstances(after) === circumstances(before);
+}
+
+/**
+ * The extensions whose resolution a change of one catalog can alter: those whose selector matches its labels
+ * before or after. A change of anything else in the catalog, such as a message, alters none.
+ */
+export function extensionsToResolve(
+  extensions: readonly ClusterExtension[],
+  after: ClusterCatalog | undefined,
+  before: ClusterCatalog | undefined,
+): ClusterExtension[] {
+  if (isNewEdition(after, before) && contentRef(after) === contentRef(before)) return [];
+  const labels = [before, after].flatMap((catalog) => (catalog ? [catalog.metadata.labels ?? {}] : []));
+  return extensions.filter((extension) => labels.some(compileSelector(extension.spec?.source?.catalog?.selector).matches));
+}
+
+/** Whether an update of an extension asks for a pass: an edit of spec, of metadata we read, or a deletion; our own status writes do not. */
+export function needsPass(after: ClusterExtension, before: ClusterExtension | undefined): boolean {
+  if (!before) return true;
+  const input = ({ metadata }: ClusterExtension): string =>
+    canonicalJson([
+      metadata.uid,
+      metadata.generation ?? 0,
+      metadata.deletionTimestamp ?? "",
+      metadata.annotations ?? {},
+      metadata.labels ?? {},
+      (metadata.finalizers ?? []).some((finalizer) => COLLECTOR_FINALIZERS.includes(finalizer)),
+    ]);
+  return (
+    input(after) !== input(before) ||
+    (after.metadata.deletionTimestamp !== undefined && after.metadata.finalizers?.length !== before.metadata.finalizers?.length)
+  );
+}
+
+/** What tells of changes, and what is to hear of them. */
+export interface EventHandlerParts extends Pick<OperatorControllerOptions, "clusterVersion"> {
+  clusterProxy: OperatorControllerOptions["clusterProxy"] | undefined;
+  extensions: Informer<ClusterExtension>;
+  catalogs: Informer<ClusterCatalog>;
+  contents: CatalogContents;
+  dependencies: Pick<Dependencies, "choice" | "offers">;
+  watches: ObjectWatches;
+  memory: ExtensionCache;
+  gate: ClusterUpgradeGate;
+  certificateAlarms: KeyedTimers;
+  /** Makes a pass over an extension. */
+  wake: (extension: string) => void;
+  /** Makes the health of an extension be read again soon. */
+  healthChanged: (extension: string) => void;
+}
+
+/**
+ * Makes passes over extensions when something changes that they may depend on:
+ *
+ * | change                                     | passes over                                                   |
+ * | of an extension                            | it, where `needsPass`                                         |
+ * | of an object of an extension               | it, where health or certificates depend on such objects       |
+ * | of a catalog's labels, priority or address | the extensions that select it                                 |
+ * | of a catalog's content                     | those of them whose package it changes, and those that wait for dependencies |
+ * | of the cluster's version or proxy          | all                                                           |
+ */
+export function enqueueOnChanges(parts: EventHandlerParts): void {
+  const { extensions, catalogs, watches, memory, certificateAlarms, clusterVersion, clusterProxy, wake } = parts;
+  watches.onObjectEvent(({ extension, ref }) => {
+    if (mayHaveHealth(ref)) parts.healthChanged(extension);
+    const dueMs = mayTrust(ref) ? memory.certificatesChanged(extension, Date.now()) : undefined;
+    if (dueMs !== undefined) certificateAlarms.set(extension, dueMs);
+  });
+  extensions.onEvent((event) => {
+    if (event.type === "delete" || needsPass(event.object, event.old)) wake(event.object.metadata.name);
+  });
+  catalogs.onEvent((event) => catalogChanged(parts, event));
+  const wakeAll = (): void => {
+    for (const { metadata } of extensions.list()) wake(metadata.name);
+  };
+  clusterVersion.onChange(wakeAll);
+  clusterProxy?.onChange(wakeAll);
+}
+
+function catalogChanged({ extensions, contents, dependencies, gate, wake }: EventHandlerParts, event: StoreEvent<ClusterCatalog>): void {
+  if (event.type === "delete") {
+    contents.forget(event.object.metadata.name);
+    dependencies.offers.forget(event.object.metadata.name);
+  }
+  const after = event.type === "delete" ? undefined : event.object;
+  const before = event.type === "delete" ? event.object : event.old;
+  const affected = extensionsToResolve(extensions.list(), after, before);
+  // What a catalog says of other packages may be what these wait for.
+  for (const { metadata } of affected) if (dependencies.choice.waiting.has(metadata.name)) wake(metadata.name);
+  if (!isNewEdition(after, before)) for (const { metadata } of affected) wake(metadata.name);
+  else void findConcerned({ catalog: after, before: contentRef(before) }, affected, contents, wake);
+  if (affected.length > 0) gate.remediesChanged();
+}

@@ -1,0 +1,230 @@
+import { afterEach, expect, test } from "vitest";
+import { RecordedEvents, refusal } from "../../../test/support/extensionFakes.ts";
+import { extensionNamed } from "../../../test/support/extensions.ts";
+import { FakeClock } from "../../../test/support/fakeClock.ts";
+import { asRead, releaseRecord } from "../../../test/support/releases.ts";
+import { settled, WatchedKind } from "../../../test/support/watchedKind.ts";
+import type { ClusterExtension } from "../../api/clusterExtension.ts";
+import { findCondition } from "../../api/conditions.ts";
+import { API_VERSION, CLUSTER_EXTENSION } from "../../api/constants.ts";
+import type { Condition, GroupVersionKind, KubeObject } from "../../api/k8s.ts";
+import { Informer } from "../../controller/informer.ts";
+import type { ListOptions, ListResult, WatchEvent, WatchOptions } from "../../kube/request.ts";
+import type { DecodedRelease } from "../../release/storage/decode.ts";
+import { releaseKey } from "../../release/storage/encode.ts";
+import type { ReleaseRecord } from "../../release/record.ts";
+import { createLogger } from "../../telemetry/log.ts";
+import { createMetrics } from "../../telemetry/metrics.ts";
+import { InstalledReleases } from "../releases/installedReleases.ts";
+import { ReleaseFactsCache } from "../releases/releaseReader.ts";
+import { ClusterUpgradeGate } from "./clusterUpgradeGate.ts";
+import { CLUSTER_VERSION, ClusterVersionSource } from "./clusterVersion.ts";
+import { CLUSTER_OPERATOR, OLM } from "./clusterOperator.ts";
+
+const log = createLogger({ component: "test", level: "silent" });
+const stop: AbortController[] = [];
+afterEach(() => stop.splice(0).forEach((each) => each.abort()));
+
+/** A cluster in memory with the kinds that the gate looks at; the ClusterOperator can be written. */
+class FakeCluster {
+  readonly kinds = new Map(
+    [CLUSTER_VERSION, CLUSTER_OPERATOR, OLM, { kind: "Secret" }, { kind: "Deployment" }, { kind: CLUSTER_EXTENSION }].map(({ kind }) => [
+      kind,
+      new WatchedKind({ apiVersion: "v1", kind }),
+    ]),
+  );
+  /** Upgradeable as it was written, in order. */
+  readonly written: string[] = [];
+  /** What writes are answered with while it is set. */
+  refusal: Error | undefined;
+  attempts = 0;
+  #operator: KubeObject | undefined;
+
+  of(kind: string): WatchedKind {
+    const found = this.kinds.get(kind);
+    if (!found) throw new Error(`no kind ${kind}`);
+    return found;
+  }
+
+  resourceFor({ kind }: GroupVersionKind) {
+    return this.of(kind).resourceFor();
+  }
+
+  list<T extends KubeObject>({ kind }: GroupVersionKind, _options?: ListOptions): Promise<ListResult<T>> {
+    return this.of(kind).list<T>();
+  }
+
+  watch<T extends KubeObject>(gvk: GroupVersionKind, options: WatchOptions): AsyncGenerator<WatchEvent<T>> {
+    return this.of(gvk.kind).watch<T>(gvk, options);
+  }
+
+  get<T extends KubeObject>(): Promise<T | undefined> {
+    return Promise.resolve(this.#operator as T | undefined);
+  }
+
+  apply<T extends KubeObject>(object: T): Promise<T> {
+    this.#operator = this.of("ClusterOperator").put(object);
+    return Promise.resolve(this.#operator as T);
+  }
+
+  patch<T extends KubeObject>(_ref: unknown, body: unknown): Promise<T> {
+    this.attempts++;
+    if (this.refusal) return Promise.reject(this.refusal);
+    const [, { value }] = body as [unknown, { value: { conditions: Condition[] } }];
+    this.#operator = this.of("ClusterOperator").put({ ...(this.#operator as KubeObject), status: value });
+    const { status = "", message = "" } = findCondition(value.conditions, "Upgradeable") ?? {};
+    this.written.push(`${status}: ${[...message.matchAll(/for ClusterExtension "(\w+)"/g)].map(([, name]) => name).join(",")}`);
+    return Promise.resolve(this.#operator as T);
+  }
+}
+
+/** The gate on a cluster at 4.18 whose extensions state what `install` says. */
+class GateFixture {
+  readonly cluster = new FakeCluster();
+  readonly clock = new FakeClock();
+  readonly records = new Map<string, ReleaseRecord>();
+  /** Reads wait for it while it is set. */
+  held: Promise<void> | undefined;
+  readonly metrics = createMetrics("operator_controller");
+
+  start(): void {
+    const { cluster, clock } = this;
+    cluster.of("ClusterVersion").put({ metadata: { name: "version" }, status: { desired: { version: "4.18.3" } } });
+    const extensions = new Informer<ClusterExtension>(cluster, { apiVersion: API_VERSION, kind: CLUSTER_EXTENSION }, { clock }, log);
+    const clusterVersion = new ClusterVersionSource({ client: cluster, byFlag: undefined, log, clock });
+    const read = async (name: string): Promise<DecodedRelease | undefined> => {
+      await this.held;
+      return asRead(this.records.get(name));
+    };
+    const releases = new InstalledReleases({
+      client: cluster,
+      store: { read },
+      cache: new ReleaseFactsCache(),
+      systemNamespace: "system",
+      log,
+      clock,
+    });
+    const gate = new ClusterUpgradeGate({
+      client: cluster,
+      settings: { mode: "auto" },
+      systemNamespace: "system",
+      extensions,
+      clusterVersion,
+      releases,
+      findRemedy: () => Promise.resolve(undefined),
+      events: new RecordedEvents(),
+      log,
+      metrics: this.metrics,
+      clock,
+    });
+    const ended = new AbortController();
+    stop.push(ended);
+    const { signal } = ended;
+    void Promise.all([extensions.run(signal), clusterVersion.run(signal), releases.run(signal), gate.run(signal)]);
+  }
+
+  /** An extension with one deployed release that supports OpenShift up to `max`. */
+  install(name: string, max: string): void {
+    this.cluster.of(CLUSTER_EXTENSION).put({ ...extensionNamed(name, { packageName: name }), metadata: { name, uid: `uid-${name}` } });
+    const labels = { "olm.operatorframework.io/bundle-name": `${name}.v1`, "olm.operatorframework.io/bundle-version": "1" };
+    const annotations = { "olm.properties": `[{"type":"olm.maxOpenShiftVersion","value":"${max}"}]` };
+    this.records.set(name, releaseRecord(1, "deployed", { name, labels, annotations }));
+    this.cluster.of("Secret").put({
+      metadata: {
+        name: releaseKey(name, 1),
+        namespace: "system",
+        labels: { name, owner: "operator-controller", type: "index", status: "deployed", version: "1" },
+        ownerReferences: [{ apiVersion: API_VERSION, kind: CLUSTER_EXTENSION, name, uid: `uid-${name}` }],
+      },
+    });
+  }
+
+  async later(ms: number): Promise<void> {
+    for (let passed = 0; passed < ms; passed += 100) {
+      await settled();
+      this.clock.advance(100);
+    }
+    await settled();
+  }
+}
+
+// Source: cluster-upgrade-gate.md A.8.
+test("nothing is written before everything that is installed is known", async () => {
+  const gate = new GateFixture();
+  const reading = Promise.withResolvers<void>();
+  gate.held = reading.promise;
+  gate.install("a", "4.18");
+  gate.start();
+  await gate.later(5_000);
+  expect(gate.cluster.attempts).toBe(0);
+  reading.resolve();
+  await gate.later(1_000);
+  expect(gate.cluster.written).toEqual(["False: a"]);
+});
+
+test.for(["ClusterVersion", "Secret", CLUSTER_EXTENSION])("nor before the first answer about %ss", async (kind) => {
+  const gate = new GateFixture();
+  gate.install("a", "4.18");
+  gate.cluster.of(kind).refusal = new Error("connect ECONNREFUSED");
+  gate.start();
+  await gate.later(5_000);
+  expect(gate.cluster.attempts).toBe(0);
+  gate.cluster.of(kind).refusal = undefined;
+  await gate.later(30_000);
+  // With a long pause between attempts the version counts as unknown in between, which blocks as well.
+  expect(gate.cluster.written.filter((write) => !write.startsWith("False: "))).toEqual([]);
+  expect(gate.cluster.written.at(-1)).toBe("False: a");
+});
+
+test("many changes at once are few writes, and none is forgotten", async () => {
+  const gate = new GateFixture();
+  gate.start();
+  await gate.later(1_000);
+  for (const name of ["a", "b", "c", "d", "e"]) {
+    gate.install(name, "4.18");
+    await gate.later(100);
+  }
+  await gate.later(1_000);
+  expect(gate.cluster.written[0]).toBe("True: ");
+  expect(gate.cluster.written.at(-1)).toBe("False: a,b,c,d,e");
+  expect(gate.cluster.written.length).toBeLessThan(6);
+  gate.cluster.of(CLUSTER_EXTENSION).remove("c");
+  await gate.later(1_000);
+  expect(gate.cluster.written.at(-1)).toBe("False: a,b,d,e");
+});
+
+test("a write that fails is tried again, with longer and longer pauses, until it succeeds", async () => {
+  const gate = new GateFixture();
+  gate.install("a", "4.18");
+  gate.cluster.refusal = refusal(403, "Forbidden", "clusteroperators is forbidden");
+  gate.start();
+  await gate.later(60_000);
+  const { attempts } = gate.cluster;
+  expect(attempts).toBeGreaterThan(4);
+  expect(attempts).toBeLessThan(15);
+  gate.cluster.refusal = undefined;
+  await gate.later(60_000);
+  expect(gate.cluster.written).toEqual(["False: a"]);
+});
+
+test("with cluster-olm-operator on the cluster nothing is written, and metrics tell what is in the way", async () => {
+  const gate = new GateFixture();
+  gate.cluster.of("OLM").put({ metadata: { name: "cluster" }, spec: {} });
+  gate.install("a", "4.18");
+  gate.start();
+  await gate.later(2_000);
+  expect(gate.cluster.attempts).toBe(0);
+  expect(await gate.metrics.text()).toContain("operator_controller_cluster_upgradeable 0");
+  gate.cluster.of("OLM").remove("cluster");
+  await gate.later(2_000);
+  expect(gate.cluster.written).toEqual(["False: a"]);
+});
+
+test("where there are ClusterOperators and no ClusterVersion, a stated maximum is not taken for high enough", async () => {
+  const gate = new GateFixture();
+  gate.cluster.of("ClusterVersion").served = false;
+  gate.install("a", "4.99");
+  gate.start();
+  await gate.later(2_000);
+  expect(gate.cluster.written).toEqual(["False: "]);
+});

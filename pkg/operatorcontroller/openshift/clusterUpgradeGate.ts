@@ -1,0 +1,333 @@
+import type { ClusterExtension } from "../../api/clusterExtension.ts";
+import type { EventSink } from "../../api/events.ts";
+import { type Clock, Deadline, systemClock } from "../../async/clock.ts";
+import { Controller, type ReconcileContext, type ReconcileOutcome } from "../../controller/controller.ts";
+import type { Informer } from "../../controller/informer.ts";
+import { OptionalObject } from "../../controller/optionalObject.ts";
+import { WorkQueue } from "../../controller/workQueue.ts";
+import { messageOf } from "../../errors/errors.ts";
+import type { Client } from "../../kube/client.ts";
+import type { OperatorStatus } from "../../openshift/clusterOperatorStatus.ts";
+import { type Verdict, gateDegradedFrom, upgradeableFrom, verdictOn } from "../../openshift/upgradeable.ts";
+import type { Logger } from "../../telemetry/log.ts";
+import { type GaugeMetric, type Labels, type Metrics, controllerMetrics, queueMetrics } from "../../telemetry/metrics.ts";
+import { type ClusterVersion, minorText } from "../../version/clusterVersion.ts";
+import type { InstalledReleases, ReleasesQuestion } from "../releases/installedReleases.ts";
+import { CLUSTER_OPERATOR, type ClusterOperatorMode, ClusterOperatorWriter, ControllerDeployments, type GateMode, OLM, type OperatorSettings, gateModeFrom, operatorStatusFrom } from "./clusterOperator.ts";
+import type { ClusterVersionReader } from "./clusterVersion.ts";
+
+/** What extensions mean for cluster upgrades, as metrics; also where no ClusterOperator shows it. */
+export class GateMetrics {
+  readonly #blocked: GaugeMetric;
+  readonly #upgradeable: GaugeMetric;
+  /** What is shown, by extension, bundle and maximum. */
+  #shown = new Map<string, Labels>();
+
+  constructor(metrics: Metrics) {
+    this.#blocked = metrics.gauge({
+      name: "cluster_upgrade_blocked",
+      help: "1 for each installed bundle that keeps the cluster from being upgraded to its next minor version, 0 for one that states a maximum OpenShift version and does not; max is unknown where it cannot be read",
+      labels: ["extension", "bundle", "max"],
+    });
+    this.#upgradeable = metrics.gauge({
+      name: "cluster_upgradeable",
+      help: "1 when the installed bundles allow the cluster to be upgraded to its next minor version, else 0; absent while nobody asks and the cluster has no known OpenShift version",
+    });
+    this.#upgradeable.remove({});
+  }
+
+  /** @param upgradeable undefined where there is nothing to say about the cluster. */
+  report(verdicts: readonly Verdict[], cluster: ClusterVersion, upgradeable: boolean | undefined): void {
+    const shown = new Map<string, Labels>();
+    for (const verdict of verdicts) {
+      if (verdict.kind === "unlimited") continue;
+      const { extension, bundle } = verdict;
+      const labels = { extension, bundle, max: verdict.kind === "error" ? "unknown" : minorText(verdict.max) };
+      shown.set(JSON.stringify(labels), labels);
+      this.#blocked.set(blocks(verdict, cluster) ? 1 : 0, labels);
+    }
+    for (const [key, labels] of this.#shown) if (!shown.has(key)) this.#blocked.remove(labels);
+    this.#shown = shown;
+    if (upgradeable === undefined) this.#upgradeable.remove({});
+    else this.#upgradeable.set(upgradeable ? 1 : 0);
+  }
+}
+
+function blocks({ kind }: Verdict, cluster: ClusterVersion): boolean {
+  return kind === "blocked" || kind === "error" || (kind === "undecided" && cluster.kind === "unknown");
+}
+
+/**
+ * Says what would lift the block that these bundles of an extension are, such as `version 1.1.0 of catalog "x" lifts the block`; undefined where
+ * nothing is known.
+ */
+export type RemedyFinder = (extension: string, bundles: readonly string[], signal: AbortSignal) => Promise<string | undefined>;
+
+/** An installed bundle that blocks. */
+export interface BlockingBundle {
+  readonly extension: string;
+  readonly bundle: string;
+}
+
+interface Remedy {
+  /** Sorted. */
+  readonly bundles: readonly string[];
+  text: string | undefined;
+  /** Something changed since it was looked for. */
+  outdated: boolean;
+}
+
+const REMEDY_TIMEOUT_MS = 10_000;
+
+/** What lifts each block, looked for in the background one after another, so that saying that there is a block never waits for it. */
+export class Remedies {
+  readonly #find: RemedyFinder;
+  readonly #log: Logger;
+  readonly #known = new Map<string, Remedy>();
+  readonly #handlers: (() => void)[] = [];
+  #working = false;
+
+  constructor(find: RemedyFinder, log: Logger) {
+    this.#find = find;
+    this.#log = log;
+  }
+
+  /** Calls `handler` whenever `of` has something else to say. */
+  onChange(handler: () => void): void {
+    this.#handlers.push(handler);
+  }
+
+  /** By extension what is known already; the rest is looked for from now on, and extensions that are not named are forgotten. */
+  of(blocking: readonly BlockingBundle[], signal: AbortSignal): ReadonlyMap<string, string> {
+    const wanted = Map.groupBy(blocking, ({ extension }) => extension);
+    for (const extension of this.#known.keys()) if (!wanted.has(extension)) this.#known.delete(extension);
+    for (const [extension, ofExtension] of wanted) {
+      const bundles = ofExtension.map(({ bundle }) => bundle).sort();
+      if (this.#known.get(extension)?.bundles.join() !== bundles.join())
+        this.#known.set(extension, { bundles, text: undefined, outdated: true });
+    }
+    void this.#work(signal);
+    return new Map([...this.#known].flatMap(([extension, { text }]) => (text === undefined ? [] : [[extension, text]])));
+  }
+
+  /** Has everything looked for again the next time `of` is asked: catalogs or extensions have changed. */
+  outdate(): void {
+    for (const remedy of this.#known.values()) remedy.outdated = true;
+  }
+
+  async #work(signal: AbortSignal): Promise<void> {
+    if (this.#working) return;
+    this.#working = true;
+    for (let next = this.#next(); next && !signal.aborted; next = this.#next()) await this.#look(...next, signal);
+    this.#working = false;
+  }
+
+  #next(): [extension: string, remedy: Remedy] | undefined {
+    return [...this.#known].find(([, { outdated }]) => outdated);
+  }
+
+  async #look(extension: string, remedy: Remedy, signal: AbortSignal): Promise<void> {
+    remedy.outdated = false;
+    let text: string | undefined;
+    try {
+      using deadline = new Deadline(signal, REMEDY_TIMEOUT_MS);
+      text = await this.#find(extension, remedy.bundles, deadline.signal);
+    } catch (err) {
+      this.#log.debug({ extension, reason: messageOf(err) }, "what lifts the block is not known");
+      return;
+    }
+    if (this.#known.get(extension) !== remedy || remedy.text === text) return;
+    remedy.text = text;
+    for (const handler of this.#handlers) handler();
+  }
+}
+
+/** How ClusterOperator `olm` is written. */
+export interface ClusterUpgradeSettings extends OperatorSettings {
+  mode: ClusterOperatorMode;
+}
+
+/** What the gate is built from. */
+export interface ClusterUpgradeGateOptions {
+  client: Pick<Client, "list" | "watch" | "resourceFor" | "get" | "apply" | "patch">;
+  settings: ClusterUpgradeSettings;
+  systemNamespace: string;
+  extensions: Pick<Informer<ClusterExtension>, "list" | "onEvent" | "synced">;
+  clusterVersion: ClusterVersionReader;
+  releases: Pick<InstalledReleases, "of" | "onChange" | "synced">;
+  findRemedy: RemedyFinder;
+  events: EventSink;
+  log: Logger;
+  metrics: Metrics;
+  clock?: Clock;
+}
+
+/** Name of the controller in logs and metrics. */
+const NAME = "controller-operator-cluster-upgrade-controller";
+/** The one thing to work on. */
+const KEY = CLUSTER_OPERATOR.name;
+/** The first change of several is answered at once, the others together after this time. */
+const COALESCE_MS = 200;
+const RESYNC_MS = 600_000;
+const BASE_BACKOFF_MS = 250;
+const MAX_BACKOFF_MS = 60_000;
+
+/**
+ * Tells the cluster whether it may be upgraded to its next minor version, by the maxima that the installed bundles state:
+ * in ClusterOperator `olm` where nobody else does, and in metrics everywhere.
+ */
+export class ClusterUpgradeGate {
+  readonly #options: ClusterUpgradeGateOptions;
+  readonly #clock: Clock;
+  readonly #clusterOperator: OptionalObject;
+  readonly #olm: OptionalObject;
+  readonly #deployments: ControllerDeployments;
+  readonly #releases: ClusterUpgradeGateOptions["releases"];
+  readonly #remedies: Remedies;
+  readonly #writer: ClusterOperatorWriter;
+  readonly #metrics: GateMetrics;
+  readonly #queue: WorkQueue;
+  readonly #controller: Controller;
+  #ready = false;
+  #evaluatedAt = Number.NEGATIVE_INFINITY;
+  #outdatedAt: number;
+  #saidMode = "";
+
+  constructor(options: ClusterUpgradeGateOptions) {
+    this.#options = options;
+    const { client, systemNamespace, releases, log, metrics, events, clock = systemClock } = options;
+    this.#clock = clock;
+    this.#outdatedAt = clock.now();
+    this.#clusterOperator = new OptionalObject(client, CLUSTER_OPERATOR, { log, clock });
+    this.#olm = new OptionalObject(client, OLM, { log, clock });
+    this.#deployments = new ControllerDeployments({ client, systemNamespace, log, clock });
+    this.#releases = releases;
+    this.#remedies = new Remedies(options.findRemedy, log);
+    this.#writer = new ClusterOperatorWriter({ client, events });
+    this.#metrics = new GateMetrics(metrics);
+    this.#queue = new WorkQueue({
+      baseDelayMs: BASE_BACKOFF_MS,
+      maxDelayMs: MAX_BACKOFF_MS,
+      clock,
+      metrics: queueMetrics(metrics, NAME),
+    });
+    this.#controller = new Controller({
+      name: NAME,
+      queue: this.#queue,
+      workers: 1,
+      log,
+      metrics: controllerMetrics(metrics, NAME),
+      reconcile: (_key, context) => this.#evaluate(context),
+    });
+    this.#listen();
+  }
+
+  /** Runs until `signal` aborts. Nothing is written before extensions, releases and the cluster's version have been seen once. */
+  async run(signal: AbortSignal): Promise<void> {
+    const follows = this.#options.settings.mode === "off" ? [] : [this.#clusterOperator.run(signal), this.#olm.run(signal)];
+    await Promise.all([...follows, this.#work(signal)]);
+    await this.#deployments.ended();
+  }
+
+  /** Tells that the answer of `findRemedy` may be another one by now. */
+  remediesChanged(): void {
+    this.#outdateRemedies();
+    this.#trigger();
+  }
+
+  async #work(signal: AbortSignal): Promise<void> {
+    const { extensions, clusterVersion } = this.#options;
+    await Promise.race([Promise.all([extensions.synced, this.#releases.synced, clusterVersion.synced]), aborted(signal)]);
+    if (signal.aborted) return;
+    this.#ready = true;
+    this.#trigger();
+    await this.#controller.run(signal);
+  }
+
+  #listen(): void {
+    const trigger = (): void => this.#trigger();
+    const { extensions, clusterVersion } = this.#options;
+    extensions.onEvent(({ type, object, old }) => {
+      if (type !== "update" || !old || remedyInput(old) !== remedyInput(object)) this.remediesChanged();
+    });
+    clusterVersion.onChange(() => this.remediesChanged());
+    this.#releases.onChange(trigger);
+    this.#remedies.onChange(trigger);
+    this.#deployments.onChange(trigger);
+    this.#clusterOperator.onChange(trigger);
+    this.#olm.onChange(trigger);
+  }
+
+  #trigger(): void {
+    if (this.#ready) this.#queue.addAfter(KEY, this.#evaluatedAt + COALESCE_MS - this.#clock.now());
+  }
+
+  async #evaluate({ log, signal }: ReconcileContext): Promise<ReconcileOutcome> {
+    this.#evaluatedAt = this.#clock.now();
+    const { extensions, clusterVersion, settings } = this.#options;
+    const releases = this.#releases.of(extensions.list().map(questionAbout));
+    if (!releases) return undefined; // once they are read there is another evaluation
+    const mode = gateModeFrom(settings.mode, this.#clusterOperator.state, this.#olm.state);
+    this.#tellMode(mode, log);
+    const isActive = mode.kind === "active";
+    const cluster = isActive ? requireVersion(clusterVersion.current()) : clusterVersion.current();
+    const verdicts = releases.map((release) => verdictOn(release, cluster));
+    const remedies = isActive ? this.#remediesFor(verdicts, signal) : undefined;
+    const upgradeable = upgradeableFrom(verdicts, cluster, remedies);
+    const counts = isActive || cluster.kind === "known";
+    this.#metrics.report(verdicts, cluster, counts ? upgradeable.status === "True" : undefined);
+    if (!isActive) return { requeueAfterMs: RESYNC_MS };
+    if (!this.#deployments.known(signal)) return undefined; // there is another evaluation then
+    const found = {
+      conditions: [upgradeable, gateDegradedFrom(verdicts, cluster)],
+      deployment: (name: string) => this.#deployments.get(name),
+      cluster,
+      unmanaged: mode.unmanaged,
+    };
+    const statusFrom = (before: unknown): OperatorStatus => operatorStatusFrom(before, found, this.#options, new Date());
+    const { nextCheckAfterMs = RESYNC_MS } = await this.#writer.write(statusFrom, { log, signal });
+    return { requeueAfterMs: Math.min(nextCheckAfterMs, RESYNC_MS) };
+  }
+
+  #remediesFor(verdicts: readonly Verdict[], signal: AbortSignal): ReadonlyMap<string, string> {
+    if (this.#clock.now() - this.#outdatedAt >= RESYNC_MS) this.#outdateRemedies();
+    const inTheWay = verdicts.filter(({ kind, bundle }) => kind === "blocked" || (kind === "error" && bundle !== ""));
+    return this.#remedies.of(inTheWay, signal);
+  }
+
+  #outdateRemedies(): void {
+    this.#outdatedAt = this.#clock.now();
+    this.#remedies.outdate();
+  }
+
+  /** Says once who writes the ClusterOperator from now on. */
+  #tellMode(mode: GateMode, log: Logger): void {
+    const said = `${mode.kind}: ${mode.because}`;
+    if (said === this.#saidMode) return;
+    this.#saidMode = said;
+    log[mode.kind === "undecided" ? "debug" : "info"]({ mode: mode.kind, reason: mode.because }, "cluster upgrade gate");
+  }
+}
+
+/** What of an extension decides about what lifts its block; other changes of its status change nothing for the gate. */
+function remedyInput({ metadata: { uid, generation = 0 }, status }: ClusterExtension): string {
+  return `${uid}/${generation}/${status?.install?.bundle.name}`;
+}
+
+function questionAbout({ metadata, status }: ClusterExtension): ReleasesQuestion {
+  const { name, uid = "", deletionTimestamp } = metadata;
+  return { name, uid, installed: status?.install?.bundle, isDeleted: deletionTimestamp !== undefined };
+}
+
+/** Where a ClusterOperator is written there is an OpenShift cluster, and it has a version, whether it is seen or not. */
+function requireVersion(version: ClusterVersion): ClusterVersion {
+  return version.kind === "none" ? { kind: "unknown", because: "this cluster has ClusterOperators and no ClusterVersion" } : version;
+}
+
+/** Settles when `signal` aborts. */
+function aborted(signal: AbortSignal): Promise<void> {
+  return new Promise((resolve) => {
+    if (signal.aborted) resolve();
+    else signal.addEventListener("abort", () => resolve(), { once: true });
+  });
+}

@@ -1,0 +1,97 @@
+import { afterEach, describe, expect, test } from "vitest";
+import { refusal } from "../../../test/support/extensionFakes.ts";
+import { FakeClock } from "../../../test/support/fakeClock.ts";
+import { settled, WatchedKind } from "../../../test/support/watchedKind.ts";
+import type { KubeObject } from "../../api/k8s.ts";
+import { createLogger } from "../../telemetry/log.ts";
+import { CLUSTER_VERSION, ClusterVersionSource, clusterVersionFrom, parseClusterVersion } from "./clusterVersion.ts";
+
+const stop: AbortController[] = [];
+afterEach(() => stop.splice(0).forEach((each) => each.abort()));
+
+const versionObject = (status: unknown): KubeObject => ({ ...CLUSTER_VERSION, metadata: { name: "version", uid: "u" }, status });
+const desired = (version: unknown) => versionObject({ desired: { version } });
+const FLAG = parseClusterVersion("4.16");
+
+// Source: cluster-upgrade-gate.md A.2, A.8 and S1-34.
+describe("the version of the cluster", () => {
+  test.for([
+    ["no OpenShift cluster", { kind: "notServed" }, undefined, { kind: "none" }],
+    ["no OpenShift cluster, and a flag", { kind: "notServed" }, FLAG, { kind: "known", text: "4.16" }],
+    ["no object, and a flag", { kind: "absent" }, FLAG, { kind: "known", text: "4.16" }],
+    ["no object", { kind: "absent" }, undefined, { kind: "unknown", because: 'ClusterVersion "version" does not exist' }],
+    ["an object", { kind: "present", object: desired("4.18.0-rc.3+x") }, FLAG, { kind: "known", minor: { major: 4, minor: 18 } }],
+    ["an object without status", { kind: "present", object: versionObject(undefined) }, FLAG, { kind: "unknown" }],
+    ["a version that is none", { kind: "present", object: desired("latest") }, FLAG, { kind: "unknown" }],
+    ["a version of another type", { kind: "present", object: desired(4.18) }, FLAG, { kind: "unknown" }],
+    ["a refusal", { kind: "unreadable", because: "forbidden" }, FLAG, { kind: "unknown" }],
+    ["no answer yet", { kind: "unknown" }, FLAG, { kind: "unknown" }],
+  ] as const)("from %s", ([, state, flag, expected]) => {
+    expect(clusterVersionFrom(state, flag)).toMatchObject(expected);
+  });
+
+  test("of a text that is no version only the beginning is told", () => {
+    const version = clusterVersionFrom({ kind: "present", object: desired("x".repeat(10_000)) }, undefined);
+    expect(version).toMatchObject({ kind: "unknown" });
+    expect(JSON.stringify(version).length).toBeLessThan(1_000);
+  });
+});
+
+function started(prepare: (kind: WatchedKind) => void) {
+  const kind = new WatchedKind(CLUSTER_VERSION);
+  prepare(kind);
+  const clock = new FakeClock();
+  const log = createLogger({ component: "test", level: "silent" });
+  const source = new ClusterVersionSource({ client: kind, byFlag: undefined, log, clock });
+  const seen: string[] = [];
+  source.onChange(() => {
+    const version = source.current();
+    seen.push(version.kind === "known" ? version.text : version.kind);
+  });
+  let answered = false;
+  void source.synced.then(() => (answered = true));
+  const ended = new AbortController();
+  stop.push(ended);
+  void source.run(ended.signal);
+  return { kind, clock, source, seen, isAnswered: () => answered };
+}
+
+test("it is answered once the cluster was asked, and followed from then on", async () => {
+  const { kind, seen, isAnswered } = started((made) => made.put(desired("4.18.3")));
+  expect(isAnswered()).toBe(false);
+  await settled();
+  expect(isAnswered()).toBe(true);
+  kind.put(desired("4.18.4"));
+  kind.put({ ...desired("4.18.4"), spec: { channel: "stable-4.18" } });
+  kind.put(desired("4.19.0"));
+  await settled();
+  expect(seen).toEqual(["4.18.3", "4.18.4", "4.19.0"]);
+});
+
+test.for([
+  ["a server that does not answer", new Error("connect ECONNREFUSED")],
+  ["a server in trouble", refusal(503, "ServiceUnavailable", "etcd is away")],
+] as const)("%s holds nothing up for ever", async ([, failure]) => {
+  const { kind, clock, source, isAnswered } = started((made) => (made.refusal = failure));
+  await settled();
+  expect(isAnswered()).toBe(false);
+  clock.advance(10_000);
+  await settled();
+  expect(isAnswered()).toBe(true);
+  expect(source.current()).toEqual({ kind: "unknown", because: `ClusterVersion "version" has not been read yet: ${failure.message}` });
+  kind.refusal = undefined;
+  kind.served = false;
+  clock.advance(30_000);
+  await settled();
+  expect(source.current()).toEqual({ kind: "none" });
+});
+
+test("without the right to read it, it is unknown at once", async () => {
+  const { source, isAnswered } = started((made) => (made.refusal = refusal(403, "Forbidden", "clusterversions is forbidden")));
+  await settled();
+  expect(isAnswered()).toBe(true);
+  expect(source.current()).toEqual({
+    kind: "unknown",
+    because: 'ClusterVersion "version" cannot be read: clusterversions is forbidden',
+  });
+});

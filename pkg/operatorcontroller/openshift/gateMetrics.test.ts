@@ -1,0 +1,60 @@
+import { expect, test } from "vitest";
+import type { ClusterVersion } from "../../version/clusterVersion.ts";
+import type { Verdict } from "../../openshift/upgradeable.ts";
+import { createMetrics } from "../../telemetry/metrics.ts";
+import { GateMetrics } from "./clusterUpgradeGate.ts";
+
+const KNOWN: ClusterVersion = { kind: "known", text: "4.18.1", minor: { major: 4, minor: 18 } };
+const UNKNOWN: ClusterVersion = { kind: "unknown", because: "forbidden" };
+const max = { major: 4, minor: 18 };
+const about = (extension: string) => ({ extension, bundle: `${extension}.v1`, version: "1" });
+
+function metrics() {
+  const registry = createMetrics("operator_controller");
+  const made = new GateMetrics(registry);
+  const lines = async (): Promise<string[]> => {
+    const text = await registry.text();
+    return text.split("\n").filter((line) => line.startsWith("operator_controller_cluster_upgrade"));
+  };
+  return { made, lines };
+}
+
+// Source: cluster-upgrade-gate.md A.8.
+test("every bundle that states a maximum is shown, with whether it blocks", async () => {
+  const { made, lines } = metrics();
+  expect(await lines()).toEqual([]);
+  const verdicts: Verdict[] = [
+    { ...about("a"), kind: "blocked", max },
+    { ...about("b"), kind: "compatible", max: { major: 5, minor: 0 } },
+    { ...about("c"), kind: "unlimited" },
+    { ...about("d"), kind: "error", text: "wrong" },
+  ];
+  made.report(verdicts, KNOWN, false);
+  expect(await lines()).toEqual([
+    'operator_controller_cluster_upgrade_blocked{extension="a",bundle="a.v1",max="4.18"} 1',
+    'operator_controller_cluster_upgrade_blocked{extension="b",bundle="b.v1",max="5.0"} 0',
+    'operator_controller_cluster_upgrade_blocked{extension="d",bundle="d.v1",max="unknown"} 1',
+    "operator_controller_cluster_upgradeable 0",
+  ]);
+});
+
+test("what goes is no longer shown, and nothing about a cluster of which nothing is known", async () => {
+  const { made, lines } = metrics();
+  made.report([{ ...about("a"), kind: "blocked", max }], KNOWN, false);
+  made.report([{ ...about("b"), kind: "compatible", max }], KNOWN, true);
+  expect(await lines()).toEqual([
+    'operator_controller_cluster_upgrade_blocked{extension="b",bundle="b.v1",max="4.18"} 0',
+    "operator_controller_cluster_upgradeable 1",
+  ]);
+  made.report([], KNOWN, undefined);
+  expect(await lines()).toEqual([]);
+});
+
+test.for([
+  [{ kind: "none" } as const, 0],
+  [UNKNOWN, 1],
+] as const)("a maximum that cannot be compared blocks where there is a version to compare with: %o", async ([cluster, expected]) => {
+  const { made, lines } = metrics();
+  made.report([{ ...about("a"), kind: "undecided", max, because: "" }], cluster, undefined);
+  expect(await lines()).toEqual([`operator_controller_cluster_upgrade_blocked{extension="a",bundle="a.v1",max="4.18"} ${expected}`]);
+});

@@ -1,0 +1,43 @@
+import { expect, test } from "vitest";
+import { configMap } from "../../../test/support/releases.ts";
+import type { Client } from "../../kube/client.ts";
+import type { PolicyRule } from "../../rbac/policyRule.ts";
+import { knownResource } from "../../rbac/resources.ts";
+import { watchPermissions } from "./ownRules.ts";
+
+const { signal } = new AbortController();
+const ROLE = { apiVersion: "rbac.authorization.k8s.io/v1", kind: "ClusterRole", metadata: { name: "r" } };
+const MAPS = { apiVersion: "v1", kind: "ConfigMap", namespace: "ns" };
+const ROLES = { apiVersion: ROLE.apiVersion, kind: ROLE.kind, namespace: undefined };
+
+/** An API server that lists these rules in namespace ns, and none for the cluster. */
+function answering(rules: PolicyRule[], incomplete = false): Pick<Client, "raw"> {
+  return {
+    raw: (_method, _path, body) => {
+      const { spec } = body as { spec: { namespace: string } };
+      return Promise.resolve({ status: { resourceRules: spec.namespace === "ns" ? rules : [], incomplete } });
+    },
+  };
+}
+
+const rule = (verbs: string[], more: Partial<PolicyRule> = {}): PolicyRule => ({
+  apiGroups: [""],
+  resources: ["configmaps"],
+  verbs,
+  ...more,
+});
+
+test.for<[why: string, rules: PolicyRule[], maps: boolean]>([
+  ["list and watch without names", [rule(["get"]), rule(["list"]), rule(["watch"])], true],
+  ["list and watch by name", [rule(["list", "watch"], { resourceNames: ["a"] })], false],
+  ["list alone", [rule(["list"])], false],
+  ["everything in the namespace", [{ apiGroups: ["*"], resources: ["*"], verbs: ["*"] }], true],
+])("which kinds may be watched as a whole: %s", async ([, rules, maps]) => {
+  const may = await watchPermissions(answering(rules), [configMap("a", "ns"), configMap("b", "ns"), ROLE], knownResource, signal);
+  expect([may?.(MAPS), may?.(ROLES), may?.({ ...MAPS, namespace: "other" })]).toEqual([maps, false, false]);
+});
+
+test("what cannot be listed or asked is not known", async () => {
+  expect(await watchPermissions(answering([], true), [ROLE], knownResource, signal)).toBeUndefined();
+  expect(await watchPermissions({ raw: () => Promise.reject(new Error("no")) }, [ROLE], knownResource, signal)).toBeUndefined();
+});

@@ -1,0 +1,122 @@
+import type { KubeObject } from "../../api/k8s.ts";
+import { canonicalJson } from "../../golang/json.ts";
+import type { Client } from "../../kube/client.ts";
+import type { Grant, PolicyRule } from "../../rbac/policyRule.ts";
+import type { Resource, ResourceOf } from "../../rbac/resources.ts";
+import { type GrantedRules, missingIn } from "../../rbac/ruleSets.ts";
+import type { StreamSpec } from "../watches/metadataStream.ts";
+import { createHash } from "node:crypto";
+
+/** What somebody holds in one scope, as far as the API server can list it. */
+export interface ScopeRules {
+  rules: PolicyRule[];
+  /** There are authorizers that cannot list what they allow. */
+  incomplete: boolean;
+  /** What went wrong while rules were gathered, such as a binding to a role that does not exist; empty without. */
+  error: string;
+}
+
+/** Every scope that was asked about. */
+export interface OwnRules {
+  granted: GrantedRules;
+  incomplete: boolean;
+  error: string;
+}
+
+type RawClient = Pick<Client, "raw">;
+
+const AUTHORIZATION = "/apis/authorization.k8s.io/v1";
+/** Not the name of any namespace: what answers there holds in the whole cluster. */
+const NO_NAMESPACE = "-";
+const MAX_ERROR = 300;
+
+/**
+ * What the client's identity holds in the cluster and in these namespaces, with one SelfSubjectRulesReview each.
+ * @throws KubeError when it may not ask.
+ */
+export async function ownRules(client: RawClient, namespaces: readonly string[], signal: AbortSignal): Promise<OwnRules> {
+  const scopes = ["", ...namespaces];
+  const answers = await Promise.all(scopes.map((scope) => scopeRules(client, scope, signal)));
+  const byScope = scopes.map((scope, i) => [scope, answers[i]?.rules ?? []] as const);
+  return {
+    granted: { clusterRules: byScope[0]?.[1] ?? [], namespaceRules: new Map(byScope.slice(1)) },
+    incomplete: answers.some(({ incomplete }) => incomplete),
+    error: answers.find(({ error }) => error !== "")?.error ?? "",
+  };
+}
+
+/** As `ownRules` for one scope; "" is the cluster. */
+export async function scopeRules(client: RawClient, namespace: string, signal: AbortSignal): Promise<ScopeRules> {
+  const body = review("SelfSubjectRulesReview", { namespace: namespace || NO_NAMESPACE });
+  const { status } = (await client.raw("POST", `${AUTHORIZATION}/selfsubjectrulesreviews`, body, { signal })) as RulesReview;
+  return {
+    rules: [...(status?.resourceRules ?? []), ...(status?.nonResourceRules ?? [])],
+    incomplete: status?.incomplete ?? false,
+    error: (status?.evaluationError ?? "").slice(0, MAX_ERROR),
+  };
+}
+
+/** Whether every authorizer together lets the client's identity do one thing. */
+export async function isAllowed(client: RawClient, namespace: string, grant: Grant, signal: AbortSignal): Promise<boolean> {
+  const { group, resource, name, verb } = grant;
+  const [plural, subresource] = resource.split("/");
+  const resourceAttributes = { namespace, group, resource: plural, subresource, name, verb };
+  const body = review("SelfSubjectAccessReview", { resourceAttributes });
+  const { status } = (await client.raw("POST", `${AUTHORIZATION}/selfsubjectaccessreviews`, body, { signal })) as AccessReview;
+  return status?.allowed ?? false;
+}
+
+/** One text for the same rules, in whatever order they come. */
+export function rulesDigest(rules: readonly PolicyRule[]): string {
+  return createHash("sha256")
+    .update(canonicalJson(rules.map((rule) => canonicalJson(rule)).sort()))
+    .digest("hex");
+}
+
+interface RulesReview {
+  status?: { resourceRules?: PolicyRule[]; nonResourceRules?: PolicyRule[]; incomplete?: boolean; evaluationError?: string };
+}
+
+interface AccessReview {
+  status?: { allowed?: boolean };
+}
+
+function review(kind: string, spec: Record<string, unknown>): Record<string, unknown> {
+  return { apiVersion: "authorization.k8s.io/v1", kind, spec };
+}
+
+/** Whether objects of a kind may be watched all at once, by their label; where it is not known, that is tried. */
+export type MayWatchAll = (spec: StreamSpec) => boolean;
+
+/**
+ * Looks up with one request in each scope which kinds the client's identity may list and watch as a whole, so that nothing is asked of the API
+ * server that it refuses. Undefined where that cannot be told.
+ */
+export async function watchPermissions(
+  client: Pick<Client, "raw">,
+  objects: readonly KubeObject[],
+  resourceOf: ResourceOf,
+  signal: AbortSignal,
+): Promise<MayWatchAll | undefined> {
+  const namespaces = new Set(objects.flatMap(({ metadata }) => metadata.namespace ?? []));
+  const own = await ownRules(client, [...namespaces], signal).catch(() => undefined);
+  signal.throwIfAborted();
+  if (!own || own.incomplete) return undefined;
+  const { clusterRules, namespaceRules } = own.granted;
+  const allowed = new Map<string, boolean>();
+  for (const { apiVersion, kind, metadata } of objects) {
+    const found = resourceOf({ apiVersion, kind });
+    const held = [...clusterRules, ...(namespaceRules.get(metadata.namespace ?? "") ?? [])];
+    const key = kindKey({ apiVersion, kind, namespace: metadata.namespace });
+    if (!allowed.has(key)) allowed.set(key, found !== undefined && missingIn([watchingAll(found)], held).length === 0);
+  }
+  return (spec) => allowed.get(kindKey(spec)) ?? false;
+}
+
+function kindKey({ apiVersion, kind, namespace }: StreamSpec): string {
+  return JSON.stringify([apiVersion, kind, namespace ?? ""]);
+}
+
+function watchingAll({ group, resource }: Resource): PolicyRule {
+  return { apiGroups: [group], resources: [resource], verbs: ["list", "watch"] };
+}

@@ -1,0 +1,180 @@
+import type { ClusterExtension } from "../../api/clusterExtension.ts";
+import type { JsonObject, KubeObject } from "../../api/k8s.ts";
+import { mapInParallel } from "../../async/concurrency.ts";
+import { providerOf } from "../../certificates/providers.ts";
+import type { Client } from "../../kube/client.ts";
+import { isForbidden, isNotFound } from "../../kube/errors.ts";
+import type { HeldCheck } from "../../rbac/escalation.ts";
+import { type Grant, type PolicyRule, grantsOf } from "../../rbac/policyRule.ts";
+import { type RequiredRules, type RuleOptions, requiredRules } from "../../rbac/requiredRules.ts";
+import type { ResourceOf } from "../../rbac/resources.ts";
+import { type GrantedRules, commonRules, isNothing, missingIn, missingRules, ruleLines, ruleOf } from "../../rbac/ruleSets.ts";
+import { crdPolicyOf } from "../../release/plan.ts";
+import { createdTrustedCas } from "../../render/trustedCa.ts";
+import type { IsOver } from "../state/waiting.ts";
+import { type OwnRules, isAllowed, ownRules, rulesDigest, scopeRules } from "./ownRules.ts";
+
+/** Most options of one kind that a configuration adds, and most namespaces that a valid one names. It may be invalid, and large. */
+const MAX_OPTIONS = 100;
+
+/** A word that a shell takes as it is. */
+const PLAIN_WORD = /^[\w@%+=:,./-]+$/;
+
+/**
+ * The command that prints the ServiceAccount and the roles with which an extension can have the bundles of these images.
+ * @param certProvider name of who provides the certificates of their webhooks; undefined where they have none.
+ * @param config of the bundles, where that is not `spec.config.inline`.
+ */
+export function rbacCommand(
+  { spec }: Pick<ClusterExtension, "spec">,
+  images: readonly string[],
+  certProvider?: string,
+  config = spec.config?.inline,
+): string {
+  const sources = new Set(spec.config?.valuesFrom?.map(({ kind, name }) => `${kind}/${name}`));
+  const words = [
+    ...new Set(images),
+    "--namespace",
+    spec.namespace,
+    ...(spec.serviceAccount?.name ? ["--service-account", spec.serviceAccount.name] : []),
+    ...watchedIn(config)
+      .slice(0, MAX_OPTIONS)
+      .flatMap((namespace) => ["--watch-namespace", namespace]),
+    ...createdTrustedCas(config)
+      .slice(0, MAX_OPTIONS)
+      .flatMap((name) => ["--trusted-ca-config-map", name]),
+    ...(sources.size > 0 ? ["--values-from", ...sources] : []),
+    ...(spec.uninstall?.crdPolicy && spec.uninstall.crdPolicy !== "DeleteIfUnused" ? ["--crd-policy", spec.uninstall.crdPolicy] : []),
+    ...(certProvider === undefined ? [] : ["--webhook-cert-provider", certProvider]),
+    ...(spec.install?.userRoles === "Aggregate" ? ["--aggregate-user-roles"] : []),
+  ];
+  return ["olmv1 rbac", ...words.map(quoteWord)].join(" ");
+}
+
+/** What a configuration says about namespaces, as far as it is text. */
+function watchedIn({ watchNamespace, watchNamespaces }: { watchNamespace?: unknown; watchNamespaces?: unknown } = {}): string[] {
+  const listed: readonly unknown[] = Array.isArray(watchNamespaces) ? watchNamespaces : [];
+  return [watchNamespace, ...listed].filter((namespace) => typeof namespace === "string");
+}
+
+function quoteWord(word: string): string {
+  return PLAIN_WORD.test(word) ? word : `'${word.replaceAll("'", String.raw`'\''`)}'`;
+}
+
+/** What is to be done with whose rights. */
+export interface PermissionRequest {
+  extension: Readonly<ClusterExtension>;
+  /** Prepared objects. */
+  desired: readonly KubeObject[];
+  /** Objects of older releases that go. */
+  pruned: readonly KubeObject[];
+  resourceOf: ResourceOf;
+  /** The configuration, where that is not `spec.config.inline`. */
+  config?: JsonObject | undefined;
+  /** The images that a printed role has to do for: the installed bundle's, if there is one, and the new one's. */
+  images: readonly string[];
+}
+
+/** Rights that the ServiceAccount lacks. */
+export interface LackingPermissions {
+  /** All of them, whose they should be, and how to get them. */
+  text: string;
+  /** All of them, as rules. */
+  missing: RequiredRules;
+  /** It cannot be told without trying: what is missing are rights to bind roles of others, whose rules the ServiceAccount may hold itself. */
+  doubtful: boolean;
+  isOver: IsOver;
+}
+
+const HEAD = "pre-authorization failed: service account requires the following permissions to manage cluster extension:";
+/** Whether a text such as the message of a condition says that rights are missing. */
+export function lacksPermissions(text: string): boolean {
+  return text.includes(HEAD);
+}
+
+/** The condition has room for more, but nobody reads more. */
+const MAX_RULE_BYTES = 8_192;
+/** Single questions where the API server cannot list what is allowed; what is left then is decided when it is tried. */
+const MAX_QUESTIONS = 300;
+const PARALLEL_QUESTIONS = 8;
+
+/**
+ * What the client's identity lacks to install, keep and uninstall the objects; undefined when that is nothing, or when it may not ask.
+ * Missing rights to watch and to look at Pods and custom resources are told with the others, but are no hindrance by themselves.
+ */
+export async function lackingPermissions(
+  client: Pick<Client, "raw">,
+  request: PermissionRequest,
+  signal: AbortSignal,
+): Promise<LackingPermissions | undefined> {
+  const { extension, desired, pruned, resourceOf } = request;
+  const { spec } = extension;
+  const crdPolicy = crdPolicyOf(spec);
+  const { valuesFrom = [] } = spec.config ?? {};
+  const options: RuleOptions = { installNamespace: spec.namespace, resourceOf, pruned, crdPolicy, valuesFrom };
+  const all = requiredRules(desired, options);
+  const own = await ownRules(client, [...all.namespaceRules.keys()], signal).catch((err: unknown) => {
+    if (isForbidden(err) || isNotFound(err)) return undefined;
+    throw err;
+  });
+  if (!own) return undefined;
+  const heldIn = (namespace: string): PolicyRule[] => [...own.granted.clusterRules, ...(own.granted.namespaceRules.get(namespace) ?? [])];
+  // Whether rules may be handed on is decided by RBAC alone, which lists all that it allows.
+  const isHeld: HeldCheck = (namespace, rules) => missingIn(rules, heldIn(namespace)).length === 0;
+  const needed = (essentialOnly: boolean): RequiredRules => requiredRules(desired, { ...options, isHeld, essentialOnly });
+  const unlisted = missingRules(needed(false), own.granted);
+  const missing = own.incomplete ? missingRules(unlisted, await allowedOf(client, unlisted, signal)) : unlisted;
+  const essential = commonRules(missing, needed(true));
+  if (isNothing(essential)) return undefined;
+  return {
+    text: textOf(missing, own, request),
+    missing,
+    doubtful: isDoubtful(essential, desired),
+    isOver: changeIn(client, essential, own),
+  };
+}
+
+function textOf(missing: RequiredRules, { error }: OwnRules, { extension, images, desired, config }: PermissionRequest): string {
+  const { namespace, serviceAccount } = extension.spec;
+  const lines = ruleLines(missing, MAX_RULE_BYTES).map((line) => `\n  ${line}`);
+  const unread = error === "" ? "" : `; authorization evaluation error: missing rules may be incomplete: ${error}`;
+  const user = serviceAccount?.name ? `User "system:serviceaccount:${namespace}:${serviceAccount.name}"` : "operator-controller";
+  return (
+    `${HEAD}${lines.join("")}${unread}; ${user} is forbidden to do these on these resources and names ` +
+    `(Namespace:"" is the cluster scope); print the exact roles: ${rbacCommand(extension, images, providerOf(desired)?.name, config)}`
+  );
+}
+
+/** What of `rules` is allowed nevertheless, asked for right by right. */
+async function allowedOf(client: Pick<Client, "raw">, rules: RequiredRules, signal: AbortSignal): Promise<GrantedRules> {
+  const questions = placedGrants(rules);
+  const asked = questions.slice(0, MAX_QUESTIONS);
+  const answers = await mapInParallel(asked, PARALLEL_QUESTIONS, ({ namespace, grant }) => isAllowed(client, namespace, grant, signal));
+  const allowed = [...questions.slice(MAX_QUESTIONS), ...asked.filter((_, at) => answers[at])];
+  const rulesIn = (where: string): PolicyRule[] => allowed.filter(({ namespace }) => namespace === where).map(({ grant }) => ruleOf(grant));
+  const namespaceRules = new Map([...rules.namespaceRules.keys()].map((namespace) => [namespace, rulesIn(namespace)]));
+  return { clusterRules: rulesIn(""), namespaceRules };
+}
+
+/** Only rights to bind roles that are not of the set. */
+function isDoubtful(missing: RequiredRules, desired: readonly KubeObject[]): boolean {
+  const isOfSet = ({ resource, name }: Grant): boolean =>
+    desired.some(({ kind, metadata }) => `${kind.toLowerCase()}s` === resource && metadata.name === name);
+  return placedGrants(missing).every(({ grant }) => grant.verb === "bind" && !isOfSet(grant));
+}
+
+/** Asks for the rules of one scope in which something is missing, or for one right where they cannot be listed. */
+function changeIn(client: Pick<Client, "raw">, missing: RequiredRules, { granted, incomplete }: OwnRules): IsOver {
+  const [first] = placedGrants(missing);
+  if (!first) return () => Promise.resolve(true);
+  const { namespace, grant } = first;
+  if (incomplete) return (signal) => isAllowed(client, namespace, grant, signal);
+  const before = rulesDigest((namespace === "" ? granted.clusterRules : granted.namespaceRules.get(namespace)) ?? []);
+  return async (signal) => rulesDigest((await scopeRules(client, namespace, signal)).rules) !== before;
+}
+
+function placedGrants({ clusterRules, namespaceRules }: RequiredRules): { namespace: string; grant: Grant }[] {
+  return [["", clusterRules] as const, ...namespaceRules].flatMap(([namespace, rules]) =>
+    rules.flatMap(grantsOf).map((grant) => ({ namespace, grant })),
+  );
+}

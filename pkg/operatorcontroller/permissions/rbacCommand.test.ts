@@ -1,0 +1,90 @@
+import { expect, test } from "vitest";
+import { extensionNamed } from "../../../test/support/extensions.ts";
+import type { ClusterExtensionSpec } from "../../api/clusterExtension.ts";
+import { rbacCommand } from "./permissions.ts";
+
+test("who provides the certificates of webhooks changes the rules", () => {
+  const { spec } = extensionNamed("x", { packageName: "p" });
+  const command = "olmv1 rbac quay.io/p:v1 --namespace x-system --service-account x-installer --webhook-cert-provider cert-manager";
+  expect(rbacCommand({ spec }, ["quay.io/p:v1"], "cert-manager")).toBe(command);
+});
+
+test.for<[why: string, spec: Partial<ClusterExtensionSpec>, images: string[], command: string]>([
+  ["one bundle", {}, ["quay.io/p:v1"], "olmv1 rbac quay.io/p:v1 --namespace x-system --service-account x-installer"],
+  [
+    "an upgrade takes the rights of both",
+    {},
+    ["quay.io/p:v1", "quay.io/p:v2"],
+    "olmv1 rbac quay.io/p:v1 quay.io/p:v2 --namespace x-system --service-account x-installer",
+  ],
+  [
+    "the same bundle in another configuration",
+    { config: { configType: "Inline", inline: { watchNamespace: "watched" } } },
+    ["quay.io/p:v1", "quay.io/p:v1"],
+    "olmv1 rbac quay.io/p:v1 --namespace x-system --service-account x-installer --watch-namespace watched",
+  ],
+  [
+    "several watched namespaces",
+    { config: { configType: "Inline", inline: { watchNamespaces: ["b", "a", 5] } } },
+    ["quay.io/p:v1"],
+    "olmv1 rbac quay.io/p:v1 --namespace x-system --service-account x-installer --watch-namespace b --watch-namespace a",
+  ],
+  [
+    "all namespaces in one word",
+    { config: { configType: "Inline", inline: { watchNamespaces: ["*"] } } },
+    ["quay.io/p:v1"],
+    "olmv1 rbac quay.io/p:v1 --namespace x-system --service-account x-installer --watch-namespace '*'",
+  ],
+  [
+    "ConfigMaps that are created for certificate authorities",
+    {
+      config: {
+        configType: "Inline",
+        inline: {
+          deploymentConfig: { trustedCA: { configMapName: "a", create: true } },
+          deploymentConfigs: [null, { trustedCA: { configMapName: "b" } }, { trustedCA: { configMapName: "c", create: true } }],
+        },
+      },
+    },
+    ["quay.io/p:v1"],
+    "olmv1 rbac quay.io/p:v1 --namespace x-system --service-account x-installer --trusted-ca-config-map a --trusted-ca-config-map c",
+  ],
+  [
+    "everything that changes the rules",
+    { uninstall: { crdPolicy: "Delete" }, install: { userRoles: "Aggregate" } },
+    ["quay.io/p@sha256:1"],
+    "olmv1 rbac quay.io/p@sha256:1 --namespace x-system --service-account x-installer --crd-policy Delete --aggregate-user-roles",
+  ],
+  [
+    "what the configuration is read from, each once",
+    {
+      config: {
+        configType: "Inline",
+        valuesFrom: [
+          { kind: "Secret", name: "a" },
+          { kind: "ConfigMap", name: "b" },
+          { kind: "Secret", name: "a", key: "other" },
+        ],
+      },
+    },
+    ["quay.io/p:v1"],
+    "olmv1 rbac quay.io/p:v1 --namespace x-system --service-account x-installer --values-from Secret/a ConfigMap/b",
+  ],
+  [
+    "a shell takes no word apart",
+    { serviceAccount: {}, config: { configType: "Inline", inline: { watchNamespace: "a; echo 'b' $(c)" } } },
+    ["quay.io/p:v1"],
+    String.raw`olmv1 rbac quay.io/p:v1 --namespace x-system --watch-namespace 'a; echo '\''b'\'' $(c)'`,
+  ],
+])("the command that prints what is missing: %s", ([, spec, images, command]) => {
+  const x = extensionNamed("x", { packageName: "p" });
+  expect(rbacCommand({ spec: { ...x.spec, ...spec } }, images)).toBe(command);
+});
+
+test("a configuration adds at most 100 namespaces, and as many ConfigMaps", () => {
+  const { spec } = extensionNamed("x", { packageName: "p" });
+  const deploymentConfigs = Array.from({ length: 1_000 }, (_, i) => ({ trustedCA: { configMapName: `c${i}`, create: true } }));
+  const command = rbacCommand({ spec }, [], undefined, { watchNamespaces: deploymentConfigs.map((_, i) => `n${i}`), deploymentConfigs });
+  expect(command.match(/--watch-namespace/g)).toHaveLength(100);
+  expect(command.match(/--trusted-ca-config-map/g)).toHaveLength(100);
+});

@@ -1,0 +1,131 @@
+import { expect, test } from "vitest";
+import { RecordedEvents, stepContext } from "../../../test/support/extensionFakes.ts";
+import { extensionNamed } from "../../../test/support/extensions.ts";
+import { releaseRecord } from "../../../test/support/releases.ts";
+import { loadBundle } from "../../bundle/load.ts";
+import { type BundleRequirements, requirementsOf } from "../../bundle/requirements.ts";
+import { sampleBundles } from "../../devcluster/sample/sample.ts";
+import type { ServedResource } from "../../kube/servedResources.ts";
+import { contentOf } from "../bundles/bundleCache.ts";
+import { newReconcileState, type ReconcileState, type ResolvedBundle } from "../state/reconcileState.ts";
+import { ExtensionCache } from "../state/extensionCache.ts";
+import { waitingIn } from "../state/waiting.ts";
+import { checkRequirements } from "./check.ts";
+
+const BUNDLE: ResolvedBundle = { packageName: "p", name: "p.v1.1.0", version: "1.1.0", image: "i", explanation: "" };
+const OLDER: ResolvedBundle = { ...BUNDLE, name: "p.v1.0.0", version: "1.0.0" };
+const NEWER: BundleRequirements = { minKubeVersion: "1.40.0" };
+const THINGS: BundleRequirements = { definitions: [{ name: "things.g.io", version: "v1" }] };
+const THING: ServedResource = { group: "g.io", version: "v1", resource: "things", kind: "Thing" };
+const TOO_OLD = "its minKubeVersion is 1.40.0 and the API server's version v1.36.3";
+const NO_THINGS = 'CustomResourceDefinition "things.g.io" is required and not served';
+const note = (told: string): string => `bundle "p.v1.1.0" may not work on this cluster, since its requirements are not met: ${told}`;
+
+interface Given {
+  policy?: "Enforce" | "Warn";
+  installed?: ResolvedBundle;
+  /** What the bundle that was fetched requires. */
+  bundle?: BundleRequirements;
+  /** What the one of the deployed release does. */
+  release?: BundleRequirements;
+  facts?: Partial<ReconcileState>;
+  fails?: Error;
+}
+
+/** One extension and a cluster that serves what `served` says. */
+class RequirementsFixture {
+  readonly served: ServedResource[] = [];
+  readonly events = new RecordedEvents();
+  readonly #memory = new ExtensionCache();
+
+  async pass({ policy, installed, bundle, release, facts: more = {}, fails }: Given): Promise<{ facts: ReconcileState; error: unknown }> {
+    const made = extensionNamed("x", { packageName: "p" });
+    const extension = policy ? { ...made, spec: { ...made.spec, install: { requirements: policy } } } : made;
+    const facts: ReconcileState = { ...newReconcileState(extension), resolved: BUNDLE, installed, ...more };
+    if (bundle) {
+      const [sample] = sampleBundles();
+      const content = loadBundle(sample?.files ?? new Map());
+      const { minKubeVersion, definitions = [] } = bundle;
+      content.csv.spec.customresourcedefinitions.required = definitions.map((one) => ({ ...one, kind: "Thing" }));
+      content.csv.spec.minKubeVersion = minKubeVersion ?? "";
+      expect(requirementsOf(content)).toEqual(bundle);
+      facts.content = contentOf(content);
+    }
+    if (release) facts.history = { ...facts.history, current: [releaseRecord(1, "deployed", { requirements: release })] };
+    const apis = {
+      resources: () => (fails ? Promise.reject(fails) : Promise.resolve([...this.served])),
+      version: () => Promise.resolve("v1.36.3"),
+    };
+    const step = checkRequirements({ apis, events: this.events, memory: this.#memory });
+    const error = await step.run(facts, stepContext(extension)).then(
+      () => undefined,
+      (err: unknown) => err,
+    );
+    return { facts, error };
+  }
+}
+
+const BOTH: BundleRequirements = { ...NEWER, ...THINGS };
+
+// Source: H-12, S0-136, S0-142, B6.
+test.for<[why: string, given: Given, notes: string[]]>([
+  ["nothing is required", { policy: "Enforce" }, []],
+  ["all is met", { policy: "Enforce", bundle: { minKubeVersion: "1.36.3" } }, []],
+  ["it is only warned of, which is the default", { bundle: BOTH }, [note(`${TOO_OLD}, ${NO_THINGS}`)]],
+  ["the same, written down", { policy: "Warn", bundle: BOTH }, [note(`${TOO_OLD}, ${NO_THINGS}`)]],
+  ["it is installed, and the release says what it requires", { installed: BUNDLE, release: THINGS }, [note(NO_THINGS)]],
+  ["it is installed, whatever the policy", { policy: "Enforce", installed: BUNDLE, bundle: THINGS }, [note(NO_THINGS)]],
+  ["it was given up", { policy: "Enforce", bundle: THINGS, facts: { held: { reason: "Retrying", message: "" } } }, []],
+  ["the cluster cannot be asked", { bundle: THINGS, fails: new Error("other side closed") }, []],
+  ["the same, and it is installed", { policy: "Enforce", installed: BUNDLE, release: THINGS, fails: new Error("other side closed") }, []],
+])("a bundle is taken: %s", async ([, given, notes]) => {
+  const world = new RequirementsFixture();
+  const { facts, error } = await world.pass(given);
+  expect([error, facts.notes]).toEqual([undefined, notes]);
+  expect(world.events.seen).toEqual(notes.map((text) => `Warning RequirementsNotMet: ${text}`));
+  expect(facts.awaits !== undefined).toBe(notes.length > 0);
+});
+
+test.for<[why: string, given: Given]>([
+  ["to begin with", {}],
+  ["in place of what is installed", { installed: OLDER, release: NEWER }],
+])("under Enforce a bundle is not installed before all is met: %s", async ([, given]) => {
+  const world = new RequirementsFixture();
+  const { facts, error } = await world.pass({ policy: "Enforce", bundle: BOTH, ...given });
+  expect(error).toMatchObject({ reason: "RequirementsNotMet", retry: true });
+  expect((error as Error).message).toBe(
+    `bundle "p.v1.1.0" is not installed, since its requirements are not met: ${TOO_OLD}, ${NO_THINGS}; nothing was changed, and it goes on by itself within seconds once they are; spec.install.requirements Warn would install it`,
+  );
+  expect([facts.notes, world.events.seen, facts.awaits]).toEqual([[], [], undefined]);
+  const { signal } = new AbortController();
+  expect(await waitingIn(error)?.isOver(signal)).toBe(false);
+  world.served.push(THING);
+  expect(await waitingIn(error)?.isOver(signal)).toBe(true); // another text, although the version is still too low
+});
+
+test("under Enforce a cluster that cannot be asked is asked again", async () => {
+  const { error } = await new RequirementsFixture().pass({ policy: "Enforce", bundle: THINGS, fails: new Error("other side closed") });
+  expect(error).toMatchObject({ reason: "Retrying", retry: true });
+  expect((error as Error).message).toBe(
+    'what bundle "p.v1.1.0" requires cannot be compared with what this cluster serves: other side closed',
+  );
+});
+
+test("what is not met is told by one Event until it is another thing", async () => {
+  const world = new RequirementsFixture();
+  const given: Given = { installed: BUNDLE, release: BOTH };
+  const { facts } = await world.pass(given);
+  await world.pass(given);
+  expect(world.events.seen).toHaveLength(1);
+  world.served.push(THING);
+  expect(await facts.awaits?.(new AbortController().signal)).toBe(true);
+  const later = await world.pass(given);
+  expect(later.facts.notes).toEqual([note(TOO_OLD)]);
+  expect(world.events.seen).toHaveLength(2);
+});
+
+test("of many findings twenty are told, and how many more there are", async () => {
+  const definitions = Array.from({ length: 30 }, (_, i) => ({ name: `d${i}.g.io`, version: "v1" }));
+  const { facts } = await new RequirementsFixture().pass({ bundle: { definitions } });
+  expect(facts.notes[0]).toContain('"d19.g.io" is required and not served, and 10 more');
+});

@@ -1,0 +1,99 @@
+import { expect, test } from "vitest";
+import { type ClusterFixture, clusterFrom } from "../../../test/support/catalogFixture.ts";
+import { stepContext } from "../../../test/support/extensionFakes.ts";
+import { extensionNamed } from "../../../test/support/extensions.ts";
+import { releaseRecord } from "../../../test/support/releases.ts";
+import type { CatalogSource } from "../../api/clusterExtension.ts";
+import { loadBundle } from "../../bundle/load.ts";
+import { sampleBundles } from "../../devcluster/sample/sample.ts";
+import { contentOf } from "../bundles/bundleCache.ts";
+import { newReconcileState, type ReconcileState, type ResolvedBundle } from "../state/reconcileState.ts";
+import { checkClusterVersion } from "./check.ts";
+
+const BUNDLE: ResolvedBundle = { packageName: "p", name: "p.v1.1.0", version: "1.1.0", image: "i", explanation: "" };
+const OLDER: ResolvedBundle = { ...BUNDLE, name: "p.v1.0.0", version: "1.0.0" };
+const WARNING = `bundle "p.v1.1.0" may not work on this cluster: its olm.maxOpenShiftVersion 4.17 is below the cluster's 4.18`;
+
+interface Given {
+  policy?: CatalogSource["clusterVersionPolicy"];
+  cluster?: ClusterFixture;
+  installed?: ResolvedBundle;
+  /** Annotation olm.properties of the bundle that was fetched. */
+  bundle?: string;
+  /** That of the deployed release. */
+  release?: string;
+  notes?: string[];
+}
+
+const max = (value: string): string => `[{"type":"olm.maxOpenShiftVersion","value":${value}}]`;
+
+async function pass({ policy, cluster, installed, bundle, release, notes = [] }: Given): Promise<{ notes: string[]; error?: Error }> {
+  const extension = extensionNamed("x", { packageName: "p", ...(policy ? { clusterVersionPolicy: policy } : {}) });
+  const facts: ReconcileState = { ...newReconcileState(extension, clusterFrom(cluster)), resolved: BUNDLE, installed, notes: [...notes] };
+  if (bundle !== undefined) {
+    const [sample] = sampleBundles();
+    facts.content = { ...contentOf(loadBundle(sample?.files ?? new Map())), annotations: { "olm.properties": bundle } };
+  }
+  if (release !== undefined)
+    facts.history = { ...facts.history, current: [releaseRecord(1, "deployed", { annotations: { "olm.properties": release } })] };
+  const error = await checkClusterVersion.run(facts, stepContext(extension)).then(
+    () => undefined,
+    (err: unknown) => err as Error,
+  );
+  return { notes: facts.notes, ...(error ? { error } : {}) };
+}
+
+test.for<[why: string, given: Given, notes: string[]]>([
+  ["the cluster is beyond what the bundle supports", { cluster: "4.18.0", bundle: max('"4.17"') }, [WARNING]],
+  ["the catalog said so already", { cluster: "4.18.0", bundle: max('"4.17"'), notes: [WARNING] }, [WARNING]],
+  ["it is installed, and the release says so", { cluster: "4.18.0", installed: BUNDLE, release: max('"4.17"') }, [WARNING]],
+  ["it is installed, whatever the policy", { policy: "Enforce", cluster: "4.18.0", installed: BUNDLE, bundle: max('"4.17"') }, [WARNING]],
+  [
+    "the maximum cannot be read",
+    { cluster: "4.18.0", bundle: max("4.0e1") },
+    [
+      'bundle "p.v1.1.0" may not work on this cluster: its olm.maxOpenShiftVersion cannot be read (error converting to semver for version 4.0e1: invalid semver format "4.0e1": expected <major>.<minor>)',
+    ],
+  ],
+  [
+    "the properties of a release of somebody else cannot be read",
+    { cluster: "4.18.0", installed: BUNDLE, release: "" },
+    ['bundle "p.v1.1.0" may not work on this cluster: its olm.maxOpenShiftVersion cannot be read (unexpected end of JSON input)'],
+  ],
+  ["the cluster is not beyond it", { policy: "Enforce", cluster: "4.10.0", bundle: max("4.10") }, []],
+  ["the cluster's version is not known", { cluster: { unknown: "why" }, bundle: max('"4.17"') }, []],
+  ["there is no OpenShift cluster", { policy: "Enforce", bundle: max('"4.17"') }, []],
+  ["the bundle states none", { policy: "Enforce", cluster: "4.18.0", bundle: "[]" }, []],
+  ["the bundle was not fetched and nothing is deployed", { policy: "Enforce", cluster: "4.18.0" }, []],
+])("a bundle is taken, with a note where it may not work: %s", async ([, given, notes]) => {
+  expect(await pass(given)).toEqual({ notes });
+});
+
+test.for<[why: string, given: Given, because: string]>([
+  [
+    "the cluster is beyond what it supports",
+    { cluster: "4.18.0", installed: OLDER, bundle: max('"4.17"') },
+    "its olm.maxOpenShiftVersion 4.17 is below the cluster's 4.18",
+  ],
+  [
+    "the same, and nothing is installed",
+    { cluster: "4.18.0", bundle: max("4.1") },
+    "its olm.maxOpenShiftVersion 4.1 is below the cluster's 4.18",
+  ],
+  [
+    "its maximum cannot be read",
+    { cluster: "4.18.0", installed: OLDER, bundle: max("null") },
+    "its olm.maxOpenShiftVersion cannot be read (error converting to semver for version null: invalid type <nil> for olm.maxOpenshiftVersion: null)",
+  ],
+  [
+    "the cluster's version is not known",
+    { cluster: { unknown: "forbidden" }, installed: OLDER, bundle: max('"4.17"') },
+    "its olm.maxOpenShiftVersion 4.17 cannot be compared, since the cluster's version is not known (forbidden)",
+  ],
+])("under Enforce an extension does not move to a bundle: %s", async ([, given, because]) => {
+  const { error } = await pass({ ...given, policy: "Enforce" });
+  expect(error).toMatchObject({ retry: true, reason: "Retrying" });
+  expect(error?.message).toBe(
+    `bundle "p.v1.1.0" is not installed: ${because}, as its ClusterServiceVersion says and the catalog does not; clusterVersionPolicy Warn would install it, and a version range can leave it out`,
+  );
+});

@@ -1,0 +1,145 @@
+import type { ClusterExtension } from "../../api/clusterExtension.ts";
+import { Reason } from "../../api/constants.ts";
+import type { ObjectRef } from "../../api/k8s.ts";
+import type { Step } from "../../controller/reconcile.ts";
+import { RetryableError, TerminalError, messageOf } from "../../errors/errors.ts";
+import type { Client } from "../../kube/client.ts";
+import { isForbidden } from "../../kube/errors.ts";
+import { knownResource } from "../../rbac/resources.ts";
+import { describeObject } from "../../release/identity.ts";
+import { checkConfigSize } from "../../render/configLimits.ts";
+import { type ReadSource, mergedConfig } from "../../render/configSources.ts";
+import { NOTHING_CHANGED } from "../apply/permissionCheck.ts";
+import { watchIdentityOf } from "../permissions/identity.ts";
+import { lackingPermissions } from "../permissions/permissions.ts";
+import { listed } from "../state/objectActions.ts";
+import type { ReconcileState } from "../state/reconcileState.ts";
+import { type IsOver, WaitingError } from "../state/waiting.ts";
+import type { ReadObject, SourceWatches } from "../watches/sourceWatches.ts";
+
+/** The objects that `spec.config.valuesFrom` names, in its order, an object that is named twice only once. */
+function sourceRefs({ spec }: Pick<ClusterExtension, "spec">): ObjectRef[] {
+  const named = (spec.config?.valuesFrom ?? []).map(({ kind, name }) => [`${kind}/${name}`, { kind, name }] as const);
+  return [...new Map(named).values()].map(({ kind, name }) => ({ apiVersion: "v1", kind, name, namespace: spec.namespace }));
+}
+
+/** Objects that were read, and what went wrong with the others. */
+interface Sources {
+  readonly read: readonly ReadSource[];
+  readonly failures: readonly unknown[];
+}
+
+/** Reads everything that `spec.config.valuesFrom` names, in spec.namespace and nowhere else, with the identity of `client`. */
+async function readSources(
+  client: Pick<Client, "get">,
+  extension: Pick<ClusterExtension, "spec">,
+  signal: AbortSignal,
+): Promise<Sources> {
+  const refs = sourceRefs(extension);
+  const answers = await Promise.allSettled(refs.map((ref) => client.get(ref, { signal })));
+  signal.throwIfAborted();
+  const failures = answers.flatMap((answer): unknown[] => (answer.status === "rejected" ? [answer.reason] : []));
+  const read = (extension.spec.config?.valuesFrom ?? []).map((source): ReadSource => {
+    const answer = answers[refs.findIndex(({ kind, name }) => kind === source.kind && name === source.name)];
+    return { source, object: answer?.status === "fulfilled" ? answer.value : undefined };
+  });
+  return { read, failures };
+}
+
+/** What reading needs from the outside. */
+export interface ReadConfigurationDependencies {
+  /** Without it, changes of what was read are not noticed. */
+  watches?: Pick<SourceWatches, "follow" | "unwatched" | "forget">;
+  /** How often sources that cannot be watched are read. */
+  driftIntervalMs: number;
+  /** Whether the pass acts as the extension's ServiceAccount, whose rights a refusal is explained by. Default true. */
+  isServiceAccount?: boolean;
+}
+
+/**
+ * Puts the configuration together from `spec.config` and the objects that it names, as the extension's ServiceAccount:
+ *
+ * | sources                                  | the pass                                                             |
+ * | an earlier release is pinned             | continues, since nothing is rendered                                 |
+ * | `spec.config.inline` is too large        | ends with InvalidConfiguration, until the extension changes          |
+ * | none named                               | continues with `spec.config.inline`                                  |
+ * | all of them can be read and merged       | goes on                                                              |
+ * | one may not be read                      | ends, and goes on by itself once the rights are there                |
+ * | one is missing and not optional          | ends, and goes on by itself once it is there                         |
+ * | one holds something else than an object  | ends with InvalidConfiguration, until it, or the extension, changes  |
+ *
+ * What was read becomes a fact in any case, so that it is shown nowhere.
+ */
+export function readConfiguration(deps: ReadConfigurationDependencies): Step<ReconcileState["extension"], ReconcileState> {
+  const { watches, driftIntervalMs, isServiceAccount = true } = deps;
+  return {
+    name: "ReadConfiguration",
+    async run(facts, { signal, log }) {
+      const { extension, scoped, hidden } = facts;
+      const { name } = extension.metadata;
+      if (!facts.pinned) checkConfigSize(extension.spec.config?.inline);
+      if (!extension.spec.config?.valuesFrom || facts.pinned || !scoped) {
+        watches?.forget(name);
+        return undefined;
+      }
+      const { namespace, config } = extension.spec;
+      const sources = await readSources(scoped, extension, signal);
+      const merged = mergedConfig(sources.read, namespace, config?.inline);
+      hidden.add(merged.texts);
+      watches?.follow(name, watchIdentityOf(extension, scoped), objectsOf(extension, sources));
+      if (sources.failures.length > 0) {
+        const explained = isServiceAccount && sources.failures.every(isForbidden);
+        throw explained ? await denied(facts, scoped, sources.failures, signal) : failed(sources.failures);
+      }
+      if (!merged.config) throw faulty(merged, changedSince(scoped, extension, sources));
+      checkConfigSize(merged.config);
+      const identities = sources.read.map(({ object }) => object?.metadata.uid ?? "");
+      facts.sourcedConfig = { config: merged.config, identities };
+      log.debug({ sources: sources.read.length }, "configuration read");
+      const unwatched = watches?.unwatched(name) ?? [];
+      const [first] = unwatched;
+      if (!first) return undefined;
+      const minutes = Math.max(1, Math.round(driftIntervalMs / 60_000));
+      const objects = listed(unwatched.map(({ ref }) => describeObject(ref)));
+      facts.notes.push(`changes of ${objects} are noticed within ${minutes} min only, as they cannot be watched: ${first.because ?? ""}`);
+      return undefined;
+    },
+  };
+}
+
+/** Why what was read is no configuration; it is over once one of the sources has changed. */
+function faulty({ missing, invalid }: { missing: readonly string[]; invalid: readonly string[] }, isOver: IsOver): Error {
+  const text = [...invalid, ...missing].join("; ");
+  const waiting = new WaitingError(Reason.Retrying, `${text}; it goes on by itself once it is there`, { isOver });
+  if (invalid.length === 0) return waiting;
+  return new TerminalError(Reason.InvalidConfiguration, `invalid ClusterExtension configuration: ${text}`, { cause: waiting });
+}
+
+function failed(failures: readonly unknown[]): RetryableError {
+  return new RetryableError(Reason.Retrying, `read spec.config.valuesFrom: ${failures.map(messageOf).join("; ")}`, { cause: failures[0] });
+}
+
+/** Names the rules that are missing; it is over once they are there. */
+async function denied(facts: ReconcileState, scoped: Client, failures: readonly unknown[], signal: AbortSignal): Promise<Error> {
+  const { extension, installed, resolved } = facts;
+  const [first] = failures;
+  const images = [installed?.image, resolved?.image].filter((image) => image !== undefined);
+  const request = { extension, desired: [], pruned: [], images, resourceOf: knownResource };
+  const lacking = await lackingPermissions(scoped, request, signal);
+  if (lacking) return new WaitingError(Reason.Retrying, `${lacking.text}; ${NOTHING_CHANGED}`, { cause: first, isOver: lacking.isOver });
+  const isOver: IsOver = async (until) => !(await readSources(scoped, extension, until)).failures.some(isForbidden);
+  return new WaitingError(Reason.Retrying, `${failed(failures).message}; ${NOTHING_CHANGED}`, { cause: first, isOver });
+}
+
+function objectsOf(extension: Readonly<ClusterExtension>, { read }: Sources): ReadObject[] {
+  return sourceRefs(extension).map((ref) => {
+    const found = read.find(({ source }) => source.kind === ref.kind && source.name === ref.name);
+    return { ref, resourceVersion: found?.object?.metadata.resourceVersion };
+  });
+}
+
+function changedSince(client: Pick<Client, "get">, extension: Readonly<ClusterExtension>, before: Sources): IsOver {
+  const versionsOf = (sources: Sources): string =>
+    JSON.stringify(objectsOf(extension, sources).map(({ resourceVersion }) => resourceVersion ?? null));
+  return async (signal) => versionsOf(await readSources(client, extension, signal)) !== versionsOf(before);
+}

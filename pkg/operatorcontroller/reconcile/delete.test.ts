@@ -1,0 +1,299 @@
+import { expect, test } from "vitest";
+import { MemoryReleases, RecordedEvents, RecordedPatches, refusal, stepContext } from "../../../test/support/extensionFakes.ts";
+import { extensionNamed } from "../../../test/support/extensions.ts";
+import { type Answer, LoopbackApi, statusAnswer } from "../../../test/support/loopbackApi.ts";
+import { releaseRecord } from "../../../test/support/releases.ts";
+import type { ClusterExtension } from "../../api/clusterExtension.ts";
+import { FINALIZER_UNINSTALL, GO_FINALIZERS } from "../../api/constants.ts";
+import type { StepResult } from "../../controller/reconcile.ts";
+import { RetryableError, TerminalError } from "../../errors/errors.ts";
+import { Client } from "../../kube/client.ts";
+import type { Dependent } from "../../resolve/dependencies/dependents.ts";
+import { newReconcileState, type ReconcileState } from "../state/reconcileState.ts";
+import { ExtensionCache } from "../state/extensionCache.ts";
+import { ServiceAccountMissing } from "../permissions/identity.ts";
+import { waitingIn } from "../state/waiting.ts";
+import { ensureFinalizer, removeCollectorFinalizers } from "./finalizers.ts";
+import { handleDeletion } from "./delete.ts";
+
+const DELETED = "2026-01-01T00:00:00Z";
+const made = extensionNamed("x", { packageName: "p" });
+
+function extension(finalizers: readonly string[] | undefined, deletionTimestamp?: string): ClusterExtension {
+  const metadata = { ...made.metadata, uid: "u", resourceVersion: "7", ...(finalizers ? { finalizers: [...finalizers] } : {}) };
+  return { ...made, metadata: deletionTimestamp === undefined ? metadata : { ...metadata, deletionTimestamp } };
+}
+
+/** An API server that holds nothing, so that there is nothing to delete and nothing to wait for. */
+const CORE: Answer = { json: { resources: [{ name: "configmaps", kind: "ConfigMap", namespaced: true, verbs: ["get"] }] } };
+
+interface Given {
+  extension: ClusterExtension;
+  releases?: MemoryReleases;
+  memory?: ExtensionCache;
+  /** What there is instead of a client that may delete. */
+  noClient?: Error;
+  patchFails?: Error;
+  objects?: (url: string) => Answer | undefined;
+  /** Who depends on it; undefined while that is not known. */
+  dependents?: Dependent[] | undefined;
+}
+
+interface Outcome {
+  result: StepResult;
+  error: unknown;
+  facts: ReconcileState;
+  patches: RecordedPatches;
+  events: string[];
+  forgotten: string[];
+  asked: string[];
+}
+
+async function pass(given: Given): Promise<Outcome> {
+  await using api = await LoopbackApi.start(
+    ({ url }) =>
+      given.objects?.(url) ?? (url === "/api/v1" ? CORE : statusAnswer(404, "NotFound", "not found", { name: "a", kind: "configmaps" })),
+  );
+  const scoped = Client.of(api.credentials());
+  const patches = new RecordedPatches();
+  if (given.patchFails) patches.failures.push(given.patchFails);
+  const events = new RecordedEvents();
+  const forgotten: string[] = [];
+  const step = handleDeletion({
+    dependencies: { release: () => Promise.resolve() },
+    client: patches,
+    identities: { clientFor: () => (given.noClient ? Promise.reject(given.noClient) : Promise.resolve(scoped)) },
+    releases: given.releases ?? new MemoryReleases(),
+    events,
+    memory: given.memory ?? new ExtensionCache(),
+    dependents: { of: () => Promise.resolve("dependents" in given ? given.dependents : []) },
+    forget: (name) => Promise.resolve(void forgotten.push(name)),
+  });
+  const facts = newReconcileState(given.extension);
+  let result: StepResult;
+  let error: unknown;
+  try {
+    result = await step.run(facts, stepContext(given.extension));
+  } catch (err) {
+    error = err;
+  } finally {
+    await scoped.close();
+  }
+  return { result, error, facts, patches, events: events.seen, forgotten, asked: api.log };
+}
+
+test("an extension that lives goes on to the next step", async () => {
+  const { result, facts, patches } = await pass({ extension: extension([FINALIZER_UNINSTALL]) });
+  expect([result, facts.deleting, patches.bodies]).toEqual([undefined, undefined, []]);
+});
+
+test("the finalizer is added to what others have put there, on condition that nobody changed it", async () => {
+  const patches = new RecordedPatches();
+  const facts = newReconcileState(extension(["theirs"]));
+  expect(await ensureFinalizer(patches).run(facts, stepContext(facts.extension))).toBeUndefined();
+  expect(patches.bodies).toEqual([{ metadata: { uid: "u", resourceVersion: "7", finalizers: ["theirs", FINALIZER_UNINSTALL] } }]);
+  const held = newReconcileState(extension([FINALIZER_UNINSTALL]));
+  expect(await ensureFinalizer(patches).run(held, stepContext(held.extension))).toBeUndefined();
+  expect(patches.bodies).toHaveLength(1);
+});
+
+test.for([
+  [["orphan", FINALIZER_UNINSTALL], "orphan", [FINALIZER_UNINSTALL]],
+  [["theirs", "foregroundDeletion", "orphan"], "foregroundDeletion, orphan", ["theirs"]],
+] as const)("removeCollectorFinalizers takes %j off an extension that is not being deleted", async ([finalizers, named, left]) => {
+  const [patches, events] = [new RecordedPatches(), new RecordedEvents()];
+  const facts = newReconcileState(extension(finalizers));
+  const step = removeCollectorFinalizers(patches, events);
+  expect(await step.run(facts, stepContext(facts.extension))).toEqual({ requeueAfterMs: 20 });
+  expect([facts.leave, patches.bodies]).toEqual([true, [{ metadata: { uid: "u", resourceVersion: "7", finalizers: left } }]]);
+  expect(events.seen).toEqual([
+    `Warning FinalizerRemoved: finalizer ${named} removed: the extension is not being deleted. To leave its objects behind, delete it with --cascade=orphan`,
+  ]);
+});
+
+test("removeCollectorFinalizers leaves other finalizers, and all of them while the extension is being deleted", async () => {
+  const [patches, events] = [new RecordedPatches(), new RecordedEvents()];
+  const step = removeCollectorFinalizers(patches, events);
+  for (const one of [extension(["theirs", FINALIZER_UNINSTALL]), extension([FINALIZER_UNINSTALL, "orphan"], DELETED)])
+    expect(await step.run(newReconcileState(one), stepContext(one))).toBeUndefined();
+  expect([patches.bodies, events.seen]).toEqual([[], []]);
+});
+
+test.for<[why: string, failure: Error, result: StepResult | undefined]>([
+  ["changed meanwhile: looked at again at once", refusal(409, "Conflict"), { requeueAfterMs: 20 }],
+  ["gone meanwhile: nothing to do", refusal(404, "NotFound"), {}],
+])("an extension that is %s, without a word in its status", async ([, failure, result]) => {
+  const patches = new RecordedPatches();
+  patches.failures.push(failure);
+  const facts = newReconcileState(extension([]));
+  expect(await ensureFinalizer(patches).run(facts, stepContext(facts.extension))).toEqual(result);
+  expect(facts.leave).toBe(true);
+  const deletion = await pass({ extension: extension([FINALIZER_UNINSTALL], DELETED), patchFails: failure });
+  expect([deletion.error, deletion.result]).toEqual([undefined, result]);
+});
+
+test.for<[why: string, finalizers: readonly string[], left: readonly string[]]>([
+  ["ours", [FINALIZER_UNINSTALL], []],
+  ["Go's, of an extension that was deleted before we added ours", GO_FINALIZERS, []],
+  ["both", [...GO_FINALIZERS, FINALIZER_UNINSTALL], []],
+  ["others' among them, which stay", ["theirs", FINALIZER_UNINSTALL, "foregroundDeletion"], ["theirs", "foregroundDeletion"]],
+])("a deleted extension is let go of its finalizers: %s", async ([, finalizers, left]) => {
+  const releases = new MemoryReleases(
+    releaseRecord(1, "superseded"),
+    releaseRecord(2, "deployed", { objects: ["a"] }),
+    releaseRecord(3, "failed"),
+  );
+  releases.unfinished.push(4);
+  const { facts, patches, forgotten, result, asked } = await pass({ extension: extension(finalizers, DELETED), releases });
+  expect(patches.bodies).toEqual([{ metadata: { uid: "u", resourceVersion: "7", finalizers: left } }]);
+  expect([facts.leave, forgotten, result]).toEqual([true, ["x"], {}]);
+  expect(releases.calls).toEqual(["history", "remove v3", "remove v2", "remove v1", "remove v4"]);
+  expect(asked).toContain("GET /api/v1/namespaces/x-system/configmaps/a");
+});
+
+test("once only others hold it, it says whom it waits for", async () => {
+  const { facts, patches, result } = await pass({ extension: extension(["theirs", "and-theirs"], DELETED) });
+  expect(facts.deleting).toBe("uninstalled; it goes when these finalizers of others are removed: theirs, and-theirs");
+  expect([patches.bodies, result, facts.leave]).toEqual([[], {}, undefined]);
+});
+
+test("while objects are there it waits, and the condition names them", async () => {
+  const live = {
+    metadata: { name: "a", namespace: "x-system", uid: "1", deletionTimestamp: DELETED, ownerReferences: [{ uid: "u", controller: true }] },
+  };
+  const { facts, patches, result, forgotten } = await pass({
+    extension: extension([FINALIZER_UNINSTALL], DELETED),
+    releases: new MemoryReleases(releaseRecord(1, "deployed", { objects: ["a"] })),
+    objects: (url) => (url.endsWith("/configmaps/a") ? { json: live } : undefined),
+  });
+  expect(facts.deleting).toBe("uninstalling: waiting for ConfigMap x-system/a to be gone");
+  expect([result, patches.bodies, forgotten]).toEqual([{ requeueAfterMs: 250 }, [], []]);
+});
+
+test("without its ServiceAccount nothing is given up, and the condition says what to do; annotated, the garbage collector does the work", async () => {
+  const noClient = new ServiceAccountMissing("Retrying", 'service account "i" not found in namespace "n"', {
+    isOver: () => Promise.resolve(false),
+  });
+  const releases = new MemoryReleases(releaseRecord(1, "deployed", { objects: ["a"] }));
+  const deleted = extension([FINALIZER_UNINSTALL], DELETED);
+  const waiting = await pass({ extension: deleted, releases, noClient });
+  expect((waiting.error as Error).message).toMatch(`${noClient.message}; nobody may delete the objects of the bundle: `);
+  expect((waiting.error as Error).message).toContain("kubectl annotate clusterextension x olm.operatorframework.io/force-delete=true");
+  expect([waiting.patches.bodies, releases.state, waiting.events]).toEqual([[], ["v1 deployed"], []]);
+
+  const annotated = { ...deleted, metadata: { ...deleted.metadata, annotations: { "olm.operatorframework.io/force-delete": "true" } } };
+  const { facts, events } = await pass({ extension: annotated, releases, noClient });
+  expect(events).toEqual([
+    `Warning UninstalledByGarbageCollector: objects are left to the garbage collector and CustomResourceDefinitions stay: ${noClient.message}`,
+  ]);
+  expect([facts.leave, releases.records.size]).toEqual([true, 0]);
+});
+
+test("an extension that names no ServiceAccount goes without one", async () => {
+  const releases = new MemoryReleases(releaseRecord(1, "deployed", { objects: ["a"] }));
+  const noClient = new TerminalError("Blocked", "spec.serviceAccount.name is empty");
+  const { facts, events } = await pass({ extension: extension([FINALIZER_UNINSTALL], DELETED), releases, noClient });
+  expect(events).toEqual([expect.stringContaining("spec.serviceAccount.name is empty") as string]);
+  expect([facts.leave, releases.records.size]).toEqual([true, 0]);
+});
+
+test("while it cannot be read what is installed, the condition does not say that nothing is", async () => {
+  const releases = new MemoryReleases();
+  releases.failures.history = new RetryableError("Retrying", "failed to get chunk 2 secret");
+  const { facts, error, patches } = await pass({ extension: extension([FINALIZER_UNINSTALL], DELETED), releases });
+  expect([error, facts.unknownBecause, patches.bodies]).toEqual([releases.failures.history, "failed to get chunk 2 secret", []]);
+});
+
+test("an identity that cannot be had just now loses nothing", async () => {
+  const releases = new MemoryReleases(releaseRecord(1, "deployed", { objects: ["a"] }));
+  const noClient = new RetryableError("Retrying", "operator-controller may not create serviceaccounts/token");
+  const { error, facts, patches } = await pass({ extension: extension([FINALIZER_UNINSTALL], DELETED), releases, noClient });
+  expect(error).toBe(noClient);
+  expect([facts.leave, releases.state, patches.bodies]).toEqual([undefined, ["v1 deployed"], []]);
+  expect(facts.installed).toBeDefined();
+});
+
+test("an extension that lost its spec can be deleted", async () => {
+  const { spec: _, ...bare } = extension(GO_FINALIZERS, DELETED);
+  const releases = new MemoryReleases(releaseRecord(1, "deployed", { objects: ["a"] }));
+  const { facts, events } = await pass({ extension: bare as ClusterExtension, releases });
+  expect(facts.leave).toBe(true);
+  expect(events).toEqual([expect.stringContaining("spec is missing") as string]);
+});
+
+test.for([
+  ["its finalizer says so", [FINALIZER_UNINSTALL, "orphan"], false, ["orphan"]],
+  ["the garbage collector was quicker, and the releases say so", [FINALIZER_UNINSTALL], true, []],
+] as const)("deleted with --cascade=orphan everything stays: %s", async ([, finalizers, orphaned, left]) => {
+  const releases = new MemoryReleases(releaseRecord(1, "deployed", { objects: ["a"] }));
+  releases.orphaned = orphaned;
+  const { patches, events, asked } = await pass({ extension: extension(finalizers, DELETED), releases });
+  expect(patches.bodies).toMatchObject([{ metadata: { finalizers: left } }]);
+  expect([releases.state, asked]).toEqual([["v1 deployed"], []]);
+  expect(events).toEqual(["Normal Orphaned: deleted with --cascade=orphan: objects and releases are left as they are"]);
+});
+
+test("objects are known when the garbage collector took the releases first, as it does in a deletion in the foreground", async () => {
+  const memory = new ExtensionCache();
+  const deleted = extension([FINALIZER_UNINSTALL, "foregroundDeletion"], DELETED);
+  memory.record(deleted, [releaseRecord(1, "deployed", { objects: ["a"] })]);
+  const { asked } = await pass({ extension: deleted, memory });
+  expect(asked).toContain("GET /api/v1/namespaces/x-system/configmaps/a");
+});
+
+const DEPENDENT: Dependent = { extension: "b", bundle: "b.v1.0.0", needs: ['package "x" >=1.0.0', "API g.io/v1 Thing"] };
+const held = () => ({
+  releases: new MemoryReleases(
+    releaseRecord(1, "deployed", { objects: ["a"], labels: { "olm.operatorframework.io/bundle-name": "x.v1" } }),
+  ),
+  memory: new ExtensionCache(),
+  dependents: [DEPENDENT],
+});
+
+// Source: H-14.
+test("while others depend on it nothing is removed, and it is said who they are, what they need and what to do", async () => {
+  const given = { ...held(), extension: extension([FINALIZER_UNINSTALL], DELETED) };
+  const { error, releases, asked, patches } = { ...given, ...(await pass(given)) };
+  expect(error).toMatchObject({ reason: "RequiredByOthers", retry: true });
+  expect((error as Error).message).toBe(
+    'not uninstalled, since other extensions depend on bundle "x.v1": ClusterExtension "b" (bundle "b.v1.0.0") needs package "x" >=1.0.0, API g.io/v1 Thing; nothing was removed, and it goes on by itself once they are deleted, need it no longer or have spec.dependencies.policy Ignore; to remove it nevertheless: kubectl annotate clusterextension x olm.operatorframework.io/force-uninstall=true',
+  );
+  expect([releases.state, asked, patches.bodies]).toEqual([["v1 deployed"], [], []]);
+  const isOver = waitingIn(error)?.isOver;
+  expect(await isOver?.(new AbortController().signal)).toBe(false);
+  given.dependents.pop();
+  expect(await isOver?.(new AbortController().signal)).toBe(true);
+  expect((await pass(given)).facts.leave).toBe(true);
+});
+
+test("of many dependents five are named", async () => {
+  const dependents = Array.from({ length: 7 }, (_, i) => ({ ...DEPENDENT, extension: `b${i}`, needs: ["a", "b", "c", "d"] }));
+  const { error } = await pass({ ...held(), dependents, extension: extension([FINALIZER_UNINSTALL], DELETED) });
+  expect((error as Error).message).toContain('ClusterExtension "b4" (bundle "b.v1.0.0") needs a, b, c and 1 more; and 2 more; nothing');
+});
+
+test("what others have installed is waited for", async () => {
+  const { error } = await pass({ ...held(), dependents: undefined, extension: extension([FINALIZER_UNINSTALL], DELETED) });
+  expect(error).toMatchObject({ reason: "Retrying", retry: true });
+});
+
+test.for<[why: string, given: (given: ReturnType<typeof held>) => Partial<Given>]>([
+  ["it is annotated", () => ({ extension: withAnnotation("true") })],
+  [
+    "its uninstall has begun",
+    ({ memory }) => {
+      memory.of(withAnnotation("false")).uninstalling = true;
+      return {};
+    },
+  ],
+  ["nothing is installed", () => ({ releases: new MemoryReleases(releaseRecord(1, "failed", { objects: ["a"] })) })],
+])("dependents hold nothing up when %s", async ([, change]) => {
+  const given = { ...held(), extension: withAnnotation("false") };
+  const { facts, error } = await pass({ ...given, ...change(given) });
+  expect([error, facts.leave]).toEqual([undefined, true]);
+});
+
+function withAnnotation(value: string): ClusterExtension {
+  const deleted = extension([FINALIZER_UNINSTALL], DELETED);
+  return { ...deleted, metadata: { ...deleted.metadata, annotations: { "olm.operatorframework.io/force-uninstall": value } } };
+}

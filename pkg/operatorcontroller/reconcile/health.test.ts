@@ -1,0 +1,283 @@
+import { expect, test } from "vitest";
+import { MemoryReleases, refusal, stepContext } from "../../../test/support/extensionFakes.ts";
+import { extensionNamed } from "../../../test/support/extensions.ts";
+import { configMap, releaseRecord } from "../../../test/support/releases.ts";
+import type { ClusterExtension } from "../../api/clusterExtension.ts";
+import type { GroupVersionKind, KubeObject, ObjectRef } from "../../api/k8s.ts";
+import type { Client } from "../../kube/client.ts";
+import { KindNotServed } from "../../kube/errors.ts";
+import { objectKey } from "../../release/identity.ts";
+import type { ReleaseRecord } from "../../release/record.ts";
+import { newReconcileState, type ReconcileState } from "../state/reconcileState.ts";
+import { ExtensionCache } from "../state/extensionCache.ts";
+import { checkHealth } from "./health.ts";
+
+const NS = "x-system";
+const START = Date.parse("2026-01-02T00:00:00Z");
+const made = extensionNamed("x", { packageName: "p" });
+const X: ClusterExtension = { ...made, metadata: { ...made.metadata, uid: "u" } };
+const INSTALLED = { packageName: "p", name: "p.v1.0.0", version: "1.0.0", image: "i" };
+
+const deployment = (name: string, available: number): KubeObject => ({
+  apiVersion: "apps/v1",
+  kind: "Deployment",
+  metadata: { name, namespace: NS, generation: 1 },
+  spec: { replicas: 1, selector: { matchLabels: { app: name } } },
+  status: {
+    observedGeneration: 1,
+    replicas: 1,
+    updatedReplicas: 1,
+    readyReplicas: available,
+    availableReplicas: available,
+    conditions: [{ type: "Available", status: available > 0 ? "True" : "False" }],
+  },
+});
+
+const crashing: KubeObject = {
+  apiVersion: "v1",
+  kind: "Pod",
+  metadata: { name: "a-1", namespace: NS },
+  status: {
+    phase: "Running",
+    containerStatuses: [{ name: "manager", restartCount: 3, state: { waiting: { reason: "CrashLoopBackOff" } } }],
+  },
+};
+
+/** One extension over several passes; time passes only when a test says so. */
+class Passes {
+  readonly calls: string[] = [];
+  readonly live = new Map<string, KubeObject | Error>();
+  pods: KubeObject[] | Error = [];
+  readonly memory = new ExtensionCache();
+  readonly releases: MemoryReleases;
+  minutes: number | undefined;
+  /** Milliseconds after which the last pass wants to come back; the least. */
+  comesBack: number | undefined;
+  now = START;
+
+  constructor(release: ReleaseRecord) {
+    this.releases = new MemoryReleases(release);
+  }
+
+  set(...objects: KubeObject[]): void {
+    for (const object of objects) this.live.set(objectKey(object), object);
+  }
+
+  async pass(parts: Partial<ReconcileState> = {}): Promise<ReconcileState> {
+    this.calls.length = 0;
+    this.comesBack = undefined;
+    const extension = this.minutes ? { ...X, spec: { ...X.spec, progressDeadlineMinutes: this.minutes } } : X;
+    const scoped = this as unknown as Client;
+    const facts: ReconcileState = { ...newReconcileState(extension), history: this.releases.now(), installed: INSTALLED, scoped, ...parts };
+    const comeBack = (_: string, ms: number): void => void (this.comesBack = Math.min(this.comesBack ?? Number.POSITIVE_INFINITY, ms));
+    const deps = { releases: this.releases, memory: this.memory, now: () => this.now, comeBack, minuteMs: 60_000 };
+    await checkHealth(deps, facts, stepContext(extension));
+    return facts;
+  }
+
+  get(ref: ObjectRef): Promise<KubeObject | undefined> {
+    this.calls.push(`get ${ref.kind} ${ref.name}`);
+    const found = this.live.get(objectKey(ref));
+    return found instanceof Error ? Promise.reject(found) : Promise.resolve(found);
+  }
+
+  list({ kind }: GroupVersionKind, { labelSelector = "" }: { labelSelector?: string }): Promise<{ items: KubeObject[] }> {
+    this.calls.push(`list ${kind} ${labelSelector}`);
+    return this.pods instanceof Error ? Promise.reject(this.pods) : Promise.resolve({ items: this.pods });
+  }
+}
+
+const RELEASE = releaseRecord(1, "deployed", {
+  objects: [deployment("a", 0), configMap("c"), deployment("b", 0)],
+  lastDeployed: new Date(START).toISOString(),
+});
+
+function passes(release = RELEASE): Passes {
+  const all = new Passes(release);
+  all.set(deployment("a", 1), deployment("b", 1));
+  return all;
+}
+
+test("only objects that have a health are read, and a healthy release is not read again", async () => {
+  const all = passes();
+  const facts = await all.pass();
+  expect(all.calls.sort()).toEqual(["get Deployment a", "get Deployment b"]);
+  expect(facts.availability).toEqual({ status: "True", reason: "Healthy", message: "all 2 objects that have a health are healthy" });
+  expect(all.comesBack).toBeUndefined();
+  all.now += 86_400_000;
+  expect((await all.pass()).availability?.status).toBe("True");
+  expect(all.calls).toEqual([]);
+});
+
+test("a release that is healthy for the first time is recorded as rolled out, once", async () => {
+  const all = passes();
+  const { deployed } = await all.pass();
+  expect(deployed?.rolledOutAt).toBe("2026-01-02T00:00:00.000Z");
+  expect(all.releases.records.get(1)).toEqual(deployed);
+  await all.pass();
+  expect(all.releases.calls).toEqual(["update v1 deployed"]);
+});
+
+test("a record that cannot be written is written by the next pass, and the health is told nevertheless", async () => {
+  const all = passes();
+  all.releases.failures.update = new Error("connection refused");
+  expect((await all.pass()).availability?.status).toBe("True");
+  delete all.releases.failures.update;
+  await all.pass();
+  expect(all.releases.records.get(1)?.rolledOutAt).toBeDefined();
+});
+
+test("an unhealthy release is read again after one second, then after twice as long, at most fifteen", async () => {
+  const all = passes();
+  all.set(deployment("b", 0));
+  const pauses: (number | undefined)[] = [];
+  for (let i = 0; i < 7; i++) {
+    const facts = await all.pass();
+    expect(facts.availability).toMatchObject({ status: "False", reason: "RollingOut" });
+    expect(all.calls).toHaveLength(3);
+    pauses.push(all.comesBack);
+    all.now += (all.comesBack ?? 0) - 1;
+    await all.pass();
+    expect([all.calls, all.comesBack]).toEqual([[], 1]);
+    all.now += 1;
+  }
+  expect(pauses).toEqual([1_000, 2_000, 4_000, 8_000, 15_000, 15_000, 15_000]);
+  all.set(deployment("b", 1));
+  expect((await all.pass()).availability?.status).toBe("True");
+});
+
+test("after the clock was put back a release is read as soon as something changes, and not when the clock is there again", async () => {
+  const all = passes();
+  await all.pass();
+  all.now -= 86_400_000;
+  all.set(deployment("b", 0));
+  expect(all.memory.healthChanged("x", all.now)).toBe(5_000);
+  all.now += 5_000;
+  expect((await all.pass()).availability?.status).toBe("False");
+  all.now -= 86_400_000;
+  await all.pass();
+  expect(all.calls).not.toEqual([]);
+});
+
+test("the message names the object, its Pod and its container, and Pods are looked at only where something is wrong", async () => {
+  const all = passes();
+  all.set(deployment("a", 0));
+  all.pods = [crashing];
+  const { availability } = await all.pass();
+  expect(all.calls.sort()).toEqual(["get Deployment a", "get Deployment b", "list Pod app=a"]);
+  expect(availability).toEqual({
+    status: "False",
+    reason: "Unhealthy",
+    message: `Deployment ${NS}/a: 0 of 1 replicas are available; Pod a-1: container "manager" is in CrashLoopBackOff, restarted 3 times`,
+  });
+});
+
+test("without the right to list Pods the workload's own status has to do", async () => {
+  const all = passes();
+  all.set(deployment("a", 0));
+  all.pods = refusal(403, "Forbidden");
+  expect((await all.pass()).availability?.message).toBe(`Deployment ${NS}/a: 0 of 1 replicas are available`);
+});
+
+test.for<[why: string, answer: KubeObject | Error | undefined, want: object]>([
+  [
+    "may not be read",
+    refusal(403, "Forbidden", "no"),
+    { status: "Unknown", reason: "Unknown", message: `Deployment ${NS}/a: it may not be read: no` },
+  ],
+  [
+    "cannot be read now",
+    new Error("reset"),
+    { status: "Unknown", reason: "Unknown", message: `Deployment ${NS}/a: it could not be read: reset` },
+  ],
+  ["does not exist", undefined, { status: "False", reason: "Unhealthy", message: `Deployment ${NS}/a: it does not exist` }],
+  ["is of a kind that is gone", new KindNotServed("apps/v1", "Deployment"), { status: "False", reason: "Unhealthy" }],
+])("an object that %s is no error of the pass", async ([, answer, want]) => {
+  const all = passes();
+  const key = objectKey(deployment("a", 0));
+  if (answer) all.live.set(key, answer);
+  else all.live.delete(key);
+  expect((await all.pass()).availability).toMatchObject(want);
+  expect(all.comesBack).toBe(1_000);
+});
+
+test("what was compared in this pass is not read again, and its Pods are not looked at when it was applied just now", async () => {
+  const all = passes();
+  all.set(deployment("a", 0));
+  await all.pass();
+  const live = new Map([deployment("a", 1), deployment("b", 1)].map((object) => [objectKey(object), object]));
+  const { availability } = await all.pass({ live });
+  expect([all.calls, availability?.status]).toEqual([[], "True"]);
+  const applied = new Map([deployment("a", 0), deployment("b", 1)].map((object) => [objectKey(object), object]));
+  const next = await all.pass({ live: applied, deployed: { ...RELEASE, version: 2 } });
+  expect([all.calls, next.availability?.reason, all.comesBack]).toEqual([[], "RollingOut", 1_000]);
+});
+
+test("a change that somebody tells of, and a release that failed in the middle, make the next pass read again", async () => {
+  const all = passes();
+  await all.pass();
+  expect(all.memory.healthChanged("x", all.now)).toBe(5_000);
+  await all.pass();
+  expect([all.calls, all.comesBack]).toEqual([[], 5_000]);
+  all.now += 5_000;
+  await all.pass();
+  expect(all.calls).toHaveLength(2);
+  await all.pass({ failed: { release: RELEASE, applied: new Map(), actions: [] } });
+  expect(all.calls).toHaveLength(2);
+  all.now += 60_000;
+  expect([all.memory.healthChanged("x", all.now), all.memory.healthChanged("y", all.now)]).toEqual([0, 0]);
+  await all.pass();
+  expect(all.calls).toHaveLength(2);
+  await all.pass();
+  expect(all.calls).toEqual([]);
+});
+
+test("a release that was rolled out and is not healthy any more is unhealthy", async () => {
+  const all = passes({ ...RELEASE, rolledOutAt: "2026-01-01T00:00:00Z" });
+  all.set(deployment("a", 0));
+  expect((await all.pass()).availability?.reason).toBe("Unhealthy");
+});
+
+test.for<[why: string, parts: Partial<ReconcileState>]>([
+  ["nobody may act for it", { scoped: undefined as unknown as Client }],
+  ["it is being removed", { deleting: "uninstalling" }],
+])("nothing is read of an extension when %s", async ([, parts]) => {
+  const all = passes();
+  expect((await all.pass(parts)).availability).toBeUndefined();
+  expect(all.calls).toEqual([]);
+});
+
+// Source: install.md 6.5, progress deadline.
+test("a rollout that is not over by its deadline is overdue until it is over after all, and never again after that", async () => {
+  const all = passes();
+  all.minutes = 10;
+  all.set(deployment("a", 0));
+  all.now = START + 10 * 60_000 - 500;
+  const early = await all.pass();
+  expect([early.overdue, all.comesBack]).toEqual([undefined, 500]);
+  all.now += 500;
+  const { overdue } = await all.pass();
+  expect(overdue).toBe(
+    `Revision has not rolled out for 10 minute(s). Last status: Revision 1.0.0 is rolling out.; Deployment ${NS}/a: 0 of 1 replicas are available`,
+  );
+  all.now += 60_000;
+  all.set(deployment("a", 1));
+  expect((await all.pass()).overdue).toBeUndefined();
+  all.set(deployment("a", 0));
+  all.now += 60_000;
+  all.memory.healthChanged("x", all.now);
+  const later = await all.pass();
+  expect([later.availability?.reason, later.overdue]).toEqual(["Unhealthy", undefined]);
+});
+
+test("without a deadline, and while it cannot be told how a rollout goes, none is overdue", async () => {
+  const all = passes();
+  all.now = START + 86_400_000;
+  all.set(deployment("a", 0));
+  expect((await all.pass()).overdue).toBeUndefined();
+  all.minutes = 10;
+  all.live.set(objectKey(deployment("a", 0)), refusal(403, "Forbidden"));
+  all.now += 60_000;
+  all.memory.healthChanged("x", all.now);
+  expect((await all.pass()).overdue).toBeUndefined();
+});

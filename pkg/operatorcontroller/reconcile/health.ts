@@ -1,0 +1,190 @@
+import { type KubeObject, refOf } from "../../api/k8s.ts";
+import { mapInParallel } from "../../async/concurrency.ts";
+import type { StepContext } from "../../controller/reconcile.ts";
+import { messageOf } from "../../errors/errors.ts";
+import type { Client } from "../../kube/client.ts";
+import { KindNotServed, isForbidden } from "../../kube/errors.ts";
+import { type ObjectHealth, type ProgressDeadline, availabilityOf, exceededText, rolloutEnds, withPodProblem } from "../../release/health/availability.ts";
+import { hasHealth, healthOf } from "../../release/health/health.ts";
+import { type Health, health } from "../../release/health/healthState.ts";
+import { podSelectorOf, worstPod } from "../../release/health/pods.ts";
+import { objectKey } from "../../release/identity.ts";
+import { type ReleaseRecord, lastDeployed } from "../../release/record.ts";
+import type { LiveObjects } from "../apply/applier.ts";
+import type { ReleaseStore } from "../releases/releaseStore.ts";
+import type { CachedHealth, ExtensionCache } from "../state/extensionCache.ts";
+import type { ReconcileState } from "../state/reconcileState.ts";
+
+/** Requests under way at once for one extension, as many as an apply has. */
+const PARALLEL_READS = 8;
+/** Workloads whose Pods are looked at in one check: the message tells of one object anyway. */
+const MAX_EXPLAINED = 3;
+/** Pods that are looked at for one workload. */
+const MAX_PODS = 50;
+
+/** With what, and for which moment, health is read. */
+export interface HealthReading {
+  /** Of the extension's ServiceAccount. */
+  client: Pick<Client, "get" | "list">;
+  /** Objects that were read or written in this pass; they are not read again. */
+  live: LiveObjects;
+  /** Whether to look at the Pods of workloads that are not healthy. */
+  explain: boolean;
+  /** Milliseconds since the epoch. */
+  now: number;
+  signal: AbortSignal;
+}
+
+/**
+ * The health of those of `objects` that have one, in their order; of workloads that are not healthy, with what is wrong with their Pods.
+ * What may not be read, or cannot be just now, is unknown.
+ * @param objects as they were released.
+ * @throws the signal's reason when it aborts, and nothing else.
+ */
+async function readHealth(objects: readonly KubeObject[], reading: HealthReading): Promise<ObjectHealth[]> {
+  const asked = objects.filter(hasHealth);
+  const answers = await mapInParallel(asked, PARALLEL_READS, (object) => readOne(object, reading));
+  const found = asked.map((object, i) => ({ ref: refOf(object), ...(answers[i] as ObjectAnswer) }));
+  const ill = found.filter(({ health: { state } }) => state === "failed" || state === "progressing");
+  const explained = ill.flatMap(({ live }) => (live && podSelectorOf(live) ? [live] : [])).slice(0, reading.explain ? MAX_EXPLAINED : 0);
+  const explanations = await mapInParallel(explained, PARALLEL_READS, (workload) => explain(workload, reading));
+  const byObject = new Map(explained.map((workload, i) => [workload, explanations[i]]));
+  return found.map(({ ref, live, health: own }) => ({ ref, health: live ? withPodProblem(own, byObject.get(live)) : own }));
+}
+
+interface ObjectAnswer {
+  live: KubeObject | undefined;
+  health: Health;
+}
+
+async function readOne(object: KubeObject, { client, live, now, signal }: HealthReading): Promise<ObjectAnswer> {
+  try {
+    const found = live.get(objectKey(object)) ?? (await client.get(refOf(object), { signal }));
+    if (found) return { live: found, health: healthOf(found, now) };
+    return { live: undefined, health: health("failed", "NotFound", "it does not exist") };
+  } catch (err) {
+    signal.throwIfAborted();
+    return { live: undefined, health: unread(err) };
+  }
+}
+
+function unread(err: unknown): Health {
+  if (err instanceof KindNotServed) return health("failed", "KindNotServed", `this cluster does not serve its kind (${messageOf(err)})`);
+  if (isForbidden(err)) return health("unknown", "Forbidden", `it may not be read: ${messageOf(err)}`);
+  return health("unknown", "ReadFailed", `it could not be read: ${messageOf(err)}`);
+}
+
+/** Pods are a help: where they cannot be listed, the workload's own status has to do. */
+async function explain(workload: KubeObject, { client, now, signal }: HealthReading): Promise<ReturnType<typeof worstPod>> {
+  const labelSelector = podSelectorOf(workload);
+  const { namespace } = workload.metadata;
+  if (labelSelector === undefined || namespace === undefined) return undefined;
+  try {
+    const options = { namespace, labelSelector, limit: MAX_PODS, maxItems: MAX_PODS, signal };
+    return worstPod((await client.list({ apiVersion: "v1", kind: "Pod" }, options)).items, now);
+  } catch {
+    signal.throwIfAborted();
+    return undefined;
+  }
+}
+
+/** What checking health needs from the outside. */
+export interface HealthDependencies {
+  releases: Pick<ReleaseStore, "update">;
+  memory: ExtensionCache;
+  /** Milliseconds since the epoch. */
+  now: () => number;
+  /** Queues an extension again after some milliseconds. */
+  comeBack: (extension: string, afterMs: number) => void;
+  /** How long a minute of `spec.progressDeadlineMinutes` is; 60,000 but in tests. */
+  minuteMs: number;
+}
+
+/** Pause after the first check that finds a release not healthy; it doubles with each, up to the longest. */
+const FIRST_PAUSE_MS = 1_000;
+const LONGEST_PAUSE_MS = 15_000;
+
+type Context = StepContext<ReconcileState["extension"]>;
+
+/**
+ * Finds out whether the deployed release works, as the ServiceAccount, and when to look again:
+ *
+ * | last found        | since then                                                          | reads                                  |
+ * | nothing           |                                                                     | every object that has a health         |
+ * | anything          | another release, a failed release, a change that somebody told of   | the same                               |
+ * | anything          | all objects were compared with the cluster in this very pass        | nothing: their answers have the status |
+ * | healthy           |                                                                     | nothing                                |
+ * | not healthy       | the pause is up: one second, twice as long each time, at most 15 s  | the same as first                      |
+ *
+ * So a healthy extension costs no request of its own. A release that is healthy for the first time is recorded as rolled out.
+ * @throws the signal's reason when it aborts; what cannot be told is no error but Unknown.
+ */
+export async function checkHealth(deps: HealthDependencies, facts: ReconcileState, context: Context): Promise<void> {
+  const release = facts.deployed ?? lastDeployed(facts.history.current);
+  if (!facts.scoped || !release || facts.deleting !== undefined) return;
+  const { extension } = facts;
+  const remembered = deps.memory.of(extension);
+  if (isDue(remembered.health, release, facts, deps.now())) {
+    remembered.health = await readAvailability(deps, facts, release, context.signal);
+    const { availability, dueAt } = remembered.health;
+    context.log.debug({ release: release.version, available: availability.status, reason: availability.reason, dueAt }, "health checked");
+  }
+  const known = remembered.health;
+  if (!known) return;
+  facts.availability = known.availability;
+  if (known.availability.status === "True" && release.rolledOutAt === undefined) await recordRolledOut(deps, facts, release, context);
+  else checkDeadline(deps, facts, release);
+  if (known.dueAt !== Number.POSITIVE_INFINITY) deps.comeBack(extension.metadata.name, known.dueAt - deps.now());
+}
+
+function isDue(known: CachedHealth | undefined, release: ReleaseRecord, facts: ReconcileState, now: number): boolean {
+  if (known?.release !== release.version || now >= known.dueAt) return true;
+  if (now < known.readAt) return true; // the clock was put back
+  if (facts.failed) return true;
+  const { live } = facts;
+  return live !== undefined && release.objects.filter(hasHealth).every((object) => live.has(objectKey(object)));
+}
+
+async function readAvailability(deps: HealthDependencies, facts: ReconcileState, release: ReleaseRecord, signal: AbortSignal): Promise<CachedHealth> {
+  const { extension, scoped: client, live = new Map() } = facts;
+  const before = deps.memory.of(extension).health;
+  const explain = facts.deployed === undefined; // the Pods of what was applied just now have nothing to tell yet
+  const objects = client ? await readHealth(release.objects, { client, live, explain, now: deps.now(), signal }) : [];
+  const availability = availabilityOf(objects, { rolledOut: release.rolledOutAt !== undefined });
+  const found = { release: release.version, availability, readAt: deps.now() };
+  if (availability.status === "True") return { ...found, checks: 0, dueAt: Number.POSITIVE_INFINITY };
+  const checks = before?.release === release.version ? before.checks : 0;
+  const pause = Math.min(FIRST_PAUSE_MS * 2 ** checks, LONGEST_PAUSE_MS);
+  return { ...found, checks: checks + 1, dueAt: found.readAt + pause };
+}
+
+/** What goes wrong here is only logged: it is tried again in the next pass, and until then nothing but the deadline hangs on it. */
+async function recordRolledOut(
+  deps: HealthDependencies,
+  facts: ReconcileState,
+  release: ReleaseRecord,
+  { log, signal }: Context,
+): Promise<void> {
+  const { name, uid = "" } = facts.extension.metadata;
+  const record: ReleaseRecord = { ...release, rolledOutAt: new Date(deps.now()).toISOString() };
+  try {
+    await deps.releases.update(record, { name, uid }, { signal });
+    facts.deployed = record;
+    log.info({ release: release.version }, "release rolled out");
+  } catch (err) {
+    signal.throwIfAborted();
+    log.warn({ release: release.version, reason: messageOf(err) }, "release not recorded as rolled out");
+  }
+}
+
+function checkDeadline(deps: HealthDependencies, facts: ReconcileState, release: ReleaseRecord): void {
+  const { extension, availability, installed } = facts;
+  const minutes = extension.spec.progressDeadlineMinutes;
+  if (!minutes || availability?.status !== "False") return;
+  const deadline: ProgressDeadline = { minutes, minuteMs: deps.minuteMs };
+  const ends = rolloutEnds(release, deadline);
+  if (ends === undefined) return;
+  const left = ends - deps.now();
+  if (left > 0) deps.comeBack(extension.metadata.name, left);
+  else facts.overdue = exceededText(installed?.version ?? "", deadline, availability);
+}

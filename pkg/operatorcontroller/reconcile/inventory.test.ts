@@ -1,0 +1,72 @@
+import { describe, expect, test } from "vitest";
+import { crdOf } from "../../../test/support/bundleFixture.ts";
+import { configMap } from "../../../test/support/releases.ts";
+import { Inventory, ProvidedApis } from "../../api/clusterExtensionStatus.ts";
+import type { JsonObject, KubeObject } from "../../api/k8s.ts";
+import { apiKindsAnnotation } from "../../bundle/apiServices.ts";
+import { inventoryOf, providedApis } from "./status.ts";
+
+const crd = (name: string, spec: JsonObject): KubeObject => crdOf(name, spec) as KubeObject;
+const served = (...names: string[]): JsonObject[] => names.map((name) => ({ name, served: true }));
+const apiService = (version: string, ...kinds: string[]): KubeObject => ({
+  apiVersion: "apiregistration.k8s.io/v1",
+  kind: "APIService",
+  metadata: { name: `${version}.x.io`, annotations: apiKindsAnnotation(kinds.map((kind) => ({ kind, name: kind.toLowerCase() }))) },
+  spec: { group: "x.io", version },
+});
+
+// Source: user-demands.md C (what an extension has installed, and which APIs it brings).
+describe("what status says of a release", () => {
+  test("its objects in their order, with group and namespace where they have one", () => {
+    const role = { apiVersion: "rbac.authorization.k8s.io/v1", kind: "ClusterRole", metadata: { name: "r" } };
+    expect(inventoryOf([configMap("a", "ns"), role])).toEqual({
+      count: 2,
+      objects: [
+        { version: "v1", kind: "ConfigMap", namespace: "ns", name: "a" },
+        { group: "rbac.authorization.k8s.io", version: "v1", kind: "ClusterRole", name: "r" },
+      ],
+    });
+  });
+
+  test("of many objects the first hundred, and how many there are", () => {
+    const inventory = inventoryOf(Array.from({ length: 250 }, (_, i) => configMap(`c${i}`, "ns")));
+    expect([inventory.count, inventory.objects.length]).toEqual([250, 100]);
+    expect(Inventory.safeParse(inventory).success).toBe(true);
+  });
+
+  test.for<[string, KubeObject[], unknown]>([
+    [
+      "the kinds of its definitions with the versions that are served, sorted",
+      [
+        crd("bs.x.io", { group: "x.io", names: { kind: "B" }, versions: [...served("v2", "v1"), { name: "v0", served: false }] }),
+        crd("as.x.io", { group: "x.io", names: { kind: "A" }, versions: served("v1") }),
+        configMap("a", "ns"),
+      ],
+      [
+        { group: "x.io", kind: "A", versions: ["v1"] },
+        { group: "x.io", kind: "B", versions: ["v2", "v1"] },
+      ],
+    ],
+    [
+      "the kinds of its API services, those of several versions together",
+      [apiService("v1", "A", "B"), apiService("v2", "A")],
+      [
+        { group: "x.io", kind: "A", versions: ["v1", "v2"] },
+        { group: "x.io", kind: "B", versions: ["v1"] },
+      ],
+    ],
+    ["none without definitions", [configMap("a", "ns")], []],
+    [
+      "no API of definitions that state none",
+      [
+        crd("a", {}),
+        crd("b", { group: 1, names: { kind: "A" } }),
+        crd("c", { group: "g", names: { kind: "C" }, versions: [null, { name: 2, served: true }] }),
+      ],
+      [{ group: "g", kind: "C", versions: [] }],
+    ],
+  ])("%s", ([, objects, wanted]) => {
+    expect(providedApis(objects)).toEqual(wanted);
+    expect(ProvidedApis.safeParse(providedApis(objects)).success).toBe(true);
+  });
+});

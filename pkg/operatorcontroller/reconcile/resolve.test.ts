@@ -1,0 +1,308 @@
+import { expect, test } from "vitest";
+import { type ClusterFixture, clusterFrom, contentFrom } from "../../../test/support/catalogFixture.ts";
+import { type CatalogState, catalogNamed } from "../../../test/support/catalogs.ts";
+import { dependencyWorld } from "../../../test/support/dependencyFixture.ts";
+import { CannedPackages, ListedCatalogs, stepContext } from "../../../test/support/extensionFakes.ts";
+import { extensionNamed } from "../../../test/support/extensions.ts";
+import type { ClusterCatalog } from "../../api/clusterCatalog.ts";
+import type { CatalogSource, ClusterExtension } from "../../api/clusterExtension.ts";
+import type { PackageContent } from "../../fbc/types.ts";
+import { CatalogContents } from "../catalogs/catalogContents.ts";
+import { type InstalledBundle, newReconcileState, type ReconcileState } from "../state/reconcileState.ts";
+import { waitingIn } from "../state/waiting.ts";
+import { resolveBundle } from "./resolve.ts";
+
+const CONTENT = contentFrom(
+  { channels: { stable: ["p.v1.0.0", { name: "p.v1.1.0", replaces: "p.v1.0.0" }] }, bundles: ["p.v1.0.0", "p.v1.1.0"] },
+  "p",
+);
+const INSTALLED: InstalledBundle = { packageName: "p", name: "p.v1.0.0", version: "1.0.0", image: "registry.example/p.v1.0.0" };
+const SERVED: CatalogState = { digest: "quay.io/c@sha256:1", labels: { tier: "gold" } };
+
+interface Given {
+  installed?: InstalledBundle;
+  source?: Partial<CatalogSource>;
+  catalog?: CatalogState;
+  /** What the catalog says about the package. */
+  content?: PackageContent | "absent" | "unreadable";
+  policy?: "Require" | "Install" | "Ignore";
+  cluster?: ClusterFixture;
+}
+
+async function pass({
+  installed,
+  source,
+  catalog,
+  content = CONTENT,
+  policy,
+  cluster,
+}: Given): Promise<{ facts: ReconcileState; error?: Error }> {
+  const made = extensionNamed("x", { packageName: "p", ...source });
+  const extension: ClusterExtension = policy ? { ...made, spec: { ...made.spec, dependencies: { policy } } } : made;
+  const catalogs = catalog ? [catalogNamed("c", catalog)] : [];
+  const canned = new Map(
+    content === "unreadable" ? [] : [["https://catalogd/catalogs/c", content === "absent" ? undefined : content] as const],
+  );
+  const step = resolveBundle({
+    catalogs: new ListedCatalogs(catalogs),
+    contents: new CatalogContents(new CannedPackages(canned)),
+    dependencies: dependencyWorld().choice,
+  });
+  const facts: ReconcileState = { ...newReconcileState(extension, clusterFrom(cluster)), installed };
+  try {
+    await step.run(facts, stepContext(extension));
+    return { facts };
+  } catch (err) {
+    return { facts, error: err as Error };
+  }
+}
+
+test("the bundle that was chosen, and why", async () => {
+  const { facts, error } = await pass({ installed: INSTALLED, catalog: SERVED });
+  expect(error).toBeUndefined();
+  expect(facts.resolved).toMatchObject({
+    packageName: "p",
+    name: "p.v1.1.0",
+    version: "1.1.0",
+    image: "registry.example/p.v1.1.0",
+    catalog: "c",
+    edge: "replaces in channel stable",
+  });
+  expect(facts.resolved?.explanation).toContain("p.v1.1.0");
+  expect([facts.deprecation.kind, facts.notes]).toEqual(["known", []]);
+});
+
+test.for([
+  ["as build metadata", { name: "p.v1.0.0+2" }, { version: "1.0.0+2" }],
+  ["apart", { name: "p.a", version: "1.0.0", release: "2" }, { version: "1.0.0", release: "2" }],
+  ["apart, and empty", { name: "p.a", version: "1.0.0+git", release: "" }, { version: "1.0.0+git", release: "" }],
+] as const)("a release that a bundle states %s is recorded so", async ([, bundle, want]) => {
+  const { facts } = await pass({ catalog: SERVED, content: contentFrom({ bundles: [bundle] }, "p") });
+  const { version, release } = facts.resolved ?? {};
+  expect({ version, ...(release === undefined ? {} : { release }) }).toEqual(want);
+});
+
+test("the installed version stays where nothing is better, and no edge leads to it", async () => {
+  const newest = { ...INSTALLED, name: "p.v1.1.0", version: "1.1.0" };
+  expect((await pass({ installed: newest, catalog: SERVED })).facts.resolved).toMatchObject({ name: "p.v1.1.0", edge: "stay" });
+});
+
+/** What happens when resolution fails, row by row of the table that upstream's handleResolutionError is. */
+test.for<[why: string, given: Given, outcome: string]>([
+  ["nothing is installed and there is no catalog", {}, 'no bundles found for package "p"'],
+  [
+    "nothing is installed and the catalog is not served",
+    { catalog: { ...SERVED, serving: false } },
+    'error walking catalogs: error getting package "p" from catalog "c": catalog "c" is not being served',
+  ],
+  [
+    "another version is wanted and there is no catalog",
+    { installed: INSTALLED, source: { version: "1.1.0" } },
+    'error upgrading from currently installed version "1.0.0": no bundles found for package "p" matching version "1.1.0"',
+  ],
+  [
+    "a range is wanted that the installed version is not in",
+    { installed: INSTALLED, source: { version: ">1.0.0" } },
+    'error upgrading from currently installed version "1.0.0": no bundles found for package "p" matching version ">1.0.0"',
+  ],
+  [
+    "a range is wanted that a prerelease is not in",
+    { installed: { ...INSTALLED, version: "1.1.0-rc.1" }, source: { version: ">=1.0.0" } },
+    'error upgrading from currently installed version "1.1.0-rc.1": no bundles found for package "p" matching version ">=1.0.0"',
+  ],
+  [
+    "what is wanted is no range",
+    { installed: INSTALLED, source: { version: "1.x.y" } },
+    'desired version range "1.x.y" is invalid: improper constraint: "1.x.y"',
+  ],
+  [
+    "a catalog matches that does not hold the package",
+    { installed: INSTALLED, catalog: SERVED, content: "absent" },
+    'error upgrading from currently installed version "1.0.0": no bundles found for package "p"',
+  ],
+  [
+    "a catalog matches that is switched off",
+    { installed: INSTALLED, catalog: { ...SERVED, availabilityMode: "Unavailable" } },
+    'error upgrading from currently installed version "1.0.0": no bundles found for package "p"',
+  ],
+  [
+    "nothing is installed and the catalog cannot be read",
+    { catalog: SERVED, content: "unreadable" },
+    'error walking catalogs: error getting package "p" from catalog "c": error retrieving cache for catalog "c": error performing request: connection refused',
+  ],
+  [
+    "the catalog cannot be read and another version is wanted",
+    { installed: INSTALLED, source: { version: "1.1.0" }, catalog: SERVED, content: "unreadable" },
+    'error walking catalogs: error getting package "p" from catalog "c": error retrieving cache for catalog "c": error performing request: connection refused; bundle "p.v1.0.0" (version 1.0.0) stays installed',
+  ],
+  [
+    "the selector is invalid, so that no catalog can match",
+    { installed: INSTALLED, source: { selector: { matchLabels: { "-": "x" } } } },
+    "desired catalog selector is invalid: ",
+  ],
+  ["no catalog is left", { installed: INSTALLED }, "keeps"],
+  ["no catalog is left and the installed version is wanted", { installed: INSTALLED, source: { version: "1.0.0" } }, "keeps"],
+  ["no catalog is left and the installed version is in the range", { installed: INSTALLED, source: { version: ">=1.0, <2" } }, "keeps"],
+  [
+    "no catalog is left and the installed release is in the range",
+    { installed: { ...INSTALLED, version: "1.0.0+2" }, source: { version: "~1.0.0" } },
+    "keeps",
+  ],
+  ["an empty version is none", { installed: INSTALLED, source: { version: "" } }, "keeps"],
+  [
+    "no catalog that is left is selected",
+    { installed: INSTALLED, catalog: SERVED, source: { selector: { matchLabels: { tier: "silver" } } } },
+    "keeps",
+  ],
+])("when %s", async ([, given, outcome]) => {
+  const { facts, error } = await pass(given);
+  if (outcome === "keeps") {
+    expect(error).toBeUndefined();
+    expect(facts.resolved).toMatchObject(given.installed ?? {});
+    expect(facts.notes).toEqual(["no ClusterCatalog matches: the installed bundle is kept as it is"]);
+    expect(facts.deprecation).toEqual({ kind: "unknown" });
+    return;
+  }
+  expect(error).toMatchObject({ retry: true, reason: "Retrying" });
+  expect(error?.message.startsWith(outcome)).toBe(true);
+  expect(facts.resolved).toBeUndefined();
+});
+
+test("a message has at most 2,000 characters, and says where the rest is", async () => {
+  const channels = Array.from({ length: 256 }, (_, i) => `${"c".repeat(200)}${i}`);
+  const { error } = await pass({ catalog: SERVED, source: { channels } });
+  expect(error?.message.startsWith('no bundles found for package "p" in channels [cc')).toBe(true);
+  expect(error?.message.length).toBe(2_000);
+  expect(error?.message.endsWith("(cut; all of it: olmv1 resolve x --explain, or /debug/resolution/x of operator-controller)")).toBe(true);
+});
+
+const NEEDY = contentFrom(
+  {
+    channels: { stable: ["p.v1.0.0"] },
+    bundles: [{ name: "p.v1.0.0", properties: [{ type: "olm.package.required", value: { packageName: "q", versionRange: ">=1.0.0" } }] }],
+  },
+  "p",
+);
+
+test.for([undefined, "Require", "Install"] as const)(
+  "a bundle with dependencies that nobody supplies waits for them under policy %s",
+  async (policy) => {
+    const { facts, error } = await pass({ catalog: SERVED, content: NEEDY, ...(policy ? { policy } : {}) });
+    expect(error).toMatchObject({ reason: "UnsatisfiedDependencies", retry: false });
+    expect(error?.message).toContain(
+      'bundle "p.v1.0.0" cannot be installed: p 1.0.0 requires package "q" >=1.0.0, which no selected catalog has',
+    );
+    expect(waitingIn(error)).toBeDefined();
+    expect(facts.resolved).toBeUndefined();
+  },
+);
+
+test("under policy Ignore it is taken, and the condition says that the policy is in force", async () => {
+  const { facts } = await pass({ catalog: SERVED, content: NEEDY, policy: "Ignore" });
+  expect(facts.resolved?.name).toBe("p.v1.0.0");
+  expect(facts.notes).toEqual(['the dependencies of bundle "p.v1.0.0" are not checked: spec.dependencies.policy is Ignore']);
+});
+
+const LIMITED = contentFrom(
+  {
+    channels: { stable: ["p.v1.0.0", { name: "p.v1.1.0", replaces: "p.v1.0.0" }] },
+    bundles: ["p.v1.0.0", { name: "p.v1.1.0", max: "4.17" }],
+  },
+  "p",
+);
+
+test("the cluster's version warns under the default policy and decides under Enforce, and the condition says so", async () => {
+  const given: Given = { installed: INSTALLED, catalog: SERVED, content: LIMITED, cluster: "4.18.2" };
+  const warned = await pass(given);
+  expect(warned.facts.resolved?.name).toBe("p.v1.1.0");
+  expect(warned.facts.notes).toEqual([
+    `bundle "p.v1.1.0" may not work on this cluster: its olm.maxOpenShiftVersion 4.17 is below the cluster's 4.18`,
+  ]);
+  const held = await pass({ ...given, source: { clusterVersionPolicy: "Enforce" } });
+  expect(held.facts.resolved).toMatchObject({ name: "p.v1.0.0", edge: "stay" });
+  expect(held.facts.notes).toEqual([
+    `clusterVersionPolicy Enforce does not move to bundle "p.v1.1.0" (its olm.maxOpenShiftVersion 4.17 is below the cluster's 4.18); Warn would`,
+  ]);
+});
+
+test("what the catalogs said is known to the rest of the pass, also when nothing was found", async () => {
+  const { facts, error } = await pass({ catalog: SERVED, source: { version: ">=9" } });
+  expect(error?.message).toContain("no bundles found");
+  expect(facts.catalogs).toMatchObject([{ name: "c", content: CONTENT }]);
+});
+
+test("an extension without a catalog to ask is blocked until it is edited", async () => {
+  const extension = extensionNamed("x", { packageName: "p" });
+  const bare = { ...extension, spec: { ...extension.spec, source: { sourceType: "Catalog" as const } } };
+  const step = resolveBundle({
+    catalogs: new ListedCatalogs([]),
+    contents: new CatalogContents(new CannedPackages(new Map())),
+    dependencies: dependencyWorld().choice,
+  });
+  await expect(step.run(newReconcileState(bare), stepContext(bare))).rejects.toMatchObject({ retry: false, reason: "Blocked" });
+});
+
+test("resolveBundle keeps the installed bundle and names the catalog when that catalog cannot be read", async () => {
+  const { facts, error } = await pass({ installed: INSTALLED, catalog: SERVED, content: "unreadable" });
+  expect(error).toBeUndefined();
+  expect(facts.resolved).toMatchObject({ ...INSTALLED });
+  expect(facts.notes).toEqual([
+    'catalog "c" cannot be asked and may have a better bundle (error retrieving cache for catalog "c": error performing request: connection refused): bundle "p.v1.0.0" stays installed until the catalog answers, is deleted, or has a lower spec.priority',
+  ]);
+});
+
+/** A world of catalogs whose answers a test sets: by name what each says about package p, or that it cannot be read. */
+async function passAmong(
+  catalogs: readonly ClusterCatalog[],
+  packages: CannedPackages,
+  { source, from }: { source?: Partial<CatalogSource>; from?: string } = {},
+): Promise<{ facts: ReconcileState; error?: Error; isOver?: boolean }> {
+  const extension: ClusterExtension = {
+    ...extensionNamed("x", { packageName: "p", ...source }),
+    status: { conditions: [], install: { bundle: { name: "p.v1.0.0", version: "1.0.0" }, ...(from ? { catalog: from } : {}) } },
+  };
+  const step = resolveBundle({
+    catalogs: new ListedCatalogs([...catalogs]),
+    contents: new CatalogContents(packages),
+    dependencies: dependencyWorld().choice,
+  });
+  const facts: ReconcileState = { ...newReconcileState(extension), installed: INSTALLED };
+  try {
+    await step.run(facts, stepContext(extension));
+    return { facts };
+  } catch (err) {
+    return { facts, error: err as Error };
+  }
+}
+
+test("resolveBundle ignores a catalog that is being deleted", async () => {
+  const removed = catalogNamed("b", { serving: false });
+  removed.metadata.deletionTimestamp = "2026-01-01T00:00:00Z";
+  const packages = new CannedPackages(new Map([["https://catalogd/catalogs/c", CONTENT]]));
+  const { facts, error } = await passAmong([catalogNamed("c", SERVED), removed], packages);
+  expect(error).toBeUndefined();
+  expect([facts.resolved?.name, facts.notes]).toEqual(["p.v1.1.0", []]);
+});
+
+test("resolveBundle upgrades from the catalog of the installed bundle when a new catalog has not answered yet", async () => {
+  const packages = new CannedPackages(new Map([["https://catalogd/catalogs/c", CONTENT]]));
+  const catalogs = [catalogNamed("b", { serving: false, priority: 5 }), catalogNamed("c", SERVED)];
+  const { facts } = await passAmong(catalogs, packages, { from: "c" });
+  expect(facts.resolved).toMatchObject({ name: "p.v1.1.0", catalog: "c" });
+  expect(facts.notes).toEqual(['catalogs not asked: "b" (catalog "b" is not being served; catalogd has not reported on it yet)']);
+});
+
+test("resolveBundle reports an error when the wanted channels are known not to have the installed bundle", async () => {
+  const packages = new CannedPackages(new Map([["https://catalogd/catalogs/c", CONTENT]]));
+  const catalogs = [catalogNamed("b", { serving: false, priority: 5 }), catalogNamed("c", SERVED)];
+  expect((await passAmong(catalogs, packages, { source: { channels: ["stable"] } })).error).toBeUndefined();
+  expect((await passAmong(catalogs, packages, { source: { channels: ["other"] } })).error).toMatchObject({ unresolved: "catalog" });
+});
+
+test("resolveBundle asks again whether a catalog that could not be read answers", async () => {
+  const answers = new Map<string, PackageContent>();
+  const { facts } = await passAmong([catalogNamed("c", SERVED)], new CannedPackages(answers));
+  expect(await facts.awaits?.(AbortSignal.timeout(5_000))).toBe(false);
+  answers.set("https://catalogd/catalogs/c", CONTENT);
+  expect(await facts.awaits?.(AbortSignal.timeout(5_000))).toBe(true);
+});

@@ -1,0 +1,288 @@
+import { MemoryReleases, RecordedEvents, stepContext } from "../../../test/support/extensionFakes.ts";
+import { extensionNamed } from "../../../test/support/extensions.ts";
+import { configMap, releaseRecord } from "../../../test/support/releases.ts";
+import type { ClusterExtension } from "../../api/clusterExtension.ts";
+import { type KubeObject, type ObjectRef, refOf } from "../../api/k8s.ts";
+import type { Client } from "../../kube/client.ts";
+import { objectKey } from "../../release/identity.ts";
+import { prepareObjects } from "../../release/prepare.ts";
+import type { ReleaseRecord } from "../../release/record.ts";
+import type { RolledBack } from "../../release/rollbackBackoff.ts";
+import { Handovers, ObjectClaims } from "../apply/handovers.ts";
+import { ExtensionCache } from "../state/extensionCache.ts";
+import { type ReconcileState, type ResolvedBundle, newReconcileState } from "../state/reconcileState.ts";
+import { applyBundle, keepInstalled } from "./apply.ts";
+import { installedFrom, labelsFrom } from "./retrieveReleases.ts";
+import { type RollbackDependencies, holdBack, rollBackOverdue, undoFailed } from "./rollback.ts";
+import { inputDigest } from "./unpack.ts";
+import { expect, test } from "vitest";
+
+const NOW = Date.parse("2026-01-02T00:00:00Z");
+const made = extensionNamed("x", { packageName: "p" });
+const X: ClusterExtension = {
+  ...made,
+  metadata: { ...made.metadata, uid: "u" },
+  spec: { ...made.spec, progressDeadlineMinutes: 10, install: { onFailure: "Rollback" } },
+};
+const bundle = (version: string): ResolvedBundle => ({
+  packageName: "p",
+  name: `p.v${version}`,
+  version,
+  image: `i:${version}`,
+  catalog: "c",
+  explanation: "",
+});
+const DIGEST = inputDigest({ ...newReconcileState(X), resolved: bundle("2.0.0") });
+const GIVEN: RolledBack = {
+  release: 2,
+  bundle: "p.v2.0.0",
+  version: "2.0.0",
+  inputDigest: DIGEST,
+  generation: 1,
+  catalog: "c@1",
+  reason: "ProgressDeadlineExceeded",
+  message: "Revision has not rolled out",
+  attempts: 1,
+  at: "2026-01-02T00:00:00Z",
+};
+
+/** Objects of a cluster that takes everything but what is refused. */
+class FakeCluster {
+  readonly live = new Map<string, KubeObject>();
+  readonly refused = new Set<string>();
+
+  get(ref: ObjectRef): Promise<KubeObject | undefined> {
+    return this.refused.has(`get ${ref.name}`) ? Promise.reject(new Error("reset")) : Promise.resolve(this.live.get(objectKey(ref)));
+  }
+
+  apply(object: KubeObject, { dryRun = false }: { dryRun?: boolean }): Promise<KubeObject> {
+    if (this.refused.has(object.metadata.name)) return Promise.reject(new Error("not today"));
+    if (!dryRun) this.live.set(objectKey(object), object);
+    return Promise.resolve(object);
+  }
+
+  delete(ref: ObjectRef): Promise<boolean> {
+    return Promise.resolve(this.live.delete(objectKey(ref)));
+  }
+
+  list(): Promise<{ items: KubeObject[] }> {
+    return Promise.resolve({ items: [] });
+  }
+
+  /** Who may do everything. */
+  raw(): Promise<unknown> {
+    return Promise.resolve({ status: { resourceRules: [{ apiGroups: ["*"], resources: ["*"], verbs: ["*"] }] } });
+  }
+
+  resourceFor({ kind }: { kind: string }): Promise<{ group: string; resource: string; namespaced: boolean }> {
+    return Promise.resolve({ group: "", resource: `${kind.toLowerCase()}s`, namespaced: true });
+  }
+
+  get names(): string[] {
+    return [...this.live.values()].map(({ metadata }) => metadata.name).sort();
+  }
+}
+
+/** Objects as a release of the extension holds them; ConfigMaps by name. */
+function prepared(objects: readonly (string | KubeObject)[]): KubeObject[] {
+  const owner = { apiVersion: X.apiVersion, kind: X.kind, name: "x", uid: "u" };
+  const all = objects.map((object) => (typeof object === "string" ? configMap(object) : object));
+  return prepareObjects(all, { owner, installNamespace: X.spec.namespace, isNamespaced: () => true }).objects;
+}
+
+function release(
+  version: number,
+  of: string,
+  status: ReleaseRecord["status"],
+  objects: readonly (string | KubeObject)[],
+  parts: Partial<ReleaseRecord> = {},
+): ReleaseRecord {
+  const labels = labelsFrom(bundle(of));
+  return releaseRecord(version, status, { labels, inputDigest: of === "2.0.0" ? DIGEST : of, ...parts, objects: prepared(objects) });
+}
+
+function start(...records: ReleaseRecord[]) {
+  const cluster = new FakeCluster();
+  const releases = new MemoryReleases(...records);
+  const events = new RecordedEvents();
+  const client = cluster as unknown as Client;
+  const deps: RollbackDependencies = {
+    client,
+    releases,
+    events,
+    now: () => NOW,
+    driftIntervalMs: 60_000,
+    extensionExists: () => true,
+    memory: new ExtensionCache(),
+    claims: new ObjectClaims(),
+    handovers: new Handovers(() => []),
+    catalogContent: (name) => (name === undefined ? "" : `${name}@1`),
+  };
+  const history = releases.now();
+  const [latest] = history.current;
+  const facts: ReconcileState = {
+    ...newReconcileState(X),
+    history,
+    installed: latest && installedFrom(latest),
+    scoped: client,
+    resolved: bundle("2.0.0"),
+    inputDigest: DIGEST,
+  };
+  return { cluster, releases, events, deps, facts, context: stepContext(X) };
+}
+
+const V1 = (status: ReleaseRecord["status"], parts: Partial<ReleaseRecord> = {}): ReleaseRecord =>
+  release(1, "1.0.0", status, ["a"], parts);
+const OVERDUE = "Revision has not rolled out for 10 minute(s).";
+
+test("a rollback is a release of its own, and what was given up has failed", async () => {
+  const { cluster, releases, deps, facts, context, events } = start(
+    V1("superseded", { rolledOutAt: "2026-01-01T00:00:00Z" }),
+    release(2, "2.0.0", "deployed", ["b"]),
+  );
+  facts.overdue = OVERDUE;
+  expect(await rollBackOverdue(deps, facts, context)).toBe(true);
+  expect([cluster.names, releases.state]).toEqual([["a"], ["v1 superseded", "v2 failed", "v3 deployed"]]);
+  expect(releases.records.get(3)).toMatchObject({ inputDigest: "1.0.0", rolledBack: { ...GIVEN, message: OVERDUE } });
+  expect([facts.installed?.name, facts.overdue, facts.held?.reason]).toEqual(["p.v1.0.0", undefined, "ProgressDeadlineExceeded"]);
+  expect(facts.held?.message).toBe(
+    `${OVERDUE}; bundle "p.v1.0.0" was rolled back to; bundle "p.v2.0.0" is tried again after 2026-01-02T00:10:00Z, or as soon as spec, bundle or catalog change`,
+  );
+  expect(events.seen).toEqual(['Normal RolledBack: rolled back to bundle "p.v1.0.0" from "p.v2.0.0": 1 created']);
+});
+
+test("it goes back to the newest release that was rolled out, and counts how often the same was given up", async () => {
+  const { releases, deps, facts, context } = start(
+    V1("superseded", { rolledOutAt: "2026-01-01T00:00:00Z" }),
+    release(2, "2.0.0", "failed", ["b"]),
+    release(3, "1.0.0", "superseded", ["a"], { rolledOutAt: "2026-01-01T00:00:00Z", rolledBack: GIVEN }),
+    release(4, "1.1.0", "superseded", ["c"]),
+    release(5, "2.0.0", "deployed", ["b"]),
+  );
+  facts.overdue = OVERDUE;
+  await rollBackOverdue(deps, facts, context);
+  expect(releases.records.get(6)).toMatchObject({ inputDigest: "1.0.0", rolledBack: { release: 5, attempts: 2 } });
+});
+
+test.for<[why: string, records: ReleaseRecord[], change: (facts: ReconcileState) => void]>([
+  ["it is not overdue", [V1("superseded"), release(2, "2.0.0", "deployed", ["b"])], (facts) => delete facts.overdue],
+  [
+    "the extension does not want it",
+    [V1("superseded"), release(2, "2.0.0", "deployed", ["b"])],
+    (facts) => Object.assign(facts, { extension: { ...X, spec: { ...X.spec, install: { onFailure: "Retain" } } } }),
+  ],
+  ["it was rolled back to itself", [V1("superseded"), release(2, "2.0.0", "deployed", ["b"], { rolledBack: GIVEN })], () => undefined],
+  ["a newer release failed", [release(2, "2.0.0", "deployed", ["b"]), release(3, "2.1.0", "failed", ["b"])], () => undefined],
+])("a release is not rolled back when %s", async ([, records, change]) => {
+  const { releases, deps, facts, context } = start(...records);
+  facts.overdue = OVERDUE;
+  change(facts);
+  expect(await rollBackOverdue(deps, facts, context)).toBe(false);
+  expect(releases.calls).toEqual([]);
+});
+
+test("what keeps it from going back is told behind the deadline", async () => {
+  const { cluster, deps, facts, context, releases } = start(V1("superseded"), release(2, "2.0.0", "deployed", ["b"]));
+  cluster.refused.add("a");
+  facts.overdue = OVERDUE;
+  expect(await rollBackOverdue(deps, facts, context)).toBe(false);
+  expect(facts.overdue).toBe(`${OVERDUE}; rolling back failed, and is tried again: ConfigMap x-system/a: not today`);
+  expect(releases.state).toEqual(["v1 superseded", "v2 deployed"]);
+});
+
+/** Facts of a pass whose upgrade to these objects was refused after some of them had been applied. */
+function failedUpgrade(objects: KubeObject[]) {
+  const world = start(V1("deployed"));
+  const failed = release(2, "2.0.0", "failed", objects);
+  world.releases.records.set(2, failed);
+  for (const object of objects) world.cluster.live.set(objectKey(object), object);
+  world.facts.failed = {
+    release: failed,
+    applied: new Map(objects.map((object) => [objectKey(object), object])),
+    actions: objects.map((object) => ({ verb: "updated" as const, ref: refOf(object) })),
+  };
+  return world;
+}
+
+test("a refused upgrade is undone as a release of its own", async () => {
+  const { deps, facts, context, cluster, releases } = failedUpgrade([configMap("b")]);
+  expect(await undoFailed(deps, facts, context, new Error("refused"))).toBe(true);
+  expect(cluster.names).toContain("a");
+  expect(releases.state).toEqual(["v1 superseded", "v2 failed", "v3 deployed"]);
+  expect(facts.held).toMatchObject({
+    reason: "Retrying",
+    message: expect.stringMatching(
+      /^error for resolved bundle "p\.v2\.0\.0" with version "2\.0\.0": refused; bundle "p\.v1\.0\.0" was put back; /,
+    ) as string,
+  });
+});
+
+const deployment = (ready: number): KubeObject => ({
+  apiVersion: "apps/v1",
+  kind: "Deployment",
+  metadata: { name: "d", namespace: "x-system", generation: 1 },
+  status: { observedGeneration: 1, replicas: 1, updatedReplicas: 1, readyReplicas: ready },
+});
+
+test.for<[why: string, object: KubeObject, undone: boolean, unreadable?: boolean]>([
+  ["no Pod of it is ready", deployment(0), true],
+  ["a Pod of it is ready", deployment(1), false],
+  ["it cannot be told", deployment(0), false, true],
+])("a refused upgrade is undone only before it is at work: %s", async ([, object, undone, unreadable = false]) => {
+  const { deps, facts, context, cluster, releases } = failedUpgrade([object]);
+  if (unreadable) cluster.refused.add("get d");
+  expect(await undoFailed(deps, facts, context, new Error("refused"))).toBe(undone);
+  expect(releases.state.length).toBe(undone ? 3 : 2);
+});
+
+test("when the undo is refused too, both causes are told, and the next pass goes on with it", async () => {
+  const { deps, facts, context, cluster, releases } = failedUpgrade([configMap("b")]);
+  cluster.refused.add("a");
+  await expect(undoFailed(deps, facts, context, new Error("refused"))).rejects.toThrow(
+    'refused; putting bundle "p.v1.0.0" back failed as well: ConfigMap x-system/a: not today',
+  );
+  expect(releases.state).toEqual(["v1 deployed", "v2 failed"]);
+});
+
+test("an upgrade that failed without having been refused is not undone: the next pass goes on with it", async () => {
+  const { deps, facts, context, releases } = failedUpgrade([configMap("b")]);
+  const cut = Object.assign(new Error("other side closed"), { code: "UND_ERR_SOCKET" });
+  expect(await undoFailed(deps, facts, context, new Error("2 errors occurred", { cause: cut }))).toBe(false);
+  expect(releases.state).toEqual(["v1 deployed", "v2 failed"]);
+});
+
+test("neither a first install nor a rollback is undone", async () => {
+  const first = failedUpgrade([configMap("b")]);
+  first.facts.history = { ...first.facts.history, current: [] };
+  expect(await undoFailed(first.deps, first.facts, first.context, new Error("refused"))).toBe(false);
+  const back = failedUpgrade([configMap("b")]);
+  back.facts.failed!.release.rolledBack = GIVEN;
+  expect(await undoFailed(back.deps, back.facts, back.context, new Error("refused"))).toBe(false);
+});
+
+test("a rollback that a crash left behind is completed, before and whatever becomes of what is wanted", async () => {
+  const pending = release(3, "1.0.0", "pending-rollback", ["a"], { rolledBack: GIVEN, inputDigest: "1.0.0" });
+  const waits: number[] = [];
+  const resumed = start(V1("superseded"), release(2, "2.0.0", "deployed", ["b"]), pending);
+  await holdBack({ ...resumed.deps, comeBack: (_, ms) => void waits.push(ms) }).run(resumed.facts, resumed.context);
+  expect(waits).toEqual([600_000]);
+  await applyBundle(resumed.deps).run(resumed.facts, resumed.context);
+  expect([resumed.cluster.names, resumed.releases.state]).toEqual([["a"], ["v1 superseded", "v2 failed", "v3 deployed"]]);
+  expect(resumed.facts.installed?.name).toBe("p.v1.0.0");
+  const unresolved = start(V1("superseded"), release(2, "2.0.0", "deployed", ["b"]), pending);
+  await keepInstalled(unresolved.deps, unresolved.facts, unresolved.context);
+  expect(unresolved.releases.state).toEqual(["v1 superseded", "v2 failed", "v3 deployed"]);
+});
+
+test("what was given up is wanted again once something about it is another", async () => {
+  const world = start(
+    V1("superseded"),
+    release(2, "2.0.0", "failed", ["b"]),
+    release(3, "1.0.0", "deployed", ["a"], { rolledBack: GIVEN }),
+  );
+  const step = (catalog: string) => holdBack({ ...world.deps, catalogContent: () => catalog, comeBack: () => undefined });
+  await step("c@2").run(world.facts, world.context);
+  expect(world.facts.held).toBeUndefined();
+  await step("c@1").run(world.facts, world.context);
+  expect(world.facts.held).toBeDefined();
+});

@@ -1,0 +1,187 @@
+import { expect, test } from "vitest";
+import { TempFolder } from "../../../test/support/contentFixture.ts";
+import { stepContext } from "../../../test/support/extensionFakes.ts";
+import { extensionNamed } from "../../../test/support/extensions.ts";
+import { releaseRecord } from "../../../test/support/releases.ts";
+import type { ClusterExtension } from "../../api/clusterExtension.ts";
+import type { GroupVersionKind } from "../../api/k8s.ts";
+import { systemClock } from "../../async/clock.ts";
+import { sampleBundles } from "../../devcluster/sample/sample.ts";
+import { RetryableError, TerminalError } from "../../errors/errors.ts";
+import { KindNotServed } from "../../kube/errors.ts";
+import type { ReleaseRecord } from "../../release/record.ts";
+import { BundleCache } from "../bundles/bundleCache.ts";
+import { BundleImages, type BundlePuller } from "../bundles/bundleImages.ts";
+import { CertificateProviders } from "../apply/certificateProviders.ts";
+import { newReconcileState, type ReconcileState, type ResolvedBundle } from "../state/reconcileState.ts";
+import { inputDigest, unpackBundle } from "./unpack.ts";
+
+const RESOLVED: ResolvedBundle = {
+  packageName: "p",
+  name: "p.v1.0.0",
+  version: "1.0.0",
+  image: "quay.io/p@sha256:1",
+  explanation: "the only one",
+};
+const made = extensionNamed("x", { packageName: "p" });
+const X: ClusterExtension = { ...made, metadata: { ...made.metadata, uid: "u1" } };
+
+/** Gives a folder for every image, or fails. */
+class CannedImages implements BundlePuller {
+  readonly pulled: string[] = [];
+  failure: Error | undefined;
+  /** Fails for this image only; any other without it. */
+  gone: string | undefined;
+  readonly #dir: string;
+
+  constructor(dir: string) {
+    this.#dir = dir;
+  }
+
+  cached(): Promise<undefined> {
+    return Promise.resolve(undefined);
+  }
+
+  remove(): Promise<void> {
+    return Promise.resolve();
+  }
+
+  pull(owner: string, ref: string): Promise<{ canonical: string; digest: string; dir: string }> {
+    this.pulled.push(`${owner} ${ref}`);
+    return this.failure && (this.gone === undefined || this.gone === ref)
+      ? Promise.reject(this.failure)
+      : Promise.resolve({ canonical: ref, digest: "sha256:1", dir: this.#dir });
+  }
+}
+
+const withSpec = (spec: Partial<ClusterExtension["spec"]>): ClusterExtension => ({ ...X, spec: { ...X.spec, ...spec } });
+const configured = (inline: Record<string, unknown>): ClusterExtension => withSpec({ config: { configType: "Inline", inline } });
+
+test.for<[what: string, extension: ClusterExtension, resolved: ResolvedBundle, same: boolean]>([
+  ["the image", X, { ...RESOLVED, image: "quay.io/p@sha256:2" }, false],
+  ["the bundle's name", X, { ...RESOLVED, name: "p.v1.0.1" }, false],
+  ["the bundle's version", X, { ...RESOLVED, version: "1.0.1" }, false],
+  ["the bundle's release", X, { ...RESOLVED, release: "2" }, false],
+  ["an explicitly empty release", X, { ...RESOLVED, release: "" }, false],
+  ["the install namespace", withSpec({ namespace: "other" }), RESOLVED, false],
+  ["configuration", configured({ watchNamespace: "a" }), RESOLVED, false],
+  ["the extension itself, made anew under its name", { ...X, metadata: { ...X.metadata, uid: "u2" } }, RESOLVED, false],
+  ["the catalog it was found in", X, { ...RESOLVED, catalog: "c" }, true],
+  ["the explanation and the edge", X, { ...RESOLVED, explanation: "highest", edge: "stay" }, true],
+  [
+    "labels, annotations and generation",
+    { ...X, metadata: { ...X.metadata, generation: 7, labels: { a: "b" }, annotations: { c: "d" } } },
+    RESOLVED,
+    true,
+  ],
+  ["the version range", withSpec({ source: { sourceType: "Catalog", catalog: { packageName: "p", version: ">=1" } } }), RESOLVED, true],
+  ["what uninstalling does", withSpec({ uninstall: { crdPolicy: "Retain" } }), RESOLVED, true],
+  ["the ServiceAccount", withSpec({ serviceAccount: { name: "other" } }), RESOLVED, true],
+])("what is applied depends on the input or not: %s", ([, extension, resolved, same]) => {
+  const before = inputDigest({ ...newReconcileState(X), resolved: RESOLVED });
+  expect(inputDigest({ ...newReconcileState(extension), resolved }) === before).toBe(same);
+});
+
+test("the order of members in the configuration does not matter, their values do", () => {
+  const digest = (inline: Record<string, unknown>): string => inputDigest({ ...newReconcileState(configured(inline)), resolved: RESOLVED });
+  expect(digest({ a: 1, b: { c: 2, d: 3 } })).toBe(digest({ b: { d: 3, c: 2 }, a: 1 }));
+  expect(digest({ a: [1, 2] })).not.toBe(digest({ a: [2, 1] }));
+});
+
+const NO_KINDS = { resourceFor: ({ apiVersion, kind }: GroupVersionKind) => Promise.reject(new KindNotServed(apiVersion, kind)) };
+
+interface Given {
+  latest?: ReleaseRecord;
+  installed?: boolean;
+  failure?: Error;
+  aborted?: boolean;
+  gone?: string;
+  resolved?: ResolvedBundle;
+}
+
+async function pass(given: Given): Promise<{ facts: ReconcileState; pulled: string[]; error: unknown }> {
+  using folder = new TempFolder();
+  const [sample] = sampleBundles();
+  const images = new CannedImages(folder.write("image", Object.fromEntries(sample?.files ?? [])));
+  images.failure = given.failure;
+  images.gone = given.gone;
+  const woken = Promise.withResolvers<void>();
+  const step = unpackBundle({
+    images: new BundleImages(images, () => woken.resolve()),
+    bundles: new BundleCache(systemClock),
+    providers: new CertificateProviders(NO_KINDS, "auto"),
+  });
+  const run = async (): Promise<{ facts: ReconcileState; result: unknown }> => {
+    const facts: ReconcileState = { ...newReconcileState(X), resolved: given.resolved ?? RESOLVED };
+    if (given.latest) facts.history = { ...facts.history, current: [given.latest] };
+    if (given.installed) facts.installed = RESOLVED;
+    const stop = new AbortController();
+    if (given.aborted) stop.abort(new Error("stopped"));
+    const result = await step.run(facts, stepContext(X, stop.signal)).catch((err: unknown) => err);
+    return { facts, result };
+  };
+  const first = await run();
+  if (!first.facts.leave) return { facts: first.facts, pulled: images.pulled, error: first.result };
+  expect(first.result).toMatchObject({ isPending: true });
+  await woken.promise;
+  const { facts, result } = await run();
+  return { facts, pulled: images.pulled, error: result };
+}
+
+const digest = inputDigest({ ...newReconcileState(X), resolved: RESOLVED });
+
+test.for<[why: string, given: Given, pulls: boolean]>([
+  ["nothing is released", {}, true],
+  ["the deployed release was made from the same input", { latest: releaseRecord(1, "deployed", { inputDigest: digest }) }, false],
+  ["it was made from other input", { latest: releaseRecord(1, "deployed", { inputDigest: "other" }) }, true],
+  ["somebody else wrote it", { latest: releaseRecord(1, "deployed") }, true],
+  ["the newest attempt from the same input failed", { latest: releaseRecord(1, "failed", { inputDigest: digest }) }, true],
+  ["it was left in the middle", { latest: releaseRecord(1, "pending-install", { inputDigest: digest }) }, true],
+])("an image is fetched only when it is needed: %s", async ([, given, pulls]) => {
+  const { facts, pulled, error } = await pass(given);
+  expect(error).toBeUndefined();
+  expect(pulled).toEqual(pulls ? ["x quay.io/p@sha256:1"] : []);
+  expect(facts.content?.name).toBe(pulls ? "hello-operator.v1.0.0" : undefined);
+  expect(facts.inputDigest).toBe(digest);
+});
+
+test.for([new RetryableError("Retrying", "error creating image source: no route"), new TerminalError("Blocked", "digest mismatch")])(
+  "an image that cannot be had (%s) stops an install, and keeps what is installed",
+  async (failure) => {
+    const fresh = await pass({ failure });
+    expect(fresh.error).toBe(failure);
+    const kept = await pass({ failure, installed: true });
+    expect(kept.error).toBeUndefined();
+    expect(kept.facts.content).toBeUndefined();
+    expect(kept.facts.notes).toEqual([
+      `bundle image quay.io/p@sha256:1 is not available: what is installed is kept as it is (${failure.message})`,
+    ]);
+  },
+);
+
+/** Source: S3-39. */
+test("of the installed bundle the digest is fetched that was installed, and recorded", async () => {
+  const { facts, pulled } = await pass({ resolved: { ...RESOLVED, image: "quay.io/p:v1", pullFrom: "quay.io/p@sha256:7" } });
+  expect(pulled).toEqual(["x quay.io/p@sha256:7"]);
+  expect(facts.resolved).toMatchObject({ image: "quay.io/p:v1", imageDigest: "sha256:1" });
+});
+
+test.for<[what: string, latest: ReleaseRecord, isTaken: boolean]>([
+  ["that another writer installed is taken over with what the catalog names", releaseRecord(1, "deployed"), true],
+  ["of ours is kept as it is", releaseRecord(1, "deployed", { inputDigest: "other" }), false],
+])("a bundle whose image is gone, %s", async ([, latest, isTaken]) => {
+  const failure = new Error("manifest unknown");
+  const resolved = { ...RESOLVED, pullFrom: RESOLVED.image, offered: "mirror.io/p:v1" };
+  const { facts, pulled, error } = await pass({ latest, installed: true, failure, gone: RESOLVED.image, resolved });
+  expect(error).toBeUndefined();
+  expect(pulled).toEqual(["x quay.io/p@sha256:1", ...(isTaken ? ["x mirror.io/p:v1"] : [])]);
+  expect([facts.resolved?.image, facts.content === undefined]).toEqual(isTaken ? ["mirror.io/p:v1", false] : [RESOLVED.image, true]);
+  expect(facts.inputDigest === digest).toBe(!isTaken);
+  expect(facts.notes).toEqual([expect.stringContaining("quay.io/p@sha256:1 is not available")]);
+});
+
+test("a stop is no image that cannot be had", async () => {
+  const { error, facts } = await pass({ failure: new Error("aborted"), installed: true, aborted: true });
+  expect(error).toMatchObject({ message: "stopped" });
+  expect(facts.notes).toEqual([]);
+});

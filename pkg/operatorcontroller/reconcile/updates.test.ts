@@ -1,0 +1,91 @@
+import { expect, test } from "vitest";
+import { type CatalogFixture, catalogsFrom } from "../../../test/support/catalogFixture.ts";
+import { extensionNamed } from "../../../test/support/extensions.ts";
+import type { ClusterExtension, ClusterExtensionStatus } from "../../api/clusterExtension.ts";
+import { narrowed } from "../../resolve/filters.ts";
+import { consider } from "../../resolve/resolve.ts";
+import { type InstalledBundle, newReconcileState, type ReconcileState } from "../state/reconcileState.ts";
+import { statusFrom } from "./status.ts";
+
+const CATALOG: CatalogFixture = {
+  channels: {
+    stable: ["p.v1.0.0", { name: "p.v1.1.0", replaces: "p.v1.0.0" }, { name: "p.v1.2.0", replaces: "p.v1.1.0" }],
+  },
+  bundles: ["p.v1.0.0", "p.v1.1.0", "p.v1.2.0"],
+};
+const bundle = (version: string): InstalledBundle => ({ packageName: "p", name: `p.v${version}`, version, image: "i" });
+const EXTENSION = extensionNamed("x", { packageName: "p" });
+const LATER = { version: "1.2.0", bundle: "p.v1.2.0", catalog: "c", edge: "replaces", channel: "stable", deprecated: false } as const;
+
+/** Facts of a pass that resolved from `before` on, with `installed` at its end. */
+function passed(before: InstalledBundle, installed: InstalledBundle | undefined, fixture: CatalogFixture = CATALOG): ReconcileState {
+  const catalogs = catalogsFrom({ c: fixture }, "p");
+  const considered = consider({ source: { packageName: "p" }, catalogs, installed: before });
+  if ("kind" in considered) throw new Error(considered.message);
+  return { ...newReconcileState(EXTENSION), catalogs, considered, installed };
+}
+
+function updatesIn(facts: ReconcileState, status?: ClusterExtensionStatus): unknown {
+  const extension: ClusterExtension = status ? { ...EXTENSION, status } : EXTENSION;
+  const { availableUpdates, blockedUpdate } = statusFrom(extension, facts, undefined, "2026-01-01T00:00:00Z");
+  return [availableUpdates?.map(({ version }) => version), blockedUpdate?.version];
+}
+
+// Source: user-demands.md B3, B25.
+test("the versions that may follow what is installed are told, and the newest that may not", () => {
+  const installed = bundle("1.0.0");
+  expect(updatesIn(passed(installed, installed))).toEqual([["1.1.0"], "1.2.0"]);
+});
+
+test("after an upgrade they are those of the new bundle", () => {
+  expect(updatesIn(passed(bundle("1.0.0"), bundle("1.1.0")))).toEqual([["1.2.0"], undefined]);
+  expect(updatesIn(passed(bundle("1.1.0"), bundle("1.2.0")))).toEqual([[], undefined]);
+});
+
+test("what dependencies stand against is blocked, and still is after an upgrade to another bundle", () => {
+  const fixture: CatalogFixture = {
+    channels: { stable: ["p.v1.0.0", { name: "p.v1.1.0", replaces: "p.v1.0.0" }, { name: "p.v1.2.0", skipRange: "<1.2.0" }] },
+    bundles: ["p.v1.0.0", "p.v1.1.0", "p.v1.2.0"],
+  };
+  const { considered, ...facts } = passed(bundle("1.0.0"), bundle("1.0.0"), fixture);
+  const findings = (considered?.findings ?? []).map((found) => {
+    const removed = new Map(found.allowed.filter((one) => one.bundle.name === "p.v1.2.0").map((one) => [one, "it requires package b"]));
+    return narrowed(found, { name: "dependencies", asks: "that can be installed", removed, near: ["1.2.0: install b"] });
+  });
+  if (!considered) throw new Error("nothing was considered");
+  for (const installed of [considered.installed as InstalledBundle, bundle("1.1.0")]) {
+    const status = statusFrom(
+      EXTENSION,
+      { ...facts, considered: { ...considered, findings }, installed },
+      undefined,
+      "2026-01-01T00:00:00Z",
+    );
+    expect(status.availableUpdates?.map(({ version }) => version)).toEqual(installed.version === "1.0.0" ? ["1.1.0"] : []);
+    expect(status.blockedUpdate).toMatchObject({
+      version: "1.2.0",
+      reason: "Dependencies",
+      message: "it requires package b: 1.2.0: install b",
+    });
+  }
+});
+
+test("there are none without anything installed, nor when a catalog that matters cannot be asked", () => {
+  expect(updatesIn(passed(bundle("1.0.0"), undefined))).toEqual([undefined, undefined]);
+  const installed = bundle("1.0.0");
+  const known = { availableUpdates: [LATER], install: { bundle: { name: "p.v1.0.0", version: "1.0.0" } } };
+  expect(updatesIn(passed(installed, installed, { unavailable: "it is not served" }), known)).toEqual([undefined, undefined]);
+});
+
+test("a pass that did not come to the catalogs leaves what is known of the same bundle", () => {
+  const facts: ReconcileState = { ...newReconcileState(EXTENSION), installed: bundle("1.1.0") };
+  const known = { availableUpdates: [LATER], install: { bundle: { name: "p.v1.1.0", version: "1.1.0" } } };
+  expect(updatesIn(facts, known)).toEqual([["1.2.0"], undefined]);
+  expect(updatesIn({ ...facts, installed: bundle("1.2.0") }, known)).toEqual([undefined, undefined]);
+});
+
+test("a second pass over the same catalogs writes the same", () => {
+  const installed = bundle("1.0.0");
+  const first = statusFrom(EXTENSION, passed(installed, installed), undefined, "2026-01-01T00:00:00Z");
+  const later = statusFrom({ ...EXTENSION, status: first }, passed(installed, installed), undefined, "2026-02-01T00:00:00Z");
+  expect(later).toEqual(first);
+});

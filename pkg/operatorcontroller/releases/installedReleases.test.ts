@@ -1,0 +1,244 @@
+import { afterEach, expect, test } from "vitest";
+import { refusal } from "../../../test/support/extensionFakes.ts";
+import { FakeClock } from "../../../test/support/fakeClock.ts";
+import { asRead, releaseRecord } from "../../../test/support/releases.ts";
+import { settled, WatchedKind } from "../../../test/support/watchedKind.ts";
+import { API_VERSION, CLUSTER_EXTENSION } from "../../api/constants.ts";
+import type { KubeObject } from "../../api/k8s.ts";
+import type { DecodedRelease, UnreadableRelease } from "../../release/storage/decode.ts";
+import { releaseKey } from "../../release/storage/encode.ts";
+import type { ReleaseRecord, ReleaseStatus } from "../../release/record.ts";
+import { createLogger } from "../../telemetry/log.ts";
+import { InstalledReleases } from "./installedReleases.ts";
+import { ReleaseFactsCache } from "./releaseReader.ts";
+
+const X = { name: "x", uid: "uid-x" };
+const stop: AbortController[] = [];
+afterEach(() => stop.splice(0).forEach((each) => each.abort()));
+
+/** Release v`version` holds bundle x.v`version`, which states 4.`version`. */
+const record = (version: number): ReleaseRecord =>
+  releaseRecord(version, "deployed", {
+    labels: { "olm.operatorframework.io/bundle-name": `x.v${version}`, "olm.operatorframework.io/bundle-version": `${version}` },
+    annotations: { "olm.properties": `[{"type":"olm.maxOpenShiftVersion","value":4.${version}}]` },
+  });
+
+/** Records by number; what is an error cannot be read, what is missing is incomplete. */
+class StoredRecords {
+  readonly records = new Map<number, ReleaseRecord | UnreadableRelease | Error>();
+  readonly reads: number[] = [];
+
+  read(_extension: string, version: number): Promise<DecodedRelease | undefined> {
+    this.reads.push(version);
+    const stored = this.records.get(version);
+    if (stored instanceof Error) return Promise.reject(stored);
+    return Promise.resolve(stored && "kind" in stored ? stored : asRead(stored));
+  }
+}
+
+function started() {
+  const secrets = new WatchedKind({ apiVersion: "v1", kind: "Secret" });
+  const store = new StoredRecords();
+  const cache = new ReleaseFactsCache();
+  const clock = new FakeClock();
+  const log = createLogger({ component: "test", level: "silent" });
+  const releases = new InstalledReleases({ client: secrets, store, cache, systemNamespace: "system", log, clock });
+  const ended = new AbortController();
+  stop.push(ended);
+  void releases.run(ended.signal);
+  const release = (version: number, status: ReleaseStatus, uid: string | undefined = X.uid): KubeObject => {
+    store.records.set(version, store.records.get(version) ?? record(version));
+    const owner = { apiVersion: API_VERSION, kind: CLUSTER_EXTENSION, name: "x", uid: uid ?? "" };
+    return secrets.put({
+      metadata: {
+        name: releaseKey("x", version),
+        namespace: "system",
+        labels: { name: "x", owner: "operator-controller", type: "index", status, version: String(version) },
+        ...(uid === undefined ? {} : { ownerReferences: [owner] }),
+      },
+    });
+  };
+  /** What counts, once everything is read that can be. */
+  const counting = async (later = 1_000): Promise<string[] | undefined> => {
+    await settled();
+    releases.of([X]);
+    clock.advance(later);
+    await settled();
+    return releases.of([X])?.map((found) => ("because" in found ? found.because : found.bundle));
+  };
+  return { secrets, store, cache, clock, releases, release, counting };
+}
+
+// Source: cluster-upgrade-gate.md A.2 and A.8.
+test("the last deployed release counts, and every attempt after it; none is read twice", async () => {
+  const { store, release, counting } = started();
+  release(1, "superseded");
+  release(2, "deployed");
+  release(3, "failed");
+  release(4, "pending-upgrade");
+  expect(await counting()).toEqual(["x.v4", "x.v3", "x.v2"]);
+  expect(await counting()).toEqual(["x.v4", "x.v3", "x.v2"]);
+  expect(store.reads).toEqual([4, 3, 2]);
+  release(4, "deployed");
+  expect(await counting()).toEqual(["x.v4"]);
+  expect(store.reads).toEqual([4, 3, 2, 4]);
+});
+
+test("nothing is said while a release is being read", async () => {
+  const { releases, release } = started();
+  release(1, "deployed");
+  await settled();
+  expect(releases.of([X])).toBeUndefined();
+  expect(releases.of([{ name: "y", uid: "uid-y" }])).toEqual([]);
+});
+
+test("what this process has written itself is not read", async () => {
+  const { store, cache, release, counting } = started();
+  const secret = release(1, "deployed");
+  await settled();
+  cache.note(secret.metadata, record(1));
+  expect(await counting()).toEqual(["x.v1"]);
+  expect(store.reads).toEqual([]);
+});
+
+test("nor when the writer tells what it has written after the Secret was seen, or before", async () => {
+  const { store, cache, clock, releases, release } = started();
+  const first = release(1, "pending-install");
+  await settled();
+  expect(releases.of([X])).toBeUndefined();
+  cache.note(first.metadata, record(1));
+  clock.advance(1_000);
+  await settled();
+  cache.note({ uid: first.metadata.uid!, resourceVersion: "2" }, record(1));
+  expect(releases.of([X])).toBeUndefined();
+  release(1, "deployed");
+  await settled();
+  clock.advance(1_000);
+  await settled();
+  expect(releases.of([X])).toHaveLength(1);
+  expect(store.reads).toEqual([]);
+});
+
+test("InstalledReleases counts orphaned releases, and those of an earlier extension of the name while the status names no other bundle", async () => {
+  const { releases, release, counting } = started();
+  release(1, "deployed", "uid-of-another");
+  expect(await counting()).toEqual(["x.v1"]);
+  release(2, "deployed", undefined);
+  expect(await counting()).toEqual(["x.v2", "x.v1"]);
+  const bundles = (name: string, version: string) =>
+    releases.of([{ ...X, installed: { name, version } }])?.map((found) => ("because" in found ? found.because : found.bundle));
+  expect([bundles("x.v2", "2"), bundles("x.v1", "1")]).toEqual([["x.v2"], ["x.v2", "x.v1"]]);
+  expect(releases.providedBy(X)).toMatchObject({ kind: "installed" });
+});
+
+test("InstalledReleases blocks when the status names an installed bundle and no release exists, unless the extension is deleted", async () => {
+  const { releases, release, counting } = started();
+  const installed = { name: "x.v1", version: "1" };
+  await settled();
+  const because = 'its status says that bundle "x.v1" is installed, and namespace "system" holds no release of it';
+  expect(releases.of([{ ...X, installed }])).toEqual([{ extension: "x", because }]);
+  expect(releases.of([{ ...X, installed, isDeleted: true }])).toEqual([]);
+  release(3, "deployed", "uid-of-another");
+  await counting();
+  expect(releases.of([{ ...X, installed }])).toEqual([{ extension: "x", because }]);
+});
+
+test("InstalledReleases reports an older release that is deployed as well when it cannot be read", async () => {
+  const { store, release, counting } = started();
+  store.records.set(1, { kind: "unreadable", secret: releaseKey("x", 1), because: "damaged" });
+  release(1, "deployed");
+  release(2, "deployed");
+  expect(await counting()).toEqual(["x.v2", 'release secret "sh.helm.release.v1.x.v1" cannot be read: damaged']);
+  store.records.set(1, record(1));
+  expect(await counting(60_000)).toEqual(["x.v2"]);
+});
+
+test("nothing is on the cluster of what was uninstalled", async () => {
+  const { release, counting } = started();
+  release(1, "superseded");
+  release(2, "uninstalled");
+  expect(await counting()).toEqual([]);
+});
+
+test("an attempt whose record was never complete does not count until it is", async () => {
+  const { store, release, counting } = started();
+  release(1, "deployed");
+  release(2, "pending-upgrade");
+  store.records.delete(2);
+  expect(await counting()).toEqual(["x.v1"]);
+  store.records.set(2, record(2));
+  expect(await counting(60_000)).toEqual(["x.v2", "x.v1"]);
+});
+
+test("of an uninstallation that cannot be read nobody knows what it has left", async () => {
+  const { store, release, counting } = started();
+  release(1, "uninstalling");
+  store.records.set(1, { kind: "unreadable", secret: releaseKey("x", 1), because: "a chunk is missing" });
+  expect(await counting()).toEqual(['release secret "sh.helm.release.v1.x.v1" cannot be read: a chunk is missing']);
+});
+
+test("what cannot be read is never nothing, and is tried again", async () => {
+  const { store, release, counting } = started();
+  store.records.set(1, new Error("failed to get chunk 2 secret"));
+  release(1, "deployed");
+  expect(await counting()).toEqual(["failed to get chunk 2 secret"]);
+  store.records.set(1, record(1));
+  expect(await counting(60_000)).toEqual(["x.v1"]);
+});
+
+test.for<[version: string, because: string]>([
+  ["7", "its name is not that of the release that its labels name"],
+  ["x", 'its label version "x" is not a positive whole number'],
+  ["-1", 'its label version "-1" is not a positive whole number'],
+  ["01", 'its label version "01" is not a positive whole number'],
+  ["", 'its label version "" is not a positive whole number'],
+])(
+  "InstalledReleases reports a Secret with label version %j beside a healthy release, and reads only that one",
+  async ([version, because]) => {
+    const { secrets, releases, release, counting } = started();
+    const labels = { name: "x", owner: "operator-controller", type: "index", status: "deployed", version };
+    secrets.put({ metadata: { name: releaseKey("x", 1), namespace: "system", labels } });
+    release(2, "deployed");
+    const text = `release secret "sh.helm.release.v1.x.v1" cannot be read: ${because}`;
+    expect((await counting())?.toSorted()).toEqual([text, "x.v2"]);
+    expect(releases.providedBy(X)).toEqual({ kind: "unknown", because: text });
+    secrets.remove(releaseKey("x", 1));
+    expect(await counting()).toEqual(["x.v2"]);
+  },
+);
+
+test("a bundle that several releases hold is said once", async () => {
+  const { store, release, counting } = started();
+  store.records.set(2, record(1));
+  release(1, "deployed");
+  release(2, "pending-upgrade");
+  expect(await counting()).toEqual(["x.v1"]);
+});
+
+test("removed releases are forgotten", async () => {
+  const { secrets, releases, release, counting } = started();
+  release(1, "deployed");
+  expect(await counting()).toEqual(["x.v1"]);
+  let changes = 0;
+  releases.onChange(() => changes++);
+  secrets.remove(releaseKey("x", 1));
+  await settled();
+  expect([changes, await counting()]).toEqual([1, []]);
+});
+
+test("without the right to list the Secrets no extension can be told about", async () => {
+  const { secrets, clock, releases, release, counting } = started();
+  release(1, "deployed");
+  expect(await counting()).toEqual(["x.v1"]);
+  secrets.refusal = refusal(403, "Forbidden", "secrets is forbidden");
+  secrets.endWatches(new Error("other side closed"));
+  for (let i = 0; i < 5; i++) {
+    await settled();
+    clock.advance(30_000);
+  }
+  await settled();
+  expect(await counting()).toEqual(["list release secrets: secrets is forbidden"]);
+  secrets.refusal = undefined;
+  expect(await counting(60_000)).toEqual(["x.v1"]);
+  await expect(releases.synced).resolves.toBeUndefined();
+});

@@ -1,0 +1,356 @@
+import type { ClusterExtension } from "../../api/clusterExtension.ts";
+import type { KubeObject } from "../../api/k8s.ts";
+import { type Clock, systemClock } from "../../async/clock.ts";
+import { Informer, withoutBulk } from "../../controller/informer.ts";
+import { messageOf } from "../../errors/errors.ts";
+import { canonicalJson } from "../../golang/json.ts";
+import type { Client } from "../../kube/client.ts";
+import { isForbidden } from "../../kube/errors.ts";
+import { type ActiveRelease, type UnreadableReleases, noReleaseText } from "../../openshift/upgradeable.ts";
+import type { ProvidedBundle } from "../../release/providedBundle.ts";
+import { activeReleases, lastDeployed } from "../../release/record.ts";
+import { type ReleaseIndex, type UnreadableRelease, releaseIndex, unreadableText } from "../../release/storage/decode.ts";
+import { RELEASE_OWNER } from "../../release/storage/encode.ts";
+import type { Logger } from "../../telemetry/log.ts";
+import { type ReleaseFacts, type ReleaseFactsCache, ReleaseReader } from "./releaseReader.ts";
+import type { ReleaseOwner, ReleaseStore } from "./releaseStore.ts";
+
+/** What InstalledReleases is built from. */
+export interface InstalledReleasesOptions {
+  client: Pick<Client, "list" | "watch">;
+  store: Pick<ReleaseStore, "read">;
+  /** Shared with the store that the passes use. */
+  cache: ReleaseFactsCache;
+  systemNamespace: string;
+  log: Logger;
+  clock?: Clock;
+}
+
+/** An extension that the gate asks about. */
+export interface ReleasesQuestion extends ReleaseOwner {
+  /** The bundle that its status names as installed. */
+  readonly installed?: { readonly name: string; readonly version: string } | undefined;
+  /** It is being deleted, so that it may have no release any more although its status names a bundle. */
+  readonly isDeleted?: boolean;
+}
+
+/** What is known of what an extension has installed. */
+export type InstalledState =
+  | { readonly kind: "installed"; readonly bundle: ProvidedBundle }
+  | { readonly kind: "absent" }
+  /** `because` is absent while it is being read. */
+  | { readonly kind: "unknown"; readonly because?: string };
+
+const SECRET = { apiVersion: "v1", kind: "Secret" } as const;
+const BY_EXTENSION = "extension";
+
+/** The releases of all extensions as their Secrets change: metadata is watched, and what a release holds is read once. */
+export class InstalledReleases {
+  readonly #secrets: Informer;
+  readonly #reader: ReleaseReader;
+  readonly #systemNamespace: string;
+  readonly #handlers: ((extension?: string) => void)[] = [];
+  readonly #secretHandlers: ((extension: string) => void)[] = [];
+  /** Extensions by the uid of their Secrets. */
+  readonly #extensions = new Map<string, string>();
+  /** What the Secrets of an extension tell, and what was answered about it, until something of it changes. */
+  readonly #kept = new Map<string, { uid: string; found: FoundReleases; answer?: Answer }>();
+  readonly #answered = Promise.withResolvers<void>();
+  #isAnswered = false;
+  /** Why nothing can be read. */
+  #refusal: string | undefined;
+
+  constructor({ client, store, cache, systemNamespace, log, clock = systemClock }: InstalledReleasesOptions) {
+    this.#systemNamespace = systemNamespace;
+    this.#reader = new ReleaseReader({ store, cache, clock, log });
+    const selection = { namespace: systemNamespace, labelSelector: `owner=${RELEASE_OWNER},type=index`, metadataOnly: true };
+    const listed = (): void => this.#setRefusal(undefined);
+    const failed = (err: unknown, during: "list" | "watch"): void => {
+      if (during === "list" && isForbidden(err)) this.#setRefusal(`list release secrets: ${messageOf(err)}`);
+    };
+    this.#secrets = new Informer(client, SECRET, { ...selection, transform: withoutBulk, clock, listed, failed }, log);
+    this.#secrets.addIndex(BY_EXTENSION, ({ metadata }) => [metadata.labels?.["name"] ?? ""]);
+    this.#secrets.onEvent(({ type, object, old }) => {
+      const { uid, labels } = object.metadata;
+      const extension = labels?.["name"] ?? "";
+      if (type !== "delete") this.#reader.moved(object.metadata);
+      else if (uid !== undefined) this.#reader.forget(uid);
+      if (uid !== undefined && type === "delete") this.#extensions.delete(uid);
+      else if (uid !== undefined) this.#extensions.set(uid, extension);
+      // Its label may have been another one.
+      this.#changed(old && old.metadata.labels?.["name"] !== extension ? undefined : extension);
+      for (const handler of this.#secretHandlers) handler(extension);
+    });
+    this.#reader.onChange((extension) => this.#changed(extension));
+    cache.onChange((secret) => {
+      const extension = this.#extensions.get(secret);
+      if (extension !== undefined) this.#changed(extension); // else its Secret is still to come
+    });
+  }
+
+  /** Resolves when the first complete list of release Secrets is in, or was refused; not when stopped before. */
+  get synced(): Promise<void> {
+    return this.#answered.promise;
+  }
+
+  /** Calls `handler` whenever `of` or `providedBy` may return something else for an extension; without its name, for any of them. */
+  onChange(handler: (extension?: string) => void): void {
+    this.#handlers.push(handler);
+  }
+
+  /** Calls `handler` with the name of the extension whenever one of its index Secrets is created, changed or deleted. */
+  onSecret(handler: (extension: string) => void): void {
+    this.#secretHandlers.push(handler);
+  }
+
+  /** Follows until `signal` aborts; never throws. Call once. */
+  async run(signal: AbortSignal): Promise<void> {
+    this.#reader.start(signal);
+    await this.#secrets.run(signal);
+  }
+
+  /**
+   * The releases that count of each extension: the last deployed one and every attempt after it, without those whose record was never complete.
+   * A bundle that several of them hold is given once. Every Secret that cannot be read is given as such, and so is an extension whose status
+   * names an installed bundle while it has no release. Releases that refer to another extension of the same name count as well, as long as
+   * their Secrets exist, unless the status names another bundle than they hold.
+   * @returns undefined while some of them are still being read.
+   */
+  of(extensions: readonly ReleasesQuestion[]): Releases | undefined {
+    const refusal = this.#refusal;
+    if (refusal !== undefined) return extensions.map(({ name }) => ({ extension: name, because: refusal }));
+    const all = extensions.map((extension) => this.#ofOne(extension));
+    return all.some((releases) => releases === undefined) ? undefined : all.flatMap((releases) => releases ?? []);
+  }
+
+  /**
+   * What the last release of an extension that was applied completely provides.
+   * @returns `absent` without one; `unknown` while it is being read, or with the cause when it cannot be.
+   */
+  providedBy({ name, uid }: ReleaseOwner): InstalledState {
+    if (this.#refusal !== undefined) return { kind: "unknown", because: this.#refusal };
+    if (!this.#isAnswered) return { kind: "unknown" };
+    const { own, unreadable } = this.#found({ name, uid });
+    const [damaged] = unreadable;
+    if (damaged) return { kind: "unknown", because: unreadableText(damaged) };
+    const deployed = lastDeployed(activeReleases(own));
+    if (!deployed) return { kind: "absent" };
+    const outcome = this.#reader.outcomeOf(deployed.secret.metadata);
+    if (outcome?.kind === "read") return { kind: "installed", bundle: outcome.facts.provided };
+    if (outcome?.kind === "unfinished") return { kind: "absent" };
+    return outcome === undefined ? { kind: "unknown" } : { kind: "unknown", because: outcome.because };
+  }
+
+  #ofOne(question: ReleasesQuestion): Releases | undefined {
+    const found = this.#found(question);
+    const kept = this.#kept.get(question.name);
+    const key = `${question.installed?.name}/${question.installed?.version}/${question.isDeleted === true}`;
+    if (kept?.answer?.key === key) return kept.answer.releases;
+    const releases = this.#answer(question, found);
+    if (kept && releases) kept.answer = { key, releases };
+    return releases;
+  }
+
+  #answer({ name: extension, installed, isDeleted }: ReleasesQuestion, { own, foreign, unreadable }: FoundReleases): Releases | undefined {
+    const active = activeReleases(own);
+    const counting = new Set([...active, ...activeReleases(foreign)]);
+    const stillDeployed = [...own, ...foreign].filter((index) => index.status === "deployed" && !counting.has(index));
+    const found = new Map<string, ActiveRelease | UnreadableReleases>();
+    const tell = (because: string): void => void found.set(because, { extension, because });
+    for (const one of unreadable) tell(unreadableText(one));
+    let isComplete = true;
+    for (const index of [...counting, ...stillDeployed]) {
+      const outcome = this.#reader.outcomeOf(index.secret.metadata);
+      if (outcome === undefined) isComplete = false;
+      else if (outcome.kind === "unreadable") tell(outcome.because);
+      else if (outcome.kind === "read" && counting.has(index)) {
+        const { bundle, version, properties } = outcome.facts;
+        if (!active.includes(index) && installed && !matchesInstalled(installed, outcome.facts)) continue;
+        found.set(JSON.stringify([bundle, version, properties]), { extension, bundle, version, properties });
+      }
+    }
+    if (!isComplete) return undefined;
+    if (installed && !isDeleted && this.#isAnswered && own.length + found.size === 0)
+      tell(noReleaseText(installed.name, this.#systemNamespace));
+    return [...found.values()];
+  }
+
+  /** The Secrets of an extension by what their metadata tells; `foreign` refer to another extension of the same name. */
+  #found({ name, uid }: ReleaseOwner): FoundReleases {
+    const kept = this.#kept.get(name);
+    if (kept?.uid === uid) return kept.found;
+    const found = this.#find({ name, uid });
+    this.#kept.set(name, { uid, found });
+    return found;
+  }
+
+  #find({ name, uid }: ReleaseOwner): FoundReleases {
+    const all = this.#secrets.byIndex(BY_EXTENSION, name).map((secret) => ({ secret, index: releaseIndex(secret.metadata) }));
+    const indexes = all.flatMap(({ secret, index }) => (index.kind === "index" ? [{ ...index, secret }] : []));
+    const isOwn = (index: ReleaseIndex): boolean => index.uid === undefined || index.uid === uid;
+    return {
+      own: indexes.filter(isOwn),
+      foreign: indexes.filter((index) => !isOwn(index)),
+      unreadable: all.flatMap(({ index }) => (index.kind === "unreadable" ? [index] : [])),
+    };
+  }
+
+  #setRefusal(refusal: string | undefined): void {
+    const isSame = this.#isAnswered && this.#refusal === refusal;
+    this.#refusal = refusal;
+    this.#isAnswered = true;
+    this.#answered.resolve();
+    if (!isSame) this.#changed();
+  }
+
+  /** @param extension undefined: of all of them. */
+  #changed(extension?: string): void {
+    if (extension === undefined) this.#kept.clear();
+    else this.#kept.delete(extension);
+    for (const handler of this.#handlers) handler(extension);
+  }
+}
+
+type Found = ReleaseIndex & { readonly secret: KubeObject };
+type Releases = (ActiveRelease | UnreadableReleases)[];
+
+interface FoundReleases {
+  readonly own: Found[];
+  readonly foreign: Found[];
+  readonly unreadable: UnreadableRelease[];
+}
+
+interface Answer {
+  readonly key: string;
+  readonly releases: Releases;
+}
+
+/** Whether a release holds the bundle that a status names. */
+function matchesInstalled({ name, version }: NonNullable<ReleasesQuestion["installed"]>, facts: ReleaseFacts): boolean {
+  return facts.bundle === name && facts.version === version;
+}
+
+/** A bundle that an extension has installed, as others see it that may depend on it. */
+export interface InstalledProvider extends ProvidedBundle {
+  /** Name of the ClusterExtension. */
+  readonly extension: string;
+}
+
+/** What InstalledBundles is built from. */
+export interface InstalledBundlesOptions {
+  extensions: Pick<Informer<ClusterExtension>, "list" | "onEvent">;
+  releases: Pick<InstalledReleases, "providedBy" | "onChange">;
+  clock?: Clock;
+}
+
+/** Changes within this time are told together. */
+const COALESCE_MS = 200;
+
+/**
+ * What all extensions of the cluster have installed: the bundle of the last release of each that was applied completely. Made of what the
+ * controller knows of their releases anyway, so that asking costs no request. After a change, only the changed extension is read again.
+ */
+export class InstalledBundles {
+  readonly #options: InstalledBundlesOptions;
+  readonly #clock: Clock;
+  readonly #handlers: (() => void)[] = [];
+  /** By name of the extension: what was known last stays while a newer version of its Secret is being read. */
+  readonly #known = new Map<string, { uid: string; provider: InstalledProvider }>();
+  /** Uids of all extensions, by name. */
+  #extensions = new Map<string, string>();
+  readonly #unread = new Set<string>();
+  readonly #unreadable = new Map<string, string>();
+  /** Names of the changed extensions; undefined: all of them. */
+  #outdated: Set<string> | undefined;
+  /** Of `#known`, by name; undefined when it has changed. */
+  #list: readonly InstalledProvider[] | undefined = [];
+  #isTold = true;
+
+  constructor(options: InstalledBundlesOptions) {
+    this.#options = options;
+    this.#clock = options.clock ?? systemClock;
+    options.releases.onChange((extension) => this.#outdate(extension));
+    options.extensions.onEvent(({ type, object: { metadata }, old }) => {
+      if (type === "update" && old?.metadata.uid === metadata.uid) return;
+      if (type === "delete") this.#extensions.delete(metadata.name);
+      else this.#extensions.set(metadata.name, metadata.uid ?? "");
+      this.#outdate(metadata.name);
+    });
+  }
+
+  /** Calls `handler` soon after every change of what the others give; changes at the same time are told once. */
+  onChange(handler: () => void): void {
+    this.#handlers.push(handler);
+  }
+
+  /** One for each extension that has something installed, by name of the extension. Read-only: it is shared with everybody. */
+  list(): readonly InstalledProvider[] {
+    this.#refresh();
+    return (this.#list ??= [...this.#known].sort(([a], [b]) => (a < b ? -1 : 1)).map(([, { provider }]) => provider));
+  }
+
+  /** Names of the extensions whose releases are being read for the first time: what they have installed is not in `list` yet. */
+  unread(): readonly string[] {
+    this.#refresh();
+    return [...this.#unread].sort();
+  }
+
+  /** Why the releases of an extension cannot be read, by its name; what was known of them before is in `list`. */
+  unreadable(): ReadonlyMap<string, string> {
+    this.#refresh();
+    return this.#unreadable;
+  }
+
+  #outdate(extension: string | undefined): void {
+    if (extension === undefined) this.#outdated = undefined;
+    else this.#outdated?.add(extension);
+    if (!this.#isTold) return;
+    this.#isTold = false;
+    const before = this.#list;
+    const [unread, unreadable] = [this.#unread.size, this.#unreadable.size];
+    this.#clock.after(COALESCE_MS, () => {
+      this.#isTold = true;
+      if (this.list() === before && unread === this.#unread.size && unreadable === this.#unreadable.size) return;
+      for (const handler of this.#handlers) handler();
+    });
+  }
+
+  /** Reads the changed extensions again. */
+  #refresh(): void {
+    const outdated = this.#outdated;
+    if (outdated?.size === 0) return;
+    this.#outdated = new Set();
+    if (outdated === undefined) {
+      const all = this.#options.extensions.list();
+      this.#extensions = new Map(all.map(({ metadata: { name, uid = "" } }) => [name, uid]));
+    }
+    for (const name of outdated ??
+      new Set([...this.#known.keys(), ...this.#unread, ...this.#unreadable.keys(), ...this.#extensions.keys()]))
+      this.#refreshOne(name);
+  }
+
+  #refreshOne(name: string): void {
+    const uid = this.#extensions.get(name);
+    this.#unread.delete(name);
+    this.#unreadable.delete(name);
+    const known = this.#known.get(name);
+    const last = known?.uid === uid ? known?.provider : undefined;
+    const state = uid === undefined ? undefined : this.#options.releases.providedBy({ name, uid });
+    let provider: InstalledProvider | undefined;
+    if (state?.kind === "installed") provider = last && isOf(last, state.bundle) ? last : { ...state.bundle, extension: name };
+    else if (state?.kind === "unknown") {
+      provider = last;
+      if (state.because !== undefined) this.#unreadable.set(name, state.because);
+      else if (!last) this.#unread.add(name);
+    }
+    if (provider === known?.provider) return;
+    this.#list = undefined;
+    if (provider && uid !== undefined) this.#known.set(name, { uid, provider });
+    else this.#known.delete(name);
+  }
+}
+
+/** Whether `known` says what `bundle` does: a release is written several times with the same in it. */
+function isOf(known: InstalledProvider, bundle: ProvidedBundle): boolean {
+  return known.properties === bundle.properties || canonicalJson(known) === canonicalJson({ ...bundle, extension: known.extension });
+}

@@ -1,0 +1,59 @@
+import { expect, test } from "vitest";
+import { ReleaseFactsCache, releaseFacts } from "./releaseReader.ts";
+
+const LABELS = { "olm.operatorframework.io/bundle-name": "a.v1.0.0", "olm.operatorframework.io/bundle-version": "1.0.0" };
+const stating = (text: string) => ({ labels: LABELS, annotations: { "olm.properties": text }, objects: [] });
+
+// Source: cluster-upgrade-gate.md A.2 and A.3.
+test.for([
+  [
+    '[{"type":"olm.package","value":{"a":[1,"}"]}},{"type":"olm.maxOpenShiftVersion","value":4.10}]',
+    '[{"type":"olm.maxOpenShiftVersion","value":4.10}]',
+  ],
+  ['[{"type":"olm.maxOpenShiftVersion"}]', '[{"type":"olm.maxOpenShiftVersion"}]'],
+  ["null", "[]"],
+  ["[]", "[]"],
+  ["", ""],
+  ['{"not":"a list"}', '{"not":"a list"}'],
+] as const)("of the properties %s what counts is kept", ([text, kept]) => {
+  expect(releaseFacts(stating(text))).toMatchObject({ bundle: "a.v1.0.0", version: "1.0.0", properties: kept });
+});
+
+test("a release without the annotation states nothing", () => {
+  expect(releaseFacts({ labels: LABELS, annotations: {}, objects: [] }).properties).toBeUndefined();
+});
+
+test("of many maxima two are kept, which is one too many", () => {
+  const many = `[${Array.from({ length: 50_000 }, () => '{"type":"olm.maxOpenShiftVersion","value":"4.18"}').join(",")}]`;
+  const one = '{"type":"olm.maxOpenShiftVersion","value":"4.18"}';
+  expect(releaseFacts(stating(many)).properties).toBe(`[${one},${one}]`);
+});
+
+test.for([
+  ["does not decode", `[]${" ".repeat(20_000)}!`],
+  ["states olm.maxOpenShiftVersion with", `[{"type":"olm.maxOpenShiftVersion","value":"${"4".repeat(20_000)}"}]`],
+] as const)("properties that are too long to keep cannot be told: it %s", ([message, text]) => {
+  expect(() => releaseFacts(stating(text))).toThrow(message);
+});
+
+test("what one has read is known to all, for exactly that version of the Secret", () => {
+  const cache = new ReleaseFactsCache();
+  const noted: string[] = [];
+  cache.onChange((uid) => void noted.push(uid));
+  const secret = { uid: "u", resourceVersion: "1" };
+  cache.note(secret, stating("[]"));
+  cache.note(secret, stating("[]"));
+  expect(cache.get(secret)).toMatchObject({ bundle: "a.v1.0.0", version: "1.0.0", properties: "[]" });
+  expect(cache.get({ uid: "u", resourceVersion: "2" })).toBeUndefined();
+  cache.note({ uid: "u", resourceVersion: "2" }, stating(`[]${" ".repeat(20_000)}!`));
+  expect(cache.get({ uid: "u", resourceVersion: "2" })).toBeUndefined();
+  expect(noted).toEqual(["u"]);
+  cache.forget("u");
+  expect(cache.get(secret)).toBeUndefined();
+});
+
+test("what is known is bounded", () => {
+  const cache = new ReleaseFactsCache(2);
+  for (const uid of ["a", "b", "c"]) cache.note({ uid, resourceVersion: "1" }, stating("[]"));
+  expect(["a", "b", "c"].map((uid) => cache.get({ uid, resourceVersion: "1" }) !== undefined)).toEqual([false, true, true]);
+});

@@ -1,0 +1,261 @@
+import { ANNOTATION_PROPERTIES, LABEL_BUNDLE_NAME, LABEL_BUNDLE_VERSION } from "../../api/constants.ts";
+import type { ObjectMeta } from "../../api/k8s.ts";
+import { Backoff } from "../../async/backoff.ts";
+import { type Clock, Deadline } from "../../async/clock.ts";
+import { MAX_OPENSHIFT_VERSION } from "../../bundle/maxOpenShiftVersion.ts";
+import { parseProperties } from "../../bundle/rawProperties.ts";
+import { messageOf } from "../../errors/errors.ts";
+import { type ProvidedBundle, providedBundle } from "../../release/providedBundle.ts";
+import type { ReleaseRecord } from "../../release/record.ts";
+import { releaseIndex, unreadableText } from "../../release/storage/decode.ts";
+import type { Logger } from "../../telemetry/log.ts";
+import type { ReleaseStore } from "./releaseStore.ts";
+
+/** What a release may state at most; a maximum takes some dozens of characters. */
+const MAX_PROPERTIES = 16_384;
+
+/** What of a release is kept in mind: what decides about cluster upgrades, and what others may depend on. */
+export interface ReleaseFacts {
+  readonly bundle: string;
+  readonly version: string;
+  /** Annotation olm.properties with nothing but what decides about cluster upgrades; undefined when there is none. */
+  readonly properties: string | undefined;
+  readonly provided: ProvidedBundle;
+}
+
+/** The part of a release that the gate reads. */
+export type NotedRelease = Pick<ReleaseRecord, "labels" | "annotations" | "properties" | "objects">;
+
+/**
+ * The facts of a release.
+ * @throws Error when its properties neither decode nor are short enough to be shown as they are.
+ */
+export function releaseFacts(release: NotedRelease): ReleaseFacts {
+  const { labels, annotations } = release;
+  const properties = annotations[ANNOTATION_PROPERTIES];
+  return {
+    bundle: labels[LABEL_BUNDLE_NAME] ?? "",
+    version: labels[LABEL_BUNDLE_VERSION] ?? "",
+    properties: properties === undefined ? undefined : decisiveProperties(properties),
+    provided: providedBundle(release),
+  };
+}
+
+/** The properties that count, two at most: the second is wrong already. A text that does not decode stays, for the error that it gives. */
+function decisiveProperties(text: string): string {
+  let kept: string;
+  try {
+    const stated = parseProperties(text).filter(({ type }) => type === MAX_OPENSHIFT_VERSION);
+    const members = stated.slice(0, 2).map(({ value }) => `{"type":"${MAX_OPENSHIFT_VERSION}"${value === "" ? "" : `,"value":${value}`}}`);
+    kept = `[${members.join(",")}]`;
+  } catch (err) {
+    if (text.length > MAX_PROPERTIES)
+      throw new Error(`annotation ${ANNOTATION_PROPERTIES} does not decode: ${messageOf(err)}`, { cause: err });
+    return text;
+  }
+  if (kept.length > MAX_PROPERTIES)
+    throw new Error(`annotation ${ANNOTATION_PROPERTIES} states ${MAX_OPENSHIFT_VERSION} with ${kept.length} characters`);
+  return Buffer.from(kept).toString(); // a copy: a part of a text keeps the whole of it in memory
+}
+
+/** Facts by the Secret that holds the release and its resourceVersion: who has written or read a release shares what it knows. */
+export class ReleaseFactsCache {
+  readonly #maxEntries: number;
+  /** In the order of their last change, so that what nobody forgets goes first. */
+  readonly #known = new Map<string, { resourceVersion: string; facts: ReleaseFacts }>();
+  readonly #handlers: ((uid: string) => void)[] = [];
+
+  /** @param maxEntries more Secrets than there are releases on any cluster. */
+  constructor(maxEntries = 20_000) {
+    this.#maxEntries = maxEntries;
+  }
+
+  /** Calls `handler` with the uid of a Secret whenever something new is known of it. */
+  onChange(handler: (uid: string) => void): void {
+    this.#handlers.push(handler);
+  }
+
+  /** Takes note of a release as it stands in a Secret. */
+  note({ uid, resourceVersion }: SecretVersion, record: NotedRelease): void {
+    if (uid === undefined || resourceVersion === undefined || this.#known.get(uid)?.resourceVersion === resourceVersion) return;
+    let facts: ReleaseFacts;
+    try {
+      facts = releaseFacts(record);
+    } catch {
+      return; // whoever asks reads it for himself, and is told what is wrong
+    }
+    this.#known.delete(uid);
+    this.#known.set(uid, { resourceVersion, facts });
+    const [oldest] = this.#known.keys();
+    if (this.#known.size > this.#maxEntries && oldest !== undefined) this.#known.delete(oldest);
+    for (const handler of this.#handlers) handler(uid);
+  }
+
+  /** The facts of that version of a Secret, if anybody has seen it. */
+  get({ uid, resourceVersion }: SecretVersion): ReleaseFacts | undefined {
+    const known = uid === undefined ? undefined : this.#known.get(uid);
+    return known?.resourceVersion === resourceVersion ? known?.facts : undefined;
+  }
+
+  /** Drops what is known of a Secret that is gone. */
+  forget(uid: string): void {
+    this.#known.delete(uid);
+  }
+}
+
+/** One version of one Secret. */
+export interface SecretVersion {
+  readonly uid?: string;
+  readonly resourceVersion?: string;
+}
+
+/** What came of reading a release. */
+export type ReadOutcome =
+  | { readonly kind: "read"; readonly facts: ReleaseFacts }
+  /** Its record was not stored completely, so nothing was applied from it; or it is gone by now. */
+  | { readonly kind: "unfinished" }
+  | { readonly kind: "unreadable"; readonly because: string };
+
+/** What ReleaseReader is built from. */
+export interface ReleaseReaderOptions {
+  store: Pick<ReleaseStore, "read">;
+  cache: ReleaseFactsCache;
+  clock: Clock;
+  log: Logger;
+}
+
+interface Reading {
+  readonly resourceVersion: string | undefined;
+  readonly backoff: Backoff;
+  outcome?: ReadOutcome;
+  cancel: () => void;
+}
+
+/** Who writes a release notes what it holds right after; reading it as well before that would be work for nothing. */
+const GRACE_MS = 100;
+const CONCURRENCY = 4;
+const READ_TIMEOUT_MS = 20_000;
+const BASE_BACKOFF_MS = 1_000;
+const MAX_BACKOFF_MS = 60_000;
+const MAX_CAUSE = 1_024;
+
+/**
+ * Reads the releases that nobody in this process has read or written yet, each version of a Secret once and some at a time.
+ * What cannot be read, or is not complete, is tried again with back-off.
+ */
+export class ReleaseReader {
+  readonly #options: ReleaseReaderOptions;
+  readonly #readings = new Map<string, Reading>();
+  readonly #due = new Map<string, ObjectMeta>();
+  readonly #handlers: ((extension: string) => void)[] = [];
+  #running = 0;
+  #signal: AbortSignal | undefined;
+
+  constructor(options: ReleaseReaderOptions) {
+    this.#options = options;
+    options.cache.onChange((uid) => this.#drop(uid));
+  }
+
+  /** Reads until `signal` aborts. */
+  start(signal: AbortSignal): void {
+    this.#signal = signal;
+    signal.addEventListener("abort", () => {
+      for (const { cancel } of this.#readings.values()) cancel();
+      this.#due.clear();
+    });
+    this.#work();
+  }
+
+  /** Calls `handler` after every outcome, with the name of the extension. */
+  onChange(handler: (extension: string) => void): void {
+    this.#handlers.push(handler);
+  }
+
+  /** What is known of the release in that index Secret; undefined while it is being read. */
+  outcomeOf(index: ObjectMeta): ReadOutcome | undefined {
+    const { uid, resourceVersion } = index;
+    const facts = this.#options.cache.get(index);
+    if (facts) return { kind: "read", facts };
+    if (uid === undefined) return { kind: "unreadable", because: `release secret "${index.name}" has no uid` };
+    const before = this.#readings.get(uid);
+    if (before && before.resourceVersion === resourceVersion) return before.outcome;
+    before?.cancel();
+    const reading = { resourceVersion, backoff: new Backoff(BASE_BACKOFF_MS, MAX_BACKOFF_MS), cancel: () => undefined };
+    this.#readings.set(uid, reading);
+    this.#later(reading, index, GRACE_MS);
+    return undefined;
+  }
+
+  /** Tells that a Secret has that version now: where that one is known, nothing about an earlier one need be read. */
+  moved(index: ObjectMeta): void {
+    if (index.uid !== undefined && this.#options.cache.get(index)) this.#drop(index.uid);
+  }
+
+  /** Drops everything about a Secret that is gone. */
+  forget(uid: string): void {
+    this.#drop(uid);
+    this.#options.cache.forget(uid);
+  }
+
+  #drop(uid: string): void {
+    this.#readings.get(uid)?.cancel();
+    this.#readings.delete(uid);
+    this.#due.delete(uid);
+  }
+
+  #later(reading: Reading, index: ObjectMeta, ms: number): void {
+    reading.cancel = this.#options.clock.after(ms, () => {
+      this.#due.set(index.uid ?? "", index);
+      this.#work();
+    });
+  }
+
+  #work(): void {
+    const signal = this.#signal;
+    if (!signal || signal.aborted) return;
+    for (const [uid, index] of this.#due) {
+      if (this.#running >= CONCURRENCY) return;
+      this.#due.delete(uid);
+      const reading = this.#readings.get(uid);
+      if (!reading || reading.resourceVersion !== index.resourceVersion) continue;
+      void this.#readOne(reading, index, signal);
+    }
+  }
+
+  async #readOne(reading: Reading, index: ObjectMeta, signal: AbortSignal): Promise<void> {
+    this.#running++;
+    const outcome = await this.#read(index, signal);
+    this.#running--;
+    if (!signal.aborted) this.#ended(reading, index, outcome);
+    this.#work();
+  }
+
+  #ended(reading: Reading, index: ObjectMeta, outcome: ReadOutcome): void {
+    if (this.#readings.get(index.uid ?? "") !== reading) return;
+    const before = reading.outcome;
+    reading.outcome = outcome;
+    if (outcome.kind !== "read") {
+      const retryAfterMs = reading.backoff.next();
+      this.#later(reading, index, retryAfterMs);
+      if (outcome.kind === "unreadable" && before?.kind !== "unreadable")
+        this.#options.log.warn({ secret: index.name, reason: outcome.because, retryAfterMs }, "release cannot be read");
+    }
+    for (const handler of this.#handlers) handler(index.labels?.["name"] ?? "");
+  }
+
+  /** Never throws. */
+  async #read(index: ObjectMeta, signal: AbortSignal): Promise<ReadOutcome> {
+    const facts = this.#options.cache.get(index);
+    if (facts) return { kind: "read", facts };
+    try {
+      const labelled = releaseIndex(index);
+      if (labelled.kind === "unreadable") return { kind: "unreadable", because: unreadableText(labelled) };
+      using deadline = new Deadline(signal, READ_TIMEOUT_MS);
+      const release = await this.#options.store.read(index.labels?.["name"] ?? "", labelled.version, { signal: deadline.signal });
+      if (release?.kind === "unreadable") return { kind: "unreadable", because: unreadableText(release) };
+      return release?.kind === "readable" ? { kind: "read", facts: releaseFacts(release.record) } : { kind: "unfinished" };
+    } catch (err) {
+      return { kind: "unreadable", because: messageOf(err).slice(0, MAX_CAUSE).toWellFormed() };
+    }
+  }
+}

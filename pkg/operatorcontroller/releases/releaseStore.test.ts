@@ -1,0 +1,123 @@
+import { configMap, releaseRecord } from "../../../test/support/releases.ts";
+import type { KubeObject } from "../../api/k8s.ts";
+import { BUNDLE_LIMITS } from "../../bundle/limits.ts";
+import { isRetryable } from "../../errors/errors.ts";
+import type { ReleaseRecord } from "../../release/record.ts";
+import { decodeRelease } from "../../release/storage/decode.ts";
+import { PAYLOAD_LIMITS, encodeRelease } from "../../release/storage/encode.ts";
+import { StreamingCodec } from "./releaseStore.ts";
+import { gzipSync } from "node:zlib";
+import { expect, test } from "vitest";
+
+const WHERE = { systemNamespace: "olmv1-system", owner: { name: "x", uid: "11111111-2222-3333-4444-555555555555" } };
+const MIB = 1024 * 1024;
+
+/** A release of so many ConfigMaps with a text of so many characters each, and others. */
+function large(count: number, characters: number, others: readonly KubeObject[] = []): ReleaseRecord {
+  const objects = Array.from({ length: count }, (_, i) => configMap(`c${i}`, "x", { a: `${i}${"x <\u2028".repeat(characters / 4)}` }));
+  return releaseRecord(1, "deployed", { objects: [...objects, ...others] });
+}
+
+function indexOf(record: ReleaseRecord): { index: KubeObject; chunks: KubeObject[] } {
+  const [index, ...chunks] = encodeRelease(record, WHERE);
+  if (!index) throw new Error("no index");
+  return { index, chunks };
+}
+
+/** The index Secret with another payload. */
+function withPayload(payload: string): KubeObject {
+  const { index } = indexOf(releaseRecord(1, "deployed"));
+  return { ...index, data: { ...(index["data"] as object), chunk: gzipSync(payload).toString("base64") } };
+}
+
+/** What no usual text or number survives as. */
+const UNUSUAL: KubeObject = { apiVersion: "v1", kind: "A", metadata: { name: "u" }, big: 9_007_199_254_740_993n, zero: -0 };
+const SURROGATE = JSON.stringify(`${JSON.stringify({ apiVersion: "v1", kind: "A", metadata: { name: "s" } })}\n`).replace(
+  '"s\\"',
+  '"\ud800\\"',
+);
+/** Members that Go passes over, of so many bytes. */
+const padding = (bytes: number): string => `"other":"${"x".repeat(bytes)}"`;
+
+test.for<[what: string, record: ReleaseRecord]>([
+  ["a small release", releaseRecord(1, "deployed")],
+  ["a release whose payload has more than 1 MiB", large(20, 40_000)],
+  ["integers that JSON would round", large(20, 40_000, [UNUSUAL])],
+  ["many small objects, one of them twice", large(2_000, 40, [configMap("c0", "x"), configMap("c0", "x")])],
+])("StreamingCodec encodes and decodes %s as encodeRelease and decodeRelease do", async ([, record]) => {
+  const codec = new StreamingCodec();
+  const { index, chunks } = indexOf(record);
+  expect(await codec.encode(record, WHERE)).toEqual([index, ...chunks]);
+  expect(await codec.decode(index, chunks)).toEqual(decodeRelease(index, chunks));
+});
+
+test.for<[what: string, payload: string]>([
+  ["a lone surrogate", `{${padding(MIB)},"name":"x","version":1,"info":{"status":"deployed"},"manifest":${SURROGATE}}`],
+  ["a wrong type", `{${padding(MIB)},"manifest":{}}`],
+  ["no JSON", `{${padding(MIB)},"manifest":`],
+  ["a broken object", `{${padding(MIB)},"manifest":"{}\\n"}`],
+  ["an object that begins with a byte order mark", `{${padding(MIB)},"manifest":"\ufeff{}\\n"}`],
+  ["the release of another Secret", `{${padding(MIB)},"name":"y"}`],
+  ["more bytes than a release may hold", `{${padding(PAYLOAD_LIMITS.bytes)}}`],
+  [
+    "more labels than a release may hold",
+    `{"labels":{${Array.from({ length: PAYLOAD_LIMITS.values }, (_, i) => `"k${i}":""`).join(",")}}}`,
+  ],
+  ["more values than a release may hold", `[${"1,".repeat(PAYLOAD_LIMITS.separators)}1]`],
+])("StreamingCodec decodes as decodeRelease does when a payload holds %s", async ([, payload]) => {
+  const index = withPayload(payload);
+  expect(await new StreamingCodec().decode(index, [])).toEqual(decodeRelease(index, []));
+});
+
+test.for<[what: string, change: (data: Buffer) => Buffer]>([
+  ["end early", (data) => data.subarray(0, -12)],
+  ["have another checksum", (data) => Buffer.concat([data.subarray(0, -8), Buffer.alloc(8)])],
+  ["are not compressed", () => Buffer.from("{}")],
+  ["are empty", () => Buffer.alloc(0)],
+])("StreamingCodec decodes as decodeRelease does when the data %s", async ([, change]) => {
+  const { index, chunks } = indexOf(releaseRecord(1, "deployed"));
+  const data = index["data"] as Record<string, string>;
+  const chunk = change(Buffer.from(data["chunk"] ?? "", "base64")).toString("base64");
+  const broken = { ...index, data: { ...data, chunk } };
+  const decoded = await new StreamingCodec().decode(broken, chunks);
+  expect(decoded.kind).toBe("unreadable");
+  expect(decoded).toEqual(decodeRelease(broken, chunks));
+});
+
+test("StreamingCodec processes one release at a time when it is called several times", async () => {
+  const codec = new StreamingCodec();
+  const { index, chunks } = indexOf(large(20, 40_000));
+  const order: number[] = [];
+  const done = (i: number) => (): number => order.push(i);
+  await Promise.all([
+    codec.decode(index, chunks).then(done(0)),
+    codec.decode(indexOf(releaseRecord(1, "deployed")).index, []).then(done(1)),
+  ]);
+  expect(order).toEqual([0, 1]);
+});
+
+test("StreamingCodec encodes and decodes a release of the most bytes that a bundle may render to", async () => {
+  const bytes = BUNDLE_LIMITS.renderedObjectBytes - 1_000;
+  const count = Math.floor(BUNDLE_LIMITS.renderedBytes / bytes);
+  const objects = Array.from({ length: count }, (_, i) => configMap(`c${i}`, "x", { a: "x".repeat(bytes) }));
+  const codec = new StreamingCodec();
+  const record = releaseRecord(1, "deployed", { objects });
+  const [index, ...chunks] = await codec.encode(record, WHERE);
+  if (!index) throw new Error("no index");
+  expect(await codec.decode(index, chunks)).toEqual({ kind: "readable", record });
+});
+
+test.for<[what: string, text: string, message: string]>([
+  ["bytes", "<".repeat(2 * MIB), 'release too large: "x" has more than the 100663296 bytes that can be read again'],
+  [
+    "separators",
+    "-".repeat(300_000),
+    'release too large: "x" has more than the 2000000 lines, list items and members that can be read again',
+  ],
+])("a release with more %s than can be read again is not encoded", async ([, text, message]) => {
+  const record = releaseRecord(1, "deployed", { objects: Array.from({ length: 8 }, (_, i) => configMap(`c${i}`, "x", { a: text })) });
+  expect(() => encodeRelease(record, WHERE)).toThrow(message);
+  const failed = new StreamingCodec().encode(record, WHERE);
+  await expect(failed).rejects.toThrow(message);
+  await expect(failed).rejects.not.toSatisfy(isRetryable);
+});

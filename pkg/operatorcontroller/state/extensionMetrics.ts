@@ -1,0 +1,134 @@
+import type { ClusterExtension, ClusterExtensionStatus } from "../../api/clusterExtension.ts";
+import type { Step } from "../../controller/reconcile.ts";
+import type { CounterMetric, GaugeMetric, HistogramMetric, Labels, Metrics } from "../../telemetry/metrics.ts";
+import { compareVersionRelease, formatVersionRelease, parseVersionRelease, type VersionRelease } from "../../version/version.ts";
+import { hasSpec } from "./reconcileState.ts";
+
+/** What is known of extensions, as metrics; series of an extension that is gone go too. */
+export class ExtensionMetrics {
+  readonly #info: SeriesOf;
+  readonly #conditions: SeriesOf;
+  readonly #updates: SeriesOf;
+  readonly #corrections: CounterMetric;
+  readonly #steps: HistogramMetric;
+
+  constructor(metrics: Metrics) {
+    this.#info = new SeriesOf(
+      metrics.gauge({
+        name: "extension_info",
+        help: "1 for each ClusterExtension, with what is installed; bundle and version are empty where nothing is",
+        labels: ["extension", "package", "bundle", "version"],
+      }),
+    );
+    this.#conditions = new SeriesOf(
+      metrics.gauge({
+        name: "extension_condition",
+        help: "1 for the status (True, False or Unknown) that a condition of a ClusterExtension has now",
+        labels: ["extension", "condition", "status"],
+      }),
+    );
+    this.#updates = new SeriesOf(
+      metrics.gauge({
+        name: "extension_update_available",
+        help: "1 for a ClusterExtension of whose package the catalog has a higher version than the installed one, with that version",
+        labels: ["extension", "installed", "version"],
+      }),
+    );
+    this.#corrections = metrics.counter({
+      name: "drift_corrections_total",
+      help: "Objects that were put back because somebody deleted or changed them",
+      labels: ["extension"],
+    });
+    this.#steps = metrics.histogram({
+      name: "step_duration_seconds",
+      help: "How long the steps of a pass over a ClusterExtension took, such as ResolveBundle, UnpackBundle and ApplyBundle",
+      labels: ["step", "result"],
+    });
+  }
+
+  /**
+   * Shows an extension with the status it has after a pass.
+   * @param newest highest version of the package that was seen; what was shown stays where none was looked for.
+   */
+  report(extension: Readonly<ClusterExtension>, { conditions = [], install }: ClusterExtensionStatus, newest?: VersionRelease): void {
+    const { name } = extension.metadata;
+    const packageName = hasSpec(extension) ? (extension.spec.source?.catalog?.packageName ?? "") : "";
+    const { name: bundle = "", version = "" } = install?.bundle ?? {};
+    this.#info.set(name, [{ extension: name, package: packageName, bundle, version }]);
+    if (install) this.#reportUpdate(name, install.bundle, newest);
+    else this.#updates.set(name, []);
+    this.#conditions.set(
+      name,
+      conditions.map(({ type, status }) => ({ extension: name, condition: type, status })),
+    );
+  }
+
+  /** Without an answer from a catalog what it said before is shown, as long as that is what is installed. */
+  #reportUpdate(
+    extension: string,
+    { version, release }: { version: string; release?: string | undefined },
+    newest: VersionRelease | undefined,
+  ): void {
+    if (!newest) return;
+    const isNewer = isHigher(newest, version, release);
+    this.#updates.set(extension, isNewer ? [{ extension, installed: version, version: formatVersionRelease(newest) }] : []);
+  }
+
+  /** Counts objects of an extension that were put back. */
+  corrected(extension: string, objects: number): void {
+    this.#corrections.inc({ extension }, objects);
+  }
+
+  /** Takes an extension out that does not exist any more. */
+  forget(extension: string): void {
+    this.#info.set(extension, []);
+    this.#conditions.set(extension, []);
+    this.#updates.set(extension, []);
+    this.#corrections.remove({ extension });
+  }
+
+  /** `step`, measured: how long it takes and whether it fails. */
+  timed<O, S>(step: Step<O, S>): Step<O, S> {
+    return {
+      name: step.name,
+      run: async (state, context) => {
+        const started = performance.now();
+        let result = "error";
+        try {
+          const outcome = await step.run(state, context);
+          result = "success";
+          return outcome;
+        } finally {
+          this.#steps.observe((performance.now() - started) / 1_000, { step: step.name, result });
+        }
+      },
+    };
+  }
+}
+
+/** False where the installed version cannot be read. */
+function isHigher(newest: VersionRelease, version: string, release: string | undefined): boolean {
+  try {
+    return compareVersionRelease(newest, parseVersionRelease(version, release)) > 0;
+  } catch {
+    return false;
+  }
+}
+
+/** The series of one gauge by the extension that they are about. */
+class SeriesOf {
+  readonly #gauge: GaugeMetric;
+  readonly #shown = new Map<string, Labels[]>();
+
+  constructor(gauge: GaugeMetric) {
+    this.#gauge = gauge;
+  }
+
+  /** Puts these series in place of those there were. */
+  set(extension: string, series: Labels[]): void {
+    for (const before of this.#shown.get(extension) ?? []) this.#gauge.remove(before);
+    for (const labels of series) this.#gauge.set(1, labels);
+    if (series.length > 0) this.#shown.set(extension, series);
+    else this.#shown.delete(extension);
+  }
+}

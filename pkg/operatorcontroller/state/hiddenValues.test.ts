@@ -1,0 +1,61 @@
+import { expect, test } from "vitest";
+import { bundleOf } from "../../../test/support/bundleFixture.ts";
+import { RecordedEvents } from "../../../test/support/extensionFakes.ts";
+import { extensionNamed } from "../../../test/support/extensions.ts";
+import { configMap } from "../../../test/support/releases.ts";
+import { TerminalError, wrapError } from "../../errors/errors.ts";
+import { renderBundle } from "../../render/render.ts";
+import { HIDDEN, HiddenTexts } from "../../render/redaction.ts";
+import { createLogger } from "../../telemetry/log.ts";
+import { newReconcileState } from "./reconcileState.ts";
+import { ExtensionCache } from "./extensionCache.ts";
+import { hideInError, hideSourced, hidingEvents, hidingLog, sourcedIn } from "./hiddenValues.ts";
+
+const hidden = new HiddenTexts(["hunter2-hunter2", "7"]);
+
+test("what a schema says about a value is told without it, in the error and in its causes, whose kind stays", () => {
+  const bundle = bundleOf({ modes: ["OwnNamespace"] });
+  let err: unknown;
+  try {
+    renderBundle(bundle, { installNamespace: "ns", config: { watchNamespace: "hunter2-hunter2" } });
+  } catch (thrown) {
+    err = wrapError("error for resolved bundle: ", thrown);
+  }
+  expect(String(err)).toContain("hunter2");
+  hideInError(err, hidden);
+  expect(err).toBeInstanceOf(TerminalError);
+  const { message, stack, cause } = err as TerminalError;
+  expect(message).toContain(`invalid value "${HIDDEN}": must be "ns"`);
+  expect([message, stack, (cause as Error).message, (cause as Error).stack].join()).not.toContain("hunter2");
+});
+
+test("a logger hides in all fields, and in those of its children", () => {
+  const lines: string[] = [];
+  const log = createLogger({ component: "t", level: "debug", destination: { write: (line) => lines.push(line) } });
+  const step = hidingLog(log, hidden).child({ step: "s" });
+  const err = new Error("got hunter2-hunter2", { cause: new Error("of hunter2-hunter2") });
+  step.info({ reason: "hunter2-hunter2!", list: ["hunter2-hunter2"], err, count: 8 }, "message");
+  expect(lines.join()).not.toContain("hunter2");
+  expect(JSON.parse(lines[0] ?? "")).toMatchObject({ step: "s", reason: `${HIDDEN}!`, list: [HIDDEN], count: 8, msg: "message" });
+});
+
+test("an Event hides what is hidden of the extension that it is about", () => {
+  const x = extensionNamed("x", { packageName: "p" });
+  const [events, memory] = [new RecordedEvents(), new ExtensionCache()];
+  memory.of(x).hidden = hidden;
+  const hiding = hidingEvents(events, memory);
+  hiding.record(x, "Normal", "Installed", "hunter2-hunter2");
+  hiding.record(extensionNamed("other", { packageName: "p" }), "Normal", "Installed", "hunter2-hunter2");
+  expect(events.seen).toEqual([`Normal Installed: ${HIDDEN}`, "Normal Installed: hunter2-hunter2"]);
+});
+
+test("a release remembers of the values what its objects hold; names of the extension and of its objects' namespaces are shown", () => {
+  const x = extensionNamed("the-extension", { packageName: "the-package" });
+  const objects = [{ ...configMap("a", "watched-namespace"), data: { a: "hunter2-hunter2", b: "mere hunter2" }, count: 7 }];
+  expect(sourcedIn(new HiddenTexts(["hunter2-hunter2", "7", "hunter2", "nowhere"]), objects)).toEqual(["7", "hunter2-hunter2"]);
+  const facts = newReconcileState(x);
+  const release = { sourced: ["hunter2-hunter2", "watched-namespace", "the-package", "the-extension"], objects };
+  facts.history = { ...facts.history, current: [release as unknown as (typeof facts.history.current)[number]] };
+  hideSourced(facts);
+  expect(facts.hidden.texts).toEqual(["hunter2-hunter2"]);
+});

@@ -1,0 +1,91 @@
+import { extensionNamed } from "../../../test/support/extensions.ts";
+import { decodedRecord, releaseRecord } from "../../../test/support/releases.ts";
+import type { JsonObject } from "../../api/k8s.ts";
+import type { ReleaseRecord } from "../../release/record.ts";
+import { encodeRelease } from "../../release/storage/encode.ts";
+import type { ClusterProxy } from "../openshift/clusterProxy.ts";
+import { inputDigest } from "../reconcile/unpack.ts";
+import { type ProxyFacts, proxyChange, proxyNote, proxyOf } from "./proxyVariables.ts";
+import { type ResolvedBundle, newReconcileState } from "./reconcileState.ts";
+import { expect, test } from "vitest";
+
+const [OLD, NEW] = [{ HTTP_PROXY: "http://old:1" }, { HTTP_PROXY: "http://new:1", NO_PROXY: ".svc" }];
+const KNOWN: ClusterProxy = { kind: "known", variables: NEW, source: 'Proxy "cluster"' };
+const UNKNOWN: ClusterProxy = { kind: "unknown", because: "forbidden" };
+const OURS = { inputDigest: "d" };
+const OWN = { deploymentConfig: { env: [{ name: "NO_PROXY", value: "" }] } };
+
+interface Given {
+  proxy: ClusterProxy;
+  deployed?: Partial<ReleaseRecord>;
+  upgrade?: boolean;
+  config?: JsonObject;
+}
+
+function factsOf({ proxy, deployed, upgrade = false, config }: Given): ProxyFacts {
+  const made = extensionNamed("x", { packageName: "p" });
+  const extension = config ? { ...made, spec: { ...made.spec, config: { configType: "Inline" as const, inline: config } } } : made;
+  const resolved: ResolvedBundle = { packageName: "p", name: "p.v1", version: "1.0.0", image: "i", explanation: "" };
+  const facts = newReconcileState(extension, { kind: "none" }, proxy);
+  if (!deployed) return { ...facts, resolved };
+  const installed = upgrade ? { ...resolved, name: "p.v0", version: "0.9.0" } : resolved;
+  return { ...facts, resolved, installed, history: { ...facts.history, current: [releaseRecord(1, "deployed", deployed)] } };
+}
+
+// Source: S0-089; architecture 4.4 (a take-over changes no Pod).
+test.for<[why: string, given: Given, variables: object | undefined, note: string | undefined]>([
+  ["no proxy", { proxy: { kind: "none" }, deployed: OURS }, undefined, undefined],
+  ["a first install", { proxy: KNOWN }, NEW, undefined],
+  ["another proxy than before", { proxy: KNOWN, deployed: { ...OURS, proxy: OLD } }, NEW, undefined],
+  ["no proxy any more", { proxy: { kind: "none" }, deployed: { ...OURS, proxy: OLD } }, undefined, undefined],
+  ["the user's own", { proxy: KNOWN, deployed: { ...OURS, proxy: OLD }, config: OWN }, undefined, undefined],
+  ["the user's own, and one that is not known", { proxy: UNKNOWN, config: OWN }, undefined, undefined],
+  [
+    "one that is not known",
+    { proxy: UNKNOWN, deployed: { ...OURS, proxy: OLD } },
+    OLD,
+    "keep the proxy variables that they have, and new ones get none",
+  ],
+  ["one that is not known, in an upgrade", { proxy: UNKNOWN, deployed: { ...OURS, proxy: OLD }, upgrade: true }, OLD, "keep the proxy"],
+  ["one that is not known, and a first install", { proxy: UNKNOWN }, undefined, "(forbidden): Deployments keep"],
+  [
+    "an installation of somebody else's",
+    { proxy: KNOWN, deployed: { inputDigest: undefined } as object },
+    undefined,
+    "with the next upgrade",
+  ],
+  ["one that was taken over", { proxy: KNOWN, deployed: { ...OURS, takenOver: true } }, undefined, "with the next upgrade"],
+  ["the upgrade of one that was taken over", { proxy: KNOWN, deployed: { ...OURS, takenOver: true }, upgrade: true }, NEW, undefined],
+])("Deployments get the variables of %s", ([, given, variables, note]) => {
+  const facts = factsOf(given);
+  expect(proxyOf(facts)).toEqual(variables);
+  if (note === undefined) expect(proxyNote(facts)).toBeUndefined();
+  else expect(proxyNote(facts)).toContain(note);
+});
+
+test("what is rendered differs with the proxy that is used, and with nothing else of it", () => {
+  const digest = (given: Given): string => inputDigest(factsOf(given));
+  const without = digest({ proxy: { kind: "none" } });
+  expect(digest({ proxy: UNKNOWN })).toBe(without);
+  expect(digest({ proxy: KNOWN })).not.toBe(without);
+  expect(digest({ proxy: { ...KNOWN, source: "elsewhere" } })).toBe(digest({ proxy: KNOWN }));
+  expect(digest({ proxy: KNOWN, config: OWN })).toBe(digest({ proxy: { kind: "none" }, config: OWN }));
+  expect(digest({ proxy: UNKNOWN, deployed: { ...OURS, proxy: NEW } })).toBe(digest({ proxy: KNOWN }));
+});
+
+test.for([[NEW], [undefined]])("a release that is stored and read again keeps the variables that it was rendered with: %o", ([proxy]) => {
+  const record = releaseRecord(1, "deployed", proxy ? { proxy } : {});
+  const [index] = encodeRelease(record, { systemNamespace: "olmv1-system", owner: { name: "x", uid: "1" } });
+  expect(index && decodedRecord(index, [])).toEqual(record);
+});
+
+test.for([
+  [undefined, NEW, "HTTP_PROXY set, NO_PROXY set"],
+  [OLD, NEW, "HTTP_PROXY changed, NO_PROXY set"],
+  [NEW, OLD, "HTTP_PROXY changed, NO_PROXY removed"],
+  [NEW, undefined, "HTTP_PROXY removed, NO_PROXY removed"],
+  [NEW, { ...NEW }, undefined],
+  [undefined, undefined, undefined],
+] as const)("of a change the names are told: %j to %j", ([before, after, text]) => {
+  expect(proxyChange(before, after)).toBe(text);
+});

@@ -1,0 +1,83 @@
+import type { ObjectMeta } from "../../api/k8s.ts";
+import { type Compared, FollowedObject, type Sighting, markOf } from "./followedObjects.ts";
+import { expect, test } from "vitest";
+
+const ref = { apiVersion: "v1", kind: "ConfigMap", name: "a", namespace: "ns" };
+const meta = (resourceVersion: string, members: Partial<ObjectMeta> = {}): ObjectMeta => ({
+  name: "a",
+  uid: "u",
+  resourceVersion,
+  ...members,
+});
+const there = (resourceVersion: string, members: Partial<ObjectMeta> = {}): Sighting => ({
+  kind: "there",
+  metadata: meta(resourceVersion, members),
+});
+const compared = (outcome: Compared["outcome"], resourceVersion: string, generation?: number): Compared => ({
+  ref,
+  mark: markOf(meta(resourceVersion, generation === undefined ? {} : { generation })),
+  outcome,
+});
+
+/** Sees a change at `now` and puts it back at once. @returns when a comparison was due. */
+function changed(object: FollowedObject, version: number, now: number, outcome: Compared["outcome"] = "corrected"): number | undefined {
+  object.see(there(String(version)));
+  object.judge(now);
+  const { dueAt } = object;
+  object.take(compared(outcome, String(version + 1)), dueAt ?? now);
+  return dueAt;
+}
+
+test("what is changed again and again is put back at once three times, then ever more seldom, and after a calm time at once again", () => {
+  const object = new FollowedObject(ref);
+  object.take(compared("same", "1"), 0);
+  const due: (number | undefined)[] = [];
+  for (let i = 1; i <= 12; i++) due.push(changed(object, i * 10, due.at(-1) ?? 0));
+  const gaps = due.map((at, i) => (at ?? Number.NaN) - (due[i - 1] ?? 0));
+  expect(gaps).toEqual([0, 0, 0, 5_000, 10_000, 20_000, 40_000, 80_000, 160_000, 300_000, 300_000, 300_000]);
+  const calm = (due.at(-1) ?? 0) + 600_001;
+  expect(changed(object, 1_000, calm)).toBe(calm);
+});
+
+test("a change that turns out to be none delays the next comparison by five seconds", () => {
+  const object = new FollowedObject(ref);
+  object.take(compared("same", "1"), 0);
+  expect(changed(object, 10, 1_000, "same")).toBe(1_000);
+  expect(changed(object, 20, 2_000, "same")).toBe(6_000);
+});
+
+test("what failed is tried by every pass, and events make no more than one more in five seconds", () => {
+  const object = new FollowedObject(ref);
+  object.take({ ref, mark: undefined, outcome: "failed" }, 1_000);
+  expect([object.isFailed, object.dueAt]).toEqual([true, undefined]);
+  object.see(there("10"));
+  object.judge(1_500);
+  expect(object.dueAt).toBe(6_000);
+  object.take(compared("corrected", "11"), 6_000);
+  expect([object.isFailed, object.dueAt]).toEqual([false, undefined]);
+});
+
+test("of what drifted and was left as it is, any later change is looked at, since it may be its end", () => {
+  const object = new FollowedObject(ref);
+  object.take(compared("drifted", "10", 1), 0);
+  object.see(there("10", { generation: 1 }));
+  object.judge(1_000);
+  expect(object.dueAt).toBeUndefined();
+  object.see(there("11", { generation: 1 }));
+  object.judge(1_000);
+  expect(object.dueAt).toBe(1_000);
+});
+
+test("tells what is news: not our own write, not the same twice, and whether the generation is new", () => {
+  const object = new FollowedObject(ref);
+  object.take(compared("same", "10", 1), 0);
+  const news = (seen: Sighting): unknown => {
+    object.see(seen);
+    return object.judge(0);
+  };
+  expect(news(there("10", { generation: 1 }))).toBeUndefined();
+  expect(news(there("11", { generation: 1 }))).toEqual({ type: "changed", generationChanged: false });
+  expect(news(there("11", { generation: 1 }))).toBeUndefined();
+  expect(news(there("12", { generation: 2 }))).toEqual({ type: "changed", generationChanged: true });
+  expect(news({ kind: "gone", resourceVersion: "13" })).toEqual({ type: "deleted", generationChanged: true });
+});
