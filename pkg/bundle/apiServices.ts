@@ -1,5 +1,5 @@
 import { ANNOTATION_API_KINDS } from "../api/constants.ts";
-import { isObject } from "../api/jsonObject.ts";
+import { isObject } from "../golang/members.ts";
 import { type GroupVersionKind, type KubeObject, groupOf } from "../api/k8s.ts";
 import type { Csv } from "./types.ts";
 

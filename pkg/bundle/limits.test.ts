@@ -3,7 +3,7 @@ import { terminalIn } from "../errors/errors.ts";
 import { parseYaml } from "../golang/yaml.ts";
 import { BUNDLE_LIMITS, countSeparators, isWithin } from "./limits.ts";
 import { loadBundle, manifestObjects } from "./load.ts";
-import { countValues, eachMember } from "./yamlDocument.ts";
+import { countValues, eachMember } from "../golang/yamlDocument.ts";
 import { existsSync, readFileSync, readdirSync, statSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";

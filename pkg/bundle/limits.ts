@@ -3,7 +3,7 @@ import { TerminalError } from "../errors/errors.ts";
 import { goQuote } from "../golang/quote.ts";
 import { excerpt } from "../fbc/boundedTexts.ts";
 import type { BundleFiles } from "./types.ts";
-import { countValues, eachMember } from "./yamlDocument.ts";
+import { countValues, eachMember } from "../golang/yamlDocument.ts";
 
 const MIB = 1024 * 1024;
 

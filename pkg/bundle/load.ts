@@ -1,5 +1,5 @@
 import { Reason } from "../api/constants.ts";
-import { isObject } from "../api/jsonObject.ts";
+import { isObject } from "../golang/members.ts";
 import type { KubeObject } from "../api/k8s.ts";
 import { RetryableError, messageOf, terminalIn } from "../errors/errors.ts";
 import { excerpt } from "../fbc/boundedTexts.ts";
@@ -13,7 +13,7 @@ import { legacyCrd } from "./legacyCrds.ts";
 import { BUNDLE_LIMITS, NameCount, ValueCount, bundleTooLarge, checkFiles, checkMetadata } from "./limits.ts";
 import { addProperties, dependenciesIn } from "./properties.ts";
 import type { BundleFiles, Crd, Csv, RegistryV1Bundle } from "./types.ts";
-import { type OnMember, eachMember, yamlDocument } from "./yamlDocument.ts";
+import { type OnMember, eachMember, yamlDocument } from "../golang/yamlDocument.ts";
 
 type Members = Record<string, unknown>;
 

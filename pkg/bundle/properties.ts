@@ -1,18 +1,17 @@
 import { ANNOTATION_PROPERTIES } from "../api/constants.ts";
-import { isObject } from "../api/jsonObject.ts";
 import type { JsonObject } from "../api/k8s.ts";
 import { messageOf, terminalIn } from "../errors/errors.ts";
-import { goJson } from "../golang/json.ts";
 import { excerpt } from "../fbc/boundedTexts.ts";
-import { goJsonFault } from "../golang/jsonSyntax.ts";
-import { memberOf } from "../golang/members.ts";
 import { kindOf, wrongKind } from "../fbc/content.ts";
 import type { Property } from "../fbc/types.ts";
+import { goJson } from "../golang/json.ts";
+import { goJsonFault } from "../golang/jsonSyntax.ts";
+import { isObject, memberOf } from "../golang/members.ts";
 import { goKindOf, jsonMismatch } from "../golang/types.ts";
+import { type OnMember, yamlDocument } from "../golang/yamlDocument.ts";
 import { sortedKeys } from "./goTypes.ts";
 import type { NameCount } from "./limits.ts";
 import type { BundleFiles, Csv, DeclaredDependencies } from "./types.ts";
-import { type OnMember, yamlDocument } from "./yamlDocument.ts";
 
 /**
  * An item of a list of properties or dependencies without the member `property` that some authors put around it, as in

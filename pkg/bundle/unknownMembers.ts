@@ -1,4 +1,4 @@
-import { isObject } from "../api/jsonObject.ts";
+import { isObject } from "../golang/members.ts";
 import { similarName } from "../text/compare.ts";
 import type { YamlPath } from "../golang/yaml.ts";
 import table from "./goTypes.json" with { type: "json" };

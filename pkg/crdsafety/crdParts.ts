@@ -1,4 +1,4 @@
-import { isObject } from "../api/jsonObject.ts";
+import { isObject } from "../golang/members.ts";
 import type { KubeObject, ObjectRef } from "../api/k8s.ts";
 import { canonicalJson } from "../golang/json.ts";
 import type { RawObject } from "./schema.ts";

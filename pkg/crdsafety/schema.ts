@@ -1,4 +1,4 @@
-import { isObject } from "../api/jsonObject.ts";
+import { isObject } from "../golang/members.ts";
 import { goJson } from "../golang/json.ts";
 
 /**

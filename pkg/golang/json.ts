@@ -1,5 +1,4 @@
-import { isObject } from "../api/jsonObject.ts";
-import { foldKey, memberOf } from "./members.ts";
+import { foldKey, isObject, memberOf } from "./members.ts";
 
 /** The property whose number is read as it is written, since 4.10 is another version than 4.1. */
 const TYPE = "olm.maxOpenShiftVersion";

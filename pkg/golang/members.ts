@@ -1,5 +1,9 @@
-import { isObject } from "../api/jsonObject.ts";
 import type { JsonObject } from "../api/k8s.ts";
+
+/** True for what JSON calls an object: not a list, not null. */
+export function isObject(value: unknown): value is JsonObject {
+  return typeof value === "object" && value !== null && !Array.isArray(value);
+}
 
 /** Letters whose case changes a comparison with names in ASCII: `ſ` is an `s`, and the Kelvin sign a `k`; no other letter folds to ASCII. */
 const FOLDED = /[A-Z\u017f\u212a]/g;

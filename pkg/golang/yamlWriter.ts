@@ -1,4 +1,4 @@
-import { isObject } from "../api/jsonObject.ts";
+import { isObject } from "./members.ts";
 import { numberToken } from "./json.ts";
 
 /** How a text can be written. */

@@ -1,7 +1,7 @@
 import type { InstallOptions } from "../../cmd/olmv1/cli/options.ts";
 import type { CatalogSource, ClusterExtension, ClusterExtensionSpec } from "../api/clusterExtension.ts";
 import { ANNOTATION_ROLLBACK_TO, API_VERSION, CLUSTER_EXTENSION, LABEL_METADATA_NAME } from "../api/constants.ts";
-import { isObject } from "../api/jsonObject.ts";
+import { isObject } from "../golang/members.ts";
 import type { JsonObject } from "../api/k8s.ts";
 import { goQuote } from "../golang/quote.ts";
 import { isDeepStrictEqual } from "node:util";

@@ -1,5 +1,5 @@
 import { type CaseHead, loadCases } from "../../test/support/caseFiles.ts";
-import { isObject } from "../api/jsonObject.ts";
+import { isObject } from "../golang/members.ts";
 import type { JsonObject, KubeObject } from "../api/k8s.ts";
 import { installedCsvFrom } from "./clusterServiceVersion.ts";
 import { type MigrationReason, type Verdict, judge, judgeMigrated } from "./eligibility.ts";

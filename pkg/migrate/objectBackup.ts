@@ -1,4 +1,4 @@
-import { isObject } from "../api/jsonObject.ts";
+import { isObject } from "../golang/members.ts";
 import { type JsonObject, type KubeObject, type ObjectMeta, groupOf } from "../api/k8s.ts";
 import { BACKUP_MAX_BYTES, CLASSIC_GROUP } from "../api/migration.ts";
 

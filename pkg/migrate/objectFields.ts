@@ -1,4 +1,4 @@
-import { isObject } from "../api/jsonObject.ts";
+import { isObject } from "../golang/members.ts";
 import type { JsonObject } from "../api/k8s.ts";
 
 /** The object at a member; empty where there is none. */

@@ -1,4 +1,3 @@
-import { isObject } from "../api/jsonObject.ts";
 import type { JsonObject } from "../api/k8s.ts";
 import { firstDocument } from "../authoring/render/bundleObjects.ts";
 import { type MigrationLevel, migrated } from "../authoring/render/migrate.ts";
@@ -7,7 +6,7 @@ import { describedBy } from "../authoring/template/semverTemplate.ts";
 import type { BundleFiles } from "../bundle/types.ts";
 import { messageOf } from "../errors/errors.ts";
 import type { ChannelEntry, Meta } from "../fbc/types.ts";
-import { listMember, memberOf, objectAt, objectMembers, textMember } from "../golang/members.ts";
+import { isObject, listMember, memberOf, objectAt, objectMembers, textMember } from "../golang/members.ts";
 import { goQuote } from "../golang/quote.ts";
 import { compareText } from "../text/compare.ts";
 import { type Version, compareVersions, parseVersion } from "../version/version.ts";

@@ -1,5 +1,5 @@
 import { takesTrustedCa } from "../api/constants.ts";
-import { isObject } from "../api/jsonObject.ts";
+import { isObject } from "../golang/members.ts";
 import type { KubeObject, ObjectMeta } from "../api/k8s.ts";
 import { isCrd } from "./identity.ts";
 

@@ -1,6 +1,6 @@
 import type { ClusterExtension } from "../api/clusterExtension.ts";
 import { ANNOTATION_OWNER_UID, LABEL_BUNDLE_VERSION, LABEL_OWNER_KIND, LABEL_OWNER_NAME, LABEL_PACKAGE_NAME, TRUSTED_CA_KEY, takesTrustedCa } from "../api/constants.ts";
-import { isObject } from "../api/jsonObject.ts";
+import { isObject } from "../golang/members.ts";
 import { type KubeObject, groupOf } from "../api/k8s.ts";
 import { canonicalJson } from "../golang/json.ts";
 import { type Difference, type PathStep, differences, pathText } from "./diff.ts";

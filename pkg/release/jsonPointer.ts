@@ -1,4 +1,4 @@
-import { isObject } from "../api/jsonObject.ts";
+import { isObject } from "../golang/members.ts";
 
 /** Members and positions, from the outside in, of a JSON pointer (RFC 6901) such as "/metadata/annotations/example.com~1team". */
 export function pathOf(pointer: string): string[] {

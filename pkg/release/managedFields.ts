@@ -1,5 +1,5 @@
 import { FIELD_MANAGER } from "../api/constants.ts";
-import { isObject } from "../api/jsonObject.ts";
+import { isObject } from "../golang/members.ts";
 import type { JsonObject, ObjectMeta } from "../api/k8s.ts";
 import { canonicalJson } from "../golang/json.ts";
 import { valueAt } from "./jsonPointer.ts";

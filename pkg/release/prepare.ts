@@ -1,4 +1,4 @@
-import { isObject } from "../api/jsonObject.ts";
+import { isObject } from "../golang/members.ts";
 import type { GroupVersionKind, KubeObject, ObjectMeta } from "../api/k8s.ts";
 import { TerminalError } from "../errors/errors.ts";
 import { canonicalJson } from "../golang/json.ts";

@@ -1,5 +1,5 @@
 import { FIELD_MANAGER } from "../api/constants.ts";
-import { isObject } from "../api/jsonObject.ts";
+import { isObject } from "../golang/members.ts";
 import type { JsonObject, KubeObject } from "../api/k8s.ts";
 import { isEntryOf, mergeFieldTrees } from "./managedFields.ts";
 

@@ -1,6 +1,6 @@
 import { type CaseHead, loadCases } from "../../test/support/caseFiles.ts";
 import type { ValuesSource } from "../api/extensionConfig.ts";
-import { isObject } from "../api/jsonObject.ts";
+import { isObject } from "../golang/members.ts";
 import type { JsonObject } from "../api/k8s.ts";
 import { type ReadSource, mergeValues, mergedConfig } from "./configSources.ts";
 import * as fc from "fast-check";

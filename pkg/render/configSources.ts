@@ -1,5 +1,5 @@
 import { VALUES_KEY, type ValuesSource } from "../api/extensionConfig.ts";
-import { isObject } from "../api/jsonObject.ts";
+import { isObject } from "../golang/members.ts";
 import type { JsonObject, KubeObject } from "../api/k8s.ts";
 import { countSeparators } from "../bundle/limits.ts";
 import { parseYaml } from "../golang/yaml.ts";

@@ -1,4 +1,4 @@
-import { isObject } from "../api/jsonObject.ts";
+import { isObject } from "../golang/members.ts";
 import { goQuote } from "../golang/quote.ts";
 import { redactUserinfo } from "../text/redact.ts";
 

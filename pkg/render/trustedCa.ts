@@ -1,5 +1,5 @@
 import { Reason, TRUSTED_CA_KEY, TRUSTED_CA_LABEL } from "../api/constants.ts";
-import { isObject } from "../api/jsonObject.ts";
+import { isObject } from "../golang/members.ts";
 import type { JsonObject, KubeObject } from "../api/k8s.ts";
 import type { Container, NamedItem, RegistryV1Bundle } from "../bundle/types.ts";
 import { TerminalError } from "../errors/errors.ts";

@@ -4,7 +4,7 @@ import { parse as parseToml } from "smol-toml";
 import { describe, expect, test } from "vitest";
 import { API_VERSION, CLUSTER_EXTENSION, ConditionType, Reason } from "../../pkg/api/constants.ts";
 import { EVENTS } from "../../pkg/api/events.ts";
-import { isObject } from "../../pkg/api/jsonObject.ts";
+import { isObject } from "../../pkg/golang/members.ts";
 import { parseYamlDocuments } from "../../pkg/golang/yaml.ts";
 import { commandLineProblem, idleCommandLine, namedCommandProblem } from "./commandLine.ts";
 import { FOREIGN_FIELDS, FOREIGN_FLAGS, FOREIGN_REASONS } from "./foreignNames.ts";

@@ -1,6 +1,6 @@
 import { readdirSync } from "node:fs";
 import { join } from "node:path";
-import { isObject } from "../../pkg/api/jsonObject.ts";
+import { isObject } from "../../pkg/golang/members.ts";
 import type { JsonObject } from "../../pkg/api/k8s.ts";
 import type { BundleFiles } from "../../pkg/bundle/types.ts";
 import { goJson } from "../../pkg/golang/json.ts";

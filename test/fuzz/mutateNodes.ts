@@ -1,4 +1,4 @@
-import { isObject } from "../../pkg/api/jsonObject.ts";
+import { isObject } from "../../pkg/golang/members.ts";
 import { pick, type Random, upTo } from "./random.ts";
 
 /** A member or item: where it hangs, and under which key or index. */

@@ -1,4 +1,4 @@
-import { isObject } from "../../pkg/api/jsonObject.ts";
+import { isObject } from "../../pkg/golang/members.ts";
 import type { JsonObject } from "../../pkg/api/k8s.ts";
 import { type CaseHead, loadCases } from "./caseFiles.ts";
 

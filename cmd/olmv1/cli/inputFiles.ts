@@ -1,6 +1,6 @@
 import { ClusterExtension } from "../../../pkg/api/clusterExtension.ts";
 import { API_VERSION, CLUSTER_EXTENSION } from "../../../pkg/api/constants.ts";
-import { isObject } from "../../../pkg/api/jsonObject.ts";
+import { isObject } from "../../../pkg/golang/members.ts";
 import type { JsonObject, KubeObject } from "../../../pkg/api/k8s.ts";
 import { messageOf, wrapError } from "../../../pkg/errors/errors.ts";
 import { goQuote } from "../../../pkg/golang/quote.ts";

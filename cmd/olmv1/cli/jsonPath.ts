@@ -1,5 +1,5 @@
 import { JSONPath } from "jsonpath-plus";
-import { isObject } from "../../../pkg/api/jsonObject.ts";
+import { isObject } from "../../../pkg/golang/members.ts";
 import { messageOf } from "../../../pkg/errors/errors.ts";
 import { jsonText } from "./text.ts";
 

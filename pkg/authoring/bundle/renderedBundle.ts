@@ -1,6 +1,6 @@
 import type { Terminal } from "../../../cmd/olmv1/cli/terminal.ts";
 import { ValuesSource } from "../../api/extensionConfig.ts";
-import { isObject } from "../../api/jsonObject.ts";
+import { isObject } from "../../golang/members.ts";
 import type { GroupVersionKind, JsonObject, KubeObject } from "../../api/k8s.ts";
 import type { ProxyVariables } from "../../api/proxy.ts";
 import { legacyCrdFaults } from "../../bundle/legacyCrds.ts";

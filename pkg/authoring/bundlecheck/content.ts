@@ -1,4 +1,3 @@
-import { isObject } from "../../api/jsonObject.ts";
 import type { GroupVersionKind, JsonObject, KubeObject } from "../../api/k8s.ts";
 import { ANNOTATIONS_FILE, type BundleFolders, bundleAnnotations, foldersIn } from "../../bundle/annotations.ts";
 import { MANIFEST_TYPES } from "../../bundle/goTypes.ts";
@@ -6,16 +5,16 @@ import { loadBundle, manifestObjects } from "../../bundle/load.ts";
 import { dependenciesIn } from "../../bundle/properties.ts";
 import type { BundleFiles, Crd, Csv, InstallModeType, RegistryV1Bundle } from "../../bundle/types.ts";
 import { installModes } from "../../bundle/validate.ts";
-import { yamlDocument } from "../../bundle/yamlDocument.ts";
+import { CERTIFICATE_PROVIDERS } from "../../certificates/providers.ts";
 import type { PatternMatcher } from "../../crdsafety/objectFaults.ts";
 import { messageOf } from "../../errors/errors.ts";
-import { objectAt } from "../../golang/members.ts";
-import { YamlLines, type YamlPath } from "../../golang/yaml.ts";
+import { isObject, objectAt } from "../../golang/members.ts";
 import { goQuote } from "../../golang/quote.ts";
+import { YamlLines, type YamlPath } from "../../golang/yaml.ts";
+import { yamlDocument } from "../../golang/yamlDocument.ts";
 import { knownResource } from "../../rbac/resources.ts";
 import { prepareObjects } from "../../release/prepare.ts";
 import type { Adjusted } from "../../release/workloads.ts";
-import { CERTIFICATE_PROVIDERS } from "../../certificates/providers.ts";
 import { renderBundle } from "../../render/render.ts";
 
 /** What a bundle is rendered to for one way of installing it. */

@@ -1,10 +1,9 @@
-import { isObject } from "../../api/jsonObject.ts";
 import type { JsonObject } from "../../api/k8s.ts";
 import { unknownMembers } from "../../bundle/unknownMembers.ts";
 import { versionsOf } from "../../crdsafety/crdParts.ts";
-import { objectAt } from "../../golang/members.ts";
-import type { YamlPath } from "../../golang/yaml.ts";
+import { isObject, objectAt } from "../../golang/members.ts";
 import { goQuote } from "../../golang/quote.ts";
+import type { YamlPath } from "../../golang/yaml.ts";
 import type { BundleContent, CrdManifest } from "./content.ts";
 import { type Breach, type RuleTable, Source, error, pathText, warning } from "./rule.ts";
 

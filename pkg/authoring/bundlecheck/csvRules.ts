@@ -1,10 +1,9 @@
-import { isObject } from "../../api/jsonObject.ts";
 import type { JsonObject } from "../../api/k8s.ts";
 import { unknownMembers } from "../../bundle/unknownMembers.ts";
 import { subdomainFaults } from "../../bundle/validate.ts";
 import { messageOf } from "../../errors/errors.ts";
 import { decodedBase64 } from "../../golang/base64.ts";
-import { objectAt, objectsAt } from "../../golang/members.ts";
+import { isObject, objectAt, objectsAt } from "../../golang/members.ts";
 import { goQuote } from "../../golang/quote.ts";
 import { parseRange } from "../../version/blang.ts";
 import { operatorVersion, parseVersion } from "../../version/version.ts";

@@ -1,4 +1,4 @@
-import { isObject } from "../../api/jsonObject.ts";
+import { isObject } from "../../golang/members.ts";
 import { type JsonObject, groupOf, versionOf } from "../../api/k8s.ts";
 import { kindOf, versionsOf } from "../../crdsafety/crdParts.ts";
 import { objectFaults } from "../../crdsafety/objectFaults.ts";

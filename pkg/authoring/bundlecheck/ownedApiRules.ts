@@ -1,7 +1,6 @@
-import { isObject } from "../../api/jsonObject.ts";
 import type { JsonObject } from "../../api/k8s.ts";
 import { versionsOf } from "../../crdsafety/crdParts.ts";
-import { objectAt, objectsAt } from "../../golang/members.ts";
+import { isObject, objectAt, objectsAt } from "../../golang/members.ts";
 import { goQuote } from "../../golang/quote.ts";
 import type { BundleContent } from "./content.ts";
 import { type Breach, type RuleTable, Source, info, warning } from "./rule.ts";

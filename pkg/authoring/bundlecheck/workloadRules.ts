@@ -1,7 +1,6 @@
 import { isDigestReference } from "../../api/imageReference.ts";
-import { isObject } from "../../api/jsonObject.ts";
 import type { JsonObject } from "../../api/k8s.ts";
-import { objectAt, objectsAt } from "../../golang/members.ts";
+import { isObject, objectAt, objectsAt } from "../../golang/members.ts";
 import { goQuote } from "../../golang/quote.ts";
 import type { BundleContent, Place } from "./content.ts";
 import { type Breach, type RuleTable, Source, error, info, warning } from "./rule.ts";

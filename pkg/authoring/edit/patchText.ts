@@ -1,4 +1,4 @@
-import { isObject } from "../../api/jsonObject.ts";
+import { isObject } from "../../golang/members.ts";
 import type { JsonObject } from "../../api/k8s.ts";
 import { canonicalJson, numberToken } from "../../golang/json.ts";
 import { toYaml } from "../../golang/yaml.ts";

@@ -1,6 +1,5 @@
-import { isObject } from "../../api/jsonObject.ts";
 import { quoted } from "../../fbc/boundedTexts.ts";
-import { listMember, memberOf, objectMember, textMember } from "../../golang/members.ts";
+import { isObject, listMember, memberOf, objectMember, textMember } from "../../golang/members.ts";
 import type { YamlPath } from "../../golang/yaml.ts";
 import { type Breach, LintSource, type LintTable, info, warning } from "./lintRule.ts";
 import type { LintedBundle, LintedCatalog } from "./lintedCatalog.ts";

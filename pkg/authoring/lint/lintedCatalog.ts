@@ -1,4 +1,3 @@
-import { isObject } from "../../api/jsonObject.ts";
 import type { JsonObject } from "../../api/k8s.ts";
 import { type BundleVersion, bundleVersion } from "../../fbc/bundleOrder.ts";
 import { Schema } from "../../fbc/content.ts";
@@ -6,7 +5,7 @@ import { apisOf, csvMetadataFrom } from "../../fbc/summary/csvMetadata.ts";
 import type { PlacedMeta } from "../../fbc/types.ts";
 import type { Subject } from "../../fbc/validate/finding.ts";
 import { SCHEMA_SHAPES, type Shape } from "../../fbc/validate/shape.ts";
-import { foldKey, givenText, listMember, memberOf, objectMember, objectMembers, textMember } from "../../golang/members.ts";
+import { foldKey, givenText, isObject, listMember, memberOf, objectMember, objectMembers, textMember } from "../../golang/members.ts";
 import type { YamlPath } from "../../golang/yaml.ts";
 
 /** A member of an object that OLM does not know by that name. */

@@ -1,4 +1,4 @@
-import { isObject } from "../../api/jsonObject.ts";
+import { isObject } from "../../golang/members.ts";
 import { messageOf } from "../../errors/errors.ts";
 import { Schema, packageContent } from "../../fbc/content.ts";
 import type { Meta } from "../../fbc/types.ts";

@@ -1,9 +1,8 @@
-import { isObject } from "../../api/jsonObject.ts";
 import type { JsonObject } from "../../api/k8s.ts";
 import { messageOf } from "../../errors/errors.ts";
 import { Schema, packageContent } from "../../fbc/content.ts";
 import type { FbcBundle, FbcChannel, Meta, PackageContent } from "../../fbc/types.ts";
-import { memberOf } from "../../golang/members.ts";
+import { isObject, memberOf } from "../../golang/members.ts";
 import { goQuote } from "../../golang/quote.ts";
 import { bundleVersion } from "../../resolve/candidates.ts";
 import { type Constraint, parseConstraint } from "../../version/masterminds.ts";

@@ -1,16 +1,15 @@
-import { isObject } from "../../api/jsonObject.ts";
 import type { JsonObject } from "../../api/k8s.ts";
 import { ANNOTATIONS_FILE, type BundleFolders, bundleAnnotations, foldersIn } from "../../bundle/annotations.ts";
 import { sortedKeys } from "../../bundle/goTypes.ts";
 import { dependenciesIn, rawProperties, unwrapped } from "../../bundle/properties.ts";
 import type { BundleFiles } from "../../bundle/types.ts";
-import { countValues } from "../../bundle/yamlDocument.ts";
 import { messageOf } from "../../errors/errors.ts";
 import { excerpt } from "../../fbc/boundedTexts.ts";
 import type { Property } from "../../fbc/types.ts";
 import { withNumberTokens } from "../../golang/json.ts";
-import { memberOf } from "../../golang/members.ts";
+import { isObject, memberOf } from "../../golang/members.ts";
 import { parseYamlDocuments } from "../../golang/yaml.ts";
+import { countValues } from "../../golang/yamlDocument.ts";
 import { YAMLException } from "js-yaml";
 
 const CSV = "ClusterServiceVersion";

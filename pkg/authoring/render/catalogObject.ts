@@ -1,9 +1,8 @@
-import { isObject } from "../../api/jsonObject.ts";
 import type { JsonObject } from "../../api/k8s.ts";
 import { Schema } from "../../fbc/content.ts";
-import { foldKey, memberOf } from "../../golang/members.ts";
-import { numberToken } from "../../golang/json.ts";
 import type { Meta } from "../../fbc/types.ts";
+import { numberToken } from "../../golang/json.ts";
+import { foldKey, isObject, memberOf } from "../../golang/members.ts";
 
 /** A member of a typed object. */
 interface MemberForm {

@@ -1,4 +1,3 @@
-import { isObject } from "../../api/jsonObject.ts";
 import type { JsonObject } from "../../api/k8s.ts";
 import { MANIFEST_TYPES } from "../../bundle/goTypes.ts";
 import type { Csv } from "../../bundle/types.ts";
@@ -6,7 +5,7 @@ import { messageOf } from "../../errors/errors.ts";
 import { excerpt } from "../../fbc/boundedTexts.ts";
 import { Schema } from "../../fbc/content.ts";
 import type { Meta, Property } from "../../fbc/types.ts";
-import { memberOf, objectAt, objectMembers, textMember } from "../../golang/members.ts";
+import { isObject, memberOf, objectAt, objectMembers, textMember } from "../../golang/members.ts";
 import { goQuote } from "../../golang/quote.ts";
 import { parseYaml } from "../../golang/yaml.ts";
 import { byImage } from "./relatedImages.ts";

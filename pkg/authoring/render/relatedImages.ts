@@ -1,7 +1,6 @@
-import { isObject } from "../../api/jsonObject.ts";
 import type { JsonObject } from "../../api/k8s.ts";
-import { listMember, objectAt, objectMember, objectMembers, textMember } from "../../golang/members.ts";
 import { wrongKind } from "../../fbc/content.ts";
+import { isObject, listMember, objectAt, objectMember, objectMembers, textMember } from "../../golang/members.ts";
 
 /** An image that a bundle needs; the name is empty where nobody gave one. */
 export interface RelatedImage {

@@ -1,9 +1,8 @@
-import { isObject } from "../../api/jsonObject.ts";
 import type { JsonObject } from "../../api/k8s.ts";
 import { messageOf } from "../../errors/errors.ts";
 import { Schema, kindOf, metaFrom, packageContentsFrom, wrongKind } from "../../fbc/content.ts";
 import type { Meta } from "../../fbc/types.ts";
-import { foldKey, memberOf, textMember } from "../../golang/members.ts";
+import { foldKey, isObject, memberOf, textMember } from "../../golang/members.ts";
 import { goQuote } from "../../golang/quote.ts";
 import { parseFirstYamlDocument } from "../../golang/yaml.ts";
 import { catalogObject } from "../render/catalogObject.ts";

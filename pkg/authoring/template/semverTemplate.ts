@@ -1,9 +1,8 @@
-import { isObject } from "../../api/jsonObject.ts";
 import type { JsonObject } from "../../api/k8s.ts";
 import { messageOf } from "../../errors/errors.ts";
 import type { ChannelEntry, Meta } from "../../fbc/types.ts";
 import { members } from "../../fbc/validate/shape.ts";
-import { memberOf, objectAt, objectMember, objectMembers, textMember } from "../../golang/members.ts";
+import { isObject, memberOf, objectAt, objectMember, objectMembers, textMember } from "../../golang/members.ts";
 import { goQuote } from "../../golang/quote.ts";
 import { compareText } from "../../text/compare.ts";
 import { type Version, compareVersions, formatVersion, parseVersion } from "../../version/version.ts";

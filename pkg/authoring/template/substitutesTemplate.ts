@@ -1,11 +1,10 @@
-import { isObject } from "../../api/jsonObject.ts";
 import type { JsonObject } from "../../api/k8s.ts";
 import { messageOf } from "../../errors/errors.ts";
 import { Schema } from "../../fbc/content.ts";
 import type { ChannelEntry, Meta } from "../../fbc/types.ts";
 import { CatalogCheck } from "../../fbc/validate/catalogCheck.ts";
 import { opmError } from "../../fbc/validate/finding.ts";
-import { listMember, memberOf, objectAt, objectMembers, textMember } from "../../golang/members.ts";
+import { isObject, listMember, memberOf, objectAt, objectMembers, textMember } from "../../golang/members.ts";
 import { goQuote } from "../../golang/quote.ts";
 import { type VersionRelease, compareVersionRelease, parseVersionRelease } from "../../version/version.ts";
 import { catalogObject } from "../render/catalogObject.ts";

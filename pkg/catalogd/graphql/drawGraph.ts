@@ -1,4 +1,4 @@
-import { isObject } from "../../api/jsonObject.ts";
+import { isObject } from "../../golang/members.ts";
 import { type BundleVersion, bundleVersion } from "../../fbc/bundleOrder.ts";
 import { metaFrom, packageContent } from "../../fbc/content.ts";
 import { mermaidGraph } from "../../fbc/graph/mermaid.ts";

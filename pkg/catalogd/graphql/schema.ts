@@ -1,4 +1,4 @@
-import { isObject } from "../../api/jsonObject.ts";
+import { isObject } from "../../golang/members.ts";
 import { DiscoveredSchema, type PlannedField, type PlannedSchema, type PlannedType, type Scalar, planSchemas } from "../../fbc/graphql/catalogSchema.ts";
 import { remapFieldName } from "../../fbc/graphql/names.ts";
 import { scalarValue } from "../../fbc/graphql/scalars.ts";

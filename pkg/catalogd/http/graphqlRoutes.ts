@@ -1,4 +1,4 @@
-import { isObject } from "../../api/jsonObject.ts";
+import { isObject } from "../../golang/members.ts";
 import { JsonScanner } from "../../fbc/documentScanner.ts";
 import type { QueryRequest } from "../graphql/queryMessage.ts";
 import { ContentKeys, QueriesBusyError, type QueryThreads, queriedCatalog } from "../graphql/queryThreads.ts";

@@ -1,6 +1,5 @@
-import { isObject } from "../../api/jsonObject.ts";
 import type { JsonObject } from "../../api/k8s.ts";
-import { memberOf, objectsAt } from "../../golang/members.ts";
+import { isObject, memberOf, objectsAt } from "../../golang/members.ts";
 import { shortened, textAt } from "../boundedTexts.ts";
 import type { Meta } from "../types.ts";
 import { propertiesOf } from "./bundleSummary.ts";

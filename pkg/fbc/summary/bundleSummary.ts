@@ -1,6 +1,5 @@
-import { isObject } from "../../api/jsonObject.ts";
 import { numberToken } from "../../golang/json.ts";
-import { memberOf, objectAt, objectsAt } from "../../golang/members.ts";
+import { isObject, memberOf, objectAt, objectsAt } from "../../golang/members.ts";
 import { parseVersionRelease } from "../../version/version.ts";
 import { shortened, textAt, words, wordsAt } from "../boundedTexts.ts";
 import type { Meta } from "../types.ts";

@@ -1,6 +1,5 @@
-import { isObject } from "../../api/jsonObject.ts";
 import type { JsonObject } from "../../api/k8s.ts";
-import { memberOf, objectAt, objectsAt } from "../../golang/members.ts";
+import { isObject, memberOf, objectAt, objectsAt } from "../../golang/members.ts";
 import { parseYaml } from "../../golang/yaml.ts";
 import { textAt } from "../boundedTexts.ts";
 

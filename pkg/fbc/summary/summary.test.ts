@@ -1,5 +1,5 @@
 import { type CaseHead, loadCases } from "../../../test/support/caseFiles.ts";
-import { isObject } from "../../api/jsonObject.ts";
+import { isObject } from "../../golang/members.ts";
 import type { JsonObject } from "../../api/k8s.ts";
 import { canonicalJson } from "../../golang/json.ts";
 import { MAX_TEXT, MAX_WORDS } from "../boundedTexts.ts";

@@ -1,9 +1,8 @@
 import { normalizedImageName } from "../../api/imageName.ts";
-import { isObject } from "../../api/jsonObject.ts";
 import type { JsonObject } from "../../api/k8s.ts";
 import { messageOf } from "../../errors/errors.ts";
 import { decodedBase64 } from "../../golang/base64.ts";
-import { givenText, memberOf, objectMembers, readText, textMember } from "../../golang/members.ts";
+import { givenText, isObject, memberOf, objectMembers, readText, textMember } from "../../golang/members.ts";
 import { parseFirstYamlDocument } from "../../golang/yaml.ts";
 import { type Version, formatVersion, parseRelease, parseVersion } from "../../version/version.ts";
 import { MAX_QUOTED, quoted } from "../boundedTexts.ts";

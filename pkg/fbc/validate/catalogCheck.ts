@@ -1,5 +1,4 @@
-import { isObject } from "../../api/jsonObject.ts";
-import { memberOf } from "../../golang/members.ts";
+import { isObject, memberOf } from "../../golang/members.ts";
 import { MAX_QUOTED, quoted } from "../boundedTexts.ts";
 import { Schema, kindOf, wrongKind } from "../content.ts";
 import { NameTable } from "../intern.ts";

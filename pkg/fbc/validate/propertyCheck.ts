@@ -1,8 +1,7 @@
-import { isObject } from "../../api/jsonObject.ts";
 import type { JsonObject } from "../../api/k8s.ts";
 import { DNS1123_LABEL, DNS1123_SUBDOMAIN } from "../../api/rules.ts";
 import { messageOf } from "../../errors/errors.ts";
-import { textMember } from "../../golang/members.ts";
+import { isObject, textMember } from "../../golang/members.ts";
 import { parseRange } from "../../version/blang.ts";
 import { MAX_QUOTED, quoted } from "../boundedTexts.ts";
 import { wrongKind } from "../content.ts";

@@ -1,5 +1,4 @@
-import { isObject } from "../../api/jsonObject.ts";
-import { foldKey } from "../../golang/members.ts";
+import { foldKey, isObject } from "../../golang/members.ts";
 import { Schema, wrongKind } from "../content.ts";
 
 /** Which JSON a Go type takes. Null is taken by every one and means nothing; members of objects that are not named are passed over. */

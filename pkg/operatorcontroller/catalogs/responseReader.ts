@@ -1,11 +1,10 @@
-import { isObject } from "../../api/jsonObject.ts";
 import type { JsonObject } from "../../api/k8s.ts";
-import { countValues } from "../../bundle/yamlDocument.ts";
 import { excerpt } from "../../fbc/boundedTexts.ts";
 import { Schema, packageOf } from "../../fbc/content.ts";
 import { MetaDecoder } from "../../fbc/decode.ts";
 import type { Meta } from "../../fbc/types.ts";
-import { foldKey, memberOf } from "../../golang/members.ts";
+import { foldKey, isObject, memberOf } from "../../golang/members.ts";
+import { countValues } from "../../golang/yamlDocument.ts";
 import { slimOffer } from "../../resolve/dependencies/offerIndex.ts";
 
 /** Properties of a bundle that resolution reads; the rest, above all the ClusterServiceVersion's metadata, is most of a catalog. */

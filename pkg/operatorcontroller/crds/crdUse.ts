@@ -1,4 +1,4 @@
-import { isObject } from "../../api/jsonObject.ts";
+import { isObject } from "../../golang/members.ts";
 import { type GroupVersionKind, type KubeObject, type ObjectRef, groupOf, refOf, versionOf } from "../../api/k8s.ts";
 import { versionsOf } from "../../crdsafety/crdParts.ts";
 import { messageOf } from "../../errors/errors.ts";

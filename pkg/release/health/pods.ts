@@ -1,4 +1,4 @@
-import { isObject } from "../../api/jsonObject.ts";
+import { isObject } from "../../golang/members.ts";
 import { type JsonObject, type KubeObject, groupOf } from "../../api/k8s.ts";
 import { HEALTHY, type Health, bounded, conditionsOf, health, listAt, memberAt, numberAt, textAt } from "./healthState.ts";
 

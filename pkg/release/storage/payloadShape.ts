@@ -1,4 +1,4 @@
-import { isObject } from "../../api/jsonObject.ts";
+import { isObject } from "../../golang/members.ts";
 import { proxyFrom } from "../../api/proxy.ts";
 import { requirementsFrom } from "../../bundle/requirements.ts";
 import { type GoMembers, type GoShape, goStruct } from "../../golang/structReader.ts";

@@ -1,11 +1,10 @@
-import { isObject } from "../../api/jsonObject.ts";
 import type { JsonObject } from "../../api/k8s.ts";
 import { messageOf } from "../../errors/errors.ts";
 import { excerpt, shortened } from "../../fbc/boundedTexts.ts";
 import { kindOf, wrongKind } from "../../fbc/content.ts";
 import type { FbcBundle, Property } from "../../fbc/types.ts";
 import { gvkFaults } from "../../fbc/validate/propertyCheck.ts";
-import { foldKey } from "../../golang/members.ts";
+import { foldKey, isObject } from "../../golang/members.ts";
 import { goQuote } from "../../golang/quote.ts";
 import { parseRange } from "../../version/blang.ts";
 import { versionOrNone } from "../candidates.ts";

@@ -1,4 +1,4 @@
-import { isObject } from "../../api/jsonObject.ts";
+import { isObject } from "../../golang/members.ts";
 import { Schema } from "../../fbc/content.ts";
 import type { FbcBundle, Meta, Property } from "../../fbc/types.ts";
 import { type Gvk, mentionsCel } from "../constraint/constraint.ts";

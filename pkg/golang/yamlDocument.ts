@@ -1,6 +1,6 @@
 import { YAMLException } from "js-yaml";
 import { messageOf } from "../errors/errors.ts";
-import { parseFirstYamlDocument } from "../golang/yaml.ts";
+import { parseFirstYamlDocument } from "./yaml.ts";
 
 /** Aliases let a small text stand for a huge value; the largest real manifests have some 100,000 values. */
 const MAX_VALUES = 5_000_000;
