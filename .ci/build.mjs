@@ -5,8 +5,8 @@ import { mkdir, readFile, rm, stat, writeFile } from "node:fs/promises";
 import { basename, join, relative, resolve } from "node:path";
 import { build } from "esbuild";
 import { CommandTerminal } from "../cmd/olmv1/cli/terminal.ts";
-import { manPages } from "../cmd/olmv1/man/manPages.ts";
-import { olmv1 } from "../cmd/olmv1/olmv1.ts";
+import { manPages } from "../cmd/olmv1/manPages.ts";
+import { olmv1 } from "../cmd/olmv1/program.ts";
 import { billOfMaterials } from "./sbom.mjs";
 
 const root = join(import.meta.dirname, "..");

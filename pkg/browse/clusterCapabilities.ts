@@ -7,8 +7,8 @@ import type { Client } from "../kube/client.ts";
 import { isForbidden } from "../kube/errors.ts";
 import { isAllowed } from "../operatorcontroller/permissions/ownRules.ts";
 import type { ClusterVersion } from "../version/clusterVersion.ts";
-import { readClusterVersion } from "../preview/clusterState.ts";
 import type { Found, Hindrance, Ranked } from "./searchResults.ts";
+import { readClusterVersion } from "../operatorcontroller/openshift/clusterVersion.ts";
 
 /** What a cluster is, and what this user may do with it. */
 export interface ClusterCapabilities {

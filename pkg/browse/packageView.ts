@@ -1,14 +1,8 @@
-import type { SourceOptions } from "../../cmd/olmv1/cli/catalogOptions.ts";
-import { type OpenCatalog, type OpenCatalogs, withCatalogs } from "../../cmd/olmv1/cli/openCatalogs.ts";
-import type { Terminal } from "../../cmd/olmv1/cli/terminal.ts";
-import { wrapError } from "../errors/errors.ts";
 import { compareNewestFirst } from "../fbc/bundleOrder.ts";
-import { packageContent } from "../fbc/content.ts";
 import { type BundleDetails, bundleDetails, kindOfExample } from "../fbc/summary/bundleDetails.ts";
 import { type BundleDescription, type BundleSupport, type StatedVersion, bundleSummary } from "../fbc/summary/bundleSummary.ts";
-import { type BundleFacts, PackageFacts, newestFirst } from "../fbc/summary/packageFacts.ts";
+import { type BundleFacts, PackageFacts } from "../fbc/summary/packageFacts.ts";
 import { type ChannelSummary, messageFor, packageSummary, presentedBy } from "../fbc/summary/packageSummary.ts";
-import { closestNames } from "../fbc/summary/search.ts";
 import type { Meta, PackageContent } from "../fbc/types.ts";
 import { goQuote } from "../golang/quote.ts";
 import { candidatesFrom } from "../resolve/candidates.ts";
@@ -33,44 +27,6 @@ export interface PackageIn {
 
 /** Versions that an error names. */
 const MAX_SHOWN = 5;
-const NO_HASH = Buffer.alloc(0);
-
-/**
- * What `work` makes of a package, as each catalog has it: by falling priority, then by the catalog's name; at least one.
- * @throws Error where no catalog has it, with the names that may have been meant, or what one says of it cannot be read.
- */
-export function withPackage<T>(
-  terminal: Terminal,
-  name: string,
-  options: SourceOptions,
-  work: (found: readonly [PackageIn, ...PackageIn[]], open: OpenCatalogs) => Promise<T>,
-): Promise<T> {
-  return withCatalogs(terminal, options, async (open) => {
-    const all = await Promise.all(open.catalogs.map((catalog) => packageIn(catalog, name)));
-    const [first, ...others] = all.flatMap((one) => one ?? []);
-    if (!first) throw new Error(absentText(name, open));
-    return work([first, ...others], open);
-  });
-}
-
-async function packageIn({ name: catalog, priority, book }: OpenCatalog, name: string): Promise<PackageIn | undefined> {
-  const metas = await book.metasOf(name);
-  if (metas.length === 0) return undefined;
-  const facts = new PackageFacts(name);
-  for (const meta of metas) facts.add(meta, NO_HASH);
-  try {
-    return { catalog, priority, name, metas, content: packageContent(metas, name), facts, bundles: newestFirst(facts.bundles) };
-  } catch (err) {
-    throw wrapError(`catalog ${goQuote(catalog)}: `, err);
-  }
-}
-
-function absentText(name: string, { catalogs }: OpenCatalogs): string {
-  const where = catalogs.length === 1 ? `catalog ${catalogs[0]?.name}` : `catalogs ${catalogs.map((one) => one.name).join(", ")}`;
-  const near = closestNames(name, [...new Set(catalogs.flatMap(({ book }) => book.names()))]);
-  const hint = near.length > 0 ? `did you mean ${near.join(" or ")}?` : "olmv1 search finds packages by words";
-  return `there is no package ${goQuote(name)} in ${where}; ${hint}`;
-}
 
 /** The bundle that a text means: one of that version, with or without release, or of that name. @throws Error that names the versions there are. */
 export function bundleMeant({ name, bundles, content, catalog }: PackageIn, text: string): BundleFacts {

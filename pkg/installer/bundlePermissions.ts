@@ -1,5 +1,3 @@
-import type { Terminal } from "../../cmd/olmv1/cli/terminal.ts";
-import type { SourceName } from "../../cmd/olmv1/options/bundle.ts";
 import type { JsonObject, KubeObject } from "../api/k8s.ts";
 import { servingDeployments } from "../bundle/apiServices.ts";
 import type { RegistryV1Bundle } from "../bundle/types.ts";
@@ -16,6 +14,11 @@ import type { CrdPolicy } from "../release/plan.ts";
 import { renderBundle } from "../render/render.ts";
 import type { BundleReader } from "../sources/bundleReader.ts";
 import { compareVersions, parseVersion } from "../version/version.ts";
+import type { ValuesSource } from "../api/extensionConfig.ts";
+
+/** An object that configuration is read from. */
+export type SourceName = Pick<ValuesSource, "kind" | "name">;
+
 
 /** How an extension is to have the bundles. */
 export interface BundleOptions {
@@ -61,7 +64,7 @@ const SUGGESTED = "operatorframework.io/suggested-namespace";
  * @throws Error that names the bundle. Kinds of which the resource is not known are told on standard error.
  */
 export async function bundleRights(
-  terminal: Pick<Terminal, "err">,
+  terminal: { readonly err: (text: string) => void },
   sources: readonly string[],
   options: BundleOptions,
   reader: Pick<BundleReader, "bundle">,

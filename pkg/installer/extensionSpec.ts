@@ -1,4 +1,3 @@
-import type { InstallOptions } from "../../cmd/olmv1/cli/options.ts";
 import type { CatalogSource, ClusterExtension, ClusterExtensionSpec } from "../api/clusterExtension.ts";
 import { ANNOTATION_ROLLBACK_TO, API_VERSION, CLUSTER_EXTENSION, LABEL_METADATA_NAME } from "../api/constants.ts";
 import { isObject } from "../golang/members.ts";
@@ -7,8 +6,13 @@ import { goQuote } from "../golang/quote.ts";
 import { isDeepStrictEqual } from "node:util";
 
 /** What the command line says of an extension; what it leaves out is as the existing one has it. */
-export interface Said
-  extends Pick<InstallOptions, "version" | "channel" | "catalog" | "watchNamespace" | "approval" | "upgradeConstraintPolicy"> {
+export interface Said {
+  readonly version?: string;
+  readonly channel: string[];
+  readonly catalog: string[];
+  readonly watchNamespace: string[];
+  readonly approval?: NonNullable<ClusterExtensionSpec["approval"]>;
+  readonly upgradeConstraintPolicy?: NonNullable<CatalogSource["upgradeConstraintPolicy"]>;
   readonly packageName: string;
   /** Undefined while that is still to be found out. */
   readonly namespace: string | undefined;

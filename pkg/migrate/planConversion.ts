@@ -1,7 +1,3 @@
-import { wantedExtension } from "../../cmd/olmv1/cli/inputFiles.ts";
-import type { ProxyOptions } from "../../cmd/olmv1/cli/options.ts";
-import { proxySettingsOf, readClusterProxy } from "../../cmd/olmv1/cli/proxySettings.ts";
-import type { Terminal } from "../../cmd/olmv1/cli/terminal.ts";
 import type { ClusterExtension } from "../api/clusterExtension.ts";
 import { type KubeObject, type ObjectRef, refOf } from "../api/k8s.ts";
 import { LABEL_MIGRATION } from "../api/migration.ts";
@@ -24,6 +20,9 @@ import { type ConvertedObject, type KeptFields, convertedObject, leftBehind, wit
 import { classicObjects } from "./olmV0Cluster.ts";
 import { type MarkedBy, type RemovedMarks, isOfCsv } from "./ownershipMarks.ts";
 import { subscriptionFrom } from "./subscription.ts";
+import { wantedExtension } from "../operatorcontroller/plan/wantedExtension.ts";
+import { readClusterProxy, type OperatorProxySettings } from "../operatorcontroller/openshift/clusterProxy.ts";
+import { contentsFrom } from "../sources/clusterCatalogs.ts";
 
 /** What is converted, as it is on the cluster. */
 export interface ConversionSource {
@@ -35,8 +34,10 @@ export interface ConversionSource {
 }
 
 /** With whose rights and by which settings a conversion is planned. */
-export interface ConversionSettings extends ProxyOptions {
-  readonly terminal: Pick<Terminal, "err">;
+export interface ConversionSettings {
+  /** What operator-controller is told of proxies. */
+  readonly proxy: OperatorProxySettings;
+  readonly terminal: { readonly err: (text: string) => void };
   readonly client: Client;
   readonly reader: BundleReader;
   readonly offers: CatalogOffers;
@@ -134,9 +135,9 @@ async function installPlan(
     client,
     scoped: client,
     isServiceAccount: false,
-    reader,
+    reader, contents: contentsFrom(reader),
     providers: new CertificateProviders(client, webhookCertProvider),
-    clusterProxy: await readClusterProxy(client, proxySettingsOf(settings)),
+    clusterProxy: await readClusterProxy(client, settings.proxy),
     systemNamespace,
     ...(seen ? { seen } : {}),
     willBeGiven: (live) => uid !== undefined && isOfCsv(live, csv),

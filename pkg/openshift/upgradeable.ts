@@ -1,7 +1,7 @@
 import { boundedMessage } from "../api/conditions.ts";
 import { MESSAGE_MAX_BYTES } from "../api/constants.ts";
 import { type MaxVersion, maxVersionIn } from "../bundle/maxOpenShiftVersion.ts";
-import { parseProperties } from "../bundle/rawProperties.ts";
+import { rawProperties } from "../bundle/properties.ts";
 import { messageOf } from "../errors/errors.ts";
 import { goQuote } from "../golang/quote.ts";
 import { CAUSE_LENGTH, NAME_LENGTH, truncate } from "../text/truncate.ts";
@@ -62,7 +62,7 @@ export function verdictOn(release: ActiveRelease | UnreadableReleases, cluster: 
 }
 
 function maxVersionOf(annotation: string | undefined): MaxVersion {
-  return annotation === undefined ? { kind: "none" } : maxVersionIn(parseProperties(annotation));
+  return annotation === undefined ? { kind: "none" } : maxVersionIn(rawProperties(annotation));
 }
 
 function judged(max: MaxVersion, cluster: ClusterVersion, { extension, bundle }: { extension: string; bundle: string }) {

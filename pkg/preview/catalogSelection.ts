@@ -1,4 +1,3 @@
-import type { ResolutionOptions } from "../../cmd/olmv1/cli/catalogOptions.ts";
 import type { ClusterCatalog } from "../api/clusterCatalog.ts";
 import type { CatalogSource } from "../api/clusterExtension.ts";
 import { wrapError } from "../errors/errors.ts";
@@ -33,7 +32,7 @@ const NAME_LABEL = "olm.operatorframework.io/metadata.name";
  */
 export async function catalogsAsked(
   source: CatalogSource,
-  options: ResolutionOptions,
+  options: { readonly catalog: readonly string[]; readonly catalogDir: readonly string[] },
   { client, reader, signal }: Sources,
 ): Promise<{ catalogs: readonly ClusterCatalog[]; contents: readonly CatalogContent[] }> {
   if (!client || options.catalogDir.length > 0) {

@@ -7,7 +7,6 @@ import { KindNotServed, KubeError } from "../kube/errors.ts";
 import type { ExtensionReleases, UpgradeTarget } from "../openshift/upgradeCheck.ts";
 import { type ActiveRelease, noReleaseText } from "../openshift/upgradeable.ts";
 import { remedyInCondition } from "../operatorcontroller/reconcile/clusterUpgradeCondition.ts";
-import { CLUSTER_VERSION, clusterVersionFrom } from "../operatorcontroller/openshift/clusterVersion.ts";
 import { type ReleaseFacts, releaseFacts } from "../operatorcontroller/releases/releaseReader.ts";
 import { type ReleaseHistory, ReleaseStore } from "../operatorcontroller/releases/releaseStore.ts";
 import { type ReleaseRecord, activeReleases } from "../release/record.ts";
@@ -18,20 +17,6 @@ import { type ClusterVersion, minorText, nextMinor } from "../version/clusterVer
 const OTHER_NAMESPACE = "give --system-namespace the namespace of its operator-controller";
 /** Extensions whose releases are read at the same time. */
 const AT_ONCE = 8;
-
-/**
- * The version of the cluster as its ClusterVersion says it.
- * @throws Error when it may not be read, or nobody answers.
- */
-export async function readClusterVersion(client: Client): Promise<ClusterVersion> {
-  try {
-    const object = await client.get(CLUSTER_VERSION);
-    return clusterVersionFrom(object ? { kind: "present", object } : { kind: "absent" }, undefined);
-  } catch (err) {
-    if (err instanceof KindNotServed) return { kind: "none" };
-    throw wrapError('read ClusterVersion "version": ', err);
-  }
-}
 
 /**
  * Every ClusterExtension with its active releases, in the order of the server.

@@ -1,6 +1,5 @@
-import type { ResolutionOptions } from "../../cmd/olmv1/cli/catalogOptions.ts";
 import type { ClusterCatalog } from "../api/clusterCatalog.ts";
-import type { ClusterExtension } from "../api/clusterExtension.ts";
+import type { ClusterExtension, ClusterExtensionSpec } from "../api/clusterExtension.ts";
 import { API_VERSION, CLUSTER_EXTENSION } from "../api/constants.ts";
 import { messageOf } from "../errors/errors.ts";
 import { goQuote } from "../golang/quote.ts";
@@ -19,6 +18,10 @@ import { candidatesMeant } from "../resolve/whyNot.ts";
 import { enumerated } from "../resolve/wording.ts";
 import type { WholeCatalog, WholeCatalogs } from "../sources/wholeCatalogs.ts";
 import { createLogger } from "../telemetry/log.ts";
+
+/** What happens when a bundle depends on others. */
+export type DependencyPolicy = NonNullable<NonNullable<ClusterExtensionSpec["dependencies"]>["policy"]>;
+
 
 /** A bundle that counts as installed. */
 interface LookedUp {
@@ -125,7 +128,7 @@ export interface InstallContextSources {
   readonly constraints: ConstraintCache;
   /** Undefined where no cluster is asked. */
   readonly client: Client | undefined;
-  readonly options: Pick<ResolutionOptions, "installedPackage" | "dependencyPolicy">;
+  readonly options: { readonly installedPackage: readonly string[]; readonly dependencyPolicy?: DependencyPolicy | undefined };
   readonly signal: AbortSignal;
 }
 

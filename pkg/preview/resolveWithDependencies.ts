@@ -1,5 +1,3 @@
-import type { DependencyPolicy } from "../../cmd/olmv1/cli/catalogOptions.ts";
-import type { Question } from "../../cmd/olmv1/commands/resolutionQuestion.ts";
 import { systemClock } from "../async/clock.ts";
 import { closestNames } from "../fbc/summary/search.ts";
 import { goQuote } from "../golang/quote.ts";
@@ -12,13 +10,32 @@ import { describe } from "../resolve/constraint/evaluate.ts";
 import { dependenciesOf, isDependency } from "../resolve/constraint/parse.ts";
 import { objectionClause } from "../resolve/dependencies/dependencyCheck.ts";
 import { type Against, unfitOf, withoutThese, withoutUnfit } from "../resolve/dependencies/dependencyFilter.ts";
-import type { Considered, Resolution } from "../resolve/resolution.ts";
+import type { Considered, Resolution, ResolveRequest } from "../resolve/resolution.ts";
 import { type Ranked, type ResolutionRecord, recordOf } from "../resolve/resolutionRecord.ts";
 import { choose, consider } from "../resolve/resolve.ts";
 import { candidatesMeant } from "../resolve/whyNot.ts";
 import { RESOLUTION_MESSAGE_MAX, enumerated } from "../resolve/wording.ts";
 import { truncate } from "../text/truncate.ts";
-import type { KnownInstallContext } from "./installContext.ts";
+import type { KnownInstallContext, DependencyPolicy } from "./installContext.ts";
+import type { ClusterExtension } from "../api/clusterExtension.ts";
+import type { ClusterCatalog } from "../api/clusterCatalog.ts";
+import type { WholeCatalogs } from "../sources/wholeCatalogs.ts";
+
+/** What is to be resolved, and for whom. */
+export interface Question {
+  readonly request: ResolveRequest;
+  /** Such as `ClusterExtension x`, or `package p`. */
+  readonly subject: string;
+  /** As it would be; without a name where only a package is asked about. */
+  readonly extension: ClusterExtension;
+  /** Those that are asked. */
+  readonly catalogs: readonly ClusterCatalog[];
+  readonly whole: WholeCatalogs;
+  /** What is installed and served beside, read when it is asked for. */
+  readonly surroundings: (constraints: ConstraintCache) => Promise<KnownInstallContext>;
+  readonly signal: AbortSignal;
+}
+
 
 /** A resolution in which dependencies are judged as operator-controller does. */
 interface JudgedResolution {

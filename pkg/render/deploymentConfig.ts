@@ -1,3 +1,4 @@
+import { isProxyVariable, PROXY_NAMES, type ProxyVariables } from "../api/proxy.ts";
 import { Reason } from "../api/constants.ts";
 import type { JsonObject } from "../api/k8s.ts";
 import type { Container, DeploymentSpec, PodTemplate, StrategyDeployment } from "../bundle/types.ts";
@@ -181,4 +182,24 @@ function tooMuchWork(name: string, at: number, of: number): TerminalError {
     Reason.InvalidConfiguration,
     `${INVALID_CONFIG}it holds more than the ${CONFIG_LIMITS.work} values allowed, counted for each Deployment and container that gets them, up to ${where}`,
   );
+}
+
+/**
+ * A Deployment with the cluster's proxy variables in every container, in place of what the bundle says; init containers are left alone:
+ *
+ * | the user's env for it                                        | variables of the cluster |
+ * | names none of the three                                      | all that have a value    |
+ * | names one of the three, in either case, with a value or not  | none                     |
+ *
+ * @param configs the user's for this Deployment, which `content` has already.
+ * @see operator-lifecycle-manager pkg/controller/operators/olm/overrides/initializer.go
+ */
+export function withProxy(
+  content: DeploymentContent,
+  configs: readonly DeploymentConfig[],
+  proxy: ProxyVariables | undefined,
+): DeploymentContent {
+  if (!proxy || configs.some(({ env }) => env?.some(isProxyVariable))) return content;
+  const env = PROXY_NAMES.flatMap((name) => (proxy[name] ? [{ name, value: proxy[name] }] : []));
+  return env.length === 0 ? content : withDeploymentConfig(content, { env });
 }

@@ -1,6 +1,6 @@
 import { Reason } from "../api/constants.ts";
 import type { KubeObject } from "../api/k8s.ts";
-import { type ProxyVariables, withProxy } from "../api/proxy.ts";
+import type { ProxyVariables } from "../api/proxy.ts";
 import { ownedApiServices } from "../bundle/apiServices.ts";
 import { MANIFEST_TYPES, sortedKeys } from "../bundle/goTypes.ts";
 import { uniqueName } from "../bundle/objectNames.ts";
@@ -9,7 +9,7 @@ import { supportedScope } from "../bundle/validate.ts";
 import { type CertificateProvider, certificateNames, withCertificateVolumes, withOwnMountsKept } from "../certificates/providers.ts";
 import { RetryableError } from "../errors/errors.ts";
 import type { DeploymentConfig } from "./config.ts";
-import { chooseConfigs, withDeploymentConfig } from "./deploymentConfig.ts";
+import { chooseConfigs, withDeploymentConfig, withProxy } from "./deploymentConfig.ts";
 
 /** What every generator may look at. */
 export interface GeneratorOptions {

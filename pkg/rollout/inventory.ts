@@ -1,4 +1,3 @@
-import type { TreeNode } from "../../cmd/olmv1/commands/tree.ts";
 import type { ClusterExtension } from "../api/clusterExtension.ts";
 import type { Inventory } from "../api/clusterExtensionStatus.ts";
 import { findCondition } from "../api/conditions.ts";
@@ -12,6 +11,13 @@ import type { HealthState } from "../release/health/healthState.ts";
 import { podSelectorOf } from "../release/health/pods.ts";
 import { describeObject } from "../release/identity.ts";
 import { readExtension } from "./extensions.ts";
+
+/** One line of a tree, with what hangs on it. */
+export interface TreeNode {
+  label: string;
+  children: readonly TreeNode[];
+}
+
 
 /** What reading a tree takes. */
 export type TreeClient = Pick<Client, "get" | "list">;

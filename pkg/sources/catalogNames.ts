@@ -1,4 +1,3 @@
-import type { SourceOptions } from "../../cmd/olmv1/cli/catalogOptions.ts";
 import { goQuote } from "../golang/quote.ts";
 import { layoutPlace } from "../oci/imagePlace.ts";
 import { compareText } from "../text/compare.ts";
@@ -29,6 +28,13 @@ export function catalogNameFor(source: string): string {
   return name === "" ? "catalog" : name;
 }
 
+/** Which catalogs are meant, as options name them. */
+export interface CatalogChoice {
+  catalog: string[];
+  catalogDir: string[];
+  catalogImage: string[];
+}
+
 /** A catalog and where its content is. */
 export interface NamedCatalog {
   readonly name: string;
@@ -42,12 +48,12 @@ export interface NamedCatalog {
 }
 
 /** Whether catalogs are given, so that no cluster is asked. */
-export function isOffline({ catalogDir, catalogImage }: Pick<SourceOptions, "catalogDir" | "catalogImage">): boolean {
+export function isOffline({ catalogDir, catalogImage }: Pick<CatalogChoice, "catalogDir" | "catalogImage">): boolean {
   return catalogDir.length > 0 || catalogImage.length > 0;
 }
 
 /** The catalogs in folders, files and images that options name. */
-export function catalogsGiven({ catalogDir, catalogImage }: Pick<SourceOptions, "catalogDir" | "catalogImage">): NamedCatalog[] {
+export function catalogsGiven({ catalogDir, catalogImage }: Pick<CatalogChoice, "catalogDir" | "catalogImage">): NamedCatalog[] {
   return [...catalogDir.map(folder), ...catalogImage.map(image)];
 }
 
@@ -55,7 +61,7 @@ export function catalogsGiven({ catalogDir, catalogImage }: Pick<SourceOptions, 
  * Those of the catalogs that --catalog names, or all: by falling priority, else in their order.
  * @throws Error where two have one name, or --catalog names none of them.
  */
-export function catalogsNamed(all: readonly NamedCatalog[], { catalog }: Pick<SourceOptions, "catalog">): NamedCatalog[] {
+export function catalogsNamed(all: readonly NamedCatalog[], { catalog }: Pick<CatalogChoice, "catalog">): NamedCatalog[] {
   const twice = all.find(({ name }, at) => all.findIndex((one) => one.name === name) !== at);
   if (twice) throw new Error(`two catalogs are called ${goQuote(twice.name)}; write name=path to tell them apart`);
   const unknown = catalog.find((name) => !all.some((one) => one.name === name));
@@ -88,7 +94,7 @@ function partsOf(given: string): { name?: string; rest: string } {
 }
 
 /** The options that one word stands for: the path of a catalog, its image, or the name of a ClusterCatalog. */
-export async function sourceNamed(word: string): Promise<Pick<SourceOptions, "catalog" | "catalogDir" | "catalogImage">> {
+export async function sourceNamed(word: string): Promise<Pick<CatalogChoice, "catalog" | "catalogDir" | "catalogImage">> {
   const none = { catalog: [], catalogDir: [], catalogImage: [] };
   if (layoutPlace(word)) return { ...none, catalogImage: [word] };
   if (/^\.{0,2}\//.test(word) || (await stat(word).catch(() => undefined)))

@@ -1,13 +1,12 @@
-import type { CatalogSource, ClusterExtensionSpec } from "../../../pkg/api/clusterExtension.ts";
+import type { CatalogSource } from "../../../pkg/api/clusterExtension.ts";
 import { type ClusterOptions, addClusterOptions, addRegistryOptions, collect } from "./options.ts";
 import { type Output, outputOption } from "./output.ts";
 import { type Command, Option } from "commander";
+import type { DependencyPolicy } from "../../../pkg/preview/installContext.ts";
+import type { CatalogChoice } from "../../../pkg/sources/catalogNames.ts";
 
 /** Which catalogs are looked at, and how they are read. */
-export interface SourceOptions extends ClusterOptions {
-  catalog: string[];
-  catalogDir: string[];
-  catalogImage: string[];
+export interface SourceOptions extends ClusterOptions, CatalogChoice {
   /** False with --no-cache. */
   cache: boolean;
   registriesConf?: string;
@@ -41,9 +40,6 @@ export function addSourceOptions(command: Command): Command {
     .option("--no-cache", "read catalogs anew, and keep nothing of them");
   return addRegistryOptions(addClusterOptions(command));
 }
-
-/** What happens when a bundle depends on others. */
-export type DependencyPolicy = NonNullable<NonNullable<ClusterExtensionSpec["dependencies"]>["policy"]>;
 
 /** What a resolution is asked about, and where catalogs are. */
 export interface ResolutionOptions extends ClusterOptions {

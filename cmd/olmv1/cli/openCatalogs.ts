@@ -11,6 +11,50 @@ import { printLeftOutCatalogs } from "./output.ts";
 import { type Progress, withProgress } from "./progress.ts";
 import type { Terminal } from "./terminal.ts";
 import { stat } from "node:fs/promises";
+import type { PackageIn } from "../../../pkg/browse/packageView.ts";
+import { PackageFacts, newestFirst } from "../../../pkg/fbc/summary/packageFacts.ts";
+import { packageContent } from "../../../pkg/fbc/content.ts";
+import { closestNames } from "../../../pkg/fbc/summary/search.ts";
+
+const NO_HASH = Buffer.alloc(0);
+
+/**
+ * What `work` makes of a package, as each catalog has it: by falling priority, then by the catalog's name; at least one.
+ * @throws Error where no catalog has it, with the names that may have been meant, or what one says of it cannot be read.
+ */
+export function withPackage<T>(
+  terminal: Terminal,
+  name: string,
+  options: SourceOptions,
+  work: (found: readonly [PackageIn, ...PackageIn[]], open: OpenCatalogs) => Promise<T>,
+): Promise<T> {
+  return withCatalogs(terminal, options, async (open) => {
+    const all = await Promise.all(open.catalogs.map((catalog) => packageIn(catalog, name)));
+    const [first, ...others] = all.flatMap((one) => one ?? []);
+    if (!first) throw new Error(absentText(name, open));
+    return work([first, ...others], open);
+  });
+}
+
+async function packageIn({ name: catalog, priority, book }: OpenCatalog, name: string): Promise<PackageIn | undefined> {
+  const metas = await book.metasOf(name);
+  if (metas.length === 0) return undefined;
+  const facts = new PackageFacts(name);
+  for (const meta of metas) facts.add(meta, NO_HASH);
+  try {
+    return { catalog, priority, name, metas, content: packageContent(metas, name), facts, bundles: newestFirst(facts.bundles) };
+  } catch (err) {
+    throw wrapError(`catalog ${goQuote(catalog)}: `, err);
+  }
+}
+
+function absentText(name: string, { catalogs }: OpenCatalogs): string {
+  const where = catalogs.length === 1 ? `catalog ${catalogs[0]?.name}` : `catalogs ${catalogs.map((one) => one.name).join(", ")}`;
+  const near = closestNames(name, [...new Set(catalogs.flatMap(({ book }) => book.names()))]);
+  const hint = near.length > 0 ? `did you mean ${near.join(" or ")}?` : "olmv1 search finds packages by words";
+  return `there is no package ${goQuote(name)} in ${where}; ${hint}`;
+}
+
 
 /** A catalog that can be looked at. */
 export interface OpenCatalog {

@@ -1,13 +1,7 @@
 import { messageOf } from "../../../pkg/errors/errors.ts";
-import type { Client } from "../../../pkg/kube/client.ts";
-import { KindNotServed } from "../../../pkg/kube/errors.ts";
 import {
-  CLUSTER_PROXY,
-  type ClusterProxy,
-  clusterProxyFrom,
   type OperatorProxySettings,
-  parseProxyUrl,
-  proxyOfSettings,
+  parseProxyUrl
 } from "../../../pkg/operatorcontroller/openshift/clusterProxy.ts";
 import { agreesOnProxy, operatorProxySettings, PROXY_FLAGS } from "../../internal/operatorProxyFlags.ts";
 import type { ProxyOptions } from "./options.ts";
@@ -22,18 +16,6 @@ export function proxySettingsOf(options: ProxyOptions): OperatorProxySettings {
   };
   if (!agreesOnProxy(flags)) throw new Error(PROXY_FLAGS);
   return operatorProxySettings(flags);
-}
-
-/** The proxy that operator-controller would tell installed operators; unknown where the user may not read it. */
-export async function readClusterProxy(client: Pick<Client, "get">, settings: OperatorProxySettings): Promise<ClusterProxy> {
-  const chosen = proxyOfSettings(settings);
-  if (chosen) return chosen;
-  try {
-    const object = await client.get(CLUSTER_PROXY);
-    return clusterProxyFrom(object ? { kind: "present", object } : { kind: "absent" });
-  } catch (err) {
-    return clusterProxyFrom(err instanceof KindNotServed ? { kind: "notServed" } : { kind: "unreadable", because: messageOf(err) });
-  }
 }
 
 function checkedUrl(name: string, text: string | undefined): string | undefined {

@@ -1,4 +1,4 @@
-import { type PackageIn, bundleMeant, firstWith, noChannel, withPackage } from "../../../pkg/browse/packageView.ts";
+import { type PackageIn, bundleMeant, firstWith, noChannel } from "../../../pkg/browse/packageView.ts";
 import { bundleVersion } from "../../../pkg/fbc/bundleOrder.ts";
 import { dotGraph } from "../../../pkg/fbc/graph/dot.ts";
 import { type TreeLine, graphTree } from "../../../pkg/fbc/graph/graphTree.ts";
@@ -12,6 +12,7 @@ import type { SourceOptions } from "../cli/catalogOptions.ts";
 import { styled } from "../cli/table.ts";
 import type { Terminal } from "../cli/terminal.ts";
 import { columnsOf, cutTo, jsonText } from "../cli/text.ts";
+import { withPackage } from "../cli/openCatalogs.ts";
 
 /** Forms of a graph; the first is the default. */
 export type GraphForm = "tree" | "mermaid" | "dot" | "svg" | "json";

@@ -1,14 +1,12 @@
-import type { ClusterCatalog } from "../../../pkg/api/clusterCatalog.ts";
 import type { CatalogSource, ClusterExtension } from "../../../pkg/api/clusterExtension.ts";
 import { API_VERSION, CLUSTER_EXTENSION } from "../../../pkg/api/constants.ts";
 import { messageOf } from "../../../pkg/errors/errors.ts";
 import { goQuote } from "../../../pkg/golang/quote.ts";
 import type { Client } from "../../../pkg/kube/client.ts";
 import { isForbidden } from "../../../pkg/kube/errors.ts";
-import { parseClusterVersion } from "../../../pkg/operatorcontroller/openshift/clusterVersion.ts";
-import type { ConstraintCache } from "../../../pkg/operatorcontroller/dependencies/constraintCache.ts";
+import { parseClusterVersion, readClusterVersion } from "../../../pkg/operatorcontroller/openshift/clusterVersion.ts";
 import { bundleVersion, candidatesFrom } from "../../../pkg/resolve/candidates.ts";
-import type { CatalogContent, ResolveRequest } from "../../../pkg/resolve/resolution.ts";
+import type { CatalogContent } from "../../../pkg/resolve/resolution.ts";
 import type { InstalledBundle } from "../../../pkg/resolve/successors.ts";
 import { candidatesMeant } from "../../../pkg/resolve/whyNot.ts";
 import type { ClusterVersion } from "../../../pkg/version/clusterVersion.ts";
@@ -18,26 +16,11 @@ import { withCluster } from "../cli/cluster.ts";
 import { readExtension } from "../../../pkg/rollout/extensions.ts";
 import { readExtensionFile } from "../cli/inputFiles.ts";
 import { withReader } from "../../../pkg/sources/bundleReader.ts";
-import { readClusterVersion } from "../../../pkg/preview/clusterState.ts";
 import { type Sources, catalogsAsked } from "../../../pkg/preview/catalogSelection.ts";
 import type { ResolutionOptions } from "../cli/catalogOptions.ts";
-import { type KnownInstallContext, readInstallContext } from "../../../pkg/preview/installContext.ts";
+import { readInstallContext } from "../../../pkg/preview/installContext.ts";
 import { WholeCatalogs } from "../../../pkg/sources/wholeCatalogs.ts";
-
-/** What is to be resolved, and for whom. */
-export interface Question {
-  readonly request: ResolveRequest;
-  /** Such as `ClusterExtension x`, or `package p`. */
-  readonly subject: string;
-  /** As it would be; without a name where only a package is asked about. */
-  readonly extension: ClusterExtension;
-  /** Those that are asked. */
-  readonly catalogs: readonly ClusterCatalog[];
-  readonly whole: WholeCatalogs;
-  /** What is installed and served beside, read when it is asked for. */
-  readonly surroundings: (constraints: ConstraintCache) => Promise<KnownInstallContext>;
-  readonly signal: AbortSignal;
-}
+import type { Question } from "../../../pkg/preview/resolveWithDependencies.ts";
 
 /** What the command line names: an extension, a package, or a word that may be either. */
 export interface Named {

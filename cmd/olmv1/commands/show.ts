@@ -1,4 +1,4 @@
-import { type PackageIn, type PackageView, bundleAsked, firstWith, packageView, withPackage } from "../../../pkg/browse/packageView.ts";
+import { type PackageIn, type PackageView, bundleAsked, firstWith, packageView } from "../../../pkg/browse/packageView.ts";
 import { bundleDetails, kindOfExample } from "../../../pkg/fbc/summary/bundleDetails.ts";
 import { toYaml } from "../../../pkg/golang/yaml.ts";
 import { type InstalledHere, installedHere } from "../../../pkg/rollout/extensions.ts";
@@ -10,6 +10,7 @@ import { type Output, print } from "../cli/output.ts";
 import { type Cell, type Detail, MAX_PROSE, details, styled, table } from "../cli/table.ts";
 import type { Terminal } from "../cli/terminal.ts";
 import { wrapped } from "../cli/text.ts";
+import { withPackage } from "../cli/openCatalogs.ts";
 
 /** How a package is told. */
 export interface Telling {

@@ -14,20 +14,21 @@ import { UnresolvedError } from "../../../pkg/operatorcontroller/reconcile/resol
 import { objectKey } from "../../../pkg/release/identity.ts";
 import { extensionRef, readExtension } from "../../../pkg/rollout/extensions.ts";
 import { withReader } from "../../../pkg/sources/bundleReader.ts";
-import { catalogsOfCluster } from "../../../pkg/sources/clusterCatalogs.ts";
+import { catalogsOfCluster, contentsFrom } from "../../../pkg/sources/clusterCatalogs.ts";
 import { createLogger } from "../../../pkg/telemetry/log.ts";
 import { escapeControlCharacters } from "../../../pkg/text/escape.ts";
 import { withCluster } from "../cli/cluster.ts";
 import { EXIT } from "../cli/errors.ts";
-import { wantedExtension } from "../cli/inputFiles.ts";
 import type { RegistryOptions, ReleaseOptions, WaitOptions } from "../cli/options.ts";
 import { printLeftOutCatalogs } from "../cli/output.ts";
 import { withProgress } from "../cli/progress.ts";
-import { proxySettingsOf, readClusterProxy } from "../cli/proxySettings.ts";
+import { proxySettingsOf } from "../cli/proxySettings.ts";
 import { type Terminal, confirm } from "../cli/terminal.ts";
 import { type AccountPermissions, type NewRights, grantsMore, newRights, newRightsText } from "./grantedPermissions.ts";
 import { planText, serviceAccountOf } from "./plan.ts";
 import { awaitRollout, tellRollout } from "./rollout.ts";
+import { wantedExtension } from "../../../pkg/operatorcontroller/plan/wantedExtension.ts";
+import { readClusterProxy } from "../../../pkg/operatorcontroller/openshift/clusterProxy.ts";
 
 /** How `olmv1 upgrade` can be asked. */
 export interface UpgradeOptions extends ReleaseOptions, RegistryOptions, WaitOptions, UpgradeChange {
@@ -147,7 +148,7 @@ async function planFor(
           scoped: client,
           isServiceAccount: false,
           account: "unknown" in identity ? undefined : { client: identity, tell },
-          reader,
+          reader, contents: contentsFrom(reader),
           providers: new CertificateProviders(client, "auto"),
           clusterProxy: await readClusterProxy(client, proxySettingsOf({ operatorProxy: "auto" })),
           systemNamespace: options.systemNamespace,

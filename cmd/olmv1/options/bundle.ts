@@ -9,6 +9,7 @@ import type { ValidateOptions } from "../commands/bundle/validate.ts";
 import type { RbacOptions } from "../commands/rbac.ts";
 import { addBundleBuild, addBundlePush } from "./images.ts";
 import { type Command, InvalidArgumentError, Option } from "commander";
+import type { SourceName } from "../../../pkg/installer/bundlePermissions.ts";
 
 /** What a bundle may be given as, for help. */
 export const BUNDLE_SOURCE =
@@ -101,9 +102,6 @@ function addBundleValidate(bundle: Command, terminal: Terminal): void {
       await validate(terminal, sources, options);
     });
 }
-
-/** An object that configuration is read from. */
-export type SourceName = Pick<ValuesSource, "kind" | "name">;
 
 /**
  * Reads one more value of an option such as `Secret/NAME`.

@@ -1,4 +1,3 @@
-import type { Terminal } from "../../../cmd/olmv1/cli/terminal.ts";
 import { goQuote } from "../../golang/quote.ts";
 import { type ImagePlace, placeText } from "../../oci/imagePlace.ts";
 import { type ImageParts, buildImage } from "../../oci/publish/buildImage.ts";
@@ -89,7 +88,12 @@ export interface ImageOptions {
 }
 
 /** What of a terminal such commands need. */
-export type ImageTerminal = Pick<Terminal, "out" | "err" | "signal" | "env" | "interactive" | "width">;
+export interface ImageTerminal {
+  readonly out: (text: string) => void;
+  readonly err: (text: string) => void;
+  readonly signal: AbortSignal;
+  readonly env: Readonly<Record<string, string | undefined>>;
+}
 
 /** Lends `work` what opens images in registries and layouts; it is closed afterwards, and nothing temporary is left. */
 export async function withImages<T>(options: ImageOptions, terminal: ImageTerminal, work: (stores: ImageStores) => Promise<T>): Promise<T> {

@@ -1,4 +1,3 @@
-import type { Terminal } from "../../../cmd/olmv1/cli/terminal.ts";
 import { ValuesSource } from "../../api/extensionConfig.ts";
 import { isObject } from "../../golang/members.ts";
 import type { GroupVersionKind, JsonObject, KubeObject } from "../../api/k8s.ts";
@@ -84,7 +83,7 @@ export async function configWithSources(
   paths: readonly string[],
   namespace: string,
   inline: JsonObject | undefined,
-  terminal: Pick<Terminal, "stdin">,
+  terminal: { readonly stdin: () => Promise<string> },
 ): Promise<SourcedConfig> {
   const read = (await Promise.all(paths.map((path) => sourcesIn(path, terminal)))).flat();
   const { config, missing, invalid, texts } = mergedConfig(read, namespace, inline);
@@ -95,7 +94,7 @@ export async function configWithSources(
 /** A key has no slash in it, and no path is written with one before `=` by those who mean a key. */
 const KEYED = /^([-._a-zA-Z0-9]+)=(.+)$/s;
 
-async function sourcesIn(given: string, terminal: Pick<Terminal, "stdin">): Promise<ReadSource[]> {
+async function sourcesIn(given: string, terminal: { readonly stdin: () => Promise<string> }): Promise<ReadSource[]> {
   const [, key, path = given] = KEYED.exec(given) ?? [];
   try {
     // What the parser quotes of a file that it cannot read may be secret.

@@ -1,4 +1,3 @@
-import type { Terminal } from "../../../cmd/olmv1/cli/terminal.ts";
 import { Deadline } from "../../async/clock.ts";
 import { type CheckedCatalog, checkCatalogFolder } from "../../catalogd/load/checkCatalog.ts";
 import { messageOf } from "../../errors/errors.ts";
@@ -83,7 +82,7 @@ type ImageFinding = Breach & { readonly rule: keyof typeof IMAGE_CHECKS; readonl
 export async function checkImages(
   images: readonly NamedImage[],
   { registriesConf, authFile }: ReaderOptions,
-  { env, signal }: Pick<Terminal, "env" | "signal">,
+  { env, signal }: { readonly env: Readonly<Record<string, string | undefined>>; readonly signal: AbortSignal },
   told: (done: number, all: number) => void,
 ): Promise<ImageFinding[]> {
   const log = createLogger({ component: "olmv1", level: "silent" });

@@ -8,7 +8,7 @@ import type { CatalogFiles, FromQueryThread, ToQueryThread } from "./queryMessag
 import { type QueriedCatalog, runQuery } from "./runQuery.ts";
 import { storedSchema } from "./schema.ts";
 
-// The body of the thread that `queryThread.ts` starts: executes one query after another. Here it may take as long and as much memory as it is
+// The body of the thread that `queryThreads.ts` starts: executes one query after another. Here it may take as long and as much memory as it is
 // given, while the server answers others.
 
 /** Schemas that are kept, each some hundred kilobytes. */

@@ -7,7 +7,7 @@ import { pipeline } from "node:stream/promises";
 import { parentPort } from "node:worker_threads";
 import { constants, crc32, createDeflateRaw, deflateRawSync } from "node:zlib";
 
-// The body of the worker thread that `segmentThread.ts` starts: writes the gzip forms of parts, a segment for each line.
+// The body of the worker thread that `compressor.ts` starts: writes the gzip forms of parts, a segment for each line.
 
 const IO_BYTES = 1024 * 1024;
 /** Ends a segment at a whole byte and lets nothing after it refer to it. */

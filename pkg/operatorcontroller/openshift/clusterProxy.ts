@@ -2,6 +2,22 @@ import type { KubeObject } from "../../api/k8s.ts";
 import { PROXY_NAMES, type ProxyVariables, proxyFrom } from "../../api/proxy.ts";
 import { type ObjectState, OptionalSetting, type OptionalSettingOptions, type SettingReader } from "../../controller/optionalObject.ts";
 import type { OperatorProxyMode } from "../../api/flagValues.ts";
+import type { Client } from "../../kube/client.ts";
+import { KindNotServed } from "../../kube/errors.ts";
+import { messageOf } from "../../errors/errors.ts";
+
+/** The proxy that operator-controller would tell installed operators; unknown where the user may not read it. */
+export async function readClusterProxy(client: Pick<Client, "get">, settings: OperatorProxySettings): Promise<ClusterProxy> {
+  const chosen = proxyOfSettings(settings);
+  if (chosen) return chosen;
+  try {
+    const object = await client.get(CLUSTER_PROXY);
+    return clusterProxyFrom(object ? { kind: "present", object } : { kind: "absent" });
+  } catch (err) {
+    return clusterProxyFrom(err instanceof KindNotServed ? { kind: "notServed" } : { kind: "unreadable", because: messageOf(err) });
+  }
+}
+
 
 /** The object that says which proxy an OpenShift cluster has. */
 export const CLUSTER_PROXY = { apiVersion: "config.openshift.io/v1", kind: "Proxy", name: "cluster" } as const;

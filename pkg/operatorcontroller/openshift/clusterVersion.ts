@@ -1,8 +1,25 @@
 import type { KubeObject } from "../../api/k8s.ts";
 import { type ObjectState, OptionalSetting, type OptionalSettingOptions, type SettingReader } from "../../controller/optionalObject.ts";
-import { messageOf } from "../../errors/errors.ts";
+import { messageOf, wrapError } from "../../errors/errors.ts";
 import { goQuote } from "../../golang/quote.ts";
 import { type ClusterVersion, minorOf } from "../../version/clusterVersion.ts";
+import type { Client } from "../../kube/client.ts";
+import { KindNotServed } from "../../kube/errors.ts";
+
+/**
+ * The version of the cluster as its ClusterVersion says it.
+ * @throws Error when it may not be read, or nobody answers.
+ */
+export async function readClusterVersion(client: Client): Promise<ClusterVersion> {
+  try {
+    const object = await client.get(CLUSTER_VERSION);
+    return clusterVersionFrom(object ? { kind: "present", object } : { kind: "absent" }, undefined);
+  } catch (err) {
+    if (err instanceof KindNotServed) return { kind: "none" };
+    throw wrapError('read ClusterVersion "version": ', err);
+  }
+}
+
 
 /** The object that says which version an OpenShift cluster has. */
 export const CLUSTER_VERSION = { apiVersion: "config.openshift.io/v1", kind: "ClusterVersion", name: "version" } as const;

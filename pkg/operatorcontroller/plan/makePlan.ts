@@ -1,4 +1,3 @@
-import type { WantedExtension } from "../../../cmd/olmv1/cli/inputFiles.ts";
 import type { ClusterCatalog } from "../../api/clusterCatalog.ts";
 import { ANNOTATION_ROLLBACK_TO, API_VERSION, CLUSTER_EXTENSION, LABEL_BUNDLE_VERSION, LABEL_PACKAGE_NAME, SYSTEM_NAMESPACE } from "../../api/constants.ts";
 import type { KubeObject } from "../../api/k8s.ts";
@@ -8,7 +7,6 @@ import type { Property } from "../../fbc/types.ts";
 import { goQuote } from "../../golang/quote.ts";
 import type { Client } from "../../kube/client.ts";
 import { isForbidden } from "../../kube/errors.ts";
-import { readClusterVersion } from "../../preview/clusterState.ts";
 import type { ResourceOf } from "../../rbac/resources.ts";
 import { widensRights } from "../../rbac/ruleSets.ts";
 import { type ChangePlan, changePlan, countActions, planDigest } from "../../release/changePlan.ts";
@@ -23,8 +21,6 @@ import { constraintsOf, faultText, isDependency } from "../../resolve/constraint
 import { silenceReason } from "../../resolve/explain.ts";
 import { choose } from "../../resolve/resolve.ts";
 import { enumerated } from "../../resolve/wording.ts";
-import type { BundleReader } from "../../sources/bundleReader.ts";
-import { contentsFrom } from "../../sources/clusterCatalogs.ts";
 import type { Logger } from "../../telemetry/log.ts";
 import { CAUSE_LENGTH, truncate } from "../../text/truncate.ts";
 import type { ClusterVersion } from "../../version/clusterVersion.ts";
@@ -52,6 +48,10 @@ import { type ReconcileState, type ResolvedBundle, configOf, newReconcileState }
 import { WaitingError } from "../state/waiting.ts";
 import type { Finding, InstallPlan, InstallPlanObject } from "./installPlan.ts";
 import { type TriedOut, tryOut } from "./tryOut.ts";
+import type { WantedExtension } from "./wantedExtension.ts";
+import { readClusterVersion } from "../openshift/clusterVersion.ts";
+import type { RegistryV1Bundle } from "../../bundle/types.ts";
+import type { CatalogContents } from "../catalogs/catalogContents.ts";
 
 /** The objects against the cluster. */
 async function compare(
@@ -135,7 +135,7 @@ const NO_UID = "00000000-0000-0000-0000-000000000000";
  * @throws Error where no bundle can be resolved, or the cluster may not be asked.
  */
 async function factsOf(request: PlanRequest): Promise<ReconcileState> {
-  const { wanted, catalogs, client, clusterProxy, scoped, isServiceAccount, reader, systemNamespace, log, signal } = request;
+  const { wanted, catalogs, client, clusterProxy, scoped, isServiceAccount, contents, systemNamespace, log, signal } = request;
   const { metadata, spec } = wanted.extension;
   const { uid = NO_UID } = metadata;
   const extension = { ...wanted.extension, metadata: { ...metadata, uid }, spec };
@@ -156,7 +156,7 @@ async function factsOf(request: PlanRequest): Promise<ReconcileState> {
     );
   await resolveBundle({
     catalogs: { list: () => catalogs },
-    contents: contentsFrom(reader),
+    contents,
     dependencies: { choose: (_, considered) => Promise.resolve({ resolution: choose(considered) }) },
   }).run(facts, { object: extension, log, signal });
   facts.notes.push(...(await dependencyNotes(facts)));
@@ -310,7 +310,10 @@ export interface PlanRequest {
   isServiceAccount: boolean;
   /** Asks for the permissions of the extension's ServiceAccount although `scoped` is another user. Missing permissions are reported, not counted as findings. */
   account?: { readonly client: Client; readonly tell: (lacking: LackingPermissions | undefined) => void } | undefined;
-  reader: BundleReader;
+  /** Reads the bundle of an image. */
+  reader: { bundle(source: string): Promise<RegistryV1Bundle> };
+  /** What the catalogs say. */
+  contents: CatalogContents;
   /** Chooses who provides the certificates of webhooks, as operator-controller does. */
   providers: CertificateProviders;
   /** Proxy for installed operators. */

@@ -3,7 +3,7 @@ import type { EventSink } from "../../api/events.ts";
 import { type BundleSummary, bundleFlaws } from "../../bundle/bundleSummary.ts";
 import { legacyCrdFaults } from "../../bundle/legacyCrds.ts";
 import { type MaxVersion, maxVersionIn, objectionText, objectionTo, objectionWarning } from "../../bundle/maxOpenShiftVersion.ts";
-import { parseProperties } from "../../bundle/rawProperties.ts";
+import { rawProperties } from "../../bundle/properties.ts";
 import { type BundleRequirements, unmetRequirements } from "../../bundle/requirements.ts";
 import type { Step } from "../../controller/reconcile.ts";
 import { RetryableError, TerminalError, messageOf } from "../../errors/errors.ts";
@@ -134,7 +134,7 @@ function statedMax({ content, history }: ReconcileState): MaxVersion {
   const properties = annotations?.[ANNOTATION_PROPERTIES];
   if (properties === undefined) return { kind: "none" };
   try {
-    return maxVersionIn(parseProperties(properties));
+    return maxVersionIn(rawProperties(properties));
   } catch (err) {
     return { kind: "invalid", errors: [messageOf(err)] };
   }

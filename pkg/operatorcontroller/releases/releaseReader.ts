@@ -3,7 +3,7 @@ import type { ObjectMeta } from "../../api/k8s.ts";
 import { Backoff } from "../../async/backoff.ts";
 import { type Clock, Deadline } from "../../async/clock.ts";
 import { MAX_OPENSHIFT_VERSION } from "../../bundle/maxOpenShiftVersion.ts";
-import { parseProperties } from "../../bundle/rawProperties.ts";
+import { rawProperties } from "../../bundle/properties.ts";
 import { messageOf } from "../../errors/errors.ts";
 import { type ProvidedBundle, providedBundle } from "../../release/providedBundle.ts";
 import type { ReleaseRecord } from "../../release/record.ts";
@@ -45,7 +45,7 @@ export function releaseFacts(release: NotedRelease): ReleaseFacts {
 function decisiveProperties(text: string): string {
   let kept: string;
   try {
-    const stated = parseProperties(text).filter(({ type }) => type === MAX_OPENSHIFT_VERSION);
+    const stated = rawProperties(text).filter(({ type }) => type === MAX_OPENSHIFT_VERSION);
     const members = stated.slice(0, 2).map(({ value }) => `{"type":"${MAX_OPENSHIFT_VERSION}"${value === "" ? "" : `,"value":${value}`}}`);
     kept = `[${members.join(",")}]`;
   } catch (err) {

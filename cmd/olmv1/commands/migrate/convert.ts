@@ -24,6 +24,7 @@ import { checkText } from "./check.ts";
 import { conversionData, conversionText } from "./conversionText.ts";
 import type { ConvertOptions } from "./migrateOptions.ts";
 import { writeFile } from "node:fs/promises";
+import { proxySettingsOf } from "../../cli/proxySettings.ts";
 
 /** Keeps the objects of OLM classic in a file where one is asked for. @param flag wx for a new file, a to append. */
 async function writeBackup(path: string | undefined, { source }: Conversion, flag: "wx" | "a"): Promise<void> {
@@ -78,7 +79,7 @@ function settingsOf(
   offers: CatalogOffers,
   createsServiceAccount: boolean,
 ): ConversionSettings {
-  const { operatorProxy, operatorHttpProxy, operatorHttpsProxy, operatorNoProxy, systemNamespace, webhookCertProvider } = options;
+  const { systemNamespace, webhookCertProvider } = options;
   return {
     terminal,
     client,
@@ -88,10 +89,7 @@ function settingsOf(
     webhookCertProvider,
     createsServiceAccount,
     signal: terminal.signal,
-    operatorProxy,
-    ...(operatorHttpProxy === undefined ? {} : { operatorHttpProxy }),
-    ...(operatorHttpsProxy === undefined ? {} : { operatorHttpsProxy }),
-    ...(operatorNoProxy === undefined ? {} : { operatorNoProxy }),
+    proxy: proxySettingsOf(options),
   };
 }
 
