@@ -1,12 +1,21 @@
+import { isIP } from "node:net";
+import * as z from "zod";
 import { parseDuration } from "../../pkg/api/duration.ts";
 import { CATALOG_VALIDATIONS } from "../../pkg/catalogd/load/findingsPart.ts";
 import { parseBindAddress } from "../../pkg/telemetry/health.ts";
-import { duration, featureGatesFlag, ignoredFlags, logFlags, parseFlagsWith, switchFlag, systemNamespaceFlag, usageOf } from "../internal/flags.ts";
-import { PULL_SECRET_FORMAT, imageFlags, namesPullSecret } from "../internal/imageFlags.ts";
+import {
+  duration,
+  featureGatesFlag,
+  ignoredFlags,
+  logFlags,
+  parseFlagsWith,
+  switchFlag,
+  systemNamespaceFlag,
+  usageOf,
+} from "../internal/flags.ts";
+import { imageFlags, namesPullSecret, PULL_SECRET_FORMAT } from "../internal/imageFlags.ts";
 import { ELECTION_TIMES, electionTimesFit, leaderFlags } from "../internal/leaderFlags.ts";
-import { ONE_CERTIFICATE, hasCertificate, isOneCertificate, isWholePair, mayServeMetrics, servingFlags } from "../internal/serving.ts";
-import { isIP } from "node:net";
-import * as z from "zod";
+import { hasCertificate, isOneCertificate, isWholePair, mayServeMetrics, ONE_CERTIFICATE, servingFlags } from "../internal/serving.ts";
 
 /** Where metrics are served with a certificate and without --metrics-bind-address; :8443 is that of the content. */
 export const METRICS_ADDRESS = ":7443";

@@ -1,8 +1,8 @@
+import { expect, test } from "vitest";
 import { QueryThreads } from "../../pkg/catalogd/graphql/queryThreads.ts";
 import { AnswerCache } from "../../pkg/catalogd/http/answerCache.ts";
 import { catalogRoutes } from "../../pkg/catalogd/http/contentServer.ts";
 import { gatedEndpoints, parseFlags } from "./flags.ts";
-import { expect, test } from "vitest";
 
 /** Paths that are not served with these flags. */
 function missingPaths(...args: string[]): string[] {

@@ -1,3 +1,4 @@
+import { setFlagsFromString } from "node:v8";
 import { systemClock } from "../../pkg/async/clock.ts";
 import { CatalogController, cacheFolders } from "../../pkg/catalogd/catalogController.ts";
 import { CatalogStore } from "../../pkg/catalogd/catalogStore.ts";
@@ -12,12 +13,11 @@ import { parseBindAddress, startProbeServer } from "../../pkg/telemetry/health.t
 import { createLogger } from "../../pkg/telemetry/log.ts";
 import { createMetrics, restClientMetrics } from "../../pkg/telemetry/metrics.ts";
 import { logLevelOf, tellIgnored } from "../internal/flags.ts";
-import { pullSecretsFor, pullerFor } from "../internal/imageFlags.ts";
+import { pullerFor, pullSecretsFor } from "../internal/imageFlags.ts";
 import { leadershipFor } from "../internal/leaderFlags.ts";
 import { runProgram, surviveLostConnections } from "../internal/program.ts";
 import { serveMetrics, servingTls } from "../internal/serving.ts";
-import { type Flags, METRICS_ADDRESS, checkPlainHttp, gatedEndpoints, parseFlags, usage } from "./flags.ts";
-import { setFlagsFromString } from "node:v8";
+import { checkPlainHttp, type Flags, gatedEndpoints, METRICS_ADDRESS, parseFlags, usage } from "./flags.ts";
 
 /** Under which the replicas agree on a leader; the Go program's, so that the two never lead together. */
 const LEASE_NAME = "catalogd-operator-lock";

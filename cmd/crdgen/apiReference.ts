@@ -1,5 +1,5 @@
 import { API_VERSION } from "../../pkg/api/constants.ts";
-import { type KindDescription, type Structural, openApiSchema } from "../../pkg/api/customResourceDefinitions.ts";
+import { type KindDescription, openApiSchema, type Structural } from "../../pkg/api/customResourceDefinitions.ts";
 
 const CONDITION_LINK = "https://kubernetes.io/docs/reference/generated/kubernetes-api/v1.36/#condition-v1-meta";
 const SELECTOR_LINK = "https://kubernetes.io/docs/reference/generated/kubernetes-api/v1.36/#labelselector-v1-meta";

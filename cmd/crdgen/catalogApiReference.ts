@@ -1,8 +1,8 @@
 import { QueryThreads } from "../../pkg/catalogd/graphql/queryThreads.ts";
 import { AnswerCache } from "../../pkg/catalogd/http/answerCache.ts";
+import { catalogRoutes } from "../../pkg/catalogd/http/contentServer.ts";
 import { type JsonSchema, type OpenApiDocument, type OpenApiOperation, openApiDocument } from "../../pkg/catalogd/http/openApi.ts";
 import { PROBLEMS } from "../../pkg/catalogd/http/response.ts";
-import { catalogRoutes } from "../../pkg/catalogd/http/contentServer.ts";
 
 /** The document that catalogd serves about itself; made without a server. */
 export function catalogApiDocument(): OpenApiDocument {

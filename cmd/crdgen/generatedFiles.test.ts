@@ -3,9 +3,9 @@ import { appendFileSync, existsSync, mkdtempSync, readFileSync, rmSync } from "n
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { expect, test } from "vitest";
+import type { Structural } from "../../pkg/api/customResourceDefinitions.ts";
 import { parseYaml } from "../../pkg/golang/yaml.ts";
 import { generatedFiles } from "./generatedFiles.ts";
-import type { Structural } from "../../pkg/api/customResourceDefinitions.ts";
 
 const ROOT = join(import.meta.dirname, "../..");
 

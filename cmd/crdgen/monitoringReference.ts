@@ -7,7 +7,14 @@ import { GateMetrics } from "../../pkg/operatorcontroller/openshift/clusterUpgra
 import { ExtensionMetrics } from "../../pkg/operatorcontroller/state/extensionMetrics.ts";
 import { watchMetrics } from "../../pkg/operatorcontroller/watches/streamPool.ts";
 import { servingCertificateEnd } from "../../pkg/serving/serverTls.ts";
-import { type Metrics, controllerMetrics, createMetrics, leaderMetrics, queueMetrics, restClientMetrics } from "../../pkg/telemetry/metrics.ts";
+import {
+  controllerMetrics,
+  createMetrics,
+  leaderMetrics,
+  type Metrics,
+  queueMetrics,
+  restClientMetrics,
+} from "../../pkg/telemetry/metrics.ts";
 
 /** The reference of Events in Markdown: a row for each reason. */
 export function eventReference(): string {

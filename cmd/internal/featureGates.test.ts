@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { parseFlags as parseCatalogd } from "../catalogd/flags.ts";
-import { featureGatesFlag } from "./flags.ts";
 import { parseFlags as parseController } from "../operator-controller/flags.ts";
+import { featureGatesFlag } from "./flags.ts";
 
 const flag = featureGatesFlag({
   A: { stage: "alpha", byDefault: true },

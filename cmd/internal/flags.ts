@@ -1,9 +1,9 @@
-import { SYSTEM_NAMESPACE } from "../../pkg/api/constants.ts";
-import { parseDuration } from "../../pkg/api/duration.ts";
-import type { Logger } from "../../pkg/telemetry/log.ts";
 import { readFileSync } from "node:fs";
 import { parseArgs } from "node:util";
 import * as z from "zod";
+import { SYSTEM_NAMESPACE } from "../../pkg/api/constants.ts";
+import { parseDuration } from "../../pkg/api/duration.ts";
+import type { Logger } from "../../pkg/telemetry/log.ts";
 
 /** Flags by name; each schema is the flag's default, its validation and, in `describe`, its help. */
 export type FlagShape = Readonly<Record<string, z.ZodType>>;

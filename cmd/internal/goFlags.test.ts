@@ -2,8 +2,8 @@ import { expect, test } from "vitest";
 import packageJson from "../../package.json" with { type: "json" };
 import { createLogger } from "../../pkg/telemetry/log.ts";
 import { usage as catalogdUsage, parseFlags as parseCatalogd } from "../catalogd/flags.ts";
-import { logLevelOf, tellIgnored } from "./flags.ts";
 import { usage as controllerUsage, parseFlags as parseController } from "../operator-controller/flags.ts";
+import { logLevelOf, tellIgnored } from "./flags.ts";
 import { VERSION } from "./program.ts";
 
 /** Every flag of the Go programs. Source: catalog-and-resolution.md 1.13, install.md 8.2; klog v2. */

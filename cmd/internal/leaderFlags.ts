@@ -2,7 +2,7 @@ import { LeaderElection, type LeaderElectionInit } from "../../pkg/controller/le
 import { electionTimesProblem } from "../../pkg/controller/lease.ts";
 import type { Client } from "../../pkg/kube/client.ts";
 import type { Logger } from "../../pkg/telemetry/log.ts";
-import { type Metrics, leaderMetrics } from "../../pkg/telemetry/metrics.ts";
+import { leaderMetrics, type Metrics } from "../../pkg/telemetry/metrics.ts";
 import { duration, switchFlag } from "./flags.ts";
 
 /** Flags about leader election that both servers have, to be spread into their flags. @param led what the leader alone does */

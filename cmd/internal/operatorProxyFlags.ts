@@ -1,8 +1,8 @@
 import * as z from "zod";
-import { messageOf } from "../../pkg/errors/errors.ts";
-import { type OperatorProxySettings, parseProxyUrl } from "../../pkg/operatorcontroller/openshift/clusterProxy.ts";
 import { OPERATOR_PROXY_MODES } from "../../pkg/api/flagValues.ts";
 import { proxyFrom } from "../../pkg/api/proxy.ts";
+import { messageOf } from "../../pkg/errors/errors.ts";
+import { type OperatorProxySettings, parseProxyUrl } from "../../pkg/operatorcontroller/openshift/clusterProxy.ts";
 import { optionalText } from "./flags.ts";
 import { OPERATOR_PROXY_HELP } from "./operatorProxyHelp.ts";
 

@@ -1,5 +1,7 @@
+import { getCiphers } from "node:tls";
+import * as z from "zod";
 import { EVENTS } from "../../pkg/api/events.ts";
-import { SERVING_TIMES, certificateHostNames, servingSecretName } from "../../pkg/certificates/servingCertificate.ts";
+import { certificateHostNames, SERVING_TIMES, servingSecretName } from "../../pkg/certificates/servingCertificate.ts";
 import type { Task } from "../../pkg/controller/shutdown.ts";
 import type { Client } from "../../pkg/kube/client.ts";
 import { EventRecorder } from "../../pkg/kube/events.ts";
@@ -8,13 +10,20 @@ import { ThreadIssuer } from "../../pkg/serving/certificateIssuer.ts";
 import { ClusterTlsSettings } from "../../pkg/serving/clusterTlsProfile.ts";
 import { type MetricsServer, type Page, startMetricsServer } from "../../pkg/serving/metricsServer.ts";
 import { SelfManagedCertificate } from "../../pkg/serving/selfManagedCertificate.ts";
-import { FollowedTls, type ServerTls, TlsFiles, servingCertificateEnd } from "../../pkg/serving/serverTls.ts";
-import { TLS_CURVES, TLS_VERSIONS, type TlsSettings, type TlsVersion, isKnownCipher, isKnownProfile, tlsProfile, tlsSettings } from "../../pkg/serving/tlsProfile.ts";
+import { FollowedTls, type ServerTls, servingCertificateEnd, TlsFiles } from "../../pkg/serving/serverTls.ts";
+import {
+  isKnownCipher,
+  isKnownProfile,
+  TLS_CURVES,
+  TLS_VERSIONS,
+  type TlsSettings,
+  type TlsVersion,
+  tlsProfile,
+  tlsSettings,
+} from "../../pkg/serving/tlsProfile.ts";
 import type { Logger } from "../../pkg/telemetry/log.ts";
 import type { Metrics } from "../../pkg/telemetry/metrics.ts";
 import { optionalText } from "./flags.ts";
-import { getCiphers } from "node:tls";
-import * as z from "zod";
 
 /** The profile that the cluster decides about. */
 const CLUSTER_PROFILE = "cluster";

@@ -1,8 +1,8 @@
 #!/usr/bin/env node
 import { basename } from "node:path";
 import { EXIT } from "./cli/errors.ts";
-import { runProgram } from "./program.ts";
 import { processTerminal } from "./cli/terminal.ts";
+import { runProgram } from "./program.ts";
 
 // Whoever reads the output may have seen enough of it, as `head` has.
 process.stdout.on("error", (err: NodeJS.ErrnoException) => {

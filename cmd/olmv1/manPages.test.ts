@@ -2,8 +2,8 @@ import { spawnSync } from "node:child_process";
 import { Command } from "commander";
 import { expect, test } from "vitest";
 import { CommandTerminal } from "./cli/terminal.ts";
-import { olmv1 } from "./program.ts";
 import { manPages } from "./manPages.ts";
+import { olmv1 } from "./program.ts";
 
 const pages = manPages(olmv1(new CommandTerminal({ out: () => undefined, err: () => undefined })));
 

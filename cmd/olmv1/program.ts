@@ -1,14 +1,26 @@
+import { Command, CommanderError, Help, Option } from "commander";
 import { VERSION } from "../internal/program.ts";
 import { EXIT, errorFormat, formatError } from "./cli/errors.ts";
 import type { CommandTerminal, Terminal } from "./cli/terminal.ts";
 import { addBundle, addRbac } from "./options/bundle.ts";
 import { addCatalog } from "./options/catalog.ts";
-import { addApprove, addDescribe, addEvents, addGet, addHistory, addInstall, addList, addRollback, addTree, addUninstall, addUpgrade } from "./options/extensions.ts";
+import {
+  addApprove,
+  addDescribe,
+  addEvents,
+  addGet,
+  addHistory,
+  addInstall,
+  addList,
+  addRollback,
+  addTree,
+  addUninstall,
+  addUpgrade,
+} from "./options/extensions.ts";
 import { addMigrate } from "./options/migrate.ts";
 import { addGraph, addSearch, addShow, addVersions } from "./options/packages.ts";
 import { addClusterUpgradeCheck, addPlan, addResolve, addWhyNot } from "./options/planning.ts";
 import { addCompletion, addDev, addDoctor } from "./options/running.ts";
-import { Command, CommanderError, Help, Option } from "commander";
 
 /** What help says of an option: nothing of a list that is empty unless it is given, nor of a default that the description tells itself. */
 function optionDescription(option: Option): string {

@@ -1,13 +1,23 @@
-import { messageOf } from "../../pkg/errors/errors.ts";
-import { WEBHOOK_CERT_PROVIDERS } from "../../pkg/api/flagValues.ts";
-import { parseClusterVersion } from "../../pkg/operatorcontroller/openshift/clusterVersion.ts";
-import { CLUSTER_OPERATOR_MODES } from "../../pkg/operatorcontroller/openshift/clusterOperator.ts";
-import { duration, featureGatesFlag, ignoredFlags, logFlags, optionalText, parseFlagsWith, switchFlag, systemNamespaceFlag, usageOf } from "../internal/flags.ts";
-import { PULL_SECRET_FORMAT, imageFlags, namesPullSecret } from "../internal/imageFlags.ts";
-import { ELECTION_TIMES, electionTimesFit, leaderFlags } from "../internal/leaderFlags.ts";
-import { PROXY_FLAGS, agreesOnProxy, operatorProxyFlags } from "../internal/operatorProxyFlags.ts";
-import { ONE_CERTIFICATE, isOneCertificate, isWholePair, mayServeMetrics, servingFlags } from "../internal/serving.ts";
 import * as z from "zod";
+import { WEBHOOK_CERT_PROVIDERS } from "../../pkg/api/flagValues.ts";
+import { messageOf } from "../../pkg/errors/errors.ts";
+import { CLUSTER_OPERATOR_MODES } from "../../pkg/operatorcontroller/openshift/clusterOperator.ts";
+import { parseClusterVersion } from "../../pkg/operatorcontroller/openshift/clusterVersion.ts";
+import {
+  duration,
+  featureGatesFlag,
+  ignoredFlags,
+  logFlags,
+  optionalText,
+  parseFlagsWith,
+  switchFlag,
+  systemNamespaceFlag,
+  usageOf,
+} from "../internal/flags.ts";
+import { imageFlags, namesPullSecret, PULL_SECRET_FORMAT } from "../internal/imageFlags.ts";
+import { ELECTION_TIMES, electionTimesFit, leaderFlags } from "../internal/leaderFlags.ts";
+import { agreesOnProxy, operatorProxyFlags, PROXY_FLAGS } from "../internal/operatorProxyFlags.ts";
+import { isOneCertificate, isWholePair, mayServeMetrics, ONE_CERTIFICATE, servingFlags } from "../internal/serving.ts";
 
 /** Where metrics are served with a certificate and without --metrics-bind-address. */
 export const METRICS_ADDRESS = ":8443";

@@ -1,25 +1,25 @@
+import { setFlagsFromString } from "node:v8";
 import { servingSecretName } from "../../pkg/certificates/servingCertificate.ts";
 import { runUntilStopped, stopOnSignals } from "../../pkg/controller/shutdown.ts";
 import { Client } from "../../pkg/kube/client.ts";
 import { BUNDLE_LIMITS } from "../../pkg/oci/limits.ts";
 import { CatalogClient } from "../../pkg/operatorcontroller/catalogs/catalogClient.ts";
 import { SecretAuthorities } from "../../pkg/operatorcontroller/catalogs/certificateAuthorities.ts";
+import { clusterProxySource } from "../../pkg/operatorcontroller/openshift/clusterProxy.ts";
 import { ClusterVersionSource } from "../../pkg/operatorcontroller/openshift/clusterVersion.ts";
 import { OperatorController } from "../../pkg/operatorcontroller/operatorController.ts";
-import { clusterProxySource } from "../../pkg/operatorcontroller/openshift/clusterProxy.ts";
 import { resolutionPage } from "../../pkg/operatorcontroller/resolutionPage.ts";
 import { clientSettings } from "../../pkg/serving/tlsProfile.ts";
 import { startProbeServer } from "../../pkg/telemetry/health.ts";
 import { createLogger } from "../../pkg/telemetry/log.ts";
 import { createMetrics, restClientMetrics } from "../../pkg/telemetry/metrics.ts";
 import { logLevelOf, tellIgnored } from "../internal/flags.ts";
-import { pullSecretsFor, pullerFor } from "../internal/imageFlags.ts";
+import { pullerFor, pullSecretsFor } from "../internal/imageFlags.ts";
 import { leadershipFor } from "../internal/leaderFlags.ts";
 import { operatorProxySettings } from "../internal/operatorProxyFlags.ts";
 import { runProgram, surviveLostConnections } from "../internal/program.ts";
 import { serveMetrics, servingTls } from "../internal/serving.ts";
 import { type Flags, METRICS_ADDRESS, parseFlags, usage } from "./flags.ts";
-import { setFlagsFromString } from "node:v8";
 
 /** The Lease that the reference implementation takes too. */
 const LEASE_NAME = "9c4404e7.operatorframework.io";

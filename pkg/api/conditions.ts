@@ -1,5 +1,5 @@
-import { truncateMessage } from "../text/truncate.ts";
 import { redactUserinfo } from "../text/redact.ts";
+import { truncateMessage } from "../text/truncate.ts";
 import type { Condition } from "./k8s.ts";
 
 const TERMINAL = /(^|: )terminal error: /g;

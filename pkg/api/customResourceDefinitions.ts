@@ -1,8 +1,8 @@
+import * as z from "zod";
 import { ClusterCatalog } from "./clusterCatalog.ts";
 import { ClusterExtension } from "./clusterExtension.ts";
 import { ANNOTATION_GENERATOR, GROUP, VERSION } from "./constants.ts";
 import type { JsonObject, KubeObject } from "./k8s.ts";
-import * as z from "zod";
 
 /**
  * The members of a structural schema that we make use of.

@@ -1,7 +1,7 @@
-import type { Clock } from "./clock.ts";
 import { existsSync } from "node:fs";
 import { join } from "node:path";
-import { Worker, parentPort } from "node:worker_threads";
+import { parentPort, Worker } from "node:worker_threads";
+import type { Clock } from "./clock.ts";
 
 /**
  * Returns the path of a worker thread's program. In a built program the bundled worker is in the same folder; in a checkout the source runs.

@@ -5,10 +5,10 @@ import { messageOf } from "../errors/errors.ts";
 import type { HeadSummary } from "../fbc/summary/packageSummary.ts";
 import type { Client } from "../kube/client.ts";
 import { isForbidden } from "../kube/errors.ts";
+import { readClusterVersion } from "../operatorcontroller/openshift/clusterVersion.ts";
 import { isAllowed } from "../operatorcontroller/permissions/ownRules.ts";
 import type { ClusterVersion } from "../version/clusterVersion.ts";
 import type { Found, Hindrance, Ranked } from "./searchResults.ts";
-import { readClusterVersion } from "../operatorcontroller/openshift/clusterVersion.ts";
 
 /** What a cluster is, and what this user may do with it. */
 export interface ClusterCapabilities {

@@ -1,6 +1,6 @@
 import { compareNewestFirst } from "../fbc/bundleOrder.ts";
 import { type BundleDetails, bundleDetails, kindOfExample } from "../fbc/summary/bundleDetails.ts";
-import { type BundleDescription, type BundleSupport, type StatedVersion, bundleSummary } from "../fbc/summary/bundleSummary.ts";
+import { type BundleDescription, type BundleSupport, bundleSummary, type StatedVersion } from "../fbc/summary/bundleSummary.ts";
 import { type BundleFacts, PackageFacts } from "../fbc/summary/packageFacts.ts";
 import { type ChannelSummary, messageFor, packageSummary, presentedBy } from "../fbc/summary/packageSummary.ts";
 import type { Meta, PackageContent } from "../fbc/types.ts";
@@ -8,7 +8,7 @@ import { goQuote } from "../golang/quote.ts";
 import { candidatesFrom } from "../resolve/candidates.ts";
 import { describe } from "../resolve/constraint/evaluate.ts";
 import { constraintsOf } from "../resolve/constraint/parse.ts";
-import { type InstalledBundle, SearchBudget, destinationsFrom } from "../resolve/successors.ts";
+import { destinationsFrom, type InstalledBundle, SearchBudget } from "../resolve/successors.ts";
 import { candidatesMeant } from "../resolve/whyNot.ts";
 import { compareText } from "../text/compare.ts";
 import { formatVersionRelease } from "../version/version.ts";

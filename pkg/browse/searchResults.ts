@@ -1,7 +1,7 @@
-import { type SearchQuery, isDeprecated, matchingVersions, searchedPackage } from "../catalogd/search/searchQuery.ts";
-import { type SearchRecord, type SearchedTexts, type SearchedVersion, relevance } from "../fbc/summary/search.ts";
-import { compareText } from "../text/compare.ts";
 import type { PackageEntry } from "../catalogcache/catalogCache.ts";
+import { isDeprecated, matchingVersions, type SearchQuery, searchedPackage } from "../catalogd/search/searchQuery.ts";
+import { relevance, type SearchedTexts, type SearchedVersion, type SearchRecord } from "../fbc/summary/search.ts";
+import { compareText } from "../text/compare.ts";
 
 /** What keeps a user from installing something here, in a clause. */
 export type Hindrance = string;

@@ -1,9 +1,9 @@
+import { excerpt } from "../fbc/boundedTexts.ts";
 import { isObject } from "../golang/members.ts";
 import { goQuote } from "../golang/quote.ts";
-import { excerpt } from "../fbc/boundedTexts.ts";
-import { checkAnnotations } from "./limits.ts";
-import { jsonMismatch, goKindOf } from "../golang/types.ts";
+import { goKindOf, jsonMismatch } from "../golang/types.ts";
 import { yamlDocument } from "../golang/yamlDocument.ts";
+import { checkAnnotations } from "./limits.ts";
 
 /** Where a bundle says what it is, whatever folders it names. */
 export const ANNOTATIONS_FILE = "metadata/annotations.yaml";

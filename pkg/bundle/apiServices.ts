@@ -1,6 +1,6 @@
 import { ANNOTATION_API_KINDS } from "../api/constants.ts";
+import { type GroupVersionKind, groupOf, type KubeObject } from "../api/k8s.ts";
 import { isObject } from "../golang/members.ts";
-import { type GroupVersionKind, type KubeObject, groupOf } from "../api/k8s.ts";
 import type { Csv } from "./types.ts";
 
 /** A group version that an operator serves itself: what becomes one APIService. */

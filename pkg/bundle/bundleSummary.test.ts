@@ -1,8 +1,8 @@
+import { expect, test } from "vitest";
 import { bundleFiles } from "../../test/support/bundleFixture.ts";
 import { type CaseHead, loadCases } from "../../test/support/caseFiles.ts";
-import { type CatalogEntry, bundleFlaws, summarizeBundle } from "./bundleSummary.ts";
+import { bundleFlaws, type CatalogEntry, summarizeBundle } from "./bundleSummary.ts";
 import { loadBundle } from "./load.ts";
-import { expect, test } from "vitest";
 
 interface FlawCase extends CaseHead {
   csv: object;

@@ -5,8 +5,8 @@ import { bundleFiles } from "../../test/support/bundleFixture.ts";
 import { type CaseHead, loadCases } from "../../test/support/caseFiles.ts";
 import { describeWithData } from "../../test/support/sharedData.ts";
 import type { Property } from "../fbc/types.ts";
-import { dependenciesIn } from "./properties.ts";
 import { loadBundle } from "./load.ts";
+import { dependenciesIn } from "./properties.ts";
 
 interface DependencyCase extends CaseHead {
   files: Record<string, string>;

@@ -1,10 +1,30 @@
-import table from "./goTypes.json" with { type: "json" };
 import { messageOf } from "../errors/errors.ts";
 import { goJson } from "../golang/json.ts";
 import { canonicalQuantity } from "../golang/quantity.ts";
 import { goTime } from "../golang/time.ts";
-import { ANY_CASE_JSON, CONVERTER, type GoMode, type GoType, GoTypeError, ListType, MapType, type Member, PointerType, STRICT_CASE_JSON, StructType, bool, bytes, float64, goKindOf, integer, jsonMismatch, setMember, string } from "../golang/types.ts";
+import {
+  ANY_CASE_JSON,
+  bool,
+  bytes,
+  CONVERTER,
+  float64,
+  type GoMode,
+  type GoType,
+  GoTypeError,
+  goKindOf,
+  integer,
+  jsonMismatch,
+  ListType,
+  MapType,
+  type Member,
+  PointerType,
+  STRICT_CASE_JSON,
+  StructType,
+  setMember,
+  string,
+} from "../golang/types.ts";
 import { operatorRelease, operatorVersion } from "../version/version.ts";
+import table from "./goTypes.json" with { type: "json" };
 
 /**
  * The types that have JSON code of their own. `schema` gives the type of a CRD's JSON schema, for the three unions that hold one.

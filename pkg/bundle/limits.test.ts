@@ -1,12 +1,12 @@
+import { existsSync, readdirSync, readFileSync, statSync } from "node:fs";
+import { join } from "node:path";
+import { describe, expect, test } from "vitest";
 import { bundleFiles } from "../../test/support/bundleFixture.ts";
 import { terminalIn } from "../errors/errors.ts";
 import { parseYaml } from "../golang/yaml.ts";
+import { countValues, eachMember } from "../golang/yamlDocument.ts";
 import { BUNDLE_LIMITS, countSeparators, isWithin } from "./limits.ts";
 import { loadBundle, manifestObjects } from "./load.ts";
-import { countValues, eachMember } from "../golang/yamlDocument.ts";
-import { existsSync, readFileSync, readdirSync, statSync } from "node:fs";
-import { join } from "node:path";
-import { describe, expect, test } from "vitest";
 
 const REAL_BUNDLES = join(import.meta.dirname, "../../../shared/data/bundles");
 

@@ -1,9 +1,9 @@
 import { Reason } from "../api/constants.ts";
 import { TerminalError } from "../errors/errors.ts";
-import { goQuote } from "../golang/quote.ts";
 import { excerpt } from "../fbc/boundedTexts.ts";
-import type { BundleFiles } from "./types.ts";
+import { goQuote } from "../golang/quote.ts";
 import { countValues, eachMember } from "../golang/yamlDocument.ts";
+import type { BundleFiles } from "./types.ts";
 
 const MIB = 1024 * 1024;
 

@@ -3,8 +3,8 @@ import { bundleFiles } from "../../test/support/bundleFixture.ts";
 import { type CaseHead, loadCases } from "../../test/support/caseFiles.ts";
 import { messageOf, RetryableError } from "../errors/errors.ts";
 import { goJson } from "../golang/json.ts";
-import { installModes } from "./validate.ts";
 import { loadBundle } from "./load.ts";
+import { installModes } from "./validate.ts";
 
 interface LoadCase extends CaseHead {
   files: Record<string, string>;

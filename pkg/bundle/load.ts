@@ -1,19 +1,19 @@
 import { Reason } from "../api/constants.ts";
-import { isObject } from "../golang/members.ts";
 import type { KubeObject } from "../api/k8s.ts";
-import { RetryableError, messageOf, terminalIn } from "../errors/errors.ts";
+import { messageOf, RetryableError, terminalIn } from "../errors/errors.ts";
 import { excerpt } from "../fbc/boundedTexts.ts";
-import { MAX_INT64, goJson, parseExactJson } from "../golang/json.ts";
+import { goJson, MAX_INT64, parseExactJson } from "../golang/json.ts";
+import { isObject } from "../golang/members.ts";
 import { goQuote } from "../golang/quote.ts";
 import { GoTypeError, goKindOf, jsonMismatch } from "../golang/types.ts";
+import { eachMember, type OnMember, yamlDocument } from "../golang/yamlDocument.ts";
 import { truncateMessage } from "../text/truncate.ts";
 import { ANNOTATIONS_FILE, bundleAnnotations, foldersIn } from "./annotations.ts";
-import { MANIFEST_TYPES, checkObjectMeta, sortedKeys } from "./goTypes.ts";
+import { checkObjectMeta, MANIFEST_TYPES, sortedKeys } from "./goTypes.ts";
 import { legacyCrd } from "./legacyCrds.ts";
-import { BUNDLE_LIMITS, NameCount, ValueCount, bundleTooLarge, checkFiles, checkMetadata } from "./limits.ts";
+import { BUNDLE_LIMITS, bundleTooLarge, checkFiles, checkMetadata, NameCount, ValueCount } from "./limits.ts";
 import { addProperties, dependenciesIn } from "./properties.ts";
 import type { BundleFiles, Crd, Csv, RegistryV1Bundle } from "./types.ts";
-import { type OnMember, eachMember, yamlDocument } from "../golang/yamlDocument.ts";
 
 type Members = Record<string, unknown>;
 

@@ -1,8 +1,8 @@
 import * as fc from "fast-check";
 import { expect, test } from "vitest";
 import { type CaseHead, loadCases } from "../../test/support/caseFiles.ts";
-import { MAX_OPENSHIFT_VERSION, maxVersionIn } from "./maxOpenShiftVersion.ts";
 import { minorText } from "../version/clusterVersion.ts";
+import { MAX_OPENSHIFT_VERSION, maxVersionIn } from "./maxOpenShiftVersion.ts";
 
 interface GrammarCase extends CaseHead {
   values?: { value: string; max?: string; error?: string }[];

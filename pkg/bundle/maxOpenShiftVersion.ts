@@ -4,7 +4,7 @@ import { canonicalJson } from "../golang/json.ts";
 import { goJsonFault } from "../golang/jsonSyntax.ts";
 import { goQuote } from "../golang/quote.ts";
 import { truncate } from "../text/truncate.ts";
-import { type ClusterVersion, type MinorVersion, isBelow, minorOf, minorText } from "../version/clusterVersion.ts";
+import { type ClusterVersion, isBelow, type MinorVersion, minorOf, minorText } from "../version/clusterVersion.ts";
 import type { RawProperty } from "./properties.ts";
 
 /** Type of the property that states up to which OpenShift version, major and minor, an operator works. */

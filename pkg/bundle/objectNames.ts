@@ -1,5 +1,5 @@
-import { goJson } from "../golang/json.ts";
 import { createHash } from "node:crypto";
+import { goJson } from "../golang/json.ts";
 
 const MAX_LENGTH = 63;
 

@@ -1,6 +1,6 @@
+import { shortened } from "../fbc/boundedTexts.ts";
 import { isObject } from "../golang/members.ts";
 import { goQuote } from "../golang/quote.ts";
-import { shortened } from "../fbc/boundedTexts.ts";
 import type { Crd, Csv } from "./types.ts";
 
 /** What a ClusterServiceVersion wants of a cluster before it is installed; members are absent where it wants nothing of the sort. */

@@ -1,6 +1,6 @@
 import { isObject } from "../golang/members.ts";
-import { similarName } from "../text/compare.ts";
 import type { YamlPath } from "../golang/yaml.ts";
+import { similarName } from "../text/compare.ts";
 import table from "./goTypes.json" with { type: "json" };
 
 /** A member that Go drops because its struct has none of that name. */

@@ -1,10 +1,10 @@
 import { existsSync, readdirSync, statSync, truncateSync, utimesSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
-import type { Meta } from "../fbc/types.ts";
 import { TempFolder } from "../../test/support/contentFixture.ts";
-import { CatalogCache, cacheFolder } from "./catalogCache.ts";
+import type { Meta } from "../fbc/types.ts";
 import { catalogMetas, filesDigest } from "../sources/catalogContent.ts";
+import { CatalogCache, cacheFolder } from "./catalogCache.ts";
 
 const KEY = `sha256-${"a".repeat(64)}`;
 const OTHER = `sha256-${"b".repeat(64)}`;

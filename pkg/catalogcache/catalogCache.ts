@@ -1,3 +1,8 @@
+import { randomBytes } from "node:crypto";
+import { type FileHandle, mkdir, mkdtemp, open, readdir, readFile, rename, rm, stat, utimes, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { isAbsolute, join } from "node:path";
+import * as z from "zod";
 import { packageOf } from "../fbc/content.ts";
 import { decodeMetas } from "../fbc/decode.ts";
 import { CatalogFacts } from "../fbc/summary/packageFacts.ts";
@@ -5,11 +10,6 @@ import { type HeadSummary, packageSummary } from "../fbc/summary/packageSummary.
 import { type SearchRecord, searchRecord } from "../fbc/summary/search.ts";
 import type { Meta } from "../fbc/types.ts";
 import { canonicalJson } from "../golang/json.ts";
-import { randomBytes } from "node:crypto";
-import { type FileHandle, mkdir, mkdtemp, open, readFile, readdir, rename, rm, stat, utimes, writeFile } from "node:fs/promises";
-import { tmpdir } from "node:os";
-import { isAbsolute, join } from "node:path";
-import * as z from "zod";
 
 /** What a list of packages tells of one. */
 export interface PackageEntry {

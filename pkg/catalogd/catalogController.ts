@@ -1,3 +1,4 @@
+import { join } from "node:path";
 import type { ClusterCatalog } from "../api/clusterCatalog.ts";
 import { API_VERSION, CLUSTER_CATALOG } from "../api/constants.ts";
 import { systemClock } from "../async/clock.ts";
@@ -9,10 +10,10 @@ import { KeyedTimers, WorkQueue } from "../controller/workQueue.ts";
 import { isRetryable, messageOf } from "../errors/errors.ts";
 import type { Client } from "../kube/client.ts";
 import { catalogRoot } from "../oci/pull/imageFilter.ts";
-import { pullMetrics } from "../oci/pull/pullPool.ts";
 import type { Puller } from "../oci/pull/puller.ts";
+import { pullMetrics } from "../oci/pull/pullPool.ts";
 import type { Logger } from "../telemetry/log.ts";
-import { type Metrics, controllerMetrics, queueMetrics } from "../telemetry/metrics.ts";
+import { controllerMetrics, type Metrics, queueMetrics } from "../telemetry/metrics.ts";
 import { CatalogFollower, LostContents } from "./catalogFollower.ts";
 import { CatalogImages } from "./catalogImages.ts";
 import { CatalogLeader } from "./catalogLeader.ts";
@@ -20,7 +21,6 @@ import { CatalogMetrics, replicaMetrics } from "./catalogMetrics.ts";
 import { type CatalogStore, Scrubber } from "./catalogStore.ts";
 import { GarbageCollector, unpackFolder } from "./garbageCollector.ts";
 import { servedImage } from "./status.ts";
-import { join } from "node:path";
 
 /** Everything the controller is built from. */
 export interface CatalogControllerOptions {

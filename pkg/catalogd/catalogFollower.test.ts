@@ -5,8 +5,8 @@ import { catalogNamed } from "../../test/support/catalogs.ts";
 import type { ClusterCatalog } from "../api/clusterCatalog.ts";
 import type { StepResult } from "../controller/reconcile.ts";
 import { createLogger } from "../telemetry/log.ts";
-import { CatalogImages } from "./catalogImages.ts";
 import { CatalogFollower } from "./catalogFollower.ts";
+import { CatalogImages } from "./catalogImages.ts";
 
 const ONE = "quay.io/c@sha256:1";
 const TWO = "quay.io/c@sha256:2";

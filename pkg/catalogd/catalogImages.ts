@@ -157,7 +157,12 @@ const LOST_RETRY_MS = 300;
  * Finds out which image is wanted, and fetches it unless its content is stored. The registry is asked only when the spec changed, when the
  * interval has passed, and after a restart or a failure. The step does not wait for it: the pass ends, and the end of the fetch brings the next one.
  */
-export function fetchImage({ images, contents, polls, now }: FetchDependencies): Step<CatalogReconcileState["catalog"], CatalogReconcileState> {
+export function fetchImage({
+  images,
+  contents,
+  polls,
+  now,
+}: FetchDependencies): Step<CatalogReconcileState["catalog"], CatalogReconcileState> {
   return {
     name: "FetchImage",
     async run(facts, { log }) {

@@ -3,7 +3,7 @@ import type { StepResult } from "../controller/reconcile.ts";
 import type { Client } from "../kube/client.ts";
 import { EventRecorder } from "../kube/events.ts";
 import type { Logger } from "../telemetry/log.ts";
-import { type CatalogImageSource, type PollRecord, fetchImage } from "./catalogImages.ts";
+import { type CatalogImageSource, fetchImage, type PollRecord } from "./catalogImages.ts";
 import type { CatalogMetrics, ReplicaMetrics } from "./catalogMetrics.ts";
 import type { CatalogStore } from "./catalogStore.ts";
 import { CatalogMetadata, ensureMetadata, withdraw } from "./finalizer.ts";

@@ -4,10 +4,10 @@ import { gunzipSync, zstdDecompressSync } from "node:zlib";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { TempFolder } from "../../test/support/contentFixture.ts";
 import { createLogger } from "../telemetry/log.ts";
+import { CatalogStore } from "./catalogStore.ts";
 import { CONTENT_LIMITS, Loader } from "./load/loader.ts";
 import type { ContentLimits } from "./load/loadMessage.ts";
 import type { CatalogContent, ContentOrigin } from "./store/content.ts";
-import { CatalogStore } from "./catalogStore.ts";
 
 const log = createLogger({ component: "test", level: "silent" });
 const signal = new AbortController().signal;

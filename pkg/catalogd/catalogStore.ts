@@ -1,3 +1,5 @@
+import { lstat, mkdir, readdir, rm } from "node:fs/promises";
+import { join } from "node:path";
 import { catalogNameProblems } from "../api/catalogName.ts";
 import { type Clock, sleep, systemClock } from "../async/clock.ts";
 import { mapInParallel } from "../async/concurrency.ts";
@@ -9,8 +11,6 @@ import { ContentFolder } from "./store/contentFolder.ts";
 import { ContentIndex } from "./store/contentIndex.ts";
 import type { ContentDescription } from "./store/indexFile.ts";
 import { PostPublish } from "./store/postPublish.ts";
-import { lstat, mkdir, readdir, rm } from "node:fs/promises";
-import { join } from "node:path";
 
 interface LastContent {
   tags: ReadonlyMap<PartName, string>;

@@ -18,9 +18,9 @@ import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } fr
 import { TempFolder } from "../../test/support/contentFixture.ts";
 import { eventually } from "../../test/support/eventually.ts";
 import { createLogger } from "../telemetry/log.ts";
+import { CatalogStore } from "./catalogStore.ts";
 import type { ContentOrigin } from "./store/content.ts";
 import { readSealed, writeSealed } from "./store/storedFile.ts";
-import { CatalogStore } from "./catalogStore.ts";
 
 const log = createLogger({ component: "test", level: "silent" });
 const signal = new AbortController().signal;

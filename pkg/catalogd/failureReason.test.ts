@@ -1,3 +1,4 @@
+import { expect, test } from "vitest";
 import { CATALOG_FAILURE_REASONS } from "../api/clusterCatalog.ts";
 import { RetryableError, TerminalError, wrapError } from "../errors/errors.ts";
 import { ContentError, RefusedError, RejectedError } from "../oci/imageErrors.ts";
@@ -7,7 +8,6 @@ import { RegistryError } from "../oci/registry/registryError.ts";
 import { InvalidCatalogError } from "./load/loader.ts";
 import { failureReason } from "./status.ts";
 import { StoreFailedError } from "./storeContent.ts";
-import { expect, test } from "vitest";
 
 const pulling = (err: unknown): Error => wrapError("source catalog content: ", wrapError("error copying image: ", err));
 const storing = (cause: unknown): Error =>

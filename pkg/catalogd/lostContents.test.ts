@@ -1,8 +1,8 @@
 import { beforeEach, expect, test } from "vitest";
 import { catalogNamed } from "../../test/support/catalogs.ts";
 import { createLogger } from "../telemetry/log.ts";
-import type { CatalogContent } from "./store/content.ts";
 import { LostContents } from "./catalogFollower.ts";
+import type { CatalogContent } from "./store/content.ts";
 
 const ONE = "quay.io/c@sha256:1";
 const TWO = "quay.io/c@sha256:2";

@@ -3,8 +3,8 @@ import { catalogNamed } from "../../test/support/catalogs.ts";
 import { FakeClock } from "../../test/support/fakeClock.ts";
 import type { ClusterCatalog } from "../api/clusterCatalog.ts";
 import { createLogger } from "../telemetry/log.ts";
-import type { CatalogContent } from "./store/content.ts";
 import { ReplicaReadiness } from "./readiness.ts";
+import type { CatalogContent } from "./store/content.ts";
 
 let clock: FakeClock;
 let catalogs: ClusterCatalog[] | undefined;

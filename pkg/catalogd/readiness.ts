@@ -1,8 +1,8 @@
 import type { ClusterCatalog } from "../api/clusterCatalog.ts";
 import type { Clock } from "../async/clock.ts";
 import type { Logger } from "../telemetry/log.ts";
-import type { CatalogContent } from "./store/content.ts";
 import { servedImage } from "./status.ts";
+import type { CatalogContent } from "./store/content.ts";
 
 /** What readiness is judged by. */
 export interface ReadinessInit {

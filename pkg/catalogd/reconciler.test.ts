@@ -1,3 +1,5 @@
+import { tmpdir } from "node:os";
+import { beforeEach, expect, test } from "vitest";
 import { FakeCatalogServer, FakeImages, FakeStore } from "../../test/support/catalogFakes.ts";
 import type { ClusterCatalog } from "../api/clusterCatalog.ts";
 import { findCondition } from "../api/conditions.ts";
@@ -10,8 +12,6 @@ import { CatalogImages, fetchImage } from "./catalogImages.ts";
 import { CatalogMetadata, ensureMetadata, withdraw } from "./finalizer.ts";
 import { CatalogReconciler } from "./reconciler.ts";
 import { storeContent } from "./storeContent.ts";
-import { tmpdir } from "node:os";
-import { beforeEach, expect, test } from "vitest";
 
 const MINUTE = 60_000;
 const REF = "quay.io/c:v1";

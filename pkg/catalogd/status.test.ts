@@ -1,3 +1,4 @@
+import { describe, expect, test } from "vitest";
 import type { ClusterCatalog, ClusterCatalogStatus } from "../api/clusterCatalog.ts";
 import { API_VERSION } from "../api/constants.ts";
 import type { Condition } from "../api/k8s.ts";
@@ -6,7 +7,6 @@ import { RegistryError } from "../oci/registry/registryError.ts";
 import { type CatalogReconcileState, newReconcileState } from "./reconcileState.ts";
 import { statusFrom } from "./status.ts";
 import { type CatalogContent, type FindingsSummary, NO_FINDINGS } from "./store/content.ts";
-import { describe, expect, test } from "vitest";
 
 const NOW = "2026-02-03T04:05:06Z";
 const BEFORE = "2026-01-01T00:00:00Z";
@@ -59,7 +59,11 @@ function after(before: ClusterCatalogStatus | undefined, facts: Partial<CatalogR
   return status;
 }
 
-function wholeAfter(before: ClusterCatalogStatus | undefined, facts: Partial<CatalogReconcileState>, error?: unknown): ClusterCatalogStatus {
+function wholeAfter(
+  before: ClusterCatalogStatus | undefined,
+  facts: Partial<CatalogReconcileState>,
+  error?: unknown,
+): ClusterCatalogStatus {
   return statusFrom(catalog(before), { ...newReconcileState(catalog(before)), ...facts }, { error, base: BASE, now: NOW });
 }
 

@@ -3,7 +3,7 @@ import { boundedMessage, changedConditions, findCondition, setCondition } from "
 import { ConditionType, Reason } from "../api/constants.ts";
 import { type EventReason, warningReason } from "../api/events.ts";
 import type { Condition } from "../api/k8s.ts";
-import { TerminalError, messageOf, terminalIn } from "../errors/errors.ts";
+import { messageOf, TerminalError, terminalIn } from "../errors/errors.ts";
 import { ContentError, rejectionIn } from "../oci/imageErrors.ts";
 import { RegistryError } from "../oci/registry/registryError.ts";
 import { InvalidCatalogError } from "./load/loader.ts";

@@ -1,15 +1,15 @@
+import { lstat, realpath } from "node:fs/promises";
+import { join, sep } from "node:path";
 import { ConditionType, Reason } from "../api/constants.ts";
 import type { EventSink } from "../api/events.ts";
 import type { Condition } from "../api/k8s.ts";
 import type { Step } from "../controller/reconcile.ts";
-import { RetryableError, TerminalError, messageOf, terminalIn, wrapError } from "../errors/errors.ts";
+import { messageOf, RetryableError, TerminalError, terminalIn, wrapError } from "../errors/errors.ts";
 import { goQuote } from "../golang/quote.ts";
 import { formatTime } from "../golang/time.ts";
 import type { CatalogKeeper } from "./finalizer.ts";
 import type { CatalogReconcileState, UnpackedImage } from "./reconcileState.ts";
 import type { CatalogContent, ContentOrigin, FindingsSummary } from "./store/content.ts";
-import { lstat, realpath } from "node:fs/promises";
-import { join, sep } from "node:path";
 
 const SOUND = "no errors were found in the content that is served";
 

@@ -1,5 +1,5 @@
 import { CERTIFICATES_FIELD_MANAGER } from "../api/constants.ts";
-import { type GroupVersionKind, type KubeObject, type ObjectRef, groupOf } from "../api/k8s.ts";
+import { type GroupVersionKind, groupOf, type KubeObject, type ObjectRef } from "../api/k8s.ts";
 import { isApiService } from "../bundle/apiServices.ts";
 import { isCrd } from "../release/identity.ts";
 import { hasApplied } from "../release/managedFields.ts";

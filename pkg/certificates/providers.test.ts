@@ -1,8 +1,8 @@
+import { expect, test } from "vitest";
 import { webhookBundle } from "../../test/support/webhookBundle.ts";
 import { loadBundle } from "../bundle/load.ts";
 import { renderBundle } from "../render/render.ts";
 import { CERTIFICATE_PROVIDERS, certManager, providerOf, serviceCa } from "./providers.ts";
-import { expect, test } from "vitest";
 
 const bundle = loadBundle(new Map(Object.entries(webhookBundle("1.0.0")).map(([path, text]) => [path, Buffer.from(text)])));
 const rendered = (certProvider: typeof certManager) => renderBundle(bundle, { installNamespace: "ns", certProvider });

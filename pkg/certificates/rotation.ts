@@ -1,5 +1,5 @@
+import { createPrivateKey, X509Certificate } from "node:crypto";
 import { AUTHORITIES_MAX, type KeyPair, type StoredCertificates } from "./storedCertificates.ts";
-import { X509Certificate, createPrivateKey } from "node:crypto";
 
 /** A certificate with its key: what keeps it from being used, or from when to when it holds, in milliseconds since the epoch. */
 export type PairState = { readonly fault: string } | { readonly startsAt: number; readonly endsAt: number };

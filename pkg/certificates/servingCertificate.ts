@@ -1,6 +1,6 @@
 import { LABEL_SELF_MANAGED_CERTIFICATE } from "../api/constants.ts";
 import type { KubeObject } from "../api/k8s.ts";
-import { type CertificateAction, type CertificateState, type CertificateTimes, type PairState, nextAction } from "./rotation.ts";
+import { type CertificateAction, type CertificateState, type CertificateTimes, nextAction, type PairState } from "./rotation.ts";
 import { type StoredCertificates, secretFrom, storedIn } from "./storedCertificates.ts";
 
 /** Where a program keeps the certificates that it makes for itself. */

@@ -1,6 +1,6 @@
+import { expect, test } from "vitest";
 import type { KubeObject } from "../api/k8s.ts";
 import { certificateHostNames, servingSecretName, servingSecretOf, servingSecretWith } from "./servingCertificate.ts";
-import { expect, test } from "vitest";
 
 const PLACE = servingSecretName("catalogd", "olmv1-system");
 const LABEL = "olm.operatorframework.io/self-managed-certificate";

@@ -1,3 +1,4 @@
+import { expect, test } from "vitest";
 import { FakeClock } from "../../test/support/fakeClock.ts";
 import { RetryableError, TerminalError, wrapError } from "../errors/errors.ts";
 import { KubeError } from "../kube/errors.ts";
@@ -6,7 +7,6 @@ import { createLogger } from "../telemetry/log.ts";
 import { controllerMetrics, createMetrics } from "../telemetry/metrics.ts";
 import { Controller, type Reconcile } from "./controller.ts";
 import { WorkQueue } from "./workQueue.ts";
-import { expect, test } from "vitest";
 
 const SOON = { timeout: 15_000 };
 

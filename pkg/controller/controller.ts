@@ -1,10 +1,10 @@
 import { randomUUID } from "node:crypto";
+import { type Clock, systemClock } from "../async/clock.ts";
 import { isRetryable, restMsOf } from "../errors/errors.ts";
 import { retryAfterMsOf } from "../kube/errors.ts";
 import { registryWaitOf } from "../oci/registry/registryError.ts";
-import type { ControllerMetrics } from "../telemetry/metrics.ts";
 import type { Logger } from "../telemetry/log.ts";
-import { type Clock, systemClock } from "../async/clock.ts";
+import type { ControllerMetrics } from "../telemetry/metrics.ts";
 import type { WorkQueue } from "./workQueue.ts";
 
 /** What one reconcile gets; `log` carries controller, object and reconcileID, `signal` aborts when the program stops. */

@@ -3,7 +3,7 @@ import { Backoff, Repeats } from "../async/backoff.ts";
 import { type Clock, sleep, systemClock } from "../async/clock.ts";
 import { messageOf } from "../errors/errors.ts";
 import type { Client } from "../kube/client.ts";
-import { KubeError, isExpired, retryAfterMsOf } from "../kube/errors.ts";
+import { isExpired, KubeError, retryAfterMsOf } from "../kube/errors.ts";
 import type { Selection, WatchEvent } from "../kube/request.ts";
 import type { Logger } from "../telemetry/log.ts";
 

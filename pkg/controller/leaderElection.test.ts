@@ -1,8 +1,8 @@
 import { afterEach, describe, expect, test } from "vitest";
 import { FakeClock } from "../../test/support/fakeClock.ts";
 import { LeaseServer } from "../../test/support/leaseServer.ts";
-import { createLogger } from "../telemetry/log.ts";
 import type { Clock } from "../async/clock.ts";
+import { createLogger } from "../telemetry/log.ts";
 import { LeaderElection, LeadershipLost } from "./leaderElection.ts";
 import type { LeaseSpec } from "./lease.ts";
 

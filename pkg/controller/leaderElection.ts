@@ -1,11 +1,11 @@
+import { randomUUID } from "node:crypto";
+import { hostname } from "node:os";
 import { type Clock, sleep, systemClock } from "../async/clock.ts";
 import { messageOf } from "../errors/errors.ts";
 import type { Client } from "../kube/client.ts";
 import type { Logger } from "../telemetry/log.ts";
 import type { LeaderMetrics } from "../telemetry/metrics.ts";
-import { type ElectionTimes, LeaseHold, LeaseView, LeaseWatch, RETRY_JITTER, electionTimesProblem, waitMs } from "./lease.ts";
-import { randomUUID } from "node:crypto";
-import { hostname } from "node:os";
+import { type ElectionTimes, electionTimesProblem, LeaseHold, LeaseView, LeaseWatch, RETRY_JITTER, waitMs } from "./lease.ts";
 
 /** What an election is held with. */
 export interface LeaderElectionInit {

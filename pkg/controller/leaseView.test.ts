@@ -1,6 +1,6 @@
+import { expect, test } from "vitest";
 import { FakeClock } from "../../test/support/fakeClock.ts";
 import { LEASE, type Lease, type LeaseSpec, LeaseView } from "./lease.ts";
-import { expect, test } from "vitest";
 
 const lease = (resourceVersion: string, spec: LeaseSpec): Lease => ({ ...LEASE, metadata: { name: "lock", resourceVersion }, spec });
 

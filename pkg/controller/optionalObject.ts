@@ -4,7 +4,7 @@ import { type Clock, sleep, systemClock } from "../async/clock.ts";
 import { messageOf } from "../errors/errors.ts";
 import { canonicalJson } from "../golang/json.ts";
 import type { Client } from "../kube/client.ts";
-import { KindNotServed, isForbidden } from "../kube/errors.ts";
+import { isForbidden, KindNotServed } from "../kube/errors.ts";
 import type { Logger } from "../telemetry/log.ts";
 import { Informer, withoutBulk } from "./informer.ts";
 

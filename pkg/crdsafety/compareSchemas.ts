@@ -1,9 +1,9 @@
+import { createHash } from "node:crypto";
 import { type CrdCheck, MESSAGE_MAX_BYTES } from "../api/constants.ts";
 import { goQuote } from "../golang/quote.ts";
 import { diffTree, formatDiff } from "./goDiff.ts";
 import { DIFFERENCE, goNumber, goString, signedLines } from "./goText.ts";
-import { type FlatSchema, type GoObject, type RawObject, SCHEMA, decodeNode, sameMeaning, scalarText } from "./schema.ts";
-import { createHash } from "node:crypto";
+import { decodeNode, type FlatSchema, type GoObject, type RawObject, SCHEMA, sameMeaning, scalarText } from "./schema.ts";
 
 /** A check of one attribute of a schema. */
 export interface PropertyCheck {

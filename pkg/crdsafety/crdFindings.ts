@@ -1,6 +1,6 @@
 import type { CrdCheck } from "../api/constants.ts";
 import { goQuote } from "../golang/quote.ts";
-import { type SchemaFault, compareSchemas } from "./compareSchemas.ts";
+import { compareSchemas, type SchemaFault } from "./compareSchemas.ts";
 import { compareKubeVersions, hasWebhook, scopeOf, storedVersionsOf, versionsOf } from "./crdParts.ts";
 import { type FlatSchema, flatSchema } from "./schema.ts";
 

@@ -1,6 +1,6 @@
-import { isObject } from "../golang/members.ts";
 import type { KubeObject, ObjectRef } from "../api/k8s.ts";
 import { canonicalJson } from "../golang/json.ts";
+import { isObject } from "../golang/members.ts";
 import type { RawObject } from "./schema.ts";
 
 /** A version of a CRD; a schema that is not there is undefined. */

@@ -1,6 +1,26 @@
 import { goQuote } from "../golang/quote.ts";
-import { ELLIPSIS, type FormatOptions, LOUDER_STEPS, type Sign, type TextNode, type TextRecord, atLeastDefault, deeper, ellipsis, formatValue, goLiteral, goLiteralOfBytes, isPrintable, list, louder, sameText, typed, unit, wrap } from "./goText.ts";
-import { type GoSlice, type GoType, type GoValue, elementsOf, fieldOf, isZero, scalarText } from "./schema.ts";
+import {
+  atLeastDefault,
+  deeper,
+  ELLIPSIS,
+  ellipsis,
+  type FormatOptions,
+  formatValue,
+  goLiteral,
+  goLiteralOfBytes,
+  isPrintable,
+  LOUDER_STEPS,
+  list,
+  louder,
+  type Sign,
+  sameText,
+  type TextNode,
+  type TextRecord,
+  typed,
+  unit,
+  wrap,
+} from "./goText.ts";
+import { elementsOf, fieldOf, type GoSlice, type GoType, type GoValue, isZero, scalarText } from "./schema.ts";
 
 /** How one list becomes another: the elements are the same, only in x, only in y, or one is a changed form of the other. */
 type Edit = "same" | "x" | "y" | "changed";

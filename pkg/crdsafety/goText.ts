@@ -1,5 +1,5 @@
 import { goQuote } from "../golang/quote.ts";
-import { type GoObject, type GoStruct, type GoType, type GoValue, elementsOf, fieldOf, isZero, scalarText } from "./schema.ts";
+import { elementsOf, fieldOf, type GoObject, type GoStruct, type GoType, type GoValue, isZero, scalarText } from "./schema.ts";
 
 /** Exponents below the first and from the second on Go's `%v` writes with an exponent. */
 const PLAIN_FROM = -4;

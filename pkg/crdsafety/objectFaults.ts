@@ -1,5 +1,5 @@
-import { isObject } from "../golang/members.ts";
 import { goJson } from "../golang/json.ts";
+import { isObject } from "../golang/members.ts";
 import type { RawObject } from "./schema.ts";
 
 /** Whether a text matches a pattern of a schema; undefined when that cannot be told. */

@@ -1,5 +1,5 @@
-import { isObject } from "../golang/members.ts";
 import { goJson } from "../golang/json.ts";
+import { isObject } from "../golang/members.ts";
 
 /**
  * A Go type as far as the schema of a CRD needs it. Findings show Go values, so checks work on values as Go has them: absent members are

@@ -1,7 +1,18 @@
-import { PROGRAMS, type Program, TOOLS, type Tool, buildInto, cacheRoot, cachedBuild, goBuild, goVersion, sourceHash } from "./binaryCache.ts";
 import { existsSync } from "node:fs";
 import { access, constants } from "node:fs/promises";
 import { delimiter, join } from "node:path";
+import {
+  buildInto,
+  cachedBuild,
+  cacheRoot,
+  goBuild,
+  goVersion,
+  PROGRAMS,
+  type Program,
+  sourceHash,
+  TOOLS,
+  type Tool,
+} from "./binaryCache.ts";
 
 /** One program on disk. */
 export interface Binary {

@@ -1,13 +1,13 @@
-import { guarded } from "./processes.ts";
 import { type ChildProcess, execFile, spawn } from "node:child_process";
 import { createHash, randomUUID } from "node:crypto";
 import { existsSync } from "node:fs";
-import { mkdir, readFile, readdir, rename, rm, stat, symlink, utimes, writeFile } from "node:fs/promises";
+import { mkdir, readdir, readFile, rename, rm, stat, symlink, utimes, writeFile } from "node:fs/promises";
 import { arch, homedir, hostname, platform } from "node:os";
 import { basename, join } from "node:path";
 import { createInterface } from "node:readline";
 import { setTimeout as sleep } from "node:timers/promises";
 import { promisify } from "node:util";
+import { guarded } from "./processes.ts";
 
 /** Who holds a lock, as its `owner.json` says. */
 interface LockOwner {

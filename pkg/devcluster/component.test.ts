@@ -5,8 +5,8 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
-import { Component, type ComponentSpec } from "./component.ts";
 import { isAlive } from "./binaryCache.ts";
+import { Component, type ComponentSpec } from "./component.ts";
 import { guarded } from "./processes.ts";
 
 let folder: string;

@@ -1,13 +1,13 @@
-import { type Logger, createLogger } from "../telemetry/log.ts";
-import { type Binaries, type Say, findBinaries } from "./binaries.ts";
-import { isAlive } from "./binaryCache.ts";
-import { Component } from "./component.ts";
-import { type ClusterPlan, type ComponentName, planCluster } from "./plan.ts";
-import { type PodReadiness, PodSimulation } from "./podSimulation.ts";
 import { createWriteStream } from "node:fs";
 import { mkdtemp, readdir, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { createLogger, type Logger } from "../telemetry/log.ts";
+import { type Binaries, findBinaries, type Say } from "./binaries.ts";
+import { isAlive } from "./binaryCache.ts";
+import { Component } from "./component.ts";
+import { type ClusterPlan, type ComponentName, planCluster } from "./plan.ts";
+import { type PodReadiness, PodSimulation } from "./podSimulation.ts";
 
 /** How to start a control plane; everything has a default. */
 export interface DevClusterOptions {

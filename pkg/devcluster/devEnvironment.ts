@@ -1,3 +1,7 @@
+import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
+import { homedir, tmpdir } from "node:os";
+import { join } from "node:path";
+import { setTimeout as sleep } from "node:timers/promises";
 import type { ClusterCatalog } from "../api/clusterCatalog.ts";
 import type { ClusterExtension } from "../api/clusterExtension.ts";
 import { findCondition } from "../api/conditions.ts";
@@ -6,7 +10,7 @@ import { type KubeObject, refOf } from "../api/k8s.ts";
 import { messageOf } from "../errors/errors.ts";
 import { Client } from "../kube/client.ts";
 import { parsePolicy } from "../oci/policy/policyFile.ts";
-import { type PolicyPlace, defaultPolicyPlace } from "../oci/policy/signaturePolicy.ts";
+import { defaultPolicyPlace, type PolicyPlace } from "../oci/policy/signaturePolicy.ts";
 import { describeObject } from "../release/identity.ts";
 import { startDevCluster } from "./devCluster.ts";
 import { CATALOG, EXTENSION, pushSample, sampleObjects } from "./devSample.ts";
@@ -14,10 +18,6 @@ import { type Installation, startInstallation, until } from "./installation.ts";
 import type { Narrator } from "./narrator.ts";
 import { startRegistry } from "./registryServer.ts";
 import { SAMPLE_PACKAGE } from "./sample/sample.ts";
-import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
-import { homedir, tmpdir } from "node:os";
-import { join } from "node:path";
-import { setTimeout as sleep } from "node:timers/promises";
 
 /**
  * This machine's signature policy with a registry added from which everything is taken; undefined where there is none, since everything is then.

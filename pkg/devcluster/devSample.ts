@@ -1,7 +1,13 @@
 import { API_VERSION } from "../api/constants.ts";
 import type { KubeObject } from "../api/k8s.ts";
 import { loadBundle } from "../bundle/load.ts";
+import { pushImage } from "../oci/publish/push.ts";
+import { installerManifests } from "../rbac/installerManifests.ts";
+import { requiredRules } from "../rbac/requiredRules.ts";
+import { unionOf } from "../rbac/ruleSets.ts";
+import { renderBundle } from "../render/render.ts";
 import { CONTROLLER_SUBJECT } from "./installation.ts";
+import type { Narrator } from "./narrator.ts";
 import {
   SAMPLE_CATALOG_REPOSITORY,
   SAMPLE_CATALOG_TAG,
@@ -10,12 +16,6 @@ import {
   sampleBundles,
   sampleImages,
 } from "./sample/sample.ts";
-import { pushImage } from "../oci/publish/push.ts";
-import { installerManifests } from "../rbac/installerManifests.ts";
-import { requiredRules } from "../rbac/requiredRules.ts";
-import { unionOf } from "../rbac/ruleSets.ts";
-import { renderBundle } from "../render/render.ts";
-import type { Narrator } from "./narrator.ts";
 
 /** Name of the sample ClusterCatalog. */
 export const CATALOG = "hello-catalog";

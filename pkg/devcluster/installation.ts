@@ -1,3 +1,10 @@
+import { type ChildProcess, spawn } from "node:child_process";
+import { once } from "node:events";
+import { createWriteStream, existsSync } from "node:fs";
+import { mkdir, readdir, readFile, rename, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { createInterface } from "node:readline";
+import { setTimeout as sleep } from "node:timers/promises";
 import { findCondition } from "../api/conditions.ts";
 import { SYSTEM_NAMESPACE } from "../api/constants.ts";
 import type { Condition, KubeObject } from "../api/k8s.ts";
@@ -7,13 +14,6 @@ import type { Client } from "../kube/client.ts";
 import { controllerSubject } from "../rbac/installerManifests.ts";
 import { tokenKubeconfig } from "./kubeconfig.ts";
 import { freePorts } from "./processes.ts";
-import { type ChildProcess, spawn } from "node:child_process";
-import { once } from "node:events";
-import { createWriteStream, existsSync } from "node:fs";
-import { mkdir, readFile, readdir, rename, writeFile } from "node:fs/promises";
-import { join } from "node:path";
-import { createInterface } from "node:readline";
-import { setTimeout as sleep } from "node:timers/promises";
 
 /** One line that a server logged: pino's JSON. */
 export type LogLine = { msg?: string; level?: number } & Record<string, unknown>;

@@ -1,7 +1,7 @@
-import { parseYaml, toYaml } from "../golang/yaml.ts";
-import type { KeyPair } from "./certificates.ts";
 import { readFile } from "node:fs/promises";
 import { dirname, resolve } from "node:path";
+import { parseYaml, toYaml } from "../golang/yaml.ts";
+import type { KeyPair } from "./certificates.ts";
 
 /** What a kubeconfig says: where the API server is, whom to trust and who one is. */
 export interface KubeconfigContent {

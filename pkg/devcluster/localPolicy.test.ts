@@ -1,8 +1,8 @@
 import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { expect, test } from "vitest";
-import { parsePolicy } from "../oci/policy/policyFile.ts";
 import { folder } from "../../test/support/pulling.ts";
+import { parsePolicy } from "../oci/policy/policyFile.ts";
 import { localPolicy } from "./devEnvironment.ts";
 
 const REGISTRY = "127.0.0.1:5000";

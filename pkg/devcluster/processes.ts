@@ -1,4 +1,4 @@
-import { type Server, createServer } from "node:net";
+import { createServer, type Server } from "node:net";
 
 /**
  * Kills the command once standard input closes. The background jobs of a shell have no standard input of their own, so it travels as

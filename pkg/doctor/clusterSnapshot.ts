@@ -1,10 +1,10 @@
+import { json } from "node:stream/consumers";
 import type { ClusterCatalog } from "../api/clusterCatalog.ts";
 import { API_VERSION, CLUSTER_CATALOG } from "../api/constants.ts";
 import type { KubeObject, ObjectRef } from "../api/k8s.ts";
 import { messageOf } from "../errors/errors.ts";
 import type { Client } from "../kube/client.ts";
-import { KindNotServed, isForbidden } from "../kube/errors.ts";
-import { json } from "node:stream/consumers";
+import { isForbidden, KindNotServed } from "../kube/errors.ts";
 
 /** The two programs, with the names of what they leave on a cluster. */
 export const PROGRAMS = [

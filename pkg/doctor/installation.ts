@@ -3,7 +3,7 @@ import { findCondition } from "../api/conditions.ts";
 import { SYSTEM_NAMESPACE } from "../api/constants.ts";
 import type { Condition, KubeObject } from "../api/k8s.ts";
 import { ageText } from "../text/amounts.ts";
-import { type ClusterSnapshot, type Finding, POLICIES, about, policyKey } from "./clusterSnapshot.ts";
+import { about, type ClusterSnapshot, type Finding, POLICIES, policyKey } from "./clusterSnapshot.ts";
 
 /** A part of an OpenAPI schema. */
 interface Schema {

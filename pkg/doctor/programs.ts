@@ -1,9 +1,9 @@
+import { X509Certificate } from "node:crypto";
 import { findCondition } from "../api/conditions.ts";
 import type { Condition, KubeObject } from "../api/k8s.ts";
 import { stateOf } from "../certificates/rotation.ts";
 import { certificateHostNames, servingSecretName, servingSecretOf } from "../certificates/servingCertificate.ts";
-import { type ClusterSnapshot, type Finding, type ProgramSnapshot, about } from "./clusterSnapshot.ts";
-import { X509Certificate } from "node:crypto";
+import { about, type ClusterSnapshot, type Finding, type ProgramSnapshot } from "./clusterSnapshot.ts";
 
 /** What is read of a Deployment. */
 export interface Deployment {

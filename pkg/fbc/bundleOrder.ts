@@ -1,5 +1,5 @@
-import { type SortedRange, parseRange } from "../version/blang.ts";
-import { type VersionRelease, compareVersionRelease, parseVersionRelease } from "../version/version.ts";
+import { parseRange, type SortedRange } from "../version/blang.ts";
+import { compareVersionRelease, parseVersionRelease, type VersionRelease } from "../version/version.ts";
 
 const AT_END = /\.v?(\d+\.\d+\.\d+(?:[-+].*)?)$/;
 

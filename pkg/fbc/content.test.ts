@@ -1,6 +1,6 @@
+import { expect, test } from "vitest";
 import { parseYamlDocuments } from "../golang/yaml.ts";
 import { metaFrom, packageContent, packageContentsFrom } from "./content.ts";
-import { expect, test } from "vitest";
 
 const CATALOG = `
 schema: olm.package

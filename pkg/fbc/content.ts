@@ -2,7 +2,17 @@ import type { JsonObject } from "../api/k8s.ts";
 import { foldCase, memberOf } from "../golang/members.ts";
 import { goQuote } from "../golang/quote.ts";
 import { excerpt } from "./boundedTexts.ts";
-import type { ChannelEntry, DeprecationEntry, FbcBundle, FbcChannel, FbcDeprecations, FbcPackage, Meta, PackageContent, Property } from "./types.ts";
+import type {
+  ChannelEntry,
+  DeprecationEntry,
+  FbcBundle,
+  FbcChannel,
+  FbcDeprecations,
+  FbcPackage,
+  Meta,
+  PackageContent,
+  Property,
+} from "./types.ts";
 
 const MAX_LISTED = 10;
 

@@ -1,9 +1,9 @@
-import { type CaseHead, loadCases } from "../../test/support/caseFiles.ts";
-import { canonicalJson } from "../golang/json.ts";
-import { MetaDecoder, decodeMetas } from "./decode.ts";
-import { ContentError, type Meta } from "./types.ts";
 import * as fc from "fast-check";
 import { describe, expect, test } from "vitest";
+import { type CaseHead, loadCases } from "../../test/support/caseFiles.ts";
+import { canonicalJson } from "../golang/json.ts";
+import { decodeMetas, MetaDecoder } from "./decode.ts";
+import { ContentError, type Meta } from "./types.ts";
 
 interface Case extends CaseHead {
   text: string;

@@ -1,13 +1,13 @@
+import { isUtf8 } from "node:buffer";
+import { YAMLException } from "js-yaml";
 import { messageOf } from "../errors/errors.ts";
 import { withNumberTokens, withoutHalves } from "../golang/json.ts";
 import { jsonFaultIn } from "../golang/jsonSyntax.ts";
 import { parseFirstYamlDocument } from "../golang/yaml.ts";
 import { excerpt } from "./boundedTexts.ts";
 import { metaFrom } from "./content.ts";
-import { ByteQueue, JsonScanner, MAX_DEPTH, MAX_VALUES, type Scan, YamlSplitter, newlinesIn } from "./documentScanner.ts";
+import { ByteQueue, JsonScanner, MAX_DEPTH, MAX_VALUES, newlinesIn, type Scan, YamlSplitter } from "./documentScanner.ts";
 import { ContentError, type ContentPlace, type PlacedMeta } from "./types.ts";
-import { YAMLException } from "js-yaml";
-import { isUtf8 } from "node:buffer";
 
 /** Limits of decoding. */
 export interface DecodeOptions {

@@ -1,6 +1,6 @@
-import { canonicalJson, goJson, parseExactJson, withoutHalves } from "./json.ts";
 import * as fc from "fast-check";
 import { describe, expect, test } from "vitest";
+import { canonicalJson, goJson, parseExactJson, withoutHalves } from "./json.ts";
 
 /** Input, and what Go 1.26's encoding/json prints of it decoded into `any`: without and with HTML escapes. */
 const GO = [

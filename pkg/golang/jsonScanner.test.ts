@@ -1,7 +1,7 @@
 import * as fc from "fast-check";
 import { expect, test } from "vitest";
-import { jsonFaultIn } from "./jsonSyntax.ts";
 import { JsonScanner, type JsonVisitor, type Visit } from "./jsonScanner.ts";
+import { jsonFaultIn } from "./jsonSyntax.ts";
 
 /** Reads `json` with so many bytes at once; returns the fault found. */
 function faultOf(json: string, bytesAtOnce: number, visitor: JsonVisitor = new Captures()): string | undefined {

@@ -1,7 +1,7 @@
-import { ManifestLines } from "../release/storage/payloadReader.ts";
-import { type GoMembers, GoMismatch, type GoShape, type GoStruct, GoStructReader, goStruct } from "./structReader.ts";
 import * as fc from "fast-check";
 import { expect, test } from "vitest";
+import { ManifestLines } from "../release/storage/payloadReader.ts";
+import { type GoMembers, GoMismatch, type GoShape, type GoStruct, GoStructReader, goStruct } from "./structReader.ts";
 
 const MOST_VALUES = 1_000;
 

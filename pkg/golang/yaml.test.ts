@@ -1,9 +1,9 @@
-import { type CaseHead, loadCases } from "../../test/support/caseFiles.ts";
-import { goJson } from "./json.ts";
-import { YamlLines, type YamlPath, parseFirstYamlDocument, parseYaml, parseYamlDocuments, toYaml } from "./yaml.ts";
-import { Parser } from "./yamlParser.ts";
 import * as fc from "fast-check";
 import { describe, expect, test } from "vitest";
+import { type CaseHead, loadCases } from "../../test/support/caseFiles.ts";
+import { goJson } from "./json.ts";
+import { parseFirstYamlDocument, parseYaml, parseYamlDocuments, toYaml, YamlLines, type YamlPath } from "./yaml.ts";
+import { Parser } from "./yamlParser.ts";
 
 interface Case extends CaseHead {
   text: string;

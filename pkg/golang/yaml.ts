@@ -1,6 +1,6 @@
+import { DUMP_SCHEMA, defineScalarTag, dump, intCoreTag, intYaml11Tag, NOT_RESOLVED, YAMLException } from "js-yaml";
 import { Parser, type YamlNode } from "./yamlParser.ts";
-import { ValueBuilder, type ValueOptions, checkAliases } from "./yamlValues.ts";
-import { DUMP_SCHEMA, NOT_RESOLVED, YAMLException, defineScalarTag, dump, intCoreTag, intYaml11Tag } from "js-yaml";
+import { checkAliases, ValueBuilder, type ValueOptions } from "./yamlValues.ts";
 
 /** Deeper nesting than this is refused instead of exhausting the stack. */
 const MAX_DEPTH = 1_000;

@@ -1,4 +1,23 @@
-import { BACKSLASH, CLOSE_BRACE, CLOSE_BRACKET, COLON, COMMA, type Cursor, DOUBLE_QUOTE, HASH, OPEN_BRACE, OPEN_BRACKET, QUESTION_MARK, SINGLE_QUOTE, SPACE, TAB, codeAt, isBlank, isBlankOrEnd, isBreak } from "./yamlCursor.ts";
+import {
+  BACKSLASH,
+  CLOSE_BRACE,
+  CLOSE_BRACKET,
+  COLON,
+  COMMA,
+  type Cursor,
+  codeAt,
+  DOUBLE_QUOTE,
+  HASH,
+  isBlank,
+  isBlankOrEnd,
+  isBreak,
+  OPEN_BRACE,
+  OPEN_BRACKET,
+  QUESTION_MARK,
+  SINGLE_QUOTE,
+  SPACE,
+  TAB,
+} from "./yamlCursor.ts";
 
 const NEEDS_FOLDING = /[\r\n\x85\u2028\u2029]/; // oxlint-disable-line no-control-regex
 const HEX = /^[\da-fA-F]+$/;

@@ -1,4 +1,23 @@
-import { CLOSE_BRACE, CLOSE_BRACKET, COLON, COMMA, Cursor, DASH, DOT, DOUBLE_QUOTE, HASH, OPEN_BRACE, OPEN_BRACKET, PERCENT, QUESTION_MARK, SINGLE_QUOTE, codeAt, isBlank, isBlankOrEnd, isBreak } from "./yamlCursor.ts";
+import {
+  CLOSE_BRACE,
+  CLOSE_BRACKET,
+  COLON,
+  COMMA,
+  Cursor,
+  codeAt,
+  DASH,
+  DOT,
+  DOUBLE_QUOTE,
+  HASH,
+  isBlank,
+  isBlankOrEnd,
+  isBreak,
+  OPEN_BRACE,
+  OPEN_BRACKET,
+  PERCENT,
+  QUESTION_MARK,
+  SINGLE_QUOTE,
+} from "./yamlCursor.ts";
 import { takeBlock, takePlain, takeQuoted } from "./yamlScalars.ts";
 
 /** A tag as it is written: `!!str` has handle `!!` and suffix `str`, a whole tag in `!<…>` an empty handle. */

@@ -1,5 +1,5 @@
-import type { CollectionNode, ScalarNode, YamlNode } from "./yamlParser.ts";
 import { YAMLException } from "js-yaml";
+import type { CollectionNode, ScalarNode, YamlNode } from "./yamlParser.ts";
 
 /** A number and whether Go reads it as a float64, not as an integer of 64 bits. */
 interface ReadNumber {

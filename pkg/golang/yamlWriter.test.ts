@@ -1,8 +1,8 @@
+import * as fc from "fast-check";
+import { describe, expect, test } from "vitest";
 import { canonicalJson, indented } from "./json.ts";
 import { parseYaml } from "./yaml.ts";
 import { goYaml } from "./yamlWriter.ts";
-import * as fc from "fast-check";
-import { describe, expect, test } from "vitest";
 
 const LONG = "a word and another one, until the line is longer than eighty characters, which is where it is broken";
 

@@ -1,5 +1,5 @@
-import { isObject } from "./members.ts";
 import { numberToken } from "./json.ts";
+import { isObject } from "./members.ts";
 
 /** How a text can be written. */
 interface Allowed {

@@ -1,8 +1,8 @@
-import type { Connections, ConnectionsOptions, HttpBody, HttpRequest, HttpResponse } from "./types.ts";
-import { Agent as HttpAgent, type ClientRequest, type IncomingMessage, request as httpRequest } from "node:http";
+import { type ClientRequest, Agent as HttpAgent, request as httpRequest, type IncomingMessage } from "node:http";
 import { Agent as HttpsAgent, request as httpsRequest } from "node:https";
 import type { Socket } from "node:net";
 import { Readable } from "node:stream";
+import type { Connections, ConnectionsOptions, HttpBody, HttpRequest, HttpResponse } from "./types.ts";
 
 const CONNECT_TIMEOUT_MS = 10_000;
 const RESPONSE_TIMEOUT_MS = 300_000;

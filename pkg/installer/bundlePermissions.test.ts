@@ -1,6 +1,6 @@
+import { expect, test } from "vitest";
 import type { KubeObject } from "../api/k8s.ts";
 import { type BundleRights, diffText, rightsDiff, rulesFor } from "./bundlePermissions.ts";
-import { expect, test } from "vitest";
 
 const NOTHING = { clusterRules: [], namespaceRules: new Map<string, never>(), unknownKinds: [] };
 

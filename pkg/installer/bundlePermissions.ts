@@ -1,24 +1,23 @@
+import type { ValuesSource } from "../api/extensionConfig.ts";
+import type { WebhookCertProvider } from "../api/flagValues.ts";
 import type { JsonObject, KubeObject } from "../api/k8s.ts";
 import { servingDeployments } from "../bundle/apiServices.ts";
 import type { RegistryV1Bundle } from "../bundle/types.ts";
 import { CERTIFICATE_PROVIDERS } from "../certificates/providers.ts";
 import { wrapError } from "../errors/errors.ts";
-import type { WebhookCertProvider } from "../api/flagValues.ts";
 import type { RoleStrategy } from "../rbac/escalation.ts";
 import type { Installer } from "../rbac/installerManifests.ts";
-import { type RequiredRules, givenRules, requiredRules, storedVersionRules } from "../rbac/requiredRules.ts";
-import { type RulesDiff, diffLines, diffRules, unionOf } from "../rbac/ruleSets.ts";
+import { givenRules, type RequiredRules, requiredRules, storedVersionRules } from "../rbac/requiredRules.ts";
+import { diffLines, diffRules, type RulesDiff, unionOf } from "../rbac/ruleSets.ts";
 import { userRoles } from "../rbac/userRoles.ts";
 import { objectKey } from "../release/identity.ts";
 import type { CrdPolicy } from "../release/plan.ts";
 import { renderBundle } from "../render/render.ts";
 import type { BundleReader } from "../sources/bundleReader.ts";
 import { compareVersions, parseVersion } from "../version/version.ts";
-import type { ValuesSource } from "../api/extensionConfig.ts";
 
 /** An object that configuration is read from. */
 export type SourceName = Pick<ValuesSource, "kind" | "name">;
-
 
 /** How an extension is to have the bundles. */
 export interface BundleOptions {

@@ -1,12 +1,12 @@
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
-import type { ClusterCatalog } from "../api/clusterCatalog.ts";
-import { parseYamlDocuments } from "../golang/yaml.ts";
-import { runCli } from "../../test/support/runCli.ts";
-import { catalogObject } from "./catalogObject.ts";
 import { catalogState, isServed } from "../../cmd/olmv1/cli/catalogState.ts";
 import { catalogTable, catalogText } from "../../cmd/olmv1/commands/catalog/list.ts";
+import { runCli } from "../../test/support/runCli.ts";
+import type { ClusterCatalog } from "../api/clusterCatalog.ts";
+import { parseYamlDocuments } from "../golang/yaml.ts";
+import { catalogObject } from "./catalogObject.ts";
 
 const GOLDENS = join(import.meta.dirname, "../../test/goldens/cli");
 const CATALOGS = parseYamlDocuments(readFileSync(join(GOLDENS, "fixtures/clusterCatalogs.yaml"), "utf8")) as ClusterCatalog[];

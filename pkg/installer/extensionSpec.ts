@@ -1,9 +1,9 @@
+import { isDeepStrictEqual } from "node:util";
 import type { CatalogSource, ClusterExtension, ClusterExtensionSpec } from "../api/clusterExtension.ts";
 import { ANNOTATION_ROLLBACK_TO, API_VERSION, CLUSTER_EXTENSION, LABEL_METADATA_NAME } from "../api/constants.ts";
-import { isObject } from "../golang/members.ts";
 import type { JsonObject } from "../api/k8s.ts";
+import { isObject } from "../golang/members.ts";
 import { goQuote } from "../golang/quote.ts";
-import { isDeepStrictEqual } from "node:util";
 
 /** What the command line says of an extension; what it leaves out is as the existing one has it. */
 export interface Said {

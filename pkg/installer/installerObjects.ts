@@ -3,7 +3,7 @@ import { type KubeObject, refOf } from "../api/k8s.ts";
 import { goQuote } from "../golang/quote.ts";
 import type { Client } from "../kube/client.ts";
 import { isForbidden } from "../kube/errors.ts";
-import { type Installer, controllerSubject, installerManifests, tokenManifests } from "../rbac/installerManifests.ts";
+import { controllerSubject, type Installer, installerManifests, tokenManifests } from "../rbac/installerManifests.ts";
 import type { RequiredRules } from "../rbac/requiredRules.ts";
 
 /** Kinds that `olmv1 install` makes for an extension, in the order in which they may go. */

@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
+import { extensionNamed } from "../../test/support/extensions.ts";
 import type { ClusterExtension } from "../api/clusterExtension.ts";
 import { ANNOTATION_ROLLBACK_TO } from "../api/constants.ts";
-import { extensionNamed } from "../../test/support/extensions.ts";
 import { type UpgradeChange, upgradeWanted } from "./extensionSpec.ts";
 
 const EXTENSION = extensionNamed("x", { packageName: "p", version: "1.x", channels: ["stable"] });

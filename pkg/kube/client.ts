@@ -3,8 +3,24 @@ import type { HttpResponse } from "../http/types.ts";
 import { Credentials } from "./credentials.ts";
 import { type ApiResource, Discovery } from "./discovery.ts";
 import { isExpired, isNotFound } from "./errors.ts";
-import { type ApplyOptions, type CallOptions, type DeleteOptions, type GetOptions, type ListOptions, type ListResult, type Location, type PageOptions, type PatchOptions, type Query, type WatchEvent, type WatchOptions, type WriteOptions, resourcePath, wireJson } from "./request.ts";
-import { type Told, answerOf, errorOf, isPathNotFound, readBytes, warningsIn } from "./response.ts";
+import {
+  type ApplyOptions,
+  type CallOptions,
+  type DeleteOptions,
+  type GetOptions,
+  type ListOptions,
+  type ListResult,
+  type Location,
+  type PageOptions,
+  type PatchOptions,
+  type Query,
+  resourcePath,
+  type WatchEvent,
+  type WatchOptions,
+  type WriteOptions,
+  wireJson,
+} from "./request.ts";
+import { answerOf, errorOf, isPathNotFound, readBytes, type Told, warningsIn } from "./response.ts";
 import { type RequestInit, type TokenSource, Transport, type TransportOptions } from "./transport.ts";
 import { acceptFor, watchEvents } from "./watch.ts";
 

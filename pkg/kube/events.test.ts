@@ -1,8 +1,8 @@
+import { afterEach, expect, test } from "vitest";
 import { type Answer, LoopbackApi, statusAnswer } from "../../test/support/loopbackApi.ts";
 import type { KubeObject } from "../api/k8s.ts";
 import { Client } from "./client.ts";
 import { EventRecorder, EventSeries } from "./events.ts";
-import { afterEach, expect, test } from "vitest";
 
 const EXTENSION: KubeObject = { apiVersion: "olm.operatorframework.io/v1", kind: "ClusterExtension", metadata: { name: "x", uid: "u1" } };
 

@@ -1,9 +1,9 @@
+import { randomBytes } from "node:crypto";
 import { type KubeObject, refOf } from "../api/k8s.ts";
 import { messageOf } from "../errors/errors.ts";
 import { redactUserinfo } from "../text/redact.ts";
 import type { Client } from "./client.ts";
 import { isNotFound } from "./errors.ts";
-import { randomBytes } from "node:crypto";
 
 /** Something that happened to the object with this uid. */
 export interface Occurrence {

@@ -1,6 +1,6 @@
+import { readFile } from "node:fs/promises";
 import type { Client } from "./client.ts";
 import type { TokenSource } from "./transport.ts";
-import { readFile } from "node:fs/promises";
 
 /** Options of ServiceAccountTokens; the clock is passed in for tests. */
 export interface ServiceAccountTokensOptions {

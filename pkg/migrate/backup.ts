@@ -1,13 +1,13 @@
 import { createHash } from "node:crypto";
 import { gunzipSync, gzipSync } from "node:zlib";
 import type { KubeObject, ObjectRef } from "../api/k8s.ts";
-import type { RemovedMarks } from "./ownershipMarks.ts";
 import { LABEL_MIGRATION, MIGRATION_FIELD_MANAGER } from "../api/migration.ts";
-import { asExpected, backupOf, backupText, type Expected } from "./objectBackup.ts";
 import { messageOf } from "../errors/errors.ts";
 import { toYaml } from "../golang/yaml.ts";
 import type { Client } from "../kube/client.ts";
 import { describeObject } from "../release/identity.ts";
+import { asExpected, backupOf, backupText, type Expected } from "./objectBackup.ts";
+import type { RemovedMarks } from "./ownershipMarks.ts";
 
 /** What does not fit into annotations: the ClusterServiceVersion, and what is taken off objects. */
 export interface Backup {

@@ -2,18 +2,18 @@ import { createReadStream } from "node:fs";
 import type { ClusterCatalog } from "../api/clusterCatalog.ts";
 import { findCondition } from "../api/conditions.ts";
 import { ConditionType, LABEL_METADATA_NAME } from "../api/constants.ts";
-import type { PackageOffers } from "./eligibilityInput.ts";
 import { messageOf } from "../errors/errors.ts";
 import { packageContentsFrom, packageOf } from "../fbc/content.ts";
 import { decodeMetas } from "../fbc/decode.ts";
 import type { Meta, PackageContent } from "../fbc/types.ts";
 import type { Client } from "../kube/client.ts";
 import { versionOrNone } from "../resolve/candidates.ts";
-import { formatVersionRelease } from "../version/version.ts";
-import { givenName } from "../sources/catalogNames.ts";
-import { catalogGiven, catalogsOfCluster } from "../sources/clusterCatalogs.ts";
 import type { BundleReader } from "../sources/bundleReader.ts";
 import { filesOf } from "../sources/catalogContent.ts";
+import { givenName } from "../sources/catalogNames.ts";
+import { catalogGiven, catalogsOfCluster } from "../sources/clusterCatalogs.ts";
+import { formatVersionRelease } from "../version/version.ts";
+import type { PackageOffers } from "./eligibilityInput.ts";
 
 /** What catalogs say about some packages. */
 export class CatalogOffers {

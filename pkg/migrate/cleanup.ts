@@ -1,6 +1,15 @@
 import { CLUSTER_EXTENSION } from "../api/constants.ts";
 import { type KubeObject, type ObjectRef, refOf } from "../api/k8s.ts";
-import { ANNOTATION_BACKUP_DIGEST, ANNOTATION_OPERATOR_GROUP_BACKUP, ANNOTATION_STEP, ANNOTATION_SUBSCRIPTION_BACKUP, CLASSIC_GROUP, LABEL_LEFTOVER, MIGRATION_FIELD_MANAGER, componentLabel } from "../api/migration.ts";
+import {
+  ANNOTATION_BACKUP_DIGEST,
+  ANNOTATION_OPERATOR_GROUP_BACKUP,
+  ANNOTATION_STEP,
+  ANNOTATION_SUBSCRIPTION_BACKUP,
+  CLASSIC_GROUP,
+  componentLabel,
+  LABEL_LEFTOVER,
+  MIGRATION_FIELD_MANAGER,
+} from "../api/migration.ts";
 import type { Client } from "../kube/client.ts";
 import { isConflict } from "../kube/errors.ts";
 import { objectKey } from "../release/identity.ts";

@@ -1,7 +1,7 @@
-import { isObject } from "../golang/members.ts";
 import type { JsonObject, KubeObject } from "../api/k8s.ts";
 import { CLASSIC_GROUP } from "../api/migration.ts";
 import { rawProperties } from "../bundle/properties.ts";
+import { isObject } from "../golang/members.ts";
 import { objectAt, objectsAt, textAt, textsAt } from "./objectFields.ts";
 import { targetsOf } from "./operatorGroup.ts";
 

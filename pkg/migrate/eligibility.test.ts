@@ -1,13 +1,13 @@
+import { expect, test } from "vitest";
 import { type CaseHead, loadCases } from "../../test/support/caseFiles.ts";
-import { isObject } from "../golang/members.ts";
 import type { JsonObject, KubeObject } from "../api/k8s.ts";
+import { isObject } from "../golang/members.ts";
 import { installedCsvFrom } from "./clusterServiceVersion.ts";
-import { type MigrationReason, type Verdict, judge, judgeMigrated } from "./eligibility.ts";
+import { judge, judgeMigrated, type MigrationReason, type Verdict } from "./eligibility.ts";
 import type { BundleOffer, KnownExtension, Surroundings } from "./eligibilityInput.ts";
 import { extensionFor } from "./extensionManifest.ts";
 import { operatorGroupFrom } from "./operatorGroup.ts";
 import { type Subscription, subscriptionFrom } from "./subscription.ts";
-import { expect, test } from "vitest";
 
 interface StateCase extends CaseHead {
   given: {

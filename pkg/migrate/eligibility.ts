@@ -1,6 +1,19 @@
 import { type BundleOffer, type KnownExtension, type Surroundings, sameBundles } from "./eligibilityInput.ts";
-import { CATALOG_BLOCKS, CONFLICTS, type CatalogBlock, type Conflict, type Held, OPERATOR_BLOCKS, type OperatorBlock, REMARKS, type Remark, SUBSCRIPTION_BLOCKS, type SubscriptionBlock, heldOf } from "./eligibilityRules.ts";
-import { type Subscription, keyOf } from "./subscription.ts";
+import {
+  CATALOG_BLOCKS,
+  type CatalogBlock,
+  CONFLICTS,
+  type Conflict,
+  type Held,
+  heldOf,
+  OPERATOR_BLOCKS,
+  type OperatorBlock,
+  REMARKS,
+  type Remark,
+  SUBSCRIPTION_BLOCKS,
+  type SubscriptionBlock,
+} from "./eligibilityRules.ts";
+import { keyOf, type Subscription } from "./subscription.ts";
 
 /** The catalog with the image of the CatalogSource comes first, then the one called as it, then that of the highest priority, then by name. */
 function chosenOffer({ channel, source }: Subscription, { csv, offers, sourceImage }: Surroundings): BundleOffer | undefined {

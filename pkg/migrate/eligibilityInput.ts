@@ -1,4 +1,4 @@
-import { type Version, compareVersions, parseVersion } from "../version/version.ts";
+import { compareVersions, parseVersion, type Version } from "../version/version.ts";
 import type { InstalledCsv } from "./clusterServiceVersion.ts";
 import type { OperatorGroup } from "./operatorGroup.ts";
 import type { Subscription } from "./subscription.ts";

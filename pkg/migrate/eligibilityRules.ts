@@ -1,7 +1,7 @@
 import { EXTENSION_NAME_MAX } from "../api/constants.ts";
 import type { InstalledCsv } from "./clusterServiceVersion.ts";
 import { type Surroundings, sameBundles } from "./eligibilityInput.ts";
-import { type Subscription, keyOf } from "./subscription.ts";
+import { keyOf, type Subscription } from "./subscription.ts";
 
 /** Something that holds, and what to do about it. */
 export interface Held {

@@ -4,7 +4,7 @@ import type { JsonObject } from "../api/k8s.ts";
 import { ANNOTATION_MIGRATED_FROM } from "../api/migration.ts";
 import type { BundleOffer } from "./eligibilityInput.ts";
 import type { OperatorGroup } from "./operatorGroup.ts";
-import { type Subscription, keyOf } from "./subscription.ts";
+import { keyOf, type Subscription } from "./subscription.ts";
 
 /** What a ClusterExtension is made of. */
 export interface ExtensionParts {

@@ -1,5 +1,4 @@
 import type { ClusterExtension } from "../api/clusterExtension.ts";
-import { compareText } from "../text/compare.ts";
 import { API_VERSION, CLUSTER_EXTENSION } from "../api/constants.ts";
 import type { KubeObject, ObjectRef } from "../api/k8s.ts";
 import {
@@ -11,11 +10,12 @@ import {
   type ConversionStep,
   conversionStep,
 } from "../api/migration.ts";
-import { backupFrom } from "./objectBackup.ts";
-import { subscriptionFrom } from "./subscription.ts";
 import { wrapError } from "../errors/errors.ts";
 import type { Client } from "../kube/client.ts";
+import { compareText } from "../text/compare.ts";
 import { type Backup, backupRef, readBackup } from "./backup.ts";
+import { backupFrom } from "./objectBackup.ts";
+import { subscriptionFrom } from "./subscription.ts";
 
 /** An extension that a Subscription became, or is becoming, and what is kept of the old objects. */
 export interface Migrated {

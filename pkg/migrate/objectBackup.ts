@@ -1,6 +1,6 @@
-import { isObject } from "../golang/members.ts";
-import { type JsonObject, type KubeObject, type ObjectMeta, groupOf } from "../api/k8s.ts";
+import { groupOf, type JsonObject, type KubeObject, type ObjectMeta } from "../api/k8s.ts";
 import { BACKUP_MAX_BYTES, CLASSIC_GROUP } from "../api/migration.ts";
+import { isObject } from "../golang/members.ts";
 
 /** Members of metadata that make sense on another object of the same name. */
 const KEPT: readonly (keyof ObjectMeta)[] = ["name", "namespace", "labels", "annotations"];

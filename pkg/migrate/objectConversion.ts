@@ -1,4 +1,4 @@
-import { type ObjectRef, groupOf } from "../api/k8s.ts";
+import { groupOf, type ObjectRef } from "../api/k8s.ts";
 import type { FieldChange } from "../release/diff.ts";
 import type { PodChange } from "../release/liveOrder.ts";
 

@@ -1,5 +1,5 @@
-import { isObject } from "../golang/members.ts";
 import type { JsonObject } from "../api/k8s.ts";
+import { isObject } from "../golang/members.ts";
 
 /** The object at a member; empty where there is none. */
 export function objectAt(value: unknown, member: string): JsonObject {

@@ -3,12 +3,12 @@ import { API_VERSION, CLUSTER_EXTENSION } from "../api/constants.ts";
 import type { GroupVersionKind, KubeObject, ObjectRef } from "../api/k8s.ts";
 import { ANNOTATION_MIGRATED_FROM, ANNOTATION_STEP, CLASSIC_GROUP, MIGRATION_FIELD_MANAGER } from "../api/migration.ts";
 import type { Client } from "../kube/client.ts";
-import { KindNotServed, isConflict, isNotFound } from "../kube/errors.ts";
+import { isConflict, isNotFound, KindNotServed } from "../kube/errors.ts";
 import { objectKey } from "../release/identity.ts";
 import { isCopiedCsv } from "./clusterServiceVersion.ts";
 import type { KnownExtension } from "./eligibilityInput.ts";
 import { objectAt, objectsAt, textAt } from "./objectFields.ts";
-import { type MarkedBy, isOfCsv } from "./ownershipMarks.ts";
+import { isOfCsv, type MarkedBy } from "./ownershipMarks.ts";
 import { SUBSCRIPTION_VERSIONS, type Subscription } from "./subscription.ts";
 
 /** Objects of OLM classic and of this one on a cluster. */

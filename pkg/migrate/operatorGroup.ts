@@ -1,5 +1,5 @@
-import { isObject } from "../golang/members.ts";
 import type { KubeObject } from "../api/k8s.ts";
+import { isObject } from "../golang/members.ts";
 import { objectAt, textAt, textsAt } from "./objectFields.ts";
 
 /** Which namespaces the operators of a namespace watch, and as whom they are installed. */

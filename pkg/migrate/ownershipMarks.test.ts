@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { type CaseHead, loadCases } from "../../test/support/caseFiles.ts";
-import { isObject } from "../golang/members.ts";
 import type { JsonObject, KubeObject } from "../api/k8s.ts";
+import { isObject } from "../golang/members.ts";
 import { ownershipOf } from "../release/ownership.ts";
 import { conversionPatch, isDetached, isOfCsv, markingPatch, marksOn, type RemovedMarks, restoringPatch } from "./ownershipMarks.ts";
 

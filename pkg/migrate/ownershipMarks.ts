@@ -1,6 +1,6 @@
 import { ANNOTATION_OWNER_UID, LABEL_OWNER_KIND, LABEL_OWNER_NAME } from "../api/constants.ts";
-import { type JsonObject, type KubeObject, type ObjectRef, type OwnerReference, groupOf, refOf } from "../api/k8s.ts";
-import { CLASSIC_GROUP, LABEL_LEFTOVER, componentLabel } from "../api/migration.ts";
+import { groupOf, type JsonObject, type KubeObject, type ObjectRef, type OwnerReference, refOf } from "../api/k8s.ts";
+import { CLASSIC_GROUP, componentLabel, LABEL_LEFTOVER } from "../api/migration.ts";
 import { isCrd } from "../release/identity.ts";
 import { type ObjectOwner, withOwner } from "../release/labels.ts";
 import type { InstalledCsv } from "./clusterServiceVersion.ts";

@@ -1,8 +1,8 @@
+import { readdir, readFile, stat } from "node:fs/promises";
+import { join } from "node:path";
 import type { BundleFiles } from "../bundle/types.ts";
 import { goQuote } from "../golang/quote.ts";
 import { type PackageFolder, packageManifestsIn } from "./packageManifests.ts";
-import { readFile, readdir, stat } from "node:fs/promises";
-import { join } from "node:path";
 
 /** Of one folder; the largest real versions hold some hundred files and 7 MB. */
 const MAX_FILES = 2_000;

@@ -9,7 +9,7 @@ import type { ChannelEntry, Meta } from "../fbc/types.ts";
 import { isObject, listMember, memberOf, objectAt, objectMembers, textMember } from "../golang/members.ts";
 import { goQuote } from "../golang/quote.ts";
 import { compareText } from "../text/compare.ts";
-import { type Version, compareVersions, parseVersion } from "../version/version.ts";
+import { compareVersions, parseVersion, type Version } from "../version/version.ts";
 
 /** A channel of the package manifest format: its newest version, from which the others follow by what replaces what. */
 interface ManifestChannel {

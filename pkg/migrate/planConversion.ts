@@ -1,28 +1,28 @@
 import type { ClusterExtension } from "../api/clusterExtension.ts";
+import type { WebhookCertProvider } from "../api/flagValues.ts";
 import { type KubeObject, type ObjectRef, refOf } from "../api/k8s.ts";
 import { LABEL_MIGRATION } from "../api/migration.ts";
 import { bundleRights, rulesFor } from "../installer/bundlePermissions.ts";
 import type { Client } from "../kube/client.ts";
 import { CertificateProviders } from "../operatorcontroller/apply/certificateProviders.ts";
-import type { WebhookCertProvider } from "../api/flagValues.ts";
+import { type OperatorProxySettings, readClusterProxy } from "../operatorcontroller/openshift/clusterProxy.ts";
 import type { Finding, InstallPlan } from "../operatorcontroller/plan/installPlan.ts";
-import { type PlanRequest, makePlan } from "../operatorcontroller/plan/makePlan.ts";
+import { makePlan, type PlanRequest } from "../operatorcontroller/plan/makePlan.ts";
+import { wantedExtension } from "../operatorcontroller/plan/wantedExtension.ts";
 import { controllerSubject, installerManifests } from "../rbac/installerManifests.ts";
 import { describeObject, objectKey } from "../release/identity.ts";
 import { type PodChange, podChange } from "../release/liveOrder.ts";
 import type { BundleReader } from "../sources/bundleReader.ts";
+import { contentsFrom } from "../sources/clusterCatalogs.ts";
 import { createLogger } from "../telemetry/log.ts";
 import { backupFaults } from "./backup.ts";
 import type { CatalogOffers } from "./catalogOffers.ts";
 import { installedCsvFrom } from "./clusterServiceVersion.ts";
 import type { BundleOffer } from "./eligibilityInput.ts";
-import { type ConvertedObject, type KeptFields, convertedObject, leftBehind, withPodAnnotationsKept } from "./objectConversion.ts";
+import { type ConvertedObject, convertedObject, type KeptFields, leftBehind, withPodAnnotationsKept } from "./objectConversion.ts";
 import { classicObjects } from "./olmV0Cluster.ts";
-import { type MarkedBy, type RemovedMarks, isOfCsv } from "./ownershipMarks.ts";
+import { isOfCsv, type MarkedBy, type RemovedMarks } from "./ownershipMarks.ts";
 import { subscriptionFrom } from "./subscription.ts";
-import { wantedExtension } from "../operatorcontroller/plan/wantedExtension.ts";
-import { readClusterProxy, type OperatorProxySettings } from "../operatorcontroller/openshift/clusterProxy.ts";
-import { contentsFrom } from "../sources/clusterCatalogs.ts";
 
 /** What is converted, as it is on the cluster. */
 export interface ConversionSource {
@@ -135,7 +135,8 @@ async function installPlan(
     client,
     scoped: client,
     isServiceAccount: false,
-    reader, contents: contentsFrom(reader),
+    reader,
+    contents: contentsFrom(reader),
     providers: new CertificateProviders(client, webhookCertProvider),
     clusterProxy: await readClusterProxy(client, settings.proxy),
     systemNamespace,

@@ -23,7 +23,8 @@ export async function waitFor<T>({ timeoutMs, signal, what }: Waiting, ask: () =
   for (;;) {
     const answer = await ask();
     if ("done" in answer) return answer.done;
-    if (performance.now() > deadline) throw new WaitTimeoutError(`waited ${Math.round(timeoutMs / 1_000)} s for ${what}: ${answer.because}`);
+    if (performance.now() > deadline)
+      throw new WaitTimeoutError(`waited ${Math.round(timeoutMs / 1_000)} s for ${what}: ${answer.because}`);
     await sleep(EVERY_MS, undefined, { signal });
   }
 }

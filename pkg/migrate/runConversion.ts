@@ -2,7 +2,17 @@ import type { ClusterExtension } from "../api/clusterExtension.ts";
 import { findCondition } from "../api/conditions.ts";
 import { API_VERSION, CLUSTER_EXTENSION, ConditionType, Reason } from "../api/constants.ts";
 import { type ObjectRef, refOf } from "../api/k8s.ts";
-import { ANNOTATION_BACKUP_DIGEST, ANNOTATION_OPERATOR_GROUP_BACKUP, ANNOTATION_STEP, ANNOTATION_SUBSCRIPTION_BACKUP, CONVERSION_STEPS, type ConversionStep, LABEL_LEFTOVER, MIGRATION_FIELD_MANAGER, conversionStep } from "../api/migration.ts";
+import {
+  ANNOTATION_BACKUP_DIGEST,
+  ANNOTATION_OPERATOR_GROUP_BACKUP,
+  ANNOTATION_STEP,
+  ANNOTATION_SUBSCRIPTION_BACKUP,
+  CONVERSION_STEPS,
+  type ConversionStep,
+  conversionStep,
+  LABEL_LEFTOVER,
+  MIGRATION_FIELD_MANAGER,
+} from "../api/migration.ts";
 import type { Client } from "../kube/client.ts";
 import { isConflict } from "../kube/errors.ts";
 import { describeObject } from "../release/identity.ts";
@@ -11,7 +21,16 @@ import { keepBackup } from "./backup.ts";
 import { backupText } from "./objectBackup.ts";
 import type { ConvertedObject } from "./objectConversion.ts";
 import { labelledObjects, patchLive, readOrNone } from "./olmV0Cluster.ts";
-import { type MarkedBy, type RemovedMarks, conversionPatch, isDetached, isGiven, isOfCsv, markingPatch, marksOn } from "./ownershipMarks.ts";
+import {
+  conversionPatch,
+  isDetached,
+  isGiven,
+  isOfCsv,
+  type MarkedBy,
+  markingPatch,
+  marksOn,
+  type RemovedMarks,
+} from "./ownershipMarks.ts";
 import type { Conversion } from "./planConversion.ts";
 import { WaitTimeoutError, waitFor } from "./poll.ts";
 import { subscriptionFrom } from "./subscription.ts";

@@ -1,6 +1,6 @@
 import { groupOf, type JsonObject, type KubeObject, versionOf } from "../api/k8s.ts";
-import { objectAt, objectsAt, textAt } from "./objectFields.ts";
 import { CLASSIC_GROUP } from "../api/migration.ts";
+import { objectAt, objectsAt, textAt } from "./objectFields.ts";
 
 /** What a Subscription of OLM classic asks for, and what came of it. */
 export interface Subscription {

@@ -1,20 +1,20 @@
 import type { ClusterExtension } from "../api/clusterExtension.ts";
 import type { JsonObject, KubeObject } from "../api/k8s.ts";
 import type { Csv } from "../bundle/types.ts";
-import { TerminalError, messageOf } from "../errors/errors.ts";
+import { messageOf, TerminalError } from "../errors/errors.ts";
 import type { Client } from "../kube/client.ts";
 import { bundleConfig } from "../render/config.ts";
 import type { BundleReader } from "../sources/bundleReader.ts";
 import { compareText } from "../text/compare.ts";
 import { CatalogOffers } from "./catalogOffers.ts";
 import { type InstalledCsv, installedCsvFrom } from "./clusterServiceVersion.ts";
-import { type Verdict, judge, judgeMigrated, unreadable } from "./eligibility.ts";
+import { judge, judgeMigrated, unreadable, type Verdict } from "./eligibility.ts";
 import type { BundleOffer } from "./eligibilityInput.ts";
 import { configurationOf, extensionFor } from "./extensionManifest.ts";
 import { objectAt, objectsAt, textAt } from "./objectFields.ts";
 import { type ClassicCluster, knownExtension, planPhase, readClassicCluster, reportsConditions } from "./olmV0Cluster.ts";
 import { operatorGroupFrom } from "./operatorGroup.ts";
-import { type Subscription, keyOf, subscriptionFrom } from "./subscription.ts";
+import { keyOf, type Subscription, subscriptionFrom } from "./subscription.ts";
 
 const PREFIX = /^(invalid ClusterExtension configuration: )?(invalid configuration: )?/;
 

@@ -1,15 +1,15 @@
-import type { ClusterCatalog } from "../api/clusterCatalog.ts";
-import { compareText } from "../text/compare.ts";
 import { catalogNameProblems } from "../api/catalogName.ts";
+import type { ClusterCatalog } from "../api/clusterCatalog.ts";
+import { parseDuration } from "../api/duration.ts";
+import type { Client } from "../kube/client.ts";
+import type { BundleReader } from "../sources/bundleReader.ts";
+import { catalogsOfCluster } from "../sources/clusterCatalogs.ts";
+import { compareText } from "../text/compare.ts";
+import { CatalogOffers } from "./catalogOffers.ts";
 import { type CatalogSource, catalogSourceFrom, clusterCatalogFor, sourceFault } from "./catalogSource.ts";
 import { installedCsvFrom } from "./clusterServiceVersion.ts";
-import { type Subscription, subscriptionFrom } from "./subscription.ts";
-import type { Client } from "../kube/client.ts";
-import { parseDuration } from "../api/duration.ts";
-import { catalogsOfCluster } from "../sources/clusterCatalogs.ts";
-import type { BundleReader } from "../sources/bundleReader.ts";
-import { CatalogOffers } from "./catalogOffers.ts";
 import { type ClassicCluster, readClassicCluster } from "./olmV0Cluster.ts";
+import { type Subscription, subscriptionFrom } from "./subscription.ts";
 
 /** Which CatalogSources are looked at, and with what. */
 export interface SourcesRequest {

@@ -1,4 +1,4 @@
-import { type Hash, createHash } from "node:crypto";
+import { createHash, type Hash } from "node:crypto";
 
 /** A fresh hash for the algorithm of a valid digest. */
 function hashFor(digest: string): Hash {

@@ -1,8 +1,8 @@
+import { stat } from "node:fs/promises";
+import { join } from "node:path";
 import { normalizedImageName } from "../api/imageName.ts";
 import { goQuoted } from "../golang/quote.ts";
 import { type Reference, referenceText } from "./reference.ts";
-import { stat } from "node:fs/promises";
-import { join } from "node:path";
 
 /** In a layout folder, or in the tar archive of one. */
 export interface LayoutPlace {

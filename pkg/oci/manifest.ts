@@ -1,7 +1,7 @@
 import * as z from "zod";
 import { digestProblem } from "../api/imageName.ts";
-import { ContentError, RefusedError } from "./imageErrors.ts";
 import { goQuoted } from "../golang/quote.ts";
+import { ContentError, RefusedError } from "./imageErrors.ts";
 
 export const MediaType = {
   ociIndex: "application/vnd.oci.image.index.v1+json",

@@ -1,9 +1,22 @@
+import { isDeepStrictEqual } from "node:util";
 import { canonicalJson } from "../golang/json.ts";
 import { goQuote } from "../golang/quote.ts";
 import { formatTime } from "../golang/time.ts";
-import { type FoldedCondition, type NewOperatorCondition, type OperatorCondition, ROLLOUT_LIMIT_MS, foldConditions, foldedTypes, keptConditions, listOf, membersOf, textOf, untilDegraded, withTimes } from "./operatorConditions.ts";
+import {
+  type FoldedCondition,
+  foldConditions,
+  foldedTypes,
+  keptConditions,
+  listOf,
+  membersOf,
+  type NewOperatorCondition,
+  type OperatorCondition,
+  ROLLOUT_LIMIT_MS,
+  textOf,
+  untilDegraded,
+  withTimes,
+} from "./operatorConditions.ts";
 import type { ObjectReference } from "./relatedObjects.ts";
-import { isDeepStrictEqual } from "node:util";
 
 /**
  * What is another in the status `after` than in `before`, both of a ClusterOperator, clause by clause; the kept operator conditions are

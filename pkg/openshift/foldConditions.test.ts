@@ -1,9 +1,9 @@
+import * as fc from "fast-check";
+import { expect, test } from "vitest";
 import { type CaseHead, loadCases } from "../../test/support/caseFiles.ts";
 import { MESSAGE_MAX_BYTES } from "../api/constants.ts";
 import { formatTime } from "../golang/time.ts";
-import { type OperatorCondition, foldConditions, untilDegraded } from "./operatorConditions.ts";
-import * as fc from "fast-check";
-import { expect, test } from "vitest";
+import { foldConditions, type OperatorCondition, untilDegraded } from "./operatorConditions.ts";
 
 type Status = OperatorCondition["status"];
 

@@ -1,9 +1,9 @@
-import { type KubeObject, groupOf } from "../api/k8s.ts";
-import { relatedObjects } from "./relatedObjects.ts";
-import { load, loadAll } from "js-yaml";
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
+import { load, loadAll } from "js-yaml";
 import { expect, test } from "vitest";
+import { groupOf, type KubeObject } from "../api/k8s.ts";
+import { relatedObjects } from "./relatedObjects.ts";
 
 const CONFIG = join(import.meta.dirname, "../../config");
 /** What a file's path holds, in the order in which its objects are listed. */

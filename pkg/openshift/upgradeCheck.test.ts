@@ -1,9 +1,9 @@
-import { type CaseHead, loadCases } from "../../test/support/caseFiles.ts";
-import { type ClusterVersion, minorOf } from "../version/clusterVersion.ts";
-import { type ExtensionReleases, type UpgradeCheckRow, checkUpgrade, upgradeTarget } from "./upgradeCheck.ts";
-import { verdictOn } from "./upgradeable.ts";
 import * as fc from "fast-check";
 import { describe, expect, test } from "vitest";
+import { type CaseHead, loadCases } from "../../test/support/caseFiles.ts";
+import { type ClusterVersion, minorOf } from "../version/clusterVersion.ts";
+import { verdictOn } from "./upgradeable.ts";
+import { checkUpgrade, type ExtensionReleases, type UpgradeCheckRow, upgradeTarget } from "./upgradeCheck.ts";
 
 interface TargetRow {
   cluster?: string;

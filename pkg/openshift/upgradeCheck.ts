@@ -1,7 +1,7 @@
 import { messageOf } from "../errors/errors.ts";
 import { goQuote } from "../golang/quote.ts";
-import { type ClusterVersion, type MinorVersion, isBelow, minorOf, minorText, nextMinor } from "../version/clusterVersion.ts";
-import { type Version, compareVersions, formatVersion, parseVersion } from "../version/version.ts";
+import { type ClusterVersion, isBelow, type MinorVersion, minorOf, minorText, nextMinor } from "../version/clusterVersion.ts";
+import { compareVersions, formatVersion, parseVersion, type Version } from "../version/version.ts";
 import { type ActiveRelease, type Verdict, verdictOn } from "./upgradeable.ts";
 
 /** The version of the cluster that is asked about. */

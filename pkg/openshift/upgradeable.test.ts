@@ -1,9 +1,9 @@
+import * as fc from "fast-check";
+import { describe, expect, test } from "vitest";
 import { type CaseHead, loadCases } from "../../test/support/caseFiles.ts";
 import { MESSAGE_MAX_BYTES } from "../api/constants.ts";
 import { type ClusterVersion, minorOf } from "../version/clusterVersion.ts";
-import { type ActiveRelease, type UnreadableReleases, type Verdict, gateDegradedFrom, upgradeableFrom, verdictOn } from "./upgradeable.ts";
-import * as fc from "fast-check";
-import { describe, expect, test } from "vitest";
+import { type ActiveRelease, gateDegradedFrom, type UnreadableReleases, upgradeableFrom, type Verdict, verdictOn } from "./upgradeable.ts";
 
 interface UpgradeableCase extends CaseHead {
   cluster: string | { unknown: string } | null;

@@ -5,7 +5,7 @@ import { rawProperties } from "../bundle/properties.ts";
 import { messageOf } from "../errors/errors.ts";
 import { goQuote } from "../golang/quote.ts";
 import { CAUSE_LENGTH, NAME_LENGTH, truncate } from "../text/truncate.ts";
-import { type ClusterVersion, type MinorVersion, allowsNext, minorText, nextMinor } from "../version/clusterVersion.ts";
+import { allowsNext, type ClusterVersion, type MinorVersion, minorText, nextMinor } from "../version/clusterVersion.ts";
 import type { NewOperatorCondition } from "./operatorConditions.ts";
 
 /** One release that counts: the last deployed one of an extension, and every attempt after it. */

@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from "node:timers/promises";
 import type { ClusterCatalog } from "../api/clusterCatalog.ts";
 import type { ClusterExtension } from "../api/clusterExtension.ts";
 import { findCondition } from "../api/conditions.ts";
@@ -23,7 +24,7 @@ import { enqueueOnChanges } from "./eventHandlers.ts";
 import { extensionReconciler } from "./extensionReconciler.ts";
 import { ClusterUpgradeGate } from "./openshift/clusterUpgradeGate.ts";
 import type { OperatorControllerOptions } from "./operatorControllerOptions.ts";
-import { Identities, controllerWatchIdentity } from "./permissions/identity.ts";
+import { controllerWatchIdentity, Identities } from "./permissions/identity.ts";
 import type { Reconciler } from "./reconcile/reconciler.ts";
 import { InstalledBundles, InstalledReleases } from "./releases/installedReleases.ts";
 import { ReleaseFactsCache } from "./releases/releaseReader.ts";
@@ -35,7 +36,6 @@ import { ConditionPoller, waitingIn } from "./state/waiting.ts";
 import { ObjectWatches } from "./watches/objectWatches.ts";
 import { SourceWatches } from "./watches/sourceWatches.ts";
 import { watchMetrics } from "./watches/streamPool.ts";
-import { setTimeout as sleep } from "node:timers/promises";
 
 const EXTENSION = { apiVersion: API_VERSION, kind: CLUSTER_EXTENSION } as const;
 const CATALOG = { apiVersion: API_VERSION, kind: CLUSTER_CATALOG } as const;

@@ -1,3 +1,4 @@
+import type { WebhookCertProvider } from "../api/flagValues.ts";
 import type { CertificateTimes } from "../certificates/rotation.ts";
 import type { Client } from "../kube/client.ts";
 import type { Logger } from "../telemetry/log.ts";
@@ -5,10 +6,9 @@ import type { Metrics } from "../telemetry/metrics.ts";
 import type { BundlePuller } from "./bundles/bundleImages.ts";
 import type { PackageReader } from "./catalogs/catalogContents.ts";
 import type { OffersReader } from "./catalogs/catalogOffers.ts";
-import type { WebhookCertProvider } from "../api/flagValues.ts";
+import type { ClusterProxyReader } from "./openshift/clusterProxy.ts";
 import type { ClusterUpgradeSettings } from "./openshift/clusterUpgradeGate.ts";
 import type { ClusterVersionReader } from "./openshift/clusterVersion.ts";
-import type { ClusterProxyReader } from "./openshift/clusterProxy.ts";
 import type { ServiceAccountFallback } from "./permissions/identity.ts";
 
 /** Everything the controller is built from. */

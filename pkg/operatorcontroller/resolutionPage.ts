@@ -1,7 +1,7 @@
 import { messageOf } from "../errors/errors.ts";
-import type { OperatorController } from "./operatorController.ts";
 import type { ResolutionRecord } from "../resolve/resolutionRecord.ts";
 import type { Page } from "../serving/metricsServer.ts";
+import type { OperatorController } from "./operatorController.ts";
 
 /** Where the record of a resolution is served, with the name of the ClusterExtension behind it. */
 const PREFIX = "/debug/resolution/";

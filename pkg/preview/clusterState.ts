@@ -1,15 +1,15 @@
 import type { ClusterExtension } from "../api/clusterExtension.ts";
 import { API_VERSION, CLUSTER_EXTENSION } from "../api/constants.ts";
-import { ReconcileError, messageOf, wrapError } from "../errors/errors.ts";
+import { messageOf, ReconcileError, wrapError } from "../errors/errors.ts";
 import { goQuote } from "../golang/quote.ts";
 import type { Client } from "../kube/client.ts";
 import { KindNotServed, KubeError } from "../kube/errors.ts";
-import type { ExtensionReleases, UpgradeTarget } from "../openshift/upgradeCheck.ts";
 import { type ActiveRelease, noReleaseText } from "../openshift/upgradeable.ts";
+import type { ExtensionReleases, UpgradeTarget } from "../openshift/upgradeCheck.ts";
 import { remedyInCondition } from "../operatorcontroller/reconcile/clusterUpgradeCondition.ts";
 import { type ReleaseFacts, releaseFacts } from "../operatorcontroller/releases/releaseReader.ts";
 import { type ReleaseHistory, ReleaseStore } from "../operatorcontroller/releases/releaseStore.ts";
-import { type ReleaseRecord, activeReleases } from "../release/record.ts";
+import { activeReleases, type ReleaseRecord } from "../release/record.ts";
 import { unreadableText } from "../release/storage/decode.ts";
 import { type ClusterVersion, minorText, nextMinor } from "../version/clusterVersion.ts";
 

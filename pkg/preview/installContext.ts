@@ -5,10 +5,10 @@ import { messageOf } from "../errors/errors.ts";
 import { goQuote } from "../golang/quote.ts";
 import type { Client } from "../kube/client.ts";
 import { servedFrom } from "../operatorcontroller/catalogs/catalogContents.ts";
+import { type ClusterApi, ClusterApis } from "../operatorcontroller/dependencies/clusterApis.ts";
 import type { ConstraintCache } from "../operatorcontroller/dependencies/constraintCache.ts";
 import { InstallContextReader } from "../operatorcontroller/dependencies/installContext.ts";
 import type { InstalledProvider } from "../operatorcontroller/releases/installedReleases.ts";
-import { type ClusterApi, ClusterApis } from "../operatorcontroller/dependencies/clusterApis.ts";
 import { providedApis } from "../release/providedBundle.ts";
 import { candidatesFrom } from "../resolve/candidates.ts";
 import { providerFrom } from "../resolve/constraint/parse.ts";
@@ -21,7 +21,6 @@ import { createLogger } from "../telemetry/log.ts";
 
 /** What happens when a bundle depends on others. */
 export type DependencyPolicy = NonNullable<NonNullable<ClusterExtensionSpec["dependencies"]>["policy"]>;
-
 
 /** A bundle that counts as installed. */
 interface LookedUp {
@@ -209,7 +208,11 @@ function unread(sources: InstallContextSources, because: string): KnownInstallCo
   return { surroundings: made(sources, NOTHING), unknown: NOT_READ, gaps: [because] };
 }
 
-function made({ extension, constraints }: InstallContextSources, { extensions, found, served }: There, own?: LookedUp): InstallContextReader {
+function made(
+  { extension, constraints }: InstallContextSources,
+  { extensions, found, served }: There,
+  own?: LookedUp,
+): InstallContextReader {
   const all = new Map([...extensions, extension].map((one) => [one.metadata.name, one]));
   const bundles = [...(own ? [own] : []), ...found].map(({ bundle }) => bundle);
   return new InstallContextReader({

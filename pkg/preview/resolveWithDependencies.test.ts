@@ -1,16 +1,16 @@
 import { afterAll, expect, test } from "vitest";
-import type { ClusterExtension } from "../api/clusterExtension.ts";
-import { Client } from "../kube/client.ts";
-import { whyNot } from "../resolve/whyNot.ts";
 import { TempFolder } from "../../test/support/contentFixture.ts";
 import { propertiesFrom } from "../../test/support/dependencyFixture.ts";
 import { extensionNamed } from "../../test/support/extensions.ts";
 import { type Answer, LoopbackApi, statusAnswer } from "../../test/support/loopbackApi.ts";
-import { catalogGiven } from "../sources/clusterCatalogs.ts";
+import type { ClusterExtension } from "../api/clusterExtension.ts";
+import { Client } from "../kube/client.ts";
+import { whyNot } from "../resolve/whyNot.ts";
 import { packageIn } from "../sources/catalogContent.ts";
-import { resolveJudged } from "./resolveWithDependencies.ts";
-import { readInstallContext } from "./installContext.ts";
+import { catalogGiven } from "../sources/clusterCatalogs.ts";
 import { WholeCatalogs } from "../sources/wholeCatalogs.ts";
+import { readInstallContext } from "./installContext.ts";
+import { resolveJudged } from "./resolveWithDependencies.ts";
 
 const folder = new TempFolder();
 afterAll(() => folder[Symbol.dispose]());

@@ -1,3 +1,5 @@
+import type { ClusterCatalog } from "../api/clusterCatalog.ts";
+import type { ClusterExtension } from "../api/clusterExtension.ts";
 import { systemClock } from "../async/clock.ts";
 import { closestNames } from "../fbc/summary/search.ts";
 import { goQuote } from "../golang/quote.ts";
@@ -14,12 +16,10 @@ import type { Considered, Resolution, ResolveRequest } from "../resolve/resoluti
 import { type Ranked, type ResolutionRecord, recordOf } from "../resolve/resolutionRecord.ts";
 import { choose, consider } from "../resolve/resolve.ts";
 import { candidatesMeant } from "../resolve/whyNot.ts";
-import { RESOLUTION_MESSAGE_MAX, enumerated } from "../resolve/wording.ts";
-import { truncate } from "../text/truncate.ts";
-import type { KnownInstallContext, DependencyPolicy } from "./installContext.ts";
-import type { ClusterExtension } from "../api/clusterExtension.ts";
-import type { ClusterCatalog } from "../api/clusterCatalog.ts";
+import { enumerated, RESOLUTION_MESSAGE_MAX } from "../resolve/wording.ts";
 import type { WholeCatalogs } from "../sources/wholeCatalogs.ts";
+import { truncate } from "../text/truncate.ts";
+import type { DependencyPolicy, KnownInstallContext } from "./installContext.ts";
 
 /** What is to be resolved, and for whom. */
 export interface Question {
@@ -35,7 +35,6 @@ export interface Question {
   readonly surroundings: (constraints: ConstraintCache) => Promise<KnownInstallContext>;
   readonly signal: AbortSignal;
 }
-
 
 /** A resolution in which dependencies are judged as operator-controller does. */
 interface JudgedResolution {

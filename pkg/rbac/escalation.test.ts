@@ -1,8 +1,8 @@
 import { expect, test } from "vitest";
 import type { KubeObject } from "../api/k8s.ts";
-import { diffLines, diffRules } from "./ruleSets.ts";
 import { escalationGrants } from "./escalation.ts";
 import { givenRules } from "./requiredRules.ts";
+import { diffLines, diffRules } from "./ruleSets.ts";
 
 const role = (kind: string, rules: unknown, namespace?: string): KubeObject => ({
   apiVersion: "rbac.authorization.k8s.io/v1",

@@ -1,7 +1,7 @@
-import { type JsonObject, type KubeObject, groupOf } from "../api/k8s.ts";
+import { groupOf, type JsonObject, type KubeObject } from "../api/k8s.ts";
 import { TerminalError } from "../errors/errors.ts";
 import { describeObject } from "../release/identity.ts";
-import { type Grant, type PolicyRule, normalRule } from "./policyRule.ts";
+import { type Grant, normalRule, type PolicyRule } from "./policyRule.ts";
 
 /**
  * How an installer may write roles that give more than it holds:

@@ -1,8 +1,8 @@
-import { type Grant, type PolicyRule, covers, rulesFrom, withoutCovered } from "./policyRule.ts";
-import type { RequiredRules } from "./requiredRules.ts";
-import { compact, unionOf } from "./ruleSets.ts";
 import * as fc from "fast-check";
 import { expect, test } from "vitest";
+import { covers, type Grant, type PolicyRule, rulesFrom, withoutCovered } from "./policyRule.ts";
+import type { RequiredRules } from "./requiredRules.ts";
+import { compact, unionOf } from "./ruleSets.ts";
 
 const some = (values: string[]): fc.Arbitrary<string[]> => fc.uniqueArray(fc.constantFrom(...values), { minLength: 1 });
 const grant: fc.Arbitrary<Grant> = fc.record(

@@ -1,9 +1,9 @@
-import { type CaseHead, loadCases } from "../../test/support/caseFiles.ts";
-import { type PolicyRule, covers } from "./policyRule.ts";
-import type { RequiredRules } from "./requiredRules.ts";
-import { type GrantedRules, commonRules, isNothing, missingIn, missingRules, ruleLines, unionOf } from "./ruleSets.ts";
 import * as fc from "fast-check";
 import { expect, test } from "vitest";
+import { type CaseHead, loadCases } from "../../test/support/caseFiles.ts";
+import { covers, type PolicyRule } from "./policyRule.ts";
+import type { RequiredRules } from "./requiredRules.ts";
+import { commonRules, type GrantedRules, isNothing, missingIn, missingRules, ruleLines, unionOf } from "./ruleSets.ts";
 
 type ByScope = Record<string, PolicyRule[]>;
 

@@ -5,11 +5,11 @@ import { decodedRecord } from "../../test/support/releases.ts";
 import { describeWithData } from "../../test/support/sharedData.ts";
 import { API_VERSION } from "../api/constants.ts";
 import type { KubeObject } from "../api/k8s.ts";
-import { encodeRelease } from "../release/storage/encode.ts";
 import { prepareObjects } from "../release/prepare.ts";
+import { encodeRelease } from "../release/storage/encode.ts";
 import { grantsOf } from "./policyRule.ts";
-import { knownResource } from "./resources.ts";
 import { requiredRules } from "./requiredRules.ts";
+import { knownResource } from "./resources.ts";
 
 interface RenderCase {
   namespace: string;

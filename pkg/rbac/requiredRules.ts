@@ -1,12 +1,12 @@
 import type { ValuesSource } from "../api/extensionConfig.ts";
-import { type GroupVersionKind, type KubeObject, groupOf } from "../api/k8s.ts";
+import { type GroupVersionKind, groupOf, type KubeObject } from "../api/k8s.ts";
 import { certificateSecrets } from "../certificates/wantedCertificates.ts";
 import { versionsOf } from "../crdsafety/crdParts.ts";
 import { isCrd, requireIdentities } from "../release/identity.ts";
 import type { CrdPolicy } from "../release/plan.ts";
-import { type HeldCheck, type RoleStrategy, escalationGrants, heldRules } from "./escalation.ts";
+import { escalationGrants, type HeldCheck, heldRules, type RoleStrategy } from "./escalation.ts";
 import { type Grant, type PolicyRule, rulesFrom, withoutCovered } from "./policyRule.ts";
-import { type Resource, type ResourceOf, definedResource, knownResource } from "./resources.ts";
+import { definedResource, knownResource, type Resource, type ResourceOf } from "./resources.ts";
 
 /** What an installer needs, by where it must hold: in the whole cluster, or in single namespaces. */
 export interface RequiredRules {

@@ -1,5 +1,5 @@
-import { type KubeObject, groupOf } from "../api/k8s.ts";
-import { type Grant, type PolicyRule, covers, grantsOf, rulesFrom, withoutCovered } from "./policyRule.ts";
+import { groupOf, type KubeObject } from "../api/k8s.ts";
+import { covers, type Grant, grantsOf, type PolicyRule, rulesFrom, withoutCovered } from "./policyRule.ts";
 import type { RequiredRules } from "./requiredRules.ts";
 
 /** The rules that somebody holds, as the API server tells them. */

@@ -1,8 +1,8 @@
 import { describe, expect, test } from "vitest";
 import type { KubeObject } from "../api/k8s.ts";
-import { withBundleLabels } from "./labels.ts";
 import { changePlan, countActions, planDigest } from "./changePlan.ts";
 import { describeObject, objectKey } from "./identity.ts";
+import { withBundleLabels } from "./labels.ts";
 
 const config = (name: string, value: string): KubeObject => ({ apiVersion: "v1", kind: "ConfigMap", metadata: { name }, data: { value } });
 const byKey = (...objects: KubeObject[]): Map<string, KubeObject> => new Map(objects.map((object) => [objectKey(object), object]));

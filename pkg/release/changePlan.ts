@@ -1,9 +1,9 @@
+import { createHash } from "node:crypto";
 import { type KubeObject, type ObjectRef, refOf } from "../api/k8s.ts";
 import { canonicalJson } from "../golang/json.ts";
-import { type FieldChange, type Hidden, changedFields } from "./diff.ts";
+import { changedFields, type FieldChange, type Hidden } from "./diff.ts";
 import { objectKey, objectsDigest } from "./identity.ts";
 import { onlyBundleLabelsDiffer, withoutBundleLabels } from "./labels.ts";
-import { createHash } from "node:crypto";
 
 /** What a release would do to one object. */
 export type PlannedAction = "Create" | "Update" | "Delete" | "Unchanged";

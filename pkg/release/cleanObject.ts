@@ -1,6 +1,6 @@
 import { takesTrustedCa } from "../api/constants.ts";
-import { isObject } from "../golang/members.ts";
 import type { KubeObject, ObjectMeta } from "../api/k8s.ts";
+import { isObject } from "../golang/members.ts";
 import { isCrd } from "./identity.ts";
 
 /** Members of metadata that only the API server writes. */

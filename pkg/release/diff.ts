@@ -1,7 +1,7 @@
-import { isObject } from "../golang/members.ts";
 import type { JsonObject, KubeObject } from "../api/k8s.ts";
-import { redactUserinfo } from "../text/redact.ts";
 import { canonicalJson } from "../golang/json.ts";
+import { isObject } from "../golang/members.ts";
+import { redactUserinfo } from "../text/redact.ts";
 import { cleanObject } from "./cleanObject.ts";
 
 /** One field that differs; a value that is absent on one side is undefined there. Values are canonical JSON, cut to 200 characters, without users and passwords in URLs. */

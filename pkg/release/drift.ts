@@ -1,9 +1,17 @@
 import type { ClusterExtension } from "../api/clusterExtension.ts";
-import { ANNOTATION_OWNER_UID, LABEL_BUNDLE_VERSION, LABEL_OWNER_KIND, LABEL_OWNER_NAME, LABEL_PACKAGE_NAME, TRUSTED_CA_KEY, takesTrustedCa } from "../api/constants.ts";
-import { isObject } from "../golang/members.ts";
-import { type KubeObject, groupOf } from "../api/k8s.ts";
+import {
+  ANNOTATION_OWNER_UID,
+  LABEL_BUNDLE_VERSION,
+  LABEL_OWNER_KIND,
+  LABEL_OWNER_NAME,
+  LABEL_PACKAGE_NAME,
+  TRUSTED_CA_KEY,
+  takesTrustedCa,
+} from "../api/constants.ts";
+import { groupOf, type KubeObject } from "../api/k8s.ts";
 import { canonicalJson } from "../golang/json.ts";
-import { type Difference, type PathStep, differences, pathText } from "./diff.ts";
+import { isObject } from "../golang/members.ts";
+import { type Difference, differences, type PathStep, pathText } from "./diff.ts";
 import { objectKey } from "./identity.ts";
 import { pathOf, pointerOf, replacedAt, valueAt } from "./jsonPointer.ts";
 import { isApplied, managersOf } from "./managedFields.ts";

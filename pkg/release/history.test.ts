@@ -1,6 +1,14 @@
-import { MAX_HISTORY, RELEASE_STATUSES, type ReleaseRecord, type ReleaseStatus, activeReleases, releasesToRemove, releasesWithObjects } from "./record.ts";
 import * as fc from "fast-check";
 import { expect, test } from "vitest";
+import {
+  activeReleases,
+  MAX_HISTORY,
+  RELEASE_STATUSES,
+  type ReleaseRecord,
+  type ReleaseStatus,
+  releasesToRemove,
+  releasesWithObjects,
+} from "./record.ts";
 
 /** `statuses` of releases 1, 2, 3, … */
 function historyOf(statuses: readonly ReleaseStatus[]): ReleaseRecord[] {

@@ -1,7 +1,7 @@
-import { type KubeObject, type ObjectRef, groupOf, refOf } from "../api/k8s.ts";
+import { createHash } from "node:crypto";
+import { groupOf, type KubeObject, type ObjectRef, refOf } from "../api/k8s.ts";
 import { TerminalError } from "../errors/errors.ts";
 import { canonicalJson } from "../golang/json.ts";
-import { createHash } from "node:crypto";
 
 /** The kind whose deletion takes user data along. */
 export const CRD_KIND = "CustomResourceDefinition";

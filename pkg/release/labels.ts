@@ -1,8 +1,8 @@
+import { createHash } from "node:crypto";
 import { ANNOTATION_OWNER_UID, LABEL_BUNDLE_VERSION, LABEL_OWNER_KIND, LABEL_OWNER_NAME, LABEL_PACKAGE_NAME } from "../api/constants.ts";
 import type { KubeObject, ObjectMeta } from "../api/k8s.ts";
 import { differences } from "./diff.ts";
 import { isCrd } from "./identity.ts";
-import { createHash } from "node:crypto";
 
 /** Longest value of a label. */
 const MAX = 63;

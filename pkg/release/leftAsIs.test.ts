@@ -1,8 +1,8 @@
 import { expect, test } from "vitest";
 import { FIELD_MANAGER } from "../api/constants.ts";
 import type { JsonObject, KubeObject } from "../api/k8s.ts";
-import { objectKey } from "./identity.ts";
 import { withoutDrifted } from "./drift.ts";
+import { objectKey } from "./identity.ts";
 
 const LABELS = { "olm.operatorframework.io/owner-name": "x", "olm.operatorframework.io/package-name": "p", app: "d" };
 const F_LABELS = Object.fromEntries(Object.keys(LABELS).map((key) => [`f:${key}`, {}]));

@@ -1,6 +1,6 @@
-import { isObject } from "../golang/members.ts";
 import type { JsonObject, KubeObject } from "../api/k8s.ts";
 import { canonicalJson } from "../golang/json.ts";
+import { isObject } from "../golang/members.ts";
 
 /** Lists of a Pod whose entries the API server tells apart by this member, and whose order it keeps as it was last applied. */
 const KEYS: Readonly<Record<string, string>> = {

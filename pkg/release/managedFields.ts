@@ -1,7 +1,7 @@
 import { FIELD_MANAGER } from "../api/constants.ts";
-import { isObject } from "../golang/members.ts";
 import type { JsonObject, ObjectMeta } from "../api/k8s.ts";
 import { canonicalJson } from "../golang/json.ts";
+import { isObject } from "../golang/members.ts";
 import { valueAt } from "./jsonPointer.ts";
 
 /** One entry of metadata.managedFields, as far as it is read here. */

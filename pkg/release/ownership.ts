@@ -1,5 +1,5 @@
 import { ANNOTATION_OWNER_UID, CLUSTER_EXTENSION, GROUP, LABEL_OWNER_KIND, LABEL_OWNER_NAME } from "../api/constants.ts";
-import { type JsonObject, type KubeObject, type OwnerReference, groupOf } from "../api/k8s.ts";
+import { groupOf, type JsonObject, type KubeObject, type OwnerReference } from "../api/k8s.ts";
 import { describeObject } from "./identity.ts";
 
 /** Names of field managers beyond this many are not listed. */

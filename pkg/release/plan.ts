@@ -1,5 +1,5 @@
 import type { ClusterExtension } from "../api/clusterExtension.ts";
-import { type KubeObject, groupOf } from "../api/k8s.ts";
+import { groupOf, type KubeObject } from "../api/k8s.ts";
 import { compareText } from "../text/compare.ts";
 import { isCrd, objectKey } from "./identity.ts";
 

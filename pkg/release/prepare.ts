@@ -1,7 +1,7 @@
-import { isObject } from "../golang/members.ts";
 import type { GroupVersionKind, KubeObject, ObjectMeta } from "../api/k8s.ts";
 import { TerminalError } from "../errors/errors.ts";
 import { canonicalJson } from "../golang/json.ts";
+import { isObject } from "../golang/members.ts";
 import { cleanObject } from "./cleanObject.ts";
 import { describeObject, objectKey, requireIdentities } from "./identity.ts";
 import { type ObjectBundle, type ObjectOwner, withBundleLabels, withOwner } from "./labels.ts";

@@ -1,10 +1,10 @@
+import { expect, test } from "vitest";
 import { releaseRecord } from "../../test/support/releases.ts";
 import { thingDefinition } from "../../test/support/thingDefinition.ts";
 import type { KubeObject } from "../api/k8s.ts";
 import { apiKindsAnnotation } from "../bundle/apiServices.ts";
 import type { Property } from "../fbc/types.ts";
 import { keptProperties, providedBundle } from "./providedBundle.ts";
-import { expect, test } from "vitest";
 
 const LABELS = {
   "olm.operatorframework.io/package-name": "p",

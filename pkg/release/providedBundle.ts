@@ -1,4 +1,10 @@
-import { ANNOTATION_PROPERTIES, LABEL_BUNDLE_NAME, LABEL_BUNDLE_RELEASE, LABEL_BUNDLE_VERSION, LABEL_PACKAGE_NAME } from "../api/constants.ts";
+import {
+  ANNOTATION_PROPERTIES,
+  LABEL_BUNDLE_NAME,
+  LABEL_BUNDLE_RELEASE,
+  LABEL_BUNDLE_VERSION,
+  LABEL_PACKAGE_NAME,
+} from "../api/constants.ts";
 import type { KubeObject } from "../api/k8s.ts";
 import { aggregatedApis } from "../bundle/apiServices.ts";
 import { rawProperties } from "../bundle/properties.ts";
@@ -7,7 +13,7 @@ import type { Property } from "../fbc/types.ts";
 import { goJson } from "../golang/json.ts";
 import type { Gvk, Provider } from "../resolve/constraint/constraint.ts";
 import { gvkKey, providerFrom } from "../resolve/constraint/parse.ts";
-import { type VersionRelease, parseVersionRelease } from "../version/version.ts";
+import { parseVersionRelease, type VersionRelease } from "../version/version.ts";
 import { isCrd } from "./identity.ts";
 import type { ReleaseRecord } from "./record.ts";
 

@@ -1,6 +1,6 @@
 import { FIELD_MANAGER } from "../api/constants.ts";
-import { isObject } from "../golang/members.ts";
 import type { JsonObject, KubeObject } from "../api/k8s.ts";
+import { isObject } from "../golang/members.ts";
 import { isEntryOf, mergeFieldTrees } from "./managedFields.ts";
 
 /** Members that name a port among others, as server-side apply sees it; a Service has the first, a container the second. */

@@ -1,5 +1,5 @@
-import { isObject } from "../golang/members.ts";
 import type { KubeObject } from "../api/k8s.ts";
+import { isObject } from "../golang/members.ts";
 import { isCrd, objectKey } from "./identity.ts";
 
 /** What was given up for an earlier release, and is not tried again for a while. */

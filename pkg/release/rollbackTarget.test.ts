@@ -1,5 +1,5 @@
-import { type ReleaseStatus, type ReleaseSummary, parseRevision, previousRevision, requireRevision } from "./record.ts";
 import { expect, test } from "vitest";
+import { parseRevision, previousRevision, type ReleaseStatus, type ReleaseSummary, requireRevision } from "./record.ts";
 
 const releases = (...statuses: ReleaseStatus[]): ReleaseSummary[] => statuses.map((status, i) => ({ version: i + 1, status }));
 

@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import type { KubeObject } from "../api/k8s.ts";
-import { withBundleLabels } from "./labels.ts";
 import { objectsDigest } from "./identity.ts";
+import { withBundleLabels } from "./labels.ts";
 import type { ReleaseRecord, ReleaseStatus } from "./record.ts";
 import { type DesiredRelease, determineState } from "./state.ts";
 

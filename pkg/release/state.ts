@@ -1,7 +1,7 @@
 import type { KubeObject } from "../api/k8s.ts";
 import { objectDigest, objectKey, objectsDigest } from "./identity.ts";
 import { withoutBundleLabels } from "./labels.ts";
-import { type ReleaseRecord, isPending, lastDeployed, newestFirst } from "./record.ts";
+import { isPending, lastDeployed, newestFirst, type ReleaseRecord } from "./record.ts";
 
 /** What the newest release is compared with. */
 export interface DesiredRelease {

@@ -1,9 +1,9 @@
+import { expect, test } from "vitest";
 import { releaseRecord } from "../../test/support/releases.ts";
 import type { ClusterExtension } from "../api/clusterExtension.ts";
 import { driftPolicyOf } from "./drift.ts";
-import { type ReleaseRecord, isTakeOver } from "./record.ts";
+import { isTakeOver, type ReleaseRecord } from "./record.ts";
 import type { RolledBack } from "./rollbackBackoff.ts";
-import { expect, test } from "vitest";
 
 const labelsOf = (version: string): Record<string, string> => ({
   "olm.operatorframework.io/package-name": "p",

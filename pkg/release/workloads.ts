@@ -1,5 +1,5 @@
+import { groupOf, type JsonObject, type KubeObject, type ObjectRef } from "../api/k8s.ts";
 import { isObject } from "../golang/members.ts";
-import { type JsonObject, type KubeObject, type ObjectRef, groupOf } from "../api/k8s.ts";
 import { describeObject, objectKey } from "./identity.ts";
 
 /** Which members together name an entry of a list, with the value of a member that is absent. */

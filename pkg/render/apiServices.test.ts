@@ -1,3 +1,6 @@
+import { join } from "node:path";
+import * as fc from "fast-check";
+import { expect, test } from "vitest";
 import { bundleFiles } from "../../test/cases/topics/render.ts";
 import { type BundleParts, bundleOf } from "../../test/support/bundleFixture.ts";
 import { type CaseHead, loadCases } from "../../test/support/caseFiles.ts";
@@ -8,9 +11,6 @@ import { loadBundle } from "../bundle/load.ts";
 import type { DeploymentSpec } from "../bundle/types.ts";
 import { CERTIFICATE_PROVIDERS, providerOf, withOwnMountsKept } from "../certificates/providers.ts";
 import { renderBundle } from "./render.ts";
-import * as fc from "fast-check";
-import { join } from "node:path";
-import { expect, test } from "vitest";
 
 interface ApiServicesCase extends CaseHead {
   given: BundleParts;

@@ -2,9 +2,9 @@ import { expect, test } from "vitest";
 import { type BundleParts, bundleOf } from "../../test/support/bundleFixture.ts";
 import { type CaseHead, loadCases } from "../../test/support/caseFiles.ts";
 import type { JsonObject, KubeObject } from "../api/k8s.ts";
+import { selfSigned } from "../certificates/providers.ts";
 import { RetryableError } from "../errors/errors.ts";
 import { renderBundle } from "./render.ts";
-import { selfSigned } from "../certificates/providers.ts";
 
 interface RuleCase extends CaseHead {
   bundle: BundleParts;

@@ -1,15 +1,15 @@
-import kubernetes from "./kubeSchemas.json" with { type: "json" };
 import { Reason } from "../api/constants.ts";
 import type { JsonObject } from "../api/k8s.ts";
 import { CONFIG_TYPES } from "../bundle/goTypes.ts";
 import type { Container, Csv, NamedItem, PodTemplate } from "../bundle/types.ts";
-import { TerminalError, messageOf } from "../errors/errors.ts";
+import { messageOf, TerminalError } from "../errors/errors.ts";
 import { type LabelSelector, selectorError } from "../resolve/labelSelector.ts";
 import { compareText } from "../text/compare.ts";
 import { configErrorText } from "./configErrors.ts";
-import { INVALID_CONFIG, checkConfigSize } from "./configLimits.ts";
+import { checkConfigSize, INVALID_CONFIG } from "./configLimits.ts";
 import { type ConfigSchemaOptions, configFormats, configSchema } from "./configSchema.ts";
 import { type Failure, type JsonSchema, SchemaChecker } from "./jsonSchema.ts";
+import kubernetes from "./kubeSchemas.json" with { type: "json" };
 import { type TrustedCa, trustedCaFault } from "./trustedCa.ts";
 import { exclusionFault, listFault, watchRemarks, watchScope } from "./watchScope.ts";
 

@@ -1,5 +1,5 @@
-import { similarName } from "../text/compare.ts";
 import { goQuote } from "../golang/quote.ts";
+import { similarName } from "../text/compare.ts";
 import type { Failure } from "./jsonSchema.ts";
 
 /** Sentences beyond operator-controller's at most; who makes more mistakes reads on after correcting these. */

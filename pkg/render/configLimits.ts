@@ -1,7 +1,7 @@
 import { Reason } from "../api/constants.ts";
 import { TerminalError } from "../errors/errors.ts";
-import { goQuote } from "../golang/quote.ts";
 import { excerpt } from "../fbc/boundedTexts.ts";
+import { goQuote } from "../golang/quote.ts";
 
 /** Most of what a configuration of a bundle may hold: ten times 300 environment variables with a value each, or 300 annotations. */
 export const CONFIG_LIMITS = {

@@ -1,14 +1,14 @@
-import kubernetes from "./kubeSchemas.json" with { type: "json" };
 import { GROUP } from "../api/constants.ts";
 import type { KubeObject } from "../api/k8s.ts";
 import type { DeploymentSpec } from "../bundle/types.ts";
 import { goQuote } from "../golang/quote.ts";
-import { type LabelSelector, compileSelector } from "../resolve/labelSelector.ts";
+import { compileSelector, type LabelSelector } from "../resolve/labelSelector.ts";
 import { similarName } from "../text/compare.ts";
 import { truncate } from "../text/truncate.ts";
 import { deploymentConfigSchema } from "./configSchema.ts";
 import { deploymentLabels } from "./deploymentConfig.ts";
 import type { JsonSchema } from "./jsonSchema.ts";
+import kubernetes from "./kubeSchemas.json" with { type: "json" };
 
 /** A field that is accepted and then left out. */
 export interface IgnoredMember {

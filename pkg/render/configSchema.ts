@@ -1,9 +1,9 @@
-import kubernetes from "./kubeSchemas.json" with { type: "json" };
 import type { JsonObject } from "../api/k8s.ts";
 import type { Csv } from "../bundle/types.ts";
 import { installModes } from "../bundle/validate.ts";
 import { goQuote } from "../golang/quote.ts";
 import type { Format, JsonSchema } from "./jsonSchema.ts";
+import kubernetes from "./kubeSchemas.json" with { type: "json" };
 import { TRUSTED_CA_SCHEMA } from "./trustedCa.ts";
 
 /** Format of a watch namespace that must be the install namespace. */

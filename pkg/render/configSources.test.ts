@@ -1,10 +1,10 @@
-import { type CaseHead, loadCases } from "../../test/support/caseFiles.ts";
-import type { ValuesSource } from "../api/extensionConfig.ts";
-import { isObject } from "../golang/members.ts";
-import type { JsonObject } from "../api/k8s.ts";
-import { type ReadSource, mergeValues, mergedConfig } from "./configSources.ts";
 import * as fc from "fast-check";
 import { expect, test } from "vitest";
+import { type CaseHead, loadCases } from "../../test/support/caseFiles.ts";
+import type { ValuesSource } from "../api/extensionConfig.ts";
+import type { JsonObject } from "../api/k8s.ts";
+import { isObject } from "../golang/members.ts";
+import { mergedConfig, mergeValues, type ReadSource } from "./configSources.ts";
 
 type SourceRow = ValuesSource & { text?: string; absent?: boolean; data?: JsonObject; binaryData?: JsonObject };
 

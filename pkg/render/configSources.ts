@@ -1,7 +1,7 @@
 import { VALUES_KEY, type ValuesSource } from "../api/extensionConfig.ts";
-import { isObject } from "../golang/members.ts";
 import type { JsonObject, KubeObject } from "../api/k8s.ts";
 import { countSeparators } from "../bundle/limits.ts";
+import { isObject } from "../golang/members.ts";
 import { parseYaml } from "../golang/yaml.ts";
 import { CONFIG_LIMITS, configSizeFault } from "./configLimits.ts";
 

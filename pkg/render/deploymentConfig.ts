@@ -1,6 +1,6 @@
-import { isProxyVariable, PROXY_NAMES, type ProxyVariables } from "../api/proxy.ts";
 import { Reason } from "../api/constants.ts";
 import type { JsonObject } from "../api/k8s.ts";
+import { isProxyVariable, PROXY_NAMES, type ProxyVariables } from "../api/proxy.ts";
 import type { Container, DeploymentSpec, PodTemplate, StrategyDeployment } from "../bundle/types.ts";
 import { TerminalError } from "../errors/errors.ts";
 import { excerpt } from "../fbc/boundedTexts.ts";

@@ -1,9 +1,9 @@
 import { expect, test } from "vitest";
 import { type BundleParts, bundleOf } from "../../test/support/bundleFixture.ts";
 import { type CaseHead, loadCases } from "../../test/support/caseFiles.ts";
+import { selfSigned } from "../certificates/providers.ts";
 import { RetryableError, TerminalError } from "../errors/errors.ts";
 import { type RenderOptions, renderBundle } from "./render.ts";
-import { selfSigned } from "../certificates/providers.ts";
 
 interface GateCase extends CaseHead {
   bundle: BundleParts;

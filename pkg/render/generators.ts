@@ -4,7 +4,16 @@ import type { ProxyVariables } from "../api/proxy.ts";
 import { ownedApiServices } from "../bundle/apiServices.ts";
 import { MANIFEST_TYPES, sortedKeys } from "../bundle/goTypes.ts";
 import { uniqueName } from "../bundle/objectNames.ts";
-import type { Crd, Csv, DeploymentSpec, PolicyRule, RegistryV1Bundle, StrategyDeployment, StrategyPermission, WebhookDescription } from "../bundle/types.ts";
+import type {
+  Crd,
+  Csv,
+  DeploymentSpec,
+  PolicyRule,
+  RegistryV1Bundle,
+  StrategyDeployment,
+  StrategyPermission,
+  WebhookDescription,
+} from "../bundle/types.ts";
 import { supportedScope } from "../bundle/validate.ts";
 import { type CertificateProvider, certificateNames, withCertificateVolumes, withOwnMountsKept } from "../certificates/providers.ts";
 import { RetryableError } from "../errors/errors.ts";

@@ -4,8 +4,8 @@ import { type BundleParts, bundleOf, crdOf } from "../../test/support/bundleFixt
 import { deepFreeze } from "../../test/support/deepFreeze.ts";
 import type { JsonObject, KubeObject } from "../api/k8s.ts";
 import type { PolicyRule, RegistryV1Bundle } from "../bundle/types.ts";
-import { canonicalJson } from "../golang/json.ts";
 import { CERTIFICATE_PROVIDERS } from "../certificates/providers.ts";
+import { canonicalJson } from "../golang/json.ts";
 import { type RenderOptions, renderBundle } from "./render.ts";
 
 const INSTALL = "install";

@@ -6,8 +6,8 @@ import { bundleFiles, compareRender, type RenderCase, rendered } from "../../tes
 import { describeWithData } from "../../test/support/sharedData.ts";
 import type { KubeObject } from "../api/k8s.ts";
 import { MANIFEST_TYPES } from "../bundle/goTypes.ts";
-import { goJson } from "../golang/json.ts";
 import { uniqueName } from "../bundle/objectNames.ts";
+import { goJson } from "../golang/json.ts";
 
 const MAX_SHOWN = 10;
 /** Operators by first letter, a test each; the data is read inside the tests, since they are collected even where it is absent. */

@@ -3,12 +3,12 @@ import { join } from "node:path";
 import { expect, test } from "vitest";
 import { bundleFiles } from "../../test/cases/topics/render.ts";
 import { describeWithData } from "../../test/support/sharedData.ts";
-import { installModes } from "../bundle/validate.ts";
 import { loadBundle } from "../bundle/load.ts";
 import type { RegistryV1Bundle } from "../bundle/types.ts";
+import { installModes } from "../bundle/validate.ts";
+import { selfSigned } from "../certificates/providers.ts";
 import { messageOf } from "../errors/errors.ts";
 import { renderBundle } from "./render.ts";
-import { selfSigned } from "../certificates/providers.ts";
 
 const NAMESPACES = ["b", "a"];
 

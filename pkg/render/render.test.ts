@@ -1,10 +1,10 @@
+import { describe, expect, test } from "vitest";
 import { type BundleParts, bundleOf, crdOf } from "../../test/support/bundleFixture.ts";
 import type { JsonObject, KubeObject } from "../api/k8s.ts";
 import { certManager, serviceCa } from "../certificates/providers.ts";
 import { RetryableError, TerminalError } from "../errors/errors.ts";
 import { goJson } from "../golang/json.ts";
 import { type RenderOptions, renderBundle } from "./render.ts";
-import { describe, expect, test } from "vitest";
 
 const render = (parts: BundleParts, options: Partial<RenderOptions> = {}) =>
   renderBundle(bundleOf(parts), { installNamespace: "ns", ...options });

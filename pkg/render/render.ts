@@ -9,7 +9,7 @@ import { RetryableError } from "../errors/errors.ts";
 import { excerpt } from "../fbc/boundedTexts.ts";
 import { goJson } from "../golang/json.ts";
 import { type BundleConfig, bundleConfig } from "./config.ts";
-import { type Generator, additionalResources, clusterRoles, crds, deployments, roles, serviceAccounts } from "./generators.ts";
+import { additionalResources, clusterRoles, crds, deployments, type Generator, roles, serviceAccounts } from "./generators.ts";
 import { trustedCaConfigMaps } from "./trustedCa.ts";
 import { targetFault, targetNamespaces } from "./watchScope.ts";
 import { apiServiceRights, apiServices, certificateObjects, mutatingWebhooks, services, validatingWebhooks } from "./webhookGenerators.ts";

@@ -1,8 +1,8 @@
 import { Reason, TRUSTED_CA_KEY, TRUSTED_CA_LABEL } from "../api/constants.ts";
-import { isObject } from "../golang/members.ts";
 import type { JsonObject, KubeObject } from "../api/k8s.ts";
 import type { Container, NamedItem, RegistryV1Bundle } from "../bundle/types.ts";
 import { TerminalError } from "../errors/errors.ts";
+import { isObject } from "../golang/members.ts";
 import { goQuote } from "../golang/quote.ts";
 import type { JsonSchema } from "./jsonSchema.ts";
 

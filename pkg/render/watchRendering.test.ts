@@ -2,8 +2,8 @@ import { expect, test } from "vitest";
 import { bundleOf } from "../../test/support/bundleFixture.ts";
 import { type CaseHead, loadCases } from "../../test/support/caseFiles.ts";
 import type { JsonObject, KubeObject } from "../api/k8s.ts";
-import { renderBundle } from "./render.ts";
 import { selfSigned } from "../certificates/providers.ts";
+import { renderBundle } from "./render.ts";
 
 interface ScopeCase extends CaseHead {
   modes: string[];

@@ -5,7 +5,7 @@ import { compareVersionRelease } from "../version/version.ts";
 import type { Candidate } from "./candidates.ts";
 import { edgeTo } from "./filters.ts";
 import { isNewer, obstaclesTo } from "./obstacles.ts";
-import { type Considered, blockingCatalog, offersOf } from "./resolution.ts";
+import { blockingCatalog, type Considered, offersOf } from "./resolution.ts";
 import { type Ranked, recordedBundle } from "./resolutionRecord.ts";
 
 /** A version that may follow what is installed. */

@@ -1,6 +1,6 @@
-import { goQuote } from "../golang/quote.ts";
-import type { FbcBundle, FbcChannel, PackageContent } from "../fbc/types.ts";
 import { channelRanks } from "../fbc/bundleOrder.ts";
+import type { FbcBundle, FbcChannel, PackageContent } from "../fbc/types.ts";
+import { goQuote } from "../golang/quote.ts";
 import { parseVersionRelease, type VersionRelease } from "../version/version.ts";
 
 /** A bundle of the package with what choosing needs, read once. */

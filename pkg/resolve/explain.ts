@@ -5,7 +5,7 @@ import { truncate } from "../text/truncate.ts";
 import { stepBetween } from "../version/step.ts";
 import type { Candidate } from "./candidates.ts";
 import { filterSteps } from "./filterSteps.ts";
-import { type Findings, type Query, edgeTo, objectionOf } from "./filters.ts";
+import { edgeTo, type Findings, objectionOf, type Query } from "./filters.ts";
 import type { CatalogContent, Offer, Unresolved } from "./resolution.ts";
 import { type InstalledBundle, skippedBy } from "./successors.ts";
 import { counted, enumerated, listed, versionOf, wanted } from "./wording.ts";

@@ -4,8 +4,8 @@ import type { FbcChannel } from "../fbc/types.ts";
 import { goQuote } from "../golang/quote.ts";
 import { truncate } from "../text/truncate.ts";
 import { type Candidate, entryNames } from "./candidates.ts";
-import { type Findings, type Query, type RuledOut, isInRange, objectionOf } from "./filters.ts";
-import { SearchBudget, destinationsFrom } from "./successors.ts";
+import { type Findings, isInRange, objectionOf, type Query, type RuledOut } from "./filters.ts";
+import { destinationsFrom, SearchBudget } from "./successors.ts";
 import { counted, listed, versionOf } from "./wording.ts";
 
 const MAX_BUNDLES = 3;

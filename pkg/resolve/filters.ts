@@ -5,7 +5,7 @@ import { defaultOf } from "../fbc/bundleOrder.ts";
 import type { DeprecationReference, FbcChannel, FbcDeprecations, PackageContent } from "../fbc/types.ts";
 import type { ClusterVersion } from "../version/clusterVersion.ts";
 import { type Constraint, parseConstraint } from "../version/masterminds.ts";
-import { type VersionRelease, compareVersionRelease } from "../version/version.ts";
+import { compareVersionRelease, type VersionRelease } from "../version/version.ts";
 import { type Candidate, candidatesFrom, entryNames } from "./candidates.ts";
 import { type Edge, type InstalledBundle, installedVersion, successorEdges } from "./successors.ts";
 

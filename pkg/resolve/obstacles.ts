@@ -5,10 +5,10 @@ import { compareVersionRelease, compareVersions, formatVersion } from "../versio
 import { type Candidate, entryNames } from "./candidates.ts";
 import { silenceReason } from "./explain.ts";
 import { channelsWith } from "./filterSteps.ts";
-import { type Findings, type Query, edgeTo, isInRange, isInstalled, objectionOf } from "./filters.ts";
-import { type CatalogContent, type Considered, blockingCatalog, offersOf } from "./resolution.ts";
+import { edgeTo, type Findings, isInRange, isInstalled, objectionOf, type Query } from "./filters.ts";
+import { blockingCatalog, type CatalogContent, type Considered, offersOf } from "./resolution.ts";
 import type { Ranked } from "./resolutionRecord.ts";
-import { SearchBudget, destinationsFrom } from "./successors.ts";
+import { destinationsFrom, SearchBudget } from "./successors.ts";
 import { listed, versionOf } from "./wording.ts";
 
 /** One thing for which a candidate is not taken. */

@@ -1,13 +1,13 @@
+import * as fc from "fast-check";
+import { expect, test } from "vitest";
 import { type CaseHead, loadCases } from "../../test/support/caseFiles.ts";
 import { type CatalogFixture, catalogsFrom, clusterFrom, contentFrom } from "../../test/support/catalogFixture.ts";
 import { minorOf } from "../version/clusterVersion.ts";
 import { parseConstraint } from "../version/masterminds.ts";
 import { formatVersion, parseVersion } from "../version/version.ts";
-import { type RemedyRequest, findRemedy, remedyText } from "./remedy.ts";
+import { findRemedy, type RemedyRequest, remedyText } from "./remedy.ts";
 import { resolve } from "./resolve.ts";
 import type { InstalledBundle } from "./successors.ts";
-import * as fc from "fast-check";
-import { expect, test } from "vitest";
 
 type Source = RemedyRequest["source"];
 

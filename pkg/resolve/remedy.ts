@@ -1,12 +1,12 @@
 import type { CatalogSource } from "../api/clusterExtension.ts";
 import { maxVersionOf } from "../bundle/maxOpenShiftVersion.ts";
 import { goQuote } from "../golang/quote.ts";
-import { type MinorVersion, allowsNext } from "../version/clusterVersion.ts";
+import { allowsNext, type MinorVersion } from "../version/clusterVersion.ts";
 import { compareVersionRelease } from "../version/version.ts";
 import { type Candidate, entryNames } from "./candidates.ts";
-import { type Findings, type Query, findIn, isInRange, objectionOf, readQuery } from "./filters.ts";
+import { type Findings, findIn, isInRange, objectionOf, type Query, readQuery } from "./filters.ts";
 import { type CatalogContent, hasContent, selectedCatalogs } from "./resolution.ts";
-import { type Destination, type InstalledBundle, SearchBudget, destinationsFrom } from "./successors.ts";
+import { type Destination, destinationsFrom, type InstalledBundle, SearchBudget } from "./successors.ts";
 import { enumerated, listed, versionOf } from "./wording.ts";
 
 /** What is asked: how to get an extension to a bundle that lets the cluster go to its next minor version. */

@@ -3,8 +3,8 @@ import type { FbcBundle, FbcDeprecations, PackageContent } from "../fbc/types.ts
 import type { ClusterVersion } from "../version/clusterVersion.ts";
 import type { VersionRelease } from "../version/version.ts";
 import type { Candidate } from "./candidates.ts";
-import { type Findings, type Query, findIn } from "./filters.ts";
-import { type LabelSelector, compileSelector } from "./labelSelector.ts";
+import { type Findings, findIn, type Query } from "./filters.ts";
+import { compileSelector, type LabelSelector } from "./labelSelector.ts";
 import type { Edge, InstalledBundle } from "./successors.ts";
 
 /** One catalog that is to be asked, with what it says about the package. */

@@ -1,3 +1,5 @@
+import * as fc from "fast-check";
+import { expect, test } from "vitest";
 import { type CaseHead, loadCases } from "../../test/support/caseFiles.ts";
 import { type CatalogFixture, type ClusterFixture, catalogsFrom, clusterFrom } from "../../test/support/catalogFixture.ts";
 import { type Findings, narrowed } from "./filters.ts";
@@ -5,8 +7,6 @@ import type { Resolution, ResolveRequest } from "./resolution.ts";
 import { type CatalogRecord, type RecordedBundle, type ResolutionRecord, recordOf } from "./resolutionRecord.ts";
 import { choose, consider, resolve } from "./resolve.ts";
 import type { InstalledBundle } from "./successors.ts";
-import * as fc from "fast-check";
-import { expect, test } from "vitest";
 
 interface Want {
   filters?: Record<string, string | string[]>;

@@ -5,7 +5,7 @@ import type { Candidate } from "./candidates.ts";
 import { silenceReason } from "./explain.ts";
 import { type FilterStep, filterSteps } from "./filterSteps.ts";
 import type { Findings, Query } from "./filters.ts";
-import { type CatalogContent, type Considered, type Resolution, offersOf } from "./resolution.ts";
+import { type CatalogContent, type Considered, offersOf, type Resolution } from "./resolution.ts";
 import { versionOf } from "./wording.ts";
 
 /** A bundle of a catalog. */

@@ -1,5 +1,14 @@
+import * as fc from "fast-check";
+import { expect, test } from "vitest";
 import { type CaseHead, loadCases } from "../../test/support/caseFiles.ts";
-import { type BundleFixture, type CatalogFixture, type ClusterFixture, catalogsFrom, clusterFrom, contentFrom } from "../../test/support/catalogFixture.ts";
+import {
+  type BundleFixture,
+  type CatalogFixture,
+  type ClusterFixture,
+  catalogsFrom,
+  clusterFrom,
+  contentFrom,
+} from "../../test/support/catalogFixture.ts";
 import type { DeprecationEntry } from "../fbc/types.ts";
 import { compareVersionRelease, compareVersions, formatVersionRelease, parseVersion, parseVersionRelease } from "../version/version.ts";
 import { dependenciesOf } from "./constraint/parse.ts";
@@ -9,8 +18,6 @@ import type { Resolution, ResolveRequest, Unresolved } from "./resolution.ts";
 import { recordOf } from "./resolutionRecord.ts";
 import { resolve } from "./resolve.ts";
 import { type InstalledBundle, installedVersion } from "./successors.ts";
-import * as fc from "fast-check";
-import { expect, test } from "vitest";
 
 type Source = ResolveRequest["source"];
 

@@ -2,12 +2,24 @@ import { objectionWarning } from "../bundle/maxOpenShiftVersion.ts";
 import { messageOf } from "../errors/errors.ts";
 import { defaultOf } from "../fbc/bundleOrder.ts";
 import { goQuote } from "../golang/quote.ts";
-import { type Candidate, bundleVersion } from "./candidates.ts";
+import { bundleVersion, type Candidate } from "./candidates.ts";
 import { blocked, cautionsOn, explainChoice, explainNothing, explainTie, notFoundReason, silenceText, unresolved } from "./explain.ts";
 import { explainRuledOut } from "./filterSteps.ts";
-import { type Query, edgeTo, findIn, objectionOf, readQuery } from "./filters.ts";
+import { edgeTo, findIn, objectionOf, type Query, readQuery } from "./filters.ts";
 import { selectorError } from "./labelSelector.ts";
-import { type Answer, type CatalogContent, type Considered, type Offer, type Resolution, type ResolveRequest, type Unresolved, blockingCatalog, hasContent, offersOf, selectedCatalogs } from "./resolution.ts";
+import {
+  type Answer,
+  blockingCatalog,
+  type CatalogContent,
+  type Considered,
+  hasContent,
+  type Offer,
+  offersOf,
+  type Resolution,
+  type ResolveRequest,
+  selectedCatalogs,
+  type Unresolved,
+} from "./resolution.ts";
 import { enumerated } from "./wording.ts";
 
 const NOTHING_TO_COMPARE =

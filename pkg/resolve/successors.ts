@@ -1,7 +1,7 @@
 import { messageOf } from "../errors/errors.ts";
 import type { ChannelEntry, FbcChannel } from "../fbc/types.ts";
-import { type Range, parseRange } from "../version/blang.ts";
-import { type VersionRelease, formatVersion, parseVersion, parseVersionRelease } from "../version/version.ts";
+import { parseRange, type Range } from "../version/blang.ts";
+import { formatVersion, parseVersion, parseVersionRelease, type VersionRelease } from "../version/version.ts";
 import type { Candidate } from "./candidates.ts";
 
 /** The bundle that an upgrade starts from. */

@@ -2,11 +2,11 @@ import * as fc from "fast-check";
 import { expect, test } from "vitest";
 import { type CaseHead, loadCases } from "../../test/support/caseFiles.ts";
 import { type CatalogFixture, type ClusterFixture, catalogsFrom, clusterFrom } from "../../test/support/catalogFixture.ts";
+import { obstaclesTo } from "./obstacles.ts";
 import type { ResolveRequest } from "./resolution.ts";
+import type { RecordedBundle } from "./resolutionRecord.ts";
 import { choose, consider, resolve } from "./resolve.ts";
 import type { InstalledBundle } from "./successors.ts";
-import { obstaclesTo } from "./obstacles.ts";
-import type { RecordedBundle } from "./resolutionRecord.ts";
 import { type QuestionedBundle, whyNot } from "./whyNot.ts";
 
 interface Want {

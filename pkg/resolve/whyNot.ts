@@ -1,7 +1,7 @@
 import { compareNewestFirst } from "../fbc/bundleOrder.ts";
 import { goQuote } from "../golang/quote.ts";
 import { CAUSE_LENGTH, truncate } from "../text/truncate.ts";
-import { type VersionRelease, compareVersionRelease, compareVersions, parseVersionRelease } from "../version/version.ts";
+import { compareVersionRelease, compareVersions, parseVersionRelease, type VersionRelease } from "../version/version.ts";
 import type { Candidate } from "./candidates.ts";
 import { silenceReason } from "./explain.ts";
 import { type Obstacle, obstaclesTo } from "./obstacles.ts";

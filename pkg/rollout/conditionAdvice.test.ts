@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
-import { Reason } from "../api/constants.ts";
 import { extensionNamed } from "../../test/support/extensions.ts";
-import { explainCondition, REASON_WORDS, mostRelevantCondition } from "./conditionAdvice.ts";
+import { Reason } from "../api/constants.ts";
+import { explainCondition, mostRelevantCondition, REASON_WORDS } from "./conditionAdvice.ts";
 
 const EXTENSION = extensionNamed("hello", { packageName: "hello-operator" });
 

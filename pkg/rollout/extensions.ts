@@ -3,7 +3,7 @@ import { API_VERSION, CLUSTER_EXTENSION } from "../api/constants.ts";
 import type { ObjectRef } from "../api/k8s.ts";
 import { goQuote } from "../golang/quote.ts";
 import type { Client } from "../kube/client.ts";
-import { KindNotServed, isForbidden } from "../kube/errors.ts";
+import { isForbidden, KindNotServed } from "../kube/errors.ts";
 import { similarName } from "../text/compare.ts";
 
 /** The kind of extensions. */

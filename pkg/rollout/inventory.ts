@@ -5,7 +5,7 @@ import { type KubeObject, type ObjectRef, refOf } from "../api/k8s.ts";
 import { mapInParallel } from "../async/concurrency.ts";
 import { messageOf } from "../errors/errors.ts";
 import type { Client } from "../kube/client.ts";
-import { KindNotServed, isForbidden } from "../kube/errors.ts";
+import { isForbidden, KindNotServed } from "../kube/errors.ts";
 import { hasHealth, healthOf, mayHaveHealth } from "../release/health/health.ts";
 import type { HealthState } from "../release/health/healthState.ts";
 import { podSelectorOf } from "../release/health/pods.ts";
@@ -17,7 +17,6 @@ export interface TreeNode {
   label: string;
   children: readonly TreeNode[];
 }
-
 
 /** What reading a tree takes. */
 export type TreeClient = Pick<Client, "get" | "list">;

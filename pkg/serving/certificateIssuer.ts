@@ -1,6 +1,6 @@
+import { Worker } from "node:worker_threads";
 import { workerFile } from "../async/taskThread.ts";
 import { messageOf } from "../errors/errors.ts";
-import { Worker } from "node:worker_threads";
 
 /** Makes certificates. */
 export interface CertificateIssuer {

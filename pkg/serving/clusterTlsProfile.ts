@@ -1,8 +1,16 @@
+import { getCiphers } from "node:tls";
 import type { KubeObject } from "../api/k8s.ts";
 import { type ObjectState, OptionalSetting, type OptionalSettingOptions } from "../controller/optionalObject.ts";
 import type { SettingsSource } from "./serverTls.ts";
-import { type TlsProfile, type TlsSettings, type TlsVersion, isKnownProfile, tlsProfile, tlsSettings, withOpensslNames } from "./tlsProfile.ts";
-import { getCiphers } from "node:tls";
+import {
+  isKnownProfile,
+  type TlsProfile,
+  type TlsSettings,
+  type TlsVersion,
+  tlsProfile,
+  tlsSettings,
+  withOpensslNames,
+} from "./tlsProfile.ts";
 
 /** The object that says which TLS connections the servers of an OpenShift cluster accept. */
 export const API_SERVER = { apiVersion: "config.openshift.io/v1", kind: "APIServer", name: "cluster" } as const;

@@ -1,7 +1,18 @@
-import type { IssueTask, IssuedCertificate } from "./certificateIssuer.ts";
-import { AuthorityKeyIdentifierExtension, BasicConstraintsExtension, ExtendedKeyUsage, ExtendedKeyUsageExtension, KeyUsageFlags, KeyUsagesExtension, PemConverter, SubjectAlternativeNameExtension, SubjectKeyIdentifierExtension, X509CertificateGenerator } from "@peculiar/x509";
 import { randomBytes, webcrypto } from "node:crypto";
 import { parentPort, workerData } from "node:worker_threads";
+import {
+  AuthorityKeyIdentifierExtension,
+  BasicConstraintsExtension,
+  ExtendedKeyUsage,
+  ExtendedKeyUsageExtension,
+  KeyUsageFlags,
+  KeyUsagesExtension,
+  PemConverter,
+  SubjectAlternativeNameExtension,
+  SubjectKeyIdentifierExtension,
+  X509CertificateGenerator,
+} from "@peculiar/x509";
+import type { IssuedCertificate, IssueTask } from "./certificateIssuer.ts";
 
 const KEYS = { name: "ECDSA", namedCurve: "P-256" } as const;
 const SIGNING = { name: "ECDSA", hash: "SHA-256" } as const;

@@ -1,15 +1,15 @@
+import { X509Certificate } from "node:crypto";
+import { afterEach, expect, test } from "vitest";
 import { FakeClock } from "../../test/support/fakeClock.ts";
-import { WatchedKind, settled } from "../../test/support/watchedKind.ts";
+import { settled, WatchedKind } from "../../test/support/watchedKind.ts";
 import type { KubeObject } from "../api/k8s.ts";
 import { SERVING_TIMES, servingSecretName } from "../certificates/servingCertificate.ts";
 import { storedIn } from "../certificates/storedCertificates.ts";
 import { KubeError } from "../kube/errors.ts";
 import { createLogger } from "../telemetry/log.ts";
+import type { IssuedCertificate, IssueTask } from "./certificateIssuer.ts";
 import { issueCertificate } from "./issueWorker.ts";
-import type { IssueTask, IssuedCertificate } from "./certificateIssuer.ts";
 import { SelfManagedCertificate } from "./selfManagedCertificate.ts";
-import { X509Certificate } from "node:crypto";
-import { afterEach, expect, test } from "vitest";
 
 const PLACE = servingSecretName("catalogd", "ns");
 const NAMES = ["c.ns.svc"];

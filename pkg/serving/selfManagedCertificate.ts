@@ -1,19 +1,35 @@
+import { createSecureContext } from "node:tls";
 import type { EventReason } from "../api/events.ts";
 import type { KubeObject } from "../api/k8s.ts";
-import { type Clock, sleep, systemClock } from "../async/clock.ts";
-import { type CertificateState, type CertificateTimes, type NewCertificate, issued, prepared, promoted, stateOf, trimmed } from "../certificates/rotation.ts";
-import { type ServingAction, type ServingSecret, type ServingSecretName, servingAction, servingSecretOf, servingSecretWith } from "../certificates/servingCertificate.ts";
-import type { StoredCertificates } from "../certificates/storedCertificates.ts";
 import { Backoff } from "../async/backoff.ts";
+import { type Clock, sleep, systemClock } from "../async/clock.ts";
+import {
+  type CertificateState,
+  type CertificateTimes,
+  issued,
+  type NewCertificate,
+  prepared,
+  promoted,
+  stateOf,
+  trimmed,
+} from "../certificates/rotation.ts";
+import {
+  type ServingAction,
+  type ServingSecret,
+  type ServingSecretName,
+  servingAction,
+  servingSecretOf,
+  servingSecretWith,
+} from "../certificates/servingCertificate.ts";
+import type { StoredCertificates } from "../certificates/storedCertificates.ts";
 import { Informer } from "../controller/informer.ts";
-import { RetryableError, messageOf } from "../errors/errors.ts";
+import { messageOf, RetryableError } from "../errors/errors.ts";
 import type { Client } from "../kube/client.ts";
 import { isAlreadyExists, isConflict, isForbidden } from "../kube/errors.ts";
 import type { Logger } from "../telemetry/log.ts";
+import type { CertificateIssuer } from "./certificateIssuer.ts";
 import type { ServerCertificate, ServerTls } from "./serverTls.ts";
 import type { TlsSettings } from "./tlsProfile.ts";
-import type { CertificateIssuer } from "./certificateIssuer.ts";
-import { createSecureContext } from "node:tls";
 
 /** Reasons of the Events about such a certificate, and their types. */
 export type ServingCertificateEvent = Extract<

@@ -1,10 +1,10 @@
+import { X509Certificate } from "node:crypto";
+import { readFileSync } from "node:fs";
+import { createSecureContext } from "node:tls";
 import { messageOf } from "../errors/errors.ts";
 import type { Logger } from "../telemetry/log.ts";
 import type { GaugeMetric, Metrics } from "../telemetry/metrics.ts";
 import type { TlsSettings } from "./tlsProfile.ts";
-import { X509Certificate } from "node:crypto";
-import { readFileSync } from "node:fs";
-import { createSecureContext } from "node:tls";
 
 /** A certificate chain and its key, in PEM, and how they are served; what a TLS server of Node takes. Without them no connection comes about. */
 export interface ServerCertificate extends Partial<TlsSettings> {

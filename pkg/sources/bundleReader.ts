@@ -1,9 +1,12 @@
+import { mkdtemp, rm, stat } from "node:fs/promises";
+import { homedir, tmpdir } from "node:os";
+import { join } from "node:path";
 import { loadBundle } from "../bundle/load.ts";
 import type { BundleFiles, RegistryV1Bundle } from "../bundle/types.ts";
 import { goQuote } from "../golang/quote.ts";
 import { type LayoutPlace, layoutNamed } from "../oci/imagePlace.ts";
 import { BUNDLE_LIMITS, CATALOG_LIMITS, type Limits } from "../oci/limits.ts";
-import { SignaturePolicy, defaultPolicyPlace } from "../oci/policy/signaturePolicy.ts";
+import { defaultPolicyPlace, SignaturePolicy } from "../oci/policy/signaturePolicy.ts";
 import { bundleRoot } from "../oci/pull/bundleRoot.ts";
 import { catalogRoot } from "../oci/pull/imageFilter.ts";
 import { type ImageFilter, type PulledImage, Puller } from "../oci/pull/puller.ts";
@@ -11,9 +14,6 @@ import { loginsOf } from "../oci/registry/authFile.ts";
 import { LayoutImages } from "../oci/store/layoutImages.ts";
 import { readBundleFiles } from "../operatorcontroller/bundles/bundleFiles.ts";
 import { createLogger } from "../telemetry/log.ts";
-import { mkdtemp, rm, stat } from "node:fs/promises";
-import { homedir, tmpdir } from "node:os";
-import { join } from "node:path";
 
 /** How registries are reached. */
 export interface ReaderOptions {

@@ -1,3 +1,7 @@
+import { createHash } from "node:crypto";
+import { createReadStream } from "node:fs";
+import { stat } from "node:fs/promises";
+import { basename } from "node:path";
 import { catalogFiles } from "../catalogd/load/catalogFiles.ts";
 import { CONTENT_LIMITS } from "../catalogd/load/loader.ts";
 import { wrapError } from "../errors/errors.ts";
@@ -9,10 +13,6 @@ import { bundleVersion, candidatesFrom, entryNames } from "../resolve/candidates
 import { resolve } from "../resolve/resolve.ts";
 import { type Constraint, parseConstraint } from "../version/masterminds.ts";
 import { formatVersionRelease } from "../version/version.ts";
-import { createHash } from "node:crypto";
-import { createReadStream } from "node:fs";
-import { stat } from "node:fs/promises";
-import { basename } from "node:path";
 
 /** Which versions of a package. */
 export interface VersionChoice {

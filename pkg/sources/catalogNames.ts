@@ -1,8 +1,8 @@
+import { stat } from "node:fs/promises";
+import { resolve as absolute, basename } from "node:path";
 import { goQuote } from "../golang/quote.ts";
 import { layoutPlace } from "../oci/imagePlace.ts";
 import { compareText } from "../text/compare.ts";
-import { stat } from "node:fs/promises";
-import { basename, resolve as absolute } from "node:path";
 
 /** The name that a catalog in a folder, a file or a layout has, where none is given with it. */
 export function givenName(path: string): string {

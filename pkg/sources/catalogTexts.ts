@@ -1,10 +1,10 @@
+import { randomUUID } from "node:crypto";
+import { mkdirSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from "node:fs";
+import { dirname, join } from "node:path";
 import { catalogFiles } from "../catalogd/load/catalogFiles.ts";
 import { type CatalogSource, checkCatalogFolder } from "../catalogd/load/checkCatalog.ts";
 import { CONTENT_LIMITS } from "../catalogd/load/loader.ts";
 import { goQuote } from "../golang/quote.ts";
-import { randomUUID } from "node:crypto";
-import { mkdirSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from "node:fs";
-import { dirname, join } from "node:path";
 
 /** The texts of a catalog's files, and where each is on disk. */
 export class CatalogTexts {

@@ -1,6 +1,6 @@
+import { expect, test } from "vitest";
 import { redactSecrets } from "../text/redact.ts";
 import { createLogger, prettyLine } from "./log.ts";
-import { expect, test } from "vitest";
 
 const TOKEN = "eyJhbGciOiJSUzI1NiIsImtpZCI6IjEifQ.eyJzdWIiOiJzeXN0ZW06c2VydmljZWFjY291bnQifQ.c2lnbmF0dXJl";
 

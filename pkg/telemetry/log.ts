@@ -1,7 +1,7 @@
-import { escapeControlCharacters } from "../text/escape.ts";
-import { REDACTED, REDACT_PATHS, redactSecrets } from "../text/redact.ts";
 import { styleText } from "node:util";
-import { type Logger as PinoLogger, type LoggerOptions, pino, stdSerializers } from "pino";
+import { type LoggerOptions, type Logger as PinoLogger, pino, stdSerializers } from "pino";
+import { escapeControlCharacters } from "../text/escape.ts";
+import { REDACT_PATHS, REDACTED, redactSecrets } from "../text/redact.ts";
 
 const LEVELS: ReadonlyMap<number, [name: string, colour: "gray" | "green" | "yellow" | "red"]> = new Map([
   [10, ["TRACE", "gray"]],

@@ -1,5 +1,5 @@
-import { controllerMetrics, createMetrics, queueMetrics, restClientMetrics } from "./metrics.ts";
 import { expect, test } from "vitest";
+import { controllerMetrics, createMetrics, queueMetrics, restClientMetrics } from "./metrics.ts";
 
 async function samples(metrics: ReturnType<typeof createMetrics>): Promise<string[]> {
   return (await metrics.text()).split("\n").filter((line) => line !== "" && !line.startsWith("#"));

@@ -1,7 +1,7 @@
 import * as fc from "fast-check";
 import { expect, test } from "vitest";
-import { truncateMessage } from "./truncate.ts";
 import { messageOf, RetryableError, TerminalError, wrapError } from "../errors/errors.ts";
+import { truncateMessage } from "./truncate.ts";
 
 const LIMIT = 32_768;
 const NOTE = "\n\n... [message truncated]";

@@ -1,4 +1,4 @@
-import { type VersionNumber, parseVersion } from "./version.ts";
+import { parseVersion, type VersionNumber } from "./version.ts";
 
 /** The part of an OpenShift version that decides what an operator supports: major and minor, unsigned 64-bit. */
 export interface MinorVersion {

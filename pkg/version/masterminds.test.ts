@@ -1,8 +1,8 @@
+import * as fc from "fast-check";
+import { expect, test } from "vitest";
 import { parseRange } from "./blang.ts";
 import { mastermindsRange, parseConstraint } from "./masterminds.ts";
 import { parseVersion } from "./version.ts";
-import * as fc from "fast-check";
-import { expect, test } from "vitest";
 
 // Source: X-06, S2-39.
 test.for([

@@ -1,5 +1,5 @@
 import { goQuote } from "../golang/quote.ts";
-import { type Version, compareIdentifiers, compareVersions, hasLeadingZeroes, isDigits, parseUint64 } from "./version.ts";
+import { compareIdentifiers, compareVersions, hasLeadingZeroes, isDigits, parseUint64, type Version } from "./version.ts";
 
 /** A parsed constraint of `spec.source.catalog.version`. */
 export interface Constraint {

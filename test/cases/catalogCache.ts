@@ -1,7 +1,7 @@
 import { packageContentsFrom } from "../../pkg/fbc/content.ts";
 import { decodeMetas } from "../../pkg/fbc/decode.ts";
-import { memberOf } from "../../pkg/golang/members.ts";
 import type { Meta, PackageContent } from "../../pkg/fbc/types.ts";
+import { memberOf } from "../../pkg/golang/members.ts";
 import { catalogFiles } from "./catalogFiles.ts";
 
 /** A loaded catalog, without what resolution does not look at. */

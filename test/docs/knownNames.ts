@@ -1,12 +1,12 @@
+import { readdirSync, readFileSync } from "node:fs";
+import { join } from "node:path";
 import { usage as catalogdUsage } from "../../cmd/catalogd/flags.ts";
 import { programMetrics } from "../../cmd/crdgen/monitoringReference.ts";
 import { usage as operatorControllerUsage } from "../../cmd/operator-controller/flags.ts";
 import { GROUP } from "../../pkg/api/constants.ts";
-import { KINDS, type Structural, openApiSchema } from "../../pkg/api/customResourceDefinitions.ts";
+import { KINDS, openApiSchema, type Structural } from "../../pkg/api/customResourceDefinitions.ts";
 import { idleCommandLine, optionsOf } from "./commandLine.ts";
 import { ROOT } from "./page.ts";
-import { readFileSync, readdirSync } from "node:fs";
-import { join } from "node:path";
 
 /** Schemas of our kinds, by kind. */
 export function ownSchemas(): Map<string, Structural> {

@@ -1,9 +1,9 @@
-import type { BundleFiles } from "../../pkg/bundle/types.ts";
-import { goJson } from "../../pkg/golang/json.ts";
-import { decodeMetas } from "../../pkg/fbc/decode.ts";
 import { objectText } from "../../pkg/authoring/render/catalogText.ts";
 import { MIGRATION_LEVELS, migrated } from "../../pkg/authoring/render/migrate.ts";
 import { renderBundle } from "../../pkg/authoring/render/renderBundle.ts";
+import type { BundleFiles } from "../../pkg/bundle/types.ts";
+import { decodeMetas } from "../../pkg/fbc/decode.ts";
+import { goJson } from "../../pkg/golang/json.ts";
 import { messageFault, type Outcome } from "./outcome.ts";
 
 /** What can be wrong with a bundle is an Error of ours; its own classes are for mistakes in the program. */

@@ -1,11 +1,11 @@
 import { readdirSync } from "node:fs";
 import { join } from "node:path";
-import { isObject } from "../../pkg/golang/members.ts";
 import type { JsonObject } from "../../pkg/api/k8s.ts";
 import type { BundleFiles } from "../../pkg/bundle/types.ts";
-import { goJson } from "../../pkg/golang/json.ts";
-import { parseYamlDocuments, toYaml } from "../../pkg/golang/yaml.ts";
 import { CERTIFICATE_PROVIDERS } from "../../pkg/certificates/providers.ts";
+import { goJson } from "../../pkg/golang/json.ts";
+import { isObject } from "../../pkg/golang/members.ts";
+import { parseYamlDocuments, toYaml } from "../../pkg/golang/yaml.ts";
 import type { RenderOptions } from "../../pkg/render/render.ts";
 import { bundleFiles } from "../cases/topics/render.ts";
 import { seeded } from "../support/seeded.ts";

@@ -1,3 +1,5 @@
+import * as fc from "fast-check";
+import { expect, test } from "vitest";
 import type { JsonObject, KubeObject } from "../../pkg/api/k8s.ts";
 import { catalogObject } from "../../pkg/authoring/render/catalogObject.ts";
 import { loadBundle } from "../../pkg/bundle/load.ts";
@@ -11,22 +13,20 @@ import { canonicalJson } from "../../pkg/golang/json.ts";
 import { parseYaml, toYaml } from "../../pkg/golang/yaml.ts";
 import { cleanObject, withStringData } from "../../pkg/release/cleanObject.ts";
 import { differences } from "../../pkg/release/diff.ts";
-import { objectsDigest } from "../../pkg/release/identity.ts";
 import { driftIn, positionsIn } from "../../pkg/release/drift.ts";
-import { encodeRelease } from "../../pkg/release/storage/encode.ts";
+import { objectsDigest } from "../../pkg/release/identity.ts";
 import { replacedAt, valueAt } from "../../pkg/release/jsonPointer.ts";
 import { mergeFieldTrees } from "../../pkg/release/managedFields.ts";
 import { prepareObjects } from "../../pkg/release/prepare.ts";
-import { renderBundle } from "../../pkg/render/render.ts";
+import { encodeRelease } from "../../pkg/release/storage/encode.ts";
 import { mergedConfig } from "../../pkg/render/configSources.ts";
-import { resolve } from "../../pkg/resolve/resolve.ts";
+import { renderBundle } from "../../pkg/render/render.ts";
 import { matchesSelector } from "../../pkg/resolve/labelSelector.ts";
+import { resolve } from "../../pkg/resolve/resolve.ts";
 import { catalogsFrom } from "../support/catalogFixture.ts";
 import { graphqlCatalog } from "../support/graphqlCatalog.ts";
 import { decodedRecord, releaseRecord } from "../support/releases.ts";
 import { tinyBundle } from "../support/tinyBundle.ts";
-import * as fc from "fast-check";
-import { expect, test } from "vitest";
 
 /** Names that every plain object of JavaScript answers to, or that it cannot hold like others, and one ordinary name. */
 const NAMES = ["__proto__", "constructor", "prototype", "toString", "hasOwnProperty", "valueOf", "", "\ud800", "ordinary"];

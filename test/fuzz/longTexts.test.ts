@@ -1,9 +1,9 @@
 import { expect, test } from "vitest";
+import { schemaAllows } from "../../pkg/authoring/bundlecheck/ownedApiRules.ts";
 import { manifestObjects } from "../../pkg/bundle/load.ts";
 import { canonicalQuantity } from "../../pkg/golang/quantity.ts";
-import { schemaAllows } from "../../pkg/authoring/bundlecheck/ownedApiRules.ts";
-import { parseChallenges } from "../../pkg/oci/registry/tokens.ts";
 import { parsePullReference } from "../../pkg/oci/reference.ts";
+import { parseChallenges } from "../../pkg/oci/registry/tokens.ts";
 import { labelValue } from "../../pkg/release/labels.ts";
 import { redactSecrets } from "../../pkg/text/redact.ts";
 import { parseRange } from "../../pkg/version/blang.ts";

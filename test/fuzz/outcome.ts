@@ -3,15 +3,15 @@ import type { KubeObject } from "../../pkg/api/k8s.ts";
 import { loadBundle } from "../../pkg/bundle/load.ts";
 import { requirementsOf } from "../../pkg/bundle/requirements.ts";
 import type { BundleFiles } from "../../pkg/bundle/types.ts";
+import { providerOf } from "../../pkg/certificates/providers.ts";
 import { ReconcileError } from "../../pkg/errors/errors.ts";
 import { wireJson } from "../../pkg/kube/request.ts";
-import { knownResource } from "../../pkg/rbac/resources.ts";
 import { requiredRules } from "../../pkg/rbac/requiredRules.ts";
+import { knownResource } from "../../pkg/rbac/resources.ts";
 import { userRoles } from "../../pkg/rbac/userRoles.ts";
 import { requireIdentities } from "../../pkg/release/identity.ts";
 import { installOrder } from "../../pkg/release/plan.ts";
 import { prepareObjects } from "../../pkg/release/prepare.ts";
-import { providerOf } from "../../pkg/certificates/providers.ts";
 import { type RenderOptions, renderBundle } from "../../pkg/render/render.ts";
 
 /** The longest message that a bundle may make of itself. */

@@ -1,11 +1,11 @@
+import { json } from "node:stream/consumers";
+import { beforeAll, describe, expect, test } from "vitest";
 import { API_VERSION } from "../../pkg/api/constants.ts";
-import { KINDS, crdFrom } from "../../pkg/api/customResourceDefinitions.ts";
+import { crdFrom, KINDS } from "../../pkg/api/customResourceDefinitions.ts";
 import type { JsonObject, KubeObject, ObjectRef } from "../../pkg/api/k8s.ts";
 import { KubeError } from "../../pkg/kube/errors.ts";
 import { type AdmissionCase, admissionCases, mergePatched } from "../support/admissionCases.ts";
-import { type TestCluster, describeWithCluster, eventually } from "../support/cluster.ts";
-import { json } from "node:stream/consumers";
-import { beforeAll, describe, expect, test } from "vitest";
+import { describeWithCluster, eventually, type TestCluster } from "../support/cluster.ts";
 
 /** Comes with every refusal that keeps the rules from being looked at. */
 const RULES_SKIPPED = "some validation rules were not checked because the object was invalid";

@@ -1,12 +1,15 @@
+import { join } from "node:path";
+import { load } from "js-yaml";
+import { afterAll, beforeAll, expect, test } from "vitest";
 import { findCondition } from "../../pkg/api/conditions.ts";
 import { type KubeObject, type ObjectRef, refOf } from "../../pkg/api/k8s.ts";
 import { isApiService, ownedApiServices } from "../../pkg/bundle/apiServices.ts";
 import { loadBundle } from "../../pkg/bundle/load.ts";
+import { selfSigned } from "../../pkg/certificates/providers.ts";
 import { ServedResources } from "../../pkg/kube/servedResources.ts";
 import { requiredRules } from "../../pkg/rbac/requiredRules.ts";
 import { describeObject } from "../../pkg/release/identity.ts";
 import { renderBundle } from "../../pkg/render/render.ts";
-import { selfSigned } from "../../pkg/certificates/providers.ts";
 import { bundleFiles } from "../cases/topics/render.ts";
 import { ownObjects } from "../support/audit.ts";
 import { AuditTail } from "../support/auditTail.ts";
@@ -18,9 +21,6 @@ import type { ServingPod } from "../support/servingPod.ts";
 import { describeWithData } from "../support/sharedData.ts";
 import { tinyBundle } from "../support/tinyBundle.ts";
 import { whileAsking } from "../support/whileAsking.ts";
-import { load } from "js-yaml";
-import { join } from "node:path";
-import { afterAll, beforeAll, expect, test } from "vitest";
 
 const NAME = "wardle";
 const NAMESPACE = `${NAME}-system`;

@@ -8,11 +8,11 @@ import { LABEL_BUNDLE_NAME, LABEL_BUNDLE_VERSION, SYSTEM_NAMESPACE } from "../..
 import { type KubeObject, refOf } from "../../pkg/api/k8s.ts";
 import { tokenKubeconfig } from "../../pkg/devcluster/kubeconfig.ts";
 import { parseYaml, parseYamlDocuments } from "../../pkg/golang/yaml.ts";
-import type { UpgradeCheck } from "../../pkg/openshift/upgradeCheck.ts";
 import { ServiceAccountTokens } from "../../pkg/kube/tokens.ts";
+import type { UpgradeCheck } from "../../pkg/openshift/upgradeCheck.ts";
 import { ReleaseStore } from "../../pkg/operatorcontroller/releases/releaseStore.ts";
-import { encodeRelease } from "../../pkg/release/storage/encode.ts";
 import type { ReleaseStatus } from "../../pkg/release/record.ts";
+import { encodeRelease } from "../../pkg/release/storage/encode.ts";
 import { describeWithPrivateCluster, eventually } from "../support/cluster.ts";
 import { extensionNamed } from "../support/extensions.ts";
 import { releaseRecord } from "../support/releases.ts";

@@ -6,7 +6,6 @@ import { text } from "node:stream/consumers";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { parseFlags as parseCatalogdFlags } from "../../cmd/catalogd/flags.ts";
 import { parseFlags } from "../../cmd/operator-controller/flags.ts";
-import { compareText } from "../../pkg/text/compare.ts";
 import type { KubeObject } from "../../pkg/api/k8s.ts";
 import { loadBundle } from "../../pkg/bundle/load.ts";
 import { SUPPORTED_KINDS } from "../../pkg/bundle/validate.ts";
@@ -16,6 +15,7 @@ import { parsePolicy, unsupportedScopes } from "../../pkg/oci/policy/policyFile.
 import { covers, type PolicyRule } from "../../pkg/rbac/policyRule.ts";
 import { requiredRules } from "../../pkg/rbac/requiredRules.ts";
 import { renderBundle } from "../../pkg/render/render.ts";
+import { compareText } from "../../pkg/text/compare.ts";
 import { describeWithCluster, type TestCluster } from "../support/cluster.ts";
 import { kustomized } from "../support/manifests.ts";
 import { describeWithData } from "../support/sharedData.ts";

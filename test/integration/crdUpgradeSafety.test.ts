@@ -1,3 +1,4 @@
+import { beforeAll, describe, expect, test } from "vitest";
 import type { ClusterExtension } from "../../pkg/api/clusterExtension.ts";
 import { type KubeObject, refOf } from "../../pkg/api/k8s.ts";
 import { ApplyPass } from "../../pkg/operatorcontroller/apply/applyPass.ts";
@@ -5,13 +6,12 @@ import { Handovers, ObjectClaims } from "../../pkg/operatorcontroller/apply/hand
 import { keepInstalled } from "../../pkg/operatorcontroller/reconcile/apply.ts";
 import type { RollbackDependencies } from "../../pkg/operatorcontroller/reconcile/rollback.ts";
 import { ExtensionCache } from "../../pkg/operatorcontroller/state/extensionCache.ts";
-import { type InstalledBundle, type ReconcileState, newReconcileState } from "../../pkg/operatorcontroller/state/reconcileState.ts";
+import { type InstalledBundle, newReconcileState, type ReconcileState } from "../../pkg/operatorcontroller/state/reconcileState.ts";
 import type { PolicyRule } from "../../pkg/rbac/policyRule.ts";
-import { type TestCluster, describeWithCluster, eventually } from "../support/cluster.ts";
+import { describeWithCluster, eventually, type TestCluster } from "../support/cluster.ts";
 import { MemoryReleases, RecordedEvents, stepContext } from "../support/extensionFakes.ts";
 import { type LoneExtension, loneExtension } from "../support/ownedObjects.ts";
 import { configMap } from "../support/releases.ts";
-import { beforeAll, describe, expect, test } from "vitest";
 
 type Safety = NonNullable<NonNullable<ClusterExtension["spec"]["install"]>["preflight"]>["crdUpgradeSafety"];
 

@@ -1,12 +1,12 @@
+import { afterEach, expect, test } from "vitest";
 import type { KubeObject } from "../../pkg/api/k8s.ts";
 import { Controller } from "../../pkg/controller/controller.ts";
-import { Informer, type InformerOptions, type ListerWatcher, keyOf } from "../../pkg/controller/informer.ts";
+import { Informer, type InformerOptions, keyOf, type ListerWatcher } from "../../pkg/controller/informer.ts";
 import { WorkQueue } from "../../pkg/controller/workQueue.ts";
 import type { Client } from "../../pkg/kube/client.ts";
 import { ServiceAccountTokens } from "../../pkg/kube/tokens.ts";
-import { type Logger, createLogger } from "../../pkg/telemetry/log.ts";
+import { createLogger, type Logger } from "../../pkg/telemetry/log.ts";
 import { describeWithCluster, describeWithPrivateCluster, eventually } from "../support/cluster.ts";
-import { afterEach, expect, test } from "vitest";
 
 const CONFIG_MAP = { apiVersion: "v1", kind: "ConfigMap" };
 const RBAC = "rbac.authorization.k8s.io/v1";

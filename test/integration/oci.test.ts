@@ -4,10 +4,10 @@ import { join } from "node:path";
 import { expect, test } from "vitest";
 import { MEDIA_TYPE, MEDIA_TYPE_KEY } from "../../pkg/bundle/annotations.ts";
 import { TerminalError } from "../../pkg/errors/errors.ts";
-import { bundleRoot } from "../../pkg/oci/pull/bundleRoot.ts";
-import { CONFIG_DIR_LABEL, catalogRoot } from "../../pkg/oci/pull/imageFilter.ts";
 import { BUNDLE_LIMITS, type Limits } from "../../pkg/oci/limits.ts";
 import { pushImage, pushIndex } from "../../pkg/oci/publish/push.ts";
+import { bundleRoot } from "../../pkg/oci/pull/bundleRoot.ts";
+import { CONFIG_DIR_LABEL, catalogRoot } from "../../pkg/oci/pull/imageFilter.ts";
 import { describeWithCluster } from "../support/cluster.ts";
 import { insecureRegistry, puller } from "../support/pulling.ts";
 

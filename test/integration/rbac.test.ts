@@ -1,7 +1,8 @@
+import { afterAll, beforeAll, expect, test } from "vitest";
 import { API_VERSION, CLUSTER_EXTENSION, FIELD_MANAGER } from "../../pkg/api/constants.ts";
-import { type KubeObject, type ObjectRef, groupOf, refOf } from "../../pkg/api/k8s.ts";
+import { groupOf, type KubeObject, type ObjectRef, refOf } from "../../pkg/api/k8s.ts";
 import type { Client } from "../../pkg/kube/client.ts";
-import { KubeError, isForbidden } from "../../pkg/kube/errors.ts";
+import { isForbidden, KubeError } from "../../pkg/kube/errors.ts";
 import { ServiceAccountTokens } from "../../pkg/kube/tokens.ts";
 import type { RoleStrategy } from "../../pkg/rbac/escalation.ts";
 import { installerManifests } from "../../pkg/rbac/installerManifests.ts";
@@ -13,9 +14,8 @@ import { describeObject } from "../../pkg/release/identity.ts";
 import { installOrder, planRelease, uninstallOrder } from "../../pkg/release/plan.ts";
 import { prepareObjects } from "../../pkg/release/prepare.ts";
 import { renderBundle } from "../../pkg/render/render.ts";
-import { type TestCluster, describeWithCluster, eventually } from "../support/cluster.ts";
+import { describeWithCluster, eventually, type TestCluster } from "../support/cluster.ts";
 import { renamedSample } from "../support/sampleBundle.ts";
-import { afterAll, beforeAll, expect, test } from "vitest";
 
 const NOBODY = { kind: "User", name: "nobody" } as const;
 const APPLY = { fieldManager: FIELD_MANAGER, force: true };

@@ -1,3 +1,6 @@
+import { join } from "node:path";
+import { setTimeout as sleep } from "node:timers/promises";
+import { afterAll, beforeAll, expect, test } from "vitest";
 import { type KubeObject, refOf } from "../../pkg/api/k8s.ts";
 import { certManager, selfSigned } from "../../pkg/certificates/providers.ts";
 import { certificateSecrets } from "../../pkg/certificates/wantedCertificates.ts";
@@ -7,13 +10,10 @@ import { describeObject, objectKey } from "../../pkg/release/identity.ts";
 import { type CaseHead, loadCases } from "../support/caseFiles.ts";
 import { describeWithPrivateCluster } from "../support/cluster.ts";
 import { lostMembers } from "../support/lostMembers.ts";
-import { type RealBundle, bundleIds, realBundle, standIns } from "../support/realBundle.ts";
+import { bundleIds, type RealBundle, realBundle, standIns } from "../support/realBundle.ts";
 import { shuffled } from "../support/realOperator.ts";
 import { RealWorld } from "../support/realWorld.ts";
 import { describeWithData } from "../support/sharedData.ts";
-import { join } from "node:path";
-import { setTimeout as sleep } from "node:timers/promises";
-import { afterAll, beforeAll, expect, test } from "vitest";
 
 /** Another choice of bundles is tried with OLMV1_TEST_SEED, all of them with OLMV1_TEST_ALL_BUNDLES=1. */
 const SEED = Number(process.env["OLMV1_TEST_SEED"] ?? 7);

@@ -1,8 +1,8 @@
 import { randomBytes } from "node:crypto";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { findCondition } from "../../pkg/api/conditions.ts";
-import { CONFIG_DIR_LABEL } from "../../pkg/oci/pull/imageFilter.ts";
 import { pushImage } from "../../pkg/oci/publish/push.ts";
+import { CONFIG_DIR_LABEL } from "../../pkg/oci/pull/imageFilter.ts";
 import { type CaseHead, loadCases } from "../support/caseFiles.ts";
 import { CatalogdAtWork } from "../support/catalogdAtWork.ts";
 import { ClosedRegistry, PASSWORD } from "../support/closedRegistry.ts";

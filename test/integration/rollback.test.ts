@@ -1,6 +1,6 @@
 import { afterAll, afterEach, beforeAll, expect, test } from "vitest";
-import { runProgram } from "../../cmd/olmv1/program.ts";
 import { CommandTerminal } from "../../cmd/olmv1/cli/terminal.ts";
+import { runProgram } from "../../cmd/olmv1/program.ts";
 import type { ClusterExtension } from "../../pkg/api/clusterExtension.ts";
 import { type KubeObject, refOf } from "../../pkg/api/k8s.ts";
 import { describeWithPrivateCluster, eventually } from "../support/cluster.ts";

@@ -108,7 +108,12 @@ describeWithPrivateCluster("certificates that the servers make for themselves", 
     const before = (await presented(first)).fingerprint256;
     // As the leader left it a quarter of an hour ago: what is to come is trusted already.
     const now = Date.now();
-    const next = await issueCertificate({ host: HOST, dnsNames: certificateHostNames(HOST), startsAt: now - HOUR / 2, endsAt: now + 2_000 * HOUR });
+    const next = await issueCertificate({
+      host: HOST,
+      dnsNames: certificateHostNames(HOST),
+      startsAt: now - HOUR / 2,
+      endsAt: now + 2_000 * HOUR,
+    });
     const { authorities: known } = storedIn(await secret());
     await load.passed(40);
     await write({

@@ -1,10 +1,10 @@
+import { afterAll, beforeAll, expect, test } from "vitest";
 import type { ClusterExtension } from "../../pkg/api/clusterExtension.ts";
 import { ANNOTATION_RECONCILE_REQUESTED_AT, API_VERSION, CLUSTER_EXTENSION, TRUSTED_CA_LABEL } from "../../pkg/api/constants.ts";
 import type { JsonObject, KubeObject, ObjectRef } from "../../pkg/api/k8s.ts";
 import { describeWithPrivateCluster, eventually } from "../support/cluster.ts";
 import { OperatorWorld } from "../support/operatorWorld.ts";
 import { tinyBundle } from "../support/tinyBundle.ts";
-import { afterAll, beforeAll, expect, test } from "vitest";
 
 const DONE = { Installed: "True/Succeeded", Progressing: "True/Succeeded" };
 const INJECTED = { "ca-bundle.crt": "-----BEGIN CERTIFICATE-----\nof the cluster\n-----END CERTIFICATE-----\n" };

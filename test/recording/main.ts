@@ -1,8 +1,8 @@
 import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { runProgram } from "../../cmd/olmv1/program.ts";
 import { CommandTerminal } from "../../cmd/olmv1/cli/terminal.ts";
 import { wordsOf } from "../../cmd/olmv1/commands/completion/complete.ts";
+import { runProgram } from "../../cmd/olmv1/program.ts";
 import { DevEnvironment } from "../../pkg/devcluster/devEnvironment.ts";
 import { Narrator } from "../../pkg/devcluster/narrator.ts";
 import { animation } from "./animation.ts";

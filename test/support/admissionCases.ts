@@ -1,5 +1,5 @@
-import { isObject } from "../../pkg/golang/members.ts";
 import type { JsonObject } from "../../pkg/api/k8s.ts";
+import { isObject } from "../../pkg/golang/members.ts";
 import { type CaseHead, loadCases } from "./caseFiles.ts";
 
 /** What is done with a row's value: put into a new object, or into one that exists. */

@@ -3,8 +3,8 @@ import { mkdir, mkdtemp, readdir, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { onTestFinished } from "vitest";
-import { removeTree } from "../../pkg/oci/pull/cache.ts";
 import { pushImage } from "../../pkg/oci/publish/push.ts";
+import { removeTree } from "../../pkg/oci/pull/cache.ts";
 import { authoredBundle } from "./authoredBundle.ts";
 import { LoopbackRegistry } from "./loopbackRegistry.ts";
 

@@ -1,9 +1,9 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import type { JsonObject, KubeObject, ObjectRef } from "../../pkg/api/k8s.ts";
 import { loadBundle } from "../../pkg/bundle/load.ts";
+import { selfSigned } from "../../pkg/certificates/providers.ts";
 import type { Client } from "../../pkg/kube/client.ts";
 import { renderBundle } from "../../pkg/render/render.ts";
-import { selfSigned } from "../../pkg/certificates/providers.ts";
 import { eventually } from "./eventually.ts";
 
 const GROUP = "operators.coreos.com";

@@ -1,6 +1,6 @@
 import { Agent, request } from "undici";
-import { type ContentServer, type ContentServerOptions, startContentServer } from "../../pkg/catalogd/http/contentServer.ts";
 import { CatalogStore } from "../../pkg/catalogd/catalogStore.ts";
+import { type ContentServer, type ContentServerOptions, startContentServer } from "../../pkg/catalogd/http/contentServer.ts";
 import { createLogger } from "../../pkg/telemetry/log.ts";
 import { TempFolder } from "./contentFixture.ts";
 

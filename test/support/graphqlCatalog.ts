@@ -1,9 +1,9 @@
 import type { JsonObject } from "../../pkg/api/k8s.ts";
-import { buildSchema } from "../../pkg/catalogd/graphql/schema.ts";
 import type { LineRange, ObjectSource } from "../../pkg/catalogd/graphql/queryContext.ts";
 import type { QueriedCatalog } from "../../pkg/catalogd/graphql/runQuery.ts";
-import { SchemaDiscovery } from "../../pkg/fbc/graphql/schemaDiscovery.ts";
+import { buildSchema } from "../../pkg/catalogd/graphql/schema.ts";
 import { planSchemas } from "../../pkg/fbc/graphql/catalogSchema.ts";
+import { SchemaDiscovery } from "../../pkg/fbc/graphql/schemaDiscovery.ts";
 
 /** A catalog in memory; `discovered` are the objects that its schema is made of. */
 export function graphqlCatalog(blobs: readonly JsonObject[], discovered: readonly JsonObject[] = blobs): QueriedCatalog {

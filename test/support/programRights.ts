@@ -1,10 +1,10 @@
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
 import { SYSTEM_NAMESPACE } from "../../pkg/api/constants.ts";
 import type { KubeObject } from "../../pkg/api/k8s.ts";
 import { parseYamlDocuments } from "../../pkg/golang/yaml.ts";
-import { type Grant, type PolicyRule, grantsOf } from "../../pkg/rbac/policyRule.ts";
+import { type Grant, grantsOf, type PolicyRule } from "../../pkg/rbac/policyRule.ts";
 import type { AuditTail, Request } from "./auditTail.ts";
-import { readFileSync } from "node:fs";
-import { join } from "node:path";
 
 const RBAC = join(import.meta.dirname, "../../config/rbac");
 const FILES = ["operator-controller.yaml", "catalogd.yaml", "metrics.yaml"];

@@ -3,8 +3,8 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { pino } from "pino";
 import { onTestFinished } from "vitest";
-import { removeTree } from "../../pkg/oci/pull/cache.ts";
 import { CATALOG_LIMITS, type Limits } from "../../pkg/oci/limits.ts";
+import { removeTree } from "../../pkg/oci/pull/cache.ts";
 import { Puller, type PullerOptions } from "../../pkg/oci/pull/puller.ts";
 import { LoopbackRegistry } from "./loopbackRegistry.ts";
 

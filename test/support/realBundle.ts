@@ -1,15 +1,15 @@
-import { type GroupVersionKind, type JsonObject, type KubeObject, groupOf } from "../../pkg/api/k8s.ts";
+import { readdirSync } from "node:fs";
+import { join } from "node:path";
+import { type GroupVersionKind, groupOf, type JsonObject, type KubeObject } from "../../pkg/api/k8s.ts";
 import { isApiService } from "../../pkg/bundle/apiServices.ts";
 import { loadBundle } from "../../pkg/bundle/load.ts";
 import type { RegistryV1Bundle } from "../../pkg/bundle/types.ts";
+import type { CertificateProvider } from "../../pkg/certificates/providers.ts";
 import { readBundleFiles } from "../../pkg/operatorcontroller/bundles/bundleFiles.ts";
 import { definedResource, knownResource } from "../../pkg/rbac/resources.ts";
 import { requireIdentities } from "../../pkg/release/identity.ts";
-import type { CertificateProvider } from "../../pkg/certificates/providers.ts";
 import { renderBundle } from "../../pkg/render/render.ts";
-import { GROUPS_OF_OTHERS, type RealOperator, isAboutOthers } from "./realOperator.ts";
-import { readdirSync } from "node:fs";
-import { join } from "node:path";
+import { GROUPS_OF_OTHERS, isAboutOthers, type RealOperator } from "./realOperator.ts";
 
 /** One bundle of a folder `<operator>/<version>`, as an operator of its own that nothing else shares a name with. */
 export interface RealBundle {

@@ -2,12 +2,12 @@ import { readdirSync } from "node:fs";
 import { join } from "node:path";
 import type { JsonObject, KubeObject } from "../../pkg/api/k8s.ts";
 import { loadBundle } from "../../pkg/bundle/load.ts";
+import { selfSigned } from "../../pkg/certificates/providers.ts";
 import { readBundleFiles } from "../../pkg/operatorcontroller/bundles/bundleFiles.ts";
 import { knownResource } from "../../pkg/rbac/resources.ts";
 import { isCrd, objectKey } from "../../pkg/release/identity.ts";
 import { prepareObjects } from "../../pkg/release/prepare.ts";
 import { renderBundle } from "../../pkg/render/render.ts";
-import { selfSigned } from "../../pkg/certificates/providers.ts";
 import { compareVersions, parseVersion } from "../../pkg/version/version.ts";
 
 /** An operator whose bundles lie in folders, with one version or with two, the older first. */

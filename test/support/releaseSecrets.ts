@@ -1,8 +1,8 @@
 import { gunzipSync, gzipSync } from "node:zlib";
 import { API_VERSION, CLUSTER_EXTENSION } from "../../pkg/api/constants.ts";
 import type { KubeObject } from "../../pkg/api/k8s.ts";
-import { encodeRelease } from "../../pkg/release/storage/encode.ts";
 import type { ReleaseStatus } from "../../pkg/release/record.ts";
+import { encodeRelease } from "../../pkg/release/storage/encode.ts";
 import type { CaseHead } from "./caseFiles.ts";
 import { releaseRecord } from "./releases.ts";
 

@@ -1,6 +1,6 @@
 import type { KubeObject } from "../../pkg/api/k8s.ts";
-import { type DecodedRelease, decodeRelease, extraChunks } from "../../pkg/release/storage/decode.ts";
 import type { ReleaseRecord, ReleaseStatus } from "../../pkg/release/record.ts";
+import { type DecodedRelease, decodeRelease, extraChunks } from "../../pkg/release/storage/decode.ts";
 
 /** What differs from a small release of extension "x" in namespace "x-system"; objects given by name are ConfigMaps. */
 export interface ReleaseParts extends Partial<Omit<ReleaseRecord, "objects">> {

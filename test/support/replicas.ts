@@ -1,12 +1,12 @@
+import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import { SYSTEM_NAMESPACE } from "../../pkg/api/constants.ts";
-import { ServerProcess, installConfig } from "../../pkg/devcluster/installation.ts";
+import { installConfig, ServerProcess } from "../../pkg/devcluster/installation.ts";
 import { tokenKubeconfig } from "../../pkg/devcluster/kubeconfig.ts";
 import { freePorts } from "../../pkg/devcluster/processes.ts";
 import type { AuditEvent, TestCluster } from "./cluster.ts";
 import { eventually } from "./eventually.ts";
-import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
 
 const CREDENTIAL = "authentication.kubernetes.io/credential-id";
 /** Long enough for a leader that gets little of a busy machine, short enough to wait for. */

@@ -1,5 +1,5 @@
-import { runProgram } from "../../cmd/olmv1/program.ts";
 import { CommandTerminal } from "../../cmd/olmv1/cli/terminal.ts";
+import { runProgram } from "../../cmd/olmv1/program.ts";
 import type { Ended } from "./olmv1Command.ts";
 
 /** What a run of the command line differs by. */

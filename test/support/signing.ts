@@ -1,9 +1,9 @@
+import { generateKeyPairSync, type KeyObject, sign } from "node:crypto";
 import { MediaType } from "../../pkg/oci/manifest.ts";
 import { SIGNATURE_TYPE, signatureTag } from "../../pkg/oci/policy/attachments.ts";
 import { SIGNATURE_ANNOTATION } from "../../pkg/oci/policy/judge.ts";
 import { BUNDLE_TYPE, type FoundSignature, SIGNATURE_PREDICATE, signedBytes } from "../../pkg/oci/policy/signatureFormats.ts";
 import { type PushTarget, withPusher } from "../../pkg/oci/publish/push.ts";
-import { type KeyObject, generateKeyPairSync, sign } from "node:crypto";
 
 /** Media type of what cosign 3 writes. */
 export const BUNDLE = `${BUNDLE_TYPE}.v0.3+json`;

@@ -1,5 +1,5 @@
 import type { BundleConstraint, Gvk } from "../../pkg/resolve/constraint/constraint.ts";
-import { type Problem, type SolverBundle, comparePreference } from "../../pkg/resolve/solver/problem.ts";
+import { comparePreference, type Problem, type SolverBundle } from "../../pkg/resolve/solver/problem.ts";
 
 // What the solver promises, said once more by trying all sets of bundles; knows nothing of clauses.
 

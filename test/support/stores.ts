@@ -3,10 +3,10 @@ import { join } from "node:path";
 import { pino } from "pino";
 import { onTestFinished } from "vitest";
 import { normalizedImageName } from "../../pkg/api/imageName.ts";
-import { loginsOf } from "../../pkg/oci/registry/authFile.ts";
 import { buildImage, type ImageParts } from "../../pkg/oci/publish/buildImage.ts";
-import { LayoutStore } from "../../pkg/oci/store/layoutStore.ts";
+import { loginsOf } from "../../pkg/oci/registry/authFile.ts";
 import { RegistryAccess } from "../../pkg/oci/registry/registryAccess.ts";
+import { LayoutStore } from "../../pkg/oci/store/layoutStore.ts";
 import { RegistryStore } from "../../pkg/oci/store/registryStore.ts";
 import { folder, QUICK } from "./pulling.ts";
 

@@ -1,9 +1,9 @@
-import type { CatalogSource } from "../../../pkg/api/clusterExtension.ts";
-import { type ClusterOptions, addClusterOptions, addRegistryOptions, collect } from "./options.ts";
-import { type Output, outputOption } from "./output.ts";
 import { type Command, Option } from "commander";
+import type { CatalogSource } from "../../../pkg/api/clusterExtension.ts";
 import type { DependencyPolicy } from "../../../pkg/preview/installContext.ts";
 import type { CatalogChoice } from "../../../pkg/sources/catalogNames.ts";
+import { addClusterOptions, addRegistryOptions, type ClusterOptions, collect } from "./options.ts";
+import { type Output, outputOption } from "./output.ts";
 
 /** Which catalogs are looked at, and how they are read. */
 export interface SourceOptions extends ClusterOptions, CatalogChoice {

@@ -3,7 +3,7 @@ import { groupOf } from "../../../pkg/api/k8s.ts";
 import { messageOf } from "../../../pkg/errors/errors.ts";
 import { Client } from "../../../pkg/kube/client.ts";
 import { Credentials } from "../../../pkg/kube/credentials.ts";
-import { KindNotServed, KubeError, isForbidden } from "../../../pkg/kube/errors.ts";
+import { isForbidden, KindNotServed, KubeError } from "../../../pkg/kube/errors.ts";
 import type { ClusterOptions } from "./options.ts";
 
 const OTHER_CLUSTER = "--kubeconfig and --context choose another cluster";

@@ -1,4 +1,4 @@
-import { ReconcileError, messageOf } from "../../../pkg/errors/errors.ts";
+import { messageOf, ReconcileError } from "../../../pkg/errors/errors.ts";
 import { escapeControlCharacters } from "../../../pkg/text/escape.ts";
 
 /** How an error is written: a line for people, or a document for programs that asked for their answer as one. */

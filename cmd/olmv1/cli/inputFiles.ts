@@ -1,11 +1,11 @@
+import { readFile } from "node:fs/promises";
 import { ClusterExtension } from "../../../pkg/api/clusterExtension.ts";
 import { API_VERSION, CLUSTER_EXTENSION } from "../../../pkg/api/constants.ts";
-import { isObject } from "../../../pkg/golang/members.ts";
 import type { JsonObject, KubeObject } from "../../../pkg/api/k8s.ts";
 import { messageOf, wrapError } from "../../../pkg/errors/errors.ts";
+import { isObject } from "../../../pkg/golang/members.ts";
 import { parseYaml, parseYamlDocuments } from "../../../pkg/golang/yaml.ts";
 import type { Terminal } from "./terminal.ts";
-import { readFile } from "node:fs/promises";
 
 /**
  * The one ClusterExtension in a YAML or JSON file; other objects there are left out.

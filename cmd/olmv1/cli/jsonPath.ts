@@ -1,6 +1,6 @@
 import { JSONPath } from "jsonpath-plus";
-import { isObject } from "../../../pkg/golang/members.ts";
 import { messageOf } from "../../../pkg/errors/errors.ts";
+import { isObject } from "../../../pkg/golang/members.ts";
 import { jsonText } from "./text.ts";
 
 /** A piece of a template. */

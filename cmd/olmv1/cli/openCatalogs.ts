@@ -1,20 +1,20 @@
+import { stat } from "node:fs/promises";
+import type { PackageIn } from "../../../pkg/browse/packageView.ts";
 import { type CachedCatalog, CatalogCache, cacheFolder, filesKey, imageKey } from "../../../pkg/catalogcache/catalogCache.ts";
 import { messageOf, wrapError } from "../../../pkg/errors/errors.ts";
+import { packageContent } from "../../../pkg/fbc/content.ts";
+import { newestFirst, PackageFacts } from "../../../pkg/fbc/summary/packageFacts.ts";
+import { closestNames } from "../../../pkg/fbc/summary/search.ts";
 import { goQuote } from "../../../pkg/golang/quote.ts";
 import type { Client } from "../../../pkg/kube/client.ts";
 import { layoutNamed } from "../../../pkg/oci/imagePlace.ts";
 import type { BundleReader } from "../../../pkg/sources/bundleReader.ts";
 import { catalogMetas, filesDigest } from "../../../pkg/sources/catalogContent.ts";
-import { type NamedCatalog, catalogsGiven, catalogsNamed, isOffline } from "../../../pkg/sources/catalogNames.ts";
+import { catalogsGiven, catalogsNamed, isOffline, type NamedCatalog } from "../../../pkg/sources/catalogNames.ts";
 import type { SourceOptions } from "./catalogOptions.ts";
 import { printLeftOutCatalogs } from "./output.ts";
 import { type Progress, withProgress } from "./progress.ts";
 import type { Terminal } from "./terminal.ts";
-import { stat } from "node:fs/promises";
-import type { PackageIn } from "../../../pkg/browse/packageView.ts";
-import { PackageFacts, newestFirst } from "../../../pkg/fbc/summary/packageFacts.ts";
-import { packageContent } from "../../../pkg/fbc/content.ts";
-import { closestNames } from "../../../pkg/fbc/summary/search.ts";
 
 const NO_HASH = Buffer.alloc(0);
 
@@ -54,7 +54,6 @@ function absentText(name: string, { catalogs }: OpenCatalogs): string {
   const hint = near.length > 0 ? `did you mean ${near.join(" or ")}?` : "olmv1 search finds packages by words";
   return `there is no package ${goQuote(name)} in ${where}; ${hint}`;
 }
-
 
 /** A catalog that can be looked at. */
 export interface OpenCatalog {
@@ -99,7 +98,9 @@ async function withSources<T>(
   const leftOut: { catalog: string; because: string }[] = [];
   try {
     await withProgress(terminal, "reading catalogs", async (progress) => {
-      const all = client ? await (await import("../../../pkg/sources/clusterCatalogs.ts")).catalogsServed(client, signal) : catalogsGiven(options);
+      const all = client
+        ? await (await import("../../../pkg/sources/clusterCatalogs.ts")).catalogsServed(client, signal)
+        : catalogsGiven(options);
       const named = catalogsNamed(all, options);
       for (const one of named) {
         signal.throwIfAborted();

@@ -1,7 +1,7 @@
+import { type Command, InvalidArgumentError, Option } from "commander";
 import { escapeControlCharacters } from "../../../pkg/text/escape.ts";
 import type { Terminal } from "./terminal.ts";
 import { jsonText } from "./text.ts";
-import { type Command, InvalidArgumentError, Option } from "commander";
 
 /** Forms of an answer: `text` for people, `wide` with more columns, `name` as kubectl has it, and those for programs; `sarif` is for findings. */
 export type Form = "text" | "wide" | "name" | "json" | "yaml" | "sarif";
@@ -73,5 +73,6 @@ export function printLeftOutCatalogs(
   terminal: Terminal,
   catalogs: readonly { readonly catalog: string; readonly because: string }[],
 ): void {
-  for (const { catalog, because } of catalogs) terminal.err(`olmv1: catalog ${escapeControlCharacters(catalog)} is left out: ${escapeControlCharacters(because)}\n`);
+  for (const { catalog, because } of catalogs)
+    terminal.err(`olmv1: catalog ${escapeControlCharacters(catalog)} is left out: ${escapeControlCharacters(because)}\n`);
 }

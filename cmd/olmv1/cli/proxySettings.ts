@@ -1,8 +1,5 @@
 import { messageOf } from "../../../pkg/errors/errors.ts";
-import {
-  type OperatorProxySettings,
-  parseProxyUrl
-} from "../../../pkg/operatorcontroller/openshift/clusterProxy.ts";
+import { type OperatorProxySettings, parseProxyUrl } from "../../../pkg/operatorcontroller/openshift/clusterProxy.ts";
 import { agreesOnProxy, operatorProxySettings, PROXY_FLAGS } from "../../internal/operatorProxyFlags.ts";
 import type { ProxyOptions } from "./options.ts";
 

@@ -1,5 +1,5 @@
-import { type SarifFinding, sarifLog, sarifPath } from "./sarif.ts";
 import { describe, expect, test } from "vitest";
+import { type SarifFinding, sarifLog, sarifPath } from "./sarif.ts";
 
 const RULES = { "a-rule": { severity: "warning", rule: "It holds." } } as const;
 const FINDING: SarifFinding = {

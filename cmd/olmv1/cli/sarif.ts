@@ -1,7 +1,7 @@
+import { isAbsolute, join, relative, sep } from "node:path";
 import type { Severity } from "../../../pkg/authoring/bundlecheck/rule.ts";
 import { escapeControlCharacters } from "../../../pkg/text/escape.ts";
 import { VERSION } from "../../internal/program.ts";
-import { isAbsolute, join, relative, sep } from "node:path";
 
 /** Something that was found, as SARIF tells it. */
 export interface SarifFinding {

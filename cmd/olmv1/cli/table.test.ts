@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
-import { columnsOf } from "./text.ts";
 import { styled, table } from "./table.ts";
+import { columnsOf } from "./text.ts";
 
 const HEAD = ["NAME", "VERSION", "DESCRIPTION"];
 const ROWS = [

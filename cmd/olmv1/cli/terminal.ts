@@ -1,6 +1,6 @@
+import { text } from "node:stream/consumers";
 import { EXIT } from "./errors.ts";
 import { escapeControlCharacters } from "./text.ts";
-import { text } from "node:stream/consumers";
 
 /** What a command is given to talk to whoever runs it, in place of the process's own streams and state. */
 export type Terminal = Omit<CommandTerminal, "code" | "isPatient">;

@@ -6,7 +6,7 @@ import { extensionRef, readExtension } from "../../../pkg/rollout/extensions.ts"
 import { withCluster } from "../cli/cluster.ts";
 import { EXIT } from "../cli/errors.ts";
 import type { ClusterOptions, WaitOptions } from "../cli/options.ts";
-import { type Terminal, confirm } from "../cli/terminal.ts";
+import { confirm, type Terminal } from "../cli/terminal.ts";
 import { awaitRollout, planSummary, tellRollout } from "./rollout.ts";
 
 /** How `olmv1 approve` can be asked. */

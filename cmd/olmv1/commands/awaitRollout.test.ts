@@ -2,8 +2,8 @@ import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { CommandTerminal } from "../cli/terminal.ts";
 import { withCluster } from "../cli/cluster.ts";
+import { CommandTerminal } from "../cli/terminal.ts";
 import { awaitRollout, type Rollout } from "./rollout.ts";
 
 /** Nobody listens there. */

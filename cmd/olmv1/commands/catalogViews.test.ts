@@ -1,6 +1,8 @@
 import { cpSync, readdirSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import type { PackageView } from "../../../pkg/browse/packageView.ts";
+import type { Found } from "../../../pkg/browse/searchResults.ts";
 import type { UpdateGraph } from "../../../pkg/fbc/graph/updateGraph.ts";
 import { parseYamlDocuments } from "../../../pkg/golang/yaml.ts";
 import { TempFolder } from "../../../test/support/contentFixture.ts";
@@ -8,8 +10,6 @@ import type { Ended } from "../../../test/support/olmv1Command.ts";
 import { runCli } from "../../../test/support/runCli.ts";
 import { describeWithData } from "../../../test/support/sharedData.ts";
 import { shownRun } from "../../../test/support/shownRun.ts";
-import type { Found } from "../../../pkg/browse/searchResults.ts";
-import type { PackageView } from "../../../pkg/browse/packageView.ts";
 
 const GOLDENS = join(import.meta.dirname, "../../../test/goldens/cli");
 const HARBOUR = join(GOLDENS, "fixtures/catalogs/harbour");

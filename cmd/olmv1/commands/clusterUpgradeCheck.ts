@@ -1,7 +1,13 @@
 import { messageOf } from "../../../pkg/errors/errors.ts";
 import { goQuote } from "../../../pkg/golang/quote.ts";
 import { isForbidden } from "../../../pkg/kube/errors.ts";
-import { type UpgradeCheck, type UpgradeCheckRow, type UpgradeTarget, checkUpgrade, upgradeTarget } from "../../../pkg/openshift/upgradeCheck.ts";
+import {
+  checkUpgrade,
+  type UpgradeCheck,
+  type UpgradeCheckRow,
+  type UpgradeTarget,
+  upgradeTarget,
+} from "../../../pkg/openshift/upgradeCheck.ts";
 import { parseClusterVersion, readClusterVersion } from "../../../pkg/operatorcontroller/openshift/clusterVersion.ts";
 import { readExtensions } from "../../../pkg/preview/clusterState.ts";
 import { escapeControlCharacters } from "../../../pkg/text/escape.ts";

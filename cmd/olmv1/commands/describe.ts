@@ -1,6 +1,13 @@
 import type { ClusterCatalog } from "../../../pkg/api/clusterCatalog.ts";
 import type { ClusterExtension } from "../../../pkg/api/clusterExtension.ts";
-import { ANNOTATION_ROLLBACK_TO, API_VERSION, CLUSTER_CATALOG, ConditionType, LABEL_CREATED_FOR, Reason } from "../../../pkg/api/constants.ts";
+import {
+  ANNOTATION_ROLLBACK_TO,
+  API_VERSION,
+  CLUSTER_CATALOG,
+  ConditionType,
+  LABEL_CREATED_FOR,
+  Reason,
+} from "../../../pkg/api/constants.ts";
 import type { Condition } from "../../../pkg/api/k8s.ts";
 import { messageOf } from "../../../pkg/errors/errors.ts";
 import type { Client } from "../../../pkg/kube/client.ts";
@@ -9,7 +16,7 @@ import { matchingCatalogs } from "../../../pkg/operatorcontroller/reconcile/reso
 import { describeObject } from "../../../pkg/release/identity.ts";
 import { explainCondition } from "../../../pkg/rollout/conditionAdvice.ts";
 import { readExtension } from "../../../pkg/rollout/extensions.ts";
-import { type ObjectState, inventoryHealth } from "../../../pkg/rollout/inventory.ts";
+import { inventoryHealth, type ObjectState } from "../../../pkg/rollout/inventory.ts";
 import { ageText } from "../../../pkg/text/amounts.ts";
 import { escapeControlCharacters } from "../../../pkg/text/escape.ts";
 import { catalogFault, catalogState, isServed } from "../cli/catalogState.ts";

@@ -1,11 +1,11 @@
 import { existsSync } from "node:fs";
 import { join } from "node:path";
-import { messageOf } from "../../../pkg/errors/errors.ts";
-import type { Terminal } from "../cli/terminal.ts";
 import { DevEnvironment } from "../../../pkg/devcluster/devEnvironment.ts";
+import { EXTENSION } from "../../../pkg/devcluster/devSample.ts";
 import { Narrator } from "../../../pkg/devcluster/narrator.ts";
 import { watchParents } from "../../../pkg/devcluster/parentWatch.ts";
-import { EXTENSION } from "../../../pkg/devcluster/devSample.ts";
+import { messageOf } from "../../../pkg/errors/errors.ts";
+import type { Terminal } from "../cli/terminal.ts";
 
 /** How `olmv1 dev` can be asked. */
 export interface DevOptions {

@@ -1,13 +1,21 @@
+import { X509Certificate } from "node:crypto";
+import { beforeAll, describe, expect, test } from "vitest";
 import type { ClusterCatalog } from "../../../pkg/api/clusterCatalog.ts";
-import { KINDS, crdFrom } from "../../../pkg/api/customResourceDefinitions.ts";
+import { crdFrom, KINDS } from "../../../pkg/api/customResourceDefinitions.ts";
 import type { Condition, KubeObject } from "../../../pkg/api/k8s.ts";
 import { certificateHostNames } from "../../../pkg/certificates/servingCertificate.ts";
-import { type ClusterSnapshot, type Finding, POLICIES, PROGRAMS, type ProgramName, type ProgramSnapshot, policyKey } from "../../../pkg/doctor/clusterSnapshot.ts";
+import {
+  type ClusterSnapshot,
+  type Finding,
+  POLICIES,
+  PROGRAMS,
+  type ProgramName,
+  type ProgramSnapshot,
+  policyKey,
+} from "../../../pkg/doctor/clusterSnapshot.ts";
 import { issueCertificate } from "../../../pkg/serving/issueWorker.ts";
 import { EXIT } from "../cli/errors.ts";
 import { doctorText, exitOf, findingsOf } from "./doctor.ts";
-import { X509Certificate } from "node:crypto";
-import { beforeAll, describe, expect, test } from "vitest";
 
 const NOW = Date.UTC(2026, 0, 10);
 const DAY = 24 * 3_600_000;

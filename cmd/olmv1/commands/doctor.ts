@@ -1,4 +1,4 @@
-import { KINDS, crdFrom } from "../../../pkg/api/customResourceDefinitions.ts";
+import { crdFrom, KINDS } from "../../../pkg/api/customResourceDefinitions.ts";
 import type { KubeObject } from "../../../pkg/api/k8s.ts";
 import { type ClusterSnapshot, type Finding, type FindingStatus, readSnapshot } from "../../../pkg/doctor/clusterSnapshot.ts";
 import { checkApiServer, checkCatalogs, checkDefinitions, checkMetrics, checkPolicies } from "../../../pkg/doctor/installation.ts";
@@ -71,7 +71,9 @@ export function exitOf(findings: readonly Finding[]): number {
 /** `olmv1 doctor`. */
 export async function doctor(terminal: Terminal, options: DoctorOptions): Promise<void> {
   await withCluster(options, async (client) => {
-    const facts = await withProgress(terminal, "looking at the cluster", () => readSnapshot(client, options.systemNamespace, terminal.signal));
+    const facts = await withProgress(terminal, "looking at the cluster", () =>
+      readSnapshot(client, options.systemNamespace, terminal.signal),
+    );
     const findings = findingsOf(facts, VERSION);
     terminal.exit(exitOf(findings));
     await print(terminal, options.output, { data: { findings }, text: () => doctorText(terminal, findings) });

@@ -1,3 +1,6 @@
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
+import { expect, test } from "vitest";
 import type { ClusterCatalog } from "../../../pkg/api/clusterCatalog.ts";
 import type { ClusterExtension } from "../../../pkg/api/clusterExtension.ts";
 import { parseYamlDocuments } from "../../../pkg/golang/yaml.ts";
@@ -6,9 +9,6 @@ import { type Described, describeText } from "./describe.ts";
 import { type EventRecord, eventsText } from "./events.ts";
 import { type ReleaseRow, releasesText } from "./history.ts";
 import { apisText, listText } from "./list.ts";
-import { readFileSync } from "node:fs";
-import { join } from "node:path";
-import { expect, test } from "vitest";
 
 const GOLDENS = join(import.meta.dirname, "../../../test/goldens/cli");
 const NOW = Date.parse("2026-03-10T12:00:00Z");

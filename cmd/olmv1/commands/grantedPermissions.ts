@@ -1,7 +1,7 @@
 import type { ClusterExtension, ClusterExtensionSpec } from "../../../pkg/api/clusterExtension.ts";
 import { LABEL_BUNDLE_REFERENCE, LABEL_CREATED_FOR } from "../../../pkg/api/constants.ts";
 import { messageOf } from "../../../pkg/errors/errors.ts";
-import { type BundleRights, type RightsDiff, bundleRights, rightsDiff, rulesFor } from "../../../pkg/installer/bundlePermissions.ts";
+import { type BundleRights, bundleRights, type RightsDiff, rightsDiff, rulesFor } from "../../../pkg/installer/bundlePermissions.ts";
 import type { Client } from "../../../pkg/kube/client.ts";
 import { type LackingPermissions, rbacCommand } from "../../../pkg/operatorcontroller/permissions/permissions.ts";
 import { ReleaseStore, requireReadable } from "../../../pkg/operatorcontroller/releases/releaseStore.ts";
@@ -54,7 +54,9 @@ function breadth({ verbs, resources = [], resourceNames = [] }: PolicyRule): num
 
 function ruleLines(screen: Pick<Terminal, "width">, rule: PolicyRule): string[] {
   const text = `${verbsText(rule)} ${whatText(rule)}`;
-  return wrapped(escapeControlCharacters(text), screen.width, "        ").map((line, i) => (i === 0 ? line.replace(/^ {8}/, "    ") : line));
+  return wrapped(escapeControlCharacters(text), screen.width, "        ").map((line, i) =>
+    i === 0 ? line.replace(/^ {8}/, "    ") : line,
+  );
 }
 
 function verbsText({ verbs }: PolicyRule): string {

@@ -1,7 +1,7 @@
-import { type PackageIn, bundleMeant, firstWith, noChannel } from "../../../pkg/browse/packageView.ts";
+import { bundleMeant, firstWith, noChannel, type PackageIn } from "../../../pkg/browse/packageView.ts";
 import { bundleVersion } from "../../../pkg/fbc/bundleOrder.ts";
 import { dotGraph } from "../../../pkg/fbc/graph/dot.ts";
-import { type TreeLine, graphTree } from "../../../pkg/fbc/graph/graphTree.ts";
+import { graphTree, type TreeLine } from "../../../pkg/fbc/graph/graphTree.ts";
 import { mermaidGraph } from "../../../pkg/fbc/graph/mermaid.ts";
 import { onwardsFrom } from "../../../pkg/fbc/graph/subgraph.ts";
 import { svgGraph } from "../../../pkg/fbc/graph/svg.ts";
@@ -9,10 +9,10 @@ import { type GraphSource, GraphTooLargeError, updateGraph } from "../../../pkg/
 import { installedHere } from "../../../pkg/rollout/extensions.ts";
 import { escapeControlCharacters } from "../../../pkg/text/escape.ts";
 import type { SourceOptions } from "../cli/catalogOptions.ts";
+import { withPackage } from "../cli/openCatalogs.ts";
 import { styled } from "../cli/table.ts";
 import type { Terminal } from "../cli/terminal.ts";
 import { columnsOf, cutTo, jsonText } from "../cli/text.ts";
-import { withPackage } from "../cli/openCatalogs.ts";
 
 /** Forms of a graph; the first is the default. */
 export type GraphForm = "tree" | "mermaid" | "dot" | "svg" | "json";

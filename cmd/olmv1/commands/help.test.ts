@@ -2,8 +2,8 @@ import type { Command } from "commander";
 import { expect, test } from "vitest";
 import { runCli } from "../../../test/support/runCli.ts";
 import { CommandTerminal } from "../cli/terminal.ts";
-import { pathOf } from "./completion/complete.ts";
 import { olmv1 } from "../program.ts";
+import { pathOf } from "./completion/complete.ts";
 
 const program = olmv1(new CommandTerminal({ out: () => undefined, err: () => undefined }));
 

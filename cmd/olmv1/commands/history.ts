@@ -3,7 +3,7 @@ import { ANNOTATION_ROLLBACK_TO, LABEL_BUNDLE_NAME, LABEL_BUNDLE_VERSION } from 
 import { mapInParallel } from "../../../pkg/async/concurrency.ts";
 import type { Client } from "../../../pkg/kube/client.ts";
 import { ReleaseStore } from "../../../pkg/operatorcontroller/releases/releaseStore.ts";
-import { type ReleaseRecord, newestFirst } from "../../../pkg/release/record.ts";
+import { newestFirst, type ReleaseRecord } from "../../../pkg/release/record.ts";
 import { unreadableText } from "../../../pkg/release/storage/decode.ts";
 import { readExtension } from "../../../pkg/rollout/extensions.ts";
 import { ageText } from "../../../pkg/text/amounts.ts";

@@ -7,8 +7,8 @@ import { refuse } from "../../../test/support/loopbackRegistry.ts";
 import type { Ended } from "../../../test/support/olmv1Command.ts";
 import { folder, insecureRegistry, loopbackRegistry } from "../../../test/support/pulling.ts";
 import { runCli } from "../../../test/support/runCli.ts";
-import { runProgram } from "../program.ts";
 import { CommandTerminal } from "../cli/terminal.ts";
+import { runProgram } from "../program.ts";
 
 const GOLDENS = join(import.meta.dirname, "../../../test/goldens");
 const CATALOG = join(GOLDENS, "cli/fixtures/mirrored");

@@ -1,3 +1,6 @@
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
+import { expect, test } from "vitest";
 import type { ClusterExtension } from "../../../pkg/api/clusterExtension.ts";
 import type { KubeObject } from "../../../pkg/api/k8s.ts";
 import { parseYamlDocuments } from "../../../pkg/golang/yaml.ts";
@@ -7,9 +10,6 @@ import { mostRelevantCondition } from "../../../pkg/rollout/conditionAdvice.ts";
 import { grantsText } from "./grantedPermissions.ts";
 import { approvalText, rolloutText } from "./rollout.ts";
 import { uninstallText } from "./uninstall.ts";
-import { readFileSync } from "node:fs";
-import { join } from "node:path";
-import { expect, test } from "vitest";
 
 const GOLDENS = join(import.meta.dirname, "../../../test/goldens/cli");
 const [ARGOCD, PROMETHEUS, STRIMZI, TEMPO] = parseYamlDocuments(readFileSync(join(GOLDENS, "fixtures/extensions.yaml"), "utf8")) as [

@@ -1,13 +1,15 @@
 import type { ClusterExtension } from "../../../pkg/api/clusterExtension.ts";
 import { ANNOTATION_APPROVE } from "../../../pkg/api/constants.ts";
+import type { WebhookCertProvider } from "../../../pkg/api/flagValues.ts";
 import { wrapError } from "../../../pkg/errors/errors.ts";
 import { goQuote } from "../../../pkg/golang/quote.ts";
 import type { Client } from "../../../pkg/kube/client.ts";
 import { ServiceAccountTokens } from "../../../pkg/kube/tokens.ts";
 import { CertificateProviders } from "../../../pkg/operatorcontroller/apply/certificateProviders.ts";
-import type { WebhookCertProvider } from "../../../pkg/api/flagValues.ts";
+import { readClusterProxy } from "../../../pkg/operatorcontroller/openshift/clusterProxy.ts";
 import type { InstallPlan, InstallPlanObject } from "../../../pkg/operatorcontroller/plan/installPlan.ts";
 import { makePlan } from "../../../pkg/operatorcontroller/plan/makePlan.ts";
+import { wantedExtension } from "../../../pkg/operatorcontroller/plan/wantedExtension.ts";
 import type { PlannedAction } from "../../../pkg/release/changePlan.ts";
 import type { FieldChange } from "../../../pkg/release/diff.ts";
 import { describeObject } from "../../../pkg/release/identity.ts";
@@ -23,8 +25,6 @@ import { type Output, print, printLeftOutCatalogs } from "../cli/output.ts";
 import { proxySettingsOf } from "../cli/proxySettings.ts";
 import type { Terminal } from "../cli/terminal.ts";
 import { wrapped } from "../cli/text.ts";
-import { wantedExtension } from "../../../pkg/operatorcontroller/plan/wantedExtension.ts";
-import { readClusterProxy } from "../../../pkg/operatorcontroller/openshift/clusterProxy.ts";
 
 const MARKS: Readonly<Record<PlannedAction, string>> = { Create: "+", Update: "~", Delete: "-", Unchanged: " " };
 const NOTHING = "(none)";
@@ -142,7 +142,18 @@ async function run(terminal: Terminal, given: ClusterExtension, options: PlanOpt
   const log = createLogger({ component: "olmv1", level: "error", destination: process.stderr });
   const providers = new CertificateProviders(client, options.webhookCertProvider);
   const clusterProxy = await readClusterProxy(client, proxySettings);
-  const asked = { wanted, catalogs, client, scoped, isServiceAccount, reader, contents: contentsFrom(reader), systemNamespace, log, signal };
+  const asked = {
+    wanted,
+    catalogs,
+    client,
+    scoped,
+    isServiceAccount,
+    reader,
+    contents: contentsFrom(reader),
+    systemNamespace,
+    log,
+    signal,
+  };
   const plan = await makePlan({ ...asked, providers, clusterProxy });
   printLeftOutCatalogs(terminal, plan.unavailableCatalogs);
   await print(terminal, options.output, { data: plan, text: () => planText(plan, terminal.width) });

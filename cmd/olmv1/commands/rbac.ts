@@ -1,6 +1,13 @@
 import type { KubeObject } from "../../../pkg/api/k8s.ts";
 import { toYaml } from "../../../pkg/golang/yaml.ts";
-import { type BundleOptions, bundleRights, diffText, distinctObjects, rightsDiff, rulesFor } from "../../../pkg/installer/bundlePermissions.ts";
+import {
+  type BundleOptions,
+  bundleRights,
+  diffText,
+  distinctObjects,
+  rightsDiff,
+  rulesFor,
+} from "../../../pkg/installer/bundlePermissions.ts";
 import { controllerSubject, installerManifests, tokenManifests } from "../../../pkg/rbac/installerManifests.ts";
 import { isNothing } from "../../../pkg/rbac/ruleSets.ts";
 import { type BundleReader, withReader } from "../../../pkg/sources/bundleReader.ts";

@@ -5,22 +5,22 @@ import { goQuote } from "../../../pkg/golang/quote.ts";
 import type { Client } from "../../../pkg/kube/client.ts";
 import { isForbidden } from "../../../pkg/kube/errors.ts";
 import { parseClusterVersion, readClusterVersion } from "../../../pkg/operatorcontroller/openshift/clusterVersion.ts";
+import { catalogsAsked, type Sources } from "../../../pkg/preview/catalogSelection.ts";
+import { readInstallContext } from "../../../pkg/preview/installContext.ts";
+import type { Question } from "../../../pkg/preview/resolveWithDependencies.ts";
 import { bundleVersion, candidatesFrom } from "../../../pkg/resolve/candidates.ts";
 import type { CatalogContent } from "../../../pkg/resolve/resolution.ts";
 import type { InstalledBundle } from "../../../pkg/resolve/successors.ts";
 import { candidatesMeant } from "../../../pkg/resolve/whyNot.ts";
+import { readExtension } from "../../../pkg/rollout/extensions.ts";
+import { withReader } from "../../../pkg/sources/bundleReader.ts";
+import { WholeCatalogs } from "../../../pkg/sources/wholeCatalogs.ts";
 import type { ClusterVersion } from "../../../pkg/version/clusterVersion.ts";
 import { formatVersionRelease } from "../../../pkg/version/version.ts";
-import type { Terminal } from "../cli/terminal.ts";
-import { withCluster } from "../cli/cluster.ts";
-import { readExtension } from "../../../pkg/rollout/extensions.ts";
-import { readExtensionFile } from "../cli/inputFiles.ts";
-import { withReader } from "../../../pkg/sources/bundleReader.ts";
-import { type Sources, catalogsAsked } from "../../../pkg/preview/catalogSelection.ts";
 import type { ResolutionOptions } from "../cli/catalogOptions.ts";
-import { readInstallContext } from "../../../pkg/preview/installContext.ts";
-import { WholeCatalogs } from "../../../pkg/sources/wholeCatalogs.ts";
-import type { Question } from "../../../pkg/preview/resolveWithDependencies.ts";
+import { withCluster } from "../cli/cluster.ts";
+import { readExtensionFile } from "../cli/inputFiles.ts";
+import type { Terminal } from "../cli/terminal.ts";
 
 /** What the command line names: an extension, a package, or a word that may be either. */
 export interface Named {

@@ -1,5 +1,12 @@
 import { judgedRecord, nearPackages, resolveJudged } from "../../../pkg/preview/resolveWithDependencies.ts";
-import type { AskedRecord, CatalogRecord, FilterRecord, OutcomeRecord, RecordedBundle, ResolutionRecord } from "../../../pkg/resolve/resolutionRecord.ts";
+import type {
+  AskedRecord,
+  CatalogRecord,
+  FilterRecord,
+  OutcomeRecord,
+  RecordedBundle,
+  ResolutionRecord,
+} from "../../../pkg/resolve/resolutionRecord.ts";
 import { escapeControlCharacters } from "../../../pkg/text/escape.ts";
 import type { ResolutionOptions } from "../cli/catalogOptions.ts";
 import { EXIT } from "../cli/errors.ts";

@@ -1,8 +1,13 @@
 import type { ClusterExtension } from "../../../pkg/api/clusterExtension.ts";
-import { ANNOTATION_RECONCILE_REQUESTED_AT, ANNOTATION_ROLLBACK_TO, LABEL_BUNDLE_NAME, LABEL_BUNDLE_REFERENCE } from "../../../pkg/api/constants.ts";
+import {
+  ANNOTATION_RECONCILE_REQUESTED_AT,
+  ANNOTATION_ROLLBACK_TO,
+  LABEL_BUNDLE_NAME,
+  LABEL_BUNDLE_REFERENCE,
+} from "../../../pkg/api/constants.ts";
 import { messageOf } from "../../../pkg/errors/errors.ts";
 import { goQuote } from "../../../pkg/golang/quote.ts";
-import { type AppliedObject, CLI_MANAGER, appliedLine, applyObjects } from "../../../pkg/installer/applyObjects.ts";
+import { type AppliedObject, appliedLine, applyObjects, CLI_MANAGER } from "../../../pkg/installer/applyObjects.ts";
 import { installerObjects } from "../../../pkg/installer/installerObjects.ts";
 import type { Client } from "../../../pkg/kube/client.ts";
 import { ReleaseStore, recordOf, requireReadable } from "../../../pkg/operatorcontroller/releases/releaseStore.ts";
@@ -13,7 +18,7 @@ import { escapeControlCharacters } from "../../../pkg/text/escape.ts";
 import { withCluster } from "../cli/cluster.ts";
 import type { RegistryOptions, ReleaseOptions, WaitOptions } from "../cli/options.ts";
 import type { Terminal } from "../cli/terminal.ts";
-import { type NewRights, isInstallerOurs, newRights, newRightsText } from "./grantedPermissions.ts";
+import { isInstallerOurs, type NewRights, newRights, newRightsText } from "./grantedPermissions.ts";
 import { awaitRollout, tellRollout } from "./rollout.ts";
 
 /**

@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from "node:timers/promises";
 import type { ClusterExtension } from "../../../pkg/api/clusterExtension.ts";
 import type { Plan } from "../../../pkg/api/clusterExtensionStatus.ts";
 import { Reason } from "../../../pkg/api/constants.ts";
@@ -15,7 +16,6 @@ import { EXIT } from "../cli/errors.ts";
 import { type Progress, withProgress } from "../cli/progress.ts";
 import type { Terminal } from "../cli/terminal.ts";
 import { cutTo, wrapped } from "../cli/text.ts";
-import { setTimeout as sleep } from "node:timers/promises";
 
 /**
  * An extension that is waited for; `later` where the API server could not answer just now, undefined where there is none of that name.
@@ -202,7 +202,11 @@ function conditionText(terminal: Pick<Terminal, "width">, extension: ClusterExte
   if (!condition) return `${last}\n`;
   const { means, next } = explainCondition(extension, condition);
   return [
-    ...wrapped(escapeControlCharacters(`${condition.type} is ${condition.status}, ${condition.reason}: ${condition.message}`), terminal.width, "  "),
+    ...wrapped(
+      escapeControlCharacters(`${condition.type} is ${condition.status}, ${condition.reason}: ${condition.message}`),
+      terminal.width,
+      "  ",
+    ),
     ...(means === "" ? [] : wrapped(means, terminal.width)),
     ...next.map((line) => `  ${line}`),
     last,

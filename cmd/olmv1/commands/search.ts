@@ -1,14 +1,14 @@
+import { type Found, foundIn, type Ranked, ranked } from "../../../pkg/browse/searchResults.ts";
 import { apiPattern, searchQuery } from "../../../pkg/catalogd/search/searchQuery.ts";
 import type { Client } from "../../../pkg/kube/client.ts";
+import { type InstalledHere, installedHere } from "../../../pkg/rollout/extensions.ts";
+import { counted } from "../../../pkg/text/amounts.ts";
+import type { SourceOptions } from "../cli/catalogOptions.ts";
 import { EXIT } from "../cli/errors.ts";
+import { withCatalogs } from "../cli/openCatalogs.ts";
 import { type Output, print } from "../cli/output.ts";
 import { type Cell, table } from "../cli/table.ts";
 import type { Terminal } from "../cli/terminal.ts";
-import { counted } from "../../../pkg/text/amounts.ts";
-import { type Found, foundIn, type Ranked, ranked } from "../../../pkg/browse/searchResults.ts";
-import { type InstalledHere, installedHere } from "../../../pkg/rollout/extensions.ts";
-import type { SourceOptions } from "../cli/catalogOptions.ts";
-import { withCatalogs } from "../cli/openCatalogs.ts";
 
 /** How `olmv1 search` can be asked. */
 export interface SearchOptions extends SourceOptions {

@@ -1,4 +1,4 @@
-import { type PackageIn, type PackageView, bundleAsked, firstWith, packageView } from "../../../pkg/browse/packageView.ts";
+import { bundleAsked, firstWith, type PackageIn, type PackageView, packageView } from "../../../pkg/browse/packageView.ts";
 import { bundleDetails, kindOfExample } from "../../../pkg/fbc/summary/bundleDetails.ts";
 import { toYaml } from "../../../pkg/golang/yaml.ts";
 import { type InstalledHere, installedHere } from "../../../pkg/rollout/extensions.ts";
@@ -6,11 +6,11 @@ import { counted } from "../../../pkg/text/amounts.ts";
 import { compareText } from "../../../pkg/text/compare.ts";
 import { escapeControlCharacters } from "../../../pkg/text/escape.ts";
 import type { SourceOptions } from "../cli/catalogOptions.ts";
+import { withPackage } from "../cli/openCatalogs.ts";
 import { type Output, print } from "../cli/output.ts";
-import { type Cell, type Detail, MAX_PROSE, details, styled, table } from "../cli/table.ts";
+import { type Cell, type Detail, details, MAX_PROSE, styled, table } from "../cli/table.ts";
 import type { Terminal } from "../cli/terminal.ts";
 import { wrapped } from "../cli/text.ts";
-import { withPackage } from "../cli/openCatalogs.ts";
 
 /** How a package is told. */
 export interface Telling {

@@ -4,6 +4,7 @@ import { withCluster } from "../cli/cluster.ts";
 import type { ClusterOptions } from "../cli/options.ts";
 import type { Terminal } from "../cli/terminal.ts";
 import { wrapped } from "../cli/text.ts";
+
 /** A line is not made narrower than this, however deep it hangs. */
 const LEAST = 20;
 
@@ -25,7 +26,11 @@ function branches(nodes: readonly TreeNode[], width: number): string[] {
 
 /** @param below stands before all lines but the first. */
 function lines(text: string, width: number, below: string): string[] {
-  const [first = "", ...more] = wrapped(escapeControlCharacters(text).replaceAll("\n", " "), Math.max(width, LEAST), " ".repeat(below.length));
+  const [first = "", ...more] = wrapped(
+    escapeControlCharacters(text).replaceAll("\n", " "),
+    Math.max(width, LEAST),
+    " ".repeat(below.length),
+  );
   return [first.slice(below.length), ...more.map((line) => below + line.slice(below.length))];
 }
 

@@ -1,10 +1,11 @@
+import { setTimeout as sleep } from "node:timers/promises";
 import type { ClusterExtension } from "../../../pkg/api/clusterExtension.ts";
 import { LABEL_CREATED_FOR, Reason } from "../../../pkg/api/constants.ts";
 import { type Condition, type KubeObject, refOf } from "../../../pkg/api/k8s.ts";
 import { goQuote } from "../../../pkg/golang/quote.ts";
-import { CLI_MANAGER, applyObjects } from "../../../pkg/installer/applyObjects.ts";
+import { applyObjects, CLI_MANAGER } from "../../../pkg/installer/applyObjects.ts";
 import { madeObjects, removeObjects } from "../../../pkg/installer/installerObjects.ts";
-import { type CustomResources, blockedUninstall, customResourcesOf, deletingRights, fateOf } from "../../../pkg/installer/removal.ts";
+import { blockedUninstall, type CustomResources, customResourcesOf, deletingRights, fateOf } from "../../../pkg/installer/removal.ts";
 import type { Client } from "../../../pkg/kube/client.ts";
 import { describeObject } from "../../../pkg/release/identity.ts";
 import { type CrdPolicy, crdPolicyOf } from "../../../pkg/release/plan.ts";
@@ -17,10 +18,9 @@ import { withCluster } from "../cli/cluster.ts";
 import { EXIT } from "../cli/errors.ts";
 import type { ClusterOptions, WaitOptions } from "../cli/options.ts";
 import { withProgress } from "../cli/progress.ts";
-import { type Terminal, confirm } from "../cli/terminal.ts";
+import { confirm, type Terminal } from "../cli/terminal.ts";
 import { wrapped } from "../cli/text.ts";
 import { readPatiently } from "./rollout.ts";
-import { setTimeout as sleep } from "node:timers/promises";
 
 /** What an uninstall is going to do. */
 export interface UninstallSummary {
@@ -302,6 +302,8 @@ async function tellKept(terminal: Terminal, client: Client, customResources: rea
   for (const { crd, names } of customResources) {
     const left = await client.get(refOf(crd), { metadataOnly: true });
     if (left && left.metadata.deletionTimestamp === undefined)
-      terminal.out(`${escapeControlCharacters(describeObject(crd))} kept${names.length > 0 ? `, with ${names.length} custom resources` : ""}\n`);
+      terminal.out(
+        `${escapeControlCharacters(describeObject(crd))} kept${names.length > 0 ? `, with ${names.length} custom resources` : ""}\n`,
+      );
   }
 }

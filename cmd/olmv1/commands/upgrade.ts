@@ -2,14 +2,16 @@ import type { ClusterExtension } from "../../../pkg/api/clusterExtension.ts";
 import { ANNOTATION_APPROVE } from "../../../pkg/api/constants.ts";
 import { type KubeObject, refOf } from "../../../pkg/api/k8s.ts";
 import { messageOf } from "../../../pkg/errors/errors.ts";
-import { ApplyFailed, CLI_MANAGER, appliedLine, applyObjects, unfinishedText } from "../../../pkg/installer/applyObjects.ts";
+import { ApplyFailed, appliedLine, applyObjects, CLI_MANAGER, unfinishedText } from "../../../pkg/installer/applyObjects.ts";
 import { type UpgradeChange, upgradeWanted } from "../../../pkg/installer/extensionSpec.ts";
 import { installerObjects, madeObjects, removeObjects } from "../../../pkg/installer/installerObjects.ts";
 import type { Client } from "../../../pkg/kube/client.ts";
 import { CertificateProviders } from "../../../pkg/operatorcontroller/apply/certificateProviders.ts";
+import { readClusterProxy } from "../../../pkg/operatorcontroller/openshift/clusterProxy.ts";
+import type { LackingPermissions } from "../../../pkg/operatorcontroller/permissions/permissions.ts";
 import type { InstallPlan } from "../../../pkg/operatorcontroller/plan/installPlan.ts";
 import { makePlan } from "../../../pkg/operatorcontroller/plan/makePlan.ts";
-import type { LackingPermissions } from "../../../pkg/operatorcontroller/permissions/permissions.ts";
+import { wantedExtension } from "../../../pkg/operatorcontroller/plan/wantedExtension.ts";
 import { UnresolvedError } from "../../../pkg/operatorcontroller/reconcile/resolve.ts";
 import { objectKey } from "../../../pkg/release/identity.ts";
 import { extensionRef, readExtension } from "../../../pkg/rollout/extensions.ts";
@@ -23,12 +25,10 @@ import type { RegistryOptions, ReleaseOptions, WaitOptions } from "../cli/option
 import { printLeftOutCatalogs } from "../cli/output.ts";
 import { withProgress } from "../cli/progress.ts";
 import { proxySettingsOf } from "../cli/proxySettings.ts";
-import { type Terminal, confirm } from "../cli/terminal.ts";
-import { type AccountPermissions, type NewRights, grantsMore, newRights, newRightsText } from "./grantedPermissions.ts";
+import { confirm, type Terminal } from "../cli/terminal.ts";
+import { type AccountPermissions, grantsMore, type NewRights, newRights, newRightsText } from "./grantedPermissions.ts";
 import { planText, serviceAccountOf } from "./plan.ts";
 import { awaitRollout, tellRollout } from "./rollout.ts";
-import { wantedExtension } from "../../../pkg/operatorcontroller/plan/wantedExtension.ts";
-import { readClusterProxy } from "../../../pkg/operatorcontroller/openshift/clusterProxy.ts";
 
 /** How `olmv1 upgrade` can be asked. */
 export interface UpgradeOptions extends ReleaseOptions, RegistryOptions, WaitOptions, UpgradeChange {
@@ -148,7 +148,8 @@ async function planFor(
           scoped: client,
           isServiceAccount: false,
           account: "unknown" in identity ? undefined : { client: identity, tell },
-          reader, contents: contentsFrom(reader),
+          reader,
+          contents: contentsFrom(reader),
           providers: new CertificateProviders(client, "auto"),
           clusterProxy: await readClusterProxy(client, proxySettingsOf({ operatorProxy: "auto" })),
           systemNamespace: options.systemNamespace,
@@ -160,7 +161,9 @@ async function planFor(
     return { plan, account };
   } catch (err) {
     if (!(err instanceof UnresolvedError && ANSWERS.has(err.unresolved))) throw err;
-    terminal.err(`${escapeControlCharacters(messageOf(err))}\nnothing was changed; olmv1 resolve ${wanted.metadata.name} --explain tells more\n`);
+    terminal.err(
+      `${escapeControlCharacters(messageOf(err))}\nnothing was changed; olmv1 resolve ${wanted.metadata.name} --explain tells more\n`,
+    );
     return undefined;
   }
 }
@@ -184,7 +187,10 @@ function upToDateText({ metadata: { name }, spec, status }: ClusterExtension): s
   return [
     `${name}: ${bundle?.name} (version ${bundle?.version}) is the newest that may follow${range === undefined ? "" : ` within version ${JSON.stringify(range)}`}`,
     ...(blocked
-      ? [`there is ${blocked.version}: ${escapeControlCharacters(blocked.message)}`, `  olmv1 upgrade ${name} --version RANGE   # or --any-version`]
+      ? [
+          `there is ${blocked.version}: ${escapeControlCharacters(blocked.message)}`,
+          `  olmv1 upgrade ${name} --version RANGE   # or --any-version`,
+        ]
       : []),
     "",
   ].join("\n");

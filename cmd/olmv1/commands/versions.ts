@@ -1,10 +1,18 @@
-import { type PackageIn, type Start, type VersionRow, bundleMeant, firstWith, noChannel, versionRows } from "../../../pkg/browse/packageView.ts";
+import {
+  bundleMeant,
+  firstWith,
+  noChannel,
+  type PackageIn,
+  type Start,
+  type VersionRow,
+  versionRows,
+} from "../../../pkg/browse/packageView.ts";
 import { installedHere } from "../../../pkg/rollout/extensions.ts";
 import type { SourceOptions } from "../cli/catalogOptions.ts";
+import { withPackage } from "../cli/openCatalogs.ts";
 import { type Output, print } from "../cli/output.ts";
 import { type Cell, table } from "../cli/table.ts";
 import type { Terminal } from "../cli/terminal.ts";
-import { withPackage } from "../cli/openCatalogs.ts";
 
 /** How `olmv1 versions` can be asked. */
 export interface VersionsOptions extends SourceOptions {

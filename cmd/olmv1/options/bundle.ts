@@ -1,6 +1,8 @@
+import { type Command, InvalidArgumentError, Option } from "commander";
 import { SYSTEM_NAMESPACE } from "../../../pkg/api/constants.ts";
 import { ValuesSource } from "../../../pkg/api/extensionConfig.ts";
 import { WEBHOOK_CERT_PROVIDERS } from "../../../pkg/api/flagValues.ts";
+import type { SourceName } from "../../../pkg/installer/bundlePermissions.ts";
 import { addFindingOptions, addProxyOptions, addRegistryOptions, collect } from "../cli/options.ts";
 import type { Terminal } from "../cli/terminal.ts";
 import type { SchemaOptions } from "../commands/bundle/configSchema.ts";
@@ -8,8 +10,6 @@ import type { RenderOptions } from "../commands/bundle/render.ts";
 import type { ValidateOptions } from "../commands/bundle/validate.ts";
 import type { RbacOptions } from "../commands/rbac.ts";
 import { addBundleBuild, addBundlePush } from "./images.ts";
-import { type Command, InvalidArgumentError, Option } from "commander";
-import type { SourceName } from "../../../pkg/installer/bundlePermissions.ts";
 
 /** What a bundle may be given as, for help. */
 export const BUNDLE_SOURCE =

@@ -1,13 +1,33 @@
-import { type ClusterOptions, addClusterOptions, addRegistryOptions, collect, durationOption } from "../cli/options.ts";
+import { type Command, InvalidArgumentError, Option } from "commander";
+import { addClusterOptions, addRegistryOptions, type ClusterOptions, collect, durationOption } from "../cli/options.ts";
 import { type Output, outputOption } from "../cli/output.ts";
 import type { Terminal } from "../cli/terminal.ts";
 import type { AddOptions } from "../commands/catalog/add.ts";
 import type { RemoveOptions } from "../commands/catalog/remove.ts";
-import { addCatalogMigrate, addCatalogRender, addCatalogValidate, addCompose, addDiff, addDockerfile, addImages, addMirror, addServe, addTemplate } from "./catalogAuthoring.ts";
-import { addAddBundle, addDeprecate, addEdgeCommands, addExtract, addPromote, addSetDefaultChannel, addSkip, addZstream } from "./catalogEdit.ts";
+import {
+  addCatalogMigrate,
+  addCatalogRender,
+  addCatalogValidate,
+  addCompose,
+  addDiff,
+  addDockerfile,
+  addImages,
+  addMirror,
+  addServe,
+  addTemplate,
+} from "./catalogAuthoring.ts";
+import {
+  addAddBundle,
+  addDeprecate,
+  addEdgeCommands,
+  addExtract,
+  addPromote,
+  addSetDefaultChannel,
+  addSkip,
+  addZstream,
+} from "./catalogEdit.ts";
 import { addCatalogBuild, addCatalogPush } from "./images.ts";
 import { addCatalogSearch } from "./packages.ts";
-import { type Command, InvalidArgumentError, Option } from "commander";
 
 const ADD_HELP = `
 It creates a ClusterCatalog, which catalogd pulls and serves to the whole cluster. With --wait it ends when the catalog is served, or

@@ -1,3 +1,4 @@
+import { type Command, InvalidArgumentError, Option } from "commander";
 import { addFindingOptions, addPushOptions, addRegistryOptions, collect, collectCsv } from "../cli/options.ts";
 import { outputOption } from "../cli/output.ts";
 import type { Terminal } from "../cli/terminal.ts";
@@ -11,7 +12,6 @@ import type { RenderCommandOptions } from "../commands/catalog/render.ts";
 import type { ServeOptions } from "../commands/catalog/serve.ts";
 import type { ConvertOptions, TemplateOptions } from "../commands/catalog/template.ts";
 import type { ValidateOptions } from "../commands/catalog/validate.ts";
-import { type Command, InvalidArgumentError, Option } from "commander";
 
 const RENDER_HELP = `
 A folder with manifests/ and metadata/ is a bundle, any other folder a catalog; all else is an image, of which the labels say what it holds. The

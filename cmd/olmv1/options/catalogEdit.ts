@@ -1,3 +1,4 @@
+import { type Command, Option } from "commander";
 import { addRegistryOptions, collect, collectCsv } from "../cli/options.ts";
 import { outputOption } from "../cli/output.ts";
 import type { Terminal } from "../cli/terminal.ts";
@@ -5,8 +6,7 @@ import type { AddBundleOptions } from "../commands/catalog/addBundle.ts";
 import type { AddEdgeOptions, DeprecateOptions, EdgeOptions, EditOptions, RemoveEdgeOptions } from "../commands/catalog/edit.ts";
 import type { ExtractOptions } from "../commands/catalog/extract.ts";
 import { BUNDLE_SOURCE } from "./bundle.ts";
-import { CATALOG_SOURCE, addMigrateOptions } from "./catalogAuthoring.ts";
-import { type Command, Option } from "commander";
+import { addMigrateOptions, CATALOG_SOURCE } from "./catalogAuthoring.ts";
 
 /** The folder of an edit. */
 const EDITED_FOLDER = "folder with the catalog";

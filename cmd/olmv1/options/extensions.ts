@@ -1,4 +1,14 @@
-import { type ClusterOptions, type InstallOptions, type ReleaseOptions, addClusterOptions, addRegistryOptions, addReleaseOptions, addWaitOptions, collect } from "../cli/options.ts";
+import { type Command, Option } from "commander";
+import {
+  addClusterOptions,
+  addRegistryOptions,
+  addReleaseOptions,
+  addWaitOptions,
+  type ClusterOptions,
+  collect,
+  type InstallOptions,
+  type ReleaseOptions,
+} from "../cli/options.ts";
 import { type Output, outputOption } from "../cli/output.ts";
 import type { Terminal } from "../cli/terminal.ts";
 import type { ApproveOptions } from "../commands/approve.ts";
@@ -7,7 +17,6 @@ import type { ListOptions } from "../commands/list.ts";
 import type { RollbackOptions } from "../commands/rollback.ts";
 import type { UninstallOptions } from "../commands/uninstall.ts";
 import type { UpgradeOptions } from "../commands/upgrade.ts";
-import { type Command, Option } from "commander";
 
 const INSTALL_HELP = `
 It resolves the package first, as olmv1 resolve does, and changes nothing where that comes to no bundle. Then it makes what is missing: the namespace, with

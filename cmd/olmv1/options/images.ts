@@ -1,10 +1,10 @@
+import type { Command } from "commander";
 import type { Expected } from "../../../pkg/authoring/build/publishImage.ts";
 import { addPushOptions, collect } from "../cli/options.ts";
 import { outputOption } from "../cli/output.ts";
 import type { Terminal } from "../cli/terminal.ts";
 import type { BuildOptions } from "../commands/catalog/build.ts";
 import type { PushOptions } from "../commands/push.ts";
-import type { Command } from "commander";
 
 /** Where an image comes from, or goes. */
 const PLACE = "image such as quay.io/team/app:v1, or oci:PATH[:TAG] for an OCI layout, or oci-archive:PATH[:TAG] for the tar of one";

@@ -1,9 +1,9 @@
+import { type Command, Option } from "commander";
 import { WEBHOOK_CERT_PROVIDERS } from "../../../pkg/api/flagValues.ts";
 import { addClusterOptions, addProxyOptions, addRegistryOptions, addReleaseOptions, collect, durationOption } from "../cli/options.ts";
 import { outputOption } from "../cli/output.ts";
 import type { Terminal } from "../cli/terminal.ts";
 import type { CatalogsOptions, CheckOptions, CleanupOptions, ConvertOptions, RollbackOptions } from "../commands/migrate/migrateOptions.ts";
-import { type Command, Option } from "commander";
 
 const CHECK_HELP = `
 Nothing is written. A Subscription is Eligible; Ineligible, with everything that stands against it; in Conflict with an extension or another

@@ -1,4 +1,5 @@
-import { SOURCES_HELP, addSourceOptions } from "../cli/catalogOptions.ts";
+import { type Command, InvalidArgumentError, Option } from "commander";
+import { addSourceOptions, SOURCES_HELP } from "../cli/catalogOptions.ts";
 import { addClusterOptions, addRegistryOptions, collect } from "../cli/options.ts";
 import { outputOption } from "../cli/output.ts";
 import type { Terminal } from "../cli/terminal.ts";
@@ -6,7 +7,6 @@ import type { GraphForm, GraphOptions } from "../commands/graph.ts";
 import type { SearchOptions } from "../commands/search.ts";
 import type { ShowOptions } from "../commands/show.ts";
 import type { VersionsOptions } from "../commands/versions.ts";
-import { type Command, InvalidArgumentError, Option } from "commander";
 
 /** Adds the filters and the output of a search. */
 function addSearchOptions(command: Command): Command {
@@ -81,7 +81,10 @@ export function addCatalogSearch(catalog: Command, terminal: Terminal): void {
   addRegistryOptions(addClusterOptions(addSearchOptions(command)))
     .addHelpText("after", CATALOG_SEARCH_HELP)
     .action(async (name: string, words: string[], options: Omit<SearchOptions, "catalog" | "catalogDir" | "catalogImage">) => {
-      const [{ search }, { sourceNamed }] = await Promise.all([import("../commands/search.ts"), import("../../../pkg/sources/catalogNames.ts")]);
+      const [{ search }, { sourceNamed }] = await Promise.all([
+        import("../commands/search.ts"),
+        import("../../../pkg/sources/catalogNames.ts"),
+      ]);
       await search(terminal, words, { ...options, ...(await sourceNamed(name)) });
     });
 }

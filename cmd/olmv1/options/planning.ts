@@ -1,5 +1,6 @@
+import { type Command, Option } from "commander";
 import { WEBHOOK_CERT_PROVIDERS } from "../../../pkg/api/flagValues.ts";
-import { RESOLUTION_SOURCES_HELP, addResolutionOptions } from "../cli/catalogOptions.ts";
+import { addResolutionOptions, RESOLUTION_SOURCES_HELP } from "../cli/catalogOptions.ts";
 import { addProxyOptions, addRegistryOptions, addReleaseOptions } from "../cli/options.ts";
 import { outputOption } from "../cli/output.ts";
 import type { Terminal } from "../cli/terminal.ts";
@@ -7,7 +8,6 @@ import type { CheckOptions } from "../commands/clusterUpgradeCheck.ts";
 import type { PlanOptions } from "../commands/plan.ts";
 import type { ResolveOptions } from "../commands/resolve.ts";
 import type { WhyNotOptions } from "../commands/whyNot.ts";
-import { type Command, Option } from "commander";
 
 const PLAN_HELP = `
 Nothing is written: objects are read and applied as server-side dry runs, as yourself or, with --as-service-account, as the extension's

@@ -1,10 +1,10 @@
-import { SHELLS, type Shell, addReleaseOptions } from "../cli/options.ts";
+import { Argument, type Command } from "commander";
+import { addReleaseOptions, SHELLS, type Shell } from "../cli/options.ts";
 import { outputOption } from "../cli/output.ts";
 import type { Terminal } from "../cli/terminal.ts";
 import type { CompleteOptions } from "../commands/completion/complete.ts";
 import type { DevOptions } from "../commands/dev.ts";
 import type { DoctorOptions } from "../commands/doctor.ts";
-import { Argument, type Command } from "commander";
 
 const DEV_HELP = `
 Examples:

@@ -1,3 +1,6 @@
+import { createReadStream } from "node:fs";
+import { stat } from "node:fs/promises";
+import { Readable } from "node:stream";
 import { ANNOTATIONS_FILE, annotationLabels } from "../../bundle/annotations.ts";
 import type { BundleFiles } from "../../bundle/types.ts";
 import { catalogFiles } from "../../catalogd/load/catalogFiles.ts";
@@ -6,9 +9,6 @@ import { CONTENT_LIMITS } from "../../catalogd/load/loader.ts";
 import { goQuote } from "../../golang/quote.ts";
 import type { ImageParts } from "../../oci/publish/buildImage.ts";
 import { CONFIG_DIR_LABEL } from "../../oci/pull/imageFilter.ts";
-import { createReadStream } from "node:fs";
-import { stat } from "node:fs/promises";
-import { Readable } from "node:stream";
 
 /**
  * What the image of a bundle is made of: the files of its manifests and metadata, and as labels what its annotations say, which come before those given.

@@ -1,6 +1,7 @@
+import { homedir } from "node:os";
 import { goQuote } from "../../golang/quote.ts";
 import { type ImagePlace, placeText } from "../../oci/imagePlace.ts";
-import { type ImageParts, buildImage } from "../../oci/publish/buildImage.ts";
+import { buildImage, type ImageParts } from "../../oci/publish/buildImage.ts";
 import { copyImage } from "../../oci/publish/copyImage.ts";
 import { nameOf } from "../../oci/reference.ts";
 import { loginsOf } from "../../oci/registry/authFile.ts";
@@ -8,7 +9,6 @@ import { RegistryAccess } from "../../oci/registry/registryAccess.ts";
 import { imageLabels } from "../../oci/store/imageStore.ts";
 import { ImageStores } from "../../oci/store/imageStores.ts";
 import { createLogger } from "../../telemetry/log.ts";
-import { homedir } from "node:os";
 
 /** An image that is where it was to be, for people and programs. */
 export interface ImageReport {

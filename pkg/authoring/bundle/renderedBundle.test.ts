@@ -1,8 +1,8 @@
 import { describe, expect, test } from "vitest";
-import { loadBundle } from "../../bundle/load.ts";
-import { parseYamlDocuments } from "../../golang/yaml.ts";
 import { brokenFiles } from "../../../test/support/brokenBundles.ts";
 import { bundleOf, crdOf } from "../../../test/support/bundleFixture.ts";
+import { loadBundle } from "../../bundle/load.ts";
+import { parseYamlDocuments } from "../../golang/yaml.ts";
 import { printedObjects, type RenderRequest, renderedBundle } from "./renderedBundle.ts";
 
 const sound = loadBundle(brokenFiles({}));

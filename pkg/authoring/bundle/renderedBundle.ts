@@ -1,5 +1,6 @@
+import { readFile } from "node:fs/promises";
 import { ValuesSource } from "../../api/extensionConfig.ts";
-import { isObject } from "../../golang/members.ts";
+import type { WebhookCertProvider } from "../../api/flagValues.ts";
 import type { GroupVersionKind, JsonObject, KubeObject } from "../../api/k8s.ts";
 import type { ProxyVariables } from "../../api/proxy.ts";
 import { legacyCrdFaults } from "../../bundle/legacyCrds.ts";
@@ -7,19 +8,18 @@ import type { RegistryV1Bundle } from "../../bundle/types.ts";
 import { CERTIFICATE_PROVIDERS, selfSigned } from "../../certificates/providers.ts";
 import { wrapError } from "../../errors/errors.ts";
 import { goJson } from "../../golang/json.ts";
+import { isObject } from "../../golang/members.ts";
 import { parseYamlDocuments, toYaml } from "../../golang/yaml.ts";
 import { namespaceFor } from "../../installer/bundlePermissions.ts";
-import type { WebhookCertProvider } from "../../api/flagValues.ts";
 import { knownResource } from "../../rbac/resources.ts";
 import { userRoles } from "../../rbac/userRoles.ts";
 import { withStringData } from "../../release/cleanObject.ts";
 import { installOrder } from "../../release/plan.ts";
 import { prepareObjects } from "../../release/prepare.ts";
 import { configNotes } from "../../render/configNotes.ts";
-import { type ReadSource, mergedConfig } from "../../render/configSources.ts";
+import { mergedConfig, type ReadSource } from "../../render/configSources.ts";
 import { HiddenTexts } from "../../render/redaction.ts";
 import { renderBundle } from "../../render/render.ts";
-import { readFile } from "node:fs/promises";
 
 /** How a bundle is to be installed. */
 export interface RenderRequest {

@@ -1,8 +1,8 @@
-import { brokenBundles, brokenFiles, soundBundle } from "../../../test/support/brokenBundles.ts";
-import { placeText } from "../../fbc/types.ts";
-import { BUNDLE_RULES, type Finding, RULE_TOPICS, checkBundle, compareFindings, findingText } from "./checkBundle.ts";
 import * as fc from "fast-check";
 import { describe, expect, test } from "vitest";
+import { brokenBundles, brokenFiles, soundBundle } from "../../../test/support/brokenBundles.ts";
+import { placeText } from "../../fbc/types.ts";
+import { BUNDLE_RULES, checkBundle, compareFindings, type Finding, findingText, RULE_TOPICS } from "./checkBundle.ts";
 
 const cases = brokenBundles();
 const matches = (pattern: string, text: string): boolean => new RegExp(pattern).test(text);

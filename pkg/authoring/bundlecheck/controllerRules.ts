@@ -1,7 +1,7 @@
 import { ANNOTATIONS_FILE } from "../../bundle/annotations.ts";
-import { VALIDATORS, type Validator, supportedScope, validateBundle } from "../../bundle/validate.ts";
+import { supportedScope, VALIDATORS, type Validator, validateBundle } from "../../bundle/validate.ts";
 import type { BundleContent, Place } from "./content.ts";
-import { type Breach, type BundleRule, type RuleTable, Source, error, warning } from "./rule.ts";
+import { type Breach, type BundleRule, error, type RuleTable, Source, warning } from "./rule.ts";
 
 /** How the refusal of objects without a name begins, which has a rule of its own. */
 const NAMELESS = "the bundle holds objects that cannot be applied: ";

@@ -5,7 +5,7 @@ import { isObject, objectAt } from "../../golang/members.ts";
 import { goQuote } from "../../golang/quote.ts";
 import type { YamlPath } from "../../golang/yaml.ts";
 import type { BundleContent, CrdManifest } from "./content.ts";
-import { type Breach, type RuleTable, Source, error, pathText, warning } from "./rule.ts";
+import { type Breach, error, pathText, type RuleTable, Source, warning } from "./rule.ts";
 
 /** What is wrong with one node of a schema. */
 export interface StructuralFault {

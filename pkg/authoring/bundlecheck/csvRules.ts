@@ -8,7 +8,7 @@ import { goQuote } from "../../golang/quote.ts";
 import { parseRange } from "../../version/blang.ts";
 import { operatorVersion, parseVersion } from "../../version/version.ts";
 import type { BundleContent } from "./content.ts";
-import { type Breach, type RuleTable, Source, error, info, pathText, warning } from "./rule.ts";
+import { type Breach, error, info, pathText, type RuleTable, Source, warning } from "./rule.ts";
 
 const KUBE_VERSION = /^v?\d{1,5}(\.\d{1,5}){1,2}$/;
 const INSTALL_MODES = ["AllNamespaces", "MultiNamespace", "OwnNamespace", "SingleNamespace"];

@@ -1,12 +1,12 @@
-import { isObject } from "../../golang/members.ts";
-import { type JsonObject, groupOf, versionOf } from "../../api/k8s.ts";
+import { groupOf, type JsonObject, versionOf } from "../../api/k8s.ts";
 import { kindOf, versionsOf } from "../../crdsafety/crdParts.ts";
 import { objectFaults } from "../../crdsafety/objectFaults.ts";
 import { sizeFault } from "../../crdsafety/schema.ts";
 import { messageOf } from "../../errors/errors.ts";
+import { isObject } from "../../golang/members.ts";
 import { goQuote } from "../../golang/quote.ts";
 import type { BundleContent, CrdManifest, Place } from "./content.ts";
-import { type Breach, type RuleTable, Source, info, warning } from "./rule.ts";
+import { type Breach, info, type RuleTable, Source, warning } from "./rule.ts";
 
 const EXAMPLES = "alm-examples";
 /** Faults of one example that are told. */

@@ -1,11 +1,11 @@
-import { type KubeObject, groupOf } from "../../api/k8s.ts";
+import { groupOf, type KubeObject } from "../../api/k8s.ts";
 import { legacyCrd, legacyCrdFaults } from "../../bundle/legacyCrds.ts";
 import type { BundleFiles } from "../../bundle/types.ts";
 import { kindOf } from "../../crdsafety/crdParts.ts";
 import { messageOf } from "../../errors/errors.ts";
 import { goQuote } from "../../golang/quote.ts";
 import type { BundleContent } from "./content.ts";
-import { type Breach, type RuleTable, Source, error } from "./rule.ts";
+import { type Breach, error, type RuleTable, Source } from "./rule.ts";
 
 /** What must be there, and be readable, before anything else can be looked at. */
 export const LOADING_RULES: RuleTable = {

@@ -1,12 +1,12 @@
 import { ANNOTATION_PROPERTIES } from "../../api/constants.ts";
 import { ANNOTATIONS_FILE, MEDIA_TYPE_KEY } from "../../bundle/annotations.ts";
+import { maxVersionIn } from "../../bundle/maxOpenShiftVersion.ts";
 import { rawProperties } from "../../bundle/properties.ts";
 import { messageOf } from "../../errors/errors.ts";
 import { memberOf } from "../../golang/members.ts";
-import { maxVersionIn } from "../../bundle/maxOpenShiftVersion.ts";
 import { goQuote } from "../../golang/quote.ts";
 import type { BundleContent } from "./content.ts";
-import { type Breach, type RuleTable, Source, info, warning } from "./rule.ts";
+import { type Breach, info, type RuleTable, Source, warning } from "./rule.ts";
 
 const PREFIX = "operators.operatorframework.io.";
 const PACKAGE = `${PREFIX}bundle.package.v1`;

@@ -3,7 +3,7 @@ import { versionsOf } from "../../crdsafety/crdParts.ts";
 import { isObject, objectAt, objectsAt } from "../../golang/members.ts";
 import { goQuote } from "../../golang/quote.ts";
 import type { BundleContent } from "./content.ts";
-import { type Breach, type RuleTable, Source, info, warning } from "./rule.ts";
+import { type Breach, info, type RuleTable, Source, warning } from "./rule.ts";
 
 const INDEX = /^(\d+|\*)$/;
 

@@ -1,7 +1,7 @@
 import { memberOf, objectsAt } from "../../golang/members.ts";
 import { goQuote } from "../../golang/quote.ts";
 import type { BundleContent, Place } from "./content.ts";
-import { type Breach, type RuleTable, Source, error, warning } from "./rule.ts";
+import { type Breach, error, type RuleTable, Source, warning } from "./rule.ts";
 
 const MEMBERS = ["verbs", "apiGroups", "resources", "nonResourceURLs"] as const;
 const ROLES = new Set(["Role", "ClusterRole"]);

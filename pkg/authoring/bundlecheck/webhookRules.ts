@@ -2,7 +2,7 @@ import type { WebhookDescription } from "../../bundle/types.ts";
 import { objectsAt } from "../../golang/members.ts";
 import { goQuote } from "../../golang/quote.ts";
 import type { BundleContent } from "./content.ts";
-import { type Breach, type RuleTable, Source, error, warning } from "./rule.ts";
+import { type Breach, error, type RuleTable, Source, warning } from "./rule.ts";
 
 const TYPES = ["ValidatingAdmissionWebhook", "MutatingAdmissionWebhook", "ConversionWebhook"];
 const SIDE_EFFECTS = ["None", "NoneOnDryRun"];

@@ -3,7 +3,7 @@ import type { JsonObject } from "../../api/k8s.ts";
 import { isObject, objectAt, objectsAt } from "../../golang/members.ts";
 import { goQuote } from "../../golang/quote.ts";
 import type { BundleContent, Place } from "./content.ts";
-import { type Breach, type RuleTable, Source, error, info, warning } from "./rule.ts";
+import { type Breach, error, info, type RuleTable, Source, warning } from "./rule.ts";
 
 /** A container of the CSV's deployments. */
 export interface PlacedContainer {

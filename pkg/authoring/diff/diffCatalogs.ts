@@ -1,8 +1,8 @@
+import { isDeepStrictEqual } from "node:util";
 import { Schema } from "../../fbc/content.ts";
 import { goQuote } from "../../golang/quote.ts";
 import { compareText } from "../../text/compare.ts";
 import type { ComparedBundle, ComparedCatalog, ComparedPackage } from "./comparedCatalog.ts";
-import { isDeepStrictEqual } from "node:util";
 
 /** What kind of thing is different. */
 export type DifferenceKind = "package" | "default-channel" | "channel" | "entry" | "edge" | "update-path" | "bundle" | "deprecation";

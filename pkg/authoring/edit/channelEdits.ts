@@ -3,7 +3,7 @@ import { Schema } from "../../fbc/content.ts";
 import { rangeFaultOf } from "../../fbc/validate/propertyCheck.ts";
 import { textMember } from "../../golang/members.ts";
 import { goQuote } from "../../golang/quote.ts";
-import { type EntryEdges, compareByVersion, entriesOf, hasEdges, headOf, newEntry, withEntries, withMember } from "./channelEntries.ts";
+import { compareByVersion, type EntryEdges, entriesOf, hasEdges, headOf, newEntry, withEntries, withMember } from "./channelEntries.ts";
 import { EditError, type PackageEdit } from "./packageEdit.ts";
 import { isSame } from "./patchText.ts";
 

@@ -1,7 +1,7 @@
 import type { JsonObject } from "../../api/k8s.ts";
-import { goQuote } from "../../golang/quote.ts";
 import { Schema } from "../../fbc/content.ts";
 import { objectMember, objectMembers, textMember } from "../../golang/members.ts";
+import { goQuote } from "../../golang/quote.ts";
 import { withMember } from "./channelEntries.ts";
 import { EditError, type PackageEdit } from "./packageEdit.ts";
 

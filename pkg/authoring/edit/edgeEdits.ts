@@ -3,8 +3,17 @@ import { Schema } from "../../fbc/content.ts";
 import { rangeFaultOf } from "../../fbc/validate/propertyCheck.ts";
 import { goQuote } from "../../golang/quote.ts";
 import { compareText } from "../../text/compare.ts";
-import { type EditedEntry, type Versions, compareByVersion, entriesOf, headOf, versionOf, withEdges, withEntries } from "./channelEntries.ts";
-import { EditError, type EditedDocument, type PackageEdit, listed } from "./packageEdit.ts";
+import {
+  compareByVersion,
+  type EditedEntry,
+  entriesOf,
+  headOf,
+  type Versions,
+  versionOf,
+  withEdges,
+  withEntries,
+} from "./channelEntries.ts";
+import { EditError, type EditedDocument, listed, type PackageEdit } from "./packageEdit.ts";
 
 /** An update from one bundle to another. */
 export interface Edge {

@@ -1,3 +1,6 @@
+import { readdirSync, readFileSync } from "node:fs";
+import { join } from "node:path";
+import { expect, test } from "vitest";
 import { type CaseHead, loadCases } from "../../../test/support/caseFiles.ts";
 import type { JsonObject } from "../../api/k8s.ts";
 import { rangeTest } from "../../fbc/bundleOrder.ts";
@@ -5,11 +8,8 @@ import { addBundle, promote, setDefaultChannel } from "./channelEdits.ts";
 import { type DeprecationTarget, deprecate, undoDeprecation } from "./deprecate.ts";
 import { addEdge, removeEdge, setSkipRange, skip, zstream } from "./edgeEdits.ts";
 import { extract } from "./extract.ts";
-import { type CatalogFiles, EditError, type PackageEdit, editCatalog, edited } from "./packageEdit.ts";
+import { type CatalogFiles, EditError, editCatalog, edited, type PackageEdit } from "./packageEdit.ts";
 import { unifiedDiff } from "./unifiedDiff.ts";
-import { readFileSync, readdirSync } from "node:fs";
-import { join } from "node:path";
-import { expect, test } from "vitest";
 
 interface Request {
   package: string;

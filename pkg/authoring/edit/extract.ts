@@ -1,12 +1,21 @@
 import type { JsonObject } from "../../api/k8s.ts";
 import { type BundleVersion, channelHeads } from "../../fbc/bundleOrder.ts";
-import { Schema, packageOf } from "../../fbc/content.ts";
+import { packageOf, Schema } from "../../fbc/content.ts";
 import { channelGraphFault } from "../../fbc/validate/channelCheck.ts";
 import { objectMember, objectMembers, textMember } from "../../golang/members.ts";
 import { goQuote } from "../../golang/quote.ts";
 import { CatalogText, type DocumentChange } from "./catalogText.ts";
-import { type EditedEntry, type Versions, compareByVersion, entriesOf, headOf, withEdges, withEntries, withMember } from "./channelEntries.ts";
-import { type CatalogFiles, EditError, type PackageEdit, listed } from "./packageEdit.ts";
+import {
+  compareByVersion,
+  type EditedEntry,
+  entriesOf,
+  headOf,
+  type Versions,
+  withEdges,
+  withEntries,
+  withMember,
+} from "./channelEntries.ts";
+import { type CatalogFiles, EditError, listed, type PackageEdit } from "./packageEdit.ts";
 
 /**
  * What is left of a channel when only some of its entries stay, as a valid graph: who replaced one that went replaces the next older one that

@@ -1,9 +1,9 @@
 import * as fc from "fast-check";
 import { expect, test } from "vitest";
 import { channelGraphFault } from "../../fbc/validate/channelCheck.ts";
-import { keptEntries } from "./extract.ts";
-import { zstreamEntries } from "./edgeEdits.ts";
 import { type EditedEntry, newEntry } from "./channelEntries.ts";
+import { zstreamEntries } from "./edgeEdits.ts";
+import { keptEntries } from "./extract.ts";
 
 const name = fc.tuple(fc.nat(2), fc.nat(3), fc.nat(3)).map(([major, minor, patch]) => `foo.v${major}.${minor}.${patch}`);
 

@@ -1,9 +1,9 @@
+import * as fc from "fast-check";
+import { expect, test } from "vitest";
 import { setDefaultChannel } from "./channelEdits.ts";
 import { deprecate, undoDeprecation } from "./deprecate.ts";
 import { addEdge, removeEdge, setSkipRange } from "./edgeEdits.ts";
-import { type CatalogFiles, type PackageEdit, editCatalog, edited } from "./packageEdit.ts";
-import * as fc from "fast-check";
-import { expect, test } from "vitest";
+import { type CatalogFiles, editCatalog, edited, type PackageEdit } from "./packageEdit.ts";
 
 /** How people write catalogs. */
 interface Form {

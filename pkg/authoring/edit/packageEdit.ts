@@ -1,6 +1,6 @@
 import type { JsonObject } from "../../api/k8s.ts";
 import { type BundleVersion, bundleVersion } from "../../fbc/bundleOrder.ts";
-import { Schema, packageOf } from "../../fbc/content.ts";
+import { packageOf, Schema } from "../../fbc/content.ts";
 import { MetaDecoder } from "../../fbc/decode.ts";
 import { CatalogCheck } from "../../fbc/validate/catalogCheck.ts";
 import { type Finding, findingText } from "../../fbc/validate/finding.ts";

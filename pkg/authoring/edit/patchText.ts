@@ -1,9 +1,9 @@
-import { isObject } from "../../golang/members.ts";
+import { isDeepStrictEqual } from "node:util";
 import type { JsonObject } from "../../api/k8s.ts";
 import { canonicalJson, numberToken } from "../../golang/json.ts";
+import { isObject } from "../../golang/members.ts";
 import { toYaml } from "../../golang/yaml.ts";
 import { type ListNode, type MapNode, NotEditableError, type TextNode, textNode } from "./textNode.ts";
-import { isDeepStrictEqual } from "node:util";
 
 /** What became of a list: each old item with its place in the new one, or without one where it is gone. New items are those that no old one became. */
 export type Alignment = ReadonlyMap<number, number>;

@@ -1,10 +1,10 @@
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
+import { expect, test } from "vitest";
 import { type CaseHead, loadCases } from "../../../test/support/caseFiles.ts";
 import { MetaDecoder } from "../../fbc/decode.ts";
 import { CATALOG_LINTS, CatalogLint } from "./catalogLint.ts";
 import { DocumentLines } from "./documentLines.ts";
-import { readFileSync } from "node:fs";
-import { join } from "node:path";
-import { expect, test } from "vitest";
 
 interface Case extends CaseHead {
   edit?: [from: string, to: string][];

@@ -1,8 +1,8 @@
 import type { PlacedMeta } from "../../fbc/types.ts";
 import { DEPENDENCY_LINTS } from "./dependencyLints.ts";
 import { GRAPH_LINTS } from "./graphLints.ts";
-import type { Breach, LintSeverity, LintTable } from "./lintRule.ts";
 import { LintedCatalog, type NamedImage } from "./lintedCatalog.ts";
+import type { Breach, LintSeverity, LintTable } from "./lintRule.ts";
 import { DEFAULT_CHANNEL_LINTS, IMAGE_LINTS, OBJECT_LINTS } from "./objectLints.ts";
 
 /** The lints by what they are about, in the order of the reference. */

@@ -1,5 +1,5 @@
-import type { Version, VersionRelease } from "../../version/version.ts";
 import { compareKnownVersions, rangeFrom, versionInName } from "../../fbc/bundleOrder.ts";
+import type { Version, VersionRelease } from "../../version/version.ts";
 import type { LintedChannel, LintedEntry, LintedPackage } from "./lintedCatalog.ts";
 
 /** All searches of one channel may look at so many entries; the largest real channels have some hundred. */

@@ -1,8 +1,8 @@
 import { quoted } from "../../fbc/boundedTexts.ts";
 import { isObject, listMember, memberOf, objectMember, textMember } from "../../golang/members.ts";
 import type { YamlPath } from "../../golang/yaml.ts";
-import { type Breach, LintSource, type LintTable, info, warning } from "./lintRule.ts";
 import type { LintedBundle, LintedCatalog } from "./lintedCatalog.ts";
+import { type Breach, info, LintSource, type LintTable, warning } from "./lintRule.ts";
 
 /** What makes dependencies hold less, or more, than their author means. */
 export const DEPENDENCY_LINTS: LintTable = {

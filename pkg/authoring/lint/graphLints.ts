@@ -1,6 +1,6 @@
-import { compareVersionRelease } from "../../version/version.ts";
 import { quoted } from "../../fbc/boundedTexts.ts";
 import { rangeTest } from "../../fbc/bundleOrder.ts";
+import { compareVersionRelease } from "../../version/version.ts";
 import { ChannelPaths } from "./channelPaths.ts";
 import type { LintedCatalog, LintedChannel, LintedEntry, LintedPackage } from "./lintedCatalog.ts";
 import { type Breach, info, LintSource, type LintTable, warning } from "./lintRule.ts";

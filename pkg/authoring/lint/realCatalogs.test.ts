@@ -1,10 +1,10 @@
+import { createReadStream, readdirSync, readFileSync } from "node:fs";
+import { join } from "node:path";
+import { expect, test } from "vitest";
 import { describeWithData } from "../../../test/support/sharedData.ts";
 import { decodeMetas } from "../../fbc/decode.ts";
 import { CATALOG_LINTS, CatalogLint, type LintFinding } from "./catalogLint.ts";
 import { DocumentLines } from "./documentLines.ts";
-import { createReadStream, readFileSync, readdirSync } from "node:fs";
-import { join } from "node:path";
-import { expect, test } from "vitest";
 
 describeWithData("real catalogs", (data) => {
   test("warnings are few, and what many break is a remark", async () => {

@@ -1,7 +1,7 @@
-import { isObject } from "../../golang/members.ts";
 import { messageOf } from "../../errors/errors.ts";
-import { Schema, packageContent } from "../../fbc/content.ts";
+import { packageContent, Schema } from "../../fbc/content.ts";
 import type { Meta } from "../../fbc/types.ts";
+import { isObject } from "../../golang/members.ts";
 import { goQuote } from "../../golang/quote.ts";
 
 /**

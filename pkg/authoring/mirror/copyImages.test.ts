@@ -3,13 +3,13 @@ import type { ServerResponse } from "node:http";
 import { join } from "node:path";
 import { pino } from "pino";
 import { expect, onTestFinished, test } from "vitest";
-import { digestOf } from "../../oci/digest.ts";
-import { loginsOf } from "../../oci/registry/authFile.ts";
-import { ImageStores } from "../../oci/store/imageStores.ts";
-import { RegistryAccess } from "../../oci/registry/registryAccess.ts";
 import type { LoopbackRegistry } from "../../../test/support/loopbackRegistry.ts";
 import { folder, loopbackRegistry, QUICK } from "../../../test/support/pulling.ts";
 import { signal } from "../../../test/support/stores.ts";
+import { digestOf } from "../../oci/digest.ts";
+import { loginsOf } from "../../oci/registry/authFile.ts";
+import { RegistryAccess } from "../../oci/registry/registryAccess.ts";
+import { ImageStores } from "../../oci/store/imageStores.ts";
 import { copyImages, type MirrorOutcome, mirrorEnds } from "./copyImages.ts";
 
 const ATTEMPTS = 2;

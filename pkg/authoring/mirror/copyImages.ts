@@ -1,5 +1,4 @@
 import { forEachAbortOnError } from "../../async/concurrency.ts";
-import { type MirroredImage, destinationOf } from "./mirroredImages.ts";
 import { messageOf } from "../../errors/errors.ts";
 import { parsePlace } from "../../oci/imagePlace.ts";
 import { copyAttached } from "../../oci/publish/copyAttached.ts";
@@ -9,6 +8,7 @@ import type { ImageWriter } from "../../oci/store/imageStore.ts";
 import type { FoundImage, ImageStores } from "../../oci/store/imageStores.ts";
 import { LayoutRepository } from "../../oci/store/layoutRepository.ts";
 import type { LayoutStore } from "../../oci/store/layoutStore.ts";
+import { destinationOf, type MirroredImage } from "./mirroredImages.ts";
 
 /** What became of one image. */
 export interface MirrorOutcome {

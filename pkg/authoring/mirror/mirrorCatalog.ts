@@ -1,3 +1,5 @@
+import { mkdir, writeFile } from "node:fs/promises";
+import { join } from "node:path";
 import { goQuote } from "../../golang/quote.ts";
 import { parsePlace, placeText } from "../../oci/imagePlace.ts";
 import { CONFIG_DIR_LABEL } from "../../oci/pull/imageFilter.ts";
@@ -7,15 +9,13 @@ import type { BundleReader } from "../../sources/bundleReader.ts";
 import { counted } from "../../text/amounts.ts";
 import { escapeControlCharacters } from "../../text/escape.ts";
 import { catalogParts } from "../build/imageContent.ts";
-import { type ImageTerminal, buildInto } from "../build/publishImage.ts";
+import { buildInto, type ImageTerminal } from "../build/publishImage.ts";
 import { carriedAnnotations } from "./carriedCatalog.ts";
-import { type MirrorOutcome, copyImages, mirrorEnds } from "./copyImages.ts";
-import { type RuleOptions, clusterCatalog, contentSourcePolicy, digestMirrorSet, registriesConf, tagMirrorSet } from "./mirrorRules.ts";
-import { type MirrorGoal, type MirrorPlan, catalogRef, planMirror } from "./mirrorSource.ts";
-import { type MirroredImage, destinationOf, imagesText, mappingText, mirroredImages } from "./mirroredImages.ts";
+import { copyImages, type MirrorOutcome, mirrorEnds } from "./copyImages.ts";
+import { destinationOf, imagesText, type MirroredImage, mappingText, mirroredImages } from "./mirroredImages.ts";
+import { clusterCatalog, contentSourcePolicy, digestMirrorSet, type RuleOptions, registriesConf, tagMirrorSet } from "./mirrorRules.ts";
+import { catalogRef, type MirrorGoal, type MirrorPlan, planMirror } from "./mirrorSource.ts";
 import type { Selection } from "./subset.ts";
-import { mkdir, writeFile } from "node:fs/promises";
-import { join } from "node:path";
 
 /** What the files of a mirror are about. */
 export interface MirrorFiles extends RuleOptions {

@@ -1,3 +1,5 @@
+import { createReadStream } from "node:fs";
+import { Readable } from "node:stream";
 import { type ImageName, normalizedImageName } from "../../api/imageName.ts";
 import { type CatalogSource, checkCatalog } from "../../catalogd/load/checkCatalog.ts";
 import { packageOf } from "../../fbc/content.ts";
@@ -15,10 +17,8 @@ import { filesOf } from "../../sources/catalogContent.ts";
 import { catalogNameFor } from "../../sources/catalogNames.ts";
 import { imagesOf, neededApis, neededPackages, providedApis } from "./bundleReferences.ts";
 import { type CarriedCatalog, carriedCatalogOf } from "./carriedCatalog.ts";
-import { type MirrorTarget, type MirroredImage, carriedImage, destinationOf, mirroredImage } from "./mirroredImages.ts";
+import { carriedImage, destinationOf, type MirroredImage, type MirrorTarget, mirroredImage } from "./mirroredImages.ts";
 import { type Selection, subsetPackage } from "./subset.ts";
-import { createReadStream } from "node:fs";
-import { Readable } from "node:stream";
 
 /** What a mirror needs of a catalog. */
 interface MirroredCatalog {

@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
-import { parseSelection } from "./subset.ts";
 import { TempFolder } from "../../../test/support/contentFixture.ts";
 import { mirroredCatalog } from "./mirrorSource.ts";
+import { parseSelection } from "./subset.ts";
 
 const GVK = { group: "db.example.com", version: "v1", kind: "Database" };
 

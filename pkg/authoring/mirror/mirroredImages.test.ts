@@ -1,9 +1,9 @@
-import { normalizedImageName } from "../../api/imageName.ts";
-import { clusterCatalog, contentSourcePolicy, digestMirrorSet, registriesConf, tagMirrorSet } from "./mirrorRules.ts";
-import { destinationOf, imagesText, mappingText, mirrorTag, mirroredImages, parseTarget } from "./mirroredImages.ts";
-import * as fc from "fast-check";
 import { join } from "node:path";
+import * as fc from "fast-check";
 import { describe, expect, test } from "vitest";
+import { normalizedImageName } from "../../api/imageName.ts";
+import { destinationOf, imagesText, mappingText, mirroredImages, mirrorTag, parseTarget } from "./mirroredImages.ts";
+import { clusterCatalog, contentSourcePolicy, digestMirrorSet, registriesConf, tagMirrorSet } from "./mirrorRules.ts";
 
 const GOLDENS = join(import.meta.dirname, "../../../test/goldens/mirror");
 const KIBANA = "registry.redhat.io/openshift4/ose-logging-kibana5@sha256:aa4a8b2a00836d0e28aa6497ad90a3c116f135f382d8211e3c55f34fb36dfe61";

@@ -1,9 +1,9 @@
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
-import { parseSelection } from "./subset.ts";
 import { describeWithData } from "../../../test/support/sharedData.ts";
 import { mirroredCatalog } from "./mirrorSource.ts";
+import { parseSelection } from "./subset.ts";
 
 /** What stands behind "image": in the text of a catalog, however it is written: found without reading it as a catalog. */
 const IMAGE = /^\s*(?:- )?"?image"?: "?([^\s",]+)"?,?$/gm;

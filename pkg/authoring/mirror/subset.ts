@@ -1,6 +1,6 @@
 import type { JsonObject } from "../../api/k8s.ts";
 import { messageOf } from "../../errors/errors.ts";
-import { Schema, packageContent } from "../../fbc/content.ts";
+import { packageContent, Schema } from "../../fbc/content.ts";
 import type { FbcBundle, FbcChannel, Meta, PackageContent } from "../../fbc/types.ts";
 import { isObject, memberOf } from "../../golang/members.ts";
 import { goQuote } from "../../golang/quote.ts";

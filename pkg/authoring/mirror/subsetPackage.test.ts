@@ -1,10 +1,10 @@
+import * as fc from "fast-check";
+import { describe, expect, test } from "vitest";
 import type { JsonObject } from "../../api/k8s.ts";
 import type { ChannelEntry, Meta } from "../../fbc/types.ts";
 import { CatalogCheck } from "../../fbc/validate/catalogCheck.ts";
 import { imagesOf, neededApis, neededPackages, providedApis } from "./bundleReferences.ts";
 import { parseSelection, subsetPackage } from "./subset.ts";
-import * as fc from "fast-check";
-import { describe, expect, test } from "vitest";
 
 function meta(blob: JsonObject): Meta {
   const text = (key: string): string => (typeof blob[key] === "string" ? blob[key] : "");

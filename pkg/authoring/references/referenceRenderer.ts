@@ -1,7 +1,10 @@
+import { createReadStream } from "node:fs";
+import { readdir, stat } from "node:fs/promises";
+import { join } from "node:path";
 import type { JsonObject } from "../../api/k8s.ts";
 import { catalogFiles } from "../../catalogd/load/catalogFiles.ts";
 import { CONTENT_LIMITS } from "../../catalogd/load/loader.ts";
-import { TerminalError, messageOf } from "../../errors/errors.ts";
+import { messageOf, TerminalError } from "../../errors/errors.ts";
 import { packageContentsFrom } from "../../fbc/content.ts";
 import { decodeMetas } from "../../fbc/decode.ts";
 import { ContentError, type ContentPlace, type Meta } from "../../fbc/types.ts";
@@ -13,9 +16,6 @@ import type { BundleReader } from "../../sources/bundleReader.ts";
 import { catalogObject } from "../render/catalogObject.ts";
 import { type MigrationLevel, migrated } from "../render/migrate.ts";
 import { type BundleIdentity, renderBundle } from "../render/renderBundle.ts";
-import { createReadStream } from "node:fs";
-import { readdir, stat } from "node:fs/promises";
-import { join } from "node:path";
 
 /**
  * The objects of the catalog in a folder, in the order of its files.

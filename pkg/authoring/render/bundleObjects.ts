@@ -1,3 +1,4 @@
+import { YAMLException } from "js-yaml";
 import type { JsonObject } from "../../api/k8s.ts";
 import { ANNOTATIONS_FILE, type BundleFolders, bundleAnnotations, foldersIn } from "../../bundle/annotations.ts";
 import { sortedKeys } from "../../bundle/goTypes.ts";
@@ -10,7 +11,6 @@ import { withNumberTokens } from "../../golang/json.ts";
 import { isObject, memberOf } from "../../golang/members.ts";
 import { parseYamlDocuments } from "../../golang/yaml.ts";
 import { countValues } from "../../golang/yamlDocument.ts";
-import { YAMLException } from "js-yaml";
 
 const CSV = "ClusterServiceVersion";
 /** The largest real manifests have some 100,000; each is written out as often as an alias refers to it. */

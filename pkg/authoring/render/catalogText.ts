@@ -1,4 +1,4 @@
-import { Schema, packageOf } from "../../fbc/content.ts";
+import { packageOf, Schema } from "../../fbc/content.ts";
 import type { Meta } from "../../fbc/types.ts";
 import { goJson, indented } from "../../golang/json.ts";
 import { goQuote } from "../../golang/quote.ts";

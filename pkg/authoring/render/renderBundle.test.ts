@@ -2,8 +2,8 @@ import { expect, test } from "vitest";
 import { bundleFiles } from "../../../test/support/bundleFixture.ts";
 import { type CaseHead, loadCases } from "../../../test/support/caseFiles.ts";
 import type { KubeObject } from "../../api/k8s.ts";
-import { goJson } from "../../golang/json.ts";
 import type { Property } from "../../fbc/types.ts";
+import { goJson } from "../../golang/json.ts";
 import { renderBundle } from "./renderBundle.ts";
 
 interface RenderCase extends CaseHead {

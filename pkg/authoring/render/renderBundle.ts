@@ -7,7 +7,7 @@ import type { Meta, Property } from "../../fbc/types.ts";
 import { goJson } from "../../golang/json.ts";
 import { memberOf, objectAt, objectMembers, textMember } from "../../golang/members.ts";
 import { goQuote } from "../../golang/quote.ts";
-import { type BundleObjects, annotatedProperties, bundleFolders, bundleMetadata, bundleObjects } from "./bundleObjects.ts";
+import { annotatedProperties, type BundleObjects, bundleFolders, bundleMetadata, bundleObjects } from "./bundleObjects.ts";
 import { relatedImages } from "./relatedImages.ts";
 
 /** A kind of an API, and how it is called in paths. */

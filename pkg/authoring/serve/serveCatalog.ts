@@ -1,3 +1,8 @@
+import { mkdtemp, rm, stat, watch } from "node:fs/promises";
+import type { AddressInfo } from "node:net";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { setTimeout as sleep } from "node:timers/promises";
 import { CatalogStore } from "../../catalogd/catalogStore.ts";
 import { startContentServer } from "../../catalogd/http/contentServer.ts";
 import { messageOf } from "../../errors/errors.ts";
@@ -5,11 +10,6 @@ import { createLogger } from "../../telemetry/log.ts";
 import { counted } from "../../text/amounts.ts";
 import { escapeControlCharacters } from "../../text/escape.ts";
 import type { ImageTerminal } from "../build/publishImage.ts";
-import { mkdtemp, rm, stat, watch } from "node:fs/promises";
-import type { AddressInfo } from "node:net";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
-import { setTimeout as sleep } from "node:timers/promises";
 
 /** Editors write a file in several steps, and tools several files. */
 const QUIET_MS = 200;

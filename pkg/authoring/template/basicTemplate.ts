@@ -1,6 +1,6 @@
 import type { JsonObject } from "../../api/k8s.ts";
 import { messageOf } from "../../errors/errors.ts";
-import { Schema, kindOf, metaFrom, packageContentsFrom, wrongKind } from "../../fbc/content.ts";
+import { kindOf, metaFrom, packageContentsFrom, Schema, wrongKind } from "../../fbc/content.ts";
 import type { Meta } from "../../fbc/types.ts";
 import { foldKey, isObject, memberOf, textMember } from "../../golang/members.ts";
 import { goQuote } from "../../golang/quote.ts";

@@ -1,12 +1,21 @@
+import * as fc from "fast-check";
+import { describe, expect, test } from "vitest";
 import { type CaseHead, loadCases } from "../../../test/support/caseFiles.ts";
 import { messageOf } from "../../errors/errors.ts";
 import { metaFrom } from "../../fbc/content.ts";
 import type { ChannelEntry } from "../../fbc/types.ts";
 import { parseVersion } from "../../version/version.ts";
-import { ARCHETYPES, type Archetype, type ChannelKinds, type TemplateBundle, readSemverTemplate, renderSemver, semverChannels, semverImages } from "./semverTemplate.ts";
+import {
+  ARCHETYPES,
+  type Archetype,
+  type ChannelKinds,
+  readSemverTemplate,
+  renderSemver,
+  semverChannels,
+  semverImages,
+  type TemplateBundle,
+} from "./semverTemplate.ts";
 import { catalogFault } from "./substitutesTemplate.ts";
-import * as fc from "fast-check";
-import { describe, expect, test } from "vitest";
 
 interface ChannelCase extends CaseHead, Partial<Record<Archetype, string[]>> {
   kinds: Partial<ChannelKinds>;

@@ -5,7 +5,7 @@ import { members } from "../../fbc/validate/shape.ts";
 import { isObject, memberOf, objectAt, objectMember, objectMembers, textMember } from "../../golang/members.ts";
 import { goQuote } from "../../golang/quote.ts";
 import { compareText } from "../../text/compare.ts";
-import { type Version, compareVersions, formatVersion, parseVersion } from "../../version/version.ts";
+import { compareVersions, formatVersion, parseVersion, type Version } from "../../version/version.ts";
 import { strictYaml } from "./strictYaml.ts";
 
 /** The schema of templates from which channels follow by version. */

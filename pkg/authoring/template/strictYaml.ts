@@ -1,10 +1,10 @@
+import { load, YAMLException } from "js-yaml";
 import type { JsonObject } from "../../api/k8s.ts";
 import { kindOf } from "../../fbc/content.ts";
 import { type Shape, shapeFaults } from "../../fbc/validate/shape.ts";
 import { foldKey, isObject } from "../../golang/members.ts";
 import { goQuote } from "../../golang/quote.ts";
 import { parseYaml } from "../../golang/yaml.ts";
-import { YAMLException, load } from "js-yaml";
 
 /**
  * The one document in `text`, which holds nothing that its shape does not name, and nothing twice.

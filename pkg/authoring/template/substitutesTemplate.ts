@@ -6,7 +6,7 @@ import { CatalogCheck } from "../../fbc/validate/catalogCheck.ts";
 import { opmError } from "../../fbc/validate/finding.ts";
 import { isObject, listMember, memberOf, objectAt, objectMembers, textMember } from "../../golang/members.ts";
 import { goQuote } from "../../golang/quote.ts";
-import { type VersionRelease, compareVersionRelease, parseVersionRelease } from "../../version/version.ts";
+import { compareVersionRelease, parseVersionRelease, type VersionRelease } from "../../version/version.ts";
 import { catalogObject } from "../render/catalogObject.ts";
 import { CSV_METADATA, csvOf } from "../render/migrate.ts";
 import { entriesOf, templateDocument } from "./basicTemplate.ts";

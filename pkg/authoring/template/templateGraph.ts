@@ -1,8 +1,8 @@
-import { packageContentsFrom } from "../../fbc/content.ts";
 import { type BundleVersion, bundleVersion } from "../../fbc/bundleOrder.ts";
+import { packageContentsFrom } from "../../fbc/content.ts";
 import { mermaidGraph } from "../../fbc/graph/mermaid.ts";
-import { objectMember, objectMembers, textMember } from "../../golang/members.ts";
 import type { Meta } from "../../fbc/types.ts";
+import { objectMember, objectMembers, textMember } from "../../golang/members.ts";
 
 /** The update graphs of a catalog as a Mermaid diagram, in which updates that OLM v0 does not make are struck out, as opm draws templates. */
 export function templateGraph(metas: readonly Meta[]): string {

@@ -1,5 +1,5 @@
-import { goQuote } from "../../golang/quote.ts";
 import { textMember } from "../../golang/members.ts";
+import { goQuote } from "../../golang/quote.ts";
 import { BASIC_SCHEMA, templateDocument } from "./basicTemplate.ts";
 import { SEMVER_SCHEMA } from "./semverTemplate.ts";
 import { SUBSTITUTES_SCHEMA } from "./substitutesTemplate.ts";

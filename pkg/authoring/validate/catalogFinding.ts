@@ -1,11 +1,11 @@
-import { compareText } from "../../text/compare.ts";
-import { SEVERITIES, type Severity } from "../bundlecheck/rule.ts";
 import type { ReadFault } from "../../catalogd/load/checkCatalog.ts";
+import { type ContentPlace, placeText } from "../../fbc/types.ts";
 import { type Finding, findingMessage, type Subject, subjectText } from "../../fbc/validate/finding.ts";
 import { RULES, type RuleCode } from "../../fbc/validate/rules.ts";
-import { type ContentPlace, placeText } from "../../fbc/types.ts";
-import { IMAGE_CHECKS } from "../lint/lintRule.ts";
+import { compareText } from "../../text/compare.ts";
+import { SEVERITIES, type Severity } from "../bundlecheck/rule.ts";
 import { CATALOG_LINTS } from "../lint/catalogLint.ts";
+import { IMAGE_CHECKS } from "../lint/lintRule.ts";
 
 /** Something that was found in a catalog. */
 export interface CatalogFinding {

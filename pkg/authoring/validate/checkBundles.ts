@@ -1,14 +1,13 @@
-import { BUNDLE_RULES, checkBundle, type CheckedBundle } from "../bundlecheck/checkBundle.ts";
 import { messageOf } from "../../errors/errors.ts";
 import { Patterns } from "../../operatorcontroller/crds/patternMatcher.ts";
 import type { BundleReader } from "../../sources/bundleReader.ts";
-import { type Selection, requireIgnorable, selected } from "./selectFindings.ts";
+import { BUNDLE_RULES, type CheckedBundle, checkBundle } from "../bundlecheck/checkBundle.ts";
+import { requireIgnorable, type Selection, selected } from "./selectFindings.ts";
 
 /** A bundle that was checked, and where it was read from. */
 export interface CheckedSource extends CheckedBundle {
   readonly source: string;
 }
-
 
 /** Checks one bundle after another. What cannot be read is a finding too. */
 export async function checkSources(

@@ -1,3 +1,6 @@
+import { readFileSync } from "node:fs";
+import { homedir } from "node:os";
+import { join } from "node:path";
 import { Deadline } from "../../async/clock.ts";
 import { type CheckedCatalog, checkCatalogFolder } from "../../catalogd/load/checkCatalog.ts";
 import { messageOf } from "../../errors/errors.ts";
@@ -10,12 +13,9 @@ import type { ReaderOptions } from "../../sources/bundleReader.ts";
 import { createLogger } from "../../telemetry/log.ts";
 import { CatalogLint } from "../lint/catalogLint.ts";
 import { DocumentLines } from "../lint/documentLines.ts";
-import { type Breach, IMAGE_CHECKS } from "../lint/lintRule.ts";
 import type { NamedImage } from "../lint/lintedCatalog.ts";
+import { type Breach, IMAGE_CHECKS } from "../lint/lintRule.ts";
 import { type CatalogFinding, compareCatalogFindings, findingOf, unreadable } from "./catalogFinding.ts";
-import { readFileSync } from "node:fs";
-import { homedir } from "node:os";
-import { join } from "node:path";
 
 /** A catalog that was checked, with all that was found. */
 export interface LintedFolder {

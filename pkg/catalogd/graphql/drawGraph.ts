@@ -1,10 +1,10 @@
-import { isObject } from "../../golang/members.ts";
 import { type BundleVersion, bundleVersion } from "../../fbc/bundleOrder.ts";
 import { metaFrom, packageContent } from "../../fbc/content.ts";
 import { mermaidGraph } from "../../fbc/graph/mermaid.ts";
-import { UnknownMinimumError, aboveMinimum } from "../../fbc/graph/subgraph.ts";
+import { aboveMinimum, UnknownMinimumError } from "../../fbc/graph/subgraph.ts";
 import { svgGraph } from "../../fbc/graph/svg.ts";
 import { type GraphSource, GraphTooLargeError, graphJson, updateGraph } from "../../fbc/graph/updateGraph.ts";
+import { isObject } from "../../golang/members.ts";
 
 /** The forms of a graph. */
 export type GraphFormat = "json" | "mermaid" | "svg";

@@ -1,11 +1,11 @@
+import { open } from "node:fs/promises";
+import { afterAll, describe, expect, test } from "vitest";
 import { TempFolder } from "../../../test/support/contentFixture.ts";
 import { eventually } from "../../../test/support/eventually.ts";
 import { createLogger } from "../../telemetry/log.ts";
 import { CatalogStore } from "../catalogStore.ts";
 import type { CatalogContent } from "../store/content.ts";
-import { ContentKeys, QUEUE_LIMITS, QueriesBusyError, QueryThreads, THREAD_LIMITS, queriedCatalog } from "./queryThreads.ts";
-import { open } from "node:fs/promises";
-import { afterAll, describe, expect, test } from "vitest";
+import { ContentKeys, QUEUE_LIMITS, QueriesBusyError, QueryThreads, queriedCatalog, THREAD_LIMITS } from "./queryThreads.ts";
 
 const log = createLogger({ component: "test", level: "silent" });
 const folder = new TempFolder();

@@ -1,9 +1,9 @@
+import { Worker } from "node:worker_threads";
 import { workerFile } from "../../async/taskThread.ts";
 import type { CatalogContent } from "../store/content.ts";
 import { type GraphLines, GraphRefusedError, type GraphRequest } from "./drawGraph.ts";
 import type { LineRange, PageQuery } from "./queryContext.ts";
-import { type CatalogFiles, type FromQueryThread, type QueryRequest, type ToQueryThread, failedQuery } from "./queryMessage.ts";
-import { Worker } from "node:worker_threads";
+import { type CatalogFiles, type FromQueryThread, failedQuery, type QueryRequest, type ToQueryThread } from "./queryMessage.ts";
 
 /** A query and where its objects are found. */
 interface QueryJob {

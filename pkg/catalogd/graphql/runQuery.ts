@@ -1,7 +1,20 @@
+import {
+  AbortedGraphQLExecutionError,
+  type DocumentNode,
+  execute,
+  type FragmentDefinitionNode,
+  GraphQLError,
+  type GraphQLSchema,
+  Kind,
+  type OperationDefinitionNode,
+  parse,
+  type SelectionNode,
+  type SelectionSetNode,
+  validate,
+} from "graphql";
 import { messageOf } from "../../errors/errors.ts";
-import { type ObjectSource, QUERY_LIMITS, QueryContext, QueryError, type QueryLimits, answerTooLarge } from "./queryContext.ts";
-import { type QueryRequest, answerText, failedQuery } from "./queryMessage.ts";
-import { AbortedGraphQLExecutionError, type DocumentNode, type FragmentDefinitionNode, GraphQLError, type GraphQLSchema, Kind, type OperationDefinitionNode, type SelectionNode, type SelectionSetNode, execute, parse, validate } from "graphql";
+import { answerTooLarge, type ObjectSource, QUERY_LIMITS, QueryContext, QueryError, type QueryLimits } from "./queryContext.ts";
+import { answerText, failedQuery, type QueryRequest } from "./queryMessage.ts";
 
 /** Fields of the query that ask for the schema itself. */
 const INTROSPECTION: ReadonlySet<string> = new Set(["__schema", "__type"]);

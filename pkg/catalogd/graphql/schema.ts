@@ -1,10 +1,28 @@
-import { isObject } from "../../golang/members.ts";
-import { DiscoveredSchema, type PlannedField, type PlannedSchema, type PlannedType, type Scalar, planSchemas } from "../../fbc/graphql/catalogSchema.ts";
+import {
+  GraphQLBoolean,
+  type GraphQLFieldConfig,
+  GraphQLFloat,
+  GraphQLInt,
+  GraphQLList,
+  GraphQLObjectType,
+  type GraphQLOutputType,
+  type GraphQLScalarType,
+  GraphQLSchema,
+  GraphQLString,
+} from "graphql";
+import * as z from "zod";
+import {
+  DiscoveredSchema,
+  type PlannedField,
+  type PlannedSchema,
+  type PlannedType,
+  planSchemas,
+  type Scalar,
+} from "../../fbc/graphql/catalogSchema.ts";
 import { remapFieldName } from "../../fbc/graphql/names.ts";
 import { scalarValue } from "../../fbc/graphql/scalars.ts";
+import { isObject } from "../../golang/members.ts";
 import { MAX_PAGE, type QueryContext } from "./queryContext.ts";
-import { GraphQLBoolean, type GraphQLFieldConfig, GraphQLFloat, GraphQLInt, GraphQLList, GraphQLObjectType, type GraphQLOutputType, type GraphQLScalarType, GraphQLSchema, GraphQLString } from "graphql";
-import * as z from "zod";
 
 const MAX_REMEMBERED_KEYS = 10_000;
 

@@ -1,5 +1,5 @@
-import { ENCODINGS, type Encoding } from "../store/encodings.ts";
 import type { IncomingHttpHeaders } from "node:http";
+import { ENCODINGS, type Encoding } from "../store/encodings.ts";
 
 const MONTHS = ["Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"];
 const TIME = String.raw`(?<h>\d{2}):(?<m>\d{2}):(?<s>\d{2})`;

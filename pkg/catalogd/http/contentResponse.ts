@@ -1,14 +1,14 @@
+import { createHash, randomBytes } from "node:crypto";
+import type { IncomingHttpHeaders } from "node:http";
+import { crc32 } from "node:zlib";
 import type { CatalogContent } from "../store/content.ts";
 import type { MetaQuery, Selection, Slice } from "../store/contentIndex.ts";
-import { ENCODINGS, type Encoding, MAKER, compressBytes } from "../store/encodings.ts";
+import { compressBytes, ENCODINGS, type Encoding, MAKER } from "../store/encodings.ts";
 import type { HeldFile } from "../store/storedFile.ts";
 import type { GzipSelection, StoredPart } from "../store/storedPart.ts";
 import type { AnswerCache } from "./answerCache.ts";
 import { type ByteRange, chosenEncoding, contentRange, evaluatePreconditions, httpDate, parseRange, rangeApplies } from "./conditional.ts";
 import { type Answer, NO_BODY, textAnswer, withoutBody } from "./response.ts";
-import { createHash, randomBytes } from "node:crypto";
-import type { IncomingHttpHeaders } from "node:http";
-import { crc32 } from "node:zlib";
 
 /** The parts of a request that matter for content. */
 export interface ContentRequest {

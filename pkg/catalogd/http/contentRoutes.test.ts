@@ -1,7 +1,7 @@
 import { Readable } from "node:stream";
 import { expect, test } from "vitest";
-import { NO_BODY } from "./response.ts";
 import { type ContentSource, ofContent } from "./contentRoutes.ts";
+import { NO_BODY } from "./response.ts";
 import type { RouteRequest } from "./route.ts";
 
 const REQUEST: RouteRequest = {

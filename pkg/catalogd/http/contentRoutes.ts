@@ -1,13 +1,13 @@
+import * as z from "zod";
 import { catalogNameProblems } from "../../api/catalogName.ts";
 import type { CatalogContent } from "../store/content.ts";
 import type { MetaQuery } from "../store/contentIndex.ts";
 import { FILE_SUFFIX } from "../store/encodings.ts";
 import type { AnswerCache } from "./answerCache.ts";
-import { type ContentRequest, allAnswer, documentAnswer, jsonDocument, metasAnswer } from "./contentResponse.ts";
+import { allAnswer, type ContentRequest, documentAnswer, jsonDocument, metasAnswer } from "./contentResponse.ts";
 import { parseMetaQuery } from "./request.ts";
 import { type Answer, problemAnswer, textAnswer } from "./response.ts";
 import type { Prepared, Route, RouteRequest } from "./route.ts";
-import * as z from "zod";
 
 /** Where the server finds content. */
 export interface ContentSource {

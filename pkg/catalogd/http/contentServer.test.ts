@@ -4,8 +4,8 @@ import { Agent, request } from "undici";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { TempFolder } from "../../../test/support/contentFixture.ts";
 import { createLogger } from "../../telemetry/log.ts";
-import { MAKER } from "../store/encodings.ts";
 import { CatalogStore } from "../catalogStore.ts";
+import { MAKER } from "../store/encodings.ts";
 import { type ContentServer, startContentServer } from "./contentServer.ts";
 
 const B =

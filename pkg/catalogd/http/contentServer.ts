@@ -1,24 +1,24 @@
+import { createServer, type IncomingMessage, METHODS, type RequestListener, type Server } from "node:http";
+import { createServer as createTlsServer, type Server as TlsServer } from "node:https";
+import type { AddressInfo, Socket } from "node:net";
+import { setTimeout as delay } from "node:timers/promises";
+import { type FastifyInstance, type FastifyReply, type FastifyRequest, fastify } from "fastify";
 import type { ServerTls } from "../../serving/serverTls.ts";
 import type { Logger } from "../../telemetry/log.ts";
 import { QueryThreads } from "../graphql/queryThreads.ts";
 import { AnswerCache } from "./answerCache.ts";
-import { type ClientError, answerClientError, rawAnswer } from "./clientErrors.ts";
+import { answerClientError, type ClientError, rawAnswer } from "./clientErrors.ts";
 import { type ContentSource, catalogListRoute, contentRoutes, findingsRoutes } from "./contentRoutes.ts";
-import { type GraphRouteDependencies, graphRoutes } from "./graphRoutes.ts";
 import { type GraphqlRouteDependencies, graphqlRoutes } from "./graphqlRoutes.ts";
+import { type GraphRouteDependencies, graphRoutes } from "./graphRoutes.ts";
 import type { HttpMetrics } from "./httpMetrics.ts";
 import { openApiRoute } from "./openApi.ts";
 import { packagesRoutes } from "./packagesRoutes.ts";
 import { pageRoutes } from "./pageRoutes.ts";
 import { type Destination, RequestHandler } from "./requestHandler.ts";
-import { type Route, fastifyPath } from "./route.ts";
+import { fastifyPath, type Route } from "./route.ts";
 import { searchRoute } from "./searchRoute.ts";
 import { SERVER_LIMITS, type ServerLimits } from "./serverLimits.ts";
-import { type FastifyInstance, type FastifyReply, type FastifyRequest, fastify } from "fastify";
-import { type IncomingMessage, METHODS, type RequestListener, type Server, createServer } from "node:http";
-import { type Server as TlsServer, createServer as createTlsServer } from "node:https";
-import type { AddressInfo, Socket } from "node:net";
-import { setTimeout as delay } from "node:timers/promises";
 
 /** Counts the open connections of each client, by address. */
 class ConnectionCount {

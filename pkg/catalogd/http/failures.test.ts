@@ -3,9 +3,9 @@ import { ContentWorld, WORLD_DIGEST } from "../../../test/support/contentWorld.t
 import { QueryThreads } from "../graphql/queryThreads.ts";
 import { MAKER } from "../store/encodings.ts";
 import { AnswerCache } from "./answerCache.ts";
+import { catalogRoutes } from "./contentServer.ts";
 import { openApiDocument } from "./openApi.ts";
 import { wantsProblemDetails } from "./response.ts";
-import { catalogRoutes } from "./contentServer.ts";
 
 const LINE = '{"name":"p","schema":"olm.package"}\n';
 let world: ContentWorld;

@@ -1,3 +1,4 @@
+import * as z from "zod";
 import { GraphRefusedError } from "../graphql/drawGraph.ts";
 import { QueriesBusyError, type QueryThreads } from "../graphql/queryThreads.ts";
 import type { CatalogContent } from "../store/content.ts";
@@ -5,11 +6,10 @@ import type { MetaQuery, Selection } from "../store/contentIndex.ts";
 import type { StoredPart } from "../store/storedPart.ts";
 import { preferredType } from "./conditional.ts";
 import { documentAnswer, documentOf, readSelection } from "./contentResponse.ts";
-import { type ContentRouteDependencies, asked, ofContent } from "./contentRoutes.ts";
+import { asked, type ContentRouteDependencies, ofContent } from "./contentRoutes.ts";
 import { routeWithQuery } from "./request.ts";
 import { type Answer, problemAnswer } from "./response.ts";
 import type { Route, RouteRequest } from "./route.ts";
-import * as z from "zod";
 
 /** The forms of a graph and their media types; the first is the one for clients that do not say. */
 const TYPES = { json: "application/json", mermaid: "text/vnd.mermaid", svg: "image/svg+xml" } as const;

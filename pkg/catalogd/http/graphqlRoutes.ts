@@ -1,5 +1,6 @@
-import { isObject } from "../../golang/members.ts";
+import * as z from "zod";
 import { JsonScanner } from "../../fbc/documentScanner.ts";
+import { isObject } from "../../golang/members.ts";
 import type { QueryRequest } from "../graphql/queryMessage.ts";
 import { ContentKeys, QueriesBusyError, type QueryThreads, queriedCatalog } from "../graphql/queryThreads.ts";
 import { compressBytes } from "../store/encodings.ts";
@@ -8,7 +9,6 @@ import { type ContentSource, nameRefusal, ofContent } from "./contentRoutes.ts";
 import { requestBody } from "./request.ts";
 import { type Answer, problemAnswer, textAnswer } from "./response.ts";
 import type { Prepared, Route, RouteRequest } from "./route.ts";
-import * as z from "zod";
 
 /**
  * The query in the body of a request: its first JSON value, whatever follows; members are found whatever the case of their letters, others passed over. A

@@ -2,9 +2,9 @@ import { expect, test } from "vitest";
 import * as z from "zod";
 import { QueryThreads } from "../graphql/queryThreads.ts";
 import { AnswerCache } from "./answerCache.ts";
+import { catalogRoutes } from "./contentServer.ts";
 import { type JsonSchema, openApiDocument } from "./openApi.ts";
 import { type Operation, pathParameters, type Route } from "./route.ts";
-import { catalogRoutes } from "./contentServer.ts";
 
 const routes = catalogRoutes({
   source: { get: () => undefined, catalogs: () => [] },

@@ -1,9 +1,9 @@
+import * as z from "zod";
 import type { AnswerCache } from "./answerCache.ts";
-import { type ServedDocument, documentAnswer, jsonDocument } from "./contentResponse.ts";
+import { documentAnswer, jsonDocument, type ServedDocument } from "./contentResponse.ts";
 import { asked } from "./contentRoutes.ts";
 import { PROBLEM_TYPE, ProblemDetails } from "./response.ts";
-import { type MediaTypes, type Operation, type ResponseDescription, type Route, type RouteMethod, pathParameters } from "./route.ts";
-import * as z from "zod";
+import { type MediaTypes, type Operation, pathParameters, type ResponseDescription, type Route, type RouteMethod } from "./route.ts";
 
 /** A JSON Schema, of which the document needs to know little. */
 export type JsonSchema = { readonly [member: string]: unknown };

@@ -1,11 +1,11 @@
+import * as z from "zod";
 import type { AnyVersion, ChannelSummary, HeadSummary, NamedVersion, PackageSummary } from "../../fbc/summary/packageSummary.ts";
 import type { CatalogContent, DerivedPart } from "../store/content.ts";
 import { allAnswer, metasAnswer } from "./contentResponse.ts";
-import { type ContentRouteDependencies, asked, ofContent } from "./contentRoutes.ts";
+import { asked, type ContentRouteDependencies, ofContent } from "./contentRoutes.ts";
 import { routeWithQuery } from "./request.ts";
 import { type Answer, problemAnswer } from "./response.ts";
 import type { Operation, Route, RouteRequest } from "./route.ts";
-import * as z from "zod";
 
 const text = (description: string): z.ZodOptional<z.ZodString> => z.string().optional().describe(description);
 const texts = (description: string): z.ZodArray<z.ZodString> => z.array(z.string()).describe(description);

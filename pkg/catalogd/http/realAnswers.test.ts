@@ -4,8 +4,8 @@ import { gunzipSync, zstdDecompressSync } from "node:zlib";
 import { expect, test } from "vitest";
 import { ContentWorld } from "../../../test/support/contentWorld.ts";
 import { describeWithData } from "../../../test/support/sharedData.ts";
-import { canonicalJson } from "../../golang/json.ts";
 import { decodeMetas } from "../../fbc/decode.ts";
+import { canonicalJson } from "../../golang/json.ts";
 import { CACHE_LIMITS } from "./answerCache.ts";
 import { MIN_COMPRESSED_BYTES } from "./contentResponse.ts";
 

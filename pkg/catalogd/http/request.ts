@@ -1,9 +1,9 @@
-import type { MetaQuery } from "../store/contentIndex.ts";
-import { type Answer, problemAnswer } from "./response.ts";
-import type { Operation, Prepared, Route, RouteMethod, RouteRequest } from "./route.ts";
 import type { IncomingHttpHeaders, IncomingMessage, ServerResponse } from "node:http";
 import type { Readable } from "node:stream";
 import * as z from "zod";
+import type { MetaQuery } from "../store/contentIndex.ts";
+import { type Answer, problemAnswer } from "./response.ts";
+import type { Operation, Prepared, Route, RouteMethod, RouteRequest } from "./route.ts";
 
 const GONE = new Error("the client is gone");
 

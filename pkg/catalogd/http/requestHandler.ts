@@ -1,14 +1,23 @@
+import type { IncomingMessage, ServerResponse } from "node:http";
+import type { Socket } from "node:net";
 import { messageOf } from "../../errors/errors.ts";
 import type { Logger } from "../../telemetry/log.ts";
 import type { HttpMetrics } from "./httpMetrics.ts";
 import { AskedRequest, cleanPath, goneSignal, requestTarget } from "./request.ts";
-import { type Answer, NO_BODY, asProblemDetails, bodyBytes, problemAnswer, statusAnswer, wantsProblemDetails, withoutBody } from "./response.ts";
-import { type Prepared, type Route, type RouteMethod, otherAnswer, redirect } from "./route.ts";
+import {
+  type Answer,
+  asProblemDetails,
+  bodyBytes,
+  NO_BODY,
+  problemAnswer,
+  statusAnswer,
+  wantsProblemDetails,
+  withoutBody,
+} from "./response.ts";
+import { otherAnswer, type Prepared, type Route, type RouteMethod, redirect } from "./route.ts";
 import { BufferPool, sendAnswer } from "./send.ts";
 import type { ServerLimits } from "./serverLimits.ts";
 import { type Transfer, Transfers } from "./transfers.ts";
-import type { IncomingMessage, ServerResponse } from "node:http";
-import type { Socket } from "node:net";
 
 /** What a request handler is built from. */
 export interface RequestHandlerInit {

@@ -1,6 +1,6 @@
+import * as z from "zod";
 import type { Slice } from "../store/contentIndex.ts";
 import type { HeldFile } from "../store/storedFile.ts";
-import * as z from "zod";
 
 /** Every kind of failure that the content server tells, by its stable code. A new kind is a new line here. */
 export const PROBLEMS = {

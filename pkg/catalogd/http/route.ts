@@ -1,7 +1,7 @@
-import { type Answer, NO_BODY, textAnswer } from "./response.ts";
 import type { IncomingHttpHeaders } from "node:http";
 import type { Readable } from "node:stream";
 import type * as z from "zod";
+import { type Answer, NO_BODY, textAnswer } from "./response.ts";
 
 /** Methods that some route takes. */
 export type RouteMethod = "GET" | "HEAD" | "POST";

@@ -1,16 +1,23 @@
+import { createHash } from "node:crypto";
+import * as z from "zod";
 import { messageOf } from "../../errors/errors.ts";
-import { type SearchEntry, type SearchMatch, type SearchPosition, continueToken, positionIn, searchCatalogs } from "../search/searchCatalogs.ts";
+import {
+  continueToken,
+  positionIn,
+  type SearchEntry,
+  type SearchMatch,
+  type SearchPosition,
+  searchCatalogs,
+} from "../search/searchCatalogs.ts";
 import { SearchIndexes } from "../search/searchIndex.ts";
 import { type SearchQuery, searchQuery } from "../search/searchQuery.ts";
 import type { CatalogContent } from "../store/content.ts";
 import { documentAnswer, jsonDocument } from "./contentResponse.ts";
-import { type ContentRouteDependencies, type ContentSource, asked } from "./contentRoutes.ts";
+import { asked, type ContentRouteDependencies, type ContentSource } from "./contentRoutes.ts";
 import { namedVersionShape } from "./packagesRoutes.ts";
 import { routeWithQuery } from "./request.ts";
 import { type Answer, problemAnswer } from "./response.ts";
 import type { Route, RouteRequest } from "./route.ts";
-import { createHash } from "node:crypto";
-import * as z from "zod";
 
 const word = z.string().min(1).max(256);
 const all = (what: string): z.ZodOptional<z.ZodArray<z.ZodString>> =>

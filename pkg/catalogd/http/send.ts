@@ -1,7 +1,7 @@
+import type { ServerResponse } from "node:http";
 import type { Slice } from "../store/contentIndex.ts";
 import type { HeldFile } from "../store/storedFile.ts";
 import { type Answer, bodyBytes } from "./response.ts";
-import type { ServerResponse } from "node:http";
 
 const LARGE_BYTES = 512 * 1024;
 const SMALL_BYTES = 64 * 1024;

@@ -4,8 +4,8 @@ import { ContentWorld } from "../../../test/support/contentWorld.ts";
 import { eventually } from "../../../test/support/eventually.ts";
 import { RawConnection } from "../../../test/support/rawConnection.ts";
 import { createMetrics } from "../../telemetry/metrics.ts";
-import { HttpMetrics } from "./httpMetrics.ts";
 import { serveUntil } from "./contentServer.ts";
+import { HttpMetrics } from "./httpMetrics.ts";
 
 /** More than the buffers of a connection take. */
 const LARGE = Array.from({ length: 16 }, (_, i) => `{"name":"l${i}","schema":"big","text":"${"x".repeat(2_000_000)}"}\n`).join("");

@@ -1,9 +1,9 @@
-import { ownText } from "../../fbc/intern.ts";
-import { emitCanonicalJson } from "../../golang/json.ts";
-import { HASH_BYTES, type IndexColumns } from "../store/contentIndex.ts";
 import { createHash } from "node:crypto";
 import { closeSync, openSync, writeSync } from "node:fs";
 import { crc32 } from "node:zlib";
+import { ownText } from "../../fbc/intern.ts";
+import { emitCanonicalJson } from "../../golang/json.ts";
+import { HASH_BYTES, type IndexColumns } from "../store/contentIndex.ts";
 
 /** What is known of a line when it has been written. */
 interface WrittenLine {

@@ -1,7 +1,7 @@
 import { lstatSync, readdirSync, readFileSync, realpathSync, statSync } from "node:fs";
 import { join, sep } from "node:path";
-import { ContentError } from "../../fbc/types.ts";
 import { type IgnoreFile, INDEX_IGNORE, indexIgnore } from "../../fbc/indexIgnore.ts";
+import { ContentError } from "../../fbc/types.ts";
 
 /** A file of a catalog. */
 export interface CatalogFile {

@@ -1,3 +1,4 @@
+import { createReadStream } from "node:fs";
 import { messageOf } from "../../errors/errors.ts";
 import { decodeMetas } from "../../fbc/decode.ts";
 import { ContentError, type ContentPlace, type PlacedMeta } from "../../fbc/types.ts";
@@ -5,7 +6,6 @@ import { CatalogCheck, type CatalogCounts, type CheckResult } from "../../fbc/va
 import { opmError } from "../../fbc/validate/finding.ts";
 import { catalogFiles } from "./catalogFiles.ts";
 import { CONTENT_LIMITS } from "./loader.ts";
-import { createReadStream } from "node:fs";
 
 /** One file of a catalog: its path with slashes below the catalog's root, and its bytes. */
 export interface CatalogSource {

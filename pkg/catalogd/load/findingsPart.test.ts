@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { metaFrom } from "../../fbc/content.ts";
-import { FindingsPart } from "./findingsPart.ts";
 import type { PartLine } from "./artifacts.ts";
+import { FindingsPart } from "./findingsPart.ts";
 
 /** Metas of a schema that is reserved, which is a warning, and deprecations of no package, which is an error. */
 function filled(part: FindingsPart, { warnings, errors }: { warnings: number; errors: number }): PartLine[] {

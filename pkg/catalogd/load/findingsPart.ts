@@ -1,6 +1,6 @@
 import { ContentError, type ContentPlace, type PlacedMeta } from "../../fbc/types.ts";
 import { CatalogCheck } from "../../fbc/validate/catalogCheck.ts";
-import { type Finding, compareFindings, findingText, published } from "../../fbc/validate/finding.ts";
+import { compareFindings, type Finding, findingText, published } from "../../fbc/validate/finding.ts";
 import { type FindingsSummary, NO_FINDINGS } from "../store/content.ts";
 import type { EmitLine, PartMaker } from "./artifacts.ts";
 

@@ -1,16 +1,16 @@
+import { closeSync, openSync, readSync } from "node:fs";
+import { join } from "node:path";
+import { parentPort, workerData } from "node:worker_threads";
 import { messageOf } from "../../errors/errors.ts";
 import { type DecodeOptions, MetaDecoder } from "../../fbc/decode.ts";
 import { ByteQueue } from "../../fbc/documentScanner.ts";
 import { ContentError, type ContentPlace, type PlacedMeta } from "../../fbc/types.ts";
 import { type DerivedPart, type PartName, partFile } from "../store/content.ts";
-import { PartWriter } from "./artifactWriter.ts";
 import { type EmitLine, type PartMaker, partMakers } from "./artifacts.ts";
+import { PartWriter } from "./artifactWriter.ts";
 import { type CatalogFile, catalogFiles } from "./catalogFiles.ts";
 import { FindingsPart } from "./findingsPart.ts";
 import { CurrentFile, type LoadEnd, type LoadMessage, type LoadTask } from "./loadMessage.ts";
-import { closeSync, openSync, readSync } from "node:fs";
-import { join } from "node:path";
-import { parentPort, workerData } from "node:worker_threads";
 
 // The body of the worker thread that `loader.ts` starts: reads a catalog's files and writes the files of its parts, one document in memory at a time.
 

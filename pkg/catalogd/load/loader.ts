@@ -1,3 +1,5 @@
+import { dirname } from "node:path";
+import { Worker } from "node:worker_threads";
 import { FairQueue } from "../../async/fairQueue.ts";
 import { workerFile } from "../../async/taskThread.ts";
 import { excerpt } from "../../fbc/boundedTexts.ts";
@@ -5,8 +7,6 @@ import type { FindingsSummary, PartName } from "../store/content.ts";
 import type { IndexColumns } from "../store/contentIndex.ts";
 import type { CatalogValidation } from "./findingsPart.ts";
 import { type ContentLimits, CurrentFile, type LoadEnd, type LoadMessage, type LoadTask } from "./loadMessage.ts";
-import { dirname } from "node:path";
-import { Worker } from "node:worker_threads";
 
 const MIB = 1024 * 1024;
 

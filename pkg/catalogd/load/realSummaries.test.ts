@@ -4,12 +4,12 @@ import { join } from "node:path";
 import { expect, test } from "vitest";
 import { TempFolder } from "../../../test/support/contentFixture.ts";
 import { describeWithData } from "../../../test/support/sharedData.ts";
-import { canonicalJson } from "../../golang/json.ts";
 import { packageContentsFrom } from "../../fbc/content.ts";
 import { decodeMetas } from "../../fbc/decode.ts";
 import type { PackageSummary } from "../../fbc/summary/packageSummary.ts";
 import type { SearchRecord } from "../../fbc/summary/search.ts";
 import type { FbcChannel, Meta, PackageContent } from "../../fbc/types.ts";
+import { canonicalJson } from "../../golang/json.ts";
 import { Loader } from "./loader.ts";
 
 const CATALOGS = ["certified-v4.14", "community-v4.19", "gatekeeper-4-14", "kueue-v5.0", "rhtas-v4.18"];

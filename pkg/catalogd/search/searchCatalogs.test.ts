@@ -1,8 +1,8 @@
-import type { SearchRecord } from "../../fbc/summary/search.ts";
-import { continueToken, positionIn, searchCatalogs } from "./searchCatalogs.ts";
-import { apiPattern, searchQuery, searchedPackage } from "./searchQuery.ts";
 import * as fc from "fast-check";
 import { describe, expect, test } from "vitest";
+import type { SearchRecord } from "../../fbc/summary/search.ts";
+import { continueToken, positionIn, searchCatalogs } from "./searchCatalogs.ts";
+import { apiPattern, searchedPackage, searchQuery } from "./searchQuery.ts";
 
 const record = (name: string, versions: number): SearchRecord => ({
   package: name,

@@ -1,8 +1,8 @@
-import type { SearchedVersion } from "../../fbc/summary/search.ts";
-import type { SearchIndex } from "./searchIndex.ts";
-import { type SearchQuery, type SearchedPackage, isDeprecated, matchingVersions } from "./searchQuery.ts";
 import { setImmediate as nextTurn } from "node:timers/promises";
 import * as z from "zod";
+import type { SearchedVersion } from "../../fbc/summary/search.ts";
+import type { SearchIndex } from "./searchIndex.ts";
+import { isDeprecated, matchingVersions, type SearchedPackage, type SearchQuery } from "./searchQuery.ts";
 
 /** One matching version. */
 export interface SearchMatch {

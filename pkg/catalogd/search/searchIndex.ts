@@ -1,8 +1,8 @@
+import { setImmediate as nextTurn } from "node:timers/promises";
 import type { SearchRecord } from "../../fbc/summary/search.ts";
 import type { CatalogContent } from "../store/content.ts";
 import type { StoredPart } from "../store/storedPart.ts";
 import { type SearchedPackage, searchedPackage } from "./searchQuery.ts";
-import { setImmediate as nextTurn } from "node:timers/promises";
 
 const CHUNK_BYTES = 256 * 1024;
 const NEWLINE = 0x0a;

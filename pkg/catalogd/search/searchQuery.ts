@@ -1,5 +1,5 @@
 import { featureName } from "../../fbc/summary/bundleSummary.ts";
-import type { SearchRecord, SearchedDescription, SearchedSupport, SearchedVersion } from "../../fbc/summary/search.ts";
+import type { SearchedDescription, SearchedSupport, SearchedVersion, SearchRecord } from "../../fbc/summary/search.ts";
 
 /** What is searched for; an absent or empty member does not restrict. What can be repeated: of packages and channels any, of the rest all must match. */
 export interface SearchParameters {

@@ -1,11 +1,11 @@
-import { workerFile } from "../../async/taskThread.ts";
-import type { ContentIndex } from "./contentIndex.ts";
-import { type Encoding, ZSTD_PARAMETERS } from "./encodings.ts";
-import { DamagedError } from "./storedFile.ts";
 import { createReadStream, createWriteStream } from "node:fs";
 import { pipeline } from "node:stream/promises";
 import { Worker } from "node:worker_threads";
 import { crc32, createZstdCompress } from "node:zlib";
+import { workerFile } from "../../async/taskThread.ts";
+import type { ContentIndex } from "./contentIndex.ts";
+import { type Encoding, ZSTD_PARAMETERS } from "./encodings.ts";
+import { DamagedError } from "./storedFile.ts";
 
 /** The thread holds two buffers and one segment at a time. */
 const HEAP = { maxYoungGenerationSizeMb: 4, maxOldGenerationSizeMb: 128 };

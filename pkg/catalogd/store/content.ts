@@ -1,8 +1,8 @@
+import * as z from "zod";
 import type { ContentIndex } from "./contentIndex.ts";
 import type { Encoding } from "./encodings.ts";
 import type { DamagedError } from "./storedFile.ts";
 import type { OpenForm, StoredPart } from "./storedPart.ts";
-import * as z from "zod";
 
 /** How sound a content is; the findings themselves are its part "findings". */
 export const FindingsSummary = z.object({

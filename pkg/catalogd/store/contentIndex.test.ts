@@ -2,8 +2,8 @@ import { createHash } from "node:crypto";
 import { crc32 } from "node:zlib";
 import * as fc from "fast-check";
 import { expect, test } from "vitest";
-import { ContentIndex } from "./contentIndex.ts";
 import { IndexBuilder } from "../load/artifactWriter.ts";
+import { ContentIndex } from "./contentIndex.ts";
 import { columnsFrom, storedFrom } from "./indexFile.ts";
 
 interface Entry {

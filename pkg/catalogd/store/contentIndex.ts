@@ -1,5 +1,5 @@
-import { appendedCrc32 } from "./crc32.ts";
 import { createHash } from "node:crypto";
+import { appendedCrc32 } from "./crc32.ts";
 
 /** A filter on metas; an absent or empty member matches everything. */
 export interface MetaQuery {

@@ -1,7 +1,7 @@
-import { type Runs, type Slice, slicesOf, startsOf } from "./contentIndex.ts";
 import { createHash } from "node:crypto";
 import { promisify } from "node:util";
-import { type ZstdOptions, constants, gzip, zstdCompress } from "node:zlib";
+import { constants, gzip, type ZstdOptions, zstdCompress } from "node:zlib";
+import { type Runs, type Slice, slicesOf, startsOf } from "./contentIndex.ts";
 
 /** Content codings that catalogs are served in, the better one first: zstd finds what bundles of one package have in common, far apart. */
 export const ENCODINGS = ["zstd", "gzip"] as const;

@@ -1,8 +1,8 @@
+import { join } from "node:path";
+import * as z from "zod";
 import { type ContentOrigin, FindingsSummary, PARTS, type PartName } from "./content.ts";
 import { ContentIndex, type IndexColumns } from "./contentIndex.ts";
 import { DamagedError, readSealed, writeSealed } from "./storedFile.ts";
-import { join } from "node:path";
-import * as z from "zod";
 
 /** How many columns an index has on disk. */
 const STORED_COLUMNS = 8;

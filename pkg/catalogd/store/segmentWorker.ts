@@ -1,11 +1,11 @@
-import { messageOf } from "../../errors/errors.ts";
-import type { SegmentMessage, SegmentTask } from "./compressor.ts";
-import { GZIP_HEADER, GZIP_LEVEL, gzipEnd } from "./encodings.ts";
 import { closeSync, fsyncSync, openSync, readSync, writeSync } from "node:fs";
 import { Readable } from "node:stream";
 import { pipeline } from "node:stream/promises";
 import { parentPort } from "node:worker_threads";
 import { constants, crc32, createDeflateRaw, deflateRawSync } from "node:zlib";
+import { messageOf } from "../../errors/errors.ts";
+import type { SegmentMessage, SegmentTask } from "./compressor.ts";
+import { GZIP_HEADER, GZIP_LEVEL, gzipEnd } from "./encodings.ts";
 
 // The body of the worker thread that `compressor.ts` starts: writes the gzip forms of parts, a segment for each line.
 

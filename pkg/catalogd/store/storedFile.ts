@@ -1,7 +1,7 @@
-import { messageOf } from "../../errors/errors.ts";
 import { type FileHandle, open } from "node:fs/promises";
 import { crc32 } from "node:zlib";
 import * as z from "zod";
+import { messageOf } from "../../errors/errors.ts";
 
 /** A stored file is not what was written. */
 export class DamagedError extends Error {

@@ -1,7 +1,7 @@
+import type { FileHandle } from "node:fs/promises";
 import { type ContentIndex, type MetaQuery, Selection } from "./contentIndex.ts";
 import { ENCODINGS, type Encoding, type GzipPieces, GzipSegments } from "./encodings.ts";
 import { type DamagedError, HeldFile } from "./storedFile.ts";
-import type { FileHandle } from "node:fs/promises";
 
 /** A compressed form of a part as an open file; `segments`, of gzip, are the bytes of each line's segment. */
 export interface OpenForm {

@@ -1,3 +1,5 @@
+import * as fc from "fast-check";
+import { expect, test } from "vitest";
 import { type CaseHead, loadCases } from "../../../test/support/caseFiles.ts";
 import { bundleVersion } from "../bundleOrder.ts";
 import type { ChannelEntry, FbcChannel } from "../types.ts";
@@ -6,8 +8,6 @@ import { mermaidGraph } from "./mermaid.ts";
 import { aboveMinimum } from "./subgraph.ts";
 import { svgGraph } from "./svg.ts";
 import { type GraphSource, graphJson, updateGraph, updatesOf } from "./updateGraph.ts";
-import * as fc from "fast-check";
-import { expect, test } from "vitest";
 
 interface MermaidCase extends CaseHead {
   options: { v0Semantics?: boolean; minimum?: string };

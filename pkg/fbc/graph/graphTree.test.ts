@@ -1,7 +1,7 @@
 import * as fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import type { ChannelEntry } from "../types.ts";
 import { bundleVersion } from "../bundleOrder.ts";
+import type { ChannelEntry } from "../types.ts";
 import { dotGraph } from "./dot.ts";
 import { graphTree } from "./graphTree.ts";
 import { mermaidGraph } from "./mermaid.ts";

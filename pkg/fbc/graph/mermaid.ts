@@ -2,7 +2,17 @@ import { goQuote } from "../../golang/quote.ts";
 import { compareText } from "../../text/compare.ts";
 import { channelHeads, rangeTest } from "../bundleOrder.ts";
 import type { FbcChannel } from "../types.ts";
-import { BoundedText, DRAWING_BYTES, GRAPH_LIMITS, type GraphLimits, type GraphSource, GraphTooLargeError, chargeComparisons, referenceKey, sortedEntries } from "./updateGraph.ts";
+import {
+  BoundedText,
+  chargeComparisons,
+  DRAWING_BYTES,
+  GRAPH_LIMITS,
+  type GraphLimits,
+  type GraphSource,
+  GraphTooLargeError,
+  referenceKey,
+  sortedEntries,
+} from "./updateGraph.ts";
 
 /** What of the graphs is drawn, and how. */
 export interface MermaidOptions {

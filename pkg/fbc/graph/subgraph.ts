@@ -1,5 +1,5 @@
 import { goQuote } from "../../golang/quote.ts";
-import { type Version, compareVersions } from "../../version/version.ts";
+import { compareVersions, type Version } from "../../version/version.ts";
 import { rangeTest } from "../bundleOrder.ts";
 import type { ChannelEntry, FbcChannel } from "../types.ts";
 import { GRAPH_LIMITS, type GraphSource, updateGraph, updatesOf } from "./updateGraph.ts";

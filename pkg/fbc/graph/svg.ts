@@ -1,4 +1,4 @@
-import { type Box, type ChannelLayout, LINE_OFFSET, type Lane, layoutChannel } from "./layout.ts";
+import { type Box, type ChannelLayout, type Lane, LINE_OFFSET, layoutChannel } from "./layout.ts";
 import { BoundedText, DRAWING_BYTES, type EdgeType, type UpdateGraph } from "./updateGraph.ts";
 
 const LEGEND_HEIGHT = 64;

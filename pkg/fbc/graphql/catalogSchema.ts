@@ -1,5 +1,5 @@
-import { queryFieldName, sanitizeTypeName, withLetterFirst } from "./names.ts";
 import * as z from "zod";
+import { queryFieldName, sanitizeTypeName, withLetterFirst } from "./names.ts";
 
 /** The GraphQL scalars that values become; an object where a scalar is expected becomes a String, its JSON text. */
 const SCALARS = ["String", "Boolean", "Int", "Float"] as const;

@@ -1,8 +1,8 @@
 import { describe, expect, test } from "vitest";
 import { type CaseHead, loadCases } from "../../../test/support/caseFiles.ts";
+import { type PlannedField, planSchemas } from "./catalogSchema.ts";
 import { queryFieldName, remapFieldName, sanitizeTypeName } from "./names.ts";
 import { SchemaDiscovery } from "./schemaDiscovery.ts";
-import { type PlannedField, planSchemas } from "./catalogSchema.ts";
 
 type Pairs = readonly (readonly [from: string, to: string])[];
 

@@ -1,5 +1,5 @@
-import { isObject } from "../../golang/members.ts";
 import { goJson, numberToken } from "../../golang/json.ts";
+import { isObject } from "../../golang/members.ts";
 import type { Scalar } from "./catalogSchema.ts";
 
 const INT_BOUND = 2 ** 31;

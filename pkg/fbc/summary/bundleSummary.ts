@@ -3,7 +3,7 @@ import { isObject, memberOf, objectAt, objectsAt } from "../../golang/members.ts
 import { parseVersionRelease } from "../../version/version.ts";
 import { shortened, textAt, words, wordsAt } from "../boundedTexts.ts";
 import type { Meta } from "../types.ts";
-import { type BundleApis, type CsvMetadata, apisOf, csvMetadataFrom } from "./csvMetadata.ts";
+import { apisOf, type BundleApis, type CsvMetadata, csvMetadataFrom } from "./csvMetadata.ts";
 
 const LIST = "operators.openshift.io/infrastructure-features";
 const SINGLE = "features.operators.openshift.io/";

@@ -1,13 +1,13 @@
+import { createHash } from "node:crypto";
 import { memberOf, objectAt, objectsAt } from "../../golang/members.ts";
 import { compareText } from "../../text/compare.ts";
-import { type VersionRelease, compareVersionRelease, parseVersionRelease } from "../../version/version.ts";
-import { MAX_TEXT, isName, textAt } from "../boundedTexts.ts";
+import { compareVersionRelease, parseVersionRelease, type VersionRelease } from "../../version/version.ts";
+import { isName, MAX_TEXT, textAt } from "../boundedTexts.ts";
 import { channelHeads } from "../bundleOrder.ts";
-import { Schema, packageOf } from "../content.ts";
-import { Pool, ownText } from "../intern.ts";
+import { packageOf, Schema } from "../content.ts";
+import { ownText, Pool } from "../intern.ts";
 import type { Meta } from "../types.ts";
-import { type BundleDescription, type BundleSupport, type StatedVersion, bundleSummary } from "./bundleSummary.ts";
-import { createHash } from "node:crypto";
+import { type BundleDescription, type BundleSupport, bundleSummary, type StatedVersion } from "./bundleSummary.ts";
 
 /** How much of one package is kept; what is beyond is only counted. Real packages have up to 300 bundles, 60 channels and 82 entries in a channel. */
 export interface PackageLimits {

@@ -1,6 +1,6 @@
-import { type SearchedTexts, closestNames, relevance } from "./search.ts";
 import * as fc from "fast-check";
 import { describe, expect, test } from "vitest";
+import { closestNames, relevance, type SearchedTexts } from "./search.ts";
 
 const NOTHING: SearchedTexts = { name: "p", displayNames: [], keywords: [], kinds: [], providers: [], descriptions: [] };
 

@@ -1,5 +1,5 @@
 import type { BundleDescription, BundleSupport } from "./bundleSummary.ts";
-import { type PackageFacts, newestFirst } from "./packageFacts.ts";
+import { newestFirst, type PackageFacts } from "./packageFacts.ts";
 import { latestBundle, messageFor, presentedBy } from "./packageSummary.ts";
 
 /**

@@ -1,7 +1,11 @@
+import { createHash } from "node:crypto";
+import * as fc from "fast-check";
+import { dump } from "js-yaml";
+import { describe, expect, test } from "vitest";
 import { type CaseHead, loadCases } from "../../../test/support/caseFiles.ts";
-import { isObject } from "../../golang/members.ts";
 import type { JsonObject } from "../../api/k8s.ts";
 import { canonicalJson } from "../../golang/json.ts";
+import { isObject } from "../../golang/members.ts";
 import { MAX_TEXT, MAX_WORDS } from "../boundedTexts.ts";
 import { channelHeads } from "../bundleOrder.ts";
 import { metaFrom } from "../content.ts";
@@ -10,10 +14,6 @@ import { bundleSummary } from "./bundleSummary.ts";
 import { CatalogFacts, PackageFacts } from "./packageFacts.ts";
 import { packageSummary } from "./packageSummary.ts";
 import { searchRecord } from "./search.ts";
-import * as fc from "fast-check";
-import { dump } from "js-yaml";
-import { createHash } from "node:crypto";
-import { describe, expect, test } from "vitest";
 
 const HEAD = { apiVersion: "operators.coreos.com/v1alpha1", kind: "ClusterServiceVersion" };
 const CRD = { apiVersion: "apiextensions.k8s.io/v1", kind: "CustomResourceDefinition", metadata: { name: "ClusterServiceVersion" } };

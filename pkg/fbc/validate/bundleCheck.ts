@@ -1,16 +1,16 @@
+import { isUtf8 } from "node:buffer";
 import { normalizedImageName } from "../../api/imageName.ts";
 import type { JsonObject } from "../../api/k8s.ts";
 import { messageOf } from "../../errors/errors.ts";
 import { decodedBase64 } from "../../golang/base64.ts";
 import { givenText, isObject, memberOf, objectMembers, readText, textMember } from "../../golang/members.ts";
 import { parseFirstYamlDocument } from "../../golang/yaml.ts";
-import { type Version, formatVersion, parseRelease, parseVersion } from "../../version/version.ts";
+import { formatVersion, parseRelease, parseVersion, type Version } from "../../version/version.ts";
 import { MAX_QUOTED, quoted } from "../boundedTexts.ts";
 import type { Meta } from "../types.ts";
 import type { FindingLog, Subject } from "./finding.ts";
 import { checkProperty } from "./propertyCheck.ts";
 import type { RuleCode } from "./rules.ts";
-import { isUtf8 } from "node:buffer";
 
 /** Whether the objects inside of bundles are parsed, or only looked at from outside, which a catalog that is mostly objects loads a fifth faster with. */
 export type ObjectDepth = "parsed" | "outline";

@@ -1,12 +1,12 @@
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
+import { describe, expect, test } from "vitest";
 import { type CaseHead, loadCases } from "../../../test/support/caseFiles.ts";
 import { MetaDecoder } from "../decode.ts";
 import { placeText } from "../types.ts";
 import { CatalogCheck, type CheckResult } from "./catalogCheck.ts";
 import { compareFindings, findingMessage, opmError } from "./finding.ts";
 import { RULES } from "./rules.ts";
-import { readFileSync } from "node:fs";
-import { join } from "node:path";
-import { describe, expect, test } from "vitest";
 
 interface Case extends CaseHead {
   edit?: [from: string, to: string][];

@@ -1,12 +1,12 @@
 import { isObject, memberOf } from "../../golang/members.ts";
 import { MAX_QUOTED, quoted } from "../boundedTexts.ts";
-import { Schema, kindOf, wrongKind } from "../content.ts";
+import { kindOf, Schema, wrongKind } from "../content.ts";
 import { NameTable } from "../intern.ts";
 import { type ContentPlace, type Meta, type PlacedMeta, placeText } from "../types.ts";
-import { type ObjectDepth, checkBundle } from "./bundleCheck.ts";
+import { checkBundle, type ObjectDepth } from "./bundleCheck.ts";
 import { checkChannel } from "./channelCheck.ts";
 import { type Finding, FindingLog, type Subject } from "./finding.ts";
-import { type ModelFacts, checkModel } from "./modelCheck.ts";
+import { checkModel, type ModelFacts } from "./modelCheck.ts";
 import { checkDeprecations, checkPackage } from "./packageCheck.ts";
 import { SCHEMA_SHAPES, shapeFaults } from "./shape.ts";
 

@@ -1,7 +1,7 @@
 import { compareText } from "../../text/compare.ts";
 import { quoted } from "../boundedTexts.ts";
 import { type ContentPlace, placeText } from "../types.ts";
-import { RULES, type RuleCode, type RuleDescription, type Severity, refusesContent } from "./rules.ts";
+import { RULES, type RuleCode, type RuleDescription, refusesContent, type Severity } from "./rules.ts";
 
 /** A meta without its content: what a finding is about. */
 export interface Subject {

@@ -1,7 +1,7 @@
 import { quoted } from "../boundedTexts.ts";
 import { Schema } from "../content.ts";
 import type { BundleFacts } from "./bundleCheck.ts";
-import { type ChannelFacts, type EntryFacts, channelGraphFault } from "./channelCheck.ts";
+import { type ChannelFacts, channelGraphFault, type EntryFacts } from "./channelCheck.ts";
 import type { FindingLog } from "./finding.ts";
 import { type DeprecationFacts, type DeprecationsFacts, type PackageFacts, referenceText } from "./packageCheck.ts";
 import { labelFaults } from "./propertyCheck.ts";

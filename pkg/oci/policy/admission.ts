@@ -1,9 +1,9 @@
-import type { Located } from "../registry/imageSource.ts";
-import { nameOf, type Reference } from "../reference.ts";
-import { type AttachmentLimits, attachedSignatures, signatureTag } from "./attachments.ts";
-import type { FoundSignature } from "./signatureFormats.ts";
-import { judge } from "./judge.ts";
 import { RejectedError } from "../imageErrors.ts";
+import { nameOf, type Reference } from "../reference.ts";
+import type { Located } from "../registry/imageSource.ts";
+import { type AttachmentLimits, attachedSignatures, signatureTag } from "./attachments.ts";
+import { judge } from "./judge.ts";
+import type { FoundSignature } from "./signatureFormats.ts";
 import type { ImageRequirements } from "./signaturePolicy.ts";
 
 /** What let an image pass; kept beside it, so that it can be judged again without the registry. */

@@ -7,8 +7,8 @@ import { BUNDLE, bundleOf, Signer, signedBy } from "../../../test/support/signin
 import { tarball } from "../../../test/support/tarball.ts";
 import { MediaType } from "../manifest.ts";
 import { ARTIFACT_TYPE, SIGNATURE_TYPE, signatureTag } from "./attachments.ts";
-import type { FoundSignature } from "./signatureFormats.ts";
 import { SIGNATURE_ANNOTATION } from "./judge.ts";
+import type { FoundSignature } from "./signatureFormats.ts";
 
 const NAME = "quay.io/ns/app";
 const LOOKED = /; looked for sha256-\w{64}\.sig and referrers in \S+\/ns\/app: .*$/;

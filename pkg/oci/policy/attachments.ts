@@ -1,3 +1,4 @@
+import * as z from "zod";
 import { messageOf } from "../../errors/errors.ts";
 import { ContentError, RejectedError } from "../imageErrors.ts";
 import { type Descriptor, parseManifest } from "../manifest.ts";
@@ -7,7 +8,6 @@ import { RegistryError } from "../registry/registryError.ts";
 import { type FetchedManifest, type Referrer, type Repository, referrersOf } from "../registry/repository.ts";
 import { SIGNATURE_ANNOTATION } from "./judge.ts";
 import { BUNDLE_TYPE, type FoundSignature, SIGNATURE_PREDICATE, signatureInBundle } from "./signatureFormats.ts";
-import * as z from "zod";
 
 /** What reading signatures may cost. */
 export interface AttachmentLimits extends DownloadLimits {

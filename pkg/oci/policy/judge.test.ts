@@ -1,13 +1,13 @@
+import { generateKeyPairSync, type KeyObject } from "node:crypto";
+import * as fc from "fast-check";
+import { describe, expect, test } from "vitest";
 import { type CaseHead, loadCases } from "../../../test/support/caseFiles.ts";
-import { KEY_KINDS, Signer, bundleOf, claimPayload } from "../../../test/support/signing.ts";
+import { bundleOf, claimPayload, KEY_KINDS, Signer } from "../../../test/support/signing.ts";
 import { parseReference } from "../reference.ts";
-import { type ReadyRequirement, type Verdict, judge } from "./judge.ts";
+import { judge, type ReadyRequirement, type Verdict } from "./judge.ts";
 import { parsePublicKey } from "./publicKey.ts";
 import { type FoundSignature, signatureInBundle, signedBytes } from "./signatureFormats.ts";
 import type { SignedIdentity } from "./signedIdentity.ts";
-import * as fc from "fast-check";
-import { type KeyObject, generateKeyPairSync } from "node:crypto";
-import { describe, expect, test } from "vitest";
 
 const DIGEST = `sha256:${"a".repeat(64)}`;
 const INDEX = `sha256:${"b".repeat(64)}`;

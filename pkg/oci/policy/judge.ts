@@ -1,10 +1,10 @@
+import type { KeyObject } from "node:crypto";
 import { messageOf } from "../../errors/errors.ts";
 import { goQuoted } from "../../golang/quote.ts";
-import { type Reference, familiarText } from "../reference.ts";
+import { familiarText, type Reference } from "../reference.ts";
 import { hashOf, isSignedBy } from "./publicKey.ts";
 import { type FoundSignature, parsePayload, parseStatement, signedBytes } from "./signatureFormats.ts";
-import { type SignedIdentity, matchesIdentity } from "./signedIdentity.ts";
-import type { KeyObject } from "node:crypto";
+import { matchesIdentity, type SignedIdentity } from "./signedIdentity.ts";
 
 /** A requirement whose keys have been read. */
 export type ReadyRequirement =

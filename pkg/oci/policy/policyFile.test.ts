@@ -1,9 +1,9 @@
+import { expect, test } from "vitest";
 import { type CaseHead, loadCases } from "../../../test/support/caseFiles.ts";
 import { parseReference } from "../reference.ts";
-import { INSECURE_POLICY, type Policy, type Requirement, applicable, parsePolicy, unsupportedScopes } from "./policyFile.ts";
+import { applicable, INSECURE_POLICY, type Policy, parsePolicy, type Requirement, unsupportedScopes } from "./policyFile.ts";
 import { matchesIdentity, parseSignedIdentity } from "./signedIdentity.ts";
 import { FormatError } from "./strictJson.ts";
-import { expect, test } from "vitest";
 
 interface ParseCase extends CaseHead {
   policy: string;

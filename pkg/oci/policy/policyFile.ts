@@ -1,6 +1,6 @@
 import { goQuoted } from "../../golang/quote.ts";
-import { type Reference, nameOf, referenceText } from "../reference.ts";
-import { DEFAULT_IDENTITY, type SignedIdentity, parseSignedIdentity } from "./signedIdentity.ts";
+import { nameOf, type Reference, referenceText } from "../reference.ts";
+import { DEFAULT_IDENTITY, parseSignedIdentity, type SignedIdentity } from "./signedIdentity.ts";
 import { FormatError, knownMembers, membersOf, parseStrictJson, textMember, textsMember } from "./strictJson.ts";
 
 /** Where a public key is: in a file that is read when it is needed, or PEM in the policy itself. */

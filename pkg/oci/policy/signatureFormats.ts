@@ -1,7 +1,7 @@
+import * as z from "zod";
 import { digestProblem } from "../../api/imageName.ts";
 import { goQuoted } from "../../golang/quote.ts";
 import { FormatError, knownMembers, membersOf, parseStrictJson, textMember, utf8Text } from "./strictJson.ts";
-import * as z from "zod";
 
 /** A signature as it was found: nothing about it is to be trusted. */
 export interface FoundSignature {

@@ -1,16 +1,26 @@
+import { createHash } from "node:crypto";
+import { existsSync } from "node:fs";
+import { open } from "node:fs/promises";
+import { join } from "node:path";
+import type { Logger } from "pino";
 import { messageOf } from "../../errors/errors.ts";
 import { goQuoted } from "../../golang/quote.ts";
 import { readBounded } from "../digest.ts";
 import { RejectedError } from "../imageErrors.ts";
 import type { Reference } from "../reference.ts";
 import { type ReadyRequirement, refusalWithoutSignatures } from "./judge.ts";
-import { INSECURE_POLICY, type KeySource, type LayoutTransport, type Policy, type Requirement, applicable, applicableToLayout, parsePolicy, unsupportedScopes } from "./policyFile.ts";
+import {
+  applicable,
+  applicableToLayout,
+  INSECURE_POLICY,
+  type KeySource,
+  type LayoutTransport,
+  type Policy,
+  parsePolicy,
+  type Requirement,
+  unsupportedScopes,
+} from "./policyFile.ts";
 import { parsePublicKey } from "./publicKey.ts";
-import { createHash } from "node:crypto";
-import { existsSync } from "node:fs";
-import { open } from "node:fs/promises";
-import { join } from "node:path";
-import type { Logger } from "pino";
 
 /** Where the policy is; `required` when a person named the file, so that it has to be there. */
 export interface PolicyPlace {

@@ -1,13 +1,13 @@
-import { digestOf } from "../digest.ts";
-import { type Descriptor, MediaType } from "../manifest.ts";
-import type { FetchedManifest } from "../registry/repository.ts";
-import { type ArchivedFile, GZIP_LEVEL, tarStream } from "../store/layerArchive.ts";
-import type { LayoutStore } from "../store/layoutStore.ts";
 import { createHash } from "node:crypto";
 import { createWriteStream } from "node:fs";
 import { rm } from "node:fs/promises";
 import { pipeline } from "node:stream/promises";
 import { createGzip } from "node:zlib";
+import { digestOf } from "../digest.ts";
+import { type Descriptor, MediaType } from "../manifest.ts";
+import type { FetchedManifest } from "../registry/repository.ts";
+import { type ArchivedFile, GZIP_LEVEL, tarStream } from "../store/layerArchive.ts";
+import type { LayoutStore } from "../store/layoutStore.ts";
 
 /**
  * The configuration of an image of one layer that holds content and no programs. It has to name a platform; whoever unpacks content takes the image on any.

@@ -1,10 +1,10 @@
+import { expect, test } from "vitest";
 import { loopbackRegistry } from "../../../test/support/pulling.ts";
 import { BUNDLE } from "../../../test/support/signing.ts";
 import { repository, signal } from "../../../test/support/stores.ts";
 import { MediaType } from "../manifest.ts";
 import { copyAttached } from "./copyAttached.ts";
 import { BlobLocations, copyImage } from "./copyImage.ts";
-import { expect, test } from "vitest";
 
 // Cosign's SIGNATURE_SPEC.md; the distribution specification, "Referrers Tag Schema".
 test("what is attached to an image is copied, and listed where the registry lists nothing itself", async () => {

@@ -2,8 +2,8 @@ import { digestOf } from "../digest.ts";
 import { MediaType } from "../manifest.ts";
 import { signatureTag } from "../policy/attachments.ts";
 import type { Referrer } from "../registry/repository.ts";
-import { type CopiedImage, type CopyOptions, copyImage } from "./copyImage.ts";
 import type { ImageReader, ImageWriter } from "../store/imageStore.ts";
+import { type CopiedImage, type CopyOptions, copyImage } from "./copyImage.ts";
 
 /**
  * Copies what is attached to an image: signatures, attestations and bills of materials behind cosign's tags, and what refers to it or,

@@ -6,11 +6,11 @@ import { folder, loopbackRegistry } from "../../../test/support/pulling.ts";
 import { built, layout, parts, repository, signal } from "../../../test/support/stores.ts";
 import { digestOf } from "../digest.ts";
 import { MediaType } from "../manifest.ts";
-import { buildImage } from "./buildImage.ts";
-import { copyImage } from "./copyImage.ts";
 import type { ImageReader } from "../store/imageStore.ts";
 import { packLayout, unpackLayout } from "../store/layoutArchive.ts";
 import { LayoutStore } from "../store/layoutStore.ts";
+import { buildImage } from "./buildImage.ts";
+import { copyImage } from "./copyImage.ts";
 
 const NAMED = { "a/b": "1", "a/c": "2", d: "" };
 

@@ -2,14 +2,14 @@ import { homedir } from "node:os";
 import { Readable } from "node:stream";
 import { pino } from "pino";
 import { digestOf } from "../digest.ts";
-import { imageConfig } from "./buildImage.ts";
-import { compressed, type LayerCompression, tarOf } from "../store/layerArchive.ts";
 import { CATALOG_LIMITS } from "../limits.ts";
-import { loginsOf, NO_LOGINS } from "../registry/authFile.ts";
 import { MediaType } from "../manifest.ts";
 import { parseReference } from "../reference.ts";
+import { loginsOf, NO_LOGINS } from "../registry/authFile.ts";
 import { RegistryAccess } from "../registry/registryAccess.ts";
+import { compressed, type LayerCompression, tarOf } from "../store/layerArchive.ts";
 import { RegistryStore } from "../store/registryStore.ts";
+import { imageConfig } from "./buildImage.ts";
 
 /** A registry to push to. */
 export interface PushTarget {

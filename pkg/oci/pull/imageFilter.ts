@@ -1,3 +1,5 @@
+import { posix } from "node:path";
+import type { Logger } from "pino";
 import { RetryableError, TerminalError, wrapError } from "../../errors/errors.ts";
 import { ContentError, RefusedError } from "../imageErrors.ts";
 import type { ImageConfig } from "../manifest.ts";
@@ -5,8 +7,6 @@ import type { ImageRequirements } from "../policy/signaturePolicy.ts";
 import { type Reference, referenceText } from "../reference.ts";
 import type { Located } from "../registry/imageSource.ts";
 import type { CachedImage } from "./cache.ts";
-import { posix } from "node:path";
-import type { Logger } from "pino";
 
 /** Which part of an image is unpacked. */
 export interface PathFilter {

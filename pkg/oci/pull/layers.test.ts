@@ -5,11 +5,11 @@ import { gzipSync, zstdCompressSync } from "node:zlib";
 import * as fc from "fast-check";
 import { afterAll, describe, expect, test } from "vitest";
 import { type TarEntry, tarball } from "../../../test/support/tarball.ts";
-import { removeTree } from "./cache.ts";
 import { ContentError, RefusedError } from "../imageErrors.ts";
-import { applyLayer } from "./layers.ts";
 import { CATALOG_LIMITS, type Limits } from "../limits.ts";
+import { removeTree } from "./cache.ts";
 import { atOrBelow } from "./imageFilter.ts";
+import { applyLayer } from "./layers.ts";
 import { Tree } from "./tree.ts";
 
 const SECRET = "what lies outside";

@@ -1,7 +1,7 @@
+import { expect, test } from "vitest";
 import { FakeClock } from "../../../test/support/fakeClock.ts";
 import { createMetrics } from "../../telemetry/metrics.ts";
 import { PullPool, pullMetrics, targetOf } from "./pullPool.ts";
-import { expect, test } from "vitest";
 
 async function readPulls(metrics: ReturnType<typeof createMetrics>): Promise<string[]> {
   return (await metrics.text()).split("\n").filter((line) => line.startsWith("t_image_pulls"));

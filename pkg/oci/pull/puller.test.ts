@@ -8,10 +8,10 @@ import { LoopbackRegistry, refuse, sendBlob } from "../../../test/support/loopba
 import { insecureRegistry, loopbackRegistry, puller } from "../../../test/support/pulling.ts";
 import { type TarEntry, tarball } from "../../../test/support/tarball.ts";
 import { RetryableError, TerminalError } from "../../errors/errors.ts";
-import { CONFIG_DIR_LABEL, catalogRoot } from "./imageFilter.ts";
 import { digestOf } from "../digest.ts";
 import type { Limits } from "../limits.ts";
 import { MediaType } from "../manifest.ts";
+import { CONFIG_DIR_LABEL, catalogRoot } from "./imageFilter.ts";
 import type { Puller } from "./puller.ts";
 
 const signal = new AbortController().signal;

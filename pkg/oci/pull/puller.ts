@@ -1,22 +1,22 @@
+import { homedir } from "node:os";
+import type { Logger } from "pino";
 import { Deadline } from "../../async/clock.ts";
 import { KeyedLock } from "../../async/keyedLock.ts";
-import { RetryableError, TerminalError, messageOf, wrapError } from "../../errors/errors.ts";
+import { messageOf, RetryableError, TerminalError, wrapError } from "../../errors/errors.ts";
 import { refusalIn, rejectionIn } from "../imageErrors.ts";
 import type { Limits } from "../limits.ts";
 import { platformOf } from "../manifest.ts";
-import { type Evidence, admit, stillAdmitted } from "../policy/admission.ts";
-import { type ImageRequirements, type PolicyPlace, SignaturePolicy, defaultPolicyPlace } from "../policy/signaturePolicy.ts";
-import { type Reference, canonical, familiarText, parsePullReference, referenceText } from "../reference.ts";
+import { admit, type Evidence, stillAdmitted } from "../policy/admission.ts";
+import { defaultPolicyPlace, type ImageRequirements, type PolicyPlace, SignaturePolicy } from "../policy/signaturePolicy.ts";
+import { canonical, familiarText, parsePullReference, type Reference, referenceText } from "../reference.ts";
 import type { CredentialSource } from "../registry/authFile.ts";
 import { ImageSource, type Located } from "../registry/imageSource.ts";
-import { type RegistriesConfPaths, defaultRegistriesConf } from "../registry/registriesConf.ts";
+import { defaultRegistriesConf, type RegistriesConfPaths } from "../registry/registriesConf.ts";
 import { TokenSource } from "../registry/tokens.ts";
 import { Transport } from "../registry/transport.ts";
 import { type CachedImage, type Draft, ImageCache, type StoredImage } from "./cache.ts";
-import { type ImageFilter, type PullJob, fits, wantedPart } from "./imageFilter.ts";
+import { fits, type ImageFilter, type PullJob, wantedPart } from "./imageFilter.ts";
 import { applyLayers, describeImage, downloadLayers, instanceDigest } from "./unpack.ts";
-import { homedir } from "node:os";
-import type { Logger } from "pino";
 
 export type { ImageFilter } from "./imageFilter.ts";
 

@@ -1,11 +1,8 @@
 import { rename, rm, stat } from "node:fs/promises";
 import { join } from "node:path";
-import { messageOf } from "../../errors/errors.ts";
 import { forEachAbortOnError } from "../../async/concurrency.ts";
+import { messageOf } from "../../errors/errors.ts";
 import { ContentError, RefusedError, refusalIn } from "../imageErrors.ts";
-import { downloadBlob, readBlob } from "../registry/download.ts";
-import type { FoundContent } from "../registry/imageSource.ts";
-import { applyLayer } from "./layers.ts";
 import type { Limits } from "../limits.ts";
 import {
   chooseImage,
@@ -16,7 +13,10 @@ import {
   parseManifest,
   type WantedPlatform,
 } from "../manifest.ts";
+import { downloadBlob, readBlob } from "../registry/download.ts";
+import type { FoundContent } from "../registry/imageSource.ts";
 import type { PathFilter } from "./imageFilter.ts";
+import { applyLayer } from "./layers.ts";
 import { Tree } from "./tree.ts";
 
 /** An image described: what it says about itself and the layers to apply, in order. */

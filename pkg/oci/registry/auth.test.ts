@@ -1,10 +1,10 @@
-import cases from "../../../test/cases/oci/credentials.json" with { type: "json" };
-import { parseReference } from "../reference.ts";
-import { type Credentials, credentialsFor, loginsOf, mergedEntries, readAuthFile, readPullSecret } from "./authFile.ts";
 import { mkdir, mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";
+import cases from "../../../test/cases/oci/credentials.json" with { type: "json" };
+import { parseReference } from "../reference.ts";
+import { type Credentials, credentialsFor, loginsOf, mergedEntries, readAuthFile, readPullSecret } from "./authFile.ts";
 
 interface Case {
   name: string;

@@ -1,8 +1,8 @@
-import { goQuoted } from "../../golang/quote.ts";
 import { existsSync } from "node:fs";
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import * as z from "zod";
+import { goQuoted } from "../../golang/quote.ts";
 
 /** What a registry accepts as proof of identity; `registryToken` is used as it is, `identityToken` is exchanged for a token. */
 export interface Credentials {

@@ -1,10 +1,10 @@
+import { type FileHandle, open } from "node:fs/promises";
+import { setTimeout as sleep } from "node:timers/promises";
 import { messageOf } from "../../errors/errors.ts";
 import { Verifier } from "../digest.ts";
 import type { Descriptor } from "../manifest.ts";
 import type { BlobSource } from "./imageSource.ts";
-import { FetchError, TrickleError, isSilence, isTransient } from "./networkError.ts";
-import { type FileHandle, open } from "node:fs/promises";
-import { setTimeout as sleep } from "node:timers/promises";
+import { FetchError, isSilence, isTransient, TrickleError } from "./networkError.ts";
 
 /** So much is written at once; what arrives meanwhile is collected for the next time. */
 const WRITE_BYTES = 1024 * 1024;

@@ -1,15 +1,15 @@
+import type { Logger } from "pino";
 import { Deadline } from "../../async/clock.ts";
 import { messageOf } from "../../errors/errors.ts";
 import { ContentError, RejectedError } from "../imageErrors.ts";
-import { type Reference, nameOf, referenceText } from "../reference.ts";
+import { nameOf, type Reference, referenceText } from "../reference.ts";
 import { type AuthFile, type CredentialSource, credentialsFor, mergedEntries, readAuthFile } from "./authFile.ts";
 import { certificateDir, readCertificates } from "./certificates.ts";
 import { isSilence } from "./networkError.ts";
-import { type PullSource, type RegistriesConfPaths, loadRegistriesConf, pullSources } from "./registriesConf.ts";
-import { type FetchedManifest, Repository, checkManifestExists } from "./repository.ts";
+import { loadRegistriesConf, type PullSource, pullSources, type RegistriesConfPaths } from "./registriesConf.ts";
+import { checkManifestExists, type FetchedManifest, Repository } from "./repository.ts";
 import type { TokenSource } from "./tokens.ts";
 import type { Transport } from "./transport.ts";
-import type { Logger } from "pino";
 
 /** Where blobs are read from; `Repository` says how. */
 export type BlobSource = Pick<Repository, "blob"> & Partial<Pick<Repository, "hasAlternative">>;

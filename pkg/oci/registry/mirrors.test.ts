@@ -1,10 +1,10 @@
-import cases from "../../../test/cases/oci/registriesConf.json" with { type: "json" };
-import { parseReference, referenceText } from "../reference.ts";
-import { type RegistriesConf, defaultRegistriesConf, loadRegistriesConf, parseRegistriesConf, pullSources } from "./registriesConf.ts";
 import { mkdir, mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import cases from "../../../test/cases/oci/registriesConf.json" with { type: "json" };
+import { parseReference, referenceText } from "../reference.ts";
+import { defaultRegistriesConf, loadRegistriesConf, parseRegistriesConf, pullSources, type RegistriesConf } from "./registriesConf.ts";
 
 interface Case {
   name: string;

@@ -1,10 +1,10 @@
-import { goQuoted } from "../../golang/quote.ts";
-import { type Reference, nameOf, parse, referenceText } from "../reference.ts";
 import { existsSync } from "node:fs";
-import { readFile, readdir } from "node:fs/promises";
+import { readdir, readFile } from "node:fs/promises";
 import { join } from "node:path";
-import { TomlError, parse as parseToml } from "smol-toml";
+import { parse as parseToml, TomlError } from "smol-toml";
 import * as z from "zod";
+import { goQuoted } from "../../golang/quote.ts";
+import { nameOf, parse, type Reference, referenceText } from "../reference.ts";
 
 const Mirror = z.looseObject({
   location: z.string().default(""),

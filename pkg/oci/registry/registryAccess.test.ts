@@ -3,8 +3,8 @@ import { join } from "node:path";
 import { pino } from "pino";
 import { expect, onTestFinished, test } from "vitest";
 import { folder, loopbackRegistry, QUICK } from "../../../test/support/pulling.ts";
-import { NO_LOGINS } from "./authFile.ts";
 import { parsePullReference } from "../reference.ts";
+import { NO_LOGINS } from "./authFile.ts";
 import { RegistryAccess } from "./registryAccess.ts";
 
 test.for(["/v2/", "/manifests/"])("RegistryAccess finds an image at the second mirror when the first hangs at %s", async (at) => {

@@ -1,14 +1,14 @@
+import { homedir } from "node:os";
+import type { Logger } from "pino";
 import { CATALOG_LIMITS, type Limits } from "../limits.ts";
 import type { Reference } from "../reference.ts";
-import { type Logins, credentialsFor } from "./authFile.ts";
+import { credentialsFor, type Logins } from "./authFile.ts";
 import { certificateDir, readCertificates } from "./certificates.ts";
 import { ImageSource, type Located } from "./imageSource.ts";
-import { type RegistriesConfPaths, defaultRegistriesConf, loadRegistriesConf, pullSources } from "./registriesConf.ts";
+import { defaultRegistriesConf, loadRegistriesConf, pullSources, type RegistriesConfPaths } from "./registriesConf.ts";
 import { Repository } from "./repository.ts";
 import { TokenSource } from "./tokens.ts";
 import { Transport } from "./transport.ts";
-import { homedir } from "node:os";
-import type { Logger } from "pino";
 
 /** Finishing a large upload may take a registry a while. */
 const PUSH_LIMITS: Limits = { ...CATALOG_LIMITS, stallMs: 180_000 };

@@ -1,12 +1,12 @@
+import * as z from "zod";
 import { digestOf, readBounded } from "../digest.ts";
 import { ContentError } from "../imageErrors.ts";
 import { ACCEPTED_MANIFESTS, type Descriptor, MediaType, parseManifest } from "../manifest.ts";
-import { type Reference, nameOf } from "../reference.ts";
+import { nameOf, type Reference } from "../reference.ts";
 import type { Credentials } from "./authFile.ts";
 import { RegistryError, registryError } from "./registryError.ts";
-import { type Challenge, type TokenSource, basic, parseChallenges } from "./tokens.ts";
-import { type HttpRequest, type HttpResponse, type Peer, type Transport, drop } from "./transport.ts";
-import * as z from "zod";
+import { basic, type Challenge, parseChallenges, type TokenSource } from "./tokens.ts";
+import { drop, type HttpRequest, type HttpResponse, type Peer, type Transport } from "./transport.ts";
 
 /** A manifest as the registry sent it; its digest was computed from the bytes. */
 export interface FetchedManifest {

@@ -1,10 +1,10 @@
+import { createHash } from "node:crypto";
+import type { Logger } from "pino";
+import * as z from "zod";
 import { readBounded } from "../digest.ts";
 import type { Credentials } from "./authFile.ts";
 import { RegistryError, registryError, unexpectedStatus } from "./registryError.ts";
 import type { HttpRequest, HttpResponse, Peer, Transport } from "./transport.ts";
-import { createHash } from "node:crypto";
-import type { Logger } from "pino";
-import * as z from "zod";
 
 const Answer = z.looseObject({
   token: z.string().optional(),

@@ -1,15 +1,15 @@
+import { mkdir, writeFile } from "node:fs/promises";
+import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
+import { type AddressInfo, connect } from "node:net";
+import { join } from "node:path";
+import { generate } from "selfsigned";
+import { beforeAll, describe, expect, onTestFinished, test } from "vitest";
 import { type LoopbackRegistry, refuse, sendBlob } from "../../../test/support/loopbackRegistry.ts";
 import { folder, insecureRegistry, loopbackRegistry, puller } from "../../../test/support/pulling.ts";
 import { tarball } from "../../../test/support/tarball.ts";
 import { RetryableError } from "../../errors/errors.ts";
 import { certificateDir } from "./certificates.ts";
 import { retryAfterMs } from "./transport.ts";
-import { mkdir, writeFile } from "node:fs/promises";
-import { type IncomingMessage, type ServerResponse, createServer } from "node:http";
-import { type AddressInfo, connect } from "node:net";
-import { join } from "node:path";
-import { generate } from "selfsigned";
-import { beforeAll, describe, expect, onTestFinished, test } from "vitest";
 
 const signal = new AbortController().signal;
 const image = { layers: [tarball([{ name: "a", content: "1" }])] };

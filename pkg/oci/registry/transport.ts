@@ -1,14 +1,14 @@
-import { openConnections } from "../../http/connections.ts";
-import type { Connections, HttpBody, HttpResponse as ConnectionsResponse } from "../../http/types.ts";
-import type { TlsMaterial } from "./certificates.ts";
-import { failureOf, isSilence, isTransient } from "./networkError.ts";
-import { proxyFor } from "./proxy.ts";
 import { lookup as systemLookup } from "node:dns";
-import { BlockList, type LookupFunction, isIP } from "node:net";
+import { BlockList, isIP, type LookupFunction } from "node:net";
 import { Readable } from "node:stream";
 import { setTimeout as sleep } from "node:timers/promises";
 import { createSecureContext, getCACertificates } from "node:tls";
 import type { Logger } from "pino";
+import { openConnections } from "../../http/connections.ts";
+import type { Connections, HttpResponse as ConnectionsResponse, HttpBody } from "../../http/types.ts";
+import type { TlsMaterial } from "./certificates.ts";
+import { failureOf, isSilence, isTransient } from "./networkError.ts";
+import { proxyFor } from "./proxy.ts";
 
 /** Addresses that lead to this machine, or to what stands on its own link, such as where cloud providers hand out credentials. */
 export type InnerAddress = "loopback" | "link-local" | "unspecified";

@@ -1,3 +1,6 @@
+import { mkdtemp, rm, stat } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import { type ImagePlace, type LayoutPlace, placeText } from "../imagePlace.ts";
 import type { RegistryAccess } from "../registry/registryAccess.ts";
 import type { FetchedManifest } from "../registry/repository.ts";
@@ -5,9 +8,6 @@ import type { ImageReader, ImageWriter } from "./imageStore.ts";
 import { openLayout, packLayout } from "./layoutArchive.ts";
 import { LayoutStore } from "./layoutStore.ts";
 import { RegistryStore } from "./registryStore.ts";
-import { mkdtemp, rm, stat } from "node:fs/promises";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
 
 /** An image that was found, and where it can be read. */
 export interface FoundImage {

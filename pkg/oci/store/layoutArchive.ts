@@ -1,14 +1,14 @@
+import { createReadStream, createWriteStream } from "node:fs";
+import { mkdir, open, readdir, rename, rm, stat } from "node:fs/promises";
+import { dirname, join } from "node:path";
+import { pipeline } from "node:stream/promises";
+import { extract } from "tar-stream";
 import { messageOf } from "../../errors/errors.ts";
 import { goQuoted } from "../../golang/quote.ts";
 import { ContentError, RefusedError } from "../imageErrors.ts";
 import { type LayoutPlace, placeText } from "../imagePlace.ts";
 import { tarStream } from "./layerArchive.ts";
 import { LayoutStore } from "./layoutStore.ts";
-import { createReadStream, createWriteStream } from "node:fs";
-import { mkdir, open, readdir, rename, rm, stat } from "node:fs/promises";
-import { dirname, join } from "node:path";
-import { pipeline } from "node:stream/promises";
-import { extract } from "tar-stream";
 
 /** The members of a layout; others of an archive mean nothing. */
 const MEMBER = /^(?:\.\/)?(oci-layout|index\.json|blobs\/(sha256|sha384|sha512)\/[a-f0-9]{1,128})$/;

@@ -6,10 +6,10 @@ import { describe, expect, onTestFinished, test } from "vitest";
 import { folder } from "../../../test/support/pulling.ts";
 import { layout, parts, signal } from "../../../test/support/stores.ts";
 import { type TarEntry, tarball } from "../../../test/support/tarball.ts";
+import { parsePlace } from "../imagePlace.ts";
 import { CATALOG_LIMITS } from "../limits.ts";
 import { SignaturePolicy } from "../policy/signaturePolicy.ts";
 import { buildImage } from "../publish/buildImage.ts";
-import { parsePlace } from "../imagePlace.ts";
 import { packLayout } from "./layoutArchive.ts";
 import { LayoutImages } from "./layoutImages.ts";
 

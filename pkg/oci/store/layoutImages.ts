@@ -1,17 +1,17 @@
-import { type LayoutPlace, isDigest, placeText } from "../imagePlace.ts";
+import { mkdtemp, realpath } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { isDigest, type LayoutPlace, placeText } from "../imagePlace.ts";
 import type { Limits } from "../limits.ts";
 import { type Descriptor, platformOf } from "../manifest.ts";
 import type { SignaturePolicy } from "../policy/signaturePolicy.ts";
 import { ImageCache, removeTree } from "../pull/cache.ts";
-import { type ImageFilter, atOrBelow } from "../pull/imageFilter.ts";
+import { atOrBelow, type ImageFilter } from "../pull/imageFilter.ts";
 import type { PulledImage } from "../pull/puller.ts";
 import { applyLayers, describeImage, downloadLayers } from "../pull/unpack.ts";
 import type { FoundContent } from "../registry/imageSource.ts";
 import { openLayout } from "./layoutArchive.ts";
 import type { LayoutStore } from "./layoutStore.ts";
-import { mkdtemp, realpath } from "node:fs/promises";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
 
 /** Unpacks images that are in layouts, as `Puller` does those of registries, below a temporary folder until `close`. */
 export class LayoutImages {

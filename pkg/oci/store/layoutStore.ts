@@ -1,18 +1,18 @@
-import { digestProblem } from "../../api/imageName.ts";
-import { KeyedLock } from "../../async/keyedLock.ts";
-import { messageOf } from "../../errors/errors.ts";
-import { Verifier, readBounded } from "../digest.ts";
-import { ContentError, RefusedError } from "../imageErrors.ts";
-import { CATALOG_LIMITS } from "../limits.ts";
-import { type Descriptor, MediaType } from "../manifest.ts";
-import type { FetchedManifest } from "../registry/repository.ts";
-import type { BlobBytes, BlobFate, ImageReader, ImageWriter } from "./imageStore.ts";
-import { INDEX_LIMITS, type LayoutEntry, REF_NAME, layoutIndexText, nameIn, namesText, parseLayoutIndex } from "./layoutIndex.ts";
 import { constants, createReadStream } from "node:fs";
 import { type FileHandle, mkdir, open, realpath, rename, rm, stat, writeFile } from "node:fs/promises";
 import { join, sep } from "node:path";
 import { Readable } from "node:stream";
 import { pipeline } from "node:stream/promises";
+import { digestProblem } from "../../api/imageName.ts";
+import { KeyedLock } from "../../async/keyedLock.ts";
+import { messageOf } from "../../errors/errors.ts";
+import { readBounded, Verifier } from "../digest.ts";
+import { ContentError, RefusedError } from "../imageErrors.ts";
+import { CATALOG_LIMITS } from "../limits.ts";
+import { type Descriptor, MediaType } from "../manifest.ts";
+import type { FetchedManifest } from "../registry/repository.ts";
+import type { BlobBytes, BlobFate, ImageReader, ImageWriter } from "./imageStore.ts";
+import { INDEX_LIMITS, type LayoutEntry, layoutIndexText, nameIn, namesText, parseLayoutIndex, REF_NAME } from "./layoutIndex.ts";
 
 /**
  * Opens a file of a layout to read it. A layout may come from anywhere, so no symlink leads out of its folder, and nothing but a file is read.

@@ -1,13 +1,13 @@
+import { setTimeout as sleep } from "node:timers/promises";
 import { messageOf } from "../../errors/errors.ts";
 import { ACCEPTED_MANIFESTS, type Descriptor } from "../manifest.ts";
-import { type Reference, nameOf } from "../reference.ts";
-import { type DownloadLimits, blobBytes } from "../registry/download.ts";
+import { nameOf, type Reference } from "../reference.ts";
+import { blobBytes, type DownloadLimits } from "../registry/download.ts";
 import { isFetchFailure, isTransient } from "../registry/networkError.ts";
 import { RegistryError, registryError } from "../registry/registryError.ts";
 import { type FetchedManifest, type Referrer, type Repository, referrersOf } from "../registry/repository.ts";
 import type { HttpResponse } from "../registry/transport.ts";
 import type { BlobBytes, BlobFate, ImageReader, ImageWriter } from "./imageStore.ts";
-import { setTimeout as sleep } from "node:timers/promises";
 
 /** What helps, by the status of the answer. */
 const ADVICE: Readonly<Record<number, (ref: Reference) => string>> = {

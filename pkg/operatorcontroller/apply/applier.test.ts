@@ -4,10 +4,10 @@ import { extensionNamed } from "../../../test/support/extensions.ts";
 import { configMap } from "../../../test/support/releases.ts";
 import type { KubeObject, ObjectRef } from "../../api/k8s.ts";
 import { KindNotServed } from "../../kube/errors.ts";
+import { changes, named, summary } from "../state/objectActions.ts";
 import { DeniedError } from "../state/waiting.ts";
 import { Applier } from "./applier.ts";
 import { DryRun } from "./dryRun.ts";
-import { changes, named, summary } from "../state/objectActions.ts";
 
 /** Answers for objects by name; what has none exists and takes everything. */
 class CannedObjects {

@@ -1,9 +1,9 @@
 import { FIELD_MANAGER } from "../../api/constants.ts";
-import { type KubeObject, type ObjectRef, groupOf, refOf } from "../../api/k8s.ts";
+import { groupOf, type KubeObject, type ObjectRef, refOf } from "../../api/k8s.ts";
 import { mapInParallel } from "../../async/concurrency.ts";
-import { RetryableError, messageOf } from "../../errors/errors.ts";
+import { messageOf, RetryableError } from "../../errors/errors.ts";
 import type { Client } from "../../kube/client.ts";
-import { KindNotServed, type KubeError, isConflict, isInvalid, isNamespaceMissing } from "../../kube/errors.ts";
+import { isConflict, isInvalid, isNamespaceMissing, KindNotServed, type KubeError } from "../../kube/errors.ts";
 import type { ApplyOptions } from "../../kube/request.ts";
 import { describeObject, objectKey } from "../../release/identity.ts";
 import { onlyBundleLabelsDiffer } from "../../release/labels.ts";

@@ -19,7 +19,7 @@ import type { CertificateDependencies } from "./certificates.ts";
 import { DryRun } from "./dryRun.ts";
 import { type Handovers, type Need, type ObjectClaims, takeFrom, takeOver } from "./handovers.ts";
 import { type PreparedObjects, prepareFor } from "./preparedObjects.ts";
-import { type PruneRequest, leavingCrds } from "./prune.ts";
+import { leavingCrds, type PruneRequest } from "./prune.ts";
 
 /** The objects of one extension in one pass: what the parts of the pass do with them, and with whose identity. */
 export class ApplyContext {

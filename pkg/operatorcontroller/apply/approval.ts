@@ -1,12 +1,12 @@
 import type { ClusterExtension } from "../../api/clusterExtension.ts";
+import type { Plan } from "../../api/clusterExtensionStatus.ts";
 import { ANNOTATION_APPROVE, PLAN_FIELDS_MAX, PLAN_OBJECTS_MAX, Reason } from "../../api/constants.ts";
 import { groupOf } from "../../api/k8s.ts";
-import type { Plan } from "../../api/clusterExtensionStatus.ts";
 import { TerminalError } from "../../errors/errors.ts";
 import { widensRights } from "../../rbac/ruleSets.ts";
 import { type ChangePlan, changePlan, countActions, type PlannedObject, planDigest } from "../../release/changePlan.ts";
-import type { NextRelease, RenderedBundle } from "./nextRelease.ts";
 import type { ApplyContext } from "./applyContext.ts";
+import type { NextRelease, RenderedBundle } from "./nextRelease.ts";
 import type { Passed } from "./preflight.ts";
 import { leavingObjects } from "./prune.ts";
 import type { ReleaseEvents } from "./releaseEvents.ts";

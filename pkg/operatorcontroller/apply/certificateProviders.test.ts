@@ -1,13 +1,13 @@
 import { expect, test } from "vitest";
 import { webhookBundle } from "../../../test/support/webhookBundle.ts";
+import type { WebhookCertProvider } from "../../api/flagValues.ts";
 import type { GroupVersionKind, KubeObject } from "../../api/k8s.ts";
 import { loadBundle } from "../../bundle/load.ts";
+import { CERTIFICATE_PROVIDERS } from "../../certificates/providers.ts";
 import type { ApiResource } from "../../kube/discovery.ts";
 import { KindNotServed } from "../../kube/errors.ts";
-import { CERTIFICATE_PROVIDERS } from "../../certificates/providers.ts";
 import { renderBundle } from "../../render/render.ts";
 import { CertificateProviders } from "./certificateProviders.ts";
-import type { WebhookCertProvider } from "../../api/flagValues.ts";
 
 /** A cluster that serves these kinds, as "group/version Kind". */
 function serving(kinds: readonly string[]) {

@@ -1,8 +1,15 @@
+import type { WebhookCertProvider } from "../../api/flagValues.ts";
 import type { GroupVersionKind, KubeObject } from "../../api/k8s.ts";
-import { CERTIFICATE_PROVIDERS, type CertificateProvider, certManager, providerOf, selfSigned, serviceCa } from "../../certificates/providers.ts";
+import {
+  CERTIFICATE_PROVIDERS,
+  type CertificateProvider,
+  certManager,
+  providerOf,
+  selfSigned,
+  serviceCa,
+} from "../../certificates/providers.ts";
 import type { Client } from "../../kube/client.ts";
 import { resourceOf } from "./preparedObjects.ts";
-import type { WebhookCertProvider } from "../../api/flagValues.ts";
 
 const CERTIFICATE: GroupVersionKind = { apiVersion: "cert-manager.io/v1", kind: "Certificate" };
 const ISSUER: GroupVersionKind = { apiVersion: "cert-manager.io/v1", kind: "Issuer" };

@@ -1,10 +1,19 @@
 import { API_VERSION, CERTIFICATES_FIELD_MANAGER, CLUSTER_EXTENSION } from "../../api/constants.ts";
 import type { EventReason, EventSink } from "../../api/events.ts";
 import type { KubeObject, ObjectRef } from "../../api/k8s.ts";
-import { type CaTarget, bundlesIn, canTrust, losesConversion, withBundle, withoutBundle } from "../../certificates/caBundle.ts";
+import { bundlesIn, type CaTarget, canTrust, losesConversion, withBundle, withoutBundle } from "../../certificates/caBundle.ts";
 import { servedNames } from "../../certificates/providers.ts";
-import { type CertificateTimes, type NewCertificate, issued, nextAction, prepared, promoted, stateOf, trimmed } from "../../certificates/rotation.ts";
-import { type StoredCertificates, bundleOf, certificatesIn, secretFrom, storedIn } from "../../certificates/storedCertificates.ts";
+import {
+  type CertificateTimes,
+  issued,
+  type NewCertificate,
+  nextAction,
+  prepared,
+  promoted,
+  stateOf,
+  trimmed,
+} from "../../certificates/rotation.ts";
+import { bundleOf, certificatesIn, type StoredCertificates, secretFrom, storedIn } from "../../certificates/storedCertificates.ts";
 import { type WantedCertificate, wantedCertificates } from "../../certificates/wantedCertificates.ts";
 import type { StepContext } from "../../controller/reconcile.ts";
 import { RetryableError, wrapError } from "../../errors/errors.ts";
@@ -12,7 +21,7 @@ import type { Client } from "../../kube/client.ts";
 import { describeObject, objectKey } from "../../release/identity.ts";
 import { type ObjectOwner, withOwner } from "../../release/labels.ts";
 import { type ExtensionExists, ownershipOf } from "../../release/ownership.ts";
-import { type ReleaseRecord, lastDeployed } from "../../release/record.ts";
+import { lastDeployed, type ReleaseRecord } from "../../release/record.ts";
 import type { CertificateIssuer } from "../../serving/certificateIssuer.ts";
 import type { Logger } from "../../telemetry/log.ts";
 import type { ExtensionCache } from "../state/extensionCache.ts";

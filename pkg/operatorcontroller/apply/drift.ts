@@ -2,7 +2,7 @@ import { Reason } from "../../api/constants.ts";
 import { type KubeObject, type ObjectRef, refOf } from "../../api/k8s.ts";
 import { isMigrated } from "../../api/migration.ts";
 import { RetryableError } from "../../errors/errors.ts";
-import { type DriftPolicy, type DriftedField, driftPolicyOf, driftedFields } from "../../release/drift.ts";
+import { type DriftedField, type DriftPolicy, driftedFields, driftPolicyOf } from "../../release/drift.ts";
 import { describeObject, objectKey } from "../../release/identity.ts";
 import { wroteAlthoughSame } from "../../release/managedFields.ts";
 import type { ReleaseRecord } from "../../release/record.ts";

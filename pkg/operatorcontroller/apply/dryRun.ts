@@ -4,7 +4,18 @@ import { isDenied, isNamespaceMissing, isNotFound } from "../../kube/errors.ts";
 import { describeObject, objectKey } from "../../release/identity.ts";
 import { listed } from "../state/objectActions.ts";
 import { DeniedError, type IsOver } from "../state/waiting.ts";
-import { type Answers, type Failure, type LiveObjects, type ObjectClient, applyWithPorts, failuresOf, failuresText, isImmutableField, isRecreated, throwFailures } from "./applier.ts";
+import {
+  type Answers,
+  applyWithPorts,
+  type Failure,
+  failuresOf,
+  failuresText,
+  isImmutableField,
+  isRecreated,
+  type LiveObjects,
+  type ObjectClient,
+  throwFailures,
+} from "./applier.ts";
 import { ownerMarks } from "./handovers.ts";
 
 /** Something that the API server, or an admission webhook or policy of the cluster, says about objects without refusing them. */

@@ -3,13 +3,13 @@ import type { KubeObject } from "../../api/k8s.ts";
 import { messageOf } from "../../errors/errors.ts";
 import type { Client } from "../../kube/client.ts";
 import { crdPolicyOf } from "../../release/plan.ts";
+import { type LackingPermissions, lackingPermissions } from "../permissions/permissions.ts";
+import type { ExtensionCache } from "../state/extensionCache.ts";
+import { configOf, type ReconcileState } from "../state/reconcileState.ts";
+import { DeniedError, WaitingError } from "../state/waiting.ts";
 import type { ServedKinds } from "./preparedObjects.ts";
 import { removals } from "./prune.ts";
 import type { ReleaseEvents } from "./releaseEvents.ts";
-import { configOf, type ReconcileState } from "../state/reconcileState.ts";
-import type { ExtensionCache } from "../state/extensionCache.ts";
-import { DeniedError, WaitingError } from "../state/waiting.ts";
-import { type LackingPermissions, lackingPermissions } from "../permissions/permissions.ts";
 
 /** Ends each text about rights that are missing. */
 export const NOTHING_CHANGED = "nothing was changed, and it goes on by itself within seconds once they are granted";

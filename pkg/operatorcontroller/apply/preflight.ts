@@ -1,11 +1,11 @@
 import type { ClusterExtension, ClusterExtensionSpec } from "../../api/clusterExtension.ts";
 import { Reason } from "../../api/constants.ts";
-import { type KubeObject, type ObjectRef, groupOf, refOf } from "../../api/k8s.ts";
+import { groupOf, type KubeObject, type ObjectRef, refOf } from "../../api/k8s.ts";
 import { losesConversion } from "../../certificates/caBundle.ts";
 import { messageOf } from "../../errors/errors.ts";
 import { goQuote } from "../../golang/quote.ts";
 import type { Client } from "../../kube/client.ts";
-import { KubeError, isForbidden, isNamespaceMissing, isNotFound } from "../../kube/errors.ts";
+import { isForbidden, isNamespaceMissing, isNotFound, KubeError } from "../../kube/errors.ts";
 import type { ResourceOf } from "../../rbac/resources.ts";
 import { CRD_KIND, describeObject, isCrd, objectKey } from "../../release/identity.ts";
 import { type ExtensionExists, type Owner, ownershipConflict, ownershipOf } from "../../release/ownership.ts";
@@ -86,7 +86,11 @@ async function readPluralNames(client: Pick<Client, "raw">, group: string, signa
   return found;
 }
 
-async function readIfAllowed(client: Pick<Client, "get">, ref: ObjectRef, signal: AbortSignal): Promise<KubeObject | undefined | "forbidden"> {
+async function readIfAllowed(
+  client: Pick<Client, "get">,
+  ref: ObjectRef,
+  signal: AbortSignal,
+): Promise<KubeObject | undefined | "forbidden"> {
   try {
     return await client.get(ref, { metadataOnly: true, signal });
   } catch (err) {

@@ -12,7 +12,7 @@ import type { ObjectBundle } from "../../release/labels.ts";
 import { installOrder } from "../../release/plan.ts";
 import { prepareObjects } from "../../release/prepare.ts";
 import type { BundleContent } from "../bundles/bundleCache.ts";
-import { type ReconcileState, configOf } from "../state/reconcileState.ts";
+import { configOf, type ReconcileState } from "../state/reconcileState.ts";
 import { WaitingError } from "../state/waiting.ts";
 
 /** What the API server says about the kinds of a set of objects. */

@@ -3,12 +3,12 @@ import { certificateSecrets } from "../../certificates/wantedCertificates.ts";
 import type { Client } from "../../kube/client.ts";
 import { isCrd, objectKey } from "../../release/identity.ts";
 import type { Owner } from "../../release/ownership.ts";
-import { type CrdPolicy, type ReleasePlan, planRelease } from "../../release/plan.ts";
+import { type CrdPolicy, planRelease, type ReleasePlan } from "../../release/plan.ts";
 import type { LeftObject, ReleaseRecord } from "../../release/record.ts";
 import type { LostConversionRequest } from "../crds/lostConversions.ts";
 import type { Applier } from "./applier.ts";
 import { takeOver } from "./handovers.ts";
-import { type KeptCrd, asLeft, asObject, isKept, oursOf, recheckKept, removeCrds } from "./keptCrds.ts";
+import { asLeft, asObject, isKept, type KeptCrd, oursOf, recheckKept, removeCrds } from "./keptCrds.ts";
 
 /** What may be on the cluster, what is wanted there, and for whom. */
 export interface PruneRequest {

@@ -3,17 +3,17 @@ import { findCondition } from "../../api/conditions.ts";
 import { ConditionType } from "../../api/constants.ts";
 import type { EVENTS, EventReason, EventSink } from "../../api/events.ts";
 import type { KubeObject } from "../../api/k8s.ts";
+import { overridesProxy } from "../../api/proxy.ts";
 import { describeObject, objectKey } from "../../release/identity.ts";
 import { type ExtensionExists, type Owner, ownershipOf } from "../../release/ownership.ts";
-import { overridesProxy } from "../../api/proxy.ts";
-import { configOf, type ReconcileState } from "../state/reconcileState.ts";
-import type { ExtensionCache } from "../state/extensionCache.ts";
-import { proxyChange } from "../state/proxyVariables.ts";
 import { lacksPermissions } from "../permissions/permissions.ts";
-import { type ApiWarning, warningTexts } from "./dryRun.ts";
-import type { LiveObjects } from "./applier.ts";
-import type { NextRelease } from "./nextRelease.ts";
+import type { ExtensionCache } from "../state/extensionCache.ts";
 import { listed, type ObjectAction } from "../state/objectActions.ts";
+import { proxyChange } from "../state/proxyVariables.ts";
+import { configOf, type ReconcileState } from "../state/reconcileState.ts";
+import type { LiveObjects } from "./applier.ts";
+import { type ApiWarning, warningTexts } from "./dryRun.ts";
+import type { NextRelease } from "./nextRelease.ts";
 
 /** What is told about the release of a bundle on its way to the cluster. What a pass finds again is not told again. */
 export class ReleaseEvents {

@@ -1,3 +1,5 @@
+import { join } from "node:path";
+import { describe, expect, test } from "vitest";
 import { bundleFiles } from "../../../test/support/bundleFixture.ts";
 import { deepFreeze } from "../../../test/support/deepFreeze.ts";
 import { FakeClock } from "../../../test/support/fakeClock.ts";
@@ -15,8 +17,6 @@ import { prepareObjects } from "../../release/prepare.ts";
 import { type RenderOptions, renderBundle } from "../../render/render.ts";
 import { BundleCache, type BundleCacheLimits } from "./bundleCache.ts";
 import { readBundleFiles } from "./bundleFiles.ts";
-import { join } from "node:path";
-import { describe, expect, test } from "vitest";
 
 const LIMITS: BundleCacheLimits = { maxBytes: 10_000, maxBundles: 3, keepMs: 1_000 };
 

@@ -1,17 +1,17 @@
+import { createHash } from "node:crypto";
+import { deserialize } from "node:v8";
 import { Reason } from "../../api/constants.ts";
 import type { KubeObject } from "../../api/k8s.ts";
 import type { Clock } from "../../async/clock.ts";
-import { type Ask, TaskThread, type TaskThreadLimits, ThreadLimitExceeded, movable } from "../../async/taskThread.ts";
+import { type Ask, movable, TaskThread, type TaskThreadLimits, ThreadLimitExceeded } from "../../async/taskThread.ts";
 import { Turns } from "../../async/turns.ts";
 import { type BundleSummary, summarizeBundle } from "../../bundle/bundleSummary.ts";
 import { bundleTooLarge, isWithin } from "../../bundle/limits.ts";
 import { loadBundle } from "../../bundle/load.ts";
 import type { BundleFiles, RegistryV1Bundle } from "../../bundle/types.ts";
-import { RetryableError, TerminalError, messageOf } from "../../errors/errors.ts";
+import { messageOf, RetryableError, TerminalError } from "../../errors/errors.ts";
 import { canonicalJson } from "../../golang/json.ts";
 import { type RenderOptions, renderBundle } from "../../render/render.ts";
-import { createHash } from "node:crypto";
-import { deserialize } from "node:v8";
 
 /** A bundle as the controller uses it, in whichever thread its manifests are. */
 export interface BundleContent extends BundleSummary {
@@ -93,7 +93,10 @@ export class BundleThread {
     } catch (err) {
       if (!(err instanceof ThreadLimitExceeded)) throw err;
       if (err.limit === "memory") throw bundleTooLarge(`${messageOf(err)} to load and render`, { cause: err });
-      throw new RetryableError(Reason.Retrying, `cannot load and render the bundle: ${messageOf(err)}`, { cause: err, restMs: THREAD_REST_MS });
+      throw new RetryableError(Reason.Retrying, `cannot load and render the bundle: ${messageOf(err)}`, {
+        cause: err,
+        restMs: THREAD_REST_MS,
+      });
     }
   }
 }

@@ -1,8 +1,8 @@
 import type { ObjectMeta } from "../../api/k8s.ts";
 import { systemClock } from "../../async/clock.ts";
 import { bundleRoot } from "../../oci/pull/bundleRoot.ts";
-import { type PullCounts, PullPool, type PullState, targetOf } from "../../oci/pull/pullPool.ts";
 import type { ImageFilter } from "../../oci/pull/puller.ts";
+import { type PullCounts, PullPool, type PullState, targetOf } from "../../oci/pull/pullPool.ts";
 
 /** A bundle image on disk. */
 export interface BundleImage {

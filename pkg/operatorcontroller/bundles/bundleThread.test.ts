@@ -1,3 +1,5 @@
+import { join } from "node:path";
+import { afterEach, describe, expect, test } from "vitest";
 import { bundleFiles } from "../../../test/support/bundleFixture.ts";
 import { eventually } from "../../../test/support/eventually.ts";
 import { FakeClock } from "../../../test/support/fakeClock.ts";
@@ -11,8 +13,6 @@ import { isRetryable, restMsOf } from "../../errors/errors.ts";
 import { renderBundle } from "../../render/render.ts";
 import { BundleCache, BundleThread } from "./bundleCache.ts";
 import { readBundleFiles } from "./bundleFiles.ts";
-import { join } from "node:path";
-import { afterEach, describe, expect, test } from "vitest";
 
 const LIMITS = { heapMib: 192, deadlineMs: 60_000, idleMs: 3_000 };
 const threads: BundleThread[] = [];

@@ -1,14 +1,14 @@
+import { serialize } from "node:v8";
 import { Reason } from "../../api/constants.ts";
 import type { KubeObject } from "../../api/k8s.ts";
-import { type Served, movable, serveTasks } from "../../async/taskThread.ts";
+import { movable, type Served, serveTasks } from "../../async/taskThread.ts";
 import { summarizeBundle } from "../../bundle/bundleSummary.ts";
 import { loadBundle } from "../../bundle/load.ts";
 import type { RegistryV1Bundle } from "../../bundle/types.ts";
-import { ReconcileError, messageOf, terminalIn } from "../../errors/errors.ts";
 import { CERTIFICATE_PROVIDERS } from "../../certificates/providers.ts";
+import { messageOf, ReconcileError, terminalIn } from "../../errors/errors.ts";
 import { renderBundle } from "../../render/render.ts";
 import type { BundleRequest, BundleResponse, EncodedObject } from "./bundleCache.ts";
-import { serialize } from "node:v8";
 
 // The body of the worker thread that `bundleThread.ts` starts.
 

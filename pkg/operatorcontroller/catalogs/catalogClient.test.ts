@@ -6,8 +6,8 @@ import { TempFolder } from "../../../test/support/contentFixture.ts";
 import { eventually } from "../../../test/support/eventually.ts";
 import { type Answer, LoopbackApi } from "../../../test/support/loopbackApi.ts";
 import { serverCertificate } from "../../../test/support/serverCertificate.ts";
-import type { PackageContent } from "../../fbc/types.ts";
 import { maxVersionOf } from "../../bundle/maxOpenShiftVersion.ts";
+import type { PackageContent } from "../../fbc/types.ts";
 import { tlsProfile, tlsSettings } from "../../serving/tlsProfile.ts";
 import { CatalogClient, type CatalogClientOptions } from "./catalogClient.ts";
 

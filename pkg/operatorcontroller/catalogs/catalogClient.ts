@@ -1,3 +1,4 @@
+import { rootCertificates } from "node:tls";
 import { type Clock, Deadline, systemClock } from "../../async/clock.ts";
 import { messageOf } from "../../errors/errors.ts";
 import { packageContent } from "../../fbc/content.ts";
@@ -13,7 +14,6 @@ import type { KnownOffers } from "./catalogOffers.ts";
 import { type Authorities, AuthorityFolder, type AuthoritySource, authoritiesOf } from "./certificateAuthorities.ts";
 import type { ReadLimits, ReadTask } from "./responseReader.ts";
 import { ResponseThread } from "./responseThread.ts";
-import { rootCertificates } from "node:tls";
 
 /** Whom to trust, and how to speak to catalogs. */
 interface CatalogConnectionsOptions {

@@ -1,7 +1,7 @@
+import { expect, test } from "vitest";
 import { catalogNamed } from "../../../test/support/catalogs.ts";
 import type { PackageContent } from "../../fbc/types.ts";
-import { CatalogContents, type KnownPackage, type PackageReader, UnexpectedStatus, servedFrom } from "./catalogContents.ts";
-import { expect, test } from "vitest";
+import { CatalogContents, type KnownPackage, type PackageReader, servedFrom, UnexpectedStatus } from "./catalogContents.ts";
 
 const CONTENT: PackageContent = { channels: [], bundles: [], deprecations: [], others: 0 };
 

@@ -1,3 +1,4 @@
+import { isDeepStrictEqual } from "node:util";
 import type { ClusterCatalog } from "../../api/clusterCatalog.ts";
 import type { ClusterExtension } from "../../api/clusterExtension.ts";
 import { findCondition } from "../../api/conditions.ts";
@@ -6,7 +7,6 @@ import { mapInParallel } from "../../async/concurrency.ts";
 import { messageOf } from "../../errors/errors.ts";
 import type { PackageContent } from "../../fbc/types.ts";
 import type { CatalogContent } from "../../resolve/resolution.ts";
-import { isDeepStrictEqual } from "node:util";
 
 /** One reading of a package. */
 interface KeptPackage {

@@ -1,12 +1,12 @@
+import { createHash } from "node:crypto";
+import { readdirSync, readFileSync } from "node:fs";
+import { readdir, readFile } from "node:fs/promises";
+import { join } from "node:path";
 import type { KubeObject } from "../../api/k8s.ts";
 import { type Clock, sleep, systemClock } from "../../async/clock.ts";
 import { storedIn } from "../../certificates/storedCertificates.ts";
 import { Informer, type ListerWatcher } from "../../controller/informer.ts";
 import type { Logger } from "../../telemetry/log.ts";
-import { createHash } from "node:crypto";
-import { readFileSync, readdirSync } from "node:fs";
-import { readFile, readdir } from "node:fs/promises";
-import { join } from "node:path";
 
 /** Certificates of authorities, PEM, a file each. */
 export interface Authorities {

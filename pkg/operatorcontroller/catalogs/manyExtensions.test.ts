@@ -1,3 +1,4 @@
+import { expect, test } from "vitest";
 import { contentFrom } from "../../../test/support/catalogFixture.ts";
 import { catalogNamed } from "../../../test/support/catalogs.ts";
 import { dependencyWorld } from "../../../test/support/dependencyFixture.ts";
@@ -8,7 +9,6 @@ import type { ClusterExtension } from "../../api/clusterExtension.ts";
 import { resolveBundle } from "../reconcile/resolve.ts";
 import { newReconcileState } from "../state/reconcileState.ts";
 import { CatalogContents, findConcerned } from "./catalogContents.ts";
-import { expect, test } from "vitest";
 
 const EXTENSIONS = 1_000;
 const PACKAGES = 250;

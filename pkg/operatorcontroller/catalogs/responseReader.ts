@@ -1,6 +1,6 @@
 import type { JsonObject } from "../../api/k8s.ts";
 import { excerpt } from "../../fbc/boundedTexts.ts";
-import { Schema, packageOf } from "../../fbc/content.ts";
+import { packageOf, Schema } from "../../fbc/content.ts";
 import { MetaDecoder } from "../../fbc/decode.ts";
 import type { Meta } from "../../fbc/types.ts";
 import { foldKey, isObject, memberOf } from "../../golang/members.ts";

@@ -1,6 +1,6 @@
 import type { JsonObject } from "../../api/k8s.ts";
 import type { Clock } from "../../async/clock.ts";
-import { TaskThread, type TaskThreadLimits, ThreadLimitExceeded, movable } from "../../async/taskThread.ts";
+import { movable, TaskThread, type TaskThreadLimits, ThreadLimitExceeded } from "../../async/taskThread.ts";
 import { messageOf } from "../../errors/errors.ts";
 import type { Meta } from "../../fbc/types.ts";
 import { withNumberTokens } from "../../golang/json.ts";

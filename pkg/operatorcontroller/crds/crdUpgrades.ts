@@ -4,7 +4,7 @@ import { type KubeObject, refOf } from "../../api/k8s.ts";
 import { systemClock } from "../../async/clock.ts";
 import { findingsText } from "../../crdsafety/crdFindings.ts";
 import { storedVersionsOf } from "../../crdsafety/crdParts.ts";
-import { RetryableError, messageOf } from "../../errors/errors.ts";
+import { messageOf, RetryableError } from "../../errors/errors.ts";
 import { goQuote } from "../../golang/quote.ts";
 import type { Client } from "../../kube/client.ts";
 import { isForbidden } from "../../kube/errors.ts";

@@ -1,12 +1,12 @@
-import { isObject } from "../../golang/members.ts";
-import { type GroupVersionKind, type KubeObject, type ObjectRef, groupOf, refOf, versionOf } from "../../api/k8s.ts";
+import { createHash } from "node:crypto";
+import { type GroupVersionKind, groupOf, type KubeObject, type ObjectRef, refOf, versionOf } from "../../api/k8s.ts";
 import { versionsOf } from "../../crdsafety/crdParts.ts";
 import { messageOf } from "../../errors/errors.ts";
+import { isObject } from "../../golang/members.ts";
 import type { Client } from "../../kube/client.ts";
 import { groupVersionPath } from "../../kube/discovery.ts";
-import { KindNotServed, KubeError, isForbidden, isNotFound, isPassing } from "../../kube/errors.ts";
+import { isForbidden, isNotFound, isPassing, KindNotServed, KubeError } from "../../kube/errors.ts";
 import { isAllowed } from "../permissions/ownRules.ts";
-import { createHash } from "node:crypto";
 
 /** Bytes of a hash that discovery shows. */
 const HASH_BYTES = 8;

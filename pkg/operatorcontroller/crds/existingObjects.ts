@@ -1,14 +1,22 @@
 import { Reason } from "../../api/constants.ts";
 import type { KubeObject } from "../../api/k8s.ts";
 import type { Clock } from "../../async/clock.ts";
-import { TaskThread, type TaskThreadLimits, ThreadLimitExceeded, movable } from "../../async/taskThread.ts";
+import { movable, TaskThread, type TaskThreadLimits, ThreadLimitExceeded } from "../../async/taskThread.ts";
 import type { ObjectCheck } from "../../crdsafety/existingObjects.ts";
-import { RetryableError, messageOf } from "../../errors/errors.ts";
+import { messageOf, RetryableError } from "../../errors/errors.ts";
 import { goQuote } from "../../golang/quote.ts";
 import type { Client } from "../../kube/client.ts";
-import { KindNotServed, isExpired, isForbidden } from "../../kube/errors.ts";
+import { isExpired, isForbidden, KindNotServed } from "../../kube/errors.ts";
 import { wireJson } from "../../kube/request.ts";
-import { type CrdComparison, type CrdComparisonTask, OBJECTS_NAMED, type PageFindings, type PageTask, compareCrds, listIn } from "./objectChecks.ts";
+import {
+  type CrdComparison,
+  type CrdComparisonTask,
+  compareCrds,
+  listIn,
+  OBJECTS_NAMED,
+  type PageFindings,
+  type PageTask,
+} from "./objectChecks.ts";
 
 const MIB = 1024 * 1024;
 

@@ -7,9 +7,9 @@ import type { Client } from "../../kube/client.ts";
 import { isForbidden } from "../../kube/errors.ts";
 import { describeObject, objectKey } from "../../release/identity.ts";
 import type { CrdPolicy } from "../../release/plan.ts";
+import { listed } from "../state/objectActions.ts";
 import { WaitingError } from "../state/waiting.ts";
 import { type CrdUse, crdUse, servedKindOf } from "./crdUse.ts";
-import { listed } from "../state/objectActions.ts";
 
 /** CustomResourceDefinitions that an extension gives up, and what goes with them. */
 export interface LostConversionRequest {

@@ -1,8 +1,8 @@
 import { afterAll, expect, test } from "vitest";
 import { FakeClock } from "../../../test/support/fakeClock.ts";
 import type { KubeObject } from "../../api/k8s.ts";
-import { compareCrds } from "./objectChecks.ts";
 import { ObjectChecker } from "./existingObjects.ts";
+import { compareCrds } from "./objectChecks.ts";
 
 const checker = new ObjectChecker(new FakeClock());
 afterAll(() => checker.end());

@@ -1,9 +1,9 @@
-import { isObject } from "../../golang/members.ts";
 import type { KubeObject } from "../../api/k8s.ts";
 import { countSeparators } from "../../bundle/limits.ts";
 import { type CrdFinding, crdFindings } from "../../crdsafety/crdFindings.ts";
-import { type ObjectCheck, droppedStoredVersions, objectChecks, removedServedVersions } from "../../crdsafety/existingObjects.ts";
+import { droppedStoredVersions, type ObjectCheck, objectChecks, removedServedVersions } from "../../crdsafety/existingObjects.ts";
 import { objectFaults } from "../../crdsafety/objectFaults.ts";
+import { isObject } from "../../golang/members.ts";
 import { Patterns } from "./patternMatcher.ts";
 
 /** One page of custom resources, and the schema that they have to be valid under. */

@@ -1,5 +1,5 @@
 import { serveTasks } from "../../async/taskThread.ts";
-import { type CrdComparisonTask, type PageTask, checkPage, compareCrds } from "./objectChecks.ts";
+import { type CrdComparisonTask, checkPage, compareCrds, type PageTask } from "./objectChecks.ts";
 
 // The body of the worker thread that `existingObjects.ts` starts.
 

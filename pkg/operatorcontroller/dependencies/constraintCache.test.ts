@@ -1,7 +1,7 @@
+import { expect, test } from "vitest";
 import { RetryableError } from "../../errors/errors.ts";
 import type { Property } from "../../fbc/types.ts";
 import { ConstraintCache, loadCelRules } from "./constraintCache.ts";
-import { expect, test } from "vitest";
 
 /** Some ten thousand steps for a bundle with a hundred properties, and false. */
 const COSTLY = "properties.exists(p, properties.exists(q, p.type == q.type + 'x'))";

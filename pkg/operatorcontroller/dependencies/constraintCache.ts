@@ -1,9 +1,9 @@
+import { setImmediate } from "node:timers/promises";
 import { Reason } from "../../api/constants.ts";
 import { RetryableError } from "../../errors/errors.ts";
 import type { Property } from "../../fbc/types.ts";
 import { type CelCompiler, mentionsCel } from "../../resolve/constraint/constraint.ts";
-import { type DeclaredConstraints, constraintsOf, isDependency } from "../../resolve/constraint/parse.ts";
-import { setImmediate } from "node:timers/promises";
+import { constraintsOf, type DeclaredConstraints, isDependency } from "../../resolve/constraint/parse.ts";
 
 const NOTHING: DeclaredConstraints = { constraints: [], faults: [] };
 const NO_CEL: Pick<CelCompiler, "compile"> = {

@@ -10,7 +10,7 @@ import { type Judge, unfitAbove, withoutUnfit } from "../../resolve/dependencies
 import { dependencyRange } from "../../resolve/dependencies/dependencyRange.ts";
 import type { OfferedBundle } from "../../resolve/dependencies/offerIndex.ts";
 import { type Offering, packagesInReach } from "../../resolve/dependencies/reach.ts";
-import { type Silent, type Supply, clausesFor, supplyFor } from "../../resolve/dependencies/resolutionHints.ts";
+import { clausesFor, type Silent, type Supply, supplyFor } from "../../resolve/dependencies/resolutionHints.ts";
 import { type Market, solverBundles } from "../../resolve/dependencies/solverProblem.ts";
 import type { Findings } from "../../resolve/filters.ts";
 import type { Considered, Resolution, Resolved } from "../../resolve/resolution.ts";
@@ -20,7 +20,7 @@ import type { CatalogContents } from "../catalogs/catalogContents.ts";
 import type { CatalogOffers } from "../catalogs/catalogOffers.ts";
 import type { IsOver } from "../state/waiting.ts";
 import type { ConstraintCache } from "./constraintCache.ts";
-import { type DependencyNeed, canBeNamed } from "./dependencyExtensions.ts";
+import { canBeNamed, type DependencyNeed } from "./dependencyExtensions.ts";
 import type { InstallContextReader } from "./installContext.ts";
 
 /** What a choice among bundles with dependencies is made with. */

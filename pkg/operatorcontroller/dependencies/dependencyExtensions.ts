@@ -1,6 +1,15 @@
+import { createHash } from "node:crypto";
 import type { ClusterExtension } from "../../api/clusterExtension.ts";
 import { findCondition } from "../../api/conditions.ts";
-import { API_VERSION, CLUSTER_EXTENSION, ConditionType, EXTENSION_NAME_MAX, LABEL_DEPENDENCY, LABEL_DEPENDENT_PREFIX, LABEL_METADATA_NAME } from "../../api/constants.ts";
+import {
+  API_VERSION,
+  CLUSTER_EXTENSION,
+  ConditionType,
+  EXTENSION_NAME_MAX,
+  LABEL_DEPENDENCY,
+  LABEL_DEPENDENT_PREFIX,
+  LABEL_METADATA_NAME,
+} from "../../api/constants.ts";
 import type { EventSink } from "../../api/events.ts";
 import { DNS1123_SUBDOMAIN } from "../../api/rules.ts";
 import { RetryableError } from "../../errors/errors.ts";
@@ -10,7 +19,6 @@ import { isAlreadyExists, isConflict, isNotFound } from "../../kube/errors.ts";
 import type { SolverBundle } from "../../resolve/solver/problem.ts";
 import { truncate } from "../../text/truncate.ts";
 import type { Dependents } from "./installContext.ts";
-import { createHash } from "node:crypto";
 
 /** A package that has to be installed for the sake of an extension. */
 export interface DependencyNeed {

@@ -1,3 +1,4 @@
+import { expect, test } from "vitest";
 import { extensionNamed } from "../../../test/support/extensions.ts";
 import type { ClusterExtension } from "../../api/clusterExtension.ts";
 import type { Property } from "../../fbc/types.ts";
@@ -5,7 +6,6 @@ import { parseVersionRelease } from "../../version/version.ts";
 import type { InstalledProvider } from "../releases/installedReleases.ts";
 import { ConstraintCache, loadCelRules } from "./constraintCache.ts";
 import { Dependents } from "./installContext.ts";
-import { expect, test } from "vitest";
 
 interface Given {
   /** Properties of what each extension has installed. */

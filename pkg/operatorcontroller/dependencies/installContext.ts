@@ -21,7 +21,12 @@ async function neighboursFrom(
   await constraints.prepare(bundles.map(({ properties }) => properties));
   return bundles.map((provider) => {
     const isBound = extensions.get(provider.extension)?.spec?.dependencies?.policy !== "Ignore";
-    return { extension: provider.extension, bundle: provider.name, provider, declared: isBound ? constraints.read(provider) : NO_CONSTRAINTS };
+    return {
+      extension: provider.extension,
+      bundle: provider.name,
+      provider,
+      declared: isBound ? constraints.read(provider) : NO_CONSTRAINTS,
+    };
   });
 }
 

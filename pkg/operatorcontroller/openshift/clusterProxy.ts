@@ -1,10 +1,10 @@
+import type { OperatorProxyMode } from "../../api/flagValues.ts";
 import type { KubeObject } from "../../api/k8s.ts";
 import { PROXY_NAMES, type ProxyVariables, proxyFrom } from "../../api/proxy.ts";
 import { type ObjectState, OptionalSetting, type OptionalSettingOptions, type SettingReader } from "../../controller/optionalObject.ts";
-import type { OperatorProxyMode } from "../../api/flagValues.ts";
+import { messageOf } from "../../errors/errors.ts";
 import type { Client } from "../../kube/client.ts";
 import { KindNotServed } from "../../kube/errors.ts";
-import { messageOf } from "../../errors/errors.ts";
 
 /** The proxy that operator-controller would tell installed operators; unknown where the user may not read it. */
 export async function readClusterProxy(client: Pick<Client, "get">, settings: OperatorProxySettings): Promise<ClusterProxy> {
@@ -17,7 +17,6 @@ export async function readClusterProxy(client: Pick<Client, "get">, settings: Op
     return clusterProxyFrom(err instanceof KindNotServed ? { kind: "notServed" } : { kind: "unreadable", because: messageOf(err) });
   }
 }
-
 
 /** The object that says which proxy an OpenShift cluster has. */
 export const CLUSTER_PROXY = { apiVersion: "config.openshift.io/v1", kind: "Proxy", name: "cluster" } as const;

@@ -10,16 +10,16 @@ import { API_VERSION, CLUSTER_EXTENSION } from "../../api/constants.ts";
 import type { Condition, GroupVersionKind, KubeObject } from "../../api/k8s.ts";
 import { Informer } from "../../controller/informer.ts";
 import type { ListOptions, ListResult, WatchEvent, WatchOptions } from "../../kube/request.ts";
+import type { ReleaseRecord } from "../../release/record.ts";
 import type { DecodedRelease } from "../../release/storage/decode.ts";
 import { releaseKey } from "../../release/storage/encode.ts";
-import type { ReleaseRecord } from "../../release/record.ts";
 import { createLogger } from "../../telemetry/log.ts";
 import { createMetrics } from "../../telemetry/metrics.ts";
 import { InstalledReleases } from "../releases/installedReleases.ts";
 import { ReleaseFactsCache } from "../releases/releaseReader.ts";
+import { CLUSTER_OPERATOR, OLM } from "./clusterOperator.ts";
 import { ClusterUpgradeGate } from "./clusterUpgradeGate.ts";
 import { CLUSTER_VERSION, ClusterVersionSource } from "./clusterVersion.ts";
-import { CLUSTER_OPERATOR, OLM } from "./clusterOperator.ts";
 
 const log = createLogger({ component: "test", level: "silent" });
 const stop: AbortController[] = [];

@@ -8,12 +8,22 @@ import { WorkQueue } from "../../controller/workQueue.ts";
 import { messageOf } from "../../errors/errors.ts";
 import type { Client } from "../../kube/client.ts";
 import type { OperatorStatus } from "../../openshift/clusterOperatorStatus.ts";
-import { type Verdict, gateDegradedFrom, upgradeableFrom, verdictOn } from "../../openshift/upgradeable.ts";
+import { gateDegradedFrom, upgradeableFrom, type Verdict, verdictOn } from "../../openshift/upgradeable.ts";
 import type { Logger } from "../../telemetry/log.ts";
-import { type GaugeMetric, type Labels, type Metrics, controllerMetrics, queueMetrics } from "../../telemetry/metrics.ts";
+import { controllerMetrics, type GaugeMetric, type Labels, type Metrics, queueMetrics } from "../../telemetry/metrics.ts";
 import { type ClusterVersion, minorText } from "../../version/clusterVersion.ts";
 import type { InstalledReleases, ReleasesQuestion } from "../releases/installedReleases.ts";
-import { CLUSTER_OPERATOR, type ClusterOperatorMode, ClusterOperatorWriter, ControllerDeployments, type GateMode, OLM, type OperatorSettings, gateModeFrom, operatorStatusFrom } from "./clusterOperator.ts";
+import {
+  CLUSTER_OPERATOR,
+  type ClusterOperatorMode,
+  ClusterOperatorWriter,
+  ControllerDeployments,
+  type GateMode,
+  gateModeFrom,
+  OLM,
+  type OperatorSettings,
+  operatorStatusFrom,
+} from "./clusterOperator.ts";
 import type { ClusterVersionReader } from "./clusterVersion.ts";
 
 /** What extensions mean for cluster upgrades, as metrics; also where no ClusterOperator shows it. */

@@ -2,9 +2,9 @@ import type { KubeObject } from "../../api/k8s.ts";
 import { type ObjectState, OptionalSetting, type OptionalSettingOptions, type SettingReader } from "../../controller/optionalObject.ts";
 import { messageOf, wrapError } from "../../errors/errors.ts";
 import { goQuote } from "../../golang/quote.ts";
-import { type ClusterVersion, minorOf } from "../../version/clusterVersion.ts";
 import type { Client } from "../../kube/client.ts";
 import { KindNotServed } from "../../kube/errors.ts";
+import { type ClusterVersion, minorOf } from "../../version/clusterVersion.ts";
 
 /**
  * The version of the cluster as its ClusterVersion says it.
@@ -19,7 +19,6 @@ export async function readClusterVersion(client: Client): Promise<ClusterVersion
     throw wrapError('read ClusterVersion "version": ', err);
   }
 }
-
 
 /** The object that says which version an OpenShift cluster has. */
 export const CLUSTER_VERSION = { apiVersion: "config.openshift.io/v1", kind: "ClusterVersion", name: "version" } as const;

@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
-import type { ClusterVersion } from "../../version/clusterVersion.ts";
 import type { Verdict } from "../../openshift/upgradeable.ts";
 import { createMetrics } from "../../telemetry/metrics.ts";
+import type { ClusterVersion } from "../../version/clusterVersion.ts";
 import { GateMetrics } from "./clusterUpgradeGate.ts";
 
 const KNOWN: ClusterVersion = { kind: "known", text: "4.18.1", minor: { major: 4, minor: 18 } };

@@ -1,3 +1,4 @@
+import { createHash } from "node:crypto";
 import type { KubeObject } from "../../api/k8s.ts";
 import { canonicalJson } from "../../golang/json.ts";
 import type { Client } from "../../kube/client.ts";
@@ -5,7 +6,6 @@ import type { Grant, PolicyRule } from "../../rbac/policyRule.ts";
 import type { Resource, ResourceOf } from "../../rbac/resources.ts";
 import { type GrantedRules, missingIn } from "../../rbac/ruleSets.ts";
 import type { StreamSpec } from "../watches/metadataStream.ts";
-import { createHash } from "node:crypto";
 
 /** What somebody holds in one scope, as far as the API server can list it. */
 export interface ScopeRules {

@@ -5,14 +5,14 @@ import { providerOf } from "../../certificates/providers.ts";
 import type { Client } from "../../kube/client.ts";
 import { isForbidden, isNotFound } from "../../kube/errors.ts";
 import type { HeldCheck } from "../../rbac/escalation.ts";
-import { type Grant, type PolicyRule, grantsOf } from "../../rbac/policyRule.ts";
+import { type Grant, grantsOf, type PolicyRule } from "../../rbac/policyRule.ts";
 import { type RequiredRules, type RuleOptions, requiredRules } from "../../rbac/requiredRules.ts";
 import type { ResourceOf } from "../../rbac/resources.ts";
-import { type GrantedRules, commonRules, isNothing, missingIn, missingRules, ruleLines, ruleOf } from "../../rbac/ruleSets.ts";
+import { commonRules, type GrantedRules, isNothing, missingIn, missingRules, ruleLines, ruleOf } from "../../rbac/ruleSets.ts";
 import { crdPolicyOf } from "../../release/plan.ts";
 import { createdTrustedCas } from "../../render/trustedCa.ts";
 import type { IsOver } from "../state/waiting.ts";
-import { type OwnRules, isAllowed, ownRules, rulesDigest, scopeRules } from "./ownRules.ts";
+import { isAllowed, type OwnRules, ownRules, rulesDigest, scopeRules } from "./ownRules.ts";
 
 /** Most options of one kind that a configuration adds, and most namespaces that a valid one names. It may be invalid, and large. */
 const MAX_OPTIONS = 100;

@@ -1,6 +1,14 @@
 import type { ClusterCatalog } from "../../api/clusterCatalog.ts";
-import { ANNOTATION_ROLLBACK_TO, API_VERSION, CLUSTER_EXTENSION, LABEL_BUNDLE_VERSION, LABEL_PACKAGE_NAME, SYSTEM_NAMESPACE } from "../../api/constants.ts";
+import {
+  ANNOTATION_ROLLBACK_TO,
+  API_VERSION,
+  CLUSTER_EXTENSION,
+  LABEL_BUNDLE_VERSION,
+  LABEL_PACKAGE_NAME,
+  SYSTEM_NAMESPACE,
+} from "../../api/constants.ts";
 import type { KubeObject } from "../../api/k8s.ts";
+import type { RegistryV1Bundle } from "../../bundle/types.ts";
 import { providerOf } from "../../certificates/providers.ts";
 import { messageOf, wrapError } from "../../errors/errors.ts";
 import type { Property } from "../../fbc/types.ts";
@@ -28,12 +36,14 @@ import { Applier } from "../apply/applier.ts";
 import { isApproved } from "../apply/approval.ts";
 import type { CertificateProviders } from "../apply/certificateProviders.ts";
 import { type PreparedObjects, prepareFor, renderFor } from "../apply/preparedObjects.ts";
-import { type PruneRequest, leavingCrds, leavingObjects, removals } from "../apply/prune.ts";
+import { leavingCrds, leavingObjects, type PruneRequest, removals } from "../apply/prune.ts";
 import { contentOf } from "../bundles/bundleCache.ts";
+import type { CatalogContents } from "../catalogs/catalogContents.ts";
 import { requireConversions, upgradeConversions } from "../crds/lostConversions.ts";
 import { ClusterApis } from "../dependencies/clusterApis.ts";
 import { loadCelRules } from "../dependencies/constraintCache.ts";
 import type { ClusterProxy } from "../openshift/clusterProxy.ts";
+import { readClusterVersion } from "../openshift/clusterVersion.ts";
 import { type LackingPermissions, lackingPermissions, rbacCommand } from "../permissions/permissions.ts";
 import { checkRequirements, tellProxy } from "../reconcile/check.ts";
 import { readConfiguration } from "../reconcile/configuration.ts";
@@ -44,14 +54,11 @@ import { ReleaseStore, requireReadable } from "../releases/releaseStore.ts";
 import { ExtensionCache } from "../state/extensionCache.ts";
 import { hideInError, hideSourced, revealNamespaces } from "../state/hiddenValues.ts";
 import { proxyOf } from "../state/proxyVariables.ts";
-import { type ReconcileState, type ResolvedBundle, configOf, newReconcileState } from "../state/reconcileState.ts";
+import { configOf, newReconcileState, type ReconcileState, type ResolvedBundle } from "../state/reconcileState.ts";
 import { WaitingError } from "../state/waiting.ts";
 import type { Finding, InstallPlan, InstallPlanObject } from "./installPlan.ts";
 import { type TriedOut, tryOut } from "./tryOut.ts";
 import type { WantedExtension } from "./wantedExtension.ts";
-import { readClusterVersion } from "../openshift/clusterVersion.ts";
-import type { RegistryV1Bundle } from "../../bundle/types.ts";
-import type { CatalogContents } from "../catalogs/catalogContents.ts";
 
 /** The objects against the cluster. */
 async function compare(

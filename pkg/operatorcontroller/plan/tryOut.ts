@@ -1,5 +1,5 @@
 import type { ClusterExtension } from "../../api/clusterExtension.ts";
-import { type GroupVersionKind, type KubeObject, groupOf, refOf } from "../../api/k8s.ts";
+import { type GroupVersionKind, groupOf, type KubeObject, refOf } from "../../api/k8s.ts";
 import { losesConversion } from "../../certificates/caBundle.ts";
 import { messageOf } from "../../errors/errors.ts";
 import type { Client } from "../../kube/client.ts";
@@ -8,10 +8,10 @@ import { isNamespaceMissing } from "../../kube/errors.ts";
 import { describeObject, isCrd, objectKey } from "../../release/identity.ts";
 import { inLiveOrder } from "../../release/liveOrder.ts";
 import type { ExtensionExists, Owner } from "../../release/ownership.ts";
-import { type Applier, type Failure, type LiveObjects, failureText } from "../apply/applier.ts";
+import { type Applier, type Failure, failureText, type LiveObjects } from "../apply/applier.ts";
 import { DryRun } from "../apply/dryRun.ts";
-import { foreignObjects, kindConflicts, missingNamespaceText, missingNamespaces, quotaRefusals } from "../apply/preflight.ts";
-import { type ServedKinds, kindsOf } from "../apply/preparedObjects.ts";
+import { foreignObjects, kindConflicts, missingNamespaces, missingNamespaceText, quotaRefusals } from "../apply/preflight.ts";
+import { kindsOf, type ServedKinds } from "../apply/preparedObjects.ts";
 import { checkCrdUpgrades } from "../crds/crdUpgrades.ts";
 import type { Finding, InstallPlanWarning } from "./installPlan.ts";
 

@@ -1,9 +1,9 @@
 import { ClusterExtension } from "../../api/clusterExtension.ts";
-import type { Client } from "../../kube/client.ts";
 import { API_VERSION, CLUSTER_EXTENSION } from "../../api/constants.ts";
+import { messageOf, wrapError } from "../../errors/errors.ts";
 import { goQuote } from "../../golang/quote.ts";
+import type { Client } from "../../kube/client.ts";
 import { isForbidden } from "../../kube/errors.ts";
-import { wrapError, messageOf } from "../../errors/errors.ts";
 
 /** An extension as it would be once a file is applied, and what is on the cluster now. */
 export interface WantedExtension {

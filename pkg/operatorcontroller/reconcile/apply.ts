@@ -1,6 +1,6 @@
 import { refOf } from "../../api/k8s.ts";
 import type { Step, StepContext } from "../../controller/reconcile.ts";
-import { RetryableError, messageOf } from "../../errors/errors.ts";
+import { messageOf, RetryableError } from "../../errors/errors.ts";
 import { isCrd, objectKey } from "../../release/identity.ts";
 import { uninstallOrder } from "../../release/plan.ts";
 import { lastDeployed } from "../../release/record.ts";
@@ -14,9 +14,9 @@ import { renderFor } from "../apply/preparedObjects.ts";
 import { revealNamespaces } from "../state/hiddenValues.ts";
 import { changes, summary } from "../state/objectActions.ts";
 import { proxyOf } from "../state/proxyVariables.ts";
-import { type ReconcileState, configOf } from "../state/reconcileState.ts";
+import { configOf, type ReconcileState } from "../state/reconcileState.ts";
 import { requireCurrentCrds } from "./check.ts";
-import { type RollbackDependencies, finishRollback, goToPinned, undoFailed } from "./rollback.ts";
+import { finishRollback, goToPinned, type RollbackDependencies, undoFailed } from "./rollback.ts";
 
 /**
  * Takes away again what a first install has created in this pass, when a quota of the namespace refused the rest: half an operator is of no

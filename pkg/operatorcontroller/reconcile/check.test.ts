@@ -7,8 +7,8 @@ import { type BundleRequirements, requirementsOf } from "../../bundle/requiremen
 import { sampleBundles } from "../../devcluster/sample/sample.ts";
 import type { ServedResource } from "../../kube/servedResources.ts";
 import { contentOf } from "../bundles/bundleCache.ts";
-import { newReconcileState, type ReconcileState, type ResolvedBundle } from "../state/reconcileState.ts";
 import { ExtensionCache } from "../state/extensionCache.ts";
+import { newReconcileState, type ReconcileState, type ResolvedBundle } from "../state/reconcileState.ts";
 import { waitingIn } from "../state/waiting.ts";
 import { checkRequirements } from "./check.ts";
 

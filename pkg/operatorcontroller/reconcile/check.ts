@@ -6,15 +6,15 @@ import { type MaxVersion, maxVersionIn, objectionText, objectionTo, objectionWar
 import { rawProperties } from "../../bundle/properties.ts";
 import { type BundleRequirements, unmetRequirements } from "../../bundle/requirements.ts";
 import type { Step } from "../../controller/reconcile.ts";
-import { RetryableError, TerminalError, messageOf } from "../../errors/errors.ts";
+import { messageOf, RetryableError, TerminalError } from "../../errors/errors.ts";
 import { goQuote } from "../../golang/quote.ts";
 import { lastDeployed } from "../../release/record.ts";
 import type { ClusterApis } from "../dependencies/clusterApis.ts";
 import type { Identities } from "../permissions/identity.ts";
 import type { ExtensionCache } from "../state/extensionCache.ts";
 import { proxyNote } from "../state/proxyVariables.ts";
-import { type ReconcileState, hasSpec } from "../state/reconcileState.ts";
-import { WaitingError, either } from "../state/waiting.ts";
+import { hasSpec, type ReconcileState } from "../state/reconcileState.ts";
+import { either, WaitingError } from "../state/waiting.ts";
 import type { ObjectWatches } from "../watches/objectWatches.ts";
 
 /** Stops a pass over an extension without spec, which older definitions let in, before any other step reads it. */
@@ -97,7 +97,8 @@ const MAX_LEGACY_CRDS = 3;
 export function requireCurrentCrds(name: string, bundle: Pick<BundleSummary, "legacyCrds">): void {
   const faults = legacyCrdFaults(bundle);
   if (faults.length === 0) return;
-  const more = faults.length > MAX_LEGACY_CRDS ? [`${faults.length - MAX_LEGACY_CRDS} more such findings, which olmv1 bundle validate tells`] : [];
+  const more =
+    faults.length > MAX_LEGACY_CRDS ? [`${faults.length - MAX_LEGACY_CRDS} more such findings, which olmv1 bundle validate tells`] : [];
   const told = [...faults.slice(0, MAX_LEGACY_CRDS), ...more].join(", and ");
   const text = `bundle ${goQuote(name)} cannot be applied: ${told}; nothing was changed, and another version can be chosen with spec.source.catalog.version`;
   throw new TerminalError(Reason.Blocked, text);

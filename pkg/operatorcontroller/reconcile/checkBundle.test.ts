@@ -4,8 +4,8 @@ import { RecordedEvents, stepContext } from "../../../test/support/extensionFake
 import { extensionNamed } from "../../../test/support/extensions.ts";
 import { releaseRecord } from "../../../test/support/releases.ts";
 import { contentOf } from "../bundles/bundleCache.ts";
-import { newReconcileState, type ReconcileState, type ResolvedBundle } from "../state/reconcileState.ts";
 import { ExtensionCache } from "../state/extensionCache.ts";
+import { newReconcileState, type ReconcileState, type ResolvedBundle } from "../state/reconcileState.ts";
 import { checkBundle } from "./check.ts";
 
 const BUNDLE: ResolvedBundle = { packageName: "p", name: "a.v1.0.0", version: "1.0.0", image: "i", explanation: "" };
@@ -27,7 +27,10 @@ class CheckFixture {
 
 const OTHER = { ...BUNDLE, version: "1.0.1" };
 const kept = {
-  history: { ...newReconcileState(extensionNamed("x", { packageName: "p" })).history, current: [releaseRecord(1, "deployed", { flaws: [FLAW] })] },
+  history: {
+    ...newReconcileState(extensionNamed("x", { packageName: "p" })).history,
+    current: [releaseRecord(1, "deployed", { flaws: [FLAW] })],
+  },
 };
 
 // Source: H-02, S0-010, S3-33.

@@ -2,15 +2,19 @@ import { expect, test } from "vitest";
 import { RecordedEvents } from "../../../test/support/extensionFakes.ts";
 import { extensionNamed } from "../../../test/support/extensions.ts";
 import { consider } from "../../resolve/resolve.ts";
-import { type InstalledBundle, newReconcileState, type ReconcileState, type ResolvedBundle } from "../state/reconcileState.ts";
 import { ExtensionCache } from "../state/extensionCache.ts";
+import { type InstalledBundle, newReconcileState, type ReconcileState, type ResolvedBundle } from "../state/reconcileState.ts";
 import { choiceEvents } from "./resolve.ts";
 
 const bundle = (version: string): InstalledBundle => ({ packageName: "p", name: `p.v${version}`, version, image: "i" });
 const chosen = (version: string, catalog = "c"): ResolvedBundle => ({ ...bundle(version), explanation: `why ${version}`, catalog });
 
 /** A pass, from what was installed before it to what was resolved. */
-function pass(installed: InstalledBundle | undefined, resolved: ResolvedBundle | undefined, more: Partial<ReconcileState> = {}): ReconcileState {
+function pass(
+  installed: InstalledBundle | undefined,
+  resolved: ResolvedBundle | undefined,
+  more: Partial<ReconcileState> = {},
+): ReconcileState {
   const considered = consider({ source: { packageName: "p" }, catalogs: [], installed });
   if ("kind" in considered) throw new Error(considered.message);
   return { ...newReconcileState(extensionNamed("x", { packageName: "p" })), considered, ...(resolved ? { resolved } : {}), ...more };
@@ -23,7 +27,11 @@ test.for<[why: string, passes: ReconcileState[], told: string[]]>([
   ["another bundle", [pass(bundle("1.0.0"), chosen("1.0.0")), pass(bundle("1.0.0"), chosen("1.1.0"))], ["1.1.0"]],
   ["the same of another catalog", [pass(bundle("1.0.0"), chosen("1.0.0")), pass(bundle("1.0.0"), chosen("1.0.0", "d"))], ["1.0.0"]],
   ["again after there was none", [chosen("1.0.0"), undefined, chosen("1.0.0")].map((one) => pass(bundle("1.0.0"), one)), ["1.0.0"]],
-  ["not while a release is pinned", [pass(bundle("1.0.0"), chosen("1.1.0"), { pinned: { revision: 1 } as ReconcileState["pinned"] & {} })], []],
+  [
+    "not while a release is pinned",
+    [pass(bundle("1.0.0"), chosen("1.1.0"), { pinned: { revision: 1 } as ReconcileState["pinned"] & {} })],
+    [],
+  ],
   ["not where no catalog was asked", [{ ...newReconcileState(extensionNamed("x", { packageName: "p" })), resolved: chosen("1.0.0") }], []],
 ])("an Event tells %s", ([, passes, told]) => {
   const events = new RecordedEvents();

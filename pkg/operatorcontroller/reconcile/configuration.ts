@@ -2,13 +2,13 @@ import type { ClusterExtension } from "../../api/clusterExtension.ts";
 import { Reason } from "../../api/constants.ts";
 import type { ObjectRef } from "../../api/k8s.ts";
 import type { Step } from "../../controller/reconcile.ts";
-import { RetryableError, TerminalError, messageOf } from "../../errors/errors.ts";
+import { messageOf, RetryableError, TerminalError } from "../../errors/errors.ts";
 import type { Client } from "../../kube/client.ts";
 import { isForbidden } from "../../kube/errors.ts";
 import { knownResource } from "../../rbac/resources.ts";
 import { describeObject } from "../../release/identity.ts";
 import { checkConfigSize } from "../../render/configLimits.ts";
-import { type ReadSource, mergedConfig } from "../../render/configSources.ts";
+import { mergedConfig, type ReadSource } from "../../render/configSources.ts";
 import { NOTHING_CHANGED } from "../apply/permissionCheck.ts";
 import { watchIdentityOf } from "../permissions/identity.ts";
 import { lackingPermissions } from "../permissions/permissions.ts";
@@ -30,11 +30,7 @@ interface Sources {
 }
 
 /** Reads everything that `spec.config.valuesFrom` names, in spec.namespace and nowhere else, with the identity of `client`. */
-async function readSources(
-  client: Pick<Client, "get">,
-  extension: Pick<ClusterExtension, "spec">,
-  signal: AbortSignal,
-): Promise<Sources> {
+async function readSources(client: Pick<Client, "get">, extension: Pick<ClusterExtension, "spec">, signal: AbortSignal): Promise<Sources> {
   const refs = sourceRefs(extension);
   const answers = await Promise.allSettled(refs.map((ref) => client.get(ref, { signal })));
   signal.throwIfAborted();

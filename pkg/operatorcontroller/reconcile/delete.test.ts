@@ -9,12 +9,12 @@ import type { StepResult } from "../../controller/reconcile.ts";
 import { RetryableError, TerminalError } from "../../errors/errors.ts";
 import { Client } from "../../kube/client.ts";
 import type { Dependent } from "../../resolve/dependencies/dependents.ts";
-import { newReconcileState, type ReconcileState } from "../state/reconcileState.ts";
-import { ExtensionCache } from "../state/extensionCache.ts";
 import { ServiceAccountMissing } from "../permissions/identity.ts";
+import { ExtensionCache } from "../state/extensionCache.ts";
+import { newReconcileState, type ReconcileState } from "../state/reconcileState.ts";
 import { waitingIn } from "../state/waiting.ts";
-import { ensureFinalizer, removeCollectorFinalizers } from "./finalizers.ts";
 import { handleDeletion } from "./delete.ts";
+import { ensureFinalizer, removeCollectorFinalizers } from "./finalizers.ts";
 
 const DELETED = "2026-01-01T00:00:00Z";
 const made = extensionNamed("x", { packageName: "p" });

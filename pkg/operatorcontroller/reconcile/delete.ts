@@ -1,10 +1,18 @@
 import type { ClusterExtension } from "../../api/clusterExtension.ts";
-import { ANNOTATION_DROP_CONVERSION, ANNOTATION_FORCE_DELETE, ANNOTATION_FORCE_UNINSTALL, FINALIZER_ORPHAN, FINALIZER_UNINSTALL, GO_FINALIZERS, Reason } from "../../api/constants.ts";
+import {
+  ANNOTATION_DROP_CONVERSION,
+  ANNOTATION_FORCE_DELETE,
+  ANNOTATION_FORCE_UNINSTALL,
+  FINALIZER_ORPHAN,
+  FINALIZER_UNINSTALL,
+  GO_FINALIZERS,
+  Reason,
+} from "../../api/constants.ts";
 import type { EventSink } from "../../api/events.ts";
 import { type KubeObject, refOf } from "../../api/k8s.ts";
 import { isApiService } from "../../bundle/apiServices.ts";
 import type { Step, StepContext } from "../../controller/reconcile.ts";
-import { RetryableError, TerminalError, messageOf } from "../../errors/errors.ts";
+import { messageOf, RetryableError, TerminalError } from "../../errors/errors.ts";
 import type { Client } from "../../kube/client.ts";
 import { KindNotServed } from "../../kube/errors.ts";
 import { describeObject, isCrd, objectKey } from "../../release/identity.ts";
@@ -25,7 +33,7 @@ import { type ReleaseStore, requireReadable } from "../releases/releaseStore.ts"
 import type { ExtensionCache } from "../state/extensionCache.ts";
 import { hideSourced } from "../state/hiddenValues.ts";
 import { changes, listed, summary } from "../state/objectActions.ts";
-import { type ReconcileState, hasSpec } from "../state/reconcileState.ts";
+import { hasSpec, type ReconcileState } from "../state/reconcileState.ts";
 import { WaitingError } from "../state/waiting.ts";
 import { CHANGED_MS, writeFinalizers } from "./finalizers.ts";
 import { installedOf } from "./retrieveReleases.ts";

@@ -35,7 +35,10 @@ export async function writeFinalizers(
  * Removes finalizers of the garbage collector from an extension that is not being deleted. One that was there before the deletion would make
  * an ordinary deletion leave all objects behind, whoever had set it; the API server adds it when somebody deletes with `--cascade=orphan`.
  */
-export function removeCollectorFinalizers(client: Pick<Client, "patch">, events: EventSink): Step<ReconcileState["extension"], ReconcileState> {
+export function removeCollectorFinalizers(
+  client: Pick<Client, "patch">,
+  events: EventSink,
+): Step<ReconcileState["extension"], ReconcileState> {
   return {
     name: "RemoveCollectorFinalizers",
     async run(facts, { signal, log }) {

@@ -8,8 +8,8 @@ import type { Client } from "../../kube/client.ts";
 import { KindNotServed } from "../../kube/errors.ts";
 import { objectKey } from "../../release/identity.ts";
 import type { ReleaseRecord } from "../../release/record.ts";
-import { newReconcileState, type ReconcileState } from "../state/reconcileState.ts";
 import { ExtensionCache } from "../state/extensionCache.ts";
+import { newReconcileState, type ReconcileState } from "../state/reconcileState.ts";
 import { checkHealth } from "./health.ts";
 
 const NS = "x-system";

@@ -3,13 +3,20 @@ import { mapInParallel } from "../../async/concurrency.ts";
 import type { StepContext } from "../../controller/reconcile.ts";
 import { messageOf } from "../../errors/errors.ts";
 import type { Client } from "../../kube/client.ts";
-import { KindNotServed, isForbidden } from "../../kube/errors.ts";
-import { type ObjectHealth, type ProgressDeadline, availabilityOf, exceededText, rolloutEnds, withPodProblem } from "../../release/health/availability.ts";
+import { isForbidden, KindNotServed } from "../../kube/errors.ts";
+import {
+  availabilityOf,
+  exceededText,
+  type ObjectHealth,
+  type ProgressDeadline,
+  rolloutEnds,
+  withPodProblem,
+} from "../../release/health/availability.ts";
 import { hasHealth, healthOf } from "../../release/health/health.ts";
 import { type Health, health } from "../../release/health/healthState.ts";
 import { podSelectorOf, worstPod } from "../../release/health/pods.ts";
 import { objectKey } from "../../release/identity.ts";
-import { type ReleaseRecord, lastDeployed } from "../../release/record.ts";
+import { lastDeployed, type ReleaseRecord } from "../../release/record.ts";
 import type { LiveObjects } from "../apply/applier.ts";
 import type { ReleaseStore } from "../releases/releaseStore.ts";
 import type { CachedHealth, ExtensionCache } from "../state/extensionCache.ts";
@@ -145,7 +152,12 @@ function isDue(known: CachedHealth | undefined, release: ReleaseRecord, facts: R
   return live !== undefined && release.objects.filter(hasHealth).every((object) => live.has(objectKey(object)));
 }
 
-async function readAvailability(deps: HealthDependencies, facts: ReconcileState, release: ReleaseRecord, signal: AbortSignal): Promise<CachedHealth> {
+async function readAvailability(
+  deps: HealthDependencies,
+  facts: ReconcileState,
+  release: ReleaseRecord,
+  signal: AbortSignal,
+): Promise<CachedHealth> {
   const { extension, scoped: client, live = new Map() } = facts;
   const before = deps.memory.of(extension).health;
   const explain = facts.deployed === undefined; // the Pods of what was applied just now have nothing to tell yet

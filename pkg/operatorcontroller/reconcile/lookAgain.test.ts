@@ -2,8 +2,8 @@ import { expect, test } from "vitest";
 import { stepContext } from "../../../test/support/extensionFakes.ts";
 import { extensionNamed } from "../../../test/support/extensions.ts";
 import type { CatalogContent } from "../../resolve/resolution.ts";
-import { newReconcileState } from "../state/reconcileState.ts";
 import { ExtensionCache } from "../state/extensionCache.ts";
+import { newReconcileState } from "../state/reconcileState.ts";
 import { lookAgain } from "./resolve.ts";
 
 const ASKED: CatalogContent = { name: "a", priority: 0, labels: {}, content: undefined };

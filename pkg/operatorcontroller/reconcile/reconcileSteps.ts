@@ -23,7 +23,7 @@ import { checkDependencies, installDependencies } from "./dependencies.ts";
 import { ensureFinalizer, removeCollectorFinalizers } from "./finalizers.ts";
 import { keepContent, lookAgain, resolveBundle } from "./resolve.ts";
 import { retrieveReleases } from "./retrieveReleases.ts";
-import { type RollbackDependencies, holdBack, pinRelease } from "./rollback.ts";
+import { holdBack, pinRelease, type RollbackDependencies } from "./rollback.ts";
 import { unpackBundle } from "./unpack.ts";
 
 /** What the steps of a pass work with. */

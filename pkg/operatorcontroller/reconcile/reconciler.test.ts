@@ -1,15 +1,15 @@
+import { expect, test } from "vitest";
 import { clusterFrom } from "../../../test/support/catalogFixture.ts";
 import { RecordedEvents, RecordedPatches, refusal, stepContext } from "../../../test/support/extensionFakes.ts";
 import { extensionNamed } from "../../../test/support/extensions.ts";
 import type { ClusterExtension } from "../../api/clusterExtension.ts";
 import { findCondition } from "../../api/conditions.ts";
 import type { StepResult } from "../../controller/reconcile.ts";
-import { RetryableError, TerminalError, isRetryable } from "../../errors/errors.ts";
+import { isRetryable, RetryableError, TerminalError } from "../../errors/errors.ts";
 import type { Availability } from "../../release/health/availability.ts";
 import type { ReconcileState, ResolvedBundle } from "../state/reconcileState.ts";
 import { requireSpec } from "./check.ts";
 import { Reconciler, StatusWriter } from "./reconciler.ts";
-import { expect, test } from "vitest";
 
 const made = extensionNamed("x", { packageName: "p" });
 const X: ClusterExtension = { ...made, metadata: { ...made.metadata, uid: "u" } };

@@ -12,7 +12,7 @@ import { statedRelease } from "../../resolve/candidates.ts";
 import { dependenciesOf } from "../../resolve/constraint/parse.ts";
 import { silenceReason } from "../../resolve/explain.ts";
 import { compileSelector } from "../../resolve/labelSelector.ts";
-import { type CatalogContent, type Considered, type Resolved, type Unresolved, blockingCatalog } from "../../resolve/resolution.ts";
+import { blockingCatalog, type CatalogContent, type Considered, type Resolved, type Unresolved } from "../../resolve/resolution.ts";
 import { choose, consider } from "../../resolve/resolve.ts";
 import { conditionText } from "../../resolve/wording.ts";
 import { CAUSE_LENGTH, NAME_LENGTH, truncate } from "../../text/truncate.ts";
@@ -21,7 +21,7 @@ import { formatVersion, formatVersionRelease, isSameVersion, parseVersionRelease
 import type { CatalogContents } from "../catalogs/catalogContents.ts";
 import type { DependencyChoice, LeftOut } from "../dependencies/dependencyChoice.ts";
 import type { ExtensionCache } from "../state/extensionCache.ts";
-import { type InstalledBundle, type ReconcileState, type ResolvedBundle, findInstalledCatalog } from "../state/reconcileState.ts";
+import { findInstalledCatalog, type InstalledBundle, type ReconcileState, type ResolvedBundle } from "../state/reconcileState.ts";
 import { type IsOver, WaitingError } from "../state/waiting.ts";
 
 /** What resolving needs from the outside. */
@@ -59,7 +59,11 @@ export class UnresolvedError extends RetryableError {
  * With an error what is installed stays, and is maintained by the end of the pass; the error says that it stays.
  * @see operator-controller internal/operator-controller/controllers/clusterextension_reconcile_steps.go handleResolutionError
  */
-export function resolveBundle({ catalogs, contents, dependencies }: ResolveDependencies): Step<ReconcileState["extension"], ReconcileState> {
+export function resolveBundle({
+  catalogs,
+  contents,
+  dependencies,
+}: ResolveDependencies): Step<ReconcileState["extension"], ReconcileState> {
   return {
     name: "ResolveBundle",
     async run(facts, { signal, log }) {

@@ -1,13 +1,20 @@
-import { LABEL_BUNDLE_NAME, LABEL_BUNDLE_REFERENCE, LABEL_BUNDLE_RELEASE, LABEL_BUNDLE_VERSION, LABEL_PACKAGE_NAME, Reason } from "../../api/constants.ts";
+import {
+  LABEL_BUNDLE_NAME,
+  LABEL_BUNDLE_REFERENCE,
+  LABEL_BUNDLE_RELEASE,
+  LABEL_BUNDLE_VERSION,
+  LABEL_PACKAGE_NAME,
+  Reason,
+} from "../../api/constants.ts";
 import type { Step } from "../../controller/reconcile.ts";
-import { RetryableError, messageOf } from "../../errors/errors.ts";
+import { messageOf, RetryableError } from "../../errors/errors.ts";
 import { noReleaseText } from "../../openshift/upgradeable.ts";
-import { type ReleaseRecord, activeReleases, lastDeployed } from "../../release/record.ts";
+import { activeReleases, lastDeployed, type ReleaseRecord } from "../../release/record.ts";
 import { unreadableText } from "../../release/storage/decode.ts";
+import { type ReleaseHistory, type ReleaseStore, requireReadable } from "../releases/releaseStore.ts";
+import type { ExtensionCache } from "../state/extensionCache.ts";
 import { hideSourced } from "../state/hiddenValues.ts";
 import type { InstalledBundle, ReconcileState } from "../state/reconcileState.ts";
-import type { ExtensionCache } from "../state/extensionCache.ts";
-import { type ReleaseHistory, type ReleaseStore, requireReadable } from "../releases/releaseStore.ts";
 
 /**
  * Finds out what is installed: the newest release that was deployed completely.

@@ -1,3 +1,4 @@
+import { expect, test } from "vitest";
 import { MemoryReleases, RecordedEvents, stepContext } from "../../../test/support/extensionFakes.ts";
 import { extensionNamed } from "../../../test/support/extensions.ts";
 import { configMap, releaseRecord } from "../../../test/support/releases.ts";
@@ -10,12 +11,11 @@ import type { ReleaseRecord } from "../../release/record.ts";
 import type { RolledBack } from "../../release/rollbackBackoff.ts";
 import { Handovers, ObjectClaims } from "../apply/handovers.ts";
 import { ExtensionCache } from "../state/extensionCache.ts";
-import { type ReconcileState, type ResolvedBundle, newReconcileState } from "../state/reconcileState.ts";
+import { newReconcileState, type ReconcileState, type ResolvedBundle } from "../state/reconcileState.ts";
 import { applyBundle, keepInstalled } from "./apply.ts";
 import { installedFrom, labelsFrom } from "./retrieveReleases.ts";
-import { type RollbackDependencies, holdBack, rollBackOverdue, undoFailed } from "./rollback.ts";
+import { holdBack, type RollbackDependencies, rollBackOverdue, undoFailed } from "./rollback.ts";
 import { inputDigest } from "./unpack.ts";
-import { expect, test } from "vitest";
 
 const NOW = Date.parse("2026-01-02T00:00:00Z");
 const made = extensionNamed("x", { packageName: "p" });

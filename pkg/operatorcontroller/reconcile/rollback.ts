@@ -1,13 +1,13 @@
 import { ANNOTATION_ROLLBACK_TO, Reason } from "../../api/constants.ts";
 import { type KubeObject, refOf } from "../../api/k8s.ts";
 import type { Step, StepContext } from "../../controller/reconcile.ts";
-import { RetryableError, TerminalError, messageOf, wrapError } from "../../errors/errors.ts";
+import { messageOf, RetryableError, TerminalError, wrapError } from "../../errors/errors.ts";
 import { formatTime } from "../../golang/time.ts";
 import { isPassing } from "../../kube/errors.ts";
 import { hasReadyNewPod, replacesPods } from "../../release/health/pods.ts";
 import { objectKey } from "../../release/identity.ts";
-import { type ReleaseRecord, lastDeployed, newestFirst, parseRevision, requireRevision } from "../../release/record.ts";
-import { type RolledBack, attemptsOf, heldUntil, rollbackObjects, shortMessage, waitEnds } from "../../release/rollbackBackoff.ts";
+import { lastDeployed, newestFirst, parseRevision, type ReleaseRecord, requireRevision } from "../../release/record.ts";
+import { attemptsOf, heldUntil, type RolledBack, rollbackObjects, shortMessage, waitEnds } from "../../release/rollbackBackoff.ts";
 import { Applier } from "../apply/applier.ts";
 import type { ApplyDependencies } from "../apply/applyContext.ts";
 import { ApplyPass } from "../apply/applyPass.ts";
@@ -131,7 +131,12 @@ interface GoBackRequest {
   given: RolledBack;
 }
 
-async function goBack(deps: RollbackDependencies, facts: ReconcileState, context: Context, { target, objects, given }: GoBackRequest): Promise<void> {
+async function goBack(
+  deps: RollbackDependencies,
+  facts: ReconcileState,
+  context: Context,
+  { target, objects, given }: GoBackRequest,
+): Promise<void> {
   const { scoped } = facts;
   if (!scoped) return;
   const bundle = installedFrom(target);

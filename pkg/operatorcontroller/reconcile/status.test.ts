@@ -71,7 +71,9 @@ test("a second pass with the same facts changes nothing, a change of status move
   expect(moved).toEqual(["Progressing"]);
 });
 
-test.for<[name: string, annotation: string | undefined, before: string | undefined, facts: Partial<ReconcileState>, want: string | undefined]>([
+test.for<
+  [name: string, annotation: string | undefined, before: string | undefined, facts: Partial<ReconcileState>, want: string | undefined]
+>([
   ["nobody asked for a pass", undefined, undefined, {}, undefined],
   ["a request is handled by the pass that sees it", "2026-01-01", undefined, {}, "2026-01-01"],
   ["a long one is cut", "x".repeat(100), undefined, {}, "x".repeat(64)],
@@ -104,6 +106,10 @@ test.for<
   const made = extensionNamed("x", { packageName: "p" });
   const install = before && { bundle: { name: before[0], version: before[0].slice(3) }, catalog: before[1] };
   const extension = install ? { ...made, status: { conditions: [], install } } : made;
-  const facts = { ...newReconcileState(extension), installed, ...(resolved ? { resolved: { ...installed, explanation: "", ...resolved } } : {}) };
+  const facts = {
+    ...newReconcileState(extension),
+    installed,
+    ...(resolved ? { resolved: { ...installed, explanation: "", ...resolved } } : {}),
+  };
   expect(statusFrom(extension, facts, undefined, NOW).install?.catalog).toBe(want);
 });

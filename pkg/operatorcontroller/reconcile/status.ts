@@ -2,16 +2,22 @@ import type { ClusterExtension, ClusterExtensionStatus } from "../../api/cluster
 import type { Inventory, KeptCrds, ProvidedApis } from "../../api/clusterExtensionStatus.ts";
 import { boundedMessage, setCondition } from "../../api/conditions.ts";
 import { ConditionType, INVENTORY_MAX, KEPT_CRDS_MAX, PROVIDED_APIS_MAX, Reason } from "../../api/constants.ts";
-import { type Condition, type KubeObject, groupOf, versionOf } from "../../api/k8s.ts";
+import { type Condition, groupOf, type KubeObject, versionOf } from "../../api/k8s.ts";
 import { type AggregatedApi, aggregatedApis } from "../../bundle/apiServices.ts";
-import { ReconcileError, messageOf, terminalIn } from "../../errors/errors.ts";
+import { messageOf, ReconcileError, terminalIn } from "../../errors/errors.ts";
 import { isCrd } from "../../release/identity.ts";
 import { type LeftObject, lastDeployed } from "../../release/record.ts";
 import { availableUpdates } from "../../resolve/availableUpdates.ts";
 import { deprecationsFor, narrowed } from "../../resolve/filters.ts";
 import type { Considered } from "../../resolve/resolution.ts";
 import { consider } from "../../resolve/resolve.ts";
-import { type DeprecationFacts, type InstalledBundle, type ReconcileState, findInstalledCatalog, reconcileRequestOf } from "../state/reconcileState.ts";
+import {
+  type DeprecationFacts,
+  findInstalledCatalog,
+  type InstalledBundle,
+  type ReconcileState,
+  reconcileRequestOf,
+} from "../state/reconcileState.ts";
 import { type ConditionVerdict, upgradeVerdict } from "./clusterUpgradeCondition.ts";
 
 /** What status says of the objects of a release: the first hundred by name, and how many there are. */
@@ -114,7 +120,12 @@ const NO_CATALOG_DATA = "deprecation status unknown: catalog data unavailable";
  * @param now RFC 3339, used for conditions whose status changes.
  * @see operator-controller internal/operator-controller/controllers/common_controller.go
  */
-export function statusFrom(extension: Readonly<ClusterExtension>, facts: ReconcileState, error: unknown, now: string): ClusterExtensionStatus {
+export function statusFrom(
+  extension: Readonly<ClusterExtension>,
+  facts: ReconcileState,
+  error: unknown,
+  now: string,
+): ClusterExtensionStatus {
   const isOver = facts.deleting !== undefined || facts.isSuspended;
   const deprecations = isOver ? [] : deprecationVerdicts(facts);
   const go = [installedVerdict(facts), progressingVerdict(facts, error)] as const;
@@ -152,7 +163,11 @@ function installBefore({ status }: Readonly<ClusterExtension>): Partial<ClusterE
 }
 
 /** What the deployed release holds. */
-function contentStatus({ deployed, history, hidden }: ReconcileState): Pick<ClusterExtensionStatus, "inventory" | "providedAPIs" | "keptCRDs"> {
+function contentStatus({
+  deployed,
+  history,
+  hidden,
+}: ReconcileState): Pick<ClusterExtensionStatus, "inventory" | "providedAPIs" | "keptCRDs"> {
   const release = deployed ?? lastDeployed(history.current);
   if (!release) return {};
   const apis = providedApis(release.objects);
@@ -165,7 +180,10 @@ function contentStatus({ deployed, history, hidden }: ReconcileState): Pick<Clus
 }
 
 /** A request counts as handled once a pass ended, whatever became of it: one that failed is tried again in any case. A pull has to end before. */
-function handledRequest(extension: Readonly<ClusterExtension>, facts: ReconcileState): Pick<ClusterExtensionStatus, "lastHandledReconcileAt"> {
+function handledRequest(
+  extension: Readonly<ClusterExtension>,
+  facts: ReconcileState,
+): Pick<ClusterExtensionStatus, "lastHandledReconcileAt"> {
   const handled = facts.isSuspended || facts.unpacking ? extension.status?.lastHandledReconcileAt : reconcileRequestOf(extension);
   return handled === undefined ? {} : { lastHandledReconcileAt: handled };
 }

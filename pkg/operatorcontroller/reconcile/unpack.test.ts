@@ -10,9 +10,9 @@ import { sampleBundles } from "../../devcluster/sample/sample.ts";
 import { RetryableError, TerminalError } from "../../errors/errors.ts";
 import { KindNotServed } from "../../kube/errors.ts";
 import type { ReleaseRecord } from "../../release/record.ts";
+import { CertificateProviders } from "../apply/certificateProviders.ts";
 import { BundleCache } from "../bundles/bundleCache.ts";
 import { BundleImages, type BundlePuller } from "../bundles/bundleImages.ts";
-import { CertificateProviders } from "../apply/certificateProviders.ts";
 import { newReconcileState, type ReconcileState, type ResolvedBundle } from "../state/reconcileState.ts";
 import { inputDigest, unpackBundle } from "./unpack.ts";
 

@@ -1,14 +1,14 @@
+import { createHash } from "node:crypto";
 import type { Step } from "../../controller/reconcile.ts";
 import { messageOf } from "../../errors/errors.ts";
 import { canonicalJson } from "../../golang/json.ts";
 import { isOfAnotherWriter, lastDeployed } from "../../release/record.ts";
+import type { CertificateProviders } from "../apply/certificateProviders.ts";
 import type { BundleCache } from "../bundles/bundleCache.ts";
 import { readBundleFiles } from "../bundles/bundleFiles.ts";
 import type { BundleImage, BundleImageSource, ObtainedImage } from "../bundles/bundleImages.ts";
-import type { CertificateProviders } from "../apply/certificateProviders.ts";
-import { type ReconcileState, type ResolvedBundle, configOf } from "../state/reconcileState.ts";
 import { type ProxyFacts, proxyOf } from "../state/proxyVariables.ts";
-import { createHash } from "node:crypto";
+import { configOf, type ReconcileState, type ResolvedBundle } from "../state/reconcileState.ts";
 
 /** What unpacking needs from the outside. */
 export interface UnpackDependencies {

@@ -1,8 +1,9 @@
+import { afterEach, expect, test } from "vitest";
 import { refusal } from "../../../test/support/extensionFakes.ts";
 import { extensionNamed } from "../../../test/support/extensions.ts";
 import { FakeClock } from "../../../test/support/fakeClock.ts";
 import { asRead, releaseRecord } from "../../../test/support/releases.ts";
-import { WatchedKind, settled } from "../../../test/support/watchedKind.ts";
+import { settled, WatchedKind } from "../../../test/support/watchedKind.ts";
 import type { ClusterExtension } from "../../api/clusterExtension.ts";
 import { API_VERSION, CLUSTER_EXTENSION } from "../../api/constants.ts";
 import { Informer } from "../../controller/informer.ts";
@@ -12,7 +13,6 @@ import { releaseKey } from "../../release/storage/encode.ts";
 import { createLogger } from "../../telemetry/log.ts";
 import { InstalledBundles, InstalledReleases } from "./installedReleases.ts";
 import { ReleaseFactsCache } from "./releaseReader.ts";
-import { afterEach, expect, test } from "vitest";
 
 const log = createLogger({ component: "test", level: "silent" });
 const stop: AbortController[] = [];

@@ -2,7 +2,14 @@ import { messageOf, wrapError } from "../../errors/errors.ts";
 import type { CallOptions } from "../../kube/request.ts";
 import { hasHealth } from "../../release/health/health.ts";
 import { objectKey } from "../../release/identity.ts";
-import { type LeftObject, type ReleaseRecord, type ReleaseStatus, isPending, lastDeployed, releasesToRemove } from "../../release/record.ts";
+import {
+  isPending,
+  type LeftObject,
+  lastDeployed,
+  type ReleaseRecord,
+  type ReleaseStatus,
+  releasesToRemove,
+} from "../../release/record.ts";
 import type { ReleaseState } from "../../release/state.ts";
 import type { Logger } from "../../telemetry/log.ts";
 import { type ReleaseHistory, type ReleaseOwner, type ReleaseStore, recordOf, requireReadable } from "./releaseStore.ts";

@@ -1,13 +1,13 @@
+import { gzipSync } from "node:zlib";
+import { expect, test } from "vitest";
 import { configMap, releaseRecord } from "../../../test/support/releases.ts";
 import type { KubeObject } from "../../api/k8s.ts";
 import { BUNDLE_LIMITS } from "../../bundle/limits.ts";
 import { isRetryable } from "../../errors/errors.ts";
 import type { ReleaseRecord } from "../../release/record.ts";
 import { decodeRelease } from "../../release/storage/decode.ts";
-import { PAYLOAD_LIMITS, encodeRelease } from "../../release/storage/encode.ts";
+import { encodeRelease, PAYLOAD_LIMITS } from "../../release/storage/encode.ts";
 import { StreamingCodec } from "./releaseStore.ts";
-import { gzipSync } from "node:zlib";
-import { expect, test } from "vitest";
 
 const WHERE = { systemNamespace: "olmv1-system", owner: { name: "x", uid: "11111111-2222-3333-4444-555555555555" } };
 const MIB = 1024 * 1024;

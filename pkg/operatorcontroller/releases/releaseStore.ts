@@ -1,15 +1,40 @@
+import { pipeline } from "node:stream/promises";
+import { createGunzip, createGzip } from "node:zlib";
 import type { KubeObject, ObjectMeta } from "../../api/k8s.ts";
 import { Turns } from "../../async/turns.ts";
-import { RetryableError, messageOf } from "../../errors/errors.ts";
+import { messageOf, RetryableError } from "../../errors/errors.ts";
 import type { Client } from "../../kube/client.ts";
 import { isAlreadyExists } from "../../kube/errors.ts";
 import type { CallOptions } from "../../kube/request.ts";
-import { type ReleaseRecord, type ReleaseSummary, newestFirst, releasesWithObjects } from "../../release/record.ts";
-import { ANNOTATION_INCOMPLETE, type CompressedRelease, type DecodedRelease, type ReleaseIndex, type UnreadableRelease, compressedRelease, decodeRelease, decompressionFailure, extraChunks, payloadTooLarge, readRelease, releaseIndex, unreadable, unreadableText } from "../../release/storage/decode.ts";
-import { type EncodeOptions, GZIP_OPTIONS, PAYLOAD_LIMITS, RELEASE_OWNER, encodeRelease, keyLabel, payloadBytes, releaseKey, releaseSecrets } from "../../release/storage/encode.ts";
+import { newestFirst, type ReleaseRecord, type ReleaseSummary, releasesWithObjects } from "../../release/record.ts";
+import {
+  ANNOTATION_INCOMPLETE,
+  type CompressedRelease,
+  compressedRelease,
+  type DecodedRelease,
+  decodeRelease,
+  decompressionFailure,
+  extraChunks,
+  payloadTooLarge,
+  type ReleaseIndex,
+  readRelease,
+  releaseIndex,
+  type UnreadableRelease,
+  unreadable,
+  unreadableText,
+} from "../../release/storage/decode.ts";
+import {
+  type EncodeOptions,
+  encodeRelease,
+  GZIP_OPTIONS,
+  keyLabel,
+  PAYLOAD_LIMITS,
+  payloadBytes,
+  RELEASE_OWNER,
+  releaseKey,
+  releaseSecrets,
+} from "../../release/storage/encode.ts";
 import { PayloadReader } from "../../release/storage/payloadReader.ts";
-import { pipeline } from "node:stream/promises";
-import { createGunzip, createGzip } from "node:zlib";
 
 const SECRET = { apiVersion: "v1", kind: "Secret" } as const;
 /** How often a history is read again because it changed while it was read. */

@@ -4,12 +4,12 @@ import { RecordedEvents } from "../../../test/support/extensionFakes.ts";
 import { extensionNamed } from "../../../test/support/extensions.ts";
 import { configMap } from "../../../test/support/releases.ts";
 import { TerminalError, wrapError } from "../../errors/errors.ts";
-import { renderBundle } from "../../render/render.ts";
 import { HIDDEN, HiddenTexts } from "../../render/redaction.ts";
+import { renderBundle } from "../../render/render.ts";
 import { createLogger } from "../../telemetry/log.ts";
-import { newReconcileState } from "./reconcileState.ts";
 import { ExtensionCache } from "./extensionCache.ts";
 import { hideInError, hideSourced, hidingEvents, hidingLog, sourcedIn } from "./hiddenValues.ts";
+import { newReconcileState } from "./reconcileState.ts";
 
 const hidden = new HiddenTexts(["hunter2-hunter2", "7"]);
 

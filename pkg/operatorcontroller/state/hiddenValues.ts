@@ -1,10 +1,10 @@
 import type { EventSink } from "../../api/events.ts";
 import type { KubeObject } from "../../api/k8s.ts";
-import type { HiddenTexts } from "../../render/redaction.ts";
 import { scalarTexts } from "../../render/configSources.ts";
+import type { HiddenTexts } from "../../render/redaction.ts";
 import type { Logger } from "../../telemetry/log.ts";
-import { hasSpec, type ReconcileState } from "./reconcileState.ts";
 import type { ExtensionCache } from "./extensionCache.ts";
+import { hasSpec, type ReconcileState } from "./reconcileState.ts";
 
 const MAX_CAUSES = 20;
 

@@ -1,3 +1,4 @@
+import { expect, test } from "vitest";
 import { extensionNamed } from "../../../test/support/extensions.ts";
 import { decodedRecord, releaseRecord } from "../../../test/support/releases.ts";
 import type { JsonObject } from "../../api/k8s.ts";
@@ -6,8 +7,7 @@ import { encodeRelease } from "../../release/storage/encode.ts";
 import type { ClusterProxy } from "../openshift/clusterProxy.ts";
 import { inputDigest } from "../reconcile/unpack.ts";
 import { type ProxyFacts, proxyChange, proxyNote, proxyOf } from "./proxyVariables.ts";
-import { type ResolvedBundle, newReconcileState } from "./reconcileState.ts";
-import { expect, test } from "vitest";
+import { newReconcileState, type ResolvedBundle } from "./reconcileState.ts";
 
 const [OLD, NEW] = [{ HTTP_PROXY: "http://old:1" }, { HTTP_PROXY: "http://new:1", NO_PROXY: ".svc" }];
 const KNOWN: ClusterProxy = { kind: "known", variables: NEW, source: 'Proxy "cluster"' };

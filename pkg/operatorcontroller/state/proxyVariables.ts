@@ -1,6 +1,6 @@
-import { PROXY_NAMES, type ProxyVariables, overridesProxy } from "../../api/proxy.ts";
+import { overridesProxy, PROXY_NAMES, type ProxyVariables } from "../../api/proxy.ts";
 import { isOfAnotherWriter, lastDeployed } from "../../release/record.ts";
-import { type ReconcileState, configOf } from "./reconcileState.ts";
+import { configOf, type ReconcileState } from "./reconcileState.ts";
 
 /** What the choice of an extension's proxy variables depends on. */
 export type ProxyFacts = Pick<ReconcileState, "extension" | "sourcedConfig" | "clusterProxy" | "history" | "resolved" | "installed">;

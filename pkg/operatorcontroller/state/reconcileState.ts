@@ -10,12 +10,12 @@ import type { ReleaseRecord } from "../../release/record.ts";
 import { HiddenTexts } from "../../render/redaction.ts";
 import type { CatalogContent, Considered } from "../../resolve/resolution.ts";
 import type { ClusterVersion } from "../../version/clusterVersion.ts";
-import { type VersionRelease, isSameVersion } from "../../version/version.ts";
+import { isSameVersion, type VersionRelease } from "../../version/version.ts";
 import type { LiveObjects } from "../apply/applier.ts";
 import type { BundleContent } from "../bundles/bundleCache.ts";
 import type { PendingDependencies } from "../dependencies/dependencyChoice.ts";
 import type { ClusterProxy } from "../openshift/clusterProxy.ts";
-import { type ReleaseHistory, noReleases } from "../releases/releaseStore.ts";
+import { noReleases, type ReleaseHistory } from "../releases/releaseStore.ts";
 import type { ObjectAction } from "./objectActions.ts";
 import type { IsOver } from "./waiting.ts";
 

@@ -1,8 +1,8 @@
+import { setImmediate as turn } from "node:timers/promises";
+import { expect, test } from "vitest";
 import { FakeClock } from "../../../test/support/fakeClock.ts";
 import { RetryableError, wrapError } from "../../errors/errors.ts";
 import { ConditionPoller, WaitingError, waitingIn } from "./waiting.ts";
-import { setImmediate as turn } from "node:timers/promises";
-import { expect, test } from "vitest";
 
 /** A clock, and rechecks that tell when they ask and what is over. */
 function start(intervalMs = 15_000) {

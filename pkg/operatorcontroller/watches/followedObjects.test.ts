@@ -1,6 +1,6 @@
-import type { ObjectMeta } from "../../api/k8s.ts";
-import { type Compared, FollowedObject, type Sighting, markOf } from "./followedObjects.ts";
 import { expect, test } from "vitest";
+import type { ObjectMeta } from "../../api/k8s.ts";
+import { type Compared, FollowedObject, markOf, type Sighting } from "./followedObjects.ts";
 
 const ref = { apiVersion: "v1", kind: "ConfigMap", name: "a", namespace: "ns" };
 const meta = (resourceVersion: string, members: Partial<ObjectMeta> = {}): ObjectMeta => ({

@@ -1,9 +1,9 @@
+import { createHash } from "node:crypto";
 import type { ObjectMeta, ObjectRef } from "../../api/k8s.ts";
 import { canonicalJson } from "../../golang/json.ts";
 import { objectKey } from "../../release/identity.ts";
 import { appliedFields } from "../../release/managedFields.ts";
 import type { WatchIdentity } from "./streamPool.ts";
-import { createHash } from "node:crypto";
 
 /** How an object was when it was last found to be as it should: enough to tell from metadata alone whether it still is. */
 interface Mark {

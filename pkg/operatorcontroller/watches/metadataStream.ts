@@ -1,5 +1,5 @@
 import { LABEL_OWNER_KIND, LABEL_OWNER_NAME } from "../../api/constants.ts";
-import { type KubeObject, type ObjectRef, groupOf } from "../../api/k8s.ts";
+import { groupOf, type KubeObject, type ObjectRef } from "../../api/k8s.ts";
 import { Backoff, type Repeats } from "../../async/backoff.ts";
 import { type Clock, sleep } from "../../async/clock.ts";
 import { messageOf } from "../../errors/errors.ts";

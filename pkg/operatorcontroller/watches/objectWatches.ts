@@ -3,7 +3,16 @@ import { type Clock, systemClock } from "../../async/clock.ts";
 import { objectKey } from "../../release/identity.ts";
 import type { Logger } from "../../telemetry/log.ts";
 import { type Compared, Following, type News, type Sighting } from "./followedObjects.ts";
-import { Gate, type PlanContext, type StreamListener, type StreamSpec, type StreamState, describeSpec, planStreams, streamKey } from "./metadataStream.ts";
+import {
+  describeSpec,
+  Gate,
+  type PlanContext,
+  planStreams,
+  type StreamListener,
+  type StreamSpec,
+  type StreamState,
+  streamKey,
+} from "./metadataStream.ts";
 import { type SharedStream, StreamPool, type WatchIdentity } from "./streamPool.ts";
 
 /** A stream to be and who opens it. */

@@ -1,7 +1,15 @@
 import { Repeats } from "../../async/backoff.ts";
 import { messageOf } from "../../errors/errors.ts";
 import type { Metrics } from "../../telemetry/metrics.ts";
-import { type MetadataClient, MetadataStream, type StreamListener, type StreamOptions, type StreamSpec, type StreamState, streamKey } from "./metadataStream.ts";
+import {
+  type MetadataClient,
+  MetadataStream,
+  type StreamListener,
+  type StreamOptions,
+  type StreamSpec,
+  type StreamState,
+  streamKey,
+} from "./metadataStream.ts";
 
 /** Who watches. */
 export interface WatchIdentity {

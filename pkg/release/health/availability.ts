@@ -1,7 +1,7 @@
 import type { Condition, ObjectRef } from "../../api/k8s.ts";
 import { describeObject } from "../identity.ts";
 import type { ReleaseRecord } from "../record.ts";
-import { type Health, type HealthState, bounded } from "./healthState.ts";
+import { bounded, type Health, type HealthState } from "./healthState.ts";
 import type { PodProblem } from "./pods.ts";
 
 /** What one object of a release says about itself. */

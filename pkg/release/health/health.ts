@@ -1,7 +1,7 @@
 import { ANNOTATION_INJECT_CA_FROM_SECRET } from "../../api/constants.ts";
-import { type GroupVersionKind, type JsonObject, type KubeObject, groupOf } from "../../api/k8s.ts";
+import { type GroupVersionKind, groupOf, type JsonObject, type KubeObject } from "../../api/k8s.ts";
 import { isApiService } from "../../bundle/apiServices.ts";
-import { HEALTHY, type Health, conditionsOf, health, listAt, memberAt, numberAt, textAt } from "./healthState.ts";
+import { conditionsOf, HEALTHY, type Health, health, listAt, memberAt, numberAt, textAt } from "./healthState.ts";
 import { podHealth } from "./pods.ts";
 
 /** What the Deployment controller writes into `progressDeadlineSeconds` for "no deadline"; such a Deployment has no condition Progressing. */

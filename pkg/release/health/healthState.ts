@@ -1,5 +1,5 @@
-import { isObject } from "../../golang/members.ts";
 import type { JsonObject, KubeObject } from "../../api/k8s.ts";
+import { isObject } from "../../golang/members.ts";
 
 /**
  * healthy: it works; progressing: not yet, or no longer, and it may get so by itself; failed: it will not without a change;

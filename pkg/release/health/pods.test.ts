@@ -1,8 +1,8 @@
+import { expect, test } from "vitest";
 import type { KubeObject } from "../../api/k8s.ts";
-import { type ObjectHealth, availabilityOf, withPodProblem } from "./availability.ts";
+import { availabilityOf, type ObjectHealth, withPodProblem } from "./availability.ts";
 import { HEALTHY, type HealthState, health } from "./healthState.ts";
 import { podProblem, podSelectorOf, worstPod } from "./pods.ts";
-import { expect, test } from "vitest";
 
 const NOW = Date.parse("2026-01-02T00:00:00Z");
 

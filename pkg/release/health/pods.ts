@@ -1,6 +1,6 @@
+import { groupOf, type JsonObject, type KubeObject } from "../../api/k8s.ts";
 import { isObject } from "../../golang/members.ts";
-import { type JsonObject, type KubeObject, groupOf } from "../../api/k8s.ts";
-import { HEALTHY, type Health, bounded, conditionsOf, health, listAt, memberAt, numberAt, textAt } from "./healthState.ts";
+import { bounded, conditionsOf, HEALTHY, type Health, health, listAt, memberAt, numberAt, textAt } from "./healthState.ts";
 
 /** How long a Pod may be without a node before it counts as one that gets none. */
 const SCHEDULE_WINDOW_MS = 15_000;

@@ -1,11 +1,11 @@
+import { gunzipSync } from "node:zlib";
 import { API_VERSION, CLUSTER_EXTENSION } from "../../api/constants.ts";
-import { type JsonObject, type KubeObject, type ObjectMeta, groupOf } from "../../api/k8s.ts";
+import { groupOf, type JsonObject, type KubeObject, type ObjectMeta } from "../../api/k8s.ts";
 import { messageOf } from "../../errors/errors.ts";
 import { goQuote } from "../../golang/quote.ts";
-import { RELEASE_STATUSES, type ReleaseRecord, type ReleaseStatus, type ReleaseSummary, isPending } from "../record.ts";
+import { isPending, RELEASE_STATUSES, type ReleaseRecord, type ReleaseStatus, type ReleaseSummary } from "../record.ts";
 import { MAX_CHUNKS, PAYLOAD_LIMITS, releaseKey } from "./encode.ts";
-import { PayloadReader, decodeFailure } from "./payloadReader.ts";
-import { gunzipSync } from "node:zlib";
+import { decodeFailure, PayloadReader } from "./payloadReader.ts";
 
 /** Annotation of an index Secret while its writer stores the other chunks; nothing is applied from the release before it is removed. */
 export const ANNOTATION_INCOMPLETE = "olm.operatorframework.io/incomplete";

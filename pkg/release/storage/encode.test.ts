@@ -1,3 +1,6 @@
+import { gunzipSync, gzipSync } from "node:zlib";
+import * as fc from "fast-check";
+import { expect, test } from "vitest";
 import { decodedRecord } from "../../../test/support/releases.ts";
 import type { KubeObject } from "../../api/k8s.ts";
 import { TerminalError } from "../../errors/errors.ts";
@@ -5,10 +8,7 @@ import { goJson } from "../../golang/json.ts";
 import { RELEASE_STATUSES, type ReleaseRecord } from "../record.ts";
 import type { RolledBack } from "../rollbackBackoff.ts";
 import { decodeRelease, extraChunks } from "./decode.ts";
-import { CHUNK_BYTES, PAYLOAD_LIMITS, encodeRelease, keyLabel, releaseKey } from "./encode.ts";
-import * as fc from "fast-check";
-import { gunzipSync, gzipSync } from "node:zlib";
-import { expect, test } from "vitest";
+import { CHUNK_BYTES, encodeRelease, keyLabel, PAYLOAD_LIMITS, releaseKey } from "./encode.ts";
 
 const WHERE = { systemNamespace: "olmv1-system", owner: { name: "hello", uid: "11111111-2222-3333-4444-555555555555" } };
 

@@ -1,3 +1,5 @@
+import { createHash } from "node:crypto";
+import { constants, gzipSync } from "node:zlib";
 import { API_VERSION, CLUSTER_EXTENSION } from "../../api/constants.ts";
 import type { JsonObject, KubeObject } from "../../api/k8s.ts";
 import { countSeparators } from "../../bundle/limits.ts";
@@ -6,8 +8,6 @@ import { goJson } from "../../golang/json.ts";
 import { goQuote } from "../../golang/quote.ts";
 import { withoutBundleLabels, withoutOwner } from "../labels.ts";
 import type { ReleaseRecord } from "../record.ts";
-import { createHash } from "node:crypto";
-import { constants, gzipSync } from "node:zlib";
 
 const ALPHABET = "abcdefghijklmnopqrstuvwxyz123456";
 

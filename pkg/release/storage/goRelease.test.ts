@@ -5,10 +5,10 @@ import { expect, test } from "vitest";
 import { decodedRecord } from "../../../test/support/releases.ts";
 import { describeWithData } from "../../../test/support/sharedData.ts";
 import type { JsonObject, KubeObject } from "../../api/k8s.ts";
-import { encodeRelease } from "./encode.ts";
 import { describeObject } from "../identity.ts";
-import { installOrder } from "../plan.ts";
 import { ownershipOf } from "../ownership.ts";
+import { installOrder } from "../plan.ts";
+import { encodeRelease } from "./encode.ts";
 
 const UID = "de01cff8-b215-4f47-875a-a4433262ab14";
 

@@ -1,10 +1,10 @@
-import { isObject } from "../../golang/members.ts";
 import type { JsonObject, KubeObject } from "../../api/k8s.ts";
 import { countSeparators } from "../../bundle/limits.ts";
 import { messageOf } from "../../errors/errors.ts";
 import { parseExactJson } from "../../golang/json.ts";
 import type { StringSink } from "../../golang/jsonScanner.ts";
 import { jsonFaultIn } from "../../golang/jsonSyntax.ts";
+import { isObject } from "../../golang/members.ts";
 import { goQuote } from "../../golang/quote.ts";
 import { GoStructReader, parseToken } from "../../golang/structReader.ts";
 import type { ReleaseRecord } from "../record.ts";

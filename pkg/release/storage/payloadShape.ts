@@ -1,6 +1,6 @@
-import { isObject } from "../../golang/members.ts";
 import { proxyFrom } from "../../api/proxy.ts";
 import { requirementsFrom } from "../../bundle/requirements.ts";
+import { isObject } from "../../golang/members.ts";
 import { type GoMembers, type GoShape, goStruct } from "../../golang/structReader.ts";
 import { type LeftObject, RELEASE_STATUSES, type ReleaseRecord, type ReleaseStatus } from "../record.ts";
 import { rolledBackFrom } from "../rollbackBackoff.ts";

@@ -1,10 +1,10 @@
+import { celList, celMap } from "@bufbuild/cel";
+import { describe, expect, test } from "vitest";
 import { type CaseHead, loadCases } from "../../../test/support/caseFiles.ts";
 import type { Property } from "../../fbc/types.ts";
 import { withNumberTokens } from "../../golang/json.ts";
 import { CelRules } from "./celRules.ts";
 import { comparisonCost, deepCost, patternSize } from "./metering.ts";
-import { celList, celMap } from "@bufbuild/cel";
-import { describe, expect, test } from "vitest";
 
 interface RuleCase extends CaseHead {
   properties?: Property[];

@@ -1,10 +1,22 @@
+import {
+  type CelEnv,
+  type CelInput,
+  type CelList,
+  type CelMap,
+  type CelResult,
+  celEnv,
+  celList,
+  celMap,
+  isCelError,
+  parse,
+  plan,
+} from "@bufbuild/cel";
 import { messageOf } from "../../errors/errors.ts";
 import type { Property } from "../../fbc/types.ts";
 import { numberToken } from "../../golang/json.ts";
 import type { CelCompiler, CelRule } from "../constraint/constraint.ts";
 import { Meter, meteredFunctions } from "./metering.ts";
 import { ALIVE, RuleTree } from "./ruleTree.ts";
-import { type CelEnv, type CelInput, type CelList, type CelMap, type CelResult, celEnv, celList, celMap, isCelError, parse, plan } from "@bufbuild/cel";
 
 /** A value of CEL as JSON has them. */
 type Value = null | boolean | number | string | CelList | CelMap;

@@ -1,5 +1,20 @@
-import { type Version, compareVersions, operatorVersion, parseVersion } from "../../version/version.ts";
-import { type CelFunc, type CelInput, type CelList, type CelMap, CelScalar, type CelValue, celEnv, celFunc, celList, celMethod, isCelError, isCelList, isCelMap, listType } from "@bufbuild/cel";
+import {
+  type CelFunc,
+  type CelInput,
+  type CelList,
+  type CelMap,
+  CelScalar,
+  type CelValue,
+  celEnv,
+  celFunc,
+  celList,
+  celMethod,
+  isCelError,
+  isCelList,
+  isCelMap,
+  listType,
+} from "@bufbuild/cel";
+import { compareVersions, operatorVersion, parseVersion, type Version } from "../../version/version.ts";
 
 /**
  * Counts the steps of one evaluation after another and ends what takes more than it may. A step is about what it takes to look at one node

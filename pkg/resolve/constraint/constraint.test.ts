@@ -1,3 +1,8 @@
+import { globSync, readFileSync } from "node:fs";
+import { join } from "node:path";
+import * as fc from "fast-check";
+import { load } from "js-yaml";
+import { describe, expect, test } from "vitest";
 import { bundleFiles } from "../../../test/support/bundleFixture.ts";
 import { type CaseHead, loadCases } from "../../../test/support/caseFiles.ts";
 import { describeWithData } from "../../../test/support/sharedData.ts";
@@ -6,14 +11,9 @@ import { packageContentsFrom } from "../../fbc/content.ts";
 import { decodeMetas } from "../../fbc/decode.ts";
 import type { FbcBundle, Property } from "../../fbc/types.ts";
 import { CelRules } from "../cel/celRules.ts";
-import { type BundleConstraint, type Gvk, type Provider, mentionsCel } from "./constraint.ts";
+import { type BundleConstraint, type Gvk, mentionsCel, type Provider } from "./constraint.ts";
 import { describe as described, holds, unmet, unmetText } from "./evaluate.ts";
 import { constraintsOf, faultText, gvkKey, providerFrom } from "./parse.ts";
-import * as fc from "fast-check";
-import { load } from "js-yaml";
-import { globSync, readFileSync } from "node:fs";
-import { join } from "node:path";
-import { describe, expect, test } from "vitest";
 
 interface StatedBundle {
   package: string;

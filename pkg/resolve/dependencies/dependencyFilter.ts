@@ -1,6 +1,6 @@
 import { compareNewestFirst } from "../../fbc/bundleOrder.ts";
 import type { Candidate } from "../candidates.ts";
-import { type Findings, type Query, isInstalled, narrowed } from "../filters.ts";
+import { type Findings, isInstalled, narrowed, type Query } from "../filters.ts";
 import type { Resolution } from "../resolution.ts";
 import { versionOf } from "../wording.ts";
 

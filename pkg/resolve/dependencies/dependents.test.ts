@@ -6,8 +6,8 @@ import { parseRange } from "../../version/blang.ts";
 import { parseVersionRelease } from "../../version/version.ts";
 import { CelRules } from "../cel/celRules.ts";
 import type { BundleConstraint, Gvk } from "../constraint/constraint.ts";
-import { constraintsOf } from "../constraint/parse.ts";
 import { holds } from "../constraint/evaluate.ts";
+import { constraintsOf } from "../constraint/parse.ts";
 import { dependentsOf, type InstalledMember } from "./dependents.ts";
 
 interface Stated {

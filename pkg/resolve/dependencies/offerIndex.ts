@@ -1,6 +1,6 @@
-import { isObject } from "../../golang/members.ts";
 import { Schema } from "../../fbc/content.ts";
 import type { FbcBundle, Meta, Property } from "../../fbc/types.ts";
+import { isObject } from "../../golang/members.ts";
 import { type Gvk, mentionsCel } from "../constraint/constraint.ts";
 import { gvkKey } from "../constraint/parse.ts";
 

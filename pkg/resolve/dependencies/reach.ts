@@ -1,6 +1,6 @@
 import type { BundleConstraint, CelConstraint } from "../constraint/constraint.ts";
 import type { DeclaredConstraints } from "../constraint/parse.ts";
-import type { OfferIndex, OfferedBundle } from "./offerIndex.ts";
+import type { OfferedBundle, OfferIndex } from "./offerIndex.ts";
 
 /** One catalog that may be asked for what is missing. */
 export interface Offering {

@@ -1,6 +1,6 @@
-import { compareText } from "../../text/compare.ts";
-import { goQuote } from "../../golang/quote.ts";
 import { shortened } from "../../fbc/boundedTexts.ts";
+import { goQuote } from "../../golang/quote.ts";
+import { compareText } from "../../text/compare.ts";
 import { compareVersionRelease, formatVersionRelease } from "../../version/version.ts";
 import type { SolverBundle } from "./problem.ts";
 

@@ -2,7 +2,7 @@ import type { BundleConstraint, CompoundConstraint, Gvk, LeafConstraint } from "
 import { describe } from "../constraint/evaluate.ts";
 import { gvkKey } from "../constraint/parse.ts";
 import { leafKey } from "./offer.ts";
-import { type Problem, type SolverBundle, type Unit, decidedUnits } from "./problem.ts";
+import { decidedUnits, type Problem, type SolverBundle, type Unit } from "./problem.ts";
 
 /** Whether a constraint is to hold or to fail. */
 export type Side = "holds" | "fails";

@@ -1,8 +1,8 @@
 import type { BundleConstraint, CompoundConstraint, Gvk, LeafConstraint } from "../constraint/constraint.ts";
 import { gvkKey } from "../constraint/parse.ts";
-import { type Fact, type Side, isCompound, membersFor, requirementsOf } from "./conflictReasons.ts";
-import { type Offer, leafKey } from "./offer.ts";
-import { type SolverBundle, type Unit, comparePreference, decidedUnits } from "./problem.ts";
+import { type Fact, isCompound, membersFor, requirementsOf, type Side } from "./conflictReasons.ts";
+import { leafKey, type Offer } from "./offer.ts";
+import { comparePreference, decidedUnits, type SolverBundle, type Unit } from "./problem.ts";
 import type { Search } from "./search.ts";
 import { type Literal, negated } from "./trail.ts";
 

@@ -3,11 +3,11 @@ import { goQuote } from "../../golang/quote.ts";
 import { compareText } from "../../text/compare.ts";
 import type { LeafConstraint } from "../constraint/constraint.ts";
 import { describe, shownGvk } from "../constraint/evaluate.ts";
-import { bundlesText, enumerated, isOneInText, shownName, versionText, versionsText } from "./bundlesText.ts";
-import { type Fact, type Requirement, factsAbout, leavesOf, offerKey, packageOfferKey, sentenceKey, unitKey } from "./conflictReasons.ts";
+import { bundlesText, enumerated, isOneInText, shownName, versionsText, versionText } from "./bundlesText.ts";
+import { type Fact, factsAbout, leavesOf, offerKey, packageOfferKey, type Requirement, sentenceKey, unitKey } from "./conflictReasons.ts";
 import { Encoding } from "./encode.ts";
 import type { Offer } from "./offer.ts";
-import { type Problem, type SolverBundle, type Unit, decidedUnits } from "./problem.ts";
+import { decidedUnits, type Problem, type SolverBundle, type Unit } from "./problem.ts";
 import { OutOfSteps, Search } from "./search.ts";
 import { type Literal, negated } from "./trail.ts";
 

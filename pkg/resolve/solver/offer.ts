@@ -2,7 +2,7 @@ import { compareText } from "../../text/compare.ts";
 import type { CelConstraint, Gvk, LeafConstraint, PackageConstraint } from "../constraint/constraint.ts";
 import { meets } from "../constraint/evaluate.ts";
 import { gvkKey } from "../constraint/parse.ts";
-import { type Problem, type ServedApi, type SolverBundle, type Unit, comparePreference } from "./problem.ts";
+import { comparePreference, type Problem, type ServedApi, type SolverBundle, type Unit } from "./problem.ts";
 
 /** Two leaves have the same key when the same bundles meet them. */
 export function leafKey(leaf: LeafConstraint): string {

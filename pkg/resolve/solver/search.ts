@@ -1,4 +1,4 @@
-import { type Clause, type Literal, Propagation, type Reason, Trail, isPositive, negated, variableOf } from "./trail.ts";
+import { type Clause, isPositive, type Literal, negated, Propagation, type Reason, Trail, variableOf } from "./trail.ts";
 
 /** The literals that were true and together made `implied` true. */
 function* causesOf(implied: Literal, reason: Reason): Generator<Literal> {

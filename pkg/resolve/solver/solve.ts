@@ -1,9 +1,9 @@
 import type { BundleConstraint, LeafConstraint } from "../constraint/constraint.ts";
-import { type Side, isCompound, isOnSide, membersFor } from "./conflictReasons.ts";
+import { isCompound, isOnSide, membersFor, type Side } from "./conflictReasons.ts";
 import { Encoding } from "./encode.ts";
 import { explain, textsOf } from "./explain.ts";
 import { Offer } from "./offer.ts";
-import { type Problem, type Solution, type SolverBundle, type Unit, decidedUnits } from "./problem.ts";
+import { decidedUnits, type Problem, type Solution, type SolverBundle, type Unit } from "./problem.ts";
 import { OutOfSteps, Search } from "./search.ts";
 import { type Literal, negated } from "./trail.ts";
 

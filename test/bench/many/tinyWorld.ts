@@ -1,6 +1,6 @@
 import type { ClusterExtension } from "../../../pkg/api/clusterExtension.ts";
-import { loadBundle } from "../../../pkg/bundle/load.ts";
 import { mapInParallel } from "../../../pkg/async/concurrency.ts";
+import { loadBundle } from "../../../pkg/bundle/load.ts";
 import { renderBundle } from "../../../pkg/render/render.ts";
 import { grantInstaller } from "../../support/installer.ts";
 import type { World } from "../../support/world.ts";

@@ -1,8 +1,8 @@
 import { join } from "node:path";
-import { EXTENSION, sampleObjects } from "../../../pkg/devcluster/devSample.ts";
 import type { ClusterExtension } from "../../../pkg/api/clusterExtension.ts";
 import { API_VERSION } from "../../../pkg/api/constants.ts";
 import type { KubeObject } from "../../../pkg/api/k8s.ts";
+import { EXTENSION, sampleObjects } from "../../../pkg/devcluster/devSample.ts";
 import { sampleImages } from "../../../pkg/devcluster/sample/sample.ts";
 import { pushImage } from "../../../pkg/oci/publish/push.ts";
 import type { World } from "../../support/world.ts";

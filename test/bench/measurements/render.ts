@@ -1,7 +1,7 @@
 import { readdirSync } from "node:fs";
 import { join, relative } from "node:path";
-import { installModes } from "../../../pkg/bundle/validate.ts";
 import { loadBundle } from "../../../pkg/bundle/load.ts";
+import { installModes } from "../../../pkg/bundle/validate.ts";
 import { certManager } from "../../../pkg/certificates/providers.ts";
 import { renderBundle } from "../../../pkg/render/render.ts";
 import { bundleFiles } from "../../cases/topics/render.ts";

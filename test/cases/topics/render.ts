@@ -1,15 +1,15 @@
+import { createHash } from "node:crypto";
+import { existsSync, readdirSync, readFileSync } from "node:fs";
+import { join } from "node:path";
 import type { JsonObject, KubeObject } from "../../../pkg/api/k8s.ts";
 import { loadBundle } from "../../../pkg/bundle/load.ts";
 import type { BundleFiles } from "../../../pkg/bundle/types.ts";
 import { type CertificateProvider, certManager, serviceCa } from "../../../pkg/certificates/providers.ts";
-import { TerminalError, messageOf } from "../../../pkg/errors/errors.ts";
+import { messageOf, TerminalError } from "../../../pkg/errors/errors.ts";
 import { wireJson } from "../../../pkg/kube/request.ts";
 import { renderBundle } from "../../../pkg/render/render.ts";
-import { type Topic, hasMembers } from "../topic.ts";
+import { hasMembers, type Topic } from "../topic.ts";
 import { UsageError } from "../usageError.ts";
-import { createHash } from "node:crypto";
-import { existsSync, readFileSync, readdirSync } from "node:fs";
-import { join } from "node:path";
 
 /** What a bundle gives for a configuration: objects, of which large CRDs stand as a digest, or the beginning of an error. */
 export interface RenderCase {

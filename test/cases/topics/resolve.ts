@@ -1,12 +1,12 @@
+import { join } from "node:path";
+import { isDeepStrictEqual } from "node:util";
 import type { CatalogSource } from "../../../pkg/api/clusterExtension.ts";
 import type { FbcDeprecations } from "../../../pkg/fbc/types.ts";
 import type { CatalogContent, Resolution } from "../../../pkg/resolve/resolution.ts";
 import { resolve } from "../../../pkg/resolve/resolve.ts";
 import type { InstalledBundle } from "../../../pkg/resolve/successors.ts";
 import { formatVersion, formatVersionRelease } from "../../../pkg/version/version.ts";
-import { type CaseContext, type Difference, type Topic, hasMembers } from "../topic.ts";
-import { join } from "node:path";
-import { isDeepStrictEqual } from "node:util";
+import { type CaseContext, type Difference, hasMembers, type Topic } from "../topic.ts";
 
 /** A resolution over whole catalogs, and the bundle or the error that the Go operator-controller gives. */
 export interface ResolveCase {

@@ -1,8 +1,8 @@
 import { wrapError } from "../../../../pkg/errors/errors.ts";
 import { userConfigSchema } from "../../../../pkg/render/configSchema.ts";
-import { jsonText } from "../../cli/text.ts";
-import type { Terminal } from "../../cli/terminal.ts";
 import { type ReaderOptions, withReader } from "../../../../pkg/sources/bundleReader.ts";
+import type { Terminal } from "../../cli/terminal.ts";
+import { jsonText } from "../../cli/text.ts";
 
 /** How `olmv1 bundle config-schema` can be asked. */
 export interface SchemaOptions extends ReaderOptions {

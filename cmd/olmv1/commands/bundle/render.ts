@@ -1,8 +1,8 @@
+import type { WebhookCertProvider } from "../../../../pkg/api/flagValues.ts";
 import { proxyFrom } from "../../../../pkg/api/proxy.ts";
 import { configWithSources, printedObjects, renderedBundle } from "../../../../pkg/authoring/bundle/renderedBundle.ts";
 import { wrapError } from "../../../../pkg/errors/errors.ts";
 import { namespaceFor } from "../../../../pkg/installer/bundlePermissions.ts";
-import type { WebhookCertProvider } from "../../../../pkg/api/flagValues.ts";
 import { hideInError, revealNamespaces } from "../../../../pkg/operatorcontroller/state/hiddenValues.ts";
 import { HiddenTexts } from "../../../../pkg/render/redaction.ts";
 import { type ReaderOptions, withReader } from "../../../../pkg/sources/bundleReader.ts";

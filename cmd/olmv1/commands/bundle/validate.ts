@@ -1,6 +1,6 @@
 import { BUNDLE_RULES, type CheckedBundle, findingText } from "../../../../pkg/authoring/bundlecheck/checkBundle.ts";
 import { SEVERITIES, type Severity } from "../../../../pkg/authoring/bundlecheck/rule.ts";
-import { checkSources, type CheckedSource } from "../../../../pkg/authoring/validate/checkBundles.ts";
+import { type CheckedSource, checkSources } from "../../../../pkg/authoring/validate/checkBundles.ts";
 import { countOf, failsAt } from "../../../../pkg/authoring/validate/selectFindings.ts";
 import { type ReaderOptions, withReader } from "../../../../pkg/sources/bundleReader.ts";
 import { counted } from "../../../../pkg/text/amounts.ts";
@@ -10,6 +10,7 @@ import type { FindingOptions } from "../../cli/options.ts";
 import { print } from "../../cli/output.ts";
 import { type SarifFinding, sarifLog, sarifPath } from "../../cli/sarif.ts";
 import type { Terminal } from "../../cli/terminal.ts";
+
 /** What operator-sdk says where there is nothing to tell. */
 const NOTHING_FOUND = "All validation tests have completed successfully";
 

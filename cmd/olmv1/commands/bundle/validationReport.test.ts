@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import type { Finding } from "../../../../pkg/authoring/bundlecheck/checkBundle.ts";
-import { fails, reportData, textReport } from "./validate.ts";
 import type { CheckedSource } from "../../../../pkg/authoring/validate/checkBundles.ts";
+import { fails, reportData, textReport } from "./validate.ts";
 
 const ERROR: Finding = { rule: "a", severity: "error", message: "it is \u001b[31mwrong", file: "manifests/a.yaml", line: 3 };
 const INFO: Finding = { rule: "b", severity: "info", message: "it is missing" };

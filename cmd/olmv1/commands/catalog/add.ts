@@ -2,16 +2,16 @@ import { setTimeout as sleep } from "node:timers/promises";
 import type { ClusterCatalog } from "../../../../pkg/api/clusterCatalog.ts";
 import { wrapError } from "../../../../pkg/errors/errors.ts";
 import { goQuote } from "../../../../pkg/golang/quote.ts";
+import { catalogName, catalogObject, catalogRef } from "../../../../pkg/installer/catalogObject.ts";
 import type { Client } from "../../../../pkg/kube/client.ts";
 import { isAlreadyExists } from "../../../../pkg/kube/errors.ts";
-import type { ClusterOptions } from "../../cli/options.ts";
+import { catalogFault, catalogState, isServed } from "../../cli/catalogState.ts";
+import { withCluster } from "../../cli/cluster.ts";
 import { EXIT } from "../../cli/errors.ts";
+import type { ClusterOptions } from "../../cli/options.ts";
 import { type Output, print } from "../../cli/output.ts";
 import { withProgress } from "../../cli/progress.ts";
 import type { Terminal } from "../../cli/terminal.ts";
-import { withCluster } from "../../cli/cluster.ts";
-import { catalogName, catalogObject, catalogRef } from "../../../../pkg/installer/catalogObject.ts";
-import { catalogFault, catalogState, isServed } from "../../cli/catalogState.ts";
 
 /** How `olmv1 catalog add` can be asked. */
 export interface AddOptions extends ClusterOptions {

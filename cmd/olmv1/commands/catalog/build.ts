@@ -1,5 +1,5 @@
 import { catalogParts, refusedCatalog } from "../../../../pkg/authoring/build/imageContent.ts";
-import { type ImageOptions, buildInto, keyValues, withImages } from "../../../../pkg/authoring/build/publishImage.ts";
+import { buildInto, type ImageOptions, keyValues, withImages } from "../../../../pkg/authoring/build/publishImage.ts";
 import { parseDestination, placeText } from "../../../../pkg/oci/imagePlace.ts";
 import { EXIT } from "../../cli/errors.ts";
 import type { Output } from "../../cli/output.ts";

@@ -1,26 +1,33 @@
+import { createReadStream } from "node:fs";
+import { mkdir, readFile, stat, writeFile } from "node:fs/promises";
+import { dirname, join, resolve } from "node:path";
+import { ReferenceRenderer } from "../../../../pkg/authoring/references/referenceRenderer.ts";
+import { sideBySide } from "../../../../pkg/authoring/references/sideBySide.ts";
 import { type CatalogFormat, catalogOrder, catalogText } from "../../../../pkg/authoring/render/catalogText.ts";
-import { type CatalogReference, type ComposedPart, type CompositeConfig, chosenMetas, readCompositeConfig, sharedPackages } from "../../../../pkg/authoring/template/composition.ts";
+import {
+  type CatalogReference,
+  type ComposedPart,
+  type CompositeConfig,
+  chosenMetas,
+  readCompositeConfig,
+  sharedPackages,
+} from "../../../../pkg/authoring/template/composition.ts";
 import { catalogFiles } from "../../../../pkg/catalogd/load/catalogFiles.ts";
 import { type CatalogSource, type CheckedCatalog, checkCatalog } from "../../../../pkg/catalogd/load/checkCatalog.ts";
 import { CONTENT_LIMITS } from "../../../../pkg/catalogd/load/loader.ts";
 import { wrapError } from "../../../../pkg/errors/errors.ts";
-import { Schema, packageOf } from "../../../../pkg/fbc/content.ts";
+import { packageOf, Schema } from "../../../../pkg/fbc/content.ts";
 import { goQuote } from "../../../../pkg/golang/quote.ts";
+import { type ReaderOptions, withReader } from "../../../../pkg/sources/bundleReader.ts";
+import { textSources } from "../../../../pkg/sources/catalogTexts.ts";
 import { escapeControlCharacters } from "../../../../pkg/text/escape.ts";
 import { EXIT } from "../../cli/errors.ts";
 import { type Output, print } from "../../cli/output.ts";
 import { withProgress } from "../../cli/progress.ts";
 import { table } from "../../cli/table.ts";
 import type { Terminal } from "../../cli/terminal.ts";
-import { type ReaderOptions, withReader } from "../../../../pkg/sources/bundleReader.ts";
-import { ReferenceRenderer } from "../../../../pkg/authoring/references/referenceRenderer.ts";
 import { levelOf, warn } from "./render.ts";
-import { sideBySide } from "../../../../pkg/authoring/references/sideBySide.ts";
-import { textSources } from "../../../../pkg/sources/catalogTexts.ts";
 import { reportOf, textReport } from "./validate.ts";
-import { createReadStream } from "node:fs";
-import { mkdir, readFile, stat, writeFile } from "node:fs/promises";
-import { dirname, join, resolve } from "node:path";
 
 /** Options of `olmv1 catalog compose`. */
 export interface ComposeOptions extends ReaderOptions {

@@ -1,10 +1,12 @@
+import { createHash } from "node:crypto";
+import { createReadStream } from "node:fs";
 import { ComparedCatalog } from "../../../../pkg/authoring/diff/comparedCatalog.ts";
 import { type CatalogDifference, diffCatalogs } from "../../../../pkg/authoring/diff/diffCatalogs.ts";
 import { catalogFiles } from "../../../../pkg/catalogd/load/catalogFiles.ts";
 import { CONTENT_LIMITS } from "../../../../pkg/catalogd/load/loader.ts";
 import { decodeMetas } from "../../../../pkg/fbc/decode.ts";
 import { canonicalJson } from "../../../../pkg/golang/json.ts";
-import { type ReaderOptions, catalogFolder, withReader } from "../../../../pkg/sources/bundleReader.ts";
+import { catalogFolder, type ReaderOptions, withReader } from "../../../../pkg/sources/bundleReader.ts";
 import { counted } from "../../../../pkg/text/amounts.ts";
 import { escapeControlCharacters } from "../../../../pkg/text/escape.ts";
 import { EXIT } from "../../cli/errors.ts";
@@ -12,8 +14,6 @@ import { type Output, print } from "../../cli/output.ts";
 import { withProgress } from "../../cli/progress.ts";
 import { styled } from "../../cli/table.ts";
 import type { Terminal } from "../../cli/terminal.ts";
-import { createHash } from "node:crypto";
-import { createReadStream } from "node:fs";
 
 /** How `olmv1 catalog diff` can be asked. */
 export interface DiffOptions extends ReaderOptions {

@@ -1,7 +1,7 @@
 import { stat, writeFile } from "node:fs/promises";
 import { basename, dirname, join, normalize, resolve } from "node:path";
-import { goQuote } from "../../../../pkg/golang/quote.ts";
 import { catalogDockerfile, labelsFrom, OPM_IMAGE } from "../../../../pkg/authoring/render/dockerfile.ts";
+import { goQuote } from "../../../../pkg/golang/quote.ts";
 import { type Output, print } from "../../cli/output.ts";
 import type { Terminal } from "../../cli/terminal.ts";
 

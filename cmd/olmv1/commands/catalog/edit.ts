@@ -1,7 +1,7 @@
 import { promote, setDefaultChannel } from "../../../../pkg/authoring/edit/channelEdits.ts";
 import { type DeprecationTarget, deprecate, undoDeprecation } from "../../../../pkg/authoring/edit/deprecate.ts";
 import { addEdge, removeEdge, setSkipRange, skip, zstream } from "../../../../pkg/authoring/edit/edgeEdits.ts";
-import { EditError, type EditResult, type PackageEdit, editCatalog } from "../../../../pkg/authoring/edit/packageEdit.ts";
+import { EditError, type EditResult, editCatalog, type PackageEdit } from "../../../../pkg/authoring/edit/packageEdit.ts";
 import { unifiedDiff } from "../../../../pkg/authoring/edit/unifiedDiff.ts";
 import { Schema } from "../../../../pkg/fbc/content.ts";
 import { CatalogTexts } from "../../../../pkg/sources/catalogTexts.ts";

@@ -1,13 +1,13 @@
+import { existsSync, readdirSync } from "node:fs";
 import { extract, onlyPackages, packageNames } from "../../../../pkg/authoring/edit/extract.ts";
 import { EditError, editCatalog, edited, listed } from "../../../../pkg/authoring/edit/packageEdit.ts";
 import { parseSelection } from "../../../../pkg/authoring/mirror/subset.ts";
 import { goQuote } from "../../../../pkg/golang/quote.ts";
-import { type ReaderOptions, catalogFolder, withReader } from "../../../../pkg/sources/bundleReader.ts";
+import { catalogFolder, type ReaderOptions, withReader } from "../../../../pkg/sources/bundleReader.ts";
 import { CatalogTexts } from "../../../../pkg/sources/catalogTexts.ts";
 import { withProgress } from "../../cli/progress.ts";
 import type { Terminal } from "../../cli/terminal.ts";
 import { type EditOptions, printEdit } from "./edit.ts";
-import { existsSync, readdirSync } from "node:fs";
 
 /** How `olmv1 catalog extract` can be asked. */
 export interface ExtractOptions extends EditOptions, ReaderOptions {

@@ -1,3 +1,4 @@
+import { createReadStream } from "node:fs";
 import { type LintedBundle, LintedCatalog } from "../../../../pkg/authoring/lint/lintedCatalog.ts";
 import { parseSelection } from "../../../../pkg/authoring/mirror/subset.ts";
 import { catalogFiles } from "../../../../pkg/catalogd/load/catalogFiles.ts";
@@ -5,12 +6,11 @@ import { CONTENT_LIMITS } from "../../../../pkg/catalogd/load/loader.ts";
 import { compareKnownVersions } from "../../../../pkg/fbc/bundleOrder.ts";
 import { decodeMetas } from "../../../../pkg/fbc/decode.ts";
 import { goQuote } from "../../../../pkg/golang/quote.ts";
-import { type ReaderOptions, catalogFolder, withReader } from "../../../../pkg/sources/bundleReader.ts";
+import { catalogFolder, type ReaderOptions, withReader } from "../../../../pkg/sources/bundleReader.ts";
 import { type Output, print } from "../../cli/output.ts";
 import { withProgress } from "../../cli/progress.ts";
 import { table } from "../../cli/table.ts";
 import type { Terminal } from "../../cli/terminal.ts";
-import { createReadStream } from "node:fs";
 
 /** How `olmv1 catalog images` can be asked. */
 export interface ImagesOptions extends ReaderOptions {

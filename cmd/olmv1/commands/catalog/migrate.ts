@@ -1,27 +1,27 @@
 import { mkdir, readdir, stat, writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
+import { ReferenceRenderer } from "../../../../pkg/authoring/references/referenceRenderer.ts";
+import { type CatalogFormat, catalogFilesOf, isPathElement } from "../../../../pkg/authoring/render/catalogText.ts";
+import type { MigrationLevel } from "../../../../pkg/authoring/render/migrate.ts";
+import { imageTemplate } from "../../../../pkg/authoring/render/renderBundle.ts";
 import { checkCatalog } from "../../../../pkg/catalogd/load/checkCatalog.ts";
-import { type MigratedPackage, migratedPackage } from "../../../../pkg/migrate/packageManifests.ts";
 import { messageOf } from "../../../../pkg/errors/errors.ts";
-import { goQuote } from "../../../../pkg/golang/quote.ts";
-import { escapeControlCharacters } from "../../../../pkg/text/escape.ts";
 import { packageOf, Schema } from "../../../../pkg/fbc/content.ts";
 import type { Meta } from "../../../../pkg/fbc/types.ts";
-import { type CatalogFormat, catalogFilesOf, isPathElement } from "../../../../pkg/authoring/render/catalogText.ts";
-import { imageTemplate } from "../../../../pkg/authoring/render/renderBundle.ts";
-import type { MigrationLevel } from "../../../../pkg/authoring/render/migrate.ts";
+import { goQuote } from "../../../../pkg/golang/quote.ts";
+import { packageFolders } from "../../../../pkg/migrate/packageManifestFolders.ts";
+import { type MigratedPackage, migratedPackage } from "../../../../pkg/migrate/packageManifests.ts";
 import { layoutNamed } from "../../../../pkg/oci/imagePlace.ts";
+import { type ReaderOptions, withReader } from "../../../../pkg/sources/bundleReader.ts";
+import { textSources } from "../../../../pkg/sources/catalogTexts.ts";
+import { escapeControlCharacters } from "../../../../pkg/text/escape.ts";
 import { EXIT } from "../../cli/errors.ts";
 import { type Output, print } from "../../cli/output.ts";
 import { withProgress } from "../../cli/progress.ts";
 import { table } from "../../cli/table.ts";
 import type { Terminal } from "../../cli/terminal.ts";
-import { type ReaderOptions, withReader } from "../../../../pkg/sources/bundleReader.ts";
-import { ReferenceRenderer } from "../../../../pkg/authoring/references/referenceRenderer.ts";
 import { levelOf, warn } from "./render.ts";
-import { textSources } from "../../../../pkg/sources/catalogTexts.ts";
 import { reportOf, textReport } from "./validate.ts";
-import { packageFolders } from "../../../../pkg/migrate/packageManifestFolders.ts";
 
 /** Options of `olmv1 catalog migrate`. */
 export interface MigrateOptions extends ReaderOptions {
@@ -57,7 +57,9 @@ export async function migrate(terminal: Terminal, source: string, target: string
   const files = faults.length > 0 ? new Map<string, string>() : catalogFilesOf(metas, options.format);
   const checked = faults.length > 0 ? undefined : await checkCatalog(textSources(files));
   if (checked === undefined || checked.refusal !== undefined) {
-    terminal.err(faults.map((fault) => `error: ${escapeControlCharacters(fault)}\n`).join("") + (checked ? textReport(reportOf(checked)) : ""));
+    terminal.err(
+      faults.map((fault) => `error: ${escapeControlCharacters(fault)}\n`).join("") + (checked ? textReport(reportOf(checked)) : ""),
+    );
     terminal.err("olmv1: nothing was written\n");
     terminal.exit(EXIT.no);
     return;

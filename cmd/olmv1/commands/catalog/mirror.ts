@@ -1,14 +1,14 @@
+import { type ImageOptions, withImages } from "../../../../pkg/authoring/build/publishImage.ts";
+import { mirrorCatalog } from "../../../../pkg/authoring/mirror/mirrorCatalog.ts";
 import { mappingLine, parseTarget } from "../../../../pkg/authoring/mirror/mirroredImages.ts";
+import type { MirrorGoal } from "../../../../pkg/authoring/mirror/mirrorSource.ts";
 import { parseSelection } from "../../../../pkg/authoring/mirror/subset.ts";
 import { layoutPlace } from "../../../../pkg/oci/imagePlace.ts";
+import { type ReaderOptions, withReader } from "../../../../pkg/sources/bundleReader.ts";
+import { counted } from "../../../../pkg/text/amounts.ts";
 import { EXIT } from "../../cli/errors.ts";
 import { type Output, print } from "../../cli/output.ts";
 import type { Terminal } from "../../cli/terminal.ts";
-import { counted } from "../../../../pkg/text/amounts.ts";
-import { type ImageOptions, withImages } from "../../../../pkg/authoring/build/publishImage.ts";
-import { type ReaderOptions, withReader } from "../../../../pkg/sources/bundleReader.ts";
-import { mirrorCatalog } from "../../../../pkg/authoring/mirror/mirrorCatalog.ts";
-import type { MirrorGoal } from "../../../../pkg/authoring/mirror/mirrorSource.ts";
 
 /** How `olmv1 catalog mirror` can be asked. */
 export interface MirrorOptions extends ReaderOptions, ImageOptions {

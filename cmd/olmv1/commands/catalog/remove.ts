@@ -1,14 +1,14 @@
 import { messageOf, wrapError } from "../../../../pkg/errors/errors.ts";
 import { goQuote } from "../../../../pkg/golang/quote.ts";
+import { catalogName, catalogRef } from "../../../../pkg/installer/catalogObject.ts";
 import type { Client } from "../../../../pkg/kube/client.ts";
+import { type InstalledHere, installedHere } from "../../../../pkg/rollout/extensions.ts";
+import { counted } from "../../../../pkg/text/amounts.ts";
+import type { SourceOptions } from "../../cli/catalogOptions.ts";
+import { withCluster } from "../../cli/cluster.ts";
+import { withCatalogs } from "../../cli/openCatalogs.ts";
 import { type Output, print } from "../../cli/output.ts";
 import type { Terminal } from "../../cli/terminal.ts";
-import { withCluster } from "../../cli/cluster.ts";
-import { counted } from "../../../../pkg/text/amounts.ts";
-import { type InstalledHere, installedHere } from "../../../../pkg/rollout/extensions.ts";
-import type { SourceOptions } from "../../cli/catalogOptions.ts";
-import { withCatalogs } from "../../cli/openCatalogs.ts";
-import { catalogName, catalogRef } from "../../../../pkg/installer/catalogObject.ts";
 import { readCatalog } from "./list.ts";
 
 /** How `olmv1 catalog remove` can be asked. */

@@ -1,12 +1,12 @@
-import { escapeControlCharacters } from "../../../../pkg/text/escape.ts";
-import { type CatalogFormat, catalogOrder, catalogText } from "../../../../pkg/authoring/render/catalogText.ts";
-import { imageTemplate } from "../../../../pkg/authoring/render/renderBundle.ts";
-import { migrationLevel } from "../../../../pkg/authoring/render/migrate.ts";
-import { withProgress } from "../../cli/progress.ts";
-import type { Terminal } from "../../cli/terminal.ts";
-import { type ReaderOptions, withReader } from "../../../../pkg/sources/bundleReader.ts";
 import { ReferenceRenderer, type Rendered } from "../../../../pkg/authoring/references/referenceRenderer.ts";
 import { sideBySide } from "../../../../pkg/authoring/references/sideBySide.ts";
+import { type CatalogFormat, catalogOrder, catalogText } from "../../../../pkg/authoring/render/catalogText.ts";
+import { migrationLevel } from "../../../../pkg/authoring/render/migrate.ts";
+import { imageTemplate } from "../../../../pkg/authoring/render/renderBundle.ts";
+import { type ReaderOptions, withReader } from "../../../../pkg/sources/bundleReader.ts";
+import { escapeControlCharacters } from "../../../../pkg/text/escape.ts";
+import { withProgress } from "../../cli/progress.ts";
+import type { Terminal } from "../../cli/terminal.ts";
 
 /** Options of `olmv1 catalog render`. */
 export interface RenderCommandOptions extends ReaderOptions {

@@ -1,9 +1,9 @@
 import { catalogNameProblems } from "../../../../pkg/api/catalogName.ts";
+import { serveCatalog } from "../../../../pkg/authoring/serve/serveCatalog.ts";
 import { goQuote } from "../../../../pkg/golang/quote.ts";
-import type { Terminal } from "../../cli/terminal.ts";
 import { isDirectory, type ReaderOptions, withReader } from "../../../../pkg/sources/bundleReader.ts";
 import { catalogNameFor } from "../../../../pkg/sources/catalogNames.ts";
-import { serveCatalog } from "../../../../pkg/authoring/serve/serveCatalog.ts";
+import type { Terminal } from "../../cli/terminal.ts";
 
 /** How `olmv1 catalog serve` can be asked. */
 export interface ServeOptions extends ReaderOptions {

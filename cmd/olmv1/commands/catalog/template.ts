@@ -1,17 +1,23 @@
-import { ReferenceRenderer, catalogMetas, metasFrom } from "../../../../pkg/authoring/references/referenceRenderer.ts";
+import { readFile, stat } from "node:fs/promises";
+import { catalogMetas, metasFrom, ReferenceRenderer } from "../../../../pkg/authoring/references/referenceRenderer.ts";
 import { type CatalogFormat, catalogOrder, catalogText, objectText } from "../../../../pkg/authoring/render/catalogText.ts";
 import { basicTemplate, readBasicTemplate } from "../../../../pkg/authoring/template/basicTemplate.ts";
-import { type TemplateBundle, readSemverTemplate, renderSemver, semverImages } from "../../../../pkg/authoring/template/semverTemplate.ts";
-import { type SubstitutesTemplate, readSubstitutesTemplate, renderSubstitutes, substitutesTemplate, substitutionError } from "../../../../pkg/authoring/template/substitutesTemplate.ts";
+import { readSemverTemplate, renderSemver, semverImages, type TemplateBundle } from "../../../../pkg/authoring/template/semverTemplate.ts";
+import {
+  readSubstitutesTemplate,
+  renderSubstitutes,
+  type SubstitutesTemplate,
+  substitutesTemplate,
+  substitutionError,
+} from "../../../../pkg/authoring/template/substitutesTemplate.ts";
 import { templateGraph } from "../../../../pkg/authoring/template/templateGraph.ts";
-import { TEMPLATE_TYPES, type TemplateType, detectedType, templateType } from "../../../../pkg/authoring/template/templateType.ts";
+import { detectedType, TEMPLATE_TYPES, type TemplateType, templateType } from "../../../../pkg/authoring/template/templateType.ts";
 import { messageOf, wrapError } from "../../../../pkg/errors/errors.ts";
 import type { Meta } from "../../../../pkg/fbc/types.ts";
 import { goQuote } from "../../../../pkg/golang/quote.ts";
 import { type ReaderOptions, withReader } from "../../../../pkg/sources/bundleReader.ts";
 import type { Terminal } from "../../cli/terminal.ts";
 import { levelOf, renderAll } from "./render.ts";
-import { readFile, stat } from "node:fs/promises";
 
 /** Options of `olmv1 catalog template`. */
 export interface TemplateOptions extends ReaderOptions {

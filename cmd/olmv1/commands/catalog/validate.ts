@@ -1,9 +1,16 @@
-import { CATALOG_RULES, type CatalogFinding, compareCatalogFindings, findingLine, findingOf, unreadable } from "../../../../pkg/authoring/validate/catalogFinding.ts";
-import { type MoreFindings, checkImages, lintedFolder } from "../../../../pkg/authoring/validate/lintCatalog.ts";
+import {
+  CATALOG_RULES,
+  type CatalogFinding,
+  compareCatalogFindings,
+  findingLine,
+  findingOf,
+  unreadable,
+} from "../../../../pkg/authoring/validate/catalogFinding.ts";
+import { checkImages, lintedFolder, type MoreFindings } from "../../../../pkg/authoring/validate/lintCatalog.ts";
 import { countOf, failsAt, requireIgnorable, selected } from "../../../../pkg/authoring/validate/selectFindings.ts";
 import type { CheckedCatalog } from "../../../../pkg/catalogd/load/checkCatalog.ts";
 import { subjectText } from "../../../../pkg/fbc/validate/finding.ts";
-import { type ReaderOptions, catalogFolder, withReader } from "../../../../pkg/sources/bundleReader.ts";
+import { catalogFolder, type ReaderOptions, withReader } from "../../../../pkg/sources/bundleReader.ts";
 import { counted } from "../../../../pkg/text/amounts.ts";
 import { escapeControlCharacters } from "../../../../pkg/text/escape.ts";
 import { EXIT } from "../../cli/errors.ts";

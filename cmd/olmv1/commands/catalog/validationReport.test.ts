@@ -1,9 +1,9 @@
 import { describe, expect, test } from "vitest";
+import { lintedFolder } from "../../../../pkg/authoring/validate/lintCatalog.ts";
+import { selected } from "../../../../pkg/authoring/validate/selectFindings.ts";
 import { TempFolder } from "../../../../test/support/contentFixture.ts";
 import type { Ended } from "../../../../test/support/olmv1Command.ts";
 import { runCli } from "../../../../test/support/runCli.ts";
-import { selected } from "../../../../pkg/authoring/validate/selectFindings.ts";
-import { lintedFolder } from "../../../../pkg/authoring/validate/lintCatalog.ts";
 import { type CatalogReport, reportData, sarifFindings, textReport } from "./validate.ts";
 
 const PACKAGE = "schema: olm.package\nname: foo\ndefaultChannel: stable\n";

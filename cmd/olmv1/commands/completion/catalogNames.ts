@@ -1,9 +1,9 @@
 import { createReadStream } from "node:fs";
-import { compareText } from "../../../../pkg/text/compare.ts";
 import { catalogFiles } from "../../../../pkg/catalogd/load/catalogFiles.ts";
 import { CONTENT_LIMITS } from "../../../../pkg/catalogd/load/loader.ts";
 import { packageOf, Schema } from "../../../../pkg/fbc/content.ts";
 import { decodeMetas } from "../../../../pkg/fbc/decode.ts";
+import { compareText } from "../../../../pkg/text/compare.ts";
 import type { NameKind } from "./kinds.ts";
 
 /** Longer than that nobody waits for a proposal. */

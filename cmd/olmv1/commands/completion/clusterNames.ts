@@ -1,9 +1,9 @@
-import { compareText } from "../../../../pkg/text/compare.ts";
 import { API_VERSION, CLUSTER_CATALOG, CLUSTER_EXTENSION } from "../../../../pkg/api/constants.ts";
 import type { GroupVersionKind } from "../../../../pkg/api/k8s.ts";
 import { Credentials } from "../../../../pkg/kube/credentials.ts";
-import type { ClusterOptions } from "../../cli/options.ts";
+import { compareText } from "../../../../pkg/text/compare.ts";
 import { withCluster } from "../../cli/cluster.ts";
+import type { ClusterOptions } from "../../cli/options.ts";
 import type { NameKind } from "./kinds.ts";
 
 /** Longer than that nobody waits for a proposal. */

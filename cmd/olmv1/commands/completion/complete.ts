@@ -1,6 +1,6 @@
+import type { Argument, Command, Option } from "commander";
 import type { Terminal } from "../../cli/terminal.ts";
 import { ARGUMENT_KINDS, type NameKind, OPTION_KINDS } from "./kinds.ts";
-import type { Argument, Command, Option } from "commander";
 
 /** A line of a shell up to the cursor, as words without their quotes; the last is the one that is being typed, empty after a blank. */
 export function wordsOf(line: string): string[] {

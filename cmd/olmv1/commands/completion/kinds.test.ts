@@ -2,8 +2,8 @@ import type { Command, Option } from "commander";
 import { expect, test } from "vitest";
 import { CommandTerminal } from "../../cli/terminal.ts";
 import { olmv1 } from "../../program.ts";
-import { ARGUMENT_KINDS, OPTION_KINDS } from "./kinds.ts";
 import { pathOf } from "./complete.ts";
+import { ARGUMENT_KINDS, OPTION_KINDS } from "./kinds.ts";
 
 const program = olmv1(new CommandTerminal({ out: () => undefined, err: () => undefined }));
 const COMMANDS = commandsBelow(program).filter((command) => !pathOf(command).startsWith("__"));

@@ -1,8 +1,8 @@
-import { compareText } from "../../../../pkg/text/compare.ts";
-import type { Terminal } from "../../cli/terminal.ts";
-import { CatalogCache, filesKey, imageKey, cacheFolder } from "../../../../pkg/catalogcache/catalogCache.ts";
+import { CatalogCache, cacheFolder, filesKey, imageKey } from "../../../../pkg/catalogcache/catalogCache.ts";
 import { filesDigest } from "../../../../pkg/sources/catalogContent.ts";
 import { catalogsGiven, type NamedCatalog } from "../../../../pkg/sources/catalogNames.ts";
+import { compareText } from "../../../../pkg/text/compare.ts";
+import type { Terminal } from "../../cli/terminal.ts";
 
 /** Which catalogs are meant. */
 export interface PackagesOf {
@@ -36,7 +36,10 @@ export async function packageNames(env: Terminal["env"], { kubeconfig, context, 
 }
 
 async function served(options: { kubeconfig?: string; context?: string }): Promise<NamedCatalog[]> {
-  const [{ withCluster }, { catalogsServed }] = await Promise.all([import("../../cli/cluster.ts"), import("../../../../pkg/sources/clusterCatalogs.ts")]);
+  const [{ withCluster }, { catalogsServed }] = await Promise.all([
+    import("../../cli/cluster.ts"),
+    import("../../../../pkg/sources/clusterCatalogs.ts"),
+  ]);
   return withCluster(options, (client) => catalogsServed(client, AbortSignal.timeout(TIMEOUT_MS)));
 }
 

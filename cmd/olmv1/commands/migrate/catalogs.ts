@@ -1,16 +1,16 @@
 import { MIGRATION_FIELD_MANAGER } from "../../../../pkg/api/migration.ts";
-import { escapeControlCharacters } from "../../../../pkg/text/escape.ts";
 import { toYaml } from "../../../../pkg/golang/yaml.ts";
 import type { Client } from "../../../../pkg/kube/client.ts";
+import { type SurveyedSource, surveySources } from "../../../../pkg/migrate/surveySources.ts";
+import { withReader } from "../../../../pkg/sources/bundleReader.ts";
+import { escapeControlCharacters } from "../../../../pkg/text/escape.ts";
+import { withCluster } from "../../cli/cluster.ts";
 import { EXIT } from "../../cli/errors.ts";
 import { print } from "../../cli/output.ts";
 import { withProgress } from "../../cli/progress.ts";
 import { type Mood, table } from "../../cli/table.ts";
 import type { Terminal } from "../../cli/terminal.ts";
-import { withCluster } from "../../cli/cluster.ts";
 import { served } from "../catalog/add.ts";
-import { withReader } from "../../../../pkg/sources/bundleReader.ts";
-import { type SurveyedSource, surveySources } from "../../../../pkg/migrate/surveySources.ts";
 import type { CatalogsOptions } from "./migrateOptions.ts";
 
 /** What became of a CatalogSource that was converted. */

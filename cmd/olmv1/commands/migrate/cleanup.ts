@@ -1,12 +1,12 @@
+import { backupRef } from "../../../../pkg/migrate/backup.ts";
+import { type CleanupRequest, cleanUp, leftovers } from "../../../../pkg/migrate/cleanup.ts";
+import { listMigrated, type MigratedRef, requireMigrated } from "../../../../pkg/migrate/migratedExtensions.ts";
 import { describeObject } from "../../../../pkg/release/identity.ts";
+import { withCluster } from "../../cli/cluster.ts";
 import { print } from "../../cli/output.ts";
 import { withProgress } from "../../cli/progress.ts";
 import type { Terminal } from "../../cli/terminal.ts";
-import { withCluster } from "../../cli/cluster.ts";
-import { backupRef } from "../../../../pkg/migrate/backup.ts";
 import { type BatchLine, oneByOne, requireOneOrAll, showBatch } from "./batch.ts";
-import { type CleanupRequest, cleanUp, leftovers } from "../../../../pkg/migrate/cleanup.ts";
-import { listMigrated, type MigratedRef, requireMigrated } from "../../../../pkg/migrate/migratedExtensions.ts";
 import type { CleanupOptions } from "./migrateOptions.ts";
 
 /** `olmv1 migrate cleanup`. */

@@ -1,11 +1,11 @@
 import { API_VERSION, CLUSTER_EXTENSION } from "../../../../pkg/api/constants.ts";
 import type { KubeObject } from "../../../../pkg/api/k8s.ts";
-import type { ConvertedObject } from "../../../../pkg/migrate/objectConversion.ts";
-import { escapeControlCharacters } from "../../../../pkg/text/escape.ts";
 import { toYaml } from "../../../../pkg/golang/yaml.ts";
-import { describeObject } from "../../../../pkg/release/identity.ts";
 import { backupRef } from "../../../../pkg/migrate/backup.ts";
+import type { ConvertedObject } from "../../../../pkg/migrate/objectConversion.ts";
 import type { Conversion } from "../../../../pkg/migrate/planConversion.ts";
+import { describeObject } from "../../../../pkg/release/identity.ts";
+import { escapeControlCharacters } from "../../../../pkg/text/escape.ts";
 
 /** A conversion for people, before it is carried out: what it makes, deletes and changes, in which order. */
 export function conversionText(conversion: Conversion): string {

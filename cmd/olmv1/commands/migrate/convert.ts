@@ -1,3 +1,4 @@
+import { writeFile } from "node:fs/promises";
 import type { ClusterExtension } from "../../../../pkg/api/clusterExtension.ts";
 import { API_VERSION, CLUSTER_EXTENSION } from "../../../../pkg/api/constants.ts";
 import { ANNOTATION_MIGRATED_FROM, type ConversionStep, LABEL_MIGRATION } from "../../../../pkg/api/migration.ts";
@@ -5,9 +6,15 @@ import { messageOf } from "../../../../pkg/errors/errors.ts";
 import type { Client } from "../../../../pkg/kube/client.ts";
 import { backupFile } from "../../../../pkg/migrate/backup.ts";
 import { CatalogOffers } from "../../../../pkg/migrate/catalogOffers.ts";
-import { type Migrated, findMigrated } from "../../../../pkg/migrate/migratedExtensions.ts";
+import { findMigrated, type Migrated } from "../../../../pkg/migrate/migratedExtensions.ts";
 import { CSV, readOrNone } from "../../../../pkg/migrate/olmV0Cluster.ts";
-import { type Conversion, type ConversionSettings, type ConversionSource, markedBy, planConversion } from "../../../../pkg/migrate/planConversion.ts";
+import {
+  type Conversion,
+  type ConversionSettings,
+  type ConversionSource,
+  markedBy,
+  planConversion,
+} from "../../../../pkg/migrate/planConversion.ts";
 import { WaitTimeoutError } from "../../../../pkg/migrate/poll.ts";
 import { convert } from "../../../../pkg/migrate/runConversion.ts";
 import { subscriptionFrom } from "../../../../pkg/migrate/subscription.ts";
@@ -18,13 +25,12 @@ import { withCluster } from "../../cli/cluster.ts";
 import { EXIT } from "../../cli/errors.ts";
 import { print } from "../../cli/output.ts";
 import { type Progress, withProgress } from "../../cli/progress.ts";
+import { proxySettingsOf } from "../../cli/proxySettings.ts";
 import type { Terminal } from "../../cli/terminal.ts";
 import { type BatchLine, oneByOne, requireOneOrAll, showBatch } from "./batch.ts";
 import { checkText } from "./check.ts";
 import { conversionData, conversionText } from "./conversionText.ts";
 import type { ConvertOptions } from "./migrateOptions.ts";
-import { writeFile } from "node:fs/promises";
-import { proxySettingsOf } from "../../cli/proxySettings.ts";
 
 /** Keeps the objects of OLM classic in a file where one is asked for. @param flag wx for a new file, a to append. */
 async function writeBackup(path: string | undefined, { source }: Conversion, flag: "wx" | "a"): Promise<void> {

@@ -1,14 +1,14 @@
 import { messageOf } from "../../../../pkg/errors/errors.ts";
+import { listMigrated, requireMigrated } from "../../../../pkg/migrate/migratedExtensions.ts";
+import { WaitTimeoutError } from "../../../../pkg/migrate/poll.ts";
+import { rollback, rollbackSteps } from "../../../../pkg/migrate/rollback.ts";
+import { withCluster } from "../../cli/cluster.ts";
 import { EXIT } from "../../cli/errors.ts";
 import { print } from "../../cli/output.ts";
 import { withProgress } from "../../cli/progress.ts";
 import type { Terminal } from "../../cli/terminal.ts";
-import { withCluster } from "../../cli/cluster.ts";
 import { type BatchLine, oneByOne, requireOneOrAll, showBatch } from "./batch.ts";
-import { listMigrated, requireMigrated } from "../../../../pkg/migrate/migratedExtensions.ts";
 import type { RollbackOptions } from "./migrateOptions.ts";
-import { WaitTimeoutError } from "../../../../pkg/migrate/poll.ts";
-import { rollback, rollbackSteps } from "../../../../pkg/migrate/rollback.ts";
 
 /** `olmv1 migrate rollback`. */
 export async function showRollback(terminal: Terminal, name: string | undefined, options: RollbackOptions): Promise<void> {

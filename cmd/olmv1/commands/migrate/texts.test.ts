@@ -1,17 +1,17 @@
 import { join } from "node:path";
 import { expect, test } from "vitest";
 import type { KubeObject } from "../../../../pkg/api/k8s.ts";
-import { convertedObject, leftBehind } from "../../../../pkg/migrate/objectConversion.ts";
+import { installedCsvFrom } from "../../../../pkg/migrate/clusterServiceVersion.ts";
 import { judge, judgeMigrated } from "../../../../pkg/migrate/eligibility.ts";
 import type { Surroundings } from "../../../../pkg/migrate/eligibilityInput.ts";
 import { extensionFor } from "../../../../pkg/migrate/extensionManifest.ts";
-import { installedCsvFrom } from "../../../../pkg/migrate/clusterServiceVersion.ts";
+import { convertedObject, leftBehind } from "../../../../pkg/migrate/objectConversion.ts";
 import { operatorGroupFrom } from "../../../../pkg/migrate/operatorGroup.ts";
-import { subscriptionFrom } from "../../../../pkg/migrate/subscription.ts";
-import { checkText } from "./check.ts";
 import type { Conversion } from "../../../../pkg/migrate/planConversion.ts";
-import { conversionText } from "./conversionText.ts";
+import { subscriptionFrom } from "../../../../pkg/migrate/subscription.ts";
 import type { Surveyed } from "../../../../pkg/migrate/survey.ts";
+import { checkText } from "./check.ts";
+import { conversionText } from "./conversionText.ts";
 
 const GOLDENS = join(import.meta.dirname, "../../../../test/goldens/cli");
 const NAMESPACE = "operators";
