@@ -6,8 +6,9 @@ import { Handovers, ObjectClaims } from "../../pkg/operatorcontroller/apply/hand
 import { keepInstalled } from "../../pkg/operatorcontroller/reconcile/apply.ts";
 import type { RollbackDependencies } from "../../pkg/operatorcontroller/reconcile/rollback.ts";
 import { ExtensionCache } from "../../pkg/operatorcontroller/state/extensionCache.ts";
-import { type InstalledBundle, newReconcileState, type ReconcileState } from "../../pkg/operatorcontroller/state/reconcileState.ts";
+import { newReconcileState, type ReconcileState } from "../../pkg/operatorcontroller/state/reconcileState.ts";
 import type { PolicyRule } from "../../pkg/rbac/policyRule.ts";
+import type { InstalledBundle } from "../../pkg/release/installedBundle.ts";
 import { describeWithCluster, eventually, type TestCluster } from "../support/cluster.ts";
 import { MemoryReleases, RecordedEvents, stepContext } from "../support/extensionFakes.ts";
 import { type LoneExtension, loneExtension } from "../support/ownedObjects.ts";

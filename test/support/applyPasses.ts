@@ -4,7 +4,8 @@ import type { Client } from "../../pkg/kube/client.ts";
 import { Handovers, ObjectClaims } from "../../pkg/operatorcontroller/apply/handovers.ts";
 import type { RollbackDependencies } from "../../pkg/operatorcontroller/reconcile/rollback.ts";
 import { ExtensionCache } from "../../pkg/operatorcontroller/state/extensionCache.ts";
-import { type InstalledBundle, newReconcileState, type ReconcileState } from "../../pkg/operatorcontroller/state/reconcileState.ts";
+import { newReconcileState, type ReconcileState } from "../../pkg/operatorcontroller/state/reconcileState.ts";
+import type { InstalledBundle } from "../../pkg/release/installedBundle.ts";
 import { type MemoryReleases, RecordedEvents, stepContext } from "./extensionFakes.ts";
 
 /** The bundle that `passOver` takes for installed. */

@@ -10,7 +10,7 @@ import { onlyBundleLabelsDiffer } from "../../release/labels.ts";
 import { controllerOf } from "../../release/ownership.ts";
 import { supplantedPorts } from "../../release/renumberedPorts.ts";
 import type { Logger } from "../../telemetry/log.ts";
-import type { ObjectAction } from "../state/objectActions.ts";
+import type { LiveObjects, ObjectAction } from "../state/objectActions.ts";
 
 /** Where the API server says that two ports have one name, or that one of several has none. */
 const PORT_FIELD = /\bports\[\d+\](\.name)?$/;
@@ -141,9 +141,6 @@ function adviceFor(item: KubeObject | ObjectRef, err: unknown): string {
   const why = isRecreated(item) ? "since it carries no mark of this extension" : "since something could be lost with it";
   return `; a ${item.kind} is not created anew by itself, ${why}: delete it, and it is`;
 }
-
-/** Live objects by `objectKey`; objects that do not exist are absent. */
-export type LiveObjects = ReadonlyMap<string, KubeObject>;
 
 /** What applying needs of a client. */
 export type ObjectClient = Pick<Client, "get" | "apply" | "patch" | "delete">;

@@ -12,9 +12,10 @@ import { type LostConversionRequest, upgradeConversions } from "../crds/lostConv
 import type { JournalOptions } from "../releases/releaseJournal.ts";
 import type { ExtensionCache } from "../state/extensionCache.ts";
 import type { ExtensionMetrics } from "../state/extensionMetrics.ts";
+import type { LiveObjects } from "../state/objectActions.ts";
 import type { ReconcileState, ResolvedBundle } from "../state/reconcileState.ts";
 import type { ObjectWatches } from "../watches/objectWatches.ts";
-import { Applier, type LiveObjects } from "./applier.ts";
+import { Applier } from "./applier.ts";
 import type { CertificateDependencies } from "./certificates.ts";
 import { DryRun } from "./dryRun.ts";
 import { type Handovers, type Need, type ObjectClaims, takeFrom, takeOver } from "./handovers.ts";

@@ -25,9 +25,8 @@ import { lastDeployed, type ReleaseRecord } from "../../release/record.ts";
 import type { CertificateIssuer } from "../../serving/certificateIssuer.ts";
 import type { Logger } from "../../telemetry/log.ts";
 import type { ExtensionCache } from "../state/extensionCache.ts";
+import type { LiveObjects } from "../state/objectActions.ts";
 import type { ReconcileState } from "../state/reconcileState.ts";
-import type { LiveObjects } from "./applier.ts";
-
 /** Reasons of the Events about certificates. */
 export type CertificateEvent = Extract<EventReason, "CertificateIssued" | "CertificatePrepared" | "CertificateRenewed">;
 

@@ -8,10 +8,10 @@ import { wroteAlthoughSame } from "../../release/managedFields.ts";
 import type { ReleaseRecord } from "../../release/record.ts";
 import { watchIdentityOf } from "../permissions/identity.ts";
 import { type MayWatchAll, watchPermissions } from "../permissions/ownRules.ts";
-import { changes, listed, named } from "../state/objectActions.ts";
+import { changes, type LiveObjects, listed, named } from "../state/objectActions.ts";
 import { reconcileRequestOf } from "../state/reconcileState.ts";
 import { type Compared, markOf } from "../watches/followedObjects.ts";
-import type { LiveObjects, Outcome } from "./applier.ts";
+import type { Outcome } from "./applier.ts";
 import type { ApplyContext } from "./applyContext.ts";
 import { foreignObjects } from "./preflight.ts";
 import { kindsOf } from "./preparedObjects.ts";
@@ -201,7 +201,7 @@ export async function maintain(deployed: ReleaseRecord, pass: ApplyContext): Pro
   if (due.isFull || due.isIntervalUp) remembered.checkedAt = from;
 }
 
-/** Watches everything of a release that has just been applied. @param mayWatchAll as `watchRights` gave it; undefined where nothing is watched. */
+/** Watches everything of a release that has just been applied. @param mayWatchAll as `watchPermissions` gave it; undefined where nothing is watched. */
 export function followRelease({ deps, facts, scoped, applier }: ApplyContext, mayWatchAll: MayWatchAll | undefined): void {
   const { extension } = facts;
   const { name, uid = "" } = extension.metadata;

@@ -2,7 +2,7 @@ import { FIELD_MANAGER } from "../../api/constants.ts";
 import { type KubeObject, type ObjectRef, refOf } from "../../api/k8s.ts";
 import { isDenied, isNamespaceMissing, isNotFound } from "../../kube/errors.ts";
 import { describeObject, objectKey } from "../../release/identity.ts";
-import { listed } from "../state/objectActions.ts";
+import { type LiveObjects, listed } from "../state/objectActions.ts";
 import { DeniedError, type IsOver } from "../state/waiting.ts";
 import {
   type Answers,
@@ -12,7 +12,6 @@ import {
   failuresText,
   isImmutableField,
   isRecreated,
-  type LiveObjects,
   type ObjectClient,
   throwFailures,
 } from "./applier.ts";

@@ -7,7 +7,8 @@ import { type Owner, ownershipOf } from "../../release/ownership.ts";
 import type { CrdPolicy } from "../../release/plan.ts";
 import type { LeftObject } from "../../release/record.ts";
 import { type CrdUse, crdUse } from "../crds/crdUse.ts";
-import { type Applier, type LiveObjects, throwFailures } from "./applier.ts";
+import type { LiveObjects } from "../state/objectActions.ts";
+import { type Applier, throwFailures } from "./applier.ts";
 
 /** What names an object, as an object. */
 export function asObject({ apiVersion, kind, name, namespace }: ObjectRef): KubeObject {

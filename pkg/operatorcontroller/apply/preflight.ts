@@ -15,9 +15,9 @@ import type { ReleaseRecord } from "../../release/record.ts";
 import { compareText } from "../../text/compare.ts";
 import { checkCrdUpgrades } from "../crds/crdUpgrades.ts";
 import type { ObjectChecker } from "../crds/existingObjects.ts";
-import { listed } from "../state/objectActions.ts";
+import { type LiveObjects, listed } from "../state/objectActions.ts";
 import { DeniedError, type IsOver, WaitingError } from "../state/waiting.ts";
-import type { Applier, Failure, LiveObjects } from "./applier.ts";
+import type { Applier, Failure } from "./applier.ts";
 import type { DryRun } from "./dryRun.ts";
 import type { Handovers, Need } from "./handovers.ts";
 

@@ -8,10 +8,9 @@ import { describeObject, objectKey } from "../../release/identity.ts";
 import { type ExtensionExists, type Owner, ownershipOf } from "../../release/ownership.ts";
 import { lacksPermissions } from "../permissions/permissions.ts";
 import type { ExtensionCache } from "../state/extensionCache.ts";
-import { listed, type ObjectAction } from "../state/objectActions.ts";
+import { type LiveObjects, listed, type ObjectAction } from "../state/objectActions.ts";
 import { proxyChange } from "../state/proxyVariables.ts";
 import { configOf, type ReconcileState } from "../state/reconcileState.ts";
-import type { LiveObjects } from "./applier.ts";
 import { type ApiWarning, warningTexts } from "./dryRun.ts";
 import type { NextRelease } from "./nextRelease.ts";
 

@@ -10,7 +10,7 @@ import { messageOf, ReconcileError, terminalIn } from "../../errors/errors.ts";
 import { renderBundle } from "../../render/render.ts";
 import type { BundleRequest, BundleResponse, EncodedObject } from "./bundleCache.ts";
 
-// The body of the worker thread that `bundleThread.ts` starts.
+// The body of the worker thread that `bundleCache.ts` starts.
 
 /** Holds the bundle that was loaded last. */
 class BundleWorker {

@@ -18,9 +18,10 @@ import { choose } from "../../resolve/resolve.ts";
 import type { SolverBundle } from "../../resolve/solver/problem.ts";
 import type { CatalogContents } from "../catalogs/catalogContents.ts";
 import type { CatalogOffers } from "../catalogs/catalogOffers.ts";
+import type { DependencyNeed, PendingDependencies } from "../state/reconcileState.ts";
 import type { IsOver } from "../state/waiting.ts";
 import type { ConstraintCache } from "./constraintCache.ts";
-import { canBeNamed, type DependencyNeed } from "./dependencyExtensions.ts";
+import { canBeNamed } from "./dependencyExtensions.ts";
 import type { InstallContextReader } from "./installContext.ts";
 
 /** What a choice among bundles with dependencies is made with. */
@@ -35,14 +36,6 @@ export interface Chosen {
   readonly resolution: Resolution;
   readonly pending?: PendingDependencies | undefined;
   readonly unfit?: LeftOut | undefined;
-}
-
-/** What has to be installed before the chosen bundle; only with policy Install. */
-export interface PendingDependencies {
-  /** At least one, by name of the package. */
-  readonly needs: readonly DependencyNeed[];
-  /** Whether what is missing has changed. */
-  readonly isOver: IsOver;
 }
 
 /** The best bundle that was left out. */
@@ -108,7 +101,7 @@ export class DependencyChoice {
     return { text, isOver: async () => (await now()) !== text };
   }
 
-  /** @param catalogs those that the extension selects. @throws as `Surroundings.of`. */
+  /** @param catalogs those that the extension selects. @throws as `InstallContextReader.of`. */
   async choose(
     extension: ClusterExtension,
     considered: Considered,

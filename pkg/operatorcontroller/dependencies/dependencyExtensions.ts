@@ -16,16 +16,9 @@ import { RetryableError } from "../../errors/errors.ts";
 import { goQuote } from "../../golang/quote.ts";
 import type { Client } from "../../kube/client.ts";
 import { isAlreadyExists, isConflict, isNotFound } from "../../kube/errors.ts";
-import type { SolverBundle } from "../../resolve/solver/problem.ts";
 import { truncate } from "../../text/truncate.ts";
+import type { DependencyNeed } from "../state/reconcileState.ts";
 import type { Dependents } from "./installContext.ts";
-
-/** A package that has to be installed for the sake of an extension. */
-export interface DependencyNeed {
-  readonly bundle: SolverBundle;
-  /** For `spec.source.catalog.version`; empty for any. */
-  readonly version: string;
-}
 
 const HASH_LENGTH = 8;
 

@@ -19,6 +19,7 @@ import type { ResourceOf } from "../../rbac/resources.ts";
 import { widensRights } from "../../rbac/ruleSets.ts";
 import { type ChangePlan, changePlan, countActions, planDigest } from "../../release/changePlan.ts";
 import { objectKey } from "../../release/identity.ts";
+import { installedOf, labelsFrom } from "../../release/installedBundle.ts";
 import type { ExtensionExists } from "../../release/ownership.ts";
 import { crdPolicyOf } from "../../release/plan.ts";
 import { lastDeployed } from "../../release/record.ts";
@@ -48,7 +49,6 @@ import { type LackingPermissions, lackingPermissions, rbacCommand } from "../per
 import { checkRequirements, tellProxy } from "../reconcile/check.ts";
 import { readConfiguration } from "../reconcile/configuration.ts";
 import { keepContent, resolveBundle } from "../reconcile/resolve.ts";
-import { installedOf, labelsFrom } from "../reconcile/retrieveReleases.ts";
 import { inputDigest, pullReference } from "../reconcile/unpack.ts";
 import { ReleaseStore, requireReadable } from "../releases/releaseStore.ts";
 import { ExtensionCache } from "../state/extensionCache.ts";

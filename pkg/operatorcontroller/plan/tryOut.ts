@@ -8,11 +8,12 @@ import { isNamespaceMissing } from "../../kube/errors.ts";
 import { describeObject, isCrd, objectKey } from "../../release/identity.ts";
 import { inLiveOrder } from "../../release/liveOrder.ts";
 import type { ExtensionExists, Owner } from "../../release/ownership.ts";
-import { type Applier, type Failure, failureText, type LiveObjects } from "../apply/applier.ts";
+import { type Applier, type Failure, failureText } from "../apply/applier.ts";
 import { DryRun } from "../apply/dryRun.ts";
 import { foreignObjects, kindConflicts, missingNamespaces, missingNamespaceText, quotaRefusals } from "../apply/preflight.ts";
 import { kindsOf, type ServedKinds } from "../apply/preparedObjects.ts";
 import { checkCrdUpgrades } from "../crds/crdUpgrades.ts";
+import type { LiveObjects } from "../state/objectActions.ts";
 import type { Finding, InstallPlanWarning } from "./installPlan.ts";
 
 /** Objects that are tried out, and for whom. */

@@ -1,9 +1,10 @@
 import { expect, test } from "vitest";
 import { RecordedEvents } from "../../../test/support/extensionFakes.ts";
 import { extensionNamed } from "../../../test/support/extensions.ts";
+import type { InstalledBundle } from "../../release/installedBundle.ts";
 import { consider } from "../../resolve/resolve.ts";
 import { ExtensionCache } from "../state/extensionCache.ts";
-import { type InstalledBundle, newReconcileState, type ReconcileState, type ResolvedBundle } from "../state/reconcileState.ts";
+import { newReconcileState, type ReconcileState, type ResolvedBundle } from "../state/reconcileState.ts";
 import { choiceEvents } from "./resolve.ts";
 
 const bundle = (version: string): InstalledBundle => ({ packageName: "p", name: `p.v${version}`, version, image: "i" });

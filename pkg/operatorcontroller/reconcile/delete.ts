@@ -16,6 +16,7 @@ import { messageOf, RetryableError, TerminalError } from "../../errors/errors.ts
 import type { Client } from "../../kube/client.ts";
 import { KindNotServed } from "../../kube/errors.ts";
 import { describeObject, isCrd, objectKey } from "../../release/identity.ts";
+import { installedOf } from "../../release/installedBundle.ts";
 import { ownershipOf } from "../../release/ownership.ts";
 import { crdPolicyOf, uninstallOrder } from "../../release/plan.ts";
 import type { LeftObject } from "../../release/record.ts";
@@ -36,7 +37,6 @@ import { changes, listed, summary } from "../state/objectActions.ts";
 import { hasSpec, type ReconcileState } from "../state/reconcileState.ts";
 import { WaitingError } from "../state/waiting.ts";
 import { CHANGED_MS, writeFinalizers } from "./finalizers.ts";
-import { installedOf } from "./retrieveReleases.ts";
 
 /** What one pass of an uninstall came to; what was deleted is in the applier's actions. */
 export interface UninstallProgress {

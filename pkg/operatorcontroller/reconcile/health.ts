@@ -17,9 +17,9 @@ import { type Health, health } from "../../release/health/healthState.ts";
 import { podSelectorOf, worstPod } from "../../release/health/pods.ts";
 import { objectKey } from "../../release/identity.ts";
 import { lastDeployed, type ReleaseRecord } from "../../release/record.ts";
-import type { LiveObjects } from "../apply/applier.ts";
 import type { ReleaseStore } from "../releases/releaseStore.ts";
 import type { CachedHealth, ExtensionCache } from "../state/extensionCache.ts";
+import type { LiveObjects } from "../state/objectActions.ts";
 import type { ReconcileState } from "../state/reconcileState.ts";
 
 /** Requests under way at once for one extension, as many as an apply has. */

@@ -1,8 +1,9 @@
 import { expect, test } from "vitest";
 import { RecordedEvents, stepContext } from "../../../test/support/extensionFakes.ts";
 import { extensionNamed } from "../../../test/support/extensions.ts";
+import type { InstalledBundle } from "../../release/installedBundle.ts";
 import { ExtensionCache } from "../state/extensionCache.ts";
-import { type InstalledBundle, newReconcileState, type ReconcileState, type ResolvedBundle } from "../state/reconcileState.ts";
+import { newReconcileState, type ReconcileState, type ResolvedBundle } from "../state/reconcileState.ts";
 import { keepContent, keptContent } from "./resolve.ts";
 
 const digest = (digit: number): string => `sha256:${String(digit).repeat(64)}`;

@@ -7,8 +7,9 @@ import { extensionNamed } from "../../../test/support/extensions.ts";
 import type { ClusterCatalog } from "../../api/clusterCatalog.ts";
 import type { CatalogSource, ClusterExtension } from "../../api/clusterExtension.ts";
 import type { PackageContent } from "../../fbc/types.ts";
+import type { InstalledBundle } from "../../release/installedBundle.ts";
 import { CatalogContents } from "../catalogs/catalogContents.ts";
-import { type InstalledBundle, newReconcileState, type ReconcileState } from "../state/reconcileState.ts";
+import { newReconcileState, type ReconcileState } from "../state/reconcileState.ts";
 import { waitingIn } from "../state/waiting.ts";
 import { resolveBundle } from "./resolve.ts";
 

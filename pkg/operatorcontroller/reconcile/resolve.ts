@@ -7,6 +7,7 @@ import { RetryableError, TerminalError } from "../../errors/errors.ts";
 import type { PackageContent } from "../../fbc/types.ts";
 import { goQuote } from "../../golang/quote.ts";
 import { canonical, parse } from "../../oci/reference.ts";
+import type { InstalledBundle } from "../../release/installedBundle.ts";
 import { keptProperties } from "../../release/providedBundle.ts";
 import { statedRelease } from "../../resolve/candidates.ts";
 import { dependenciesOf } from "../../resolve/constraint/parse.ts";
@@ -21,7 +22,7 @@ import { formatVersion, formatVersionRelease, isSameVersion, parseVersionRelease
 import type { CatalogContents } from "../catalogs/catalogContents.ts";
 import type { DependencyChoice, LeftOut } from "../dependencies/dependencyChoice.ts";
 import type { ExtensionCache } from "../state/extensionCache.ts";
-import { findInstalledCatalog, type InstalledBundle, type ReconcileState, type ResolvedBundle } from "../state/reconcileState.ts";
+import { findInstalledCatalog, type ReconcileState, type ResolvedBundle } from "../state/reconcileState.ts";
 import { type IsOver, WaitingError } from "../state/waiting.ts";
 
 /** What resolving needs from the outside. */

@@ -2,9 +2,10 @@ import { expect, test } from "vitest";
 import { MemoryReleases, stepContext } from "../../../test/support/extensionFakes.ts";
 import { extensionNamed } from "../../../test/support/extensions.ts";
 import { releaseRecord } from "../../../test/support/releases.ts";
+import { type InstalledBundle, installedFrom, labelsFrom } from "../../release/installedBundle.ts";
 import { ExtensionCache } from "../state/extensionCache.ts";
-import { type InstalledBundle, newReconcileState } from "../state/reconcileState.ts";
-import { installedFrom, labelsFrom, retrieveReleases } from "./retrieveReleases.ts";
+import { newReconcileState } from "../state/reconcileState.ts";
+import { retrieveReleases } from "./retrieveReleases.ts";
 
 const BUNDLE: InstalledBundle = { packageName: "p", name: "p.v1.0.0", version: "1.0.0+2", image: "quay.io/p@sha256:1" };
 

@@ -1,20 +1,14 @@
-import {
-  LABEL_BUNDLE_NAME,
-  LABEL_BUNDLE_REFERENCE,
-  LABEL_BUNDLE_RELEASE,
-  LABEL_BUNDLE_VERSION,
-  LABEL_PACKAGE_NAME,
-  Reason,
-} from "../../api/constants.ts";
+import { Reason } from "../../api/constants.ts";
 import type { Step } from "../../controller/reconcile.ts";
 import { messageOf, RetryableError } from "../../errors/errors.ts";
 import { noReleaseText } from "../../openshift/upgradeable.ts";
-import { activeReleases, lastDeployed, type ReleaseRecord } from "../../release/record.ts";
+import { installedOf } from "../../release/installedBundle.ts";
+import { activeReleases } from "../../release/record.ts";
 import { unreadableText } from "../../release/storage/decode.ts";
 import { type ReleaseHistory, type ReleaseStore, requireReadable } from "../releases/releaseStore.ts";
 import type { ExtensionCache } from "../state/extensionCache.ts";
 import { hideSourced } from "../state/hiddenValues.ts";
-import type { InstalledBundle, ReconcileState } from "../state/reconcileState.ts";
+import type { ReconcileState } from "../state/reconcileState.ts";
 
 /**
  * Finds out what is installed: the newest release that was deployed completely.
@@ -61,36 +55,4 @@ export function retrieveReleases(
 /** No Secret is there that could say anything about the extension. */
 function isEmpty({ current, older, unfinished, unreadable }: ReleaseHistory): boolean {
   return current.length + older.length + unfinished.length + unreadable.length === 0;
-}
-
-/** The bundle of the last release that was applied completely, if there is one. */
-export function installedOf(history: readonly ReleaseRecord[]): InstalledBundle | undefined {
-  const deployed = lastDeployed(history);
-  return deployed && installedFrom(deployed);
-}
-
-/** The bundle that a release holds, from the labels it was written with. */
-export function installedFrom(release: ReleaseRecord): InstalledBundle {
-  const { labels, properties, imageDigest, cautions } = release;
-  return {
-    packageName: labels[LABEL_PACKAGE_NAME] ?? "",
-    name: labels[LABEL_BUNDLE_NAME] ?? "",
-    version: labels[LABEL_BUNDLE_VERSION] ?? "",
-    image: labels[LABEL_BUNDLE_REFERENCE] ?? "",
-    release: labels[LABEL_BUNDLE_RELEASE],
-    ...(properties === undefined ? {} : { properties }),
-    ...(imageDigest === undefined ? {} : { imageDigest }),
-    ...(cautions === undefined ? {} : { cautions }),
-  };
-}
-
-/** The labels that make `installedFrom` give back `bundle`. */
-export function labelsFrom(bundle: InstalledBundle): Record<string, string> {
-  const labels: Record<string, string> = {
-    [LABEL_PACKAGE_NAME]: bundle.packageName,
-    [LABEL_BUNDLE_NAME]: bundle.name,
-    [LABEL_BUNDLE_VERSION]: bundle.version,
-    [LABEL_BUNDLE_REFERENCE]: bundle.image,
-  };
-  return bundle.release === undefined ? labels : { ...labels, [LABEL_BUNDLE_RELEASE]: bundle.release };
 }

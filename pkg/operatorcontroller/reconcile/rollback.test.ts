@@ -6,6 +6,7 @@ import type { ClusterExtension } from "../../api/clusterExtension.ts";
 import { type KubeObject, type ObjectRef, refOf } from "../../api/k8s.ts";
 import type { Client } from "../../kube/client.ts";
 import { objectKey } from "../../release/identity.ts";
+import { installedFrom, labelsFrom } from "../../release/installedBundle.ts";
 import { prepareObjects } from "../../release/prepare.ts";
 import type { ReleaseRecord } from "../../release/record.ts";
 import type { RolledBack } from "../../release/rollbackBackoff.ts";
@@ -13,7 +14,6 @@ import { Handovers, ObjectClaims } from "../apply/handovers.ts";
 import { ExtensionCache } from "../state/extensionCache.ts";
 import { newReconcileState, type ReconcileState, type ResolvedBundle } from "../state/reconcileState.ts";
 import { applyBundle, keepInstalled } from "./apply.ts";
-import { installedFrom, labelsFrom } from "./retrieveReleases.ts";
 import { holdBack, type RollbackDependencies, rollBackOverdue, undoFailed } from "./rollback.ts";
 import { inputDigest } from "./unpack.ts";
 

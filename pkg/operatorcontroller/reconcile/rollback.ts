@@ -6,6 +6,7 @@ import { formatTime } from "../../golang/time.ts";
 import { isPassing } from "../../kube/errors.ts";
 import { hasReadyNewPod, replacesPods } from "../../release/health/pods.ts";
 import { objectKey } from "../../release/identity.ts";
+import { installedFrom } from "../../release/installedBundle.ts";
 import { lastDeployed, newestFirst, parseRevision, type ReleaseRecord, requireRevision } from "../../release/record.ts";
 import { attemptsOf, heldUntil, type RolledBack, rollbackObjects, shortMessage, waitEnds } from "../../release/rollbackBackoff.ts";
 import { Applier } from "../apply/applier.ts";
@@ -14,7 +15,6 @@ import { ApplyPass } from "../apply/applyPass.ts";
 import { type ReleaseStore, recordOf } from "../releases/releaseStore.ts";
 import { changes } from "../state/objectActions.ts";
 import type { Held, ReconcileState } from "../state/reconcileState.ts";
-import { installedFrom } from "./retrieveReleases.ts";
 import { inputDigest } from "./unpack.ts";
 
 type Context = StepContext<ReconcileState["extension"]>;

@@ -6,18 +6,13 @@ import { type Condition, groupOf, type KubeObject, versionOf } from "../../api/k
 import { type AggregatedApi, aggregatedApis } from "../../bundle/apiServices.ts";
 import { messageOf, ReconcileError, terminalIn } from "../../errors/errors.ts";
 import { isCrd } from "../../release/identity.ts";
+import type { InstalledBundle } from "../../release/installedBundle.ts";
 import { type LeftObject, lastDeployed } from "../../release/record.ts";
 import { availableUpdates } from "../../resolve/availableUpdates.ts";
 import { deprecationsFor, narrowed } from "../../resolve/filters.ts";
 import type { Considered } from "../../resolve/resolution.ts";
 import { consider } from "../../resolve/resolve.ts";
-import {
-  type DeprecationFacts,
-  findInstalledCatalog,
-  type InstalledBundle,
-  type ReconcileState,
-  reconcileRequestOf,
-} from "../state/reconcileState.ts";
+import { type DeprecationFacts, findInstalledCatalog, type ReconcileState, reconcileRequestOf } from "../state/reconcileState.ts";
 import { type ConditionVerdict, upgradeVerdict } from "./clusterUpgradeCondition.ts";
 
 /** What status says of the objects of a release: the first hundred by name, and how many there are. */

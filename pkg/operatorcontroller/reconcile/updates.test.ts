@@ -2,9 +2,10 @@ import { expect, test } from "vitest";
 import { type CatalogFixture, catalogsFrom } from "../../../test/support/catalogFixture.ts";
 import { extensionNamed } from "../../../test/support/extensions.ts";
 import type { ClusterExtension, ClusterExtensionStatus } from "../../api/clusterExtension.ts";
+import type { InstalledBundle } from "../../release/installedBundle.ts";
 import { narrowed } from "../../resolve/filters.ts";
 import { consider } from "../../resolve/resolve.ts";
-import { type InstalledBundle, newReconcileState, type ReconcileState } from "../state/reconcileState.ts";
+import { newReconcileState, type ReconcileState } from "../state/reconcileState.ts";
 import { statusFrom } from "./status.ts";
 
 const CATALOG: CatalogFixture = {

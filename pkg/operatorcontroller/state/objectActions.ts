@@ -1,4 +1,4 @@
-import type { ObjectRef } from "../../api/k8s.ts";
+import type { KubeObject, ObjectRef } from "../../api/k8s.ts";
 import { describeObject } from "../../release/identity.ts";
 
 /** What an apply or delete did to one object. */
@@ -37,3 +37,6 @@ export function listed(texts: readonly string[]): string {
 export function changes(actions: readonly ObjectAction[]): ObjectAction[] {
   return actions.filter(({ verb }) => verb !== "unchanged" && verb !== "absent");
 }
+
+/** Live objects by `objectKey`; objects that do not exist are absent. */
+export type LiveObjects = ReadonlyMap<string, KubeObject>;

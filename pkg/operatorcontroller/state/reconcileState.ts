@@ -6,35 +6,18 @@ import type { CertificateProvider } from "../../certificates/providers.ts";
 import type { FbcDeprecations } from "../../fbc/types.ts";
 import type { Client } from "../../kube/client.ts";
 import type { Availability } from "../../release/health/availability.ts";
+import type { InstalledBundle } from "../../release/installedBundle.ts";
 import type { ReleaseRecord } from "../../release/record.ts";
 import { HiddenTexts } from "../../render/redaction.ts";
 import type { CatalogContent, Considered } from "../../resolve/resolution.ts";
+import type { SolverBundle } from "../../resolve/solver/problem.ts";
 import type { ClusterVersion } from "../../version/clusterVersion.ts";
 import { isSameVersion, type VersionRelease } from "../../version/version.ts";
-import type { LiveObjects } from "../apply/applier.ts";
 import type { BundleContent } from "../bundles/bundleCache.ts";
-import type { PendingDependencies } from "../dependencies/dependencyChoice.ts";
 import type { ClusterProxy } from "../openshift/clusterProxy.ts";
 import { noReleases, type ReleaseHistory } from "../releases/releaseStore.ts";
-import type { ObjectAction } from "./objectActions.ts";
+import type { LiveObjects, ObjectAction } from "./objectActions.ts";
 import type { IsOver } from "./waiting.ts";
-
-/** What a release says about the bundle it holds. */
-export interface InstalledBundle {
-  packageName: string;
-  name: string;
-  version: string;
-  /** Present only where the release was written with an explicit bundle release. */
-  release?: string | undefined;
-  /** Reference of the image the bundle came from, as the catalog named it. */
-  image: string;
-  /** What the catalog says, or said when it was installed, as `keptProperties` writes it; absent where no catalog was asked. */
-  properties?: string;
-  /** Digest of that image as it was pulled; absent where a release does not tell it. */
-  imageDigest?: string | undefined;
-  /** What was disregarded when the bundle was chosen, a sentence each; absent where there was nothing. */
-  cautions?: readonly string[] | undefined;
-}
 
 /** The bundle this pass works towards. */
 export interface ResolvedBundle extends InstalledBundle {
@@ -181,4 +164,19 @@ export function hasSpec(extension: { readonly spec?: unknown }): boolean {
 /** The value that asks for a comparison of everything, as status tells it once it was dealt with; undefined where nobody asks. */
 export function reconcileRequestOf({ metadata }: Readonly<ClusterExtension>): string | undefined {
   return metadata.annotations?.[ANNOTATION_RECONCILE_REQUESTED_AT]?.slice(0, RECONCILE_REQUEST_MAX);
+}
+
+/** A package that has to be installed for the sake of an extension. */
+export interface DependencyNeed {
+  readonly bundle: SolverBundle;
+  /** For `spec.source.catalog.version`; empty for any. */
+  readonly version: string;
+}
+
+/** What has to be installed before the chosen bundle; only with policy Install. */
+export interface PendingDependencies {
+  /** At least one, by name of the package. */
+  readonly needs: readonly DependencyNeed[];
+  /** Whether what is missing has changed. */
+  readonly isOver: IsOver;
 }
