@@ -1,7 +1,7 @@
 import { compareNewestFirst } from "../fbc/bundleOrder.ts";
 import { type BundleDetails, bundleDetails, kindOfExample } from "../fbc/summary/bundleDetails.ts";
 import { type BundleDescription, type BundleSupport, bundleSummary, type StatedVersion } from "../fbc/summary/bundleSummary.ts";
-import { type BundleFacts, PackageFacts } from "../fbc/summary/packageFacts.ts";
+import type { BundleFacts, PackageFacts } from "../fbc/summary/packageFacts.ts";
 import { type ChannelSummary, messageFor, packageSummary, presentedBy } from "../fbc/summary/packageSummary.ts";
 import type { Meta, PackageContent } from "../fbc/types.ts";
 import { goQuote } from "../golang/quote.ts";

@@ -1,5 +1,5 @@
 import { readFile } from "node:fs/promises";
-import { ClusterExtension } from "../../../pkg/api/clusterExtension.ts";
+import type { ClusterExtension } from "../../../pkg/api/clusterExtension.ts";
 import { API_VERSION, CLUSTER_EXTENSION } from "../../../pkg/api/constants.ts";
 import type { JsonObject, KubeObject } from "../../../pkg/api/k8s.ts";
 import { messageOf, wrapError } from "../../../pkg/errors/errors.ts";
