@@ -1,7 +1,7 @@
 import { stat } from "node:fs/promises";
 import { join } from "node:path";
 import { normalizedImageName } from "../api/imageName.ts";
-import { goQuoted } from "../golang/quote.ts";
+import { goQuote } from "../golang/quote.ts";
 import { type Reference, referenceText } from "./reference.ts";
 
 /** In a layout folder, or in the tar archive of one. */
@@ -31,10 +31,10 @@ export function parsePlace(text: string): ImagePlace {
   if (layout) return layout;
   const bare = text.startsWith(REGISTRY) ? text.slice(REGISTRY.length) : text;
   const ref = normalizedImageName(bare);
-  if (typeof ref === "string") throw new Error(`${goQuoted(text)} is no image: ${ref}`);
-  if (ref.tag !== undefined && ref.digest !== undefined) throw new Error(`${goQuoted(text)} has both a tag and a digest: leave one out`);
+  if (typeof ref === "string") throw new Error(`${goQuote(text)} is no image: ${ref}`);
+  if (ref.tag !== undefined && ref.digest !== undefined) throw new Error(`${goQuote(text)} has both a tag and a digest: leave one out`);
   if (referenceText(ref) !== bare)
-    throw new Error(`${goQuoted(text)} does not say in which registry it is: ${referenceText(ref)}, or oci:PATH for a folder?`);
+    throw new Error(`${goQuote(text)} does not say in which registry it is: ${referenceText(ref)}, or oci:PATH for a folder?`);
   return { kind: "registry", ref };
 }
 
@@ -43,7 +43,7 @@ export function layoutPlace(text: string): LayoutPlace | undefined {
   const [, kind, rest = ""] = LAYOUT.exec(text) ?? [];
   if (kind !== "oci" && kind !== "oci-archive") return undefined;
   const [, path = rest, tag = ""] = PINNED.exec(rest) ?? NAMED.exec(rest) ?? [];
-  if (path === "") throw new Error(`${goQuoted(text)} names no path: ${kind}:PATH[:TAG] is expected`);
+  if (path === "") throw new Error(`${goQuote(text)} names no path: ${kind}:PATH[:TAG] is expected`);
   return { kind, path, tag };
 }
 
@@ -51,11 +51,11 @@ export function layoutPlace(text: string): LayoutPlace | undefined {
 export function parseDestination(text: string): ImagePlace {
   const place = parsePlace(text);
   if (place.kind !== "registry") {
-    if (isDigest(place.tag)) throw new Error(`${goQuoted(text)} is a digest, and images are written under a tag`);
+    if (isDigest(place.tag)) throw new Error(`${goQuote(text)} is a digest, and images are written under a tag`);
     return place;
   }
-  if (place.ref.digest !== undefined) throw new Error(`${goQuoted(text)} is a digest, and images are pushed to a tag`);
-  if (place.ref.tag === undefined) throw new Error(`${goQuoted(text)} has no tag: name one, such as ${bareText(text)}:latest`);
+  if (place.ref.digest !== undefined) throw new Error(`${goQuote(text)} is a digest, and images are pushed to a tag`);
+  if (place.ref.tag === undefined) throw new Error(`${goQuote(text)} has no tag: name one, such as ${bareText(text)}:latest`);
   return place;
 }
 

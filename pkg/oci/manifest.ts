@@ -1,6 +1,6 @@
 import * as z from "zod";
 import { digestProblem } from "../api/imageName.ts";
-import { goQuoted } from "../golang/quote.ts";
+import { goQuote } from "../golang/quote.ts";
 import { ContentError, RefusedError } from "./imageErrors.ts";
 
 export const MediaType = {
@@ -103,7 +103,7 @@ export function chooseImage(index: ImageIndex, wanted: WantedPlatform): Descript
   if (best) return best.descriptor;
   const what = index.docker ? "manifest list" : "image index";
   throw new ContentError(
-    `no image found in ${what} for architecture ${goQuoted(wanted.architecture)}, variant ${goQuoted(wanted.variants[0] ?? "")}, OS ${goQuoted(wanted.os)}`,
+    `no image found in ${what} for architecture ${goQuote(wanted.architecture)}, variant ${goQuote(wanted.variants[0] ?? "")}, OS ${goQuote(wanted.os)}`,
   );
 }
 

@@ -1,6 +1,6 @@
 import { DEFAULT_REGISTRY, type ImageName, normalizedImageName } from "../api/imageName.ts";
 import { TerminalError } from "../errors/errors.ts";
-import { goQuoted } from "../golang/quote.ts";
+import { goQuote } from "../golang/quote.ts";
 
 /** An image reference that names its registry: "registry/repository", with a tag, a digest, both or neither. */
 export type Reference = ImageName;
@@ -11,7 +11,7 @@ export type Reference = ImageName;
  */
 export function parseReference(text: string): Reference {
   const result = parse(text);
-  if (typeof result === "string") throw new TerminalError("Blocked", `error parsing image reference ${goQuoted(text)}: ${result}`);
+  if (typeof result === "string") throw new TerminalError("Blocked", `error parsing image reference ${goQuote(text)}: ${result}`);
   return result;
 }
 

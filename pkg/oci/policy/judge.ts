@@ -1,6 +1,6 @@
 import type { KeyObject } from "node:crypto";
 import { messageOf } from "../../errors/errors.ts";
-import { goQuoted } from "../../golang/quote.ts";
+import { goQuote } from "../../golang/quote.ts";
 import { familiarText, type Reference } from "../reference.ts";
 import { hashOf, isSignedBy } from "./publicKey.ts";
 import { type FoundSignature, parsePayload, parseStatement, signedBytes } from "./signatureFormats.ts";
@@ -81,7 +81,7 @@ function signatureProblem(
 function identityProblem(identity: SignedIdentity, stated: string | undefined): string {
   if (stated === undefined)
     return 'Signature for identity "" is not accepted: it states no name, as those of cosign 3 do not without -a docker-reference=NAME; signedIdentity "matchDigest" accepts it';
-  const text = `Signature for identity ${goQuoted(stated.slice(0, 300))} is not accepted`;
+  const text = `Signature for identity ${goQuote(stated.slice(0, 300))} is not accepted`;
   const wantsTag = identity.type !== "matchRepository" && identity.type !== "exactRepository";
   const isRepository = !stated.includes("@") && !stated.slice(stated.lastIndexOf("/")).includes(":");
   return wantsTag && isRepository

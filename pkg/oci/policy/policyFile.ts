@@ -1,4 +1,4 @@
-import { goQuoted } from "../../golang/quote.ts";
+import { goQuote } from "../../golang/quote.ts";
 import { nameOf, type Reference, referenceText } from "../reference.ts";
 import { DEFAULT_IDENTITY, parseSignedIdentity, type SignedIdentity } from "./signedIdentity.ts";
 import { FormatError, knownMembers, membersOf, parseStrictJson, textMember, textsMember } from "./strictJson.ts";
@@ -98,7 +98,7 @@ function requirementOf(value: unknown): Requirement {
       parseSignedIdentity(knownMembers(value, ["type", "baseLayerIdentity"]).get("baseLayerIdentity"));
       return { type: "unsupported", what: '"signedBaseLayer"' };
     default:
-      throw new FormatError(`Unknown policy requirement type ${goQuoted(type)}`);
+      throw new FormatError(`Unknown policy requirement type ${goQuote(type)}`);
   }
 }
 
@@ -114,7 +114,7 @@ function sigstoreSigned(value: unknown): Requirement {
       "at most one of rekorPublickeyPath, rekorPublicKeyPaths, rekorPublickeyData and rekorPublicKeyDatas can be used simultaneously",
     );
   const unsupported = ["fulcio", "pki", ...REKOR_MEMBERS].find((key) => members.has(key));
-  if (unsupported !== undefined) return { type: "unsupported", what: `"sigstoreSigned" with ${goQuoted(unsupported)}` };
+  if (unsupported !== undefined) return { type: "unsupported", what: `"sigstoreSigned" with ${goQuote(unsupported)}` };
   return { type: "sigstoreSigned", keys, identity };
 }
 
@@ -136,7 +136,7 @@ function keysOf(members: ReadonlyMap<string, unknown>, source: string): KeySourc
 function decoded(base64: string, key: string): string {
   const bytes = Buffer.from(base64, "base64");
   if (base64 === "" || bytes.toString("base64") !== base64.replaceAll(/[\r\n]/g, ""))
-    throw new FormatError(`Key ${goQuoted(key)} is no base64`);
+    throw new FormatError(`Key ${goQuote(key)} is no base64`);
   return bytes.toString("utf8");
 }
 
@@ -144,7 +144,7 @@ function decoded(base64: string, key: string): string {
 function signedBy(value: unknown): Requirement {
   const members = knownMembers(value, ["type", "keyType"], [...GPG_KEY_MEMBERS, "signedIdentity"]);
   const keyType = textMember(members, "keyType");
-  if (!GPG_KEY_TYPES.includes(keyType)) throw new FormatError(`Unrecognized keyType value ${goQuoted(keyType)}`);
+  if (!GPG_KEY_TYPES.includes(keyType)) throw new FormatError(`Unrecognized keyType value ${goQuote(keyType)}`);
   const sources = GPG_KEY_MEMBERS.filter((key) => members.has(key));
   if (sources.length !== 1)
     throw new FormatError(

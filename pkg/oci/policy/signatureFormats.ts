@@ -1,6 +1,6 @@
 import * as z from "zod";
 import { digestProblem } from "../../api/imageName.ts";
-import { goQuoted } from "../../golang/quote.ts";
+import { goQuote } from "../../golang/quote.ts";
 import { FormatError, knownMembers, membersOf, parseStrictJson, textMember, utf8Text } from "./strictJson.ts";
 
 /** A signature as it was found: nothing about it is to be trusted. */
@@ -32,7 +32,7 @@ export function parsePayload(bytes: Uint8Array): SignedClaim {
   checkOptional(members.get("optional"));
   const critical = knownMembers(members.get("critical"), ["type", "image", "identity"]);
   const type = textMember(critical, "type");
-  if (type !== TYPE) throw new FormatError(`Unrecognized signature type ${goQuoted(type.slice(0, 100))}`);
+  if (type !== TYPE) throw new FormatError(`Unrecognized signature type ${goQuote(type.slice(0, 100))}`);
   const digest = textMember(knownMembers(critical.get("image"), ["docker-manifest-digest"]), "docker-manifest-digest");
   const problem = digestProblem(digest);
   if (problem !== undefined) throw new FormatError(`invalid docker-manifest-digest value: ${problem}`);
@@ -99,9 +99,9 @@ export function signedBytes(statement: Uint8Array): Buffer {
 export function parseStatement(bytes: Uint8Array): SignedClaim[] {
   const statement = membersOf(parseStrictJson(utf8Text(bytes)));
   const [type, predicate] = [textMember(statement, "_type"), textMember(statement, "predicateType")];
-  if (type !== STATEMENT_TYPE) throw new FormatError(`Unrecognized statement type ${goQuoted(type.slice(0, 100))}`);
+  if (type !== STATEMENT_TYPE) throw new FormatError(`Unrecognized statement type ${goQuote(type.slice(0, 100))}`);
   if (predicate !== SIGNATURE_PREDICATE)
-    throw new FormatError(`the bundle is an attestation of type ${goQuoted(predicate.slice(0, 100))}, not a signature of the image`);
+    throw new FormatError(`the bundle is an attestation of type ${goQuote(predicate.slice(0, 100))}, not a signature of the image`);
   const subjects = statement.get("subject");
   if (!Array.isArray(subjects) || subjects.length === 0) throw new FormatError("the statement has no subject");
   return subjects.map(claimOf);

@@ -4,7 +4,7 @@ import { open } from "node:fs/promises";
 import { join } from "node:path";
 import type { Logger } from "pino";
 import { messageOf } from "../../errors/errors.ts";
-import { goQuoted } from "../../golang/quote.ts";
+import { goQuote } from "../../golang/quote.ts";
 import { readBounded } from "../digest.ts";
 import { RejectedError } from "../imageErrors.ts";
 import type { Reference } from "../reference.ts";
@@ -88,7 +88,7 @@ export class SignaturePolicy {
       if (type === "insecureAcceptAnything") continue;
       if (type === "reject") throw new RejectedError(`Running image ${text} is rejected by policy.`);
       throw new RejectedError(
-        `A signature was required, but no signature exists; images of layouts such as ${text} are taken where the policy accepts anything for transport ${goQuoted(transport)}`,
+        `A signature was required, but no signature exists; images of layouts such as ${text} are taken where the policy accepts anything for transport ${goQuote(transport)}`,
       );
     }
   }
@@ -101,7 +101,7 @@ export class SignaturePolicy {
         if (this.#isNew(NO_POLICY)) this.#log.info({ looked: place.file }, "no default policy found, using insecure policy");
         return INSECURE_POLICY;
       }
-      const policy = named(`invalid policy in ${goQuoted(place.file)}`, () => parsePolicy(text));
+      const policy = named(`invalid policy in ${goQuote(place.file)}`, () => parsePolicy(text));
       if (this.#isNew(`${place.file}\n${createHash("sha256").update(text).digest("hex")}`)) this.#tell(place, policy);
       return policy;
     } catch (err) {

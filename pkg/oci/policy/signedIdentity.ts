@@ -1,5 +1,5 @@
 import { isNamePrefix, normalizedImageName } from "../../api/imageName.ts";
-import { goQuoted } from "../../golang/quote.ts";
+import { goQuote } from "../../golang/quote.ts";
 import { nameOf, parse, type Reference, referenceText } from "../reference.ts";
 import { FormatError, knownMembers, membersOf, textMember } from "./strictJson.ts";
 
@@ -35,7 +35,7 @@ export function parseSignedIdentity(value: unknown): SignedIdentity {
       return { type, prefix: namePrefix(members, "prefix"), signedPrefix: namePrefix(members, "signedPrefix") };
     }
     default:
-      throw new FormatError(`Unknown policy reference match type ${goQuoted(type)}`);
+      throw new FormatError(`Unknown policy reference match type ${goQuote(type)}`);
   }
 }
 
@@ -43,14 +43,14 @@ function exactName(type: "exactReference" | "exactRepository", value: unknown): 
   const key = type === "exactReference" ? "dockerReference" : "dockerRepository";
   const text = textMember(knownMembers(value, ["type", key]), key);
   const name = normalizedImageName(text);
-  if (typeof name === "string") throw new FormatError(`Invalid format of ${key} ${goQuoted(text)}: ${name}`);
-  if (type === "exactReference" && isNameOnly(name)) throw new FormatError(`${key} ${goQuoted(text)} contains neither a tag nor digest`);
+  if (typeof name === "string") throw new FormatError(`Invalid format of ${key} ${goQuote(text)}: ${name}`);
+  if (type === "exactReference" && isNameOnly(name)) throw new FormatError(`${key} ${goQuote(text)} contains neither a tag nor digest`);
   return name;
 }
 
 function namePrefix(members: ReadonlyMap<string, unknown>, key: string): string {
   const text = textMember(members, key);
-  if (!isNamePrefix(text)) throw new FormatError(`prefix ${goQuoted(text)} is not valid`);
+  if (!isNamePrefix(text)) throw new FormatError(`prefix ${goQuote(text)} is not valid`);
   return text;
 }
 

@@ -1,5 +1,5 @@
 import { messageOf } from "../../errors/errors.ts";
-import { goQuoted } from "../../golang/quote.ts";
+import { goQuote } from "../../golang/quote.ts";
 
 /** A text is not the JSON that it has to be; the message never quotes more than a name of it. */
 export class FormatError extends Error {
@@ -69,7 +69,7 @@ function stringEnd(json: string, start: number): number {
 }
 
 function note(keys: Set<string> | undefined, key: string): void {
-  if (keys?.has(key)) throw new FormatError(`Duplicate key ${goQuoted(key)}`);
+  if (keys?.has(key)) throw new FormatError(`Duplicate key ${goQuote(key)}`);
   keys?.add(key);
 }
 
@@ -86,15 +86,15 @@ export function membersOf(value: unknown): ReadonlyMap<string, unknown> {
 export function knownMembers(value: unknown, required: readonly string[], optional: readonly string[] = []): ReadonlyMap<string, unknown> {
   const members = membersOf(value);
   for (const key of members.keys())
-    if (!required.includes(key) && !optional.includes(key)) throw new FormatError(`Unknown key ${goQuoted(key)}`);
-  for (const key of required) if (!members.has(key)) throw new FormatError(`Key ${goQuoted(key)} missing in a JSON object`);
+    if (!required.includes(key) && !optional.includes(key)) throw new FormatError(`Unknown key ${goQuote(key)}`);
+  for (const key of required) if (!members.has(key)) throw new FormatError(`Key ${goQuote(key)} missing in a JSON object`);
   return members;
 }
 
 /** A member that has to be a text. @throws FormatError */
 export function textMember(members: ReadonlyMap<string, unknown>, key: string): string {
   const value = members.get(key);
-  if (typeof value !== "string") throw new FormatError(`Key ${goQuoted(key)} is no string`);
+  if (typeof value !== "string") throw new FormatError(`Key ${goQuote(key)} is no string`);
   return value;
 }
 
@@ -102,7 +102,7 @@ export function textMember(members: ReadonlyMap<string, unknown>, key: string): 
 export function textsMember(members: ReadonlyMap<string, unknown>, key: string): string[] {
   const value = members.get(key);
   if (!Array.isArray(value) || !value.every((item): item is string => typeof item === "string"))
-    throw new FormatError(`Key ${goQuoted(key)} is no list of strings`);
-  if (value.length === 0) throw new FormatError(`${goQuoted(key)} contains no entries`);
+    throw new FormatError(`Key ${goQuote(key)} is no list of strings`);
+  if (value.length === 0) throw new FormatError(`${goQuote(key)} contains no entries`);
   return value;
 }

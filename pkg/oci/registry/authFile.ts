@@ -2,7 +2,7 @@ import { existsSync } from "node:fs";
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import * as z from "zod";
-import { goQuoted } from "../../golang/quote.ts";
+import { goQuote } from "../../golang/quote.ts";
 
 /** What a registry accepts as proof of identity; `registryToken` is used as it is, `identityToken` is exchanged for a token. */
 export interface Credentials {
@@ -44,10 +44,10 @@ export async function readAuthFile(path: string | undefined, { required = false 
     text = await readFile(path, "utf8");
   } catch (err) {
     if (!required && (err as NodeJS.ErrnoException).code === "ENOENT") return new Map();
-    throw new Error(`reading JSON file ${goQuoted(path)}: ${(err as Error).message}`, { cause: err });
+    throw new Error(`reading JSON file ${goQuote(path)}: ${(err as Error).message}`, { cause: err });
   }
   const parsed = AuthFileShape.safeParse(jsonOf(text));
-  if (!parsed.success) throw new Error(`reading JSON file ${goQuoted(path)}: it is not a docker config.json or containers auth.json`);
+  if (!parsed.success) throw new Error(`reading JSON file ${goQuote(path)}: it is not a docker config.json or containers auth.json`);
   return new Map(Object.entries(parsed.data.auths ?? {}));
 }
 

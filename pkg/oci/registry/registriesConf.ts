@@ -3,7 +3,7 @@ import { readdir, readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { parse as parseToml, TomlError } from "smol-toml";
 import * as z from "zod";
-import { goQuoted } from "../../golang/quote.ts";
+import { goQuote } from "../../golang/quote.ts";
 import { nameOf, parse, type Reference, referenceText } from "../reference.ts";
 
 const Mirror = z.looseObject({
@@ -70,11 +70,10 @@ export async function loadRegistriesConf(paths: RegistriesConfPaths): Promise<Re
     for (const entry of entries) byPrefix.set(entry.prefix, entry);
   };
   const main = await textOf(paths.file, paths.required ?? false);
-  if (main !== undefined) add(named(`loading registries configuration ${goQuoted(paths.file)}`, () => parseRegistriesConf(main, true)));
+  if (main !== undefined) add(named(`loading registries configuration ${goQuote(paths.file)}`, () => parseRegistriesConf(main, true)));
   for (const file of await dropInFiles(dropIns)) {
     const text = await textOf(file, false);
-    if (text !== undefined)
-      add(named(`loading drop-in registries configuration ${goQuoted(file)}`, () => parseRegistriesConf(text, false)));
+    if (text !== undefined) add(named(`loading drop-in registries configuration ${goQuote(file)}`, () => parseRegistriesConf(text, false)));
   }
   return { entries: [...byPrefix.values()].sort((a, b) => compare(a.prefix, b.prefix)), origin: [paths.file, ...dropIns].join(" or ") };
 }
@@ -128,20 +127,20 @@ function check(entry: RegistryEntry): void {
     throw new Error("invalid condition: location is unset and prefix is not in the format: *.example.com");
   if (entry.prefix.startsWith("*.") && /[/@:]/.test(entry.prefix))
     throw new Error(
-      `Wildcarded prefix should be in the format: *.example.com. Current prefix ${goQuoted(entry.prefix)} is incorrectly formatted`,
+      `Wildcarded prefix should be in the format: *.example.com. Current prefix ${goQuote(entry.prefix)} is incorrectly formatted`,
     );
   if (entry["pull-from-mirror"] !== "")
-    throw new Error(`pull-from-mirror must not be set for a non-mirror registry ${goQuoted(entry.prefix)}`);
+    throw new Error(`pull-from-mirror must not be set for a non-mirror registry ${goQuote(entry.prefix)}`);
   for (const mirror of entry.mirror) {
     mirror.location = location(mirror.location);
     const use = mirror["pull-from-mirror"];
     if (mirror.location === "") throw new Error("invalid condition: mirror location is unset");
     if (entry["mirror-by-digest-only"] && use !== "")
       throw new Error(
-        `cannot set mirror usage mirror-by-digest-only for the registry (${goQuoted(entry.prefix)}) and pull-from-mirror for per-mirror (${goQuoted(mirror.location)}) at the same time`,
+        `cannot set mirror usage mirror-by-digest-only for the registry (${goQuote(entry.prefix)}) and pull-from-mirror for per-mirror (${goQuote(mirror.location)}) at the same time`,
       );
     if (!["", "all", "digest-only", "tag-only"].includes(use))
-      throw new Error(`unsupported pull-from-mirror value ${goQuoted(use)} for mirror ${goQuoted(mirror.location)}`);
+      throw new Error(`unsupported pull-from-mirror value ${goQuote(use)} for mirror ${goQuote(mirror.location)}`);
   }
 }
 
@@ -177,7 +176,7 @@ async function textOf(file: string, required: boolean): Promise<string | undefin
     return await readFile(file, "utf8");
   } catch (err) {
     if (!required && (err as NodeJS.ErrnoException).code === "ENOENT") return undefined;
-    throw new Error(`loading registries configuration ${goQuoted(file)}: ${(err as Error).message}`, { cause: err });
+    throw new Error(`loading registries configuration ${goQuote(file)}: ${(err as Error).message}`, { cause: err });
   }
 }
 

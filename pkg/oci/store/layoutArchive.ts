@@ -4,7 +4,7 @@ import { dirname, join } from "node:path";
 import { pipeline } from "node:stream/promises";
 import { extract } from "tar-stream";
 import { messageOf } from "../../errors/errors.ts";
-import { goQuoted } from "../../golang/quote.ts";
+import { goQuote } from "../../golang/quote.ts";
 import { ContentError, RefusedError } from "../imageErrors.ts";
 import { type LayoutPlace, placeText } from "../imagePlace.ts";
 import { tarStream } from "./layerArchive.ts";
@@ -30,7 +30,7 @@ export async function unpackLayout(archive: string, dir: string, signal: AbortSi
   try {
     for await (const entry of entries) {
       if (++members > MEMBERS_MAX) throw new RefusedError(`it has more than ${MEMBERS_MAX} members`);
-      if (leadsOut(entry.header.name)) throw new RefusedError(`member ${goQuoted(entry.header.name)} leads out of the archive`);
+      if (leadsOut(entry.header.name)) throw new RefusedError(`member ${goQuote(entry.header.name)} leads out of the archive`);
       const [, path, algorithm] = entry.header.type === "file" ? (MEMBER.exec(entry.header.name) ?? []) : [];
       if (path === undefined) {
         entry.resume();
