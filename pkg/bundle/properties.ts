@@ -4,11 +4,12 @@ import { messageOf, terminalIn } from "../errors/errors.ts";
 import { excerpt } from "../fbc/boundedTexts.ts";
 import { kindOf, wrongKind } from "../fbc/content.ts";
 import type { Property } from "../fbc/types.ts";
-import { goJson } from "../golang/json.ts";
+import { goJson, stringEnd } from "../golang/json.ts";
 import { goJsonFault } from "../golang/jsonSyntax.ts";
 import { isObject, memberOf } from "../golang/members.ts";
 import { goKindOf, jsonMismatch } from "../golang/types.ts";
 import { type OnMember, yamlDocument } from "../golang/yamlDocument.ts";
+import { compareText } from "../text/compare.ts";
 import { sortedKeys } from "./goTypes.ts";
 import type { NameCount } from "./limits.ts";
 import type { BundleFiles, Csv, DeclaredDependencies } from "./types.ts";
@@ -75,7 +76,7 @@ function declared(path: string, items: readonly unknown[]): DeclaredDependencies
     }
   }
   const keys = new Map([...properties.values()].map((property) => [property, goJson(property.value)]));
-  const order = (a: Property, b: Property): number => compare(a.type, b.type) || compare(keys.get(a) ?? "", keys.get(b) ?? "");
+  const order = (a: Property, b: Property): number => compareText(a.type, b.type) || compareText(keys.get(a) ?? "", keys.get(b) ?? "");
   return { properties: [...properties.values()].sort(order), faults };
 }
 
@@ -101,10 +102,6 @@ function text(object: JsonObject, key: string, at: string): string {
   const value = memberOf(object, key) ?? "";
   if (typeof value === "string") return value;
   throw new Error(`${at}.${key}: ${excerpt(wrongKind(value, "a string"))}`);
-}
-
-function compare(a: string, b: string): number {
-  return a < b ? -1 : Number(a > b);
 }
 
 const SPACE = /[ \t\r\n]/;
@@ -192,13 +189,6 @@ function compacted(json: string): string {
     }
   }
   return (text + json.slice(start)).replace(ESCAPED, (char) => `\\u${char.charCodeAt(0).toString(16).padStart(4, "0")}`);
-}
-
-/** Where the string that begins at `from` has its closing quote. */
-function stringEnd(json: string, from: number): number {
-  let at = from + 1;
-  while (json[at] !== '"') at += json[at] === "\\" ? 2 : 1;
-  return at;
 }
 
 const CSV_ANNOTATION = "csv.metadata.annotations['olm.properties']";

@@ -237,7 +237,7 @@ function valueEnd(text: string, at: number, depth: number): number {
   const char = text[at];
   if (char === "{") return listEnd(text, at + 1, "}", (from) => memberEnd(text, from, depth + 1));
   if (char === "[") return listEnd(text, at + 1, "]", (from) => valueEnd(text, from, depth + 1));
-  if (char === '"') return stringEnd(text, at);
+  if (char === '"') return validStringEnd(text, at);
   const end = match(NUMBER, text, at) ?? match(LITERAL, text, at);
   if (end === undefined)
     throw new Fault(at, `unexpected character ${JSON.stringify(String.fromCodePoint(text.codePointAt(at) ?? 0))}, expected a value`);
@@ -246,7 +246,7 @@ function valueEnd(text: string, at: number, depth: number): number {
 
 function memberEnd(text: string, at: number, depth: number): number {
   if (text[at] !== '"') throw new Fault(at, at < text.length ? "expected a key in double quotes" : "unexpected end");
-  const colon = skip(text, stringEnd(text, at));
+  const colon = skip(text, validStringEnd(text, at));
   if (text[colon] !== ":") throw new Fault(colon, colon < text.length ? 'expected ":" after a key' : "unexpected end");
   return valueEnd(text, skip(text, colon + 1), depth);
 }
@@ -262,8 +262,8 @@ function listEnd(text: string, from: number, close: string, itemEnd: (from: numb
   }
 }
 
-/** Not by a pattern: it would need room for each character of a long string. */
-function stringEnd(text: string, at: number): number {
+/** Returns where a valid string ends. Not by a pattern: it would need room for each character of a long string. */
+function validStringEnd(text: string, at: number): number {
   for (let end = at + 1; end < text.length; ) {
     const code = text.charCodeAt(end);
     if (code === QUOTE) return end + 1;

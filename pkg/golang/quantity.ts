@@ -1,3 +1,5 @@
+import { MAX_INT64 } from "./json.ts";
+
 /** An amount such as "1500m": `unscaled` × 10^-`scale`. */
 interface Amount {
   unscaled: bigint;
@@ -31,7 +33,6 @@ const BINARY_BY_EXPONENT = new Map([...BINARY].map(([suffix, exponent]) => [expo
 const PARTS = /^([+-]?)(\d*)(?:\.(\d*))?((?:[eEinumkKMGTP]+[-+]?\d*|[-+]\d*)?)$/;
 const FORMAT_WRONG = "quantities must match the regular expression '^([+-]?[0-9.]+)([eEinumkKMGTP]*[-+]?[0-9]*)$'";
 const SUFFIX_WRONG = "unable to parse quantity's suffix";
-const MAX_INT64 = 2n ** 63n - 1n;
 const NANO = 9;
 /** Digits that always fit an int64. */
 const MAX_INT64_DIGITS = 18;

@@ -1,5 +1,5 @@
 import { messageOf } from "../errors/errors.ts";
-import { withoutHalves } from "./json.ts";
+import { MAX_INT64, withoutHalves } from "./json.ts";
 import { JsonScanner, type JsonVisitor, type StringSink, type Visit } from "./jsonScanner.ts";
 import { foldKey } from "./members.ts";
 import { goQuote } from "./quote.ts";
@@ -46,7 +46,6 @@ type GoScalar = Extract<GoShape, string>;
 
 const INTEGER = /^-?\d+$/;
 const RFC_3339 = /^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}(?:\.\d+)?(?:Z|[+-]\d{2}:\d{2})$/;
-const MAX_INT64 = 2n ** 63n - 1n;
 const BASE64 = /^[A-Za-z0-9+/]*(?<padding>=*)$/;
 const MAX_PADDING = 2;
 const BACKSLASH = 0x5c;

@@ -1,3 +1,5 @@
+import { MAX_INT64 } from "./json.ts";
+
 /** A value of the wrong type for a Go struct. `message` is Go's text. */
 export class GoTypeError extends Error {
   override readonly name = "GoTypeError";
@@ -96,8 +98,6 @@ export const ANY_CASE_JSON: GoMode = {
   wraps: false,
   mismatch: (value, _want, goName) => jsonMismatch(value, goName),
 };
-
-const MAX_INT64 = 2n ** 63n - 1n;
 
 /** Go's kind of a parsed value that is not null. */
 export function goKindOf(value: unknown): GoKind {

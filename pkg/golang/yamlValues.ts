@@ -1,4 +1,5 @@
 import { YAMLException } from "js-yaml";
+import { MAX_INT64 } from "./json.ts";
 import type { CollectionNode, ScalarNode, YamlNode } from "./yamlParser.ts";
 
 /** A number and whether Go reads it as a float64, not as an integer of 64 bits. */
@@ -26,7 +27,6 @@ const BASE64 = /^[A-Za-z0-9+/]*={0,2}$/;
 const TIMESTAMP = /^(\d{4})-(\d{1,2})-(\d{1,2})(?:[Tt]([\d:]+)(?:[.,]\d+)?(?:Z|[-+]\d\d:\d\d)| ([\d:]+)(?:[.,]\d+)?)?$/;
 const TIME = /^(\d{1,2}):(\d{1,2}):(\d{1,2})$/;
 const MIN_INT64 = -(2n ** 63n);
-const MAX_INT64 = 2n ** 63n - 1n;
 const MAX_UINT64 = 2n ** 64n - 1n;
 /** No number of more characters has 64 bits, unless zeros precede it. Long ones would be slow to read exactly. */
 const MAX_EXACT_CHARACTERS = 100;

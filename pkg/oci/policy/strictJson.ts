@@ -1,4 +1,5 @@
 import { messageOf } from "../../errors/errors.ts";
+import { stringEnd } from "../../golang/json.ts";
 import { goQuote } from "../../golang/quote.ts";
 
 /** A text is not the JSON that it has to be; the message never quotes more than a name of it. */
@@ -19,7 +20,6 @@ export function utf8Text(bytes: Uint8Array): string {
 }
 
 const MARK = /["{}[\],]/g;
-const BACKSLASH = 0x5c;
 
 /**
  * Reads JSON in which no object names a member twice: two readers could take different ones of them.
@@ -44,7 +44,7 @@ function refuseDuplicates(json: string): void {
   for (let match = marks.exec(json); match; match = marks.exec(json)) {
     const [mark] = match;
     if (mark === '"') {
-      marks.lastIndex = stringEnd(json, match.index);
+      marks.lastIndex = stringEnd(json, match.index) + 1;
       if (atKey) note(open.at(-1), JSON.parse(json.slice(match.index, marks.lastIndex)) as string);
       atKey = false;
     } else if (mark === "{" || mark === "[") {
@@ -56,16 +56,6 @@ function refuseDuplicates(json: string): void {
       atKey = false;
     }
   }
-}
-
-/** Where the string that begins at `start` ends. */
-function stringEnd(json: string, start: number): number {
-  for (let quote = json.indexOf('"', start + 1); quote >= 0; quote = json.indexOf('"', quote + 1)) {
-    let first = quote;
-    while (json.charCodeAt(first - 1) === BACKSLASH) first--;
-    if ((quote - first) % 2 === 0) return quote + 1;
-  }
-  return json.length;
 }
 
 function note(keys: Set<string> | undefined, key: string): void {
