@@ -1,3 +1,5 @@
+import { untilAborted } from "./concurrency.ts";
+
 /** Runs work one at a time per key, in the order of asking. */
 export class KeyedLock {
   readonly #last = new Map<string, Promise<void>>();
@@ -17,24 +19,12 @@ export class KeyedLock {
     const done = Promise.all([before, mine.promise]).then(() => undefined);
     this.#last.set(key, done);
     try {
-      if (before) await orAborted(before, signal);
+      if (before) await untilAborted(before, signal);
       signal.throwIfAborted();
       return await work();
     } finally {
       mine.resolve();
       if (this.#last.get(key) === done) this.#last.delete(key);
     }
-  }
-}
-
-async function orAborted(promise: Promise<void>, signal: AbortSignal): Promise<void> {
-  const aborted = Promise.withResolvers<never>();
-  const abort = (): void => aborted.reject(signal.reason);
-  signal.addEventListener("abort", abort, { once: true });
-  try {
-    signal.throwIfAborted();
-    await Promise.race([promise, aborted.promise]);
-  } finally {
-    signal.removeEventListener("abort", abort);
   }
 }

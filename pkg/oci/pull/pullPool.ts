@@ -1,3 +1,4 @@
+import { type Clock } from "../../async/clock.ts";
 import type { Metrics } from "../../telemetry/metrics.ts";
 import { parse } from "../reference.ts";
 
@@ -34,18 +35,12 @@ export interface PullPoolLimits {
   readonly perRepository: number;
 }
 
-/** The time of a pool: milliseconds from any start, and a call after a while, which the returned function prevents. */
-export interface PullClock {
-  now(): number;
-  after(ms: number, call: () => void): () => void;
-}
-
 /** What a pool is built from. */
 export interface PullPoolInit {
   /** Called when the pull of an owner has ended, whatever came of it, and once before when it is slow; the owner then asks again. */
   readonly onChange: (owner: string) => void;
   readonly limits?: PullPoolLimits;
-  readonly clock: PullClock;
+  readonly clock: Clock;
 }
 
 const LIMITS: PullPoolLimits = { total: 64, reserved: 16, perHost: 8, perRepository: 6 };
@@ -79,7 +74,7 @@ interface Pull<T> {
 export class PullPool<T> {
   readonly #onChange: (owner: string) => void;
   readonly #limits: PullPoolLimits;
-  readonly #clock: PullClock;
+  readonly #clock: Clock;
   /** The wanted pull of each owner, whatever its state. */
   readonly #pulls = new Map<string, Pull<T>>();
   readonly #waiting = new Set<Pull<T>>();
