@@ -4,7 +4,8 @@ import { CRD_UPGRADE_CHECKS, EXTENSION_NAME_MAX } from "./constants.ts";
 import { extensionConfig } from "./extensionConfig.ts";
 import { conditions, labelSelector } from "./fields.ts";
 import type { KubeObject } from "./k8s.ts";
-import { DNS1123_LABEL, DNS1123_SUBDOMAIN, immutable, matches, type Rule, unionMember, withRules } from "./rules.ts";
+import { DNS1123_LABEL, DNS1123_SUBDOMAIN } from "./names.ts";
+import { immutable, matches, type Rule, unionMember, withRules } from "./rules.ts";
 
 /** RFC 6901; what an object is, where it is and whose it is cannot be left to others. */
 const POINTER = "^(/([^/~]|~[01])+)+$";

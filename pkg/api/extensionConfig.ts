@@ -1,5 +1,6 @@
 import * as z from "zod";
-import { DNS1123_SUBDOMAIN, matches, withRules } from "./rules.ts";
+import { DNS1123_SUBDOMAIN } from "./names.ts";
+import { matches, withRules } from "./rules.ts";
 
 /** The member of a ConfigMap or Secret that is read where a source names none. */
 export const VALUES_KEY = "values.yaml";

@@ -14,11 +14,6 @@ export interface Rule<T> {
   reason?: "FieldValueInvalid" | "FieldValueRequired";
 }
 
-/** DNS-1123 label as RE2 and JavaScript both read it; the length has a bound of its own. */
-export const DNS1123_LABEL = "^[a-z0-9]([-a-z0-9]*[a-z0-9])?$";
-/** DNS-1123 subdomain: labels joined by dots. */
-export const DNS1123_SUBDOMAIN = String.raw`^[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*$`;
-
 /** `schema` with rules that both zod and the API server check, in this order. */
 export function withRules<S extends z.ZodType>(schema: S, ...rules: Rule<z.output<S>>[]): S {
   const checked = rules.reduce((so, { holds, message }) => (holds ? so.refine(holds, message) : so), schema);

@@ -1,45 +1,10 @@
 import { GROUP } from "../api/constants.ts";
+import { label1035Faults, subdomainFaults } from "../api/names.ts";
 import { goQuote } from "../golang/quote.ts";
 import { compareText } from "../text/compare.ts";
 import { findDuplicates } from "../text/lists.ts";
 import { ownedApiServices, portOf } from "./apiServices.ts";
 import type { ApiServiceDescription, Csv, InstallModeType, RegistryV1Bundle, StrategyDeployment, WebhookDescription } from "./types.ts";
-
-const SUBDOMAIN = "[a-z0-9]([-a-z0-9]*[a-z0-9])?(\\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*";
-const SUBDOMAIN_PATTERN = new RegExp(`^${SUBDOMAIN}$`);
-const MAX_LENGTH = 253;
-const LABEL = "[a-z]([-a-z0-9]*[a-z0-9])?";
-const LABEL_PATTERN = new RegExp(`^${LABEL}$`);
-const MAX_LABEL_LENGTH = 63;
-
-/**
- * What is wrong with `name` as a DNS-1123 subdomain, in Kubernetes' words and in the order of the texts; nothing when it is one.
- * @see https://pkg.go.dev/k8s.io/apimachinery/pkg/util/validation#IsDNS1123Subdomain
- */
-export function subdomainFaults(name: string): string[] {
-  const faults: string[] = [];
-  if (!SUBDOMAIN_PATTERN.test(name)) {
-    faults.push(
-      "a lowercase RFC 1123 subdomain must consist of lower case alphanumeric characters, '-' or '.', and must start and end with an " +
-        `alphanumeric character (e.g. 'example.com', regex used for validation is '${SUBDOMAIN}')`,
-    );
-  }
-  if (Buffer.byteLength(name) > MAX_LENGTH) faults.push(`must be no more than ${MAX_LENGTH} characters`);
-  return faults;
-}
-
-/** The same for `text` as a DNS-1035 label. @see https://pkg.go.dev/k8s.io/apimachinery/pkg/util/validation#IsDNS1035Label */
-function labelFaults(text: string): string[] {
-  const faults: string[] = [];
-  if (!LABEL_PATTERN.test(text)) {
-    faults.push(
-      "a DNS-1035 label must consist of lower case alphanumeric characters or '-', start with an alphabetic character, and end with an " +
-        `alphanumeric character (e.g. 'my-name',  or 'abc-123', regex used for validation is '${LABEL}')`,
-    );
-  }
-  if (Buffer.byteLength(text) > MAX_LABEL_LENGTH) faults.push(`must be no more than ${MAX_LABEL_LENGTH} characters`);
-  return faults;
-}
 
 /** Scope of every kind that a bundle may hold beside its CSV and CRDs, by kind alone, as operator-registry has it. */
 const SCOPES: Readonly<Record<string, "namespaced" | "cluster">> = {
@@ -105,10 +70,10 @@ function invalidApiServiceNames({ csv }: RegistryV1Bundle): string[] {
     ownedIn(csv).flatMap((description) => {
       const { group, version, kind, name } = description;
       const faults: [what: string, text: string, faults: string[]][] = [
-        ["group", group, subdomainFaults(group)],
-        ["version", version, labelFaults(version)],
-        ["kind", kind, labelFaults(kind.toLowerCase())],
-        ["name", name, labelFaults(name)],
+        ["group", group, subdomainFaults(group).sort()],
+        ["version", version, label1035Faults(version).sort()],
+        ["kind", kind, label1035Faults(kind.toLowerCase()).sort()],
+        ["name", name, label1035Faults(name).sort()],
       ];
       return faults
         .filter(([, text, found]) => text !== "" && found.length > 0)
@@ -257,7 +222,7 @@ function invalidWebhookNames({ csv }: RegistryV1Bundle): string[] {
   const findings = new Map<string, string>();
   const sorted = [...webhooksOf(csv)].sort((a, b) => compareText(a.type, b.type) || compareText(a.generateName, b.generateName));
   for (const { type, generateName } of sorted) {
-    const faults = subdomainFaults(generateName);
+    const faults = subdomainFaults(generateName).sort();
     if (faults.length > 0)
       findings.set(`${type}\0${generateName}`, `webhook of type '${type}' has invalid name '${generateName}': ${faults.join(",")}`);
   }
@@ -364,7 +329,7 @@ function duplicateDeployments(bundle: RegistryV1Bundle): string[] {
 function invalidDeploymentNames(bundle: RegistryV1Bundle): string[] {
   const names = new Set(deploymentsOf(bundle).map(({ name }) => name));
   return [...names].sort().flatMap((name) => {
-    const faults = subdomainFaults(name);
+    const faults = subdomainFaults(name).sort();
     return faults.length === 0 ? [] : [`invalid cluster service version strategy deployment name '${name}': ${faults.join(", ")}`];
   });
 }

@@ -1,6 +1,6 @@
 import { lstat, mkdir, readdir, rm } from "node:fs/promises";
 import { join } from "node:path";
-import { catalogNameProblems } from "../api/catalogName.ts";
+import { subdomainFaults } from "../api/names.ts";
 import { type Clock, sleep, systemClock } from "../async/clock.ts";
 import { mapInParallel } from "../async/concurrency.ts";
 import type { Logger } from "../telemetry/log.ts";
@@ -94,7 +94,7 @@ export class CatalogStore {
     const store = new CatalogStore(options);
     await mkdir(options.dir, { recursive: true, mode: 0o700 });
     const entries = await readdir(options.dir, { withFileTypes: true });
-    const names = entries.filter((entry) => entry.isDirectory() && catalogNameProblems(entry.name).length === 0).map(({ name }) => name);
+    const names = entries.filter((entry) => entry.isDirectory() && subdomainFaults(entry.name).length === 0).map(({ name }) => name);
     await mapInParallel(names, OPENED_AT_ONCE, (name) => store.#reopen(name));
     return store;
   }
@@ -153,7 +153,7 @@ export class CatalogStore {
 
   /** Removes what stands under a name, whatever it is. @param name one of `names()`. */
   async removeEntry(name: string): Promise<void> {
-    if (catalogNameProblems(name).length === 0 && (await lstat(join(this.#dir, name))).isDirectory()) await this.remove(name);
+    if (subdomainFaults(name).length === 0 && (await lstat(join(this.#dir, name))).isDirectory()) await this.remove(name);
     else await rm(join(this.#dir, name), { recursive: true, force: true });
   }
 
@@ -298,7 +298,7 @@ export class CatalogStore {
   }
 
   #folder(name: string): ContentFolder {
-    const problems = catalogNameProblems(name);
+    const problems = subdomainFaults(name);
     if (problems.length > 0) throw new Error(`invalid catalog name: ${problems.join("; ")}`);
     return new ContentFolder(join(this.#dir, name));
   }

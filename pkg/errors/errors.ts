@@ -46,6 +46,13 @@ export function terminalIn(err: unknown): TerminalError | undefined {
   return undefined;
 }
 
+/** To catch with: returns undefined for a file or folder that does not exist. @throws what it is given otherwise */
+export function undefinedIfMissing(err: unknown): undefined {
+  const { code } = err as NodeJS.ErrnoException;
+  if (code === "ENOENT" || code === "ENOTDIR") return undefined;
+  throw err;
+}
+
 /** The text of anything thrown; never empty. */
 export function messageOf(err: unknown): string {
   if (err instanceof AggregateError && err.errors.length > 0) return err.errors.map(messageOf).join("\n");

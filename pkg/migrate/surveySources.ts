@@ -1,6 +1,6 @@
-import { catalogNameProblems } from "../api/catalogName.ts";
 import type { ClusterCatalog } from "../api/clusterCatalog.ts";
 import { parseDuration } from "../api/duration.ts";
+import { subdomainFaults } from "../api/names.ts";
 import type { Client } from "../kube/client.ts";
 import type { BundleReader } from "../sources/bundleReader.ts";
 import { catalogsOfCluster } from "../sources/clusterCatalogs.ts";
@@ -80,7 +80,7 @@ async function surveyedSource(request: SourcesRequest, { source, catalogs, clust
   if (fault || image === undefined) return { source, state: "Refused", text: fault?.text ?? "", next: fault?.next ?? "", notes: [] };
   const same = catalogs.find(({ spec }) => spec.source.image?.ref === image);
   if (same) return { source, state: "Present", text: `ClusterCatalog "${same.metadata.name}" has its image`, next: "", notes: [] };
-  const problems = catalogNameProblems(name);
+  const problems = subdomainFaults(name);
   if (problems.length > 0)
     return {
       source,

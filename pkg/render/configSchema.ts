@@ -1,4 +1,5 @@
 import type { JsonObject } from "../api/k8s.ts";
+import { DNS1123_LABEL } from "../api/names.ts";
 import type { Csv } from "../bundle/types.ts";
 import { installModes } from "../bundle/validate.ts";
 import { goQuote } from "../golang/quote.ts";
@@ -13,7 +14,7 @@ const SINGLE_NAMESPACE_FORMAT = "singleNamespaceInstallMode";
 
 const CORE = "#/components/schemas/io.k8s.api.core.v1";
 const TEXTS: JsonSchema = { type: "object", additionalProperties: { type: "string" } };
-const NAMESPACE: JsonSchema = { type: "string", minLength: 1, maxLength: 63, pattern: "^[a-z0-9]([-a-z0-9]*[a-z0-9])?$" };
+const NAMESPACE: JsonSchema = { type: "string", minLength: 1, maxLength: 63, pattern: DNS1123_LABEL };
 const NAMESPACES: JsonSchema = { type: "array", minItems: 1, maxItems: 100, uniqueItems: true, items: NAMESPACE };
 
 const DEPLOYMENT_CONFIG: JsonSchema = {

@@ -1,5 +1,6 @@
 import { Reason, TRUSTED_CA_KEY, TRUSTED_CA_LABEL } from "../api/constants.ts";
 import type { JsonObject, KubeObject } from "../api/k8s.ts";
+import { DNS1123_SUBDOMAIN } from "../api/names.ts";
 import type { Container, NamedItem, RegistryV1Bundle } from "../bundle/types.ts";
 import { TerminalError } from "../errors/errors.ts";
 import { isObject } from "../golang/members.ts";
@@ -32,7 +33,7 @@ export const TRUSTED_CA_SCHEMA: JsonSchema = {
       type: "string",
       minLength: 1,
       maxLength: 253,
-      pattern: "^[a-z0-9]([-a-z0-9]*[a-z0-9])?(\\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*$",
+      pattern: DNS1123_SUBDOMAIN,
     },
     create: { type: "boolean" },
   },

@@ -1,6 +1,6 @@
 import type { JsonObject } from "../../api/k8s.ts";
+import { isLabel, subdomainFaults } from "../../api/names.ts";
 import { unknownMembers } from "../../bundle/unknownMembers.ts";
-import { subdomainFaults } from "../../bundle/validate.ts";
 import { messageOf } from "../../errors/errors.ts";
 import { decodedBase64 } from "../../golang/base64.ts";
 import { isObject, objectAt, objectsAt } from "../../golang/members.ts";
@@ -44,7 +44,7 @@ function nameMissing(content: BundleContent): Breach[] {
 
 function nameInvalid(content: BundleContent): Breach[] {
   const name = nameOf(content);
-  const faults = name === "" ? [] : subdomainFaults(name);
+  const faults = name === "" ? [] : subdomainFaults(name).sort();
   return faults.map((fault) => ({ message: `CSV name ${goQuote(name)}: ${fault}`, at: content.inCsv("metadata", "name") }));
 }
 
@@ -135,7 +135,6 @@ function replaces(content: BundleContent): Breach[] {
 const LEVELS = ["Basic Install", "Seamless Upgrades", "Full Lifecycle", "Deep Insights", "Auto Pilot"];
 const SUGGESTED = "operatorframework.io/suggested-namespace";
 const SUGGESTED_TEMPLATE = "operatorframework.io/suggested-namespace-template";
-const LABEL = /^[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?$/;
 const EMAIL = /^[^@\s]+@[^@\s]+$/;
 /** `operatorframework.io/arch.amd64: supported` and the like. */
 const PLATFORM = /^operatorframework\.io\/(arch|os)\./;
@@ -217,7 +216,7 @@ function suggestedNamespace(content: BundleContent): Breach[] {
   const name = content.csvAnnotations[SUGGESTED];
   const template = content.csvAnnotations[SUGGESTED_TEMPLATE];
   const breaches: Breach[] = [];
-  if (name !== undefined && !LABEL.test(name))
+  if (name !== undefined && !isLabel(name))
     breaches.push({
       message: `suggested namespace ${goQuote(name)} is no DNS-1123 label`,
       at: content.inCsv("metadata", "annotations", SUGGESTED),

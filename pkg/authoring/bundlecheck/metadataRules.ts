@@ -1,4 +1,5 @@
 import { ANNOTATION_PROPERTIES } from "../../api/constants.ts";
+import { isLabel } from "../../api/names.ts";
 import { ANNOTATIONS_FILE, MEDIA_TYPE_KEY } from "../../bundle/annotations.ts";
 import { maxVersionIn } from "../../bundle/maxOpenShiftVersion.ts";
 import { rawProperties } from "../../bundle/properties.ts";
@@ -15,7 +16,6 @@ const DEFAULT_CHANNEL = `${PREFIX}bundle.channel.default.v1`;
 /** Beside these operator-sdk writes its own below `metrics` and `test`. */
 const KNOWN = new Set([MEDIA_TYPE_KEY, PACKAGE, CHANNELS, DEFAULT_CHANNEL, `${PREFIX}bundle.manifests.v1`, `${PREFIX}bundle.metadata.v1`]);
 const OF_SDK = /^operators\.operatorframework\.io\.(metrics|test)\./;
-const LABEL = /^[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?$/;
 
 /** What `metadata/annotations.yaml` says of the bundle. */
 export const ANNOTATION_RULES: RuleTable = {
@@ -63,7 +63,7 @@ function folders({ loaded }: BundleContent): Breach[] {
 
 function packageName(content: BundleContent): Breach[] {
   const name = textOf(content, PACKAGE);
-  return name === "" || LABEL.test(name) ? [] : [breach(PACKAGE, `package name ${goQuote(name)} is no DNS-1123 label: catalogs refuse it`)];
+  return name === "" || isLabel(name) ? [] : [breach(PACKAGE, `package name ${goQuote(name)} is no DNS-1123 label: catalogs refuse it`)];
 }
 
 function channels(content: BundleContent): Breach[] {

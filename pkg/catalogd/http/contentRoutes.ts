@@ -1,5 +1,5 @@
 import * as z from "zod";
-import { catalogNameProblems } from "../../api/catalogName.ts";
+import { subdomainFaults } from "../../api/names.ts";
 import type { CatalogContent } from "../store/content.ts";
 import type { MetaQuery } from "../store/contentIndex.ts";
 import { FILE_SUFFIX } from "../store/encodings.ts";
@@ -118,7 +118,7 @@ export async function ofContent(
 
 /** The answer to a name that no catalog can have; undefined for one that a catalog can have. */
 export function nameRefusal(name: string): Answer | undefined {
-  const problems = catalogNameProblems(name);
+  const problems = subdomainFaults(name);
   if (problems.length === 0) return undefined;
   const detail = `invalid catalog name: ${problems.join("; ")}`;
   return textAnswer(400, detail, {}, { code: "InvalidCatalogName", detail });

@@ -1,10 +1,11 @@
+import { labelFaults } from "../../api/names.ts";
+import { compareText } from "../../text/compare.ts";
 import { quoted } from "../boundedTexts.ts";
 import { Schema } from "../content.ts";
 import type { BundleFacts } from "./bundleCheck.ts";
 import { type ChannelFacts, channelGraphFault, type EntryFacts } from "./channelCheck.ts";
 import type { FindingLog } from "./finding.ts";
 import { type DeprecationFacts, type DeprecationsFacts, type PackageFacts, referenceText } from "./packageCheck.ts";
-import { labelFaults } from "./propertyCheck.ts";
 
 /** A package with what belongs to it; of several of one name the first counts. */
 interface PackageModel {
@@ -72,7 +73,7 @@ function duplicateVersions(bundles: readonly BundleFacts[]): string[] {
   }
   return [...names]
     .filter(([, same]) => same.length > 1)
-    .sort(([a], [b]) => (a < b ? -1 : 1))
+    .sort(([a], [b]) => compareText(a, b))
     .map(([version, same]) => `{${version}: [${same.sort().join(", ")}]}`);
 }
 

@@ -1,5 +1,5 @@
 import type { JsonObject } from "../../api/k8s.ts";
-import { DNS1123_LABEL, DNS1123_SUBDOMAIN } from "../../api/rules.ts";
+import { isLabel1035, isSubdomain } from "../../api/names.ts";
 import { messageOf } from "../../errors/errors.ts";
 import { isObject, textMember } from "../../golang/members.ts";
 import { parseRange } from "../../version/blang.ts";
@@ -9,12 +9,6 @@ import type { FindingLog, Subject } from "./finding.ts";
 import { PROPERTY_SHAPES, shapeFaults } from "./shape.ts";
 
 const MAX_OPENSHIFT_VERSION = "olm.maxOpenShiftVersion";
-const LABEL = new RegExp(DNS1123_LABEL);
-const SUBDOMAIN = new RegExp(DNS1123_SUBDOMAIN);
-/** An API version or, in lower case, a kind. */
-const DNS1035_LABEL = /^[a-z]([-a-z0-9]*[a-z0-9])?$/;
-const MAX_LABEL = 63;
-const MAX_SUBDOMAIN = 253;
 
 /**
  * Checks the value of one property of a bundle.
@@ -44,10 +38,9 @@ export function checkProperty(type: string, value: unknown, i: number, subject: 
 export function gvkFaults(value: JsonObject): string[] {
   const [group, version, kind] = ["group", "version", "kind"].map((member) => textMember(value, member)) as [string, string, string];
   const faults = Object.entries({ group, version, kind }).flatMap(([member, text]) => (text === "" ? [`${member} must be set`] : []));
-  if (group !== "" && (!SUBDOMAIN.test(group) || group.length > MAX_SUBDOMAIN))
-    faults.push(`group ${quoted(group)} is no DNS-1123 subdomain`);
-  if (version !== "" && !isLabel(version)) faults.push(`version ${quoted(version)} is no DNS-1035 label`);
-  if (kind !== "" && !isLabel(kind.toLowerCase())) faults.push(`kind ${quoted(kind)} in lower case is no DNS-1035 label`);
+  if (group !== "" && !isSubdomain(group)) faults.push(`group ${quoted(group)} is no DNS-1123 subdomain`);
+  if (version !== "" && !isLabel1035(version)) faults.push(`version ${quoted(version)} is no DNS-1035 label`);
+  if (kind !== "" && !isLabel1035(kind.toLowerCase())) faults.push(`kind ${quoted(kind)} in lower case is no DNS-1035 label`);
   return faults;
 }
 
@@ -71,20 +64,4 @@ export function rangeFaultOf(text: string): string | undefined {
   } catch (err) {
     return messageOf(err);
   }
-}
-
-/** What Kubernetes has against `name` as a DNS-1123 label. @see k8s.io/apimachinery v0.36 pkg/util/validation, IsDNS1123Label */
-export function labelFaults(name: string): string[] {
-  const faults: string[] = [];
-  if (Buffer.byteLength(name) > MAX_LABEL) faults.push(`must be no more than ${MAX_LABEL} characters`);
-  if (LABEL.test(name)) return faults;
-  const form =
-    "a lowercase RFC 1123 label must consist of lower case alphanumeric characters or '-', and must start and end with an alphanumeric " +
-    "character (e.g. 'my-name',  or '123-abc', regex used for validation is '[a-z0-9]([-a-z0-9]*[a-z0-9])?')";
-  faults.push(SUBDOMAIN.test(name) ? "must not contain dots" : form);
-  return faults;
-}
-
-function isLabel(text: string): boolean {
-  return text.length <= MAX_LABEL && DNS1035_LABEL.test(text);
 }

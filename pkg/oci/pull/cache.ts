@@ -2,9 +2,8 @@ import { randomBytes } from "node:crypto";
 import { chmod, link, lstat, mkdir, readdir, readFile, readlink, rename, rm, symlink, utimes, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import * as z from "zod";
-
-/** RFC 1123 subdomain, as the names of cluster-scoped objects are; it can be no path trick. */
-const OWNER = /^[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*$/;
+import { isSubdomain } from "../../api/names.ts";
+import { undefinedIfMissing } from "../../errors/errors.ts";
 
 const Stored = z.object({
   config: z.object({ labels: z.record(z.string(), z.string()), architecture: z.string(), os: z.string() }),
@@ -130,7 +129,7 @@ export class ImageCache {
   }
 
   #ownerDir(owner: string): string {
-    if (owner.length > 253 || !OWNER.test(owner)) throw new Error(`cache owner ${JSON.stringify(owner)} is no DNS-1123 subdomain`);
+    if (!isSubdomain(owner)) throw new Error(`cache owner ${JSON.stringify(owner)} is no DNS-1123 subdomain`);
     return join(this.#dir, owner);
   }
 
@@ -175,9 +174,4 @@ function storedOf(text: string | undefined): StoredImage | undefined {
   } catch {
     return undefined;
   }
-}
-
-function undefinedIfMissing(err: NodeJS.ErrnoException): undefined {
-  if (err.code === "ENOENT") return undefined;
-  throw err;
 }

@@ -11,11 +11,12 @@ import {
   LABEL_METADATA_NAME,
 } from "../../api/constants.ts";
 import type { EventSink } from "../../api/events.ts";
-import { DNS1123_SUBDOMAIN } from "../../api/rules.ts";
+import { isSubdomain } from "../../api/names.ts";
 import { RetryableError } from "../../errors/errors.ts";
 import { goQuote } from "../../golang/quote.ts";
 import type { Client } from "../../kube/client.ts";
 import { isAlreadyExists, isConflict, isNotFound } from "../../kube/errors.ts";
+import { compareText } from "../../text/compare.ts";
 import { truncate } from "../../text/truncate.ts";
 import type { DependencyNeed } from "../state/reconcileState.ts";
 import type { Dependents } from "./installContext.ts";
@@ -31,7 +32,7 @@ export function dependencyNames(packageName: string): string[] {
 
 /** Whether an extension may name the package. Catalogs may call packages anything. */
 export function canBeNamed(packageName: string): boolean {
-  return packageName.length <= 253 && new RegExp(DNS1123_SUBDOMAIN).test(packageName);
+  return isSubdomain(packageName);
 }
 
 /** The extension that is made for `parent` to meet a need: of the same namespace and identity, unless its template says otherwise. */
@@ -228,7 +229,7 @@ export class DependencyExtensions {
 
   #ofPackage(packageName: string): ClusterExtension | undefined {
     const found = this.#options.extensions.list().filter(({ spec }) => spec?.source?.catalog?.packageName === packageName);
-    return found.sort((a, b) => (a.metadata.name < b.metadata.name ? -1 : 1))[0];
+    return found.sort((a, b) => compareText(a.metadata.name, b.metadata.name))[0];
   }
 }
 
