@@ -1,6 +1,6 @@
 import * as fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { canonicalJson, goJson, parseExactJson, withoutHalves } from "./json.ts";
+import { canonicalJson, goJson, parseExactJson, withoutHalves, writeExactJson } from "./json.ts";
 
 /** Input, and what Go 1.26's encoding/json prints of it decoded into `any`: without and with HTML escapes. */
 const GO = [
@@ -110,6 +110,13 @@ test("law: a text without halves stays as it is", () => {
       expect(JSON.stringify(JSON.parse(withoutHalves(json)))).not.toMatch(SURROGATE_TEXT);
     }),
   );
+});
+
+test("writeExactJson keeps all digits of integers beyond 2^53 and leaves absent members out", () => {
+  expect(writeExactJson({ maximum: 9223372036854775807n, minimum: [-9223372036854775808n], one: 1, gone: undefined })).toBe(
+    '{"maximum":9223372036854775807,"minimum":[-9223372036854775808],"one":1}',
+  );
+  expect(writeExactJson(undefined)).toBe("null");
 });
 
 /** How JSON.stringify writes half of a character. */

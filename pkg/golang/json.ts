@@ -251,6 +251,20 @@ export function parseExactJson(json: string): unknown {
 }
 
 /**
+ * Returns JSON as `JSON.stringify` prints it, with integers that came as bigint in digits: what `parseExactJson` reads.
+ * @param value undefined is null.
+ * @param indent blanks for each level; without it the text is on one line.
+ */
+export function writeExactJson(value: unknown, indent?: number): string {
+  const json = sourceAccess();
+  return JSON.stringify(
+    value ?? null,
+    (_key, member: unknown) => (typeof member === "bigint" ? json.rawJSON(String(member)) : member),
+    indent,
+  );
+}
+
+/**
  * JSON on one line as Go's encoder indents it: members and elements on lines of their own, empty objects and lists in one piece.
  * @param json without white space between tokens.
  */

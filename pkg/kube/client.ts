@@ -1,4 +1,5 @@
 import { type GroupVersionKind, type KubeObject, type ObjectRef, refOf } from "../api/k8s.ts";
+import { writeExactJson } from "../golang/json.ts";
 import type { HttpResponse } from "../http/types.ts";
 import { Credentials } from "./credentials.ts";
 import { type ApiResource, Discovery } from "./discovery.ts";
@@ -18,7 +19,6 @@ import {
   type WatchEvent,
   type WatchOptions,
   type WriteOptions,
-  wireJson,
 } from "./request.ts";
 import { answerOf, errorOf, isPathNotFound, readBytes, type Told, warningsIn } from "./response.ts";
 import { type RequestInit, type TokenSource, Transport, type TransportOptions } from "./transport.ts";
@@ -250,7 +250,7 @@ function writeQuery(options: { fieldManager?: string; force?: boolean; dryRun?: 
 }
 
 function bodyInit(body: unknown, type: string, options: CallOptions): RequestInit {
-  return { body: wireJson(body), headers: { "content-type": type }, signal: options.signal };
+  return { body: writeExactJson(body), headers: { "content-type": type }, signal: options.signal };
 }
 
 async function absentAs<T, U>(value: U, call: Promise<T>): Promise<T | U> {

@@ -5,7 +5,7 @@ import { requirementsOf } from "../../pkg/bundle/requirements.ts";
 import type { BundleFiles } from "../../pkg/bundle/types.ts";
 import { providerOf } from "../../pkg/certificates/providers.ts";
 import { ReconcileError } from "../../pkg/errors/errors.ts";
-import { wireJson } from "../../pkg/kube/request.ts";
+import { writeExactJson } from "../../pkg/golang/json.ts";
 import { requiredRules } from "../../pkg/rbac/requiredRules.ts";
 import { knownResource } from "../../pkg/rbac/resources.ts";
 import { userRoles } from "../../pkg/rbac/userRoles.ts";
@@ -68,7 +68,7 @@ function prepared(files: BundleFiles, options: RenderOptions): readonly KubeObje
     bundle: { packageName: bundle.packageName, version: bundle.csv.spec.version },
   });
   requiredRules(applied, { installNamespace, crdPolicy: "Retain", resourceOf: knownResource });
-  for (const object of installOrder(applied)) wireJson(object);
+  for (const object of installOrder(applied)) writeExactJson(object);
   return applied;
 }
 

@@ -1,7 +1,7 @@
 import { JSONPath } from "jsonpath-plus";
 import { messageOf } from "../../../pkg/errors/errors.ts";
+import { writeExactJson } from "../../../pkg/golang/json.ts";
 import { isObject } from "../../../pkg/golang/members.ts";
-import { jsonText } from "./text.ts";
 
 /** A piece of a template. */
 type Piece = { kind: "text"; text: string } | { kind: "path"; path: string } | { kind: "range"; path: string; body: readonly Piece[] };
@@ -17,7 +17,7 @@ const ESCAPES: Readonly<Record<string, string>> = { n: "\n", t: "\t", r: "\r" };
 export function jsonPathText(template: string, data: unknown): string {
   const tokens = tokensOf(template);
   const pieces = piecesOf(tokens, false);
-  return render(pieces, JSON.parse(jsonText(data, 0)) as unknown);
+  return render(pieces, JSON.parse(writeExactJson(data)) as unknown);
 }
 
 /** Text outside of braces, and what is in them, braces in quotes or in brackets of a filter excepted. */

@@ -1,7 +1,7 @@
 import { type Command, InvalidArgumentError, Option } from "commander";
+import { writeExactJson } from "../../../pkg/golang/json.ts";
 import { escapeControlCharacters } from "../../../pkg/text/escape.ts";
 import type { Terminal } from "./terminal.ts";
-import { jsonText } from "./text.ts";
 
 /** Forms of an answer: `text` for people, `wide` with more columns, `name` as kubectl has it, and those for programs; `sarif` is for findings. */
 export type Form = "text" | "wide" | "name" | "json" | "yaml" | "sarif";
@@ -53,9 +53,9 @@ async function textOf(output: Output, printed: Printed): Promise<string> {
   }
   switch (output) {
     case "json":
-      return `${jsonText(printed.data)}\n`;
+      return `${writeExactJson(printed.data, 2)}\n`;
     case "sarif":
-      return `${jsonText(printed.sarif?.() ?? printed.data)}\n`;
+      return `${writeExactJson(printed.sarif?.() ?? printed.data, 2)}\n`;
     case "yaml":
       return (await import("../../../pkg/golang/yaml.ts")).toYaml(printed.data);
     case "name":

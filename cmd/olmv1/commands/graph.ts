@@ -6,13 +6,14 @@ import { mermaidGraph } from "../../../pkg/fbc/graph/mermaid.ts";
 import { onwardsFrom } from "../../../pkg/fbc/graph/subgraph.ts";
 import { svgGraph } from "../../../pkg/fbc/graph/svg.ts";
 import { type GraphSource, GraphTooLargeError, updateGraph } from "../../../pkg/fbc/graph/updateGraph.ts";
+import { writeExactJson } from "../../../pkg/golang/json.ts";
 import { installedHere } from "../../../pkg/rollout/extensions.ts";
 import { escapeControlCharacters } from "../../../pkg/text/escape.ts";
 import type { SourceOptions } from "../cli/catalogOptions.ts";
 import { withPackage } from "../cli/openCatalogs.ts";
 import { styled } from "../cli/table.ts";
 import type { Terminal } from "../cli/terminal.ts";
-import { columnsOf, cutTo, jsonText } from "../cli/text.ts";
+import { columnsOf, cutTo } from "../cli/text.ts";
 
 /** Forms of a graph; the first is the default. */
 export type GraphForm = "tree" | "mermaid" | "dot" | "svg" | "json";
@@ -103,7 +104,7 @@ function textOf(terminal: Terminal, source: GraphSource, form: GraphForm): strin
     case "svg":
       return svgGraph(drawn);
     case "json":
-      return `${jsonText(drawn)}\n`;
+      return `${writeExactJson(drawn, 2)}\n`;
     case "tree":
     default:
       return graphTree(drawn)

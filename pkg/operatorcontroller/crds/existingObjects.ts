@@ -4,10 +4,10 @@ import type { Clock } from "../../async/clock.ts";
 import { movable, TaskThread, type TaskThreadLimits, ThreadLimitExceeded } from "../../async/taskThread.ts";
 import type { ObjectCheck } from "../../crdsafety/existingObjects.ts";
 import { messageOf, RetryableError } from "../../errors/errors.ts";
+import { writeExactJson } from "../../golang/json.ts";
 import { goQuote } from "../../golang/quote.ts";
 import type { Client } from "../../kube/client.ts";
 import { isExpired, isForbidden, KindNotServed } from "../../kube/errors.ts";
-import { wireJson } from "../../kube/request.ts";
 import {
   type CrdComparison,
   type CrdComparisonTask,
@@ -130,7 +130,7 @@ export class ObjectChecker {
    */
   async compare(before: KubeObject, after: KubeObject, ignored: Iterable<string>): Promise<CrdComparison> {
     const encoder = new TextEncoder();
-    const task = { before: encoder.encode(wireJson(before)), after: encoder.encode(wireJson(after)), ignored: [...ignored] };
+    const task = { before: encoder.encode(writeExactJson(before)), after: encoder.encode(writeExactJson(after)), ignored: [...ignored] };
     if (task.before.byteLength + task.after.byteLength <= MAIN_THREAD_BYTES) return compareCrds(task);
     try {
       return (await this.#thread.run((ask) => ask(task, movable([task.before, task.after])))) as CrdComparison;

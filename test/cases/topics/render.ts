@@ -6,7 +6,7 @@ import { loadBundle } from "../../../pkg/bundle/load.ts";
 import type { BundleFiles } from "../../../pkg/bundle/types.ts";
 import { type CertificateProvider, certManager, serviceCa } from "../../../pkg/certificates/providers.ts";
 import { messageOf, TerminalError } from "../../../pkg/errors/errors.ts";
-import { wireJson } from "../../../pkg/kube/request.ts";
+import { writeExactJson } from "../../../pkg/golang/json.ts";
 import { renderBundle } from "../../../pkg/render/render.ts";
 import { hasMembers, type Topic } from "../topic.ts";
 import { UsageError } from "../usageError.ts";
@@ -128,7 +128,7 @@ function identity(object: JsonObject | KubeObject): string {
 /** JSON without spaces, members in order of code points; a JavaScript object would put members that look like numbers first. */
 function sortedJson(value: unknown): string {
   if (Array.isArray(value)) return `[${value.map(sortedJson).join(",")}]`;
-  if (typeof value !== "object" || value === null) return wireJson(value);
+  if (typeof value !== "object" || value === null) return writeExactJson(value);
   const members = Object.entries(value).filter(([, member]) => member !== undefined);
   const sorted = members.sort(([a], [b]) => Buffer.compare(Buffer.from(a), Buffer.from(b)));
   return `{${sorted.map(([key, member]) => `${JSON.stringify(key)}:${sortedJson(member)}`).join(",")}}`;

@@ -1,8 +1,8 @@
 import { wrapError } from "../../../../pkg/errors/errors.ts";
+import { writeExactJson } from "../../../../pkg/golang/json.ts";
 import { userConfigSchema } from "../../../../pkg/render/configSchema.ts";
 import { type ReaderOptions, withReader } from "../../../../pkg/sources/bundleReader.ts";
 import type { Terminal } from "../../cli/terminal.ts";
-import { jsonText } from "../../cli/text.ts";
 
 /** How `olmv1 bundle config-schema` can be asked. */
 export interface SchemaOptions extends ReaderOptions {
@@ -14,5 +14,5 @@ export async function showConfigSchema(terminal: Terminal, source: string, optio
   const { csv } = await withReader(options, (reader) => reader.bundle(source), terminal.signal).catch((err: unknown) => {
     throw wrapError(`${source}: `, err);
   });
-  terminal.out(`${jsonText(userConfigSchema(csv, options.namespace))}\n`);
+  terminal.out(`${writeExactJson(userConfigSchema(csv, options.namespace), 2)}\n`);
 }
