@@ -4,7 +4,6 @@ import { ContentError, RejectedError } from "../imageErrors.ts";
 import { type Descriptor, parseManifest } from "../manifest.ts";
 import { nameOf } from "../reference.ts";
 import { type DownloadLimits, readBlob } from "../registry/download.ts";
-import { RegistryError } from "../registry/registryError.ts";
 import { type FetchedManifest, type Referrer, type Repository, referrersOf } from "../registry/repository.ts";
 import { SIGNATURE_ANNOTATION } from "./judge.ts";
 import { BUNDLE_TYPE, type FoundSignature, SIGNATURE_PREDICATE, signatureInBundle } from "./signatureFormats.ts";
@@ -62,7 +61,7 @@ export async function* attachedSignatures(
 }
 
 async function tagged(repository: Repository, digest: string, limits: AttachmentLimits, signal: AbortSignal): Promise<FoundSignature[]> {
-  const manifest = await repository.manifest(signatureTag(digest), limits.manifestBytes, signal).catch(undefinedIfMissing);
+  const manifest = await repository.findManifest(signatureTag(digest), limits.manifestBytes, signal);
   return manifest ? signaturesIn(repository, manifest, limits, signal) : [];
 }
 
@@ -106,9 +105,4 @@ function isSignature(mediaType: string): boolean {
 
 function annotationOf(descriptor: Descriptor, name: string): string | undefined {
   return Annotated.safeParse(descriptor).data?.annotations?.[name];
-}
-
-function undefinedIfMissing(err: unknown): undefined {
-  if (err instanceof RegistryError && err.status === 404) return undefined;
-  throw err;
 }

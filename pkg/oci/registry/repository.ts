@@ -82,6 +82,29 @@ export class Repository {
     return { bytes, mediaType: typeof type === "string" ? type.replace(/;.*$/, "").trim() : "", digest };
   }
 
+  /** The same; undefined for a manifest that the repository does not have. @throws as `manifest` otherwise */
+  async findManifest(tagOrDigest: string, limit: number, signal: AbortSignal): Promise<FetchedManifest | undefined> {
+    try {
+      return await this.manifest(tagOrDigest, limit, signal);
+    } catch (err) {
+      if (err instanceof RegistryError && err.status === 404) return undefined;
+      throw err;
+    }
+  }
+
+  /**
+   * Asks for a manifest with HEAD, which registries do not count as a pull. `digest` is undefined where the answer is not a clear yes: some registries
+   * and proxies refuse HEAD, or answer it without a digest, and none says why to it.
+   */
+  async headManifest(tagOrDigest: string, signal: AbortSignal): Promise<{ status: number; digest: string | undefined }> {
+    const headers = { accept: ACCEPTED_MANIFESTS.join(", ") };
+    const answer = await this.request({ method: "HEAD", path: `manifests/${tagOrDigest}`, headers, signal });
+    await answer.body.dump();
+    const digest = answer.headers["docker-content-digest"];
+    const isIt = typeof digest === "string" && (tagOrDigest.includes(":") ? digest === tagOrDigest : digest !== "");
+    return { status: answer.status, digest: answer.status === OK && isIt ? digest : undefined };
+  }
+
   /**
    * Opens a blob from byte `offset` on; the bytes are not checked yet.
    * @returns the answer, and the offset at which its body really starts: 0 when the registry does not do ranges
@@ -197,17 +220,12 @@ async function prefixed(doing: string, answer: HttpResponse): Promise<RegistryEr
 const OK = 200;
 
 /**
- * Asks whether a repository has a manifest: with HEAD, which registries do not count as a pull, and with GET where the answer to that is not a clear yes. Some
- * registries and proxies refuse HEAD, or answer it without a digest, and none says why to it.
+ * Asks whether a repository has a manifest: with HEAD, and with GET where the answer to that is not a clear yes.
  * @throws as `Repository.manifest`, where there is none
  */
 export async function checkManifestExists(repository: Repository, tagOrDigest: string, limit: number, signal: AbortSignal): Promise<void> {
-  const headers = { accept: ACCEPTED_MANIFESTS.join(", ") };
-  const answer = await repository.request({ method: "HEAD", path: `manifests/${tagOrDigest}`, headers, signal });
-  await answer.body.dump();
-  const digest = answer.headers["docker-content-digest"];
-  const isIt = typeof digest === "string" && (tagOrDigest.includes(":") ? digest === tagOrDigest : digest !== "");
-  if (answer.status === OK && isIt) return;
+  const { digest } = await repository.headManifest(tagOrDigest, signal);
+  if (digest !== undefined) return;
   await repository.manifest(tagOrDigest, limit, signal);
 }
 

@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { messageOf } from "../../errors/errors.ts";
-import { ACCEPTED_MANIFESTS, type Descriptor } from "../manifest.ts";
+import type { Descriptor } from "../manifest.ts";
 import { nameOf, type Reference } from "../reference.ts";
 import { blobBytes, type DownloadLimits } from "../registry/download.ts";
 import { isFetchFailure, isTransient } from "../registry/networkError.ts";
@@ -185,13 +185,8 @@ export class RegistryStore implements ImageReader, ImageWriter {
     return this.#repository.manifest(reference === "" ? "latest" : reference, this.#limits.manifestBytes, signal);
   }
 
-  async find(reference: string, signal: AbortSignal): Promise<FetchedManifest | undefined> {
-    try {
-      return await this.manifest(reference, signal);
-    } catch (err) {
-      if (err instanceof RegistryError && err.status === 404) return undefined;
-      throw err;
-    }
+  find(reference: string, signal: AbortSignal): Promise<FetchedManifest | undefined> {
+    return this.#repository.findManifest(reference === "" ? "latest" : reference, this.#limits.manifestBytes, signal);
   }
 
   blob(blob: Descriptor, signal: AbortSignal): BlobBytes {
@@ -199,14 +194,9 @@ export class RegistryStore implements ImageReader, ImageWriter {
   }
 
   async has(reference: string, signal: AbortSignal): Promise<string | undefined> {
-    const headers = { accept: ACCEPTED_MANIFESTS.join(", ") };
     try {
-      const answer = await this.#repository.request({ method: "HEAD", path: `manifests/${reference}`, headers, signal });
-      await answer.body.dump();
-      if (answer.status === 404) return undefined;
-      const digest = answer.headers["docker-content-digest"];
-      if (answer.status === 200 && typeof digest === "string") return digest;
-      // An answer to HEAD has no body that says why, and few registries leave the digest out.
+      const { status, digest } = await this.#repository.headManifest(reference, signal);
+      if (status === 404 || digest !== undefined) return digest;
       return (await this.find(reference, signal))?.digest;
     } catch (err) {
       signal.throwIfAborted();
