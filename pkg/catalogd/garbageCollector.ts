@@ -1,7 +1,7 @@
 import { readdir } from "node:fs/promises";
 import { join } from "node:path";
 import { type Clock, sleep, systemClock } from "../async/clock.ts";
-import { messageOf } from "../errors/errors.ts";
+import { messageOf, undefinedIfMissing } from "../errors/errors.ts";
 import { removeTree } from "../oci/pull/cache.ts";
 import type { Logger } from "../telemetry/log.ts";
 
@@ -61,7 +61,7 @@ export class GarbageCollector {
 /** The folder in which images are unpacked, a folder for each catalog. */
 export function unpackFolder(dir: string): CatalogFolder {
   return {
-    names: () => readdir(dir).catch((err: NodeJS.ErrnoException) => (err.code === "ENOENT" ? [] : Promise.reject(err))),
+    names: async () => (await readdir(dir).catch(undefinedIfMissing)) ?? [],
     removeEntry: (name) => removeTree(join(dir, name)),
   };
 }

@@ -7,7 +7,7 @@ import type { ClusterExtension } from "../api/clusterExtension.ts";
 import { findCondition } from "../api/conditions.ts";
 import { API_VERSION } from "../api/constants.ts";
 import { type KubeObject, refOf } from "../api/k8s.ts";
-import { messageOf } from "../errors/errors.ts";
+import { messageOf, undefinedIfMissing } from "../errors/errors.ts";
 import { Client } from "../kube/client.ts";
 import { parsePolicy } from "../oci/policy/policyFile.ts";
 import { defaultPolicyPlace, type PolicyPlace } from "../oci/policy/signaturePolicy.ts";
@@ -24,10 +24,7 @@ import { SAMPLE_PACKAGE } from "./sample/sample.ts";
  * @throws Error for a policy that cannot be read
  */
 export async function localPolicy({ file }: PolicyPlace, registry: string): Promise<string | undefined> {
-  const text = await readFile(file, "utf8").catch((err: NodeJS.ErrnoException) => {
-    if (err.code === "ENOENT") return undefined;
-    throw err;
-  });
+  const text = await readFile(file, "utf8").catch(undefinedIfMissing);
   if (text === undefined) return undefined;
   try {
     parsePolicy(text);

@@ -2,12 +2,13 @@ import { randomBytes } from "node:crypto";
 import { type FileHandle, link, lstat, mkdir, open, readdir, readlink, rename, rm, symlink } from "node:fs/promises";
 import { join } from "node:path";
 import * as z from "zod";
+import { undefinedIfMissing } from "../../errors/errors.ts";
 import type { Compressor } from "./compressor.ts";
 import { CatalogContent, type PartName, partFile } from "./content.ts";
 import type { ContentIndex } from "./contentIndex.ts";
 import { ENCODINGS, type Encoding, FILE_SUFFIX, MAKER } from "./encodings.ts";
 import { type ContentDescription, INDEX_FILE, readIndex, words, writeIndex } from "./indexFile.ts";
-import { checkFile, DamagedError, readSealed, undefinedIfMissing, writeSealed } from "./storedFile.ts";
+import { checkFile, DamagedError, readSealed, writeSealed } from "./storedFile.ts";
 import { type OpenForm, StoredPart } from "./storedPart.ts";
 
 const Description = z.object({ maker: z.string(), tag: z.string(), bytes: z.int(), crc32: z.int() });

@@ -152,9 +152,3 @@ function headOf(text: string): z.output<typeof Head> {
     throw new DamagedError("the file has a head that cannot be read", { cause: err });
   }
 }
-
-/** To catch with: undefined for a file that does not exist. @throws what it was given otherwise. */
-export function undefinedIfMissing(err: NodeJS.ErrnoException): undefined {
-  if (err.code === "ENOENT") return undefined;
-  throw err;
-}

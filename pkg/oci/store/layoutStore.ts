@@ -5,7 +5,7 @@ import { Readable } from "node:stream";
 import { pipeline } from "node:stream/promises";
 import { digestProblem } from "../../api/imageName.ts";
 import { KeyedLock } from "../../async/keyedLock.ts";
-import { messageOf } from "../../errors/errors.ts";
+import { messageOf, undefinedIfMissing } from "../../errors/errors.ts";
 import { readBounded, Verifier } from "../digest.ts";
 import { ContentError, RefusedError } from "../imageErrors.ts";
 import { CATALOG_LIMITS } from "../limits.ts";
@@ -31,13 +31,6 @@ async function openLayoutFile(dir: string, path: string): Promise<FileHandle | u
   if ((await file.stat()).isFile()) return file;
   await file.close();
   throw new RefusedError(`${wanted} is no file`);
-}
-
-/** @throws any other error */
-function undefinedIfMissing(err: unknown): undefined {
-  const { code } = err as NodeJS.ErrnoException;
-  if (code === "ENOENT" || code === "ENOTDIR") return undefined;
-  throw err;
 }
 
 /**

@@ -4,9 +4,10 @@ import { join, sep } from "node:path";
 import { ANNOTATIONS_FILE, foldersToRead } from "../../bundle/annotations.ts";
 import { BUNDLE_LIMITS, bundleTooLarge } from "../../bundle/limits.ts";
 import type { BundleFiles } from "../../bundle/types.ts";
-import { RetryableError } from "../../errors/errors.ts";
+import { RetryableError, undefinedIfMissing } from "../../errors/errors.ts";
 import { excerpt } from "../../fbc/boundedTexts.ts";
 import { goQuote } from "../../golang/quote.ts";
+import { compareText } from "../../text/compare.ts";
 
 /**
  * The files of an unpacked bundle image by slash path, such as "manifests/csv.yaml": those in `manifests/` and `metadata/` and in the folders that its
@@ -82,11 +83,8 @@ class FolderReader {
   }
 
   async #entries(folder: string): Promise<Dirent[]> {
-    const entries = await readdir(this.#onDisk(folder), { withFileTypes: true }).catch((err: NodeJS.ErrnoException) => {
-      if (err.code === "ENOENT" || err.code === "ENOTDIR") return [];
-      throw err;
-    });
-    return entries.sort((a, b) => (a.name < b.name ? -1 : 1));
+    const entries = await readdir(this.#onDisk(folder), { withFileTypes: true }).catch(undefinedIfMissing);
+    return (entries ?? []).sort((a, b) => compareText(a.name, b.name));
   }
 
   #onDisk(path: string): string {

@@ -5,7 +5,7 @@ import { type CatalogFormat, catalogFilesOf, isPathElement } from "../../../../p
 import type { MigrationLevel } from "../../../../pkg/authoring/render/migrate.ts";
 import { imageTemplate } from "../../../../pkg/authoring/render/renderBundle.ts";
 import { checkCatalog } from "../../../../pkg/catalogd/load/checkCatalog.ts";
-import { messageOf } from "../../../../pkg/errors/errors.ts";
+import { messageOf, undefinedIfMissing } from "../../../../pkg/errors/errors.ts";
 import { packageOf, Schema } from "../../../../pkg/fbc/content.ts";
 import type { Meta } from "../../../../pkg/fbc/types.ts";
 import { goQuote } from "../../../../pkg/golang/quote.ts";
@@ -119,10 +119,7 @@ async function catalogAt(source: string, level: MigrationLevel, options: Migrate
 }
 
 async function checkEmpty(folder: string): Promise<void> {
-  const entries = await readdir(folder).catch((err: NodeJS.ErrnoException) => {
-    if (err.code === "ENOENT") return [];
-    throw err;
-  });
+  const entries = (await readdir(folder).catch(undefinedIfMissing)) ?? [];
   if (entries.length > 0) throw new Error(`output dir ${goQuote(folder)} must be empty`);
 }
 
