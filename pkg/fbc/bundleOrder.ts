@@ -1,5 +1,9 @@
+import { type JsonObject } from "../api/k8s.ts";
+import { givenText, objectMember, objectMembers, textMember } from "../golang/members.ts";
+import { compareText } from "../text/compare.ts";
 import { parseRange, type SortedRange } from "../version/blang.ts";
 import { compareVersionRelease, parseVersionRelease, type VersionRelease } from "../version/version.ts";
+import { Schema } from "./content.ts";
 
 const AT_END = /\.v?(\d+\.\d+\.\d+(?:[-+].*)?)$/;
 
@@ -16,6 +20,14 @@ export function bundleVersion(text: string, release?: string): BundleVersion {
   } catch {
     return { text, parsed: undefined };
   }
+}
+
+/** The version in a bundle's first property `olm.package`, and its release as it is written; undefined for a bundle without that property. */
+export function ownVersion(bundle: Readonly<JsonObject>): (BundleVersion & { readonly release: string | undefined }) | undefined {
+  const property = objectMembers(bundle, "properties").find((one) => textMember(one, "type") === Schema.package);
+  const value = property && objectMember(property, "value");
+  const release = value && givenText(value, "release");
+  return value && { ...bundleVersion(textMember(value, "version"), release), release };
 }
 
 /** The version that a bundle's name ends with, as in `foo.v1.2.0`: all that is known of a bundle that the catalog no longer has. */
@@ -70,7 +82,7 @@ function ranksOf(
 ): Map<string, number> {
   const ranks = new Map<string, number>();
   const ordered = channels.toSorted(
-    (a, b) => Number(b.name === defaultChannel) - Number(a.name === defaultChannel) || (a.name < b.name ? -1 : 1),
+    (a, b) => Number(b.name === defaultChannel) - Number(a.name === defaultChannel) || compareText(a.name, b.name),
   );
   ordered.forEach(({ entries }, rank) => {
     for (const name of entries) if (!ranks.has(name)) ranks.set(name, rank);
@@ -87,7 +99,7 @@ export function compareNewestFirst(a: Orderable, b: Orderable): number {
   if (byVersion !== 0 || a.bundle.name === b.bundle.name) return byVersion;
   const [rankA, rankB] = [a.rank(), b.rank()];
   if (rankA !== rankB) return rankA < rankB ? -1 : 1;
-  return a.bundle.name < b.bundle.name ? -1 : 1;
+  return compareText(a.bundle.name, b.bundle.name);
 }
 
 /** Returns the latest version: the first in the order of `compareNewestFirst`, deprecated or not. */

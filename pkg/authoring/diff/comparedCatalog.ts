@@ -1,5 +1,5 @@
 import type { JsonObject } from "../../api/k8s.ts";
-import { type BundleVersion, bundleVersion, channelHeads, rangeTest, versionInName } from "../../fbc/bundleOrder.ts";
+import { type BundleVersion, bundleVersion, channelHeads, ownVersion, rangeTest, versionInName } from "../../fbc/bundleOrder.ts";
 import { Schema } from "../../fbc/content.ts";
 import type { Meta } from "../../fbc/types.ts";
 import { givenText, listMember, memberOf, objectMember, objectMembers, textMember } from "../../golang/members.ts";
@@ -47,9 +47,9 @@ export class ComparedPackage {
     this.#entries.set(name, entries);
   }
 
-  addBundle(name: string, bundle: ComparedBundle, { parsed }: { parsed: BundleVersion }): void {
+  addBundle(name: string, bundle: ComparedBundle, version: BundleVersion): void {
     this.bundles.set(name, bundle);
-    this.#versions.set(name, parsed);
+    this.#versions.set(name, version);
   }
 
   addDeprecations(blob: JsonObject): void {
@@ -101,7 +101,8 @@ export class ComparedCatalog {
   add({ schema, package: packageName, name, blob }: Meta, fingerprint: (value: unknown) => unknown): void {
     if (schema === Schema.package) this.#package(name).defaultChannel = textMember(blob, "defaultChannel");
     else if (schema === Schema.channel) this.#package(packageName).addChannel(name, blob);
-    else if (schema === Schema.bundle) this.#package(packageName).addBundle(name, comparedBundle(blob, fingerprint), versionOf(blob));
+    else if (schema === Schema.bundle)
+      this.#package(packageName).addBundle(name, comparedBundle(blob, fingerprint), ownVersion(blob) ?? bundleVersion(""));
     else if (schema === Schema.deprecations) this.#package(packageName).addDeprecations(blob);
   }
 
@@ -121,18 +122,11 @@ function comparedBundle(blob: JsonObject, fingerprint: (value: unknown) => unkno
     properties.set(type, [...(properties.get(type) ?? []), fingerprint(memberOf(property, "value"))]);
   }
   const relatedImages = objectMembers(blob, "relatedImages").map((related) => textMember(related, "image"));
-  const { text, release } = versionOf(blob);
+  const { text = "", release = "" } = ownVersion(blob) ?? {};
   return {
     image: textMember(blob, "image"),
     version: release === "" ? text : `${text} release ${release}`,
     properties,
     relatedImages: relatedImages.sort(),
   };
-}
-
-function versionOf(blob: JsonObject): { text: string; release: string; parsed: ReturnType<typeof bundleVersion> } {
-  const property = objectMembers(blob, "properties").find((one) => textMember(one, "type") === "olm.package");
-  const value = (property && objectMember(property, "value")) ?? {};
-  const [text, release] = [textMember(value, "version"), textMember(value, "release")];
-  return { text, release, parsed: bundleVersion(text, release === "" ? undefined : release) };
 }

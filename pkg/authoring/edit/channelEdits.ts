@@ -1,9 +1,9 @@
 import type { JsonObject } from "../../api/k8s.ts";
 import { Schema } from "../../fbc/content.ts";
 import { rangeFaultOf } from "../../fbc/validate/propertyCheck.ts";
-import { textMember } from "../../golang/members.ts";
+import { textMember, withMember } from "../../golang/members.ts";
 import { goQuote } from "../../golang/quote.ts";
-import { compareByVersion, type EntryEdges, entriesOf, hasEdges, headOf, newEntry, withEntries, withMember } from "./channelEntries.ts";
+import { compareByVersion, type EntryEdges, entriesOf, hasEdges, headOf, newEntry, withEntries } from "./channelEntries.ts";
 import { EditError, type PackageEdit } from "./packageEdit.ts";
 import { isSame } from "./patchText.ts";
 

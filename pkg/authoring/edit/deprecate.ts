@@ -1,8 +1,7 @@
 import type { JsonObject } from "../../api/k8s.ts";
 import { Schema } from "../../fbc/content.ts";
-import { objectMember, objectMembers, textMember } from "../../golang/members.ts";
+import { objectMember, objectMembers, textMember, withMember } from "../../golang/members.ts";
 import { goQuote } from "../../golang/quote.ts";
-import { withMember } from "./channelEntries.ts";
 import { EditError, type PackageEdit } from "./packageEdit.ts";
 
 /** What is deprecated: the package itself, or a channel or bundle of it. */

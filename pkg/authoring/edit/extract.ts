@@ -2,19 +2,10 @@ import type { JsonObject } from "../../api/k8s.ts";
 import { type BundleVersion, channelHeads } from "../../fbc/bundleOrder.ts";
 import { packageOf, Schema } from "../../fbc/content.ts";
 import { channelGraphFault } from "../../fbc/validate/channelCheck.ts";
-import { objectMember, objectMembers, textMember } from "../../golang/members.ts";
+import { objectMember, objectMembers, textMember, withMember } from "../../golang/members.ts";
 import { goQuote } from "../../golang/quote.ts";
 import { CatalogText, type DocumentChange } from "./catalogText.ts";
-import {
-  compareByVersion,
-  type EditedEntry,
-  entriesOf,
-  headOf,
-  type Versions,
-  withEdges,
-  withEntries,
-  withMember,
-} from "./channelEntries.ts";
+import { compareByVersion, type EditedEntry, entriesOf, headOf, type Versions, withEdges, withEntries } from "./channelEntries.ts";
 import { type CatalogFiles, EditError, listed, type PackageEdit } from "./packageEdit.ts";
 
 /**

@@ -1,21 +1,13 @@
 import type { JsonObject } from "../../api/k8s.ts";
-import { type BundleVersion, bundleVersion } from "../../fbc/bundleOrder.ts";
+import { type BundleVersion, bundleVersion, ownVersion } from "../../fbc/bundleOrder.ts";
 import { packageOf, Schema } from "../../fbc/content.ts";
 import { MetaDecoder } from "../../fbc/decode.ts";
 import { CatalogCheck } from "../../fbc/validate/catalogCheck.ts";
 import { type Finding, findingText } from "../../fbc/validate/finding.ts";
-import { givenText, objectMember, objectMembers, textMember } from "../../golang/members.ts";
 import { goQuote } from "../../golang/quote.ts";
 import { compareText } from "../../text/compare.ts";
 import { CatalogText, type DocumentChange } from "./catalogText.ts";
 import { isSame } from "./patchText.ts";
-
-/** The version that a bundle states in its property olm.package; undefined where it has none. */
-function ownVersion(bundle: Readonly<JsonObject>): BundleVersion | undefined {
-  const property = objectMembers(bundle, "properties").find((one) => textMember(one, "type") === "olm.package");
-  const value = property && objectMember(property, "value");
-  return value ? bundleVersion(textMember(value, "version"), givenText(value, "release")) : undefined;
-}
 
 /** The texts of a catalog's files by their paths below its root. */
 export type CatalogFiles = ReadonlyMap<string, string>;

@@ -1,5 +1,5 @@
 import type { JsonObject } from "../../api/k8s.ts";
-import { type BundleVersion, bundleVersion } from "../../fbc/bundleOrder.ts";
+import { type BundleVersion, ownVersion } from "../../fbc/bundleOrder.ts";
 import { Schema } from "../../fbc/content.ts";
 import { apisOf, csvMetadataFrom } from "../../fbc/summary/csvMetadata.ts";
 import type { PlacedMeta } from "../../fbc/types.ts";
@@ -192,14 +192,12 @@ export class LintedCatalog {
     const { bundles } = this.#package(subject.package);
     if (bundles.has(subject.name)) return;
     const given = objectMembers(blob, "properties");
-    const own = given.find((property) => textMember(property, "type") === "olm.package");
-    const value = own && objectMember(own, "value");
     const csv = csvMetadataFrom(given);
     bundles.set(subject.name, {
       ...subject,
       image: textMember(blob, "image"),
       relatedImages: objectMembers(blob, "relatedImages").map((related) => textMember(related, "image")),
-      version: value && bundleVersion(textMember(value, "version"), givenText(value, "release")),
+      version: ownVersion(blob),
       properties: given.map((property, index) => {
         const type = textMember(property, "type");
         return { index, type, value: LARGE.has(type) ? undefined : memberOf(property, "value") };

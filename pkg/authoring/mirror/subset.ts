@@ -2,7 +2,7 @@ import type { JsonObject } from "../../api/k8s.ts";
 import { messageOf } from "../../errors/errors.ts";
 import { packageContent, Schema } from "../../fbc/content.ts";
 import type { FbcBundle, FbcChannel, Meta, PackageContent } from "../../fbc/types.ts";
-import { isObject, memberOf } from "../../golang/members.ts";
+import { isObject, memberOf, withMember } from "../../golang/members.ts";
 import { goQuote } from "../../golang/quote.ts";
 import { bundleVersion } from "../../resolve/candidates.ts";
 import { type Constraint, parseConstraint } from "../../version/masterminds.ts";
@@ -107,7 +107,7 @@ interface Kept {
 function subsetMeta(meta: Meta, { kept, bundles, defaultChannel }: Kept): Meta[] {
   switch (meta.schema) {
     case Schema.package:
-      return [withMember(meta, "defaultChannel", defaultChannel)];
+      return [{ ...meta, blob: withMember(meta.blob, "defaultChannel", defaultChannel) }];
     case Schema.channel: {
       const names = kept.get(meta.name);
       return names ? [withEntries(meta, (entry) => names.has(memberOf(entry, "name") as string))] : [];
@@ -132,13 +132,8 @@ function subsetMeta(meta: Meta, { kept, bundles, defaultChannel }: Kept): Meta[]
 
 function withEntries(meta: Meta, isKept: (entry: JsonObject) => boolean): Meta {
   const entries = memberOf(meta.blob, "entries");
-  return withMember(meta, "entries", Array.isArray(entries) ? entries.filter((entry) => !isObject(entry) || isKept(entry)) : []);
-}
-
-/** The member keeps the letter case of its key. */
-function withMember(meta: Meta, key: string, value: unknown): Meta {
-  const own = Object.keys(meta.blob).find((name) => name.toLowerCase() === key.toLowerCase()) ?? key;
-  return { ...meta, blob: { ...meta.blob, [own]: value } };
+  const left = Array.isArray(entries) ? entries.filter((entry) => !isObject(entry) || isKept(entry)) : [];
+  return { ...meta, blob: withMember(meta.blob, "entries", left) };
 }
 
 function wantedChannels({ channels }: PackageContent, name: string, wanted: readonly string[]): FbcChannel[] {
