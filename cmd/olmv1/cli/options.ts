@@ -3,7 +3,7 @@ import type { CatalogSource } from "../../../pkg/api/clusterExtension.ts";
 import { SYSTEM_NAMESPACE } from "../../../pkg/api/constants.ts";
 import { parseDuration } from "../../../pkg/api/duration.ts";
 import { OPERATOR_PROXY_MODES, type OperatorProxyMode } from "../../../pkg/api/flagValues.ts";
-import { SEVERITIES, type Severity } from "../../../pkg/authoring/bundlecheck/rule.ts";
+import { SEVERITIES, type Severity } from "../../../pkg/fbc/validate/rules.ts";
 import { OPERATOR_PROXY_HELP } from "../../internal/operatorProxyHelp.ts";
 import { type Output, outputOption } from "./output.ts";
 

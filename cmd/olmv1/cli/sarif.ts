@@ -1,5 +1,5 @@
 import { isAbsolute, join, relative, sep } from "node:path";
-import type { Severity } from "../../../pkg/authoring/bundlecheck/rule.ts";
+import { type Severity } from "../../../pkg/fbc/validate/rules.ts";
 import { escapeControlCharacters } from "../../../pkg/text/escape.ts";
 import { VERSION } from "../../internal/program.ts";
 

@@ -2,6 +2,7 @@ import type { BundleFiles } from "../../bundle/types.ts";
 import type { PatternMatcher } from "../../crdsafety/objectFaults.ts";
 import { shortened } from "../../fbc/boundedTexts.ts";
 import { placeText } from "../../fbc/types.ts";
+import { SEVERITIES, type Severity } from "../../fbc/validate/rules.ts";
 import { compareText } from "../../text/compare.ts";
 import { BundleContent } from "./content.ts";
 import { CONTROLLER_RULES } from "./controllerRules.ts";
@@ -12,7 +13,7 @@ import { LOADING_RULES, OBJECT_RULES } from "./manifestRules.ts";
 import { ANNOTATION_RULES, METADATA_RULES } from "./metadataRules.ts";
 import { OWNED_RULES } from "./ownedApiRules.ts";
 import { RIGHTS_RULES } from "./permissionRules.ts";
-import { type RuleTable, SEVERITIES, type Severity } from "./rule.ts";
+import { type RuleTable } from "./rule.ts";
 import { WEBHOOK_RULES } from "./webhookRules.ts";
 import { DEPLOYMENT_RULES, IMAGE_RULES } from "./workloadRules.ts";
 

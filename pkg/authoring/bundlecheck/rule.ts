@@ -1,3 +1,4 @@
+import { type Severity } from "../../fbc/validate/rules.ts";
 import { goQuote } from "../../golang/quote.ts";
 import type { BundleContent, Place } from "./content.ts";
 
@@ -38,15 +39,6 @@ export function warning(rule: string, source: string, find: Find): BundleRule {
 export function info(rule: string, source: string, find: Find): BundleRule {
   return { severity: "info", rule, source, find };
 }
-
-/** From the worst on. */
-export const SEVERITIES = ["error", "warning", "info"] as const;
-
-/**
- * How bad it is to break a rule: with an error the bundle cannot be installed, or not in every way that it says it can; a warning is most likely a
- * mistake; what is only information may be meant so.
- */
-export type Severity = (typeof SEVERITIES)[number];
 
 /** Who asks for what the rules ask for. */
 export const Source = {

@@ -2,7 +2,7 @@ import type { PlacedMeta } from "../../fbc/types.ts";
 import { DEPENDENCY_LINTS } from "./dependencyLints.ts";
 import { GRAPH_LINTS } from "./graphLints.ts";
 import { LintedCatalog, type NamedImage } from "./lintedCatalog.ts";
-import type { Breach, LintSeverity, LintTable } from "./lintRule.ts";
+import { type Breach, type CatalogLintRule, type LintTable } from "./lintRule.ts";
 import { DEFAULT_CHANNEL_LINTS, IMAGE_LINTS, OBJECT_LINTS } from "./objectLints.ts";
 
 /** The lints by what they are about, in the order of the reference. */
@@ -20,7 +20,7 @@ export const CATALOG_LINTS: LintTable = Object.assign({}, ...Object.values(LINT_
 /** Something that breaks a lint. */
 export interface LintFinding extends Breach {
   readonly rule: string;
-  readonly severity: LintSeverity;
+  readonly severity: CatalogLintRule["severity"];
 }
 
 const MAX_MESSAGE = 2_048;

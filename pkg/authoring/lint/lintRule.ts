@@ -1,9 +1,7 @@
 import type { Subject } from "../../fbc/validate/finding.ts";
+import { type Severity } from "../../fbc/validate/rules.ts";
 import type { YamlPath } from "../../golang/yaml.ts";
 import type { LintedCatalog } from "./lintedCatalog.ts";
-
-/** How bad it is to break a lint: most likely a mistake, or something that may be meant so. What keeps a catalog from being valid is no lint. */
-export type LintSeverity = "warning" | "info";
 
 /** One way in which a catalog breaks a lint. */
 export interface Breach {
@@ -17,7 +15,8 @@ export interface Breach {
 
 /** One lint for catalogs. */
 export interface CatalogLintRule {
-  readonly severity: LintSeverity;
+  /** What keeps a catalog from being valid is not a lint. */
+  readonly severity: Exclude<Severity, "error">;
   /** What must hold; a sentence. */
   readonly rule: string;
   /** Who asks for it. */

@@ -1,9 +1,8 @@
 import type { ReadFault } from "../../catalogd/load/checkCatalog.ts";
 import { type ContentPlace, placeText } from "../../fbc/types.ts";
 import { type Finding, findingMessage, type Subject, subjectText } from "../../fbc/validate/finding.ts";
-import { RULES, type RuleCode } from "../../fbc/validate/rules.ts";
+import { RULES, type RuleCode, SEVERITIES, type Severity } from "../../fbc/validate/rules.ts";
 import { compareText } from "../../text/compare.ts";
-import { SEVERITIES, type Severity } from "../bundlecheck/rule.ts";
 import { CATALOG_LINTS } from "../lint/catalogLint.ts";
 import { IMAGE_CHECKS } from "../lint/lintRule.ts";
 

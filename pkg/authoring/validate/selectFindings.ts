@@ -1,4 +1,4 @@
-import { SEVERITIES, type Severity } from "../bundlecheck/rule.ts";
+import { SEVERITIES, type Severity } from "../../fbc/validate/rules.ts";
 
 /** Which findings count. */
 export interface Selection {

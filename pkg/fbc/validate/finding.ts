@@ -1,7 +1,7 @@
 import { compareText } from "../../text/compare.ts";
 import { quoted } from "../boundedTexts.ts";
 import { type ContentPlace, placeText } from "../types.ts";
-import { RULES, type RuleCode, type RuleDescription, refusesContent, type Severity } from "./rules.ts";
+import { RULES, type RuleCode, type RuleDescription, refusesContent } from "./rules.ts";
 
 /** A meta without its content: what a finding is about. */
 export interface Subject {
@@ -14,7 +14,7 @@ export interface Subject {
 /** Something that breaks a rule. */
 export interface Finding extends Subject {
   readonly rule: RuleCode;
-  readonly severity: Severity;
+  readonly severity: RuleDescription["severity"];
   /** In opm's words where it has any. */
   readonly message: string;
   /** What opm puts above the message in its tree of errors, from the outside in. */
@@ -26,7 +26,7 @@ export interface Finding extends Subject {
 /** A finding as it is published; bounded like the finding. */
 export interface PublishedFinding {
   rule: RuleCode;
-  severity: Severity;
+  severity: RuleDescription["severity"];
   /** Where in the catalog it is about, as opm has it, what is wrong, and behind "; " what more there is to say. */
   message: string;
   place: { file: string; document?: number; line?: number };
@@ -85,8 +85,8 @@ export interface FindingDetails {
 
 /** Collects findings in the order of the checks. However many there are, and however long their texts, memory stays bounded. */
 export class FindingLog {
-  readonly counts: Record<Severity, number> = { error: 0, warning: 0 };
-  readonly #kept: Record<Severity, Finding[]> = { error: [], warning: [] };
+  readonly counts: Record<RuleDescription["severity"], number> = { error: 0, warning: 0 };
+  readonly #kept: Record<RuleDescription["severity"], Finding[]> = { error: [], warning: [] };
   #refusal: Finding | undefined;
 
   add(rule: RuleCode, { schema, package: packageName, name, place }: Subject, message: string, details: FindingDetails = {}): void {

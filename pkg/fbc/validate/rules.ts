@@ -1,9 +1,15 @@
-/** How bad it is to break a rule: what opm refuses is an error; what it lets through although the format forbids it is a warning. */
-export type Severity = "error" | "warning";
+/** From the worst on. */
+export const SEVERITIES = ["error", "warning", "info"] as const;
+
+/**
+ * How bad it is to break a rule. An error: opm refuses the catalog, or the bundle cannot be installed, or not in every way that it says it can. A warning is
+ * most likely a mistake, or forbidden by the format although opm lets it through. What is only information may be meant so.
+ */
+export type Severity = (typeof SEVERITIES)[number];
 
 /** One rule of file-based catalogs. */
 export interface RuleDescription {
-  readonly severity: Severity;
+  readonly severity: Exclude<Severity, "info">;
   /**
    * When it is looked at. What breaks a rule of stage "content" cannot be served at all. The others are those of opm's check, in its order: it
    * stops at the first error of the first stage that has one; only "model" tells all of its errors.

@@ -1,7 +1,7 @@
 import { BUNDLE_RULES, type CheckedBundle, findingText } from "../../../../pkg/authoring/bundlecheck/checkBundle.ts";
-import { SEVERITIES, type Severity } from "../../../../pkg/authoring/bundlecheck/rule.ts";
 import { type CheckedSource, checkSources } from "../../../../pkg/authoring/validate/checkBundles.ts";
 import { countOf, failsAt } from "../../../../pkg/authoring/validate/selectFindings.ts";
+import { SEVERITIES, type Severity } from "../../../../pkg/fbc/validate/rules.ts";
 import { type ReaderOptions, withReader } from "../../../../pkg/sources/bundleReader.ts";
 import { counted } from "../../../../pkg/text/amounts.ts";
 import { escapeControlCharacters } from "../../../../pkg/text/escape.ts";
