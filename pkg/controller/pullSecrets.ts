@@ -3,6 +3,7 @@ import type { ServiceAccountName } from "../kube/tokens.ts";
 import { type AuthFile, type CredentialSource, mergedEntries, readPullSecret } from "../oci/registry/authFile.ts";
 import type { Logger } from "../telemetry/log.ts";
 import type { GaugeMetric, Metrics } from "../telemetry/metrics.ts";
+import { compareText } from "../text/compare.ts";
 import { Informer, type ListerWatcher, withoutBulk } from "./informer.ts";
 
 /** A Secret by its place. */
@@ -211,5 +212,5 @@ function keyOf({ namespace, name }: SecretName): string {
 }
 
 function textOf(entries: AuthFile): string {
-  return JSON.stringify([...entries].sort(([a], [b]) => (a < b ? -1 : 1)));
+  return JSON.stringify([...entries].sort(([a], [b]) => compareText(a, b)));
 }

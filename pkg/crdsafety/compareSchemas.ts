@@ -1,6 +1,7 @@
 import { createHash } from "node:crypto";
 import { type CrdCheck, MESSAGE_MAX_BYTES } from "../api/constants.ts";
 import { goQuote } from "../golang/quote.ts";
+import { compareText } from "../text/compare.ts";
 import { diffTree, formatDiff } from "./goDiff.ts";
 import { DIFFERENCE, goNumber, goString, signedLines } from "./goText.ts";
 import { decodeNode, type FlatSchema, type GoObject, type RawObject, SCHEMA, sameMeaning, scalarText } from "./schema.ts";
@@ -195,7 +196,7 @@ export function compareSchemas(before: FlatSchema, after: FlatSchema, ignored: R
       if (!ignored.has(fault.check)) faults.push({ path, ...fault });
     }
   }
-  return faults.sort((a, b) => order(a.path, b.path));
+  return faults.sort((a, b) => compareText(a.path, b.path));
 }
 
 function tooLargeToCompare(because: string, ignored: ReadonlySet<string>): SchemaFault[] {
@@ -239,8 +240,4 @@ function sameJson(a: unknown, b: unknown, top = false): boolean {
   const names = Object.keys(a).filter(has);
   if (names.length !== Object.keys(b).filter(has).length) return false;
   return names.every((name) => Object.hasOwn(b, name) && sameJson((a as RawObject)[name], (b as RawObject)[name]));
-}
-
-function order(a: string, b: string): number {
-  return a < b ? -1 : a > b ? 1 : 0;
 }

@@ -1,6 +1,7 @@
 import type { KubeObject, ObjectRef } from "../api/k8s.ts";
 import { canonicalJson } from "../golang/json.ts";
 import { isObject } from "../golang/members.ts";
+import { compareText } from "../text/compare.ts";
 import type { RawObject } from "./schema.ts";
 
 /** A version of a CRD; a schema that is not there is undefined. */
@@ -69,7 +70,7 @@ export function compareKubeVersions(a: string, b: string): number {
   if (!one || !other) {
     if (one) return 1;
     if (other) return -1;
-    return a < b ? 1 : a > b ? -1 : 0;
+    return compareText(b, a);
   }
   for (const [index, part] of one.entries()) {
     const difference = part - (other[index] ?? 0);

@@ -1,4 +1,5 @@
 import { goQuote } from "../golang/quote.ts";
+import { compareText } from "../text/compare.ts";
 import { elementsOf, fieldOf, type GoObject, type GoStruct, type GoType, type GoValue, isZero, scalarText } from "./schema.ts";
 
 /** Exponents below the first and from the second on Go's `%v` writes with an exponent. */
@@ -34,7 +35,7 @@ function memberText(type: GoType, value: GoValue): string {
       if (type.of.kind === "byte") return value === null ? "nil" : `*${plainText(type, value)}`;
       return plainText(type, value);
     case "map": {
-      const members = [...((value ?? new Map()) as ReadonlyMap<string, GoValue>)].sort(([a], [b]) => (a < b ? -1 : 1));
+      const members = [...((value ?? new Map()) as ReadonlyMap<string, GoValue>)].sort(([a], [b]) => compareText(a, b));
       return `${withoutPackage(type.label)}{${members.map(([key, member]) => `${key}: ${plainText(type.of, member)},`).join("")}}`;
     }
     case "string":
@@ -72,7 +73,7 @@ function plainText(type: GoType, value: GoValue): string {
               .join(" ")
       }]`;
     case "map": {
-      const members = [...((value ?? new Map()) as ReadonlyMap<string, GoValue>)].sort(([a], [b]) => (a < b ? -1 : 1));
+      const members = [...((value ?? new Map()) as ReadonlyMap<string, GoValue>)].sort(([a], [b]) => compareText(a, b));
       return `map[${members.map(([key, member]) => `${key}:${plainText(type.of, member)}`).join(" ")}]`;
     }
     case "struct":
@@ -396,7 +397,7 @@ function elementRecords(elements: readonly GoValue[], of: GoType, options: Forma
 function entryRecords(of: GoType, value: GoValue, options: FormatOptions): TextRecord[] {
   const most = maxMembers(options);
   const below: FormatOptions = { ...deeper(options), types: "never" };
-  const entries = [...(value as ReadonlyMap<string, GoValue>)].sort(([a], [b]) => (a < b ? -1 : 1));
+  const entries = [...(value as ReadonlyMap<string, GoValue>)].sort(([a], [b]) => compareText(a, b));
   const records = entries
     .slice(0, most)
     .map(([key, member]): TextRecord => ({ sign: "", key: goLiteral(key), value: formatValue(of, member, below) }));

@@ -1,3 +1,4 @@
+import { compareText } from "../text/compare.ts";
 import { type BundleOffer, type KnownExtension, type Surroundings, sameBundles } from "./eligibilityInput.ts";
 import {
   CATALOG_BLOCKS,
@@ -25,7 +26,7 @@ function chosenOffer({ channel, source }: Subscription, { csv, offers, sourceIma
       isImage(b) - isImage(a) ||
       Number(b.catalog === source) - Number(a.catalog === source) ||
       b.priority - a.priority ||
-      (a.catalog < b.catalog ? -1 : 1),
+      compareText(a.catalog, b.catalog),
   )[0];
 }
 

@@ -1,5 +1,6 @@
 import { boundedMessage } from "../api/conditions.ts";
 import { formatTime } from "../golang/time.ts";
+import { compareText } from "../text/compare.ts";
 
 /** A condition of one part of the operator, as library-go keeps it before several are folded into one. */
 export interface OperatorCondition {
@@ -106,7 +107,7 @@ export function untilDegraded(conditions: readonly OperatorCondition[], now: Dat
 function folded(type: FoldedType, conditions: readonly OperatorCondition[], now: Date): FoldedCondition {
   const interesting = conditions.filter((condition) => condition.type.endsWith(type));
   if (interesting.length === 0) return { type, status: "Unknown", reason: "NoData", message: "" };
-  const bad = interesting.filter((condition) => isBad(type, condition)).sort((a, b) => (a.type < b.type ? -1 : 1));
+  const bad = interesting.filter((condition) => isBad(type, condition)).sort((a, b) => compareText(a.type, b.type));
   const counts = type === "Degraded" ? bad.some((condition) => isElder(condition, now)) : bad.length > 0;
   if (!counts) return { type, status: FOLDED[type], reason: "AsExpected", message: messageOf(interesting) || "All is well" };
   const opposite = FOLDED[type] === "True" ? "False" : "True";

@@ -1,5 +1,6 @@
 import { messageOf } from "../errors/errors.ts";
 import { goQuote } from "../golang/quote.ts";
+import { compareText } from "../text/compare.ts";
 import { type ClusterVersion, isBelow, type MinorVersion, minorOf, minorText, nextMinor } from "../version/clusterVersion.ts";
 import { compareVersions, formatVersion, parseVersion, type Version } from "../version/version.ts";
 import { type ActiveRelease, type Verdict, verdictOn } from "./upgradeable.ts";
@@ -97,7 +98,7 @@ function wholeVersion(text: string): Version {
  * nobody knows what it supports. For the next minor version the answer is that of the condition `InstalledOLMOperatorsUpgradeable`.
  */
 export function checkUpgrade(extensions: readonly ExtensionReleases[], cluster: ClusterVersion, target: UpgradeTarget): UpgradeCheck {
-  const rows = extensions.toSorted((a, b) => (a.extension < b.extension ? -1 : 1)).flatMap((one) => rowsOf(one, target));
+  const rows = extensions.toSorted((a, b) => compareText(a.extension, b.extension)).flatMap((one) => rowsOf(one, target));
   return {
     formatVersion: 1,
     clusterVersion: cluster.kind === "known" ? cluster.text : null,

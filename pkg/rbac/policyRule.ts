@@ -1,3 +1,5 @@
+import { compareText } from "../text/compare.ts";
+
 /** rbac.authorization.k8s.io/v1 PolicyRule. */
 export interface PolicyRule {
   apiGroups?: string[];
@@ -15,7 +17,7 @@ const VERBS = ["get", "list", "watch", "create", "update", "patch", "delete", "d
 /** `verbs` without repeats, in reading order. */
 function sortVerbs(verbs: Iterable<string>): string[] {
   const rank = (verb: string): number => (VERBS.includes(verb) ? VERBS.indexOf(verb) : VERBS.length);
-  return [...new Set(verbs)].sort((a, b) => rank(a) - rank(b) || (a < b ? -1 : 1));
+  return [...new Set(verbs)].sort((a, b) => rank(a) - rank(b) || compareText(a, b));
 }
 
 /** `rule` with sorted lists and without empty ones, so that equal rules are equal as JSON. */
@@ -53,7 +55,7 @@ export function withoutCovered(rules: readonly PolicyRule[]): PolicyRule[] {
 function compareRules(a: PolicyRule, b: PolicyRule): number {
   const key = ({ apiGroups, resources, resourceNames, nonResourceURLs, verbs }: PolicyRule): string =>
     JSON.stringify([apiGroups ?? ["\uffff"], resources ?? [], resourceNames ?? [], nonResourceURLs ?? [], verbs]);
-  return key(a) < key(b) ? -1 : key(a) > key(b) ? 1 : 0;
+  return compareText(key(a), key(b));
 }
 
 function includesAll(holder: readonly string[], wanted: readonly string[]): boolean {

@@ -4,6 +4,7 @@ import { certificateSecrets } from "../certificates/wantedCertificates.ts";
 import { versionsOf } from "../crdsafety/crdParts.ts";
 import { isCrd, requireIdentities } from "../release/identity.ts";
 import type { CrdPolicy } from "../release/plan.ts";
+import { compareText } from "../text/compare.ts";
 import { escalationGrants, type HeldCheck, heldRules, type RoleStrategy } from "./escalation.ts";
 import { type Grant, type PolicyRule, rulesFrom, withoutCovered } from "./policyRule.ts";
 import { definedResource, knownResource, type Resource, type ResourceOf } from "./resources.ts";
@@ -160,6 +161,6 @@ export function givenRules(objects: readonly KubeObject[], installNamespace: str
     given.set(namespace, [...(given.get(namespace) ?? []), ...heldRules(role, "union")]);
   }
   const { "": clusterRules = [], ...namespaces } = Object.fromEntries(given);
-  const namespaceRules = new Map(Object.entries(namespaces).sort(([a], [b]) => (a < b ? -1 : 1)));
+  const namespaceRules = new Map(Object.entries(namespaces).sort(([a], [b]) => compareText(a, b)));
   return { clusterRules, namespaceRules, unknownKinds: [] };
 }

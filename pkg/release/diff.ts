@@ -1,6 +1,7 @@
 import type { JsonObject, KubeObject } from "../api/k8s.ts";
 import { canonicalJson } from "../golang/json.ts";
 import { isObject } from "../golang/members.ts";
+import { compareText } from "../text/compare.ts";
 import { redactUserinfo } from "../text/redact.ts";
 import { cleanObject } from "./cleanObject.ts";
 
@@ -51,7 +52,7 @@ export function changedFields(
   hidden?: Hidden,
 ): { changes: FieldChange[]; more: number } {
   const found = differences(before, after).map((difference) => ({ difference, at: pathText(difference.path) }));
-  found.sort((a, b) => (a.at < b.at ? -1 : 1));
+  found.sort((a, b) => compareText(a.at, b.at));
   const changes = found.slice(0, MAX_FIELD_CHANGES).map(({ difference, at }) => fieldChange(difference, at, hidden));
   const secret = after.kind === "Secret" && after.apiVersion === "v1";
   return { changes: secret ? changes.map(masked) : changes, more: found.length - changes.length };

@@ -1,4 +1,5 @@
 import type { JsonObject, KubeObject } from "../api/k8s.ts";
+import { compareText } from "../text/compare.ts";
 
 /** An object that is to be created, with the resource that requests call its kind. */
 export interface CountedObject {
@@ -60,7 +61,7 @@ export function exceededQuotas(quotas: readonly KubeObject[], created: readonly 
     });
     if (limits.length === 0) return [];
     const counting = here.filter((object) => limits.some(({ key }) => usageOf(object).has(key)));
-    return [{ namespace, name, limits: limits.sort((a, b) => (a.key < b.key ? -1 : 1)), objects: counting.map(({ object }) => object) }];
+    return [{ namespace, name, limits: limits.sort((a, b) => compareText(a.key, b.key)), objects: counting.map(({ object }) => object) }];
   });
 }
 

@@ -4,7 +4,7 @@ import type { ObjectRef } from "../api/k8s.ts";
 import { goQuote } from "../golang/quote.ts";
 import type { Client } from "../kube/client.ts";
 import { isForbidden, KindNotServed } from "../kube/errors.ts";
-import { similarName } from "../text/compare.ts";
+import { compareText, similarName } from "../text/compare.ts";
 
 /** The kind of extensions. */
 export const EXTENSION_KIND = { apiVersion: API_VERSION, kind: CLUSTER_EXTENSION } as const;
@@ -17,7 +17,7 @@ export function extensionRef(name: string): ObjectRef {
 /** All extensions of the cluster, by name. */
 export async function extensionsOf(client: Pick<Client, "list">): Promise<ClusterExtension[]> {
   const { items } = await client.list<ClusterExtension>(EXTENSION_KIND);
-  return items.toSorted((a, b) => (a.metadata.name < b.metadata.name ? -1 : 1));
+  return items.toSorted((a, b) => compareText(a.metadata.name, b.metadata.name));
 }
 
 /** One extension. @throws Error where there is none of that name, with one that is written nearly so, or the command that lists them. */

@@ -3,6 +3,7 @@ import { readdir, readFile, stat } from "node:fs/promises";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
 import { messageOf } from "../../pkg/errors/errors.ts";
+import { compareText } from "../../pkg/text/compare.ts";
 import { UsageError } from "./usageError.ts";
 
 /** One value found in a case file. */
@@ -26,7 +27,7 @@ export async function* caseFilesUnder(path: string): AsyncGenerator<string> {
     return;
   }
   const entries = await readdir(path, { withFileTypes: true });
-  for (const { name } of entries.sort((a, b) => (a.name < b.name ? -1 : 1))) {
+  for (const { name } of entries.sort((a, b) => compareText(a.name, b.name))) {
     const below = join(path, name);
     const isFolder = (await stat(below)).isDirectory();
     if (isFolder) yield* caseFilesUnder(below);

@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, expect, test } from "vitest";
 import type { KubeObject } from "../../pkg/api/k8s.ts";
+import { compareText } from "../../pkg/text/compare.ts";
 import { describeWithPrivateCluster, eventually } from "../support/cluster.ts";
 import { OperatorWorld } from "../support/operatorWorld.ts";
 import { thingDefinition } from "../support/thingDefinition.ts";
@@ -157,5 +158,5 @@ describeWithPrivateCluster("what a bundle may hold", (cluster) => {
 
 /** The own members, sorted: a comparison of objects does not see one that is called `__proto__`. */
 function own(value: unknown): [string, unknown][] {
-  return Object.entries(value as object).sort(([a], [b]) => (a < b ? -1 : 1));
+  return Object.entries(value as object).sort(([a], [b]) => compareText(a, b));
 }

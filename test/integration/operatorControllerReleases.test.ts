@@ -10,6 +10,7 @@ import { noReleases, ReleaseStore } from "../../pkg/operatorcontroller/releases/
 import type { ReleaseRecord } from "../../pkg/release/record.ts";
 import { ANNOTATION_INCOMPLETE } from "../../pkg/release/storage/decode.ts";
 import { encodeRelease } from "../../pkg/release/storage/encode.ts";
+import { compareText } from "../../pkg/text/compare.ts";
 import { describeWithCluster } from "../support/cluster.ts";
 import { extensionNamed } from "../support/extensions.ts";
 import { chunkNames, configMap, type ReleaseParts, releaseRecord } from "../support/releases.ts";
@@ -107,7 +108,7 @@ describeWithCluster("releases and status on a real API server", (cluster) => {
       seen.add(which);
     }
     expect(seen.size).toBeGreaterThan(1);
-    const [index, ...chunks] = (await secretsOf(x)).sort((a, b) => (a.metadata.name < b.metadata.name ? -1 : 1));
+    const [index, ...chunks] = (await secretsOf(x)).sort((a, b) => compareText(a.metadata.name, b.metadata.name));
     expect(chunks.map(({ metadata }) => metadata.name).sort()).toEqual(chunkNames(index!));
     await store.remove(x.metadata.name, 1);
     expect(await secretsOf(x)).toEqual([]);

@@ -1,5 +1,6 @@
 import type { BundleConstraint, Gvk } from "../../pkg/resolve/constraint/constraint.ts";
 import { comparePreference, type Problem, type SolverBundle } from "../../pkg/resolve/solver/problem.ts";
+import { compareText } from "../../pkg/text/compare.ts";
 
 // What the solver promises, said once more by trying all sets of bundles; knows nothing of clauses.
 
@@ -81,7 +82,7 @@ function greedy({ units, served }: Problem, solutions: Bundles[]): SolverBundle[
       choose(options.sort((a, b) => comparePreference(a, b, catalog)));
     }
   };
-  const named = (a: { packageName: string }, b: { packageName: string }): number => (a.packageName < b.packageName ? -1 : 1);
+  const named = (a: { packageName: string }, b: { packageName: string }): number => compareText(a.packageName, b.packageName);
   for (const unit of units) if (unit.kind === "wanted") choose(unit.candidates);
   for (const unit of units.toSorted(named)) if (unit.kind === "installed") choose(unit.candidates);
   for (const bundle of chosen) for (const constraint of bundle.constraints) fulfil(constraint, true, bundle.catalog);

@@ -7,6 +7,7 @@ import type { ImageStores } from "../../oci/store/imageStores.ts";
 import type { LayoutStore } from "../../oci/store/layoutStore.ts";
 import type { BundleReader } from "../../sources/bundleReader.ts";
 import { counted } from "../../text/amounts.ts";
+import { compareText } from "../../text/compare.ts";
 import { escapeControlCharacters } from "../../text/escape.ts";
 import { catalogParts } from "../build/imageContent.ts";
 import { buildInto, type ImageTerminal } from "../build/publishImage.ts";
@@ -100,7 +101,7 @@ export async function mirrorCatalog(
   const { images, unusable } = mirroredImages(plan.content.images, isCarried ? "carried" : target);
   for (const { text, why } of unusable) say(`left out ${goQuote(text)}, which the catalog names as an image: ${why}`);
   for (const note of plan.content.notes) say(note);
-  const copies = !plan.isNamed ? images : [...images, plan.catalog].sort((a, b) => (a.source < b.source ? -1 : 1));
+  const copies = !plan.isNamed ? images : [...images, plan.catalog].sort((a, b) => compareText(a.source, b.source));
   const catalog = isCarried ? placeText({ kind: "oci", path: target.layout, tag: destinationOf(plan.catalog) }) : catalogRef(plan);
   const result = { catalog, mapping: new Map(copies.map((image) => [image.source, destinationOf(image)])), images: [], files: [] };
   const many = `${counted(images.length, "image")} of ${counted(plan.content.bundles, "bundle")}, and the catalog, to ${isCarried ? `oci:${target.layout}` : catalog.split("/")[0]}`;

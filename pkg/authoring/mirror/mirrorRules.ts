@@ -1,4 +1,5 @@
 import { toYaml } from "../../golang/yaml.ts";
+import { compareText } from "../../text/compare.ts";
 import type { MirroredImage } from "./mirroredImages.ts";
 
 /** What the configuration of a mirror is to say beside where it is. */
@@ -94,5 +95,5 @@ function rulesOf(images: readonly MirroredImage[]): Rule[] {
       byDigest: [first, ...rest].some((image) => image?.digest !== undefined),
       byTag: [first, ...rest].some((image) => image?.digest === undefined),
     }))
-    .sort((a, b) => (a.source < b.source ? -1 : 1));
+    .sort((a, b) => compareText(a.source, b.source));
 }

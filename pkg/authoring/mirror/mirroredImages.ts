@@ -1,5 +1,6 @@
 import { type ImageName, normalizedImageName } from "../../api/imageName.ts";
 import { goQuote } from "../../golang/quote.ts";
+import { compareText } from "../../text/compare.ts";
 
 const OFFSET = 0x811c9dc5;
 const PRIME = 0x01000193;
@@ -81,7 +82,7 @@ export function mirroredImages(
     if (other !== undefined) throw new Error(`${other} and ${image.source} would both be ${destination}: mirror them to different places`);
     taken.set(destination, image.source);
   }
-  const bySource = (a: MirroredImage, b: MirroredImage): number => (a.source < b.source ? -1 : 1);
+  const bySource = (a: MirroredImage, b: MirroredImage): number => compareText(a.source, b.source);
   return { images: [...images.values()].sort(bySource), unusable: [...unusable.values()] };
 }
 

@@ -1,4 +1,5 @@
 import { goQuote } from "../../golang/quote.ts";
+import { compareText } from "../../text/compare.ts";
 
 /** What the Dockerfile of a catalog image says. */
 export interface DockerfileOptions {
@@ -73,7 +74,7 @@ export function labelsFrom(texts: readonly string[]): Map<string, string> {
 function labelLines(labels: ReadonlyMap<string, string>): string {
   if (labels.size === 0) return "";
   const lines = [...labels]
-    .sort(([a], [b]) => (a < b ? -1 : 1))
+    .sort(([a], [b]) => compareText(a, b))
     .map(([key, value]) => {
       // Values are not escaped: what would end the text or the line is refused.
       if (/["\\\r\n]/.test(key + value))

@@ -6,6 +6,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { CatalogStore } from "../../catalogd/catalogStore.ts";
 import { startContentServer } from "../../catalogd/http/contentServer.ts";
 import { messageOf } from "../../errors/errors.ts";
+import { formatTime } from "../../golang/time.ts";
 import { createLogger } from "../../telemetry/log.ts";
 import { counted } from "../../text/amounts.ts";
 import { escapeControlCharacters } from "../../text/escape.ts";
@@ -115,7 +116,7 @@ export async function serveCatalog(request: ServeRequest, terminal: ImageTermina
   try {
     const read = async (): Promise<string> => {
       const began = performance.now();
-      const origin = { ref: source, digest: NO_DIGEST, lastUnpacked: new Date().toISOString().replace(/\.\d+/, "") };
+      const origin = { ref: source, digest: NO_DIGEST, lastUnpacked: formatTime(new Date()) };
       const { catalog, findings } = await store.store(name, dir, origin, signal);
       const faults = findings.errors + findings.warnings;
       const found =

@@ -22,6 +22,7 @@ import {
 import { remapFieldName } from "../../fbc/graphql/names.ts";
 import { scalarValue } from "../../fbc/graphql/scalars.ts";
 import { isObject } from "../../golang/members.ts";
+import { compareText } from "../../text/compare.ts";
 import { MAX_PAGE, type QueryContext } from "./queryContext.ts";
 
 const MAX_REMEMBERED_KEYS = 10_000;
@@ -94,7 +95,7 @@ export function buildSchema(planned: readonly PlannedSchema[], leftOut: number):
   const names = new FieldNames();
   const lists = planned.map((schema): [string, FieldConfig] => [schema.queryField, listField(schema, objectType(schema.type, names))]);
   lists.push(["summary", summaryField(planned, leftOut)]);
-  const fields = Object.fromEntries(lists.sort(([a], [b]) => (a < b ? -1 : 1)));
+  const fields = Object.fromEntries(lists.sort(([a], [b]) => compareText(a, b)));
   return new GraphQLSchema({ query: new GraphQLObjectType({ name: "Query", fields }), assumeValid: true });
 }
 

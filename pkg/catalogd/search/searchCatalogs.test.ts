@@ -1,6 +1,7 @@
 import * as fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import type { SearchRecord } from "../../fbc/summary/search.ts";
+import { compareText } from "../../text/compare.ts";
 import { continueToken, positionIn, searchCatalogs } from "./searchCatalogs.ts";
 import { apiPattern, searchedPackage, searchQuery } from "./searchQuery.ts";
 
@@ -16,7 +17,7 @@ const record = (name: string, versions: number): SearchRecord => ({
 
 type Catalogs = Parameters<typeof searchCatalogs>[0];
 
-const compare = (a: string, b: string): number => (a < b ? -1 : 1);
+const compare = (a: string, b: string): number => compareText(a, b);
 /** Catalogs as the server has them: in order of name, and their packages as well. */
 const catalogs = fc
   .dictionary(fc.string({ minLength: 1 }), fc.uniqueArray(fc.string({ minLength: 1, maxLength: 4 }), { maxLength: 30 }), { maxKeys: 4 })

@@ -1,4 +1,5 @@
 import * as z from "zod";
+import { compareText } from "../../text/compare.ts";
 import { queryFieldName, sanitizeTypeName, withLetterFirst } from "./names.ts";
 
 /** The GraphQL scalars that values become; an object where a scalar is expected becomes a String, its JSON text. */
@@ -88,7 +89,7 @@ export function planSchemas(discovered: readonly DiscoveredSchema[]): PlannedSch
   }));
   return named
     .map(({ schema, typeName, queryField }) => planSchema(schema, typeName, queryField, types))
-    .sort((a, b) => (a.schema < b.schema ? -1 : 1));
+    .sort((a, b) => compareText(a.schema, b.schema));
 }
 
 function planSchema(discovered: DiscoveredSchema, typeName: string, queryField: string, types: Names): PlannedSchema {
@@ -114,7 +115,7 @@ function planSchema(discovered: DiscoveredSchema, typeName: string, queryField: 
 }
 
 function plannedField({ name, keys, scalar, list }: DiscoveredField): PlannedField {
-  const ordered = [...keys].sort((a, b) => Number(b === name) - Number(a === name) || (a < b ? -1 : 1));
+  const ordered = [...keys].sort((a, b) => Number(b === name) - Number(a === name) || compareText(a, b));
   const plain = { name, keys: ordered, scalar, list };
   if (ordered.length === 1 && ordered[0] === name) return plain;
   return { ...plain, description: `Key ${ordered.map((key) => JSON.stringify(key)).join(" or ")}.` };
@@ -128,7 +129,7 @@ function remarkOnName(what: string, name: string, usual: string): string[] {
 
 function byPrecedence(a: DiscoveredSchema, b: DiscoveredSchema): number {
   const wellKnown = Number(b.schema.startsWith(WELL_KNOWN)) - Number(a.schema.startsWith(WELL_KNOWN));
-  return wellKnown || (a.schema < b.schema ? -1 : 1);
+  return wellKnown || compareText(a.schema, b.schema);
 }
 
 /** Gives each name once. */

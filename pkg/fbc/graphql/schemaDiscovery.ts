@@ -1,4 +1,5 @@
 import type { JsonObject } from "../../api/k8s.ts";
+import { compareText } from "../../text/compare.ts";
 import { ownText } from "../intern.ts";
 import type { DiscoveredField, DiscoveredSchema } from "./catalogSchema.ts";
 import { remapFieldName } from "./names.ts";
@@ -72,7 +73,7 @@ export class SchemaDiscovery {
   /** By schema. */
   schemas(): DiscoveredSchema[] {
     return [...this.#schemas]
-      .sort(([a], [b]) => (a < b ? -1 : 1))
+      .sort(([a], [b]) => compareText(a, b))
       .map(([schema, { fields, totalObjects, incomplete }]) => ({
         schema,
         totalObjects,
@@ -139,5 +140,5 @@ function noFields(): Fields {
 }
 
 function sorted({ byName }: Fields): Field[] {
-  return [...byName.values()].sort((a, b) => (a.name < b.name ? -1 : 1));
+  return [...byName.values()].sort((a, b) => compareText(a.name, b.name));
 }

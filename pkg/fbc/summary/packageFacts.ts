@@ -231,7 +231,7 @@ export class CatalogFacts {
 
   /** The packages with at least one meta, by name. Metas that name no package, or one with an impossibly long name, belong to none. */
   get packages(): PackageFacts[] {
-    return [...this.#packages.values()].sort((a, b) => (a.name < b.name ? -1 : 1));
+    return [...this.#packages.values()].sort((a, b) => compareText(a.name, b.name));
   }
 
   /** @param meta is not kept. @param sha256 of its canonical form. */

@@ -1,3 +1,4 @@
+import { compareText } from "../../text/compare.ts";
 import type { BundleDescription, BundleSupport } from "./bundleSummary.ts";
 import { newestFirst, type PackageFacts } from "./packageFacts.ts";
 import { latestBundle, messageFor, presentedBy } from "./packageSummary.ts";
@@ -173,7 +174,7 @@ export function closestNames(meant: string, names: readonly string[]): string[] 
       const distance = small.includes(wanted) || wanted.includes(small) ? 0.5 : differences(wanted, small, most);
       return distance <= most ? [{ name, distance }] : [];
     })
-    .sort((a, b) => a.distance - b.distance || a.name.length - b.name.length || (a.name < b.name ? -1 : 1))
+    .sort((a, b) => a.distance - b.distance || a.name.length - b.name.length || compareText(a.name, b.name))
     .slice(0, MAX_FOUND)
     .map(({ name }) => name);
 }

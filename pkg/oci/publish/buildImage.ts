@@ -3,6 +3,7 @@ import { createWriteStream } from "node:fs";
 import { rm } from "node:fs/promises";
 import { pipeline } from "node:stream/promises";
 import { createGzip } from "node:zlib";
+import { compareText } from "../../text/compare.ts";
 import { digestOf } from "../digest.ts";
 import { type Descriptor, MediaType } from "../manifest.ts";
 import type { FetchedManifest } from "../registry/repository.ts";
@@ -18,7 +19,7 @@ export function imageConfig(labels: Readonly<Record<string, string>>, diffId: st
     architecture: "amd64",
     os: "linux",
     created: "1970-01-01T00:00:00Z",
-    config: { Labels: Object.fromEntries(Object.entries(labels).sort(([a], [b]) => (a < b ? -1 : 1))) },
+    config: { Labels: Object.fromEntries(Object.entries(labels).sort(([a], [b]) => compareText(a, b))) },
     rootfs: { type: "layers", diff_ids: [diffId] },
   };
 }
@@ -59,7 +60,7 @@ export async function buildImage(layout: LayoutStore, tag: string, parts: ImageP
     },
     { signal },
   );
-  const annotations = Object.entries(parts.annotations).sort(([a], [b]) => (a < b ? -1 : 1));
+  const annotations = Object.entries(parts.annotations).sort(([a], [b]) => compareText(a, b));
   const body = {
     schemaVersion: 2,
     mediaType: MediaType.ociManifest,

@@ -4,6 +4,7 @@ import { join } from "node:path";
 import { parse as parseToml, TomlError } from "smol-toml";
 import * as z from "zod";
 import { goQuote } from "../../golang/quote.ts";
+import { compareText } from "../../text/compare.ts";
 import { nameOf, parse, type Reference, referenceText } from "../reference.ts";
 
 const Mirror = z.looseObject({
@@ -75,7 +76,7 @@ export async function loadRegistriesConf(paths: RegistriesConfPaths): Promise<Re
     const text = await textOf(file, false);
     if (text !== undefined) add(named(`loading drop-in registries configuration ${goQuote(file)}`, () => parseRegistriesConf(text, false)));
   }
-  return { entries: [...byPrefix.values()].sort((a, b) => compare(a.prefix, b.prefix)), origin: [paths.file, ...dropIns].join(" or ") };
+  return { entries: [...byPrefix.values()].sort((a, b) => compareText(a.prefix, b.prefix)), origin: [paths.file, ...dropIns].join(" or ") };
 }
 
 /**
@@ -106,7 +107,7 @@ export function parseRegistriesConf(text: string, allowV1: boolean): RegistryEnt
     }
     if (!seen.has(entry.prefix)) seen.set(entry.prefix, entry);
   }
-  return [...seen.values()].sort((a, b) => compare(a.prefix, b.prefix));
+  return [...seen.values()].sort((a, b) => compareText(a.prefix, b.prefix));
 }
 
 /** The parsed file; the parser's message is cut to its first line and gets the place. */
@@ -162,7 +163,7 @@ async function dropInFiles(dirs: readonly string[]): Promise<string[]> {
     try {
       const found = await readdir(dir, { withFileTypes: true });
       const names = found.filter((entry) => !entry.isDirectory() && entry.name.endsWith(".conf")).map((entry) => entry.name);
-      files.push(...names.sort(compare).map((name) => join(dir, name)));
+      files.push(...names.sort(compareText).map((name) => join(dir, name)));
     } catch (err) {
       if ((err as NodeJS.ErrnoException).code !== "ENOENT")
         throw new Error(`reading registries.conf.d: ${(err as Error).message}`, { cause: err });
@@ -186,10 +187,6 @@ function named<T>(doing: string, work: () => T): T {
   } catch (err) {
     throw new Error(`${doing}: ${(err as Error).message}`, { cause: err });
   }
-}
-
-function compare(a: string, b: string): number {
-  return a < b ? -1 : a > b ? 1 : 0;
 }
 
 /** One place to pull from. */

@@ -16,6 +16,7 @@ import { compileSelector } from "../../resolve/labelSelector.ts";
 import { blockingCatalog, type CatalogContent, type Considered, type Resolved, type Unresolved } from "../../resolve/resolution.ts";
 import { choose, consider } from "../../resolve/resolve.ts";
 import { conditionText } from "../../resolve/wording.ts";
+import { compareText } from "../../text/compare.ts";
 import { CAUSE_LENGTH, NAME_LENGTH, truncate } from "../../text/truncate.ts";
 import { parseConstraint } from "../../version/masterminds.ts";
 import { formatVersion, formatVersionRelease, isSameVersion, parseVersionRelease } from "../../version/version.ts";
@@ -128,7 +129,7 @@ export function resolveBundle({
 export function matchingCatalogs(catalogs: CatalogLister, source: CatalogSource): ClusterCatalog[] {
   const { matches } = compileSelector(source.selector);
   const matching = catalogs.list().filter(({ metadata }) => metadata.deletionTimestamp === undefined && matches(metadata.labels ?? {}));
-  return matching.sort((a, b) => (a.metadata.name < b.metadata.name ? -1 : 1));
+  return matching.sort((a, b) => compareText(a.metadata.name, b.metadata.name));
 }
 
 /** The installed bundle, kept because nothing can be resolved. */

@@ -12,6 +12,7 @@ import { availableUpdates } from "../../resolve/availableUpdates.ts";
 import { deprecationsFor, narrowed } from "../../resolve/filters.ts";
 import type { Considered } from "../../resolve/resolution.ts";
 import { consider } from "../../resolve/resolve.ts";
+import { compareText } from "../../text/compare.ts";
 import { type DeprecationFacts, findInstalledCatalog, type ReconcileState, reconcileRequestOf } from "../state/reconcileState.ts";
 import { type ConditionVerdict, upgradeVerdict } from "./clusterUpgradeCondition.ts";
 
@@ -45,7 +46,7 @@ export function providedApis(objects: readonly KubeObject[]): ProvidedApis {
     const [{ group, kind }] = apis as [AggregatedApi];
     return { group, kind, versions: [...new Set(apis.map(({ version }) => version))] };
   });
-  return [...defined, ...aggregated].sort((a, b) => (key(a) < key(b) ? -1 : 1)).slice(0, PROVIDED_APIS_MAX);
+  return [...defined, ...aggregated].sort((a, b) => compareText(key(a), key(b))).slice(0, PROVIDED_APIS_MAX);
 }
 
 /** What status says of the definitions that earlier releases left. */

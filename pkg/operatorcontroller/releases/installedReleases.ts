@@ -12,6 +12,7 @@ import { activeReleases, lastDeployed } from "../../release/record.ts";
 import { type ReleaseIndex, releaseIndex, type UnreadableRelease, unreadableText } from "../../release/storage/decode.ts";
 import { RELEASE_OWNER } from "../../release/storage/encode.ts";
 import type { Logger } from "../../telemetry/log.ts";
+import { compareText } from "../../text/compare.ts";
 import { type ReleaseFacts, type ReleaseFactsCache, ReleaseReader } from "./releaseReader.ts";
 import type { ReleaseOwner, ReleaseStore } from "./releaseStore.ts";
 
@@ -286,7 +287,7 @@ export class InstalledBundles {
   /** One for each extension that has something installed, by name of the extension. Read-only: it is shared with everybody. */
   list(): readonly InstalledProvider[] {
     this.#refresh();
-    return (this.#list ??= [...this.#known].sort(([a], [b]) => (a < b ? -1 : 1)).map(([, { provider }]) => provider));
+    return (this.#list ??= [...this.#known].sort(([a], [b]) => compareText(a, b)).map(([, { provider }]) => provider));
   }
 
   /** Names of the extensions whose releases are being read for the first time: what they have installed is not in `list` yet. */

@@ -1,5 +1,6 @@
 import { groupOf, type JsonObject, type KubeObject } from "../../api/k8s.ts";
 import { isObject } from "../../golang/members.ts";
+import { compareText } from "../../text/compare.ts";
 import { bounded, conditionsOf, HEALTHY, type Health, health, listAt, memberAt, numberAt, textAt } from "./healthState.ts";
 
 /** How long a Pod may be without a node before it counts as one that gets none. */
@@ -59,7 +60,7 @@ export function podProblem(pod: KubeObject, now: number): PodProblem | undefined
  * @returns undefined when nothing is wrong with any of them.
  */
 export function worstPod(pods: readonly KubeObject[], now: number): PodProblem | undefined {
-  const problems = pods.flatMap((pod) => podProblem(pod, now) ?? []).sort((a, b) => b.rank - a.rank || (a.pod < b.pod ? -1 : 1));
+  const problems = pods.flatMap((pod) => podProblem(pod, now) ?? []).sort((a, b) => b.rank - a.rank || compareText(a.pod, b.pod));
   const [worst] = problems;
   if (!worst) return undefined;
   const others = problems.length - 1;

@@ -5,7 +5,9 @@
  *
  * The input is a file of the Kubernetes repository. Descriptions, defaults and extensions are left out: they decide nothing.
  */
+
 import type { JsonObject } from "../../api/k8s.ts";
+import { compareText } from "../../text/compare.ts";
 
 const ROOTS = ["Affinity", "EnvVar", "EnvFromSource", "ResourceRequirements", "Toleration", "VolumeMount", "Volume"].map(
   (name) => `io.k8s.api.core.v1.${name}`,
@@ -37,7 +39,7 @@ function closure(all: Readonly<Record<string, JsonObject>>): Record<string, Json
     found[name] = stripped(schema);
     for (const [, target = ""] of JSON.stringify(found[name]).matchAll(/"\$ref":"#\/components\/schemas\/([^"]+)"/g)) pending.push(target);
   }
-  return Object.fromEntries(Object.entries(found).sort(([a], [b]) => (a < b ? -1 : 1)));
+  return Object.fromEntries(Object.entries(found).sort(([a], [b]) => compareText(a, b)));
 }
 
 const chunks: Uint8Array[] = [];

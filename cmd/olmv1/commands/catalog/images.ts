@@ -7,6 +7,7 @@ import { compareKnownVersions } from "../../../../pkg/fbc/bundleOrder.ts";
 import { decodeMetas } from "../../../../pkg/fbc/decode.ts";
 import { goQuote } from "../../../../pkg/golang/quote.ts";
 import { catalogFolder, type ReaderOptions, withReader } from "../../../../pkg/sources/bundleReader.ts";
+import { compareText } from "../../../../pkg/text/compare.ts";
 import { type Output, print } from "../../cli/output.ts";
 import { withProgress } from "../../cli/progress.ts";
 import { table } from "../../cli/table.ts";
@@ -86,5 +87,5 @@ function matches(wanted: string, name: string): boolean {
 
 /** By package, the newest version first. */
 function compareBundles(a: LintedBundle, b: LintedBundle): number {
-  return a.package < b.package ? -1 : a.package > b.package ? 1 : compareKnownVersions(b.version?.parsed, a.version?.parsed);
+  return compareText(a.package, b.package) || compareKnownVersions(b.version?.parsed, a.version?.parsed);
 }
