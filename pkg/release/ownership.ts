@@ -5,13 +5,23 @@ import { describeObject } from "./identity.ts";
 /** Names of field managers beyond this many are not listed. */
 const MANAGERS = 3;
 
-/**
- * Who claims a live object that no controller owns, from the marks that installers leave, and what to do about it.
- * A sentence for the end of a message, such as `it belongs to Helm release "ns/name": …`.
- */
-function claimOf(live: KubeObject): string {
+/** To whom a live object belongs, for the end of a message. */
+export interface Claim {
+  /** Such as `it belongs to Helm release "ns/name"`. */
+  readonly text: string;
+  /** What to do about it, such as "uninstall that release first". */
+  readonly remedy?: string;
+}
+
+/** Writes a claim and what to do about it as one sentence. */
+export function claimText({ text, remedy }: Claim): string {
+  return remedy === undefined ? text : `${text}: ${remedy}`;
+}
+
+/** Finds out who claims a live object that no controller owns, from the marks that installers leave. */
+function claimOf(live: KubeObject): Claim {
   const claimant = claimantOf(live);
-  return claimant ? `it belongs to ${claimant.who}: ${claimant.remedy}` : ofNobody(live);
+  return claimant ? { text: `it belongs to ${claimant.who}`, remedy: claimant.remedy } : ofNobody(live);
 }
 
 /** Whom the marks of an installer name, such as `Helm release "ns/name"`, and what to do about it; undefined where they name none. */
@@ -47,7 +57,7 @@ function ofApiServer({ metadata: { labels } }: KubeObject): ReturnType<typeof cl
   return { who: "the API server, which serves that group and version itself or by a CustomResourceDefinition", remedy };
 }
 
-function ofNobody(live: KubeObject): string {
+function ofNobody(live: KubeObject): Claim {
   const managedBy = live.metadata.labels?.["app.kubernetes.io/managed-by"];
   const writers = managersOf(live);
   const hints = [
@@ -55,7 +65,10 @@ function ofNobody(live: KubeObject): string {
     writers === "" ? "" : `it was written by ${writers}`,
   ];
   const hint = hints.filter((part) => part !== "").join(", ");
-  return `it belongs to nobody in particular${hint === "" ? "" : ` (${hint})`}: delete ${describeObject(live)} if it is not needed, and the install goes on by itself`;
+  return {
+    text: `it belongs to nobody in particular${hint === "" ? "" : ` (${hint})`}`,
+    remedy: `delete ${describeObject(live)} if it is not needed, and the install goes on by itself`,
+  };
 }
 
 /** Such as `"kubectl-create", "helm"`: the managers that wrote something other than the status. */
@@ -78,12 +91,20 @@ export interface Owner {
 /**
  * Whose a live object is:
  * free: it does not exist; ours: it carries our uid; orphan: it was an extension's that is no more, and may be taken over;
- * foreign: somebody else's, or nobody's that we know. `owner` is the extension that the object's marks name.
+ * foreign: somebody else's, or nobody's that we know. `owner` is the extension that the object's marks name; `message` is `refusal`, then the claim.
  */
 export type Ownership =
   | { readonly kind: "free" | "ours" }
-  | { readonly kind: "orphan"; readonly owner: string; readonly message: string }
-  | { readonly kind: "foreign"; readonly owner?: string; readonly message: string };
+  | ({ readonly kind: "orphan"; readonly owner: string } & Refusal)
+  | ({ readonly kind: "foreign"; readonly owner?: string } & Refusal);
+
+/** Why an object cannot be managed. */
+interface Refusal {
+  readonly message: string;
+  /** In the words of the Go operator-controller. */
+  readonly refusal: string;
+  readonly claim: Claim;
+}
 
 /** Whether the cluster has an extension of that name; `uid` is absent where the object's marks hold none. */
 export type ExtensionExists = (name: string, uid: string | undefined) => boolean;
@@ -110,11 +131,8 @@ export function ownershipOf(live: KubeObject | undefined, owner: Owner, extensio
   const named = labels?.[LABEL_OWNER_KIND] === CLUSTER_EXTENSION ? labels[LABEL_OWNER_NAME] : undefined;
   if (named === undefined) return foreign(live, owner, claimOf(live));
   if (named === owner.name || !extensionExists(named, uid)) {
-    return {
-      kind: "orphan",
-      owner: named,
-      message: `${refusal(live, owner)}; it was left behind by ${CLUSTER_EXTENSION} "${named}", which does not exist any more`,
-    };
+    const claim = { text: `it was left behind by ${CLUSTER_EXTENSION} "${named}", which does not exist any more` };
+    return { kind: "orphan", owner: named, ...refusalOf(live, owner, claim) };
   }
   return foreign(live, owner, claimOfExtension(named), named);
 }
@@ -133,29 +151,35 @@ export function controllerOf({ metadata: { annotations, ownerReferences } }: Kub
   return ownerReferences?.find(({ controller }) => controller)?.uid ?? annotations?.[ANNOTATION_OWNER_UID];
 }
 
-function foreign(live: KubeObject, owner: Owner, claim: string, extension?: string): Ownership {
-  const message = `${refusal(live, owner)}; ${claim}`;
-  return extension === undefined ? { kind: "foreign", message } : { kind: "foreign", owner: extension, message };
+function foreign(live: KubeObject, owner: Owner, claim: Claim, extension?: string): Ownership {
+  return { kind: "foreign", ...(extension === undefined ? {} : { owner: extension }), ...refusalOf(live, owner, claim) };
 }
 
 /** The namespace is that of the rendered object: empty where there is none, but the install namespace for webhook configurations. */
-function refusal({ kind, metadata }: KubeObject, { installNamespace }: Owner): string {
+function refusalOf({ kind, metadata }: KubeObject, { installNamespace }: Owner, claim: Claim): Refusal {
   const namespace = WEBHOOK_CONFIGURATIONS.has(kind) ? installNamespace : (metadata.namespace ?? "");
-  return `${kind} '${metadata.name}' already exists in namespace '${namespace}' and cannot be managed by operator-controller`;
+  const refusal = `${kind} '${metadata.name}' already exists in namespace '${namespace}' and cannot be managed by operator-controller`;
+  return { message: `${refusal}; ${claimText(claim)}`, refusal, claim };
 }
 
 function isExtension({ apiVersion, kind }: OwnerReference): boolean {
   return kind === CLUSTER_EXTENSION && groupOf(apiVersion) === GROUP;
 }
 
-function claimOfController(controller: OwnerReference, owner: Owner): string {
+function claimOfController(controller: OwnerReference, owner: Owner): Claim {
   const { apiVersion, kind, name } = controller;
   if (!isExtension(controller))
-    return `it belongs to ${kind} "${name}" (${apiVersion}), which controls it: remove that first, or install into another namespace`;
+    return {
+      text: `it belongs to ${kind} "${name}" (${apiVersion}), which controls it`,
+      remedy: "remove that first, or install into another namespace",
+    };
   if (name !== owner.name) return claimOfExtension(name);
-  return `it belongs to an earlier ${CLUSTER_EXTENSION} "${name}", and the garbage collector removes it: it is looked at again until it is gone`;
+  return {
+    text: `it belongs to an earlier ${CLUSTER_EXTENSION} "${name}", and the garbage collector removes it`,
+    remedy: "it is looked at again until it is gone",
+  };
 }
 
-function claimOfExtension(name: string): string {
-  return `it belongs to ${CLUSTER_EXTENSION} "${name}": a cluster can hold it once only, remove that extension first`;
+function claimOfExtension(name: string): Claim {
+  return { text: `it belongs to ${CLUSTER_EXTENSION} "${name}"`, remedy: "a cluster can hold it once only, remove that extension first" };
 }
