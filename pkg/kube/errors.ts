@@ -84,6 +84,40 @@ export function isInvalid(err: unknown): err is KubeError {
   return err instanceof KubeError && err.status === 422;
 }
 
+/** How the quota admission plugin denies a request. */
+const QUOTA = /exceeded quota: |status unknown for quota: /;
+
+/**
+ * True when a ResourceQuota denied the request. The answer is a plain Forbidden: its `details` name the object only and it has no `causes`,
+ * so its text is the protocol.
+ * @see https://github.com/kubernetes/apiserver/blob/v0.36.3/pkg/admission/plugin/resourcequota/controller.go#L622
+ */
+export function isQuotaExceeded(err: unknown): err is KubeError {
+  return isForbidden(err) && QUOTA.test(err.message);
+}
+
+/** How validation denies a change of an immutable field: of most kinds, of a binding's roleRef, and of a StatefulSet. */
+const IMMUTABLE = /field is immutable|cannot change roleRef|updates to .* for fields other than .* are forbidden/;
+
+/**
+ * True when the API server denied an update only because of immutable fields: any other mistake would be there after a deletion too. The
+ * `reason` and `field` of a cause are the same for an immutable selector and for an empty one (FieldValueInvalid, spec.selector), so the
+ * text of each cause is the protocol.
+ * @see https://github.com/kubernetes/apimachinery/blob/v0.36.3/pkg/api/validation/objectmeta.go#L34
+ * @see https://github.com/kubernetes/kubernetes/blob/v1.36.3/pkg/apis/rbac/validation/validation.go#L166
+ * @see https://github.com/kubernetes/kubernetes/blob/v1.36.3/pkg/apis/apps/validation/validation.go#L268
+ */
+export function isImmutableField(err: unknown): err is KubeError {
+  if (!isInvalid(err)) return false;
+  const causes = err.details?.["causes"];
+  const messages = Array.isArray(causes) ? causes.map(messageIn) : [err.message];
+  return messages.length > 0 && messages.every((message) => IMMUTABLE.test(message));
+}
+
+function messageIn(cause: unknown): string {
+  return typeof cause === "object" && cause !== null && "message" in cause && typeof cause.message === "string" ? cause.message : "";
+}
+
 /** True when a list or watch must start anew: the resourceVersion or continue token is too old (410 Gone, Expired). */
 export function isExpired(err: unknown): err is KubeError {
   return err instanceof KubeError && (err.status === 410 || err.reason === "Expired");

@@ -355,10 +355,14 @@ describeWithPrivateCluster("a plan of a ClusterExtension that is not applied yet
     await eventually(async () => expect(await stored()).toEqual(["v1alpha1", "v1"]));
     const { findings, notes, counts } = await json(extensionNamed("odd", { packageName: "p", channels: ["odd"] }));
     expect(findings).toEqual([
-      { kind: "kindNotServed", text: expect.stringContaining("does not serve PrometheusRule (monitoring.coreos.com/v1): install") },
+      {
+        kind: "kindNotServed",
+        text: expect.stringContaining(
+          "does not serve PrometheusRule (monitoring.coreos.com/v1), ServiceMonitor (monitoring.coreos.com/v1): install what brings PrometheusRule (monitoring.coreos.com/v1) first, and apply the CustomResourceDefinition of ServiceMonitor (monitoring.coreos.com/v1), which is part of the bundle",
+        ),
+      },
       { kind: "ownership", text: expect.stringContaining("CustomResourceDefinition 'podmonitors.monitoring.coreos.com' already exists") },
     ]);
-    expect(notes.join("\n")).toContain("does not serve ServiceMonitor (monitoring.coreos.com/v1) yet");
     expect(notes.join("\n")).toContain("its minKubeVersion is 9.1.0 and the API server's version v1.");
     expect(notes.join("\n")).toContain("only tried: took v1alpha1 from status.storedVersions");
     expect(notes).toContain(

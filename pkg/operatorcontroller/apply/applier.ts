@@ -3,7 +3,7 @@ import { groupOf, type KubeObject, type ObjectRef, refOf } from "../../api/k8s.t
 import { mapInParallel } from "../../async/concurrency.ts";
 import { messageOf, RetryableError } from "../../errors/errors.ts";
 import type { Client } from "../../kube/client.ts";
-import { isConflict, isInvalid, isNamespaceMissing, KindNotServed, type KubeError } from "../../kube/errors.ts";
+import { isConflict, isImmutableField, isInvalid, isNamespaceMissing, KindNotServed } from "../../kube/errors.ts";
 import type { ApplyOptions } from "../../kube/request.ts";
 import { describeObject, objectKey } from "../../release/identity.ts";
 import { onlyBundleLabelsDiffer } from "../../release/labels.ts";
@@ -58,9 +58,6 @@ const RECREATED_KINDS: ReadonlySet<string> = new Set([
   "rbac.authorization.k8s.io/ClusterRoleBinding",
   "rbac.authorization.k8s.io/RoleBinding",
 ]);
-/** How the API server says that a field of an existing object cannot be changed; there is no code for it. */
-const IMMUTABLE_FIELD = /field is immutable|cannot change roleRef|updates to .* for fields other than .* are forbidden/;
-
 /** Whether an object may be deleted and created anew, where a field of it cannot be changed. */
 export function isRecreated({ apiVersion, kind }: Pick<KubeObject, "apiVersion" | "kind">): boolean {
   return RECREATED_KINDS.has(`${groupOf(apiVersion)}/${kind}`);
@@ -70,18 +67,6 @@ export function isRecreated({ apiVersion, kind }: Pick<KubeObject, "apiVersion" 
 function haveSameOwner(a: KubeObject, b: KubeObject): boolean {
   const owners = new Set(a.metadata.ownerReferences?.map(({ uid }) => uid));
   return b.metadata.ownerReferences?.some(({ uid }) => owners.has(uid)) ?? false;
-}
-
-/** True when the API server refused a change for nothing but fields that cannot be changed: any other mistake would be there after a deletion too. */
-export function isImmutableField(err: unknown): err is KubeError {
-  if (!isInvalid(err)) return false;
-  const causes = err.details?.["causes"];
-  const messages = Array.isArray(causes) ? causes.map(messageIn) : [err.message];
-  return messages.length > 0 && messages.every((message) => IMMUTABLE_FIELD.test(message));
-}
-
-function messageIn(cause: unknown): string {
-  return typeof cause === "object" && cause !== null && "message" in cause && typeof cause.message === "string" ? cause.message : "";
 }
 
 /** Requests under way at once for one extension; enough to hide round trips, few enough to be fair to others. */
@@ -115,31 +100,48 @@ export async function failuresOf<T extends KubeObject | ObjectRef>(
   return failures.flat();
 }
 
-/** Which object, what the API server says about it, and what to do. */
-export function failureText({ item, err }: Failure): string {
-  return `${describeObject(item)}: ${messageOf(err)}${adviceFor(item, err)}`;
+/** Names the object of a failure, says why it failed, and what to do. */
+export function failureText(failure: Failure): string {
+  const { message, next } = failureParts(failure);
+  return next === undefined ? message : `${message}; ${next}`;
 }
 
-/** A sentence for one failure; for several all of them in Helm's form ("N errors occurred:"). @param doing what each begins with. */
+/** The same in two parts; `next` is what to do, where that is known. */
+export function failureParts({ item, err }: Failure): { message: string; next?: string } {
+  const next = adviceFor(item, err);
+  return { message: `${describeObject(item)}: ${messageOf(err)}`, ...(next === undefined ? {} : { next }) };
+}
+
+/** Writes one failure as a sentence and several in Helm's form ("N errors occurred:"). @param doing what each begins with. */
 export function failuresText(doing: string, failures: readonly Failure[]): string {
   const lines = failures.map((failure) => `${doing}${failureText(failure)}`);
   return lines.length === 1 ? String(lines[0]) : `${lines.length} errors occurred:\n${lines.map((line) => `\t* ${line}\n`).join("")}\n`;
 }
 
-/**
- * Throws one error for all failures, if there are any.
- * @throws RetryableError Retrying also for terminal answers: rights, quotas and policies change without an edit of the extension.
- */
-export function throwFailures(doing: string, failures: readonly Failure[]): void {
-  const [first] = failures;
-  if (first) throw new RetryableError("Retrying", failuresText(doing, failures), { cause: first.err });
+/** Requests about objects failed. Retried also after terminal answers: permissions, quotas and policies change without an edit of the extension. */
+export class RequestsFailed extends RetryableError {
+  readonly failures: readonly Failure[];
+
+  /** @param doing what the text of each failure begins with. */
+  constructor(doing: string, failures: readonly Failure[]) {
+    super("Retrying", failuresText(doing, failures), { cause: failures[0]?.err });
+    this.failures = failures;
+  }
 }
 
-function adviceFor(item: KubeObject | ObjectRef, err: unknown): string {
-  if (isNamespaceMissing(err)) return "; create the namespace, or take it out of the extension's configuration";
-  if (!isImmutableField(err)) return "";
+/**
+ * Throws one error for all failures, if there are any.
+ * @throws RequestsFailed Retrying.
+ */
+export function throwFailures(doing: string, failures: readonly Failure[]): void {
+  if (failures.length > 0) throw new RequestsFailed(doing, failures);
+}
+
+function adviceFor(item: KubeObject | ObjectRef, err: unknown): string | undefined {
+  if (isNamespaceMissing(err)) return "create the namespace, or take it out of the extension's configuration";
+  if (!isImmutableField(err)) return undefined;
   const why = isRecreated(item) ? "since it carries no mark of this extension" : "since something could be lost with it";
-  return `; a ${item.kind} is not created anew by itself, ${why}: delete it, and it is`;
+  return `a ${item.kind} is not created anew by itself, ${why}: delete it, and it is`;
 }
 
 /** What applying needs of a client. */

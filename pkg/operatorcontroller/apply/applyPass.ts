@@ -9,14 +9,13 @@ import { withoutDrifted } from "../../release/drift.ts";
 import { describeObject } from "../../release/identity.ts";
 import { GO_FIELD_MANAGER } from "../../release/managedFields.ts";
 import { activeReleases, isOfAnotherWriter, type LeftObject, lastDeployed, type ReleaseRecord } from "../../release/record.ts";
-import { dropConversions, requireConversions } from "../crds/lostConversions.ts";
+import { dropConversions } from "../crds/lostConversions.ts";
 import { watchPermissions } from "../permissions/ownRules.ts";
-import { type LackingPermissions, rbacCommand } from "../permissions/permissions.ts";
+import { rbacCommand } from "../permissions/permissions.ts";
 import { ReleaseJournal } from "../releases/releaseJournal.ts";
 import { withCurrent } from "../releases/releaseStore.ts";
 import { changes, listed, summary } from "../state/objectActions.ts";
 import { configOf, type ReconcileState } from "../state/reconcileState.ts";
-import { DeniedError, waitingIn } from "../state/waiting.ts";
 import { ApplyContext, type ApplyDependencies } from "./applyContext.ts";
 import { requireApproval } from "./approval.ts";
 import { ExtensionCertificates } from "./certificates.ts";
@@ -25,9 +24,10 @@ import { HandoverPending, type Need, ObjectsClaimed } from "./handovers.ts";
 import { isKept } from "./keptCrds.ts";
 import { pruneLeft, watchLeft } from "./leftObjects.ts";
 import { completed, type NextRelease, nextRelease, type RenderedBundle, underWay } from "./nextRelease.ts";
-import { NOTHING_CHANGED, PermissionCheck, type PermissionSubject, withLacking } from "./permissionCheck.ts";
-import { type Passed, preflight } from "./preflight.ts";
-import { requireServed } from "./preparedObjects.ts";
+import { PermissionCheck, type PermissionSubject } from "./permissionCheck.ts";
+import { KIND_CHECKS, newChecked, OBJECT_CHECKS, PERMISSION_CHECKS, preflight } from "./preflight.ts";
+import type { Checked, PreflightRequest } from "./preflightRequest.ts";
+import type { PreparedObjects } from "./preparedObjects.ts";
 import { prune, unwanted } from "./prune.ts";
 import { ReleaseEvents } from "./releaseEvents.ts";
 
@@ -53,7 +53,7 @@ interface Written {
 async function writeRelease(
   { pass, certificates, events }: WriteTools,
   { bundle, objects, base, content, leavesDrift }: NextRelease,
-  { live: found, after, needs }: Pick<Passed, "live" | "after" | "needs">,
+  { live: found, after, needs }: Pick<Checked, "live" | "after" | "needs">,
 ): Promise<Written> {
   const { applier, facts, deps, scoped, context, owner } = pass;
   const live = await pass.takeFromOthers(needs, found);
@@ -160,7 +160,9 @@ export class ApplyPass {
    */
   async release(rendered: RenderedBundle): Promise<void> {
     const prepared = await this.#pass.prepare(rendered.objects, rendered.bundle);
-    requireServed(prepared.kinds, this.#deps.client);
+    const request = this.#preflightRequest(prepared, rendered.bundle.image);
+    const checked = newChecked();
+    await preflight(request, { mode: "stop", checks: KIND_CHECKS, checked });
     const next = nextRelease(this.#facts, rendered, prepared);
     const { state, bundle, objects } = next;
     const { extension } = this.#facts;
@@ -177,15 +179,17 @@ export class ApplyPass {
     this.#pass.context.log.info({ state: state.kind, reason: state.reason }, "release needed");
     let written: Written | undefined;
     try {
-      const lacking = await this.#rights.require({ desired: objects, images: this.#images(bundle.image), kinds: next.kinds });
+      await preflight(request, { mode: "stop", checks: PERMISSION_CHECKS, checked });
+      this.#rights.tell(checked.tolerated);
       await this.#pass.claiming([...objects, ...unwanted(this.#pass.pruneRequest(objects))], async () => {
-        const passed = await this.#preflight(next, lacking);
-        if (next.kind !== "RolledBack") await requireApproval(this.#pass, this.#events, rendered, next, passed);
-        this.#requireHandovers(passed);
+        await preflight(request, { mode: "stop", checks: OBJECT_CHECKS, checked });
+        this.#events.preflight(bundle.name, next.content.inputDigest, checked.notes, this.#pass.dryRun.warnings);
+        if (next.kind !== "RolledBack") await requireApproval(this.#pass, this.#events, rendered, next, checked);
+        this.#requireHandovers(checked);
         await this.#certificates.keep(objects);
         const record = await this.#begin(next);
         try {
-          written = await writeRelease({ pass: this.#pass, certificates: this.#certificates, events: this.#events }, next, passed);
+          written = await writeRelease({ pass: this.#pass, certificates: this.#certificates, events: this.#events }, next, checked);
         } catch (err) {
           if (!this.#pass.context.signal.aborted) await this.#failed(next, record, err);
           throw err;
@@ -205,35 +209,35 @@ export class ApplyPass {
    * Makes sure that other extensions give up what the release needs of theirs.
    * @throws HandoverPending that names them, until they can.
    */
-  #requireHandovers({ needs }: Pick<Passed, "needs">): void {
+  #requireHandovers({ needs }: Pick<Checked, "needs">): void {
     const { name } = this.#facts.extension.metadata;
     const { handovers } = this.#deps;
     handovers.ready(name, needs);
     if (!handovers.agreed(name)) throw new HandoverPending(needs, () => handovers.agreed(name));
   }
 
-  async #preflight({ bundle, objects, base, kinds, content }: NextRelease, lacking: LackingPermissions | undefined): Promise<Passed> {
-    const { extension } = this.#facts;
+  #preflightRequest({ objects: desired, kinds }: PreparedObjects, image: string): PreflightRequest {
+    const { extension, history } = this.#facts;
     const { applier, dryRun, owner, scoped: client, context } = this.#pass;
-    const command = rbacCommand(extension, this.#images(bundle.image), providerOf(objects)?.name, configOf(this.#facts));
-    const passed = await preflight(applier, dryRun, {
-      desired: objects,
-      base,
+    const images = this.#images(image);
+    return {
+      desired,
+      kinds,
+      base: lastDeployed(history.current),
       owner,
       extensionExists: this.#deps.extensionExists,
+      extension,
       handovers: this.#deps.handovers,
-      spec: extension.spec,
+      applier,
+      dryRun,
       client,
-      advice: `print the exact roles: ${command}; ${NOTHING_CHANGED}`,
-      resourceOf: (gvk) => kinds.resourceOf(gvk),
+      discovery: this.#deps.client,
+      permissions: () => this.#rights.find({ desired, images, kinds }),
+      advice: `print the exact roles: ${rbacCommand(extension, images, providerOf(desired)?.name, configOf(this.#facts))}`,
+      pruning: this.#pass.pruneRequest(desired),
       objects: this.#deps.objectChecker,
       signal: context.signal,
-    }).catch((err: unknown) => {
-      throw lacking && (err instanceof DeniedError || !waitingIn(err)) ? withLacking(err, lacking) : err;
-    });
-    await requireConversions(client, await this.#pass.lostConversions(objects), context.signal);
-    this.#events.preflight(bundle.name, content.inputDigest, passed.notes, dryRun.warnings);
-    return passed;
+    };
   }
 
   /** Stores that the release begins: from here on the pass has to come to its end. */

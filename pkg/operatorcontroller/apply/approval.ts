@@ -7,7 +7,7 @@ import { widensRights } from "../../rbac/ruleSets.ts";
 import { type ChangePlan, changePlan, countActions, type PlannedObject, planDigest } from "../../release/changePlan.ts";
 import type { ApplyContext } from "./applyContext.ts";
 import type { NextRelease, RenderedBundle } from "./nextRelease.ts";
-import type { Passed } from "./preflight.ts";
+import type { Checked } from "./preflightRequest.ts";
 import { leavingObjects } from "./prune.ts";
 import type { ReleaseEvents } from "./releaseEvents.ts";
 
@@ -27,7 +27,7 @@ export async function requireApproval(
   events: Pick<ReleaseEvents, "approved">,
   rendered: Pick<RenderedBundle, "objects">,
   { bundle, objects: desired, base }: NextRelease,
-  { live, after }: Pick<Passed, "live" | "after">,
+  { live, after }: Pick<Checked, "live" | "after">,
 ): Promise<void> {
   const { extension, inputDigest, hidden } = pass.facts;
   if (extension.spec.approval !== "Manual") return;

@@ -13,7 +13,7 @@ import { reconcileRequestOf } from "../state/reconcileState.ts";
 import { type Compared, markOf } from "../watches/followedObjects.ts";
 import type { Outcome } from "./applier.ts";
 import type { ApplyContext } from "./applyContext.ts";
-import { foreignObjects } from "./preflight.ts";
+import { foreignObjects } from "./ownershipCheck.ts";
 import { kindsOf } from "./preparedObjects.ts";
 
 /** Watched objects are compared this seldom nevertheless, in drift intervals; with the default interval that is once an hour. */

@@ -1,6 +1,6 @@
 import { FIELD_MANAGER } from "../../api/constants.ts";
 import { type KubeObject, type ObjectRef, refOf } from "../../api/k8s.ts";
-import { isDenied, isNamespaceMissing, isNotFound } from "../../kube/errors.ts";
+import { isDenied, isImmutableField, isNamespaceMissing, isNotFound } from "../../kube/errors.ts";
 import { describeObject, objectKey } from "../../release/identity.ts";
 import { type LiveObjects, listed } from "../state/objectActions.ts";
 import { DeniedError, type IsOver } from "../state/waiting.ts";
@@ -10,10 +10,9 @@ import {
   type Failure,
   failuresOf,
   failuresText,
-  isImmutableField,
   isRecreated,
   type ObjectClient,
-  throwFailures,
+  RequestsFailed,
 } from "./applier.ts";
 import { ownerMarks } from "./handovers.ts";
 
@@ -67,27 +66,23 @@ export class DryRun {
   }
 
   /**
-   * Tries every object.
-   * @param options.check looks at what was refused first, and may throw what explains it better.
-   * @param options.taken live objects of other extensions that are taken from them, by `objectKey`.
-   * @returns the objects as they would be, by `objectKey`; without those that could not be tried.
-   * @throws RetryableError Retrying with every refusal at once; a DeniedError where all of it is denied, by rights, quotas or policies:
-   * then it is over as soon as the first of them is not any more.
+   * @param objects those that were tried.
+   * @returns RequestsFailed Retrying with every failure; a DeniedError if all of them are denied by permissions, quotas or policies, which is
+   * over as soon as the first of them is not denied any more; undefined without failures.
    */
-  async require(
-    objects: readonly KubeObject[],
-    { check, taken }: { check?: (failures: readonly Failure[]) => void; taken?: LiveObjects } = {},
-  ): Promise<LiveObjects> {
-    const { objects: after, failures } = await this.each(objects, taken);
-    check?.(failures);
+  refusal(failures: readonly Failure[], objects: readonly KubeObject[]): RequestsFailed | DeniedError | undefined {
     const [first] = failures;
-    const refused = first && objects.find((object) => objectKey(object) === objectKey(first.item));
-    if (!refused || !failures.every(({ err }) => isDenied(err))) throwFailures("", failures);
-    else throw new DeniedError(failuresText("", failures), { cause: first.err, isOver: this.untilNot(isDenied, refused) });
-    return after;
+    if (!first) return undefined;
+    const refused = objects.find((object) => objectKey(object) === objectKey(first.item));
+    if (!refused || !failures.every(({ err }) => isDenied(err))) return new RequestsFailed("", failures);
+    return new DeniedError(failuresText("", failures), { cause: first.err, isOver: this.untilNot(isDenied, refused) });
   }
 
-  /** The same, with what was refused beside what was not. */
+  /**
+   * Tries every object.
+   * @param taken live objects of other extensions that are taken from them, by `objectKey`.
+   * @returns the objects as they would be, and what was denied.
+   */
   async each(objects: readonly KubeObject[], taken: LiveObjects = new Map()): Promise<Answers> {
     const after = new Map<string, KubeObject>();
     const roles = new Set(objects.filter(({ kind }) => kind.endsWith("Role")).map(({ metadata }) => metadata.name));

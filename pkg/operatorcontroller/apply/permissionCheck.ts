@@ -3,16 +3,13 @@ import type { KubeObject } from "../../api/k8s.ts";
 import { messageOf } from "../../errors/errors.ts";
 import type { Client } from "../../kube/client.ts";
 import { crdPolicyOf } from "../../release/plan.ts";
-import { type LackingPermissions, lackingPermissions } from "../permissions/permissions.ts";
+import { type LackingPermissions, lackingPermissions, NOTHING_CHANGED } from "../permissions/permissions.ts";
 import type { ExtensionCache } from "../state/extensionCache.ts";
 import { configOf, type ReconcileState } from "../state/reconcileState.ts";
 import { DeniedError, WaitingError } from "../state/waiting.ts";
 import type { ServedKinds } from "./preparedObjects.ts";
 import { removals } from "./prune.ts";
 import type { ReleaseEvents } from "./releaseEvents.ts";
-
-/** Ends each text about rights that are missing. */
-export const NOTHING_CHANGED = "nothing was changed, and it goes on by itself within seconds once they are granted";
 
 /** With what, and of whom, rights are looked up. */
 export interface PermissionCheckOptions {
@@ -35,7 +32,7 @@ export interface PermissionSubject {
   kinds: ServedKinds;
 }
 
-/** Looks up which rights an extension's ServiceAccount lacks, and decides by `spec.install.permissions` what comes of that. */
+/** Looks up which permissions an extension's ServiceAccount lacks, and keeps what `spec.install.permissions: Warn` reports of them. */
 export class PermissionCheck {
   readonly #options: PermissionCheckOptions;
 
@@ -43,25 +40,24 @@ export class PermissionCheck {
     this.#options = options;
   }
 
-  /**
-   * Looks for rights that are missing, where the pass goes on without being certain that they are; with Warn they become a fact instead.
-   * @throws WaitingError Retrying with all of them, where it does not.
-   */
-  async require({ desired, images, kinds }: PermissionSubject): Promise<LackingPermissions | undefined> {
-    const { facts, scoped, events, memory, now, signal } = this.#options;
+  /** Looks up the missing permissions, if there are any, and records an Event when that has changed. */
+  async find({ desired, images, kinds }: PermissionSubject): Promise<LackingPermissions | undefined> {
+    const { facts, scoped, events, signal } = this.#options;
     const { extension, history } = facts;
     const pruned = removals({ history: history.current, desired, crdPolicy: crdPolicyOf(extension.spec) });
     const request = { extension, config: configOf(facts), desired, pruned, images, resourceOf: kinds.resourceOf.bind(kinds) };
     const lacking = await lackingPermissions(scoped, request, signal);
     if (!lacking?.doubtful) events.permissions(lacking !== undefined);
-    if (this.#warns) {
-      const text = lacking && `spec.install.permissions is Warn: ${lacking.text}`;
-      memory.of(extension).rights = { checkedAt: now(), lacking: text };
-      if (text !== undefined) facts.lacking = text;
-      return undefined;
-    }
-    if (!lacking || lacking.doubtful) return lacking;
-    throw new WaitingError(Reason.Retrying, `${lacking.text}; ${NOTHING_CHANGED}`, lacking);
+    return lacking;
+  }
+
+  /** With Warn, reports the missing permissions and remembers that they were looked up. */
+  tell(lacking: LackingPermissions | undefined): void {
+    if (!this.#warns) return;
+    const { facts, memory, now } = this.#options;
+    const text = lacking && toleratedText(lacking);
+    memory.of(facts.extension).rights = { checkedAt: now(), lacking: text };
+    if (text !== undefined) facts.lacking = text;
   }
 
   /** With Warn, says what is missing for a deployed release, looked up once an interval. */
@@ -70,7 +66,7 @@ export class PermissionCheck {
     if (!this.#warns || facts.lacking !== undefined) return;
     const { rights } = memory.of(facts.extension);
     const sinceMs = rights ? now() - rights.checkedAt : Number.POSITIVE_INFINITY;
-    if (!rights || sinceMs < 0 || sinceMs >= intervalMs) await this.require(await subject());
+    if (!rights || sinceMs < 0 || sinceMs >= intervalMs) this.tell(await this.find(await subject()));
     else if (rights.lacking !== undefined) facts.lacking = rights.lacking;
   }
 
@@ -79,7 +75,7 @@ export class PermissionCheck {
     const { facts, memory } = this.#options;
     if (!this.#warns) return;
     delete facts.lacking;
-    await this.require(await subject());
+    this.tell(await this.find(await subject()));
     delete memory.of(facts.extension).rights;
   }
 
@@ -89,7 +85,17 @@ export class PermissionCheck {
   }
 }
 
-/** What refused a pass that went on without being certain that nothing is missing: with those rights told first. @see PermissionCheck.require */
+/** Reports missing permissions that do not refuse a release. */
+export function toleratedText({ text }: LackingPermissions): string {
+  return `spec.install.permissions is Warn: ${text}`;
+}
+
+/** @returns the error that refuses a release for missing permissions; over once they are granted. */
+export function permissionsError({ text, isOver }: LackingPermissions): WaitingError {
+  return new WaitingError(Reason.Retrying, `${text}; ${NOTHING_CHANGED}`, { isOver });
+}
+
+/** @returns an error for what refused a release although it was not certain that permissions are missing, with these permissions first. */
 export function withLacking(err: unknown, { text, isOver }: LackingPermissions): WaitingError {
   return new WaitingError(
     Reason.Retrying,

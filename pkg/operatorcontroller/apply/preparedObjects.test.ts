@@ -2,7 +2,8 @@ import { expect, test } from "vitest";
 import type { KubeObject } from "../../api/k8s.ts";
 import { KindNotServed } from "../../kube/errors.ts";
 import { waitingIn } from "../state/waiting.ts";
-import { requireServed, servedKinds } from "./preparedObjects.ts";
+import { kindsNotServed } from "./kindsCheck.ts";
+import { servedKinds } from "./preparedObjects.ts";
 
 /** Discovery that knows core kinds only, and counts lookups. */
 class CoreOnly {
@@ -47,9 +48,33 @@ ensure CRDs are installed first]; this cluster does not serve Certificate (cert-
 ])("kinds that are not served are told in Go's words, then in ours: %s", async ([, missing, text]) => {
   const discovery = new CoreOnly();
   const kinds = await servedKinds(discovery, [object("v1", "ConfigMap", "x", "ns"), ...missing]);
-  expect(() => requireServed(kinds, discovery)).toThrow(
-    expect.objectContaining({ message: text, reason: "KindNotServed", retry: true }) as Error,
-  );
+  const { findings = [], error } = kindsNotServed(missing, kinds, discovery) ?? {};
+  expect(error).toMatchObject({ message: text, reason: "KindNotServed", retry: true });
+  expect(findings).toMatchObject([{ kind: "kindNotServed", next: "install what brings it first" }]);
+  expect(text).toContain(findings[0]?.message);
+});
+
+test("kindsNotServed names the definition of the bundle when that defines an unserved kind", async () => {
+  const discovery = new CoreOnly();
+  const spec = { group: "example.com", names: { kind: "Thing" }, versions: [{ name: "v1" }] };
+  const crd = { ...object("apiextensions.k8s.io/v1", "CustomResourceDefinition", "things.example.com"), spec };
+  const unserved = [object("example.com/v1", "Thing", "x"), object("example.com/v2", "Thing", "y")];
+  const findingOf = async (objects: KubeObject[]): Promise<unknown> =>
+    kindsNotServed([crd, ...objects], await servedKinds(discovery, objects), discovery)?.findings[0];
+  expect(await findingOf(unserved)).toMatchObject({
+    message: "this cluster does not serve Thing (example.com/v1), Thing (example.com/v2)",
+    next: expect.stringMatching(
+      /^install what brings Thing \(example.com\/v2\) first, and apply the CustomResourceDefinition of Thing \(example.com\/v1\), which/,
+    ),
+    kinds: [
+      { apiVersion: "example.com/v1", kind: "Thing", definedBy: "things.example.com" },
+      { apiVersion: "example.com/v2", kind: "Thing" },
+    ],
+  });
+  expect(await findingOf(unserved.slice(0, 1))).toMatchObject({
+    next: expect.stringMatching(/^apply the CustomResourceDefinition of Thing/),
+  });
+  expect(await findingOf([])).toBeUndefined();
 });
 
 test("each kind is looked up once, missing ones too", async () => {
@@ -71,14 +96,8 @@ test("who waits for a kind asks for one of those that are missing", async () => 
   const discovery = new CoreOnly();
   const missing = [object("cert-manager.io/v1", "Issuer", "self", "ns"), object("example.com/v1", "Thing", "x")];
   const kinds = await servedKinds(discovery, missing);
-  const thrown = ((): unknown => {
-    try {
-      return requireServed(kinds, discovery);
-    } catch (err) {
-      return err;
-    }
-  })();
+  const refusal = kindsNotServed(missing, kinds, discovery);
   discovery.lookups.length = 0;
-  expect(await waitingIn(thrown)?.isOver(new AbortController().signal)).toBe(false);
+  expect(await waitingIn(refusal?.error)?.isOver(new AbortController().signal)).toBe(false);
   expect(discovery.lookups).toEqual(["Issuer"]);
 });

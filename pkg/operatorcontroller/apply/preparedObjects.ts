@@ -13,7 +13,6 @@ import { installOrder } from "../../release/plan.ts";
 import { prepareObjects } from "../../release/prepare.ts";
 import type { BundleContent } from "../bundles/bundleCache.ts";
 import { configOf, type ReconcileState } from "../state/reconcileState.ts";
-import { WaitingError } from "../state/waiting.ts";
 
 /** What the API server says about the kinds of a set of objects. */
 export interface ServedKinds {
@@ -25,9 +24,6 @@ export interface ServedKinds {
   readonly unserved: readonly KubeObject[];
 }
 
-const GO_PREFIX =
-  "failed to get release state using server-side dry-run: error while running post render on files: postrenderer[0] (*client.ownerPostRenderer) failed: ";
-
 /** Looks up every kind of `objects` once; a kind that is missing is looked for in fresh discovery. */
 export async function servedKinds(client: Pick<Client, "resourceFor">, objects: readonly KubeObject[]): Promise<ServedKinds> {
   const known = new Map<string, ApiResource | undefined>();
@@ -38,24 +34,6 @@ export async function servedKinds(client: Pick<Client, "resourceFor">, objects: 
   const found = (gvk: GroupVersionKind): ApiResource | undefined => known.get(kindKey(gvk));
   const isNamespaced = (gvk: GroupVersionKind): boolean | undefined => found(gvk)?.namespaced;
   return { isNamespaced, resourceOf: found, unserved: objects.filter((object) => found(object) === undefined) };
-}
-
-/**
- * @throws WaitingError KindNotServed that names every object whose kind is missing; nothing has been written then.
- * @see helm-operator-plugins pkg/client/ownerutil.go for the text's beginning
- */
-export function requireServed({ unserved }: ServedKinds, client: Pick<Client, "resourceFor">): void {
-  const [first] = unserved;
-  if (!first) return;
-  const each = unserved.map(
-    ({ apiVersion, kind, metadata }) =>
-      `resource mapping not found for name: "${metadata.name}" namespace: "${metadata.namespace ?? ""}" from "": ` +
-      `no matches for kind "${kind}" in version "${apiVersion}"\nensure CRDs are installed first`,
-  );
-  const listed = each.length === 1 ? each[0] : `[${each.join(", ")}]`;
-  const text = `this cluster does not serve ${kindsOf(unserved)}: nothing was changed, and the install goes on by itself once it does`;
-  const isOver = async (): Promise<boolean> => (await resourceOf(client, first)) !== undefined;
-  throw new WaitingError("KindNotServed", `${GO_PREFIX}${listed}; ${text}`, { isOver });
 }
 
 /** Such as "Certificate (cert-manager.io/v1), Issuer (cert-manager.io/v1)". */
@@ -73,7 +51,8 @@ export async function resourceOf(client: Pick<Client, "resourceFor">, gvk: Group
   }
 }
 
-function kindKey({ apiVersion, kind }: GroupVersionKind): string {
+/** One text for one kind in one version. */
+export function kindKey({ apiVersion, kind }: GroupVersionKind): string {
   return `${apiVersion}/${kind}`;
 }
 

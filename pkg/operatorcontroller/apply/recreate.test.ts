@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
-import { KubeError } from "../../kube/errors.ts";
-import { isImmutableField, isRecreated } from "./applier.ts";
+import { isImmutableField, isQuotaExceeded, KubeError } from "../../kube/errors.ts";
+import { isRecreated } from "./applier.ts";
 
 const invalid = (...messages: unknown[]): KubeError =>
   new KubeError("invalid", { status: 422, reason: "Invalid", details: { causes: messages.map((message) => ({ message })) } });
@@ -17,6 +17,24 @@ test.for<[why: string, err: unknown, want: boolean]>([
   ["no answer", new Error("field is immutable"), false],
 ])("a refusal is about what cannot be changed, or not: %s", ([, err, want]) => {
   expect(isImmutableField(err)).toBe(want);
+});
+
+test.for<[why: string, err: unknown, want: boolean]>([
+  [
+    "an exceeded quota",
+    new KubeError('pods "a" is forbidden: exceeded quota: q, requested: pods=1', { status: 403, reason: "Forbidden" }),
+    true,
+  ],
+  [
+    "a quota without a status",
+    new KubeError('pods "a" is forbidden: status unknown for quota: q', { status: 403, reason: "Forbidden" }),
+    true,
+  ],
+  ["a missing permission", new KubeError('pods "a" is forbidden: User "u" cannot patch', { status: 403, reason: "Forbidden" }), false],
+  ["another status", new KubeError("exceeded quota: q", { status: 422, reason: "Invalid" }), false],
+  ["another error", new Error("exceeded quota: q"), false],
+])("isQuotaExceeded recognises only denials of a quota when the answer is %s", ([, err, want]) => {
+  expect(isQuotaExceeded(err)).toBe(want);
 });
 
 // Source: architecture.md 4.4.

@@ -2,7 +2,7 @@ import type { ClusterExtension } from "../../api/clusterExtension.ts";
 import { Reason } from "../../api/constants.ts";
 import { type KubeObject, refOf } from "../../api/k8s.ts";
 import { systemClock } from "../../async/clock.ts";
-import { findingsText } from "../../crdsafety/crdFindings.ts";
+import { type CrdFinding, findingsText } from "../../crdsafety/crdFindings.ts";
 import { storedVersionsOf } from "../../crdsafety/crdParts.ts";
 import { messageOf, RetryableError } from "../../errors/errors.ts";
 import { goQuote } from "../../golang/quote.ts";
@@ -12,46 +12,72 @@ import { storedVersionsGrant } from "../../rbac/requiredRules.ts";
 import { ruleLines, ruleOf } from "../../rbac/ruleSets.ts";
 import { isCrd, objectKey } from "../../release/identity.ts";
 import { isAllowed } from "../permissions/ownRules.ts";
+import { NOTHING_CHANGED } from "../permissions/permissions.ts";
 import type { LiveObjects } from "../state/objectActions.ts";
 import { WaitingError } from "../state/waiting.ts";
 import { servedKindOf } from "./crdUse.ts";
 import { ObjectChecker, type ObjectsFound } from "./existingObjects.ts";
 
-/** How to get the right that is needed here and nowhere else, such as "print the exact roles: olmv1 rbac …". */
-type Advice = string;
+/** Why a CRD cannot replace the one that exists. */
+export interface CrdRefusal {
+  /** Name of the CRD. */
+  readonly name: string;
+  readonly findings: readonly CrdFinding[];
+  /** What refuses it in addition to the findings. */
+  readonly refusals: readonly string[];
+}
+
+/** Why an upgrade is refused. */
+interface UpgradeRefusal {
+  readonly crds: readonly CrdRefusal[];
+  /** Everything about every CRD, in one text. */
+  readonly message: string;
+  /** What to do about it, where that is known. */
+  readonly next?: string;
+  /** Begins with `message`. */
+  readonly error: RetryableError;
+}
+
+/** What came of checking the CRDs of an upgrade. */
+interface CheckedUpgrades {
+  /** What could not be looked at, and what was done. */
+  readonly notes: readonly string[];
+  /** The CRDs whose status.storedVersions would be changed first, and was not; empty unless `onlyTries`. */
+  readonly tried: readonly KubeObject[];
+  readonly refusal?: UpgradeRefusal;
+}
 
 /**
  * Takes versions from a CRD's status.storedVersions, which the API server demands before it lets them go. For a CRD without custom
  * resources, in versions that none is written in: then none can be stored in them.
- * @returns the sentence that says so.
- * @throws WaitingError Retrying that names the right to do it, when that is not granted.
- * @throws RetryableError Retrying when the CRD is no longer as it was read, or cannot be written just now.
+ * @returns the sentence that says so; or why not: WaitingError Retrying that names the permission for it, if that is not granted, else RetryableError
+ * Retrying if the CRD is no longer as it was read, or cannot be written just now.
  */
 async function dropStoredVersions(
   client: Pick<Client, "patch" | "raw">,
   crd: KubeObject,
   versions: readonly string[],
-  advice: Advice,
+  { advice, onlyTries }: Pick<CrdUpgradeRequest, "advice" | "onlyTries">,
   signal: AbortSignal,
-): Promise<string> {
+): Promise<string | UpgradeRefusal> {
   const { name, resourceVersion } = crd.metadata;
   const storedVersions = storedVersionsOf(crd).filter((version) => !versions.includes(version));
   const body = { metadata: { resourceVersion }, status: { storedVersions } };
   try {
-    await client.patch(refOf(crd), body, { type: "merge", subresource: "status", signal });
+    await client.patch(refOf(crd), body, { type: "merge", subresource: "status", signal, ...(onlyTries ? { dryRun: true } : {}) });
   } catch (err) {
     const removed = `stored versions removed : [${versions.join(" ")}]`;
     const doing = `no object is stored in them, but status.storedVersions of the CRD could not be written: ${messageOf(err)}`;
+    const crds = [{ name, findings: [{ check: "storedVersionRemoval", text: removed } as const], refusals: [doing] }];
     const text = `validating upgrade for CRD ${goQuote(name)}: storedVersionRemoval: ${removed}; ${doing}`;
-    if (!isForbidden(err)) throw new RetryableError(Reason.Retrying, text, { cause: err });
+    if (!isForbidden(err)) return { crds, message: text, error: new RetryableError(Reason.Retrying, text, { cause: err }) };
     const grant = storedVersionsGrant(name);
     const rules = { clusterRules: [ruleOf(grant)], namespaceRules: new Map<string, never>(), unknownKinds: [] };
     const [line] = ruleLines(rules, Number.POSITIVE_INFINITY);
     const isOver = (asked: AbortSignal): Promise<boolean> => isAllowed(client, "", grant, asked);
-    throw new WaitingError(Reason.Retrying, `${text}; service account requires the following permission:\n  ${line}; ${advice}`, {
-      cause: err,
-      isOver,
-    });
+    const message = `${text}; service account requires the following permission:\n  ${line}`;
+    const error = new WaitingError(Reason.Retrying, `${message}; ${advice}; ${NOTHING_CHANGED}`, { cause: err, isOver });
+    return { crds, message, next: advice, error };
   }
   return `took ${versions.join(", ")} from status.storedVersions of CRD ${goQuote(name)}: no custom resource of it exists`;
 }
@@ -61,8 +87,10 @@ export interface CrdUpgradeRequest {
   desired: readonly KubeObject[];
   live: LiveObjects;
   spec: ClusterExtension["spec"];
-  /** How to get the right to take versions from a CRD's status, where it turns out to be needed. */
-  advice: Advice;
+  /** How to get the permission to take versions from a CRD's status, where it turns out to be needed. */
+  advice: string;
+  /** Writes nothing: what would be taken from status.storedVersions is only tried. */
+  onlyTries: boolean;
   /** Checks custom resources; callers share one, so that one check runs at a time. */
   objects?: ObjectChecker | undefined;
 }
@@ -71,9 +99,9 @@ export interface CrdUpgradeRequest {
 interface CrdUpgrade {
   name: string;
   live: KubeObject;
-  /** In the words of the Go operator-controller; empty: nothing is wrong. */
-  findings: string;
-  /** What refuses it beside the findings. */
+  /** Empty: nothing is wrong. */
+  findings: readonly CrdFinding[];
+  /** What refuses it in addition to the findings. */
   refusals: string[];
   /** What else is worth knowing. */
   notes: string[];
@@ -84,30 +112,39 @@ interface CrdUpgrade {
 /**
  * Refuses CRDs that could lose data of custom resources or break their users, unless spec.install.preflight.crdUpgradeSafety says
  * otherwise. Versions that no object is stored in any more are taken from the CRD's status, as the API server demands.
- * @returns what could not be looked at.
- * @throws RetryableError Retrying with every finding of every CRD, first those of the Go operator-controller.
+ * @returns what refuses them: RetryableError Retrying with every finding of every CRD, first those of the Go operator-controller; and notes.
  */
 export async function checkCrdUpgrades(
   client: Pick<Client, "list" | "listPage" | "patch" | "raw">,
-  { desired, live, spec, advice, objects = new ObjectChecker(systemClock) }: CrdUpgradeRequest,
+  { desired, live, spec, advice, onlyTries, objects = new ObjectChecker(systemClock) }: CrdUpgradeRequest,
   signal: AbortSignal,
-): Promise<string[]> {
+): Promise<CheckedUpgrades> {
   const { enforcement = "Strict", ignore = [] } = spec.install?.preflight?.crdUpgradeSafety ?? {};
-  if (enforcement === "None") return [];
+  if (enforcement === "None") return { notes: [], tried: [] };
   const ignored = new Set<string>(ignore);
   const upgrades: CrdUpgrade[] = [];
   for (const object of desired) {
     const before = isCrd(object) ? live.get(objectKey(object)) : undefined;
     if (before) upgrades.push(await crdUpgrade(client, before, object, ignored, objects, signal));
   }
-  const findings = upgrades.flatMap(({ findings: text }) => (text === "" ? [] : [text])).join("\n");
+  const findings = upgrades.flatMap(({ name, findings: found }) => (found.length > 0 ? [findingsText(name, found)] : [])).join("\n");
   const refusals = upgrades.flatMap((upgrade) => upgrade.refusals);
   const notes = upgrades.flatMap((upgrade) => upgrade.notes);
   if (findings !== "" || refusals.length > 0) {
-    throw new RetryableError(Reason.Retrying, [...(findings === "" ? [] : [findings]), ...refusals, ...notes].join("; "));
+    const message = [...(findings === "" ? [] : [findings]), ...refusals, ...notes].join("; ");
+    const crds = upgrades.filter((upgrade) => upgrade.findings.length > 0 || upgrade.refusals.length > 0);
+    const named = crds.map((upgrade) => ({ name: upgrade.name, findings: upgrade.findings, refusals: upgrade.refusals }));
+    return { notes: [], tried: [], refusal: { crds: named, message, error: new RetryableError(Reason.Retrying, message) } };
   }
-  for (const { live: crd, drop } of upgrades) if (drop.length > 0) notes.push(await dropStoredVersions(client, crd, drop, advice, signal));
-  return notes;
+  const tried: KubeObject[] = [];
+  for (const { live: crd, drop } of upgrades) {
+    if (drop.length === 0) continue;
+    const dropped = await dropStoredVersions(client, crd, drop, { advice, onlyTries }, signal);
+    if (onlyTries) tried.push(crd);
+    if (typeof dropped !== "string") return { notes, tried, refusal: dropped };
+    notes.push(onlyTries ? `only tried: ${dropped}` : dropped);
+  }
+  return { notes, tried };
 }
 
 async function crdUpgrade(
@@ -119,7 +156,7 @@ async function crdUpgrade(
   signal: AbortSignal,
 ): Promise<CrdUpgrade> {
   const { name } = live.metadata;
-  const upgrade: CrdUpgrade = { name, live, findings: "", refusals: [], notes: [], drop: [] };
+  const upgrade: CrdUpgrade = { name, live, findings: [], refusals: [], notes: [], drop: [] };
   const { findings, checks, removed, stored } = await checker.compare(live, after, ignored);
   if (findings.length > 0 || checks.length > 0 || removed.length > 0 || stored.versions.length > 0) {
     const objects = await checker.check(client, checks, servedKindOf(live), signal);
@@ -130,7 +167,7 @@ async function crdUpgrade(
       return { ...upgrade, drop: stored.versions };
     }
   }
-  if (findings.length > 0) upgrade.findings = findingsText(name, findings);
+  upgrade.findings = findings;
   if (findings.some(({ check }) => check === "storedVersionRemoval")) upgrade.refusals.push(storedAdvice(name, stored));
   return upgrade;
 }

@@ -62,37 +62,38 @@ export async function neededConversions(
 }
 
 /**
- * Stops at what `neededConversions` finds.
- * @throws WaitingError ConversionNeeded that names the definitions, their custom resources, and what to do.
+ * Refuses what `neededConversions` finds.
+ * @returns what is found, and WaitingError ConversionNeeded that names the definitions, their custom resources, and what to do; undefined if nothing is.
  */
-export async function requireConversions(
+export async function conversionRefusal(
   client: Pick<Client, "get" | "list" | "raw">,
   request: LostConversionRequest,
   signal: AbortSignal,
-): Promise<void> {
+): Promise<{ needed: NeededConversion[]; error: WaitingError } | undefined> {
   const needed = await neededConversions(client, request, signal);
   const [first] = needed;
-  if (!first) return;
+  if (!first) return undefined;
   const { extension, refusal } = request;
   const text =
     `${refusal}: ${needed.map((one) => one.text).join("; ")}. Nothing was removed. Delete the custom resources, set spec.uninstall.crdPolicy to Delete to delete them with their ` +
     `definition, or keep them without conversion, which can hide fields that only one version has: ` +
     `kubectl annotate clusterextension ${extension} ${ANNOTATION_DROP_CONVERSION}=true`;
   const isOver = async (until: AbortSignal): Promise<boolean> => (await crdUse(client, first.crd, until)).kind !== "in use";
-  throw new WaitingError(Reason.ConversionNeeded, text, { isOver, everyMs: RECHECK_MS });
+  return { needed, error: new WaitingError(Reason.ConversionNeeded, text, { isOver, everyMs: RECHECK_MS }) };
 }
 
 /**
  * Sets `conversion.strategy: None` on the CRDs whose conversion webhook goes away, so that their custom resources can be read and deleted without it.
  * @returns a sentence for each.
- * @throws KubeError 409 if another writer changed a definition in between; WaitingError as `requireConversions`.
+ * @throws KubeError 409 if another writer changed a definition in between; WaitingError as `conversionRefusal`.
  */
 export async function dropConversions(
   client: Pick<Client, "get" | "list" | "patch" | "raw">,
   request: LostConversionRequest,
   signal: AbortSignal,
 ): Promise<string[]> {
-  await requireConversions(client, request, signal);
+  const refusal = await conversionRefusal(client, request, signal);
+  if (refusal) throw refusal.error;
   const dropped: string[] = [];
   for (const { crd, use } of await lostConversions(client, request, signal)) {
     const { uid, resourceVersion } = crd.metadata;

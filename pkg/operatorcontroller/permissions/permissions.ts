@@ -77,7 +77,11 @@ export interface PermissionRequest {
 
 /** Rights that the ServiceAccount lacks. */
 export interface LackingPermissions {
-  /** All of them, whose they should be, and how to get them. */
+  /** All of them, and whose they should be. */
+  message: string;
+  /** How to get them. */
+  next: string;
+  /** `message` and `next`. */
   text: string;
   /** All of them, as rules. */
   missing: RequiredRules;
@@ -85,6 +89,9 @@ export interface LackingPermissions {
   doubtful: boolean;
   isOver: IsOver;
 }
+
+/** Ends each text about missing permissions that refused a change. */
+export const NOTHING_CHANGED = "nothing was changed, and it goes on by itself within seconds once they are granted";
 
 const HEAD = "pre-authorization failed: service account requires the following permissions to manage cluster extension:";
 /** Whether a text such as the message of a condition says that rights are missing. */
@@ -126,22 +133,27 @@ export async function lackingPermissions(
   const missing = own.incomplete ? missingRules(unlisted, await allowedOf(client, unlisted, signal)) : unlisted;
   const essential = commonRules(missing, needed(true));
   if (isNothing(essential)) return undefined;
+  const message = messageFor(missing, own, request);
+  const { images, config } = request;
+  const next = `print the exact roles: ${rbacCommand(extension, images, providerOf(desired)?.name, config)}`;
   return {
-    text: textOf(missing, own, request),
+    message,
+    next,
+    text: `${message}; ${next}`,
     missing,
     doubtful: isDoubtful(essential, desired),
     isOver: changeIn(client, essential, own),
   };
 }
 
-function textOf(missing: RequiredRules, { error }: OwnRules, { extension, images, desired, config }: PermissionRequest): string {
+function messageFor(missing: RequiredRules, { error }: OwnRules, { extension }: PermissionRequest): string {
   const { namespace, serviceAccount } = extension.spec;
   const lines = ruleLines(missing, MAX_RULE_BYTES).map((line) => `\n  ${line}`);
   const unread = error === "" ? "" : `; authorization evaluation error: missing rules may be incomplete: ${error}`;
   const user = serviceAccount?.name ? `User "system:serviceaccount:${namespace}:${serviceAccount.name}"` : "operator-controller";
   return (
     `${HEAD}${lines.join("")}${unread}; ${user} is forbidden to do these on these resources and names ` +
-    `(Namespace:"" is the cluster scope); print the exact roles: ${rbacCommand(extension, images, providerOf(desired)?.name, config)}`
+    `(Namespace:"" is the cluster scope)`
   );
 }
 

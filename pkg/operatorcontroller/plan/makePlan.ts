@@ -18,7 +18,7 @@ import { isForbidden } from "../../kube/errors.ts";
 import type { ResourceOf } from "../../rbac/resources.ts";
 import { widensRights } from "../../rbac/ruleSets.ts";
 import { type ChangePlan, changePlan, countActions, planDigest } from "../../release/changePlan.ts";
-import { objectKey } from "../../release/identity.ts";
+import { describeObject, objectKey } from "../../release/identity.ts";
 import { installedOf, labelsFrom } from "../../release/installedBundle.ts";
 import type { ExtensionExists } from "../../release/ownership.ts";
 import { crdPolicyOf } from "../../release/plan.ts";
@@ -36,11 +36,14 @@ import type { ClusterVersion } from "../../version/clusterVersion.ts";
 import { Applier } from "../apply/applier.ts";
 import { isApproved } from "../apply/approval.ts";
 import type { CertificateProviders } from "../apply/certificateProviders.ts";
+import { DryRun } from "../apply/dryRun.ts";
+import { toleratedText } from "../apply/permissionCheck.ts";
+import { preflight } from "../apply/preflight.ts";
+import { type Checked, findingText, type PreflightFinding } from "../apply/preflightRequest.ts";
 import { type PreparedObjects, prepareFor, renderFor } from "../apply/preparedObjects.ts";
-import { leavingCrds, leavingObjects, type PruneRequest, removals } from "../apply/prune.ts";
+import { leavingObjects, type PruneRequest, removals } from "../apply/prune.ts";
 import { contentOf } from "../bundles/bundleCache.ts";
 import type { CatalogContents } from "../catalogs/catalogContents.ts";
-import { requireConversions, upgradeConversions } from "../crds/lostConversions.ts";
 import { ClusterApis } from "../dependencies/clusterApis.ts";
 import { loadCelRules } from "../dependencies/constraintCache.ts";
 import type { ClusterProxy } from "../openshift/clusterProxy.ts";
@@ -55,9 +58,7 @@ import { ExtensionCache } from "../state/extensionCache.ts";
 import { hideInError, hideSourced, revealNamespaces } from "../state/hiddenValues.ts";
 import { proxyOf } from "../state/proxyVariables.ts";
 import { configOf, newReconcileState, type ReconcileState, type ResolvedBundle } from "../state/reconcileState.ts";
-import { WaitingError } from "../state/waiting.ts";
-import type { Finding, InstallPlan, InstallPlanObject } from "./installPlan.ts";
-import { type TriedOut, tryOut } from "./tryOut.ts";
+import type { Finding, InstallPlan, InstallPlanObject, InstallPlanWarning } from "./installPlan.ts";
 import type { WantedExtension } from "./wantedExtension.ts";
 
 /** The objects against the cluster. */
@@ -66,7 +67,7 @@ async function compare(
   facts: ReconcileState,
   { objects: desired, kinds }: PreparedObjects,
   digest: string,
-): Promise<{ plan: ChangePlan; refused: ReadonlySet<string> } & Pick<TriedOut, "findings" | "warnings" | "notes">> {
+): Promise<{ plan: ChangePlan; refused: ReadonlySet<string>; findings: Finding[]; warnings: InstallPlanWarning[]; notes: string[] }> {
   const { client, isServiceAccount, willBeGiven, log, signal } = request;
   const { extension, history, installed, resolved, hidden, scoped = request.scoped } = facts;
   const { spec, metadata } = extension;
@@ -80,46 +81,47 @@ async function compare(
     const permissions = { extension, desired, pruned: removals(pruning), images, config: configOf(facts), resourceOf };
     return lackingPermissions(identity, permissions, signal);
   };
-  const lacking = isServiceAccount ? await lackingOf(scoped) : undefined;
   request.account?.tell(await lackingOf(request.account.client));
-  const released = new Set(lastDeployed(history.current)?.objects.map(objectKey));
-  const extensionExists = await otherExtensions(client, signal);
-  const advice = `print the exact roles: ${rbacCommand(extension, images, providerOf(desired)?.name, configOf(facts))}`;
-  const tried = await tryOut({
-    applier,
-    client: scoped,
-    spec,
-    desired,
-    kinds,
-    released,
-    owner,
-    extensionExists,
-    willBeGiven,
-    advice,
-    signal,
-  });
-  const { live, after, refused, findings, warnings, notes } = tried;
+  const dryRun = new DryRun(scoped, signal);
+  const checked = await preflight(
+    {
+      desired,
+      kinds,
+      base: lastDeployed(history.current),
+      owner,
+      extensionExists: await otherExtensions(client, signal),
+      extension,
+      handovers: { excludes: () => false },
+      willBeGiven,
+      applier,
+      dryRun,
+      client: scoped,
+      discovery: client,
+      permissions: isServiceAccount ? () => lackingOf(scoped) : undefined,
+      advice: `print the exact roles: ${rbacCommand(extension, images, providerOf(desired)?.name, configOf(facts))}`,
+      pruning,
+      onlyTries: true,
+      signal,
+    },
+    { mode: "collect" },
+  );
+  const { live, after, refused, tolerated, doubtful } = checked;
   request.seen?.({ live, after });
-  if (lacking) {
-    const isRefusal = spec.install?.permissions !== "Warn" && !lacking.doubtful;
-    if (isRefusal) findings.unshift({ kind: "permissions", text: lacking.text });
-    else notes.push(lacking.text);
-  }
+  const findings = checked.findings.map(planFinding);
   const leaving = await leavingObjects(applier, pruning).catch((err: unknown): KubeObject[] => {
     signal.throwIfAborted();
-    findings.push({ kind: "read", text: messageOf(err) });
+    const text = messageOf(err);
+    if (!findings.some((finding) => finding.text === text)) findings.push({ kind: "read", text });
     return [];
   });
-  // As operator-controller checks it before it writes. An unknown answer is not reported again: the reads above have reported why.
-  if (history.current.length > 0) {
-    const kept = await leavingCrds(applier, pruning)
-      .then((crds) => requireConversions(scoped, upgradeConversions(extension, crds), signal))
-      .catch((err: unknown) => err);
-    signal.throwIfAborted();
-    if (kept instanceof WaitingError) findings.push({ kind: "conversion", text: messageOf(kept) });
-    else if (kept !== undefined && !findings.some(({ kind }) => kind === "read")) findings.push({ kind: "read", text: messageOf(kept) });
-  }
+  const warnings = dryRun.warnings.map(({ text, refs }) => ({ text, objects: refs.map(describeObject) }));
+  const notes = [...checked.notes, ...(tolerated ? [toleratedText(tolerated)] : []), ...(doubtful ? [doubtful.text] : [])];
   return { plan: changePlan({ digest, desired, live, after, leaving, widens: widensRights, hidden }), refused, findings, warnings, notes };
+}
+
+/** In format version 1 of a plan, a conflict of kinds is one of ownership. */
+function planFinding(finding: PreflightFinding): Finding {
+  return { kind: finding.kind === "kindConflict" ? "ownership" : finding.kind, text: findingText(finding) };
 }
 
 /** Without the right to look, every extension that an object names counts as existing, so that nothing is taken from it. */
@@ -329,7 +331,7 @@ export interface PlanRequest {
   /** Whether an object that is somebody else's now will have been given to the extension before it is applied; default: none will. */
   willBeGiven?: (live: KubeObject) => boolean;
   /** Gets the objects as they are and as they would be, by `objectKey`. */
-  seen?: (tried: Pick<TriedOut, "live" | "after">) => void;
+  seen?: (tried: Pick<Checked, "live" | "after">) => void;
   log: Logger;
   signal: AbortSignal;
 }

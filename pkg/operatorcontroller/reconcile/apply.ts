@@ -1,15 +1,15 @@
 import { refOf } from "../../api/k8s.ts";
 import type { Step, StepContext } from "../../controller/reconcile.ts";
 import { messageOf, RetryableError } from "../../errors/errors.ts";
+import { isQuotaExceeded } from "../../kube/errors.ts";
 import { isCrd, objectKey } from "../../release/identity.ts";
 import { uninstallOrder } from "../../release/plan.ts";
 import { lastDeployed } from "../../release/record.ts";
 import { configNotes } from "../../render/configNotes.ts";
-import { Applier } from "../apply/applier.ts";
+import { Applier, RequestsFailed } from "../apply/applier.ts";
 import type { ApplyDependencies } from "../apply/applyContext.ts";
 import { ApplyPass } from "../apply/applyPass.ts";
 import { oursOf, removeCrds } from "../apply/keptCrds.ts";
-import { isQuotaRefusal } from "../apply/preflight.ts";
 import { renderFor } from "../apply/preparedObjects.ts";
 import { revealNamespaces } from "../state/hiddenValues.ts";
 import { changes, summary } from "../state/objectActions.ts";
@@ -17,6 +17,10 @@ import { proxyOf } from "../state/proxyVariables.ts";
 import { configOf, type ReconcileState } from "../state/reconcileState.ts";
 import { requireCurrentCrds } from "./check.ts";
 import { finishRollback, goToPinned, type RollbackDependencies, undoFailed } from "./rollback.ts";
+
+function exceedsQuota(err: unknown): boolean {
+  return err instanceof RequestsFailed && err.failures.some((failure) => isQuotaExceeded(failure.err));
+}
 
 /**
  * Takes away again what a first install has created in this pass, when a quota of the namespace refused the rest: half an operator is of no
@@ -30,7 +34,7 @@ async function withdrawRefused(
   { log, signal }: StepContext<ReconcileState["extension"]>,
   cause: unknown,
 ): Promise<void> {
-  if (!failed || !scoped || lastDeployed(history.current) || signal.aborted || !isQuotaRefusal(cause)) return;
+  if (!failed || !scoped || lastDeployed(history.current) || signal.aborted || !exceedsQuota(cause)) return;
   const created = new Set(failed.actions.filter(({ verb }) => verb === "created").map(({ ref }) => objectKey(ref)));
   if (created.size === 0) return;
   const { name, uid = "" } = extension.metadata;

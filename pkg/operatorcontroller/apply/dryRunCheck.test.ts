@@ -2,7 +2,8 @@ import { expect, test } from "vitest";
 import { KubeError } from "../../kube/errors.ts";
 import { WaitingError } from "../state/waiting.ts";
 import type { Failure } from "./applier.ts";
-import { missingNamespaces, missingNamespaceText, requireNamespaces } from "./preflight.ts";
+import { namespaceFindings, namespacesError } from "./dryRunCheck.ts";
+import { findingText } from "./preflightRequest.ts";
 
 const object = (name: string, namespace: string) => ({ apiVersion: "v1", kind: "ConfigMap", metadata: { name, namespace } });
 const refused = (name: string, namespace: string): Failure => {
@@ -16,9 +17,10 @@ const refused = (name: string, namespace: string): Failure => {
 const another: Failure = { item: object("x", "b"), err: new KubeError('configmaps "x" not found', { status: 404, reason: "NotFound" }) };
 
 test("namespaces are counted once each, in order of name, and other refusals are none", () => {
-  expect(missingNamespaces([refused("1", "b"), another, refused("2", "a"), refused("3", "b")])).toEqual([
-    { namespace: "a", count: 1 },
-    { namespace: "b", count: 2 },
+  const found = namespaceFindings([refused("1", "b"), another, refused("2", "a"), refused("3", "b")], { namespace: "ns" });
+  expect(found).toMatchObject([
+    { kind: "namespace", namespace: "a", count: 1 },
+    { kind: "namespace", namespace: "b", count: 2 },
   ]);
 });
 
@@ -29,9 +31,9 @@ test.for<[where: string, inline: Record<string, unknown> | undefined, namespace:
   ["that is named elsewhere", { watchNamespaces: "a" }, "a", "create it, or take it out of the configuration"],
 ])("a namespace %s is told with what to do", ([, inline, namespace, advice]) => {
   const spec = { namespace: "ns", ...(inline ? { config: { configType: "Inline" as const, inline } } : {}) };
-  expect(missingNamespaceText({ namespace, count: 1 }, spec)).toBe(
+  expect(namespaceFindings([refused("1", namespace)], spec).map(findingText)).toEqual([
     `namespace "${namespace}" does not exist, so 1 object could not be tried: ${advice}`,
-  );
+  ]);
 });
 
 test("all of them are told at once, and the question is whether the first is still missing", async () => {
@@ -44,15 +46,11 @@ test("all of them are told at once, and the question is whether the first is sti
   };
   const failures = [another, refused("2", "b"), refused("3", "a")];
   const tried = failures.map(({ item }) => item as ReturnType<typeof object>);
-  let thrown: unknown;
-  try {
-    requireNamespaces(failures, { namespace: "ns" }, tried, applier);
-  } catch (err) {
-    thrown = err;
-  }
-  expect(thrown).toBeInstanceOf(WaitingError);
-  expect((thrown as Error).message).toMatch(/^namespace "a" does not exist, .*; namespace "b" does not exist, .*; nothing was changed, /);
+  const spec = { namespace: "ns" };
+  const error = namespacesError(namespaceFindings(failures, spec), failures, tried, applier);
+  expect(error).toBeInstanceOf(WaitingError);
+  expect(error?.message).toMatch(/^namespace "a" does not exist, .*; namespace "b" does not exist, .*; nothing was changed, /);
   expect(asked).toEqual(["2", "true", "false"]);
-  expect(await (thrown as WaitingError).isOver(new AbortController().signal)).toBe(true);
-  expect(() => requireNamespaces([another], { namespace: "ns" }, tried, applier)).not.toThrow();
+  expect(await error?.isOver(new AbortController().signal)).toBe(true);
+  expect(namespacesError([], [another], tried, applier)).toBeUndefined();
 });

@@ -1,0 +1,103 @@
+import type { ClusterExtensionSpec } from "../../api/clusterExtension.ts";
+import { Reason } from "../../api/constants.ts";
+import { type KubeObject, refOf } from "../../api/k8s.ts";
+import { losesConversion } from "../../certificates/caBundle.ts";
+import { goQuote } from "../../golang/quote.ts";
+import { isNamespaceMissing } from "../../kube/errors.ts";
+import { objectKey } from "../../release/identity.ts";
+import { inLiveOrder } from "../../release/liveOrder.ts";
+import { compareText } from "../../text/compare.ts";
+import type { LiveObjects } from "../state/objectActions.ts";
+import { WaitingError } from "../state/waiting.ts";
+import { type Failure, failureParts } from "./applier.ts";
+import type { DryRun } from "./dryRun.ts";
+import { type Check, findingText, type PreflightFinding, type PreflightRequest } from "./preflightRequest.ts";
+
+/**
+ * Asks admission, validation, quota and the permissions of the identity, each object for itself. Missing namespaces come first, once each and not
+ * for each of their objects. A definition whose conversion webhook the controller keeps is not tried: the API server would deny it only because
+ * the certificate authority is not in it yet.
+ */
+export const dryRunCheck: Check = {
+  name: "dryRun",
+  async run({ desired, kinds, extension, dryRun, willBeGiven }, checked) {
+    const { live, refused, untried, needs } = checked;
+    const tried = desired.filter((object) => {
+      const key = objectKey(object);
+      const isLeftOut = kinds.resourceOf(object) === undefined || refused.has(key) || untried.has(key);
+      return !isLeftOut && !losesConversion(object, live.get(key));
+    });
+    const taken = new Map(needs.flatMap(({ object }) => pairsOf(live, objectKey(object))));
+    const { objects, failures } = await dryRun.each(
+      tried.map((object) => inGivenOrder(object, live, willBeGiven)),
+      taken,
+    );
+    checked.after = objects;
+    for (const { item } of failures) refused.add(objectKey(item));
+    const missing = namespaceFindings(failures, extension.spec);
+    const findings = [...missing, ...failures.filter(({ err }) => !isNamespaceMissing(err)).map(deniedFinding)];
+    const error = namespacesError(missing, failures, tried, dryRun) ?? dryRun.refusal(failures, tried);
+    return error && { findings, error };
+  },
+};
+
+function pairsOf(live: LiveObjects, key: string): [string, KubeObject][] {
+  const found = live.get(key);
+  return found ? [[key, found]] : [];
+}
+
+function inGivenOrder(object: KubeObject, live: LiveObjects, willBeGiven: PreflightRequest["willBeGiven"]): KubeObject {
+  const there = live.get(objectKey(object));
+  return there && willBeGiven?.(there) ? inLiveOrder(object, there) : object;
+}
+
+function deniedFinding(failure: Failure): PreflightFinding {
+  const { item, err } = failure;
+  return { kind: "dryRun", ...failureParts(failure), object: "metadata" in item ? refOf(item) : item, error: err };
+}
+
+/** Counts the objects for each namespace that does not exist. @returns a finding for each namespace, in order of name. */
+export function namespaceFindings(
+  failures: readonly Failure[],
+  spec: Pick<ClusterExtensionSpec, "namespace" | "config">,
+): PreflightFinding[] {
+  const counts = new Map<string, number>();
+  for (const { err } of failures) {
+    if (!isNamespaceMissing(err)) continue;
+    const namespace = String(err.details?.["name"]);
+    counts.set(namespace, (counts.get(namespace) ?? 0) + 1);
+  }
+  const byName = [...counts].sort(([a], [b]) => compareText(a, b));
+  return byName.map(([namespace, count]) => {
+    const objects = count === 1 ? "1 object" : `${count} objects`;
+    const message = `namespace ${goQuote(namespace)} does not exist, so ${objects} could not be tried`;
+    return { kind: "namespace", message, next: adviceOn(namespace, spec), namespace, count };
+  });
+}
+
+function adviceOn(namespace: string, { namespace: installed, config }: Pick<ClusterExtensionSpec, "namespace" | "config">): string {
+  if (namespace === installed) return "create it before the ClusterExtension";
+  const { watchNamespace, watchNamespaces } = config?.inline ?? {};
+  if (watchNamespace === namespace) return "create it, or name another one in spec.config.inline.watchNamespace";
+  const isListed = Array.isArray(watchNamespaces) && watchNamespaces.includes(namespace);
+  return isListed ? "create it, or take it out of spec.config.inline.watchNamespaces" : "create it, or take it out of the configuration";
+}
+
+/**
+ * Refuses objects for lack of their namespaces.
+ * @param missing of `namespaceFindings`.
+ * @param tried the objects that failures are about.
+ * @returns WaitingError Retrying with all namespaces that do not exist, over as soon as the first of them does; undefined if none is missing.
+ */
+export function namespacesError(
+  missing: readonly PreflightFinding[],
+  failures: readonly Failure[],
+  tried: readonly KubeObject[],
+  dryRun: Pick<DryRun, "untilNot">,
+): WaitingError | undefined {
+  const first = failures.find(({ err }) => isNamespaceMissing(err));
+  const object = first && tried.find((other) => objectKey(other) === objectKey(first.item));
+  if (!object) return undefined;
+  const text = `${missing.map(findingText).join("; ")}; nothing was changed, and it goes on by itself within seconds once there is such a namespace`;
+  return new WaitingError(Reason.Retrying, text, { cause: first.err, isOver: dryRun.untilNot(isNamespaceMissing, object) });
+}

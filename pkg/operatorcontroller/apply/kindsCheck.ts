@@ -1,0 +1,74 @@
+import type { KubeObject } from "../../api/k8s.ts";
+import type { Client } from "../../kube/client.ts";
+import { isCrd } from "../../release/identity.ts";
+import { WaitingError } from "../state/waiting.ts";
+import type { Check, Refusal, UnservedKind } from "./preflightRequest.ts";
+import { kindKey, kindsOf, resourceOf, type ServedKinds } from "./preparedObjects.ts";
+
+const GO_PREFIX =
+  "failed to get release state using server-side dry-run: error while running post render on files: postrenderer[0] (*client.ownerPostRenderer) failed: ";
+
+/** Refuses a release with kinds that the cluster does not serve. */
+export const kindsCheck: Check = {
+  name: "kindNotServed",
+  run: ({ desired, kinds, discovery }) => Promise.resolve(kindsNotServed(desired, kinds, discovery)),
+};
+
+/**
+ * Refuses objects whose kind the cluster does not serve, also if a CustomResourceDefinition among them defines it: nothing is written then.
+ * @returns WaitingError KindNotServed that names every such object; undefined if every kind is served.
+ * @see helm-operator-plugins pkg/client/ownerutil.go for the text's beginning
+ */
+export function kindsNotServed(
+  desired: readonly KubeObject[],
+  { unserved }: Pick<ServedKinds, "unserved">,
+  client: Pick<Client, "resourceFor">,
+): Refusal | undefined {
+  const [first] = unserved;
+  if (!first) return undefined;
+  const each = unserved.map(
+    ({ apiVersion, kind, metadata }) =>
+      `resource mapping not found for name: "${metadata.name}" namespace: "${metadata.namespace ?? ""}" from "": ` +
+      `no matches for kind "${kind}" in version "${apiVersion}"\nensure CRDs are installed first`,
+  );
+  const listed = each.length === 1 ? each[0] : `[${each.join(", ")}]`;
+  const message = `this cluster does not serve ${kindsOf(unserved)}`;
+  const text = `${message}: nothing was changed, and the install goes on by itself once it does`;
+  const isOver = async (): Promise<boolean> => (await resourceOf(client, first)) !== undefined;
+  const kinds = unservedKinds(desired, unserved);
+  return {
+    findings: [{ kind: "kindNotServed", message, next: servedAdvice(kinds), kinds }],
+    error: new WaitingError("KindNotServed", `${GO_PREFIX}${listed}; ${text}`, { isOver }),
+  };
+}
+
+function unservedKinds(desired: readonly KubeObject[], unserved: readonly KubeObject[]): UnservedKind[] {
+  const definitions = new Map(desired.filter(isCrd).flatMap((crd) => definedKinds(crd).map((kind) => [kind, crd.metadata.name] as const)));
+  const byKind = new Map(unserved.map(({ apiVersion, kind }) => [kindKey({ apiVersion, kind }), { apiVersion, kind }]));
+  return [...byKind].map(([key, gvk]) => {
+    const definedBy = definitions.get(key);
+    return definedBy === undefined ? gvk : { ...gvk, definedBy };
+  });
+}
+
+/** The apiVersion and kind of everything that a definition defines. */
+function definedKinds(crd: KubeObject): string[] {
+  const {
+    group = "",
+    names,
+    versions = [],
+  } = (crd["spec"] ?? {}) as {
+    group?: string;
+    names?: { kind?: string };
+    versions?: { name?: string }[];
+  };
+  return versions.map(({ name }) => kindKey({ apiVersion: `${group}/${name}`, kind: names?.kind ?? "" }));
+}
+
+function servedAdvice(kinds: readonly UnservedKind[]): string {
+  const unknown = kinds.filter(({ definedBy }) => definedBy === undefined);
+  const defined = kinds.filter(({ definedBy }) => definedBy !== undefined);
+  if (defined.length === 0) return "install what brings it first";
+  const own = `apply the CustomResourceDefinition of ${kindsOf(defined)}, which is part of the bundle: operator-controller writes nothing before the cluster serves it`;
+  return unknown.length === 0 ? own : `install what brings ${kindsOf(unknown)} first, and ${own}`;
+}

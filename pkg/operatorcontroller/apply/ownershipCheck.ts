@@ -1,0 +1,191 @@
+import { Reason } from "../../api/constants.ts";
+import { type KubeObject, type ObjectRef, refOf } from "../../api/k8s.ts";
+import type { Client } from "../../kube/client.ts";
+import { isForbidden, isNotFound } from "../../kube/errors.ts";
+import { CRD_KIND, isCrd, objectKey } from "../../release/identity.ts";
+import { type Claim, claimText, type ExtensionExists, type Owner, ownershipConflict, ownershipOf } from "../../release/ownership.ts";
+import { uninstallOrder } from "../../release/plan.ts";
+import type { LiveObjects } from "../state/objectActions.ts";
+import { type IsOver, WaitingError } from "../state/waiting.ts";
+import { type Check, findingText, type PreflightFinding } from "./preflightRequest.ts";
+
+/** What can be desired and is there, and for whom. */
+interface KindRequest {
+  desired: readonly KubeObject[];
+  live: LiveObjects;
+  owner: Owner;
+  extensionExists: ExtensionExists;
+}
+
+const CRD = { apiVersion: "apiextensions.k8s.io/v1", kind: CRD_KIND } as const;
+/** Versions of a group that are looked at. */
+const MAX_API_VERSIONS = 20;
+
+/**
+ * Finds kinds of definitions that do not exist yet which another definition gives to the API server already: it takes the second one, and
+ * never serves it. A definition of the extension itself is no conflict. One request for each group of new definitions, and one for each
+ * version of a group that is served.
+ * @returns a finding for each that names the definition that is there, and whose it is as far as that may be read.
+ */
+async function kindConflicts(
+  client: Pick<Client, "raw" | "get">,
+  { desired, live, owner, extensionExists }: KindRequest,
+  signal: AbortSignal,
+): Promise<PreflightFinding[]> {
+  const fresh = desired.filter((object) => isCrd(object) && !live.has(objectKey(object))).flatMap(readCrdNames);
+  const conflicts: PreflightFinding[] = [];
+  for (const group of new Set(fresh.map((crd) => crd.group))) {
+    const served = await readPluralNames(client, group, signal);
+    for (const { name, kind, plural } of fresh.filter((crd) => crd.group === group)) {
+      const other = served.get(kind);
+      if (other === undefined || other === plural) continue;
+      const ref: ObjectRef = { ...CRD, name: `${other}.${group}` };
+      const found = await readIfAllowed(client, ref, signal);
+      const ownership = found === "forbidden" ? undefined : ownershipOf(found, owner, extensionExists);
+      if (ownership?.kind === "ours") continue;
+      const claim: Claim | undefined = ownership && "claim" in ownership ? ownership.claim : undefined;
+      const conflict = `${CRD_KIND} '${name}' cannot define kind ${kind} of group '${group}', which is served as '${ref.name}' already`;
+      conflicts.push({
+        kind: "kindConflict",
+        message: claim ? `${conflict}; ${claim.text}` : conflict,
+        ...(claim?.remedy === undefined ? {} : { next: claim.remedy }),
+        crd: name,
+        group,
+        defines: kind,
+        servedAs: ref.name,
+      });
+    }
+  }
+  return conflicts;
+}
+
+function readCrdNames(crd: KubeObject): { name: string; group: string; kind: string; plural: string }[] {
+  const { group, names } = (crd["spec"] ?? {}) as { group?: unknown; names?: { kind?: unknown; plural?: unknown } };
+  const [kind, plural] = [names?.kind, names?.plural];
+  if (typeof group !== "string" || typeof kind !== "string" || typeof plural !== "string") return [];
+  return [{ name: crd.metadata.name, group, kind, plural }];
+}
+
+/** Plural name by kind, over all served versions of a group; empty for a group that is not served. */
+async function readPluralNames(client: Pick<Client, "raw">, group: string, signal: AbortSignal): Promise<Map<string, string>> {
+  const path = `/apis/${encodeURIComponent(group)}`;
+  const { versions = [] } = ((await orNothing(client.raw("GET", path, undefined, { signal }))) ?? {}) as {
+    versions?: { version: string }[];
+  };
+  const found = new Map<string, string>();
+  for (const { version } of versions.slice(0, MAX_API_VERSIONS)) {
+    const list = await orNothing(client.raw("GET", `${path}/${encodeURIComponent(version)}`, undefined, { signal }));
+    const { resources = [] } = (list ?? {}) as { resources?: { name: string; kind: string }[] };
+    for (const { name, kind } of resources) if (!name.includes("/") && !found.has(kind)) found.set(kind, name);
+  }
+  return found;
+}
+
+async function readIfAllowed(
+  client: Pick<Client, "get">,
+  ref: ObjectRef,
+  signal: AbortSignal,
+): Promise<KubeObject | undefined | "forbidden"> {
+  try {
+    return await client.get(ref, { metadataOnly: true, signal });
+  } catch (err) {
+    if (isForbidden(err)) return "forbidden";
+    throw err;
+  }
+}
+
+/** A group that is not served, or discovery that may not be read: then the API server decides. */
+async function orNothing(answer: Promise<unknown>): Promise<unknown> {
+  try {
+    return await answer;
+  } catch (err) {
+    if (isNotFound(err) || isForbidden(err)) return undefined;
+    throw err;
+  }
+}
+
+/** Whose the desired objects are to be. */
+export interface ConflictRequest extends KindRequest {
+  /** Keys of what the deployed release contains: that needs no proof that it is the extension's, unless another extension has it. */
+  released: ReadonlySet<string>;
+}
+
+/** A desired object that belongs to another owner. */
+export interface ForeignObject {
+  object: KubeObject;
+  /** Refuses it. */
+  message: string;
+  /** The extension that owns it, if one does. */
+  owner: string | undefined;
+  /** `message` in two parts. */
+  refusal: string;
+  claim: Claim;
+}
+
+/** Finds the desired objects that belong to another owner. */
+export function foreignObjects({ desired, live, owner, extensionExists, released }: ConflictRequest): ForeignObject[] {
+  return desired.flatMap((object) => {
+    const key = objectKey(object);
+    const ownership = ownershipOf(live.get(key), owner, extensionExists);
+    if (ownership.kind !== "foreign") return [];
+    const { message, refusal, claim } = ownership;
+    const other = ownership.owner === owner.name ? undefined : ownership.owner;
+    return released.has(key) && other === undefined ? [] : [{ object, message, owner: other, refusal, claim }];
+  });
+}
+
+/** Milliseconds between two checks whether an object or kind of another owner is free. */
+const CONFLICT_RECHECK_MS = 3_000;
+const GO_PREFIX = "failed to get release state using server-side dry-run: ";
+
+/**
+ * Refuses objects that belong to another owner and stay so, and kinds that are defined already; what other extensions give up, since they aim at a
+ * release without it, becomes `needs`. The controller waits for the object that an uninstallation of all of them would remove last: one request
+ * for its metadata each time; without any, for the kinds.
+ */
+export const ownershipCheck: Check = {
+  name: "ownership",
+  async run({ desired, base, owner, extensionExists, handovers, willBeGiven, client, signal }, checked) {
+    const { live, refused } = checked;
+    const released = new Set(base?.objects.map(objectKey));
+    const foreign = foreignObjects({ desired, live, owner, extensionExists, released });
+    const isHandedOver = ({ object, owner: other }: ForeignObject): boolean => other !== undefined && handovers.excludes(other, object);
+    const isGiven = ({ object }: ForeignObject): boolean => {
+      const there = live.get(objectKey(object));
+      return there !== undefined && (willBeGiven?.(there) ?? false);
+    };
+    const denied = foreign.filter((one) => !isGiven(one) && !isHandedOver(one));
+    const readable = { desired: desired.filter((object) => !refused.has(objectKey(object))), live, owner, extensionExists };
+    const findings = [...denied.map(ownershipFinding), ...(await kindConflicts(client, readable, signal))];
+    checked.needs = foreign.flatMap((one) =>
+      one.owner !== undefined && isHandedOver(one) ? [{ object: one.object, owner: one.owner }] : [],
+    );
+    for (const { object } of denied) refused.add(objectKey(object));
+    if (findings.length === 0) return undefined;
+    const last = uninstallOrder(denied.map(({ object }) => object)).at(-1);
+    const isFree = (ref: ObjectRef): IsOver => {
+      return async (until) => {
+        if (denied.every(isHandedOver)) return true;
+        return ownershipConflict(await client.get(ref, { metadataOnly: true, signal: until }), owner, extensionExists) === undefined;
+      };
+    };
+    // The ServiceAccount may not be allowed to read the definition, but the kinds that are served anybody may.
+    const isUndefined: IsOver = async (until) => (await kindConflicts(client, readable, until)).length === 0;
+    const error = new WaitingError(Reason.Retrying, `${GO_PREFIX}${findings.map(findingText).join("\n")}`, {
+      isOver: last ? isFree(refOf(last)) : isUndefined,
+      everyMs: CONFLICT_RECHECK_MS,
+    });
+    return { findings, error };
+  },
+};
+
+function ownershipFinding({ object, refusal, claim, owner }: ForeignObject): PreflightFinding {
+  return {
+    kind: "ownership",
+    message: `${refusal}; ${claim.text}`,
+    ...(claim.remedy === undefined ? {} : { next: claim.remedy }),
+    object: refOf(object),
+    claim: claimText(claim),
+    ...(owner === undefined ? {} : { extension: owner }),
+  };
+}

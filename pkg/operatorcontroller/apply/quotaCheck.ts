@@ -1,0 +1,63 @@
+import { groupOf } from "../../api/k8s.ts";
+import type { Client } from "../../kube/client.ts";
+import { KubeError } from "../../kube/errors.ts";
+import { describeObject, objectKey } from "../../release/identity.ts";
+import { type CountedObject, type ExceededQuota, exceededQuotas, exceededText } from "../../release/quota.ts";
+import { listed } from "../state/objectActions.ts";
+import { DeniedError } from "../state/waiting.ts";
+import type { Check, Checked, PreflightFinding, PreflightRequest } from "./preflightRequest.ts";
+
+const QUOTA = { apiVersion: "v1", kind: "ResourceQuota" };
+/** ResourceQuotas of one namespace that are looked at. */
+const MAX_QUOTAS = 500;
+
+/**
+ * Finds the quotas that have room for each new object and not for all of them together. One request for each namespace in which something is new.
+ * Nothing is found where the client may not list quotas, nor after the dry run denied objects: how many are created is not known then.
+ */
+export const quotaCheck: Check = {
+  name: "quota",
+  async run(request, checked) {
+    if (checked.findings.some(({ kind }) => kind === "dryRun" || kind === "namespace")) return undefined;
+    const created = createdObjects(request, checked);
+    const find = (signal: AbortSignal): Promise<ExceededQuota[]> => findExceeded(request.client, created, signal);
+    const findings = (await find(request.signal)).map(quotaFinding);
+    if (findings.length === 0) return undefined;
+    const isOver = async (until: AbortSignal): Promise<boolean> => (await find(until)).length === 0;
+    return { findings, error: new DeniedError(findings.map(({ message }) => message).join("\n"), { isOver }) };
+  },
+};
+
+/** @throws what `signal` aborts with. */
+async function findExceeded(
+  client: Pick<Client, "list">,
+  created: readonly CountedObject[],
+  signal: AbortSignal,
+): Promise<ExceededQuota[]> {
+  const namespaces = [...new Set(created.map(({ object }) => object.metadata.namespace ?? ""))].sort();
+  const found = await Promise.all(
+    namespaces.map(async (namespace) => {
+      try {
+        return (await client.list(QUOTA, { namespace, maxItems: MAX_QUOTAS, signal })).items;
+      } catch (err) {
+        if (!(err instanceof KubeError)) throw err;
+        return [];
+      }
+    }),
+  );
+  return exceededQuotas(found.flat(), created);
+}
+
+function createdObjects({ desired, kinds }: PreflightRequest, { live, refused }: Checked): CountedObject[] {
+  return desired.flatMap((object) => {
+    const resource = kinds.resourceOf(object);
+    if (!resource?.namespaced || live.has(objectKey(object)) || refused.has(objectKey(object))) return [];
+    return [{ object, group: groupOf(object.apiVersion), resource: resource.resource }];
+  });
+}
+
+function quotaFinding(exceeded: ExceededQuota): PreflightFinding {
+  const { namespace, name, objects } = exceeded;
+  const message = `ResourceQuota ${namespace}/${name} has no room for all new objects: ${exceededText(exceeded)}; counted are ${listed(objects.map(describeObject))}`;
+  return { kind: "quota", message, ...exceeded };
+}

@@ -1,0 +1,358 @@
+import { beforeAll, expect, test } from "vitest";
+import type { ClusterExtensionSpec } from "../../pkg/api/clusterExtension.ts";
+import { type JsonObject, type KubeObject, refOf } from "../../pkg/api/k8s.ts";
+import { messageOf } from "../../pkg/errors/errors.ts";
+import { isQuotaExceeded } from "../../pkg/kube/errors.ts";
+import { Applier } from "../../pkg/operatorcontroller/apply/applier.ts";
+import { DryRun } from "../../pkg/operatorcontroller/apply/dryRun.ts";
+import { newChecked, preflight } from "../../pkg/operatorcontroller/apply/preflight.ts";
+import {
+  type Checked,
+  findingText,
+  type PreflightFinding,
+  type PreflightRequest,
+} from "../../pkg/operatorcontroller/apply/preflightRequest.ts";
+import { prepareFor } from "../../pkg/operatorcontroller/apply/preparedObjects.ts";
+import { lackingPermissions } from "../../pkg/operatorcontroller/permissions/permissions.ts";
+import { DeniedError, WaitingError } from "../../pkg/operatorcontroller/state/waiting.ts";
+import type { PolicyRule } from "../../pkg/rbac/policyRule.ts";
+import type { ReleaseRecord } from "../../pkg/release/record.ts";
+import { describeWithCluster, eventually } from "../support/cluster.ts";
+import { definitionServed } from "../support/definitionServed.ts";
+import { stepContext } from "../support/extensionFakes.ts";
+import { EVERYTHING, type LoneExtension, loneExtension } from "../support/ownedObjects.ts";
+import { configMap, releaseRecord } from "../support/releases.ts";
+import { thingDefinition } from "../support/thingDefinition.ts";
+
+const signal = new AbortController().signal;
+const RBAC = "rbac.authorization.k8s.io/v1";
+
+/** What is to be applied, and what is on the cluster that stands against it. */
+interface Scenario {
+  readonly objects: readonly KubeObject[];
+  /** Made before, by the administrator. */
+  readonly existing?: readonly KubeObject[];
+  /** What the ServiceAccount may do; default: everything. */
+  readonly rules?: readonly PolicyRule[];
+  readonly install?: ClusterExtensionSpec["install"];
+  /** Whether the permissions are looked up. */
+  readonly looksUp?: boolean;
+  /** The releases of the extension. */
+  readonly history?: (ns: string) => ReleaseRecord[];
+  /** Waits until the cluster is as the scenario wants it. */
+  readonly settled?: (ns: string) => Promise<unknown>;
+  /** The kinds of all findings; empty: nothing refuses. */
+  readonly findings: readonly PreflightFinding["kind"][];
+  /** What the first finding knows besides its texts. */
+  readonly first?: object;
+  readonly error?: new (...args: never[]) => Error;
+}
+
+const but = (...resources: string[]): PolicyRule[] => [
+  { apiGroups: [""], resources, verbs: ["*"] },
+  { apiGroups: ["apps", RBAC.slice(0, -3), "apiextensions.k8s.io"], resources: ["*"], verbs: ["*"] },
+];
+const invalid = (ns: string): KubeObject => ({ ...configMap("Not_A_Name", ns) });
+const role = (ns: string, verbs: string[]): KubeObject => ({
+  apiVersion: RBAC,
+  kind: "Role",
+  metadata: { name: "helper", namespace: ns },
+  rules: [{ apiGroups: [""], resources: ["pods"], verbs }],
+});
+const binding = (ns: string): KubeObject => ({
+  apiVersion: RBAC,
+  kind: "RoleBinding",
+  metadata: { name: "helper", namespace: ns },
+  roleRef: { apiGroup: "rbac.authorization.k8s.io", kind: "ClusterRole", name: "cluster-admin" },
+  subjects: [{ kind: "ServiceAccount", name: "helper", namespace: ns }],
+});
+const sized = (type: string): JsonObject => ({ properties: { spec: { type: "object", properties: { size: { type } } } } });
+/** Things of another name in the same group and of the same kind. */
+const renamed = (group: string): KubeObject => {
+  const { spec, ...crd } = thingDefinition(group);
+  const names = { plural: "items", singular: "item", kind: "Thing", listKind: "ThingList" };
+  return { ...crd, metadata: { name: `items.${group}` }, spec: { ...(spec as object), names } };
+};
+/** Things whose second version only a webhook can convert to. */
+const converted = (ns: string): KubeObject => {
+  const { spec, ...crd } = thingDefinition(`${ns}.example.com`);
+  const { versions, ...rest } = spec as { versions: { schema: unknown }[] };
+  const second = { name: "v2", served: true, storage: false, schema: { openAPIV3Schema: { type: "object", ...sized("integer") } } };
+  const webhook = { conversionReviewVersions: ["v1"], clientConfig: { service: { namespace: ns, name: "gone", port: 443 } } };
+  return { ...crd, spec: { ...rest, versions: [...versions, second], conversion: { strategy: "Webhook", webhook } } };
+};
+const thing = (ns: string): KubeObject => ({
+  apiVersion: `${ns}.example.com/v1`,
+  kind: "Thing",
+  metadata: { name: "mine", namespace: ns },
+});
+
+describeWithCluster("preflight", (cluster) => {
+  beforeAll(() => cluster.installCrds());
+
+  /** A request as the controller makes it, of dry runs of its own. */
+  async function requestFor({ x, account }: LoneExtension, scenario: Scenario): Promise<PreflightRequest> {
+    const { metadata, spec } = x;
+    const extension = { ...x, spec: { ...spec, ...(scenario.install ? { install: scenario.install } : {}) } };
+    const { client } = account;
+    const { objects: desired, kinds } = await prepareFor(cluster.client, extension, scenario.objects);
+    const owner = { name: metadata.name, uid: metadata.uid ?? "", installNamespace: spec.namespace };
+    const history = scenario.history?.(metadata.name) ?? [];
+    const resourceOf = kinds.resourceOf.bind(kinds);
+    return {
+      desired,
+      kinds,
+      base: history[0],
+      owner,
+      extensionExists: () => true,
+      extension,
+      handovers: { excludes: () => false },
+      applier: new Applier(client, stepContext(extension).log, signal),
+      dryRun: new DryRun(client, signal),
+      client,
+      discovery: cluster.client,
+      permissions: scenario.looksUp
+        ? () => lackingPermissions(client, { extension, desired, pruned: [], images: [], resourceOf }, signal)
+        : undefined,
+      advice: "print the exact roles: olmv1 rbac",
+      pruning: { history, desired, crdPolicy: "DeleteIfUnused", owner },
+      onlyTries: true,
+      signal,
+    };
+  }
+
+  async function small(ns: string, hard: Record<string, string>): Promise<void> {
+    const quota: KubeObject = { apiVersion: "v1", kind: "ResourceQuota", metadata: { name: "small", namespace: ns }, spec: { hard } };
+    await cluster.client.create(quota);
+    const used = "count/configmaps" in hard ? { "count/configmaps": "1" } : {};
+    await eventually(async () => expect((await cluster.client.get(refOf(quota)))?.["status"]).toMatchObject({ hard, used }));
+  }
+
+  const SCENARIOS: readonly [name: string, scenario: (ns: string) => Scenario][] = [
+    ["nothing", (ns) => ({ objects: [configMap("a", ns)], looksUp: true, findings: [] })],
+    [
+      "kinds that are not served, one of which the bundle defines",
+      (ns) => ({
+        objects: [
+          thingDefinition(`${ns}.example.com`),
+          thing(ns),
+          { apiVersion: "absent.example.com/v1", kind: "Absent", metadata: { name: "x", namespace: ns } },
+        ],
+        findings: ["kindNotServed"],
+        first: {
+          kinds: expect.arrayContaining([
+            { apiVersion: `${ns}.example.com/v1`, kind: "Thing", definedBy: `things.${ns}.example.com` },
+            { apiVersion: "absent.example.com/v1", kind: "Absent" },
+          ]),
+        },
+        error: WaitingError,
+      }),
+    ],
+    [
+      "missing permissions, before what they make fail",
+      (ns) => ({
+        objects: [configMap("a", ns), role(ns, ["get"])],
+        rules: [{ apiGroups: [""], resources: ["pods"], verbs: ["get"] }],
+        looksUp: true,
+        findings: ["permissions", "read", "read"],
+        first: { rules: expect.objectContaining({ unknownKinds: [] }) },
+        error: WaitingError,
+      }),
+    ],
+    [
+      "missing permissions that are permitted, and the reads that they make fail",
+      (ns) => ({
+        objects: [configMap("a", ns)],
+        rules: [{ apiGroups: [""], resources: ["configmaps"], verbs: ["patch", "create"] }],
+        install: { permissions: "Warn" },
+        looksUp: true,
+        findings: ["read"],
+        first: { object: { apiVersion: "v1", kind: "ConfigMap", namespace: ns, name: "a" } },
+      }),
+    ],
+    [
+      "permissions that may be missing, with the denial that they cause",
+      (ns) => ({
+        objects: [binding(ns), configMap("a", ns)],
+        rules: [
+          { apiGroups: [""], resources: ["configmaps"], verbs: ["*"] },
+          { apiGroups: [RBAC.slice(0, -3)], resources: ["rolebindings"], verbs: ["*"] },
+        ],
+        looksUp: true,
+        findings: ["permissions", "dryRun"],
+        error: WaitingError,
+      }),
+    ],
+    [
+      "an object that may not be read",
+      (ns) => ({ objects: [role(ns, ["get"]), configMap("a", ns)], rules: but("secrets"), findings: ["read"] }),
+    ],
+    [
+      "objects of others, and a mistake in another one",
+      (ns) => ({
+        objects: [configMap("a", ns), configMap("b", ns), invalid(ns)],
+        existing: [configMap("a", ns), configMap("b", ns)],
+        findings: ["ownership", "ownership", "dryRun"],
+        first: { object: { apiVersion: "v1", kind: "ConfigMap", namespace: ns, name: "a" }, claim: expect.stringContaining("nobody") },
+        error: WaitingError,
+      }),
+    ],
+    [
+      "an object of another extension",
+      (ns) => ({
+        objects: [configMap("a", ns)],
+        existing: [
+          {
+            ...configMap("a", ns),
+            metadata: {
+              name: "a",
+              namespace: ns,
+              labels: { "olm.operatorframework.io/owner-kind": "ClusterExtension", "olm.operatorframework.io/owner-name": "other" },
+            },
+          },
+        ],
+        findings: ["ownership"],
+        first: { extension: "other" },
+        error: WaitingError,
+      }),
+    ],
+    [
+      "a kind that another definition defines",
+      (ns) => ({
+        objects: [renamed(`${ns}.example.com`)],
+        existing: [thingDefinition(`${ns}.example.com`)],
+        findings: ["kindConflict"],
+        first: { crd: `items.${ns}.example.com`, group: `${ns}.example.com`, defines: "Thing", servedAs: `things.${ns}.example.com` },
+        error: WaitingError,
+      }),
+    ],
+    [
+      "a definition that cannot replace the one that exists, of another owner",
+      (ns) => ({
+        objects: [thingDefinition(`${ns}.example.com`, sized("integer"))],
+        existing: [thingDefinition(`${ns}.example.com`, sized("string"))],
+        findings: ["ownership", "crdUpgrade"],
+        error: WaitingError,
+      }),
+    ],
+    [
+      "a definition that cannot replace the extension's own",
+      (ns) => ({
+        objects: [thingDefinition(`${ns}.example.com`, sized("integer"))],
+        existing: [thingDefinition(`${ns}.example.com`, sized("string"))],
+        history: () => [releaseRecord(1, "deployed", { objects: [thingDefinition(`${ns}.example.com`, sized("string"))] })],
+        findings: ["crdUpgrade"],
+        first: { crds: [{ name: `things.${ns}.example.com`, findings: [expect.objectContaining({ check: "type" })], refusals: [] }] },
+      }),
+    ],
+    [
+      "namespaces that do not exist, before another denial",
+      (ns) => ({
+        objects: [configMap("a", `${ns}-b`), configMap("b", `${ns}-a`), configMap("c", `${ns}-b`), invalid(ns)],
+        findings: ["namespace", "namespace", "dryRun"],
+        first: { namespace: `${ns}-a`, count: 1, next: "create it, or take it out of the configuration" },
+        error: WaitingError,
+      }),
+    ],
+    [
+      "objects that are not valid",
+      (ns) => ({
+        objects: [invalid(ns), configMap("a", ns)],
+        findings: ["dryRun"],
+        first: { object: { apiVersion: "v1", kind: "ConfigMap", namespace: ns, name: "Not_A_Name" } },
+      }),
+    ],
+    [
+      "a quota that denies each object",
+      (ns) => ({
+        objects: [configMap("a", ns)],
+        settled: (at) => small(at, { "count/configmaps": "1" }),
+        findings: ["dryRun"],
+        first: { error: expect.toSatisfy(isQuotaExceeded) },
+        error: DeniedError,
+      }),
+    ],
+    [
+      "a quota that has no room for all objects together",
+      (ns) => ({
+        objects: [configMap("a", ns), configMap("b", ns)],
+        settled: (at) => small(at, { "count/configmaps": "2" }),
+        findings: ["quota"],
+        first: { namespace: ns, name: "small", limits: [{ key: "count/configmaps", requested: 2, used: 1, limited: 2 }] },
+        error: DeniedError,
+      }),
+    ],
+  ];
+
+  test.for(SCENARIOS)(
+    "preflight stops with the message of the first finding that it collects when it finds %s",
+    async ([, scenarioFor]) => {
+      const lone = await loneExtension(cluster);
+      const scenario = scenarioFor(lone.ns);
+      for (const object of scenario.existing ?? []) {
+        await cluster.client.create(object);
+        if (object.kind === "CustomResourceDefinition") await definitionServed(cluster.client, object);
+      }
+      await scenario.settled?.(lone.ns);
+      await lone.account.grant(scenario.rules ?? [EVERYTHING]);
+      await both(lone, scenario);
+    },
+  );
+
+  // The conversion webhook goes with its Service, which is another object of the release.
+  test("preflight stops with the message of the first finding that it collects when custom resources need a conversion webhook that goes", async () => {
+    const lone = await loneExtension(cluster);
+    const { ns } = lone;
+    const crd = converted(ns);
+    const service = { apiVersion: "v1", kind: "Service", metadata: { name: "gone", namespace: ns } };
+    const release = releaseRecord(1, "deployed", { objects: [crd, service] });
+    const scenario: Scenario = {
+      objects: [configMap("a", ns), invalid(ns)],
+      history: () => [release],
+      findings: ["dryRun", "conversion"],
+    };
+    const { desired } = await requestFor(lone, { ...scenario, objects: [crd] });
+    await cluster.client.apply(desired[0] ?? crd, { fieldManager: "test", force: true });
+    await eventually(() => cluster.client.create(thing(ns)));
+    await both(lone, scenario);
+    await both(lone, {
+      ...scenario,
+      objects: [configMap("a", ns)],
+      findings: ["conversion"],
+      first: { crds: [`things.${ns}.example.com`] },
+    });
+  });
+
+  /** Runs both modes and compares what they find first. */
+  async function both(lone: LoneExtension, scenario: Scenario): Promise<void> {
+    // What was granted or made a moment ago, not every part of the API server knows yet.
+    await eventually(async () => {
+      const collected = await preflight(await requestFor(lone, scenario), { mode: "collect" });
+      expect(collected.findings.map(({ kind }) => kind)).toEqual(scenario.findings);
+      expect(collected.tolerated !== undefined).toBe(scenario.install?.permissions === "Warn");
+      const stopped = newChecked();
+      const error = await refusalOf(await requestFor(lone, scenario), stopped);
+      const [first] = collected.findings;
+      expect(stopped.findings).toEqual(collected.findings.slice(0, stopped.findings.length));
+      if (!first) {
+        expect(error).toBeUndefined();
+        expect([...collected.live]).toEqual([...stopped.live]);
+        expect([...collected.after.keys()]).toEqual([...stopped.after.keys()]);
+        return;
+      }
+      expect(stopped.findings.length).toBeGreaterThan(0);
+      for (const finding of stopped.findings.filter(({ kind }) => kind === first.kind)) expect(messageOf(error)).toContain(finding.message);
+      if (first.kind !== "kindNotServed") expect(messageOf(error)).toContain(findingText(first));
+      if (scenario.first) expect(first).toMatchObject(scenario.first);
+      if (scenario.error) expect(error).toBeInstanceOf(scenario.error);
+      expect(error).toMatchObject({ retry: true });
+    });
+  }
+
+  async function refusalOf(request: PreflightRequest, checked: Checked): Promise<unknown> {
+    return preflight(request, { mode: "stop", checked }).then(
+      () => undefined,
+      (err: unknown) => err,
+    );
+  }
+});
