@@ -53,7 +53,7 @@ const PURE_MODULES = new Set([
   "zod",
   "semver",
   "js-yaml",
-  "ajv",
+  "string-width",
   "@bufbuild/cel",
 ]);
 const CLOCK_AND_CHANCE =

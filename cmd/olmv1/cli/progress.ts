@@ -1,6 +1,6 @@
 import { escapeControlCharacters } from "../../../pkg/text/escape.ts";
+import { cutTo } from "./columns.ts";
 import type { Terminal } from "./terminal.ts";
-import { cutTo } from "./text.ts";
 
 /** Tells what is being done. */
 export interface Progress {

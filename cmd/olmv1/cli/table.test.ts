@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
+import { columnsOf } from "./columns.ts";
 import { styled, table } from "./table.ts";
-import { columnsOf } from "./text.ts";
 
 const HEAD = ["NAME", "VERSION", "DESCRIPTION"];
 const ROWS = [
@@ -44,4 +44,17 @@ test("moods are colours only where there are colours, and change no widths", () 
 
 test("what names hold moves no cursor", () => {
   expect(table({ width: 80, colour: false }, ["A"], [["\u001B[2Jx\ny"]])).toBe("A\n\\u{1b}[2Jx y\n");
+});
+
+test("columns line up when a cell has wide letters", () => {
+  expect(
+    table(
+      { width: 80, colour: false },
+      ["A", "B"],
+      [
+        ["日本", "1"],
+        ["x", "2"],
+      ],
+    ),
+  ).toBe("A      B\n日本   1\nx      2\n");
 });

@@ -1,7 +1,7 @@
 import { styleText } from "node:util";
 import { escapeControlCharacters } from "../../../pkg/text/escape.ts";
+import { columnsOf, cutTo, wrapped } from "./columns.ts";
 import type { Terminal } from "./terminal.ts";
-import { columnsOf, cutTo, wrapped } from "./text.ts";
 
 /** How a cell is meant: shown as a colour where there are colours, never by it alone. */
 export type Mood = "good" | "bad" | "warning" | "faint" | "strong";

@@ -1,36 +1,3 @@
-const CUT = "…";
-
-/** Code points: what most terminals show as a column each. */
-export function columnsOf(text: string): number {
-  return Array.from(text).length;
-}
-
-/** Text that takes no more than so many columns; what was cut off shows. */
-export function cutTo(text: string, columns: number): string {
-  const points = Array.from(text);
-  return points.length <= columns ? text : points.slice(0, Math.max(columns - 1, 0)).join("") + CUT;
-}
-
-/**
- * Lines of text that take no more than `width` columns, broken at blanks, each with `indent` in front; line ends of the text stay. A word that is
- * longer, such as a name or a command, is not broken.
- */
-export function wrapped(text: string, width: number, indent = ""): string[] {
-  const room = Math.max(width - columnsOf(indent), 20);
-  return text.split("\n").flatMap((line) => {
-    const lines: string[] = [];
-    let now = "";
-    for (const word of line.split(" ")) {
-      const longer = now === "" ? word : `${now} ${word}`;
-      if (now !== "" && columnsOf(longer) > room) {
-        lines.push(indent + now);
-        now = word;
-      } else now = longer;
-    }
-    return [...lines, (indent + now).trimEnd()];
-  });
-}
-
 /** Colours and the clearing of a line, which are ours; line ends; and whatever else a terminal acts on instead of showing it. */
 // oxlint-disable-next-line no-control-regex -- the escape character is what this is about
 const ACTED_ON = /\u001B\[[\d;]*m|\r?\u001B\[K|\r\n|[^\P{C}\n\t]/gu;

@@ -21,11 +21,11 @@ import { ageText } from "../../../pkg/text/amounts.ts";
 import { escapeControlCharacters } from "../../../pkg/text/escape.ts";
 import { catalogFault, catalogState, isServed } from "../cli/catalogState.ts";
 import { withCluster } from "../cli/cluster.ts";
+import { wrapped } from "../cli/columns.ts";
 import { catalogsOf, moodOf, stateOf } from "../cli/extensionState.ts";
 import type { ReleaseOptions } from "../cli/options.ts";
 import { styled } from "../cli/table.ts";
 import type { Terminal } from "../cli/terminal.ts";
-import { wrapped } from "../cli/text.ts";
 import { type EventRecord, eventsOf, eventsText } from "./events.ts";
 import { type ReleaseRow, releaseRows, releasesText } from "./history.ts";
 

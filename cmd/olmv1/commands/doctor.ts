@@ -7,13 +7,13 @@ import { counted } from "../../../pkg/text/amounts.ts";
 import { escapeControlCharacters } from "../../../pkg/text/escape.ts";
 import { VERSION } from "../../internal/program.ts";
 import { withCluster } from "../cli/cluster.ts";
+import { wrapped } from "../cli/columns.ts";
 import { EXIT } from "../cli/errors.ts";
 import type { ClusterOptions } from "../cli/options.ts";
 import { type Output, print } from "../cli/output.ts";
 import { withProgress } from "../cli/progress.ts";
 import { type Mood, styled } from "../cli/table.ts";
 import type { Terminal } from "../cli/terminal.ts";
-import { wrapped } from "../cli/text.ts";
 
 const MOODS: Readonly<Record<FindingStatus, Mood>> = { ok: "good", warning: "warning", problem: "bad", unknown: "warning" };
 const STATUS_WIDTH = 9;

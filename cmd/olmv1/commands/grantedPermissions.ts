@@ -12,10 +12,10 @@ import { isNothing } from "../../../pkg/rbac/ruleSets.ts";
 import { lastDeployed } from "../../../pkg/release/record.ts";
 import { type ReaderOptions, withReader } from "../../../pkg/sources/bundleReader.ts";
 import { escapeControlCharacters } from "../../../pkg/text/escape.ts";
+import { wrapped } from "../cli/columns.ts";
 import type { RegistryOptions } from "../cli/options.ts";
 import { withProgress } from "../cli/progress.ts";
 import type { Terminal } from "../cli/terminal.ts";
-import { wrapped } from "../cli/text.ts";
 
 /** The verbs that an object of a bundle takes, as `olmv1 rbac` grants them; told as "manage". */
 const MANAGE = ["create", "delete", "get", "list", "patch", "watch"];

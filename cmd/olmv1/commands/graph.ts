@@ -10,10 +10,10 @@ import { writeExactJson } from "../../../pkg/golang/json.ts";
 import { installedHere } from "../../../pkg/rollout/extensions.ts";
 import { escapeControlCharacters } from "../../../pkg/text/escape.ts";
 import type { SourceOptions } from "../cli/catalogOptions.ts";
+import { columnsOf, cutTo } from "../cli/columns.ts";
 import { withPackage } from "../cli/openCatalogs.ts";
 import { styled } from "../cli/table.ts";
 import type { Terminal } from "../cli/terminal.ts";
-import { columnsOf, cutTo } from "../cli/text.ts";
 
 /** Forms of a graph; the first is the default. */
 export type GraphForm = "tree" | "mermaid" | "dot" | "svg" | "json";

@@ -7,12 +7,12 @@ import { mostRelevantCondition } from "../../../pkg/rollout/conditionAdvice.ts";
 import { extensionsOf, readExtension } from "../../../pkg/rollout/extensions.ts";
 import { ageText } from "../../../pkg/text/amounts.ts";
 import { withCluster } from "../cli/cluster.ts";
+import { columnsOf } from "../cli/columns.ts";
 import { catalogsOf, isOutdated, stateOf, updateOf } from "../cli/extensionState.ts";
 import type { ClusterOptions } from "../cli/options.ts";
 import { type Output, print } from "../cli/output.ts";
 import { type Cell, table } from "../cli/table.ts";
 import type { Terminal } from "../cli/terminal.ts";
-import { columnsOf } from "../cli/text.ts";
 
 /** An API that an extension brings, and what the user may do with its objects. */
 export interface ProvidedApi {

@@ -18,13 +18,13 @@ import { catalogsGiven, catalogsOfCluster, contentsFrom } from "../../../pkg/sou
 import { createLogger } from "../../../pkg/telemetry/log.ts";
 import { escapeControlCharacters } from "../../../pkg/text/escape.ts";
 import { withCluster } from "../cli/cluster.ts";
+import { wrapped } from "../cli/columns.ts";
 import { EXIT } from "../cli/errors.ts";
 import { readExtensionFile } from "../cli/inputFiles.ts";
 import type { ProxyOptions, ReleaseOptions } from "../cli/options.ts";
 import { type Output, print, printLeftOutCatalogs } from "../cli/output.ts";
 import { proxySettingsOf } from "../cli/proxySettings.ts";
 import type { Terminal } from "../cli/terminal.ts";
-import { wrapped } from "../cli/text.ts";
 
 const MARKS: Readonly<Record<PlannedAction, string>> = { Create: "+", Update: "~", Delete: "-", Unchanged: " " };
 const NOTHING = "(none)";

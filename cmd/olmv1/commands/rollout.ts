@@ -12,10 +12,10 @@ import { inventoryHealth } from "../../../pkg/rollout/inventory.ts";
 import { type Awaited, isLookedAt, rolloutVerdict } from "../../../pkg/rollout/rolloutVerdict.ts";
 import { counted } from "../../../pkg/text/amounts.ts";
 import { escapeControlCharacters } from "../../../pkg/text/escape.ts";
+import { cutTo, wrapped } from "../cli/columns.ts";
 import { EXIT } from "../cli/errors.ts";
 import { type Progress, withProgress } from "../cli/progress.ts";
 import type { Terminal } from "../cli/terminal.ts";
-import { cutTo, wrapped } from "../cli/text.ts";
 
 /**
  * An extension that is waited for; `later` where the API server could not answer just now, undefined where there is none of that name.

@@ -6,11 +6,11 @@ import { counted } from "../../../pkg/text/amounts.ts";
 import { compareText } from "../../../pkg/text/compare.ts";
 import { escapeControlCharacters } from "../../../pkg/text/escape.ts";
 import type { SourceOptions } from "../cli/catalogOptions.ts";
+import { wrapped } from "../cli/columns.ts";
 import { withPackage } from "../cli/openCatalogs.ts";
 import { type Output, print } from "../cli/output.ts";
 import { type Cell, type Detail, details, MAX_PROSE, styled, table } from "../cli/table.ts";
 import type { Terminal } from "../cli/terminal.ts";
-import { wrapped } from "../cli/text.ts";
 
 /** How a package is told. */
 export interface Telling {

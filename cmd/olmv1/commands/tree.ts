@@ -1,9 +1,9 @@
 import { extensionTree, type TreeNode } from "../../../pkg/rollout/inventory.ts";
 import { escapeControlCharacters } from "../../../pkg/text/escape.ts";
 import { withCluster } from "../cli/cluster.ts";
+import { wrapped } from "../cli/columns.ts";
 import type { ClusterOptions } from "../cli/options.ts";
 import type { Terminal } from "../cli/terminal.ts";
-import { wrapped } from "../cli/text.ts";
 
 /** A line is not made narrower than this, however deep it hangs. */
 const LEAST = 20;

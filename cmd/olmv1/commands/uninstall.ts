@@ -15,11 +15,11 @@ import { counted } from "../../../pkg/text/amounts.ts";
 import { escapeControlCharacters } from "../../../pkg/text/escape.ts";
 import { CAUSE_LENGTH, truncate } from "../../../pkg/text/truncate.ts";
 import { withCluster } from "../cli/cluster.ts";
+import { wrapped } from "../cli/columns.ts";
 import { EXIT } from "../cli/errors.ts";
 import type { ClusterOptions, WaitOptions } from "../cli/options.ts";
 import { withProgress } from "../cli/progress.ts";
 import { confirm, type Terminal } from "../cli/terminal.ts";
-import { wrapped } from "../cli/text.ts";
 import { readPatiently } from "./rollout.ts";
 
 /** What an uninstall is going to do. */

@@ -1,3 +1,4 @@
+import stringWidth from "string-width";
 import { type ChannelGraph, type EdgeType, type GraphNode, updatesOf } from "./updateGraph.ts";
 
 /** A node's place in a picture. Lengths are in pixels. */
@@ -42,6 +43,7 @@ const MARGIN = 16;
 const LANE_WIDTH = 10;
 /** Between the boxes and the nearest lane, room for an arrowhead. */
 const LANE_GAP = 16;
+/** Of a Latin letter, which is one column of `string-width`. */
 const LETTER_WIDTH = 7.4;
 const PADDING = 12;
 const MAX_LABEL_LETTERS = 80;
@@ -56,7 +58,7 @@ export const LINE_OFFSET = 6;
 export function layoutChannel(channel: ChannelGraph, top = 0): ChannelLayout {
   const skipped = new Set(channel.edges.flatMap(({ type, from }) => (type === "skips" ? [from] : [])));
   const labels = channel.nodes.map((node) => labelOf(node, skipped.has(node.name)));
-  const width = Math.ceil(labels.reduce((most, label) => Math.max(most, widthOf(label)), 8) * LETTER_WIDTH + 2 * PADDING);
+  const width = Math.ceil(labels.reduce((most, label) => Math.max(most, stringWidth(label)), 8) * LETTER_WIDTH + 2 * PADDING);
   const rowOf = new Map(channel.nodes.map(({ name }, row) => [name, row]));
   const groups = groupsOf(channel, rowOf);
   const left = assignLanes(groups.filter(({ type }) => type === "replaces"));
@@ -146,9 +148,4 @@ function labelOf({ name, version, head, deprecated, absent, installed }: GraphNo
 function shortened(text: string): string {
   const letters = Array.from(text);
   return letters.length <= MAX_LABEL_LETTERS ? text : `${letters.slice(0, MAX_LABEL_LETTERS - 1).join("")}…`;
-}
-
-/** In widths of a Latin letter; those of East Asian scripts are twice as wide. */
-function widthOf(text: string): number {
-  return Array.from(text).reduce((sum, letter) => sum + ((letter.codePointAt(0) ?? 0) >= 0x1100 ? 2 : 1), 0);
 }

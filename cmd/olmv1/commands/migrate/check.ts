@@ -3,12 +3,12 @@ import { type Surveyed, survey } from "../../../../pkg/migrate/survey.ts";
 import { withReader } from "../../../../pkg/sources/bundleReader.ts";
 import { escapeControlCharacters } from "../../../../pkg/text/escape.ts";
 import { withCluster } from "../../cli/cluster.ts";
+import { wrapped } from "../../cli/columns.ts";
 import { EXIT } from "../../cli/errors.ts";
 import { print } from "../../cli/output.ts";
 import { withProgress } from "../../cli/progress.ts";
 import { type Mood, styled, table } from "../../cli/table.ts";
 import type { Terminal } from "../../cli/terminal.ts";
-import { wrapped } from "../../cli/text.ts";
 import type { CheckOptions } from "./migrateOptions.ts";
 
 const HEAD = ["NAMESPACE", "SUBSCRIPTION", "PACKAGE", "VERSION", "STATE"];

@@ -1,6 +1,6 @@
 import * as fc from "fast-check";
 import { expect, test } from "vitest";
-import { wrapped } from "./text.ts";
+import { columnsOf, cutTo, wrapped } from "./columns.ts";
 
 test.for([
   ["fits", "one two", 20, "", ["one two"]],
@@ -27,4 +27,23 @@ test("no word is lost, and no line of several words is too long", () => {
       for (const line of lines) expect(line.includes(" ") && line.length > width).toBe(false);
     }),
   );
+});
+
+test.for([
+  ["ASCII", "abc", 3],
+  ["a wide letter", "日本", 4],
+  ["an accent of its own", "e\u0301", 1],
+  ["joined emoji", "👩‍👩‍👧", 2],
+] as const)("columnsOf counts what a terminal shows of %s", ([, text, want]) => {
+  expect(columnsOf(text)).toBe(want);
+});
+
+test.for([
+  ["fits", "abc", 3, "abc"],
+  ["is too long", "abcdef", 4, "abc…"],
+  ["has wide letters", "日本語", 4, "日…"],
+  ["has a joined character at the cut", "ab👩‍👩‍👧cd", 4, "ab…"],
+  ["has no room", "abc", 0, "…"],
+] as const)("cutTo keeps whole characters when the text %s", ([, text, columns, want]) => {
+  expect(cutTo(text, columns)).toBe(want);
 });
