@@ -1,5 +1,9 @@
+import { execFileSync } from "node:child_process";
+import { existsSync, readFileSync } from "node:fs";
+import { join } from "node:path";
 import * as fc from "fast-check";
 import { expect, test } from "vitest";
+import { TempFolder } from "../../../test/support/contentFixture.ts";
 import { unifiedDiff } from "./unifiedDiff.ts";
 
 const text = fc
@@ -40,6 +44,31 @@ test("a diff makes of one text the other", () => {
 });
 
 test("a new file is one of nothing, and one that goes leaves nothing", () => {
-  expect(unifiedDiff("x", undefined, "a\n")).toBe("--- /dev/null\n+++ b/x\n@@ -0,0 +1 @@\n+a\n");
-  expect(unifiedDiff("x", "a", undefined)).toBe("--- a/x\n+++ /dev/null\n@@ -1 +0,0 @@\n-a\n\\ No newline at end of file\n");
+  expect(unifiedDiff("x", undefined, "a\n")).toBe("--- /dev/null\n+++ b/x\n@@ -0,0 +1,1 @@\n+a\n");
+  expect(unifiedDiff("x", "a", undefined)).toBe("--- a/x\n+++ /dev/null\n@@ -1,1 +0,0 @@\n-a\n\\ No newline at end of file\n");
+});
+
+const LINES = Array.from({ length: 5_000 }, (_, i) => `line ${i}\n`);
+const PATH = "a folder/näme.yaml";
+
+test.for<[string, string | undefined, string | undefined]>([
+  ["two changes far from each other", LINES.join(""), LINES.map((line, i) => (i % 2_000 === 7 ? "new\n" : line)).join("")],
+  ["a large insertion", LINES.join(""), LINES.toSpliced(2_500, 0, ...LINES.map((line) => `new ${line}`)).join("")],
+  ["more changes than are searched for", LINES.join(""), LINES.map((line, i) => (i % 3 === 0 && i > 9 ? `new ${line}` : line)).join("")],
+  ["a newline at the end that goes", "a\nb\n", "a\nb"],
+  ["a newline at the end that comes", "a\nb", "a\nb\n"],
+  ["carriage returns", "a\r\nb\r\nc", "a\r\nx\r\nc"],
+  ["a new file", undefined, "a\n"],
+  ["a removed file", "a\nb", undefined],
+])("git applies the diff of %s", ([, before, after]) => {
+  using folder = new TempFolder();
+  folder.write("", before === undefined ? {} : { [PATH]: before });
+  const [file, env] = [join(folder.path, PATH), { ...process.env, GIT_CEILING_DIRECTORIES: join(folder.path, "..") }];
+  execFileSync("git", ["apply", "-"], { cwd: folder.path, env, input: unifiedDiff(PATH, before, after) });
+  expect(existsSync(file) ? readFileSync(file, "utf8") : undefined).toBe(after);
+});
+
+test("unifiedDiff prints little more than the new lines when they stand together", () => {
+  const after = LINES.toSpliced(2_500, 0, ...LINES.map((line) => `new ${line}`)).join("");
+  expect(unifiedDiff("x", LINES.join(""), after).split("\n")).toHaveLength(2 + 1 + 3 + 5_000 + 3 + 1);
 });
