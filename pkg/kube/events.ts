@@ -1,4 +1,5 @@
 import { randomBytes } from "node:crypto";
+import { LRUCache } from "lru-cache";
 import { type KubeObject, refOf } from "../api/k8s.ts";
 import { messageOf } from "../errors/errors.ts";
 import { redactUserinfo } from "../text/redact.ts";
@@ -47,12 +48,17 @@ const COMBINED = "(combined from similar events): ";
 /** Decides which occurrences become events, which only raise a count, and which are too many. Pure but for its memory; the clock is passed in. */
 export class EventSeries {
   readonly #now: () => number;
-  readonly #events = new Recent<EventWrite>(SERIES_MS);
-  readonly #similar = new Recent<Similar>(SIMILAR_MS);
-  readonly #budgets = new Recent<Budget>(BURST * REFILL_MS);
+  readonly #events: LRUCache<string, EventWrite>;
+  readonly #similar: LRUCache<string, Similar>;
+  readonly #budgets: LRUCache<string, Budget>;
 
   constructor(now: () => number) {
     this.#now = now;
+    // The bound as a size: for `max` the cache would allocate all of its slots at once.
+    const common = { maxSize: MAX_REMEMBERED, sizeCalculation: () => 1, ttlResolution: 0, perf: { now } };
+    this.#events = new LRUCache({ ...common, ttl: SERIES_MS });
+    this.#similar = new LRUCache({ ...common, ttl: SIMILAR_MS });
+    this.#budgets = new LRUCache({ ...common, ttl: BURST * REFILL_MS });
   }
 
   /** What to write for one occurrence; undefined when its object has used up its budget. */
@@ -63,52 +69,28 @@ export class EventSeries {
     const group = [occurrence.uid, occurrence.type, occurrence.reason].join("\n");
     const combined = this.#isOneOfMany(group, message, now);
     const key = combined ? group : `${group}\n${message}`;
-    const seen = this.#events.get(key, now);
+    const seen = this.#events.get(key);
     const text = combined ? cut(COMBINED + message) : message;
     const write = seen
       ? { ...seen, count: seen.count + 1, message: text }
       : { id: randomBytes(8).toString("hex"), count: 1, message: text, firstAt: now };
-    this.#events.set(key, write, now);
+    this.#events.set(key, write);
     return write;
   }
 
   #spend(uid: string, now: number): boolean {
-    const { tokens, at } = this.#budgets.get(uid, now) ?? { tokens: BURST, at: now };
+    const { tokens, at } = this.#budgets.get(uid) ?? { tokens: BURST, at: now };
     const left = Math.min(BURST, tokens + (now - at) / REFILL_MS);
-    this.#budgets.set(uid, { tokens: left < 1 ? left : left - 1, at: now }, now);
+    this.#budgets.set(uid, { tokens: left < 1 ? left : left - 1, at: now });
     return left >= 1;
   }
 
   #isOneOfMany(group: string, message: string, now: number): boolean {
-    const held = this.#similar.get(group, now);
+    const held = this.#similar.get(group);
     const similar = held && now - held.since <= SIMILAR_MS ? held : { messages: new Set<string>(), since: now };
     if (similar.messages.size <= MAX_SIMILAR) similar.messages.add(message);
-    this.#similar.set(group, similar, now);
+    this.#similar.set(group, similar);
     return similar.messages.size > MAX_SIMILAR;
-  }
-}
-
-/** A map that forgets what was not set for a while, and the entry unset for longest when it is full. */
-class Recent<V> {
-  readonly #entries = new Map<string, { value: V; at: number }>();
-  readonly #lifeMs: number;
-
-  constructor(lifeMs: number) {
-    this.#lifeMs = lifeMs;
-  }
-
-  get(key: string, now: number): V | undefined {
-    const entry = this.#entries.get(key);
-    return entry && now - entry.at <= this.#lifeMs ? entry.value : undefined;
-  }
-
-  set(key: string, value: V, now: number): void {
-    this.#entries.delete(key);
-    this.#entries.set(key, { value, at: now });
-    for (const [oldest, { at }] of this.#entries) {
-      if (this.#entries.size <= MAX_REMEMBERED && now - at <= this.#lifeMs) return;
-      this.#entries.delete(oldest);
-    }
   }
 }
 

@@ -30,7 +30,7 @@ function setUp() {
   const client = new Reviewer();
   const lines: string[] = [];
   const log = createLogger({ component: "test", level: "debug", destination: { write: (line) => lines.push(line) } });
-  const clock = { now: 0 };
+  const clock = { now: 1 };
   return { client, lines, clock, reviews: new AccessReviews({ client, log, now: () => clock.now }) };
 }
 

@@ -1,4 +1,5 @@
 import { createHmac, randomBytes } from "node:crypto";
+import { LRUCache } from "lru-cache";
 import { messageOf } from "../errors/errors.ts";
 import type { Client } from "../kube/client.ts";
 import type { Logger } from "../telemetry/log.ts";
@@ -19,11 +20,6 @@ export interface AccessReviewsOptions {
   client: Pick<Client, "raw">;
   log: Logger;
   now?: () => number;
-}
-
-interface Held {
-  verdict: Verdict;
-  until: number;
 }
 
 interface TokenReview {
@@ -55,16 +51,15 @@ const MAX_NAME = 253;
 export class AccessReviews {
   readonly #client: Pick<Client, "raw">;
   readonly #log: Logger;
-  readonly #now: () => number;
   readonly #hashKey = randomBytes(32);
-  /** By hash, in the order in which they came. */
-  readonly #held = new Map<string, Held>();
+  /** By hash. */
+  readonly #held: LRUCache<string, Verdict>;
   readonly #underReview = new Map<string, Promise<Verdict>>();
 
   constructor({ client, log, now = Date.now }: AccessReviewsOptions) {
     this.#client = client;
     this.#log = log;
-    this.#now = now;
+    this.#held = new LRUCache({ max: MAX_HELD, ttl: ALLOWED_MS, ttlResolution: 0, perf: { now } });
   }
 
   /** What to answer to a request with this Authorization header. Never throws. */
@@ -73,14 +68,14 @@ export class AccessReviews {
     if (token === undefined) return { allowed: false, status: 401, text: "Unauthorized" };
     const key = createHmac("sha256", this.#hashKey).update(`${action.verb} ${action.path} ${token}`).digest("base64");
     const held = this.#held.get(key);
-    if (held && this.#now() < held.until) return held.verdict;
+    if (held) return held;
     const under = this.#underReview.get(key);
     if (under) return under;
     if (this.#underReview.size >= MAX_UNDER_REVIEW) return { allowed: false, status: 429, text: "Too Many Requests" };
     const review = this.#review(token, action).finally(() => this.#underReview.delete(key));
     this.#underReview.set(key, review);
     const verdict = await review;
-    if (verdict.allowed || verdict.status !== 500) this.#hold(key, verdict);
+    if (verdict.allowed || verdict.status !== 500) this.#held.set(key, verdict, { ttl: verdict.allowed ? ALLOWED_MS : REFUSED_MS });
     return verdict;
   }
 
@@ -119,15 +114,6 @@ export class AccessReviews {
 
   #post(path: string, body: unknown): Promise<unknown> {
     return this.#client.raw("POST", path, body, { signal: AbortSignal.timeout(REVIEW_TIMEOUT_MS) });
-  }
-
-  #hold(key: string, verdict: Verdict): void {
-    this.#held.delete(key);
-    this.#held.set(key, { verdict, until: this.#now() + (verdict.allowed ? ALLOWED_MS : REFUSED_MS) });
-    for (const oldest of this.#held.keys()) {
-      if (this.#held.size <= MAX_HELD) break;
-      this.#held.delete(oldest);
-    }
   }
 }
 

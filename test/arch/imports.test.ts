@@ -53,6 +53,7 @@ const PURE_MODULES = new Set([
   "zod",
   "semver",
   "js-yaml",
+  "lru-cache",
   "diff",
   "string-width",
   "@bufbuild/cel",

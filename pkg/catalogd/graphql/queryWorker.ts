@@ -1,6 +1,7 @@
 import { readSync } from "node:fs";
 import { parentPort } from "node:worker_threads";
 import type { GraphQLSchema } from "graphql";
+import { LRUCache } from "lru-cache";
 import { messageOf } from "../../errors/errors.ts";
 import { drawGraph, GraphRefusedError } from "./drawGraph.ts";
 import type { LineRange, ObjectSource, PageQuery } from "./queryContext.ts";
@@ -14,7 +15,7 @@ import { storedSchema } from "./schema.ts";
 /** Schemas that are kept, each some hundred kilobytes. */
 const MAX_SCHEMAS = 4;
 
-const schemas = new Map<number, GraphQLSchema>();
+const schemas = new LRUCache<number, GraphQLSchema>({ max: MAX_SCHEMAS });
 const finds = new Map<number, (lines: readonly LineRange[]) => void>();
 let lastFind = 0;
 
@@ -34,10 +35,9 @@ function read(fd: number, { start, end }: LineRange): Uint8Array {
 
 function schemaOf({ key, schemas: { fd, bytes } }: CatalogFiles): GraphQLSchema {
   const known = schemas.get(key);
-  const schema = known ?? storedSchema(read(fd, { start: 0, end: bytes }));
-  schemas.delete(key);
+  if (known) return known;
+  const schema = storedSchema(read(fd, { start: 0, end: bytes }));
   schemas.set(key, schema);
-  for (const oldest of schemas.keys()) if (schemas.size > MAX_SCHEMAS) schemas.delete(oldest);
   return schema;
 }
 

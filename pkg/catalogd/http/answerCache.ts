@@ -1,3 +1,4 @@
+import { LRUCache } from "lru-cache";
 /** What is kept: answers that are not large, up to a total. Bytes. */
 export interface CacheLimits {
   total: number;
@@ -13,13 +14,15 @@ export const CACHE_LIMITS: CacheLimits = { total: 32 * MIB, entry: 4 * MIB };
 /** The bytes of recent answers by a key that changes with them; the ones unused for longest make room. */
 export class AnswerCache {
   readonly #limits: CacheLimits;
-  readonly #entries = new Map<string, Uint8Array>();
+  readonly #entries: LRUCache<string, Uint8Array>;
   readonly #pending = new Map<string, Promise<Uint8Array>>();
-  #bytes = 0;
   #costly = 0;
 
   constructor(limits: CacheLimits = CACHE_LIMITS) {
     this.#limits = limits;
+    // Sizes are positive.
+    const sizeCalculation = ({ byteLength }: Uint8Array): number => Math.max(byteLength, 1);
+    this.#entries = new LRUCache({ maxSize: limits.total, maxEntrySize: limits.entry, sizeCalculation });
   }
 
   /** Whether an answer of that size is worth keeping. */
@@ -30,17 +33,13 @@ export class AnswerCache {
   /** The bytes for `key`; made once, however many ask at the same time. */
   async get(key: string, make: () => Promise<Uint8Array>): Promise<Uint8Array> {
     const known = this.#entries.get(key);
-    if (known) {
-      this.#entries.delete(key);
-      this.#entries.set(key, known);
-      return known;
-    }
+    if (known) return known;
     const pending = this.#pending.get(key);
     if (pending) return pending;
     const making = make().finally(() => this.#pending.delete(key));
     this.#pending.set(key, making);
     const bytes = await making;
-    this.#keep(key, bytes);
+    this.#entries.set(key, bytes);
     return bytes;
   }
 
@@ -50,16 +49,5 @@ export class AnswerCache {
     if (this.#costly >= MAX_COSTLY) return undefined;
     this.#costly++;
     return this.get(key, make).finally(() => this.#costly--);
-  }
-
-  #keep(key: string, bytes: Uint8Array): void {
-    if (!this.fits(bytes.byteLength) || this.#entries.has(key)) return;
-    this.#entries.set(key, bytes);
-    this.#bytes += bytes.byteLength;
-    for (const [oldest, { byteLength }] of this.#entries) {
-      if (this.#bytes <= this.#limits.total) return;
-      this.#entries.delete(oldest);
-      this.#bytes -= byteLength;
-    }
   }
 }

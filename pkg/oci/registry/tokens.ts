@@ -1,4 +1,5 @@
 import { createHash } from "node:crypto";
+import { LRUCache } from "lru-cache";
 import type { Logger } from "pino";
 import * as z from "zod";
 import { readBounded } from "../digest.ts";
@@ -40,7 +41,7 @@ export interface TokenRequest {
 export class TokenSource {
   readonly #transport: Transport;
   readonly #log: Logger;
-  readonly #cache = new Map<string, { token: string; until: number }>();
+  readonly #cache = new LRUCache<string, string>({ max: CACHE_LIMIT, perf: Date });
 
   constructor(transport: Transport, log: Logger) {
     this.#transport = transport;
@@ -61,10 +62,9 @@ export class TokenSource {
     const credentials = trusted ? want.credentials : undefined;
     const key = cacheKey(realm, want, credentials);
     const known = this.#cache.get(key);
-    if (known && known.until > Date.now() && known.token !== stale) return known.token;
+    if (known !== undefined && known !== stale) return known;
     const { token, lifetimeMs } = await this.#fetch(realm, want, credentials);
-    if (this.#cache.size >= CACHE_LIMIT) this.#cache.clear();
-    this.#cache.set(key, { token, until: Date.now() + lifetimeMs - MARGIN_MS });
+    this.#cache.set(key, token, { ttl: lifetimeMs - MARGIN_MS });
     return token;
   }
 

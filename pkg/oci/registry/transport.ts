@@ -3,6 +3,7 @@ import { BlockList, isIP, type LookupFunction } from "node:net";
 import { Readable } from "node:stream";
 import { setTimeout as sleep } from "node:timers/promises";
 import { createSecureContext, getCACertificates } from "node:tls";
+import { LRUCache } from "lru-cache";
 import type { Logger } from "pino";
 import { openConnections } from "../../http/connections.ts";
 import type { Connections, HttpResponse as ConnectionsResponse, HttpBody } from "../../http/types.ts";
@@ -116,7 +117,12 @@ const CONNECT_TIMEOUT_MS = 30_000;
  * credentials and our own certificate stay with the origin they are for, and honours the proxy variables.
  */
 export class Transport {
-  readonly #agents = new Map<string, Connections>();
+  readonly #agents = new LRUCache<string, Connections>({
+    max: AGENT_LIMIT,
+    dispose: (agent, _, reason) => {
+      if (reason === "evict") void agent.close();
+    },
+  });
   readonly #limits: TransportLimits;
   readonly #env: NodeJS.ProcessEnv;
   readonly #log: Logger;
@@ -198,11 +204,6 @@ export class Transport {
     if (known) return known;
     const agent = agentFor(proxy, peer, way);
     this.#agents.set(key, agent);
-    const [oldest] = this.#agents.keys();
-    if (this.#agents.size > AGENT_LIMIT && oldest !== undefined) {
-      void this.#agents.get(oldest)?.close();
-      this.#agents.delete(oldest);
-    }
     return agent;
   }
 }

@@ -1,5 +1,6 @@
 import { createHash } from "node:crypto";
 import { deserialize } from "node:v8";
+import { LRUCache } from "lru-cache";
 import { Reason } from "../../api/constants.ts";
 import type { KubeObject } from "../../api/k8s.ts";
 import type { Clock } from "../../async/clock.ts";
@@ -217,17 +218,16 @@ export class BundleCache {
 
 /** Returns `content` with the last objects that were rendered of it. */
 function remembering(content: BundleContent): BundleContent {
-  const renderings = new Map<string, Promise<readonly KubeObject[]>>();
+  const renderings = new LRUCache<string, Promise<readonly KubeObject[]>>({ max: MAX_RENDERINGS });
   return {
     ...content,
     render: (options) => {
       const key = renderKey(options);
       const known = renderings.get(key);
-      const rendering = known ?? content.render(options);
-      if (!known) rendering.catch(() => renderings.delete(key));
-      renderings.delete(key);
+      if (known) return known;
+      const rendering = content.render(options);
+      rendering.catch(() => renderings.delete(key));
       renderings.set(key, rendering);
-      for (const oldest of [...renderings.keys()].slice(0, -MAX_RENDERINGS)) renderings.delete(oldest);
       return rendering;
     },
   };

@@ -1,4 +1,5 @@
 import { isDeepStrictEqual } from "node:util";
+import { LRUCache } from "lru-cache";
 import type { ClusterCatalog } from "../../api/clusterCatalog.ts";
 import type { ClusterExtension } from "../../api/clusterExtension.ts";
 import { findCondition } from "../../api/conditions.ts";
@@ -17,10 +18,9 @@ interface KeptPackage {
   readonly tags: Map<string, string>;
 }
 
-/** A reading, what it takes, and the reading before it, which comes back where this one fails. */
+/** A reading, and the reading before it, which comes back where this one fails. */
 interface KeptEntry extends KeptPackage {
-  bytes: number;
-  before?: KeptPackage | undefined;
+  readonly before?: KeptPackage | undefined;
 }
 
 /**
@@ -33,84 +33,58 @@ const BYTES_PER_ENTRY = 1_024;
 
 /** Readings of packages by catalog and package, the least recently used dropped beyond a bound in bytes; in place of one that fails, the one before stays. */
 export class KeptPackages {
-  readonly #maxBytes: number;
-  /** In the order of their last use. */
-  readonly #kept = new Map<string, KeptEntry>();
-  #bytes = 0;
+  readonly #kept: LRUCache<string, KeptEntry>;
 
   constructor(maxBytes: number = MAX_KEPT_BYTES) {
-    this.#maxBytes = maxBytes;
+    this.#kept = new LRUCache({ maxSize: maxBytes });
   }
 
   /** What all of it takes, as it counts. */
   get bytes(): number {
-    return this.#bytes;
+    return this.#kept.calculatedSize;
   }
 
   /** The reading of a package, without using it. */
   peek(catalog: string, packageName: string): KeptPackage | undefined {
-    return this.#kept.get(packageKey(catalog, packageName));
+    return this.#kept.peek(packageKey(catalog, packageName));
   }
 
   /** The reading of a package, which counts as used now. */
   use(catalog: string, packageName: string): KeptPackage | undefined {
-    const key = packageKey(catalog, packageName);
-    const kept = this.#kept.get(key);
-    if (!kept) return undefined;
-    this.#kept.delete(key);
-    this.#kept.set(key, kept);
-    return kept;
+    return this.#kept.get(packageKey(catalog, packageName));
   }
 
   /** Keeps a reading in place of the one before; one that is under way counts as small until it has ended. */
   keep(catalog: string, packageName: string, reading: KeptPackage): void {
     const key = packageKey(catalog, packageName);
-    const known = this.#kept.get(key);
+    const known = this.#kept.peek(key);
     const before = known && (known.before ?? { ref: known.ref, content: known.content, tags: known.tags });
-    this.#drop(key);
-    this.#set(key, { ...reading, bytes: BYTES_PER_ENTRY, before });
-    this.#trim(key);
+    this.#set(key, { ...reading, before });
   }
 
   /** Drops what is kept of a catalog. */
   forget(catalog: string): void {
-    for (const key of this.#kept.keys()) if (key.startsWith(packageKey(catalog, ""))) this.#drop(key);
+    const own = [...this.#kept.keys()].filter((key) => key.startsWith(packageKey(catalog, "")));
+    for (const key of own) this.#kept.delete(key);
   }
 
   #set(key: string, kept: KeptEntry): void {
-    this.#kept.set(key, kept);
-    this.#bytes += kept.bytes;
+    this.#kept.set(key, kept, { size: BYTES_PER_ENTRY });
     void this.#weigh(key, kept);
   }
 
   async #weigh(key: string, kept: KeptEntry): Promise<void> {
     try {
       const content = await kept.content;
-      if (this.#kept.get(key) !== kept) return;
+      if (this.#kept.peek(key) !== kept) return;
       const bytes = content === undefined ? 0 : JSON.stringify(content).length;
-      kept.before = undefined;
-      kept.bytes += bytes;
-      this.#bytes += bytes;
-      this.#trim(key);
+      // The size of an entry changes only with its value.
+      this.#kept.set(key, { ...kept, before: undefined }, { size: BYTES_PER_ENTRY + bytes });
     } catch {
-      if (this.#kept.get(key) !== kept) return;
-      this.#drop(key);
-      if (kept.before) this.#set(key, { ...kept.before, bytes: BYTES_PER_ENTRY });
+      if (this.#kept.peek(key) !== kept) return;
+      this.#kept.delete(key);
+      if (kept.before) this.#set(key, kept.before);
     }
-  }
-
-  /** What does not fit beside nothing else is dropped at last itself. */
-  #trim(newest: string): void {
-    for (const key of this.#kept.keys()) {
-      if (this.#bytes <= this.#maxBytes) return;
-      if (key !== newest) this.#drop(key);
-    }
-    if (this.#bytes > this.#maxBytes) this.#drop(newest);
-  }
-
-  #drop(key: string): void {
-    this.#bytes -= this.#kept.get(key)?.bytes ?? 0;
-    this.#kept.delete(key);
   }
 }
 

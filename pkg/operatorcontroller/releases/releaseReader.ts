@@ -1,3 +1,4 @@
+import { LRUCache } from "lru-cache";
 import { ANNOTATION_PROPERTIES, LABEL_BUNDLE_NAME, LABEL_BUNDLE_VERSION } from "../../api/constants.ts";
 import type { ObjectMeta } from "../../api/k8s.ts";
 import { Backoff } from "../../async/backoff.ts";
@@ -60,14 +61,14 @@ function decisiveProperties(text: string): string {
 
 /** Facts by the Secret that holds the release and its resourceVersion: who has written or read a release shares what it knows. */
 export class ReleaseFactsCache {
-  readonly #maxEntries: number;
-  /** In the order of their last change, so that what nobody forgets goes first. */
-  readonly #known = new Map<string, { resourceVersion: string; facts: ReleaseFacts }>();
+  /** The longest unused ones, which nobody forgot, make room. */
+  readonly #known: LRUCache<string, { resourceVersion: string; facts: ReleaseFacts }>;
   readonly #handlers: ((uid: string) => void)[] = [];
 
   /** @param maxEntries more Secrets than there are releases on any cluster. */
   constructor(maxEntries = 20_000) {
-    this.#maxEntries = maxEntries;
+    // The bound as a size: for `max` the cache would allocate all of its slots at once.
+    this.#known = new LRUCache({ maxSize: maxEntries, sizeCalculation: () => 1 });
   }
 
   /** Calls `handler` with the uid of a Secret whenever something new is known of it. */
@@ -77,17 +78,14 @@ export class ReleaseFactsCache {
 
   /** Takes note of a release as it stands in a Secret. */
   note({ uid, resourceVersion }: SecretVersion, record: NotedRelease): void {
-    if (uid === undefined || resourceVersion === undefined || this.#known.get(uid)?.resourceVersion === resourceVersion) return;
+    if (uid === undefined || resourceVersion === undefined || this.#known.peek(uid)?.resourceVersion === resourceVersion) return;
     let facts: ReleaseFacts;
     try {
       facts = releaseFacts(record);
     } catch {
       return; // whoever asks reads it for himself, and is told what is wrong
     }
-    this.#known.delete(uid);
     this.#known.set(uid, { resourceVersion, facts });
-    const [oldest] = this.#known.keys();
-    if (this.#known.size > this.#maxEntries && oldest !== undefined) this.#known.delete(oldest);
     for (const handler of this.#handlers) handler(uid);
   }
 

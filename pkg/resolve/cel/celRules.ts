@@ -11,6 +11,7 @@ import {
   parse,
   plan,
 } from "@bufbuild/cel";
+import { LRUCache } from "lru-cache";
 import { messageOf } from "../../errors/errors.ts";
 import type { Property } from "../../fbc/types.ts";
 import { numberToken } from "../../golang/json.ts";
@@ -130,7 +131,7 @@ type Kept = { readonly rule: CompiledRule } | { readonly fault: string };
 export class CelRules implements CelCompiler {
   readonly #meter: Meter;
   readonly #env: CelEnv;
-  readonly #kept = new Map<string, Kept>();
+  readonly #kept = new LRUCache<string, Kept>({ max: MAX_KEPT });
 
   /** @param most steps of one evaluation. */
   constructor(most = MAX_STEPS) {
@@ -155,10 +156,7 @@ export class CelRules implements CelCompiler {
   compiled(text: string): CompiledRule {
     if (text.length > MAX_RULE) throw new Error(`the rule has ${text.length} characters, more than ${MAX_RULE}`);
     const kept = this.#kept.get(text) ?? this.#compiledAnew(text);
-    this.#kept.delete(text);
     this.#kept.set(text, kept);
-    const [oldest] = this.#kept.keys();
-    if (this.#kept.size > MAX_KEPT && oldest !== undefined) this.#kept.delete(oldest);
     if ("fault" in kept) throw new Error(kept.fault);
     return kept.rule;
   }
