@@ -56,6 +56,7 @@ const PURE_MODULES = new Set([
   "lru-cache",
   "diff",
   "string-width",
+  "yaml",
   "@bufbuild/cel",
 ]);
 const CLOCK_AND_CHANCE =

@@ -186,3 +186,49 @@ function yamlOf({ entries: list, ...head }: { entries: Entry[]; [key: string]: u
   });
   return `${lines.join("")}entries:${list.length === 0 ? " []" : ""}\n${items.join("")}`;
 }
+
+describe("line ends of Windows", () => {
+  const crlf = (text: string): string => text.replaceAll("\n", "\r\n");
+
+  test("stay when a YAML object changes in place", () => {
+    const { text: got, rewritten } = changed(crlf(YAML), 1, (blob) => ({
+      ...blob,
+      name: "fast",
+      entries: [entries(blob)[0], { name: "foo.v0.9.0", skips: ["foo.v0.8.0"] }],
+    }));
+    expect(rewritten).toEqual([]);
+    const last = '  - {name: foo.v1.0.0, skipRange: ">=0.1.0 <1.0.0"}\n';
+    const added = "  - name: foo.v0.9.0\n    skips:\n      - foo.v0.8.0\n";
+    const want = YAML.replace("name: stable\n", "name: fast\n").replace(`  # oldest\n${last}`, `${added}  # oldest\n`);
+    expect(got).toBe(crlf(want));
+  });
+
+  test("stay when JSON changes, and new objects have them", () => {
+    const json = crlf('{\n  "schema": "a",\n  "entries": [\n    {"name": "b"}\n  ]\n}\n');
+    const { text: got, rewritten } = new CatalogText(json).changed(new Map([[0, { to: { schema: "a", entries: [{ name: "b" }, "c"] } }]]), [
+      { schema: "d" },
+    ]);
+    expect(rewritten).toEqual([]);
+    expect(got).toBe(crlf('{\n  "schema": "a",\n  "entries": [\n    {"name": "b"},\n    "c"\n  ]\n}\n{\n    "schema": "d"\n}\n'));
+    expect(new CatalogText(crlf("a: 1\n")).changed(new Map(), [{ schema: "x" }]).text).toBe(crlf("a: 1\n---\nschema: x\n"));
+  });
+});
+
+test.for<[string, string]>([
+  ["a tag", "schema: a\nx: !!str c # d\nb: 1\n"],
+  ["an alias", "schema: a\nx: &x [y] # d\nz: *x\nb: 1\n"],
+  ["a value that is left out", "schema: a\nx: # d\nb: 1\n"],
+])("CatalogText writes an object again when it has %s", ([, source]) => {
+  const { text: got, rewritten } = changed(source, 0, (blob) => ({ ...blob, b: 2 }));
+  expect(rewritten).toEqual([0]);
+  expect(new CatalogText(got).documents[0]?.blob).toEqual({ ...new CatalogText(source).documents[0]?.blob, b: 2 });
+});
+
+test.for<[string, string, string]>([
+  ["a block of text before it", "schema: a\nd: |+\n  text\n\n\nb: 1 # c\n", "schema: a\nd: |+\n  text\n\n\nb: 2 # c\n"],
+  ["an explicit key", "schema: a\n? b\n: 1 # c\n", "schema: a\n? b\n: 2 # c\n"],
+  ["tabs before its comment", "schema: a\nb:\t1\t# c\n", "schema: a\nb:\t2\t# c\n"],
+  ["a byte order mark", "\ufeffschema: a\nb: 1 # c\n", "\ufeffschema: a\nb: 2 # c\n"],
+])("CatalogText changes a value in place when there is %s", ([, source, want]) => {
+  expect(changed(source, 0, (blob) => ({ ...blob, b: 2 }))).toEqual({ text: want, rewritten: [] });
+});

@@ -3,7 +3,7 @@ import { MetaDecoder } from "../../fbc/decode.ts";
 import { JsonScanner, YamlSplitter } from "../../fbc/documentScanner.ts";
 import { ContentError, type Meta } from "../../fbc/types.ts";
 import { toYaml } from "../../golang/yaml.ts";
-import { hasCompactLists, isSame, patchedText, prettyJson } from "./patchText.ts";
+import { hasCompactLists, isSame, patchedText, prettyJson, withLineEndsOf } from "./patchText.ts";
 import { NotEditableError } from "./textNode.ts";
 
 /** One object in the text of a file. */
@@ -23,7 +23,7 @@ export interface ChangedText {
 }
 
 const JSON_START = /^\s*\{/;
-const SEPARATORS = /^(?:(?:[ \t]*(?:#[^\n]*)?|---[^\n]*)\n)*/;
+const SEPARATORS = /^(?:(?:[ \t\r]*(?:#[^\n]*)?|---[^\n]*)\n)*/;
 /** As opm writes. */
 const JSON_INDENT = 4;
 
@@ -83,16 +83,22 @@ export class CatalogText {
     } catch (err) {
       if (!(err instanceof NotEditableError || err instanceof ContentError)) throw err;
     }
-    if (this.json) return { text: prettyJson(after, JSON_INDENT), anew: true };
-    return { text: (SEPARATORS.exec(text)?.[0] ?? "") + toYaml(after), anew: true };
+    const start = this.json ? "" : (SEPARATORS.exec(text)?.[0] ?? "");
+    return { text: start + withLineEndsOf(text, this.json ? prettyJson(after, JSON_INDENT) : toYaml(after)), anew: true };
   }
 
   #appended(text: string, blob: JsonObject): string {
-    const start = text === "" || text.endsWith("\n") ? text : `${text}\n`;
-    if (this.json)
-      return `${start}${start.trimEnd().includes("\n}") || start === "" ? prettyJson(blob, JSON_INDENT) : JSON.stringify(blob)}\n`;
-    const separated = start.trim() === "" || /(?:^|\n)---[ \t]*\n?$/.test(start) ? start : `${start}---\n`;
-    return separated + toYaml(blob, { compactLists: hasCompactLists(start) });
+    const added = this.json ? this.#jsonAfter(text, blob) : this.#yamlAfter(text, blob);
+    return text + withLineEndsOf(text, text === "" || text.endsWith("\n") ? added : `\n${added}`);
+  }
+
+  #jsonAfter(text: string, blob: JsonObject): string {
+    return `${text.trimEnd().includes("\n}") || text === "" ? prettyJson(blob, JSON_INDENT) : JSON.stringify(blob)}\n`;
+  }
+
+  #yamlAfter(text: string, blob: JsonObject): string {
+    const separator = text.trim() === "" || /(?:^|\n)---[ \t\r]*\n?$/.test(text) ? "" : "---\n";
+    return separator + toYaml(blob, { compactLists: hasCompactLists(text) });
   }
 }
 

@@ -1,43 +1,36 @@
 import { isDeepStrictEqual } from "node:util";
+import { diffArrays } from "diff";
+import { isScalar, type ParsedNode } from "yaml";
 import type { JsonObject } from "../../api/k8s.ts";
 import { canonicalJson, numberToken } from "../../golang/json.ts";
 import { isObject } from "../../golang/members.ts";
 import { toYaml } from "../../golang/yaml.ts";
-import { type ListNode, type MapNode, NotEditableError, type TextNode, textNode } from "./textNode.ts";
+import {
+  editableNode,
+  isListNode,
+  isMapNode,
+  type ListNode,
+  type MapNode,
+  markIn,
+  NotEditableError,
+  type Span,
+  spanOf,
+} from "./textNode.ts";
 
 /** What became of a list: each old item with its place in the new one, or without one where it is gone. New items are those that no old one became. */
 export type Alignment = ReadonlyMap<number, number>;
 
-/** More pairs than this are not compared for the best alignment; then only what the lists begin and end with is kept. */
-const MAX_PAIRS = 4_000_000;
+/** Items removed and added; the search takes the square of it. Lists that differ more are written again. */
+const MAX_CHANGED = 5_000;
 
 /** Aligns the items of two lists in order, as many as possible; objects with a name are the same while they have it. */
 function aligned(before: readonly unknown[], after: readonly unknown[]): Alignment {
-  const old = before.map(identity);
-  const now = after.map(identity);
   const pairs = new Map<number, number>();
-  let first = 0;
-  while (first < old.length && first < now.length && old[first] === now[first]) pairs.set(first, first++);
-  let last = 0;
-  while (last < old.length - first && last < now.length - first && old[old.length - 1 - last] === now[now.length - 1 - last]) last++;
-  for (let i = 1; i <= last; i++) pairs.set(old.length - i, now.length - i);
-  for (const [i, j] of longestCommon(old.slice(first, old.length - last), now.slice(first, now.length - last)))
-    pairs.set(first + i, first + j);
-  return pairs;
-}
-
-function longestCommon(a: readonly string[], b: readonly string[]): [number, number][] {
-  if (a.length * b.length > MAX_PAIRS) return [];
-  const lengths = Array.from({ length: a.length + 1 }, () => new Uint32Array(b.length + 1));
-  const at = (i: number, j: number): number => lengths[i]?.[j] ?? 0;
-  for (let i = a.length - 1; i >= 0; i--)
-    for (let j = b.length - 1; j >= 0; j--)
-      (lengths[i] as Uint32Array)[j] = a[i] === b[j] ? at(i + 1, j + 1) + 1 : Math.max(at(i + 1, j), at(i, j + 1));
-  const pairs: [number, number][] = [];
-  for (let i = 0, j = 0; i < a.length && j < b.length; ) {
-    if (a[i] === b[j]) pairs.push([i++, j++]);
-    else if (at(i + 1, j) >= at(i, j + 1)) i++;
-    else j++;
+  let [i, j] = [0, 0];
+  for (const { added, removed, count } of diffArrays(before.map(identity), after.map(identity), { maxEditLength: MAX_CHANGED }) ?? []) {
+    if (!added && !removed) for (let n = 0; n < count; n++) pairs.set(i + n, j + n);
+    if (!added) i += count;
+    if (!removed) j += count;
   }
   return pairs;
 }
@@ -65,9 +58,14 @@ interface Surroundings {
   readonly compactLists: boolean;
 }
 
+/** Gives `added` the line ends that `text` has. */
+export function withLineEndsOf(text: string, added: string): string {
+  return /\r\n/.test(text) ? added.replaceAll("\n", "\r\n") : added;
+}
+
 /** Whether lists that are members stand no deeper than their keys in a text of YAML. */
 export function hasCompactLists(text: string): boolean {
-  return /^([ \t]*)[^\s#-][^\n#]*:[ \t]*(?:#[^\n]*)?\n\1- /m.test(text);
+  return /^([ \t]*)[^\s#-][^\n#]*:[ \t]*(?:#[^\n]*)?\r?\n\1- /m.test(text);
 }
 
 /** `key: value` in block style, lines after the first indented by `column`. */
@@ -132,8 +130,11 @@ function indented(text: string, column: number): string {
   return [first, ...more.map((line) => (line === "" ? line : pad + line))].join("\n");
 }
 
-/** Where a value stands: behind a key or dash in block style at that column, or inside brackets. */
-type Position = { readonly in: "member" | "item"; readonly column: number } | { readonly in: "flow" } | { readonly in: "document" };
+/** Where a value is: in block style after the colon or dash, the mark, of a member or item at that column, or inside brackets. */
+type Position =
+  | { readonly in: "member" | "item"; readonly column: number; readonly mark: number }
+  | { readonly in: "flow" }
+  | { readonly in: "document" };
 
 interface TextEdit {
   readonly start: number;
@@ -152,13 +153,13 @@ export function patchedText(text: string, before: JsonObject, after: JsonObject,
 
 class TextPatch {
   readonly #text: string;
-  readonly #root: TextNode;
+  readonly #root: ParsedNode;
   readonly #style: Surroundings;
   readonly #edits: TextEdit[] = [];
 
   constructor(text: string, json: boolean) {
     this.#text = text;
-    this.#root = textNode(text);
+    this.#root = editableNode(text);
     this.#style = { json, indent: indentOf(text), compactLists: hasCompactLists(text) };
   }
 
@@ -168,33 +169,36 @@ class TextPatch {
     let from = 0;
     for (const edit of this.#edits.toSorted((a, b) => a.start - b.start || a.end - b.end)) {
       if (edit.start < from) throw new NotEditableError("changes overlap");
-      text += this.#text.slice(from, edit.start) + edit.text;
+      text += this.#text.slice(from, edit.start) + withLineEndsOf(this.#text, edit.text);
       from = edit.end;
     }
     return text + this.#text.slice(from);
   }
 
-  #change(node: TextNode, before: unknown, after: unknown, position: Position): void {
+  #change(node: ParsedNode, before: unknown, after: unknown, position: Position): void {
     if (isSame(before, after)) return;
-    if (node.kind === "map" && isObject(before) && isObject(after) && this.#changeMap(node, before, after)) return;
-    if (node.kind === "list" && Array.isArray(before) && Array.isArray(after) && this.#changeList(node, before, after)) return;
+    if (isMapNode(node) && isObject(before) && isObject(after) && this.#changeMap(node, before, after)) return;
+    if (isListNode(node) && Array.isArray(before) && Array.isArray(after) && this.#changeList(node, before, after)) return;
     this.#replace(node, after, position);
   }
 
   /** @returns whether something of it stays. */
   #changeMap(node: MapNode, before: JsonObject, after: JsonObject): boolean {
-    const kept = node.pairs.filter(({ name }) => Object.hasOwn(after, name));
-    if (kept.length === 0) return false;
-    if (new Set(node.pairs.map(({ name }) => name)).size < node.pairs.length) throw new NotEditableError("a key is repeated");
-    for (const { key, name, value } of kept) {
-      const position: Position = node.flow ? { in: "flow" } : { in: "member", column: this.#column(key.start) };
-      this.#change(value, before[name], after[name], position);
+    const names = node.items.map(({ key }) => key.value);
+    if (!names.some((name) => Object.hasOwn(after, name))) return false;
+    if (new Set(names).size < names.length) throw new NotEditableError("a key is repeated");
+    const spans = node.items.map(({ key, value }) => ({ start: key.range[0], end: this.#spanOf(value).end }));
+    const column = this.#column(spans[0]?.start ?? 0);
+    for (const { key, value, srcToken } of node.items) {
+      if (!value || !Object.hasOwn(after, key.value)) continue;
+      const position: Position = node.flow
+        ? { in: "flow" }
+        : { in: "member", column: this.#column(key.range[0]), mark: markIn(srcToken?.sep, "map-value-ind") };
+      this.#change(value, before[key.value], after[key.value], position);
     }
-    const spans = node.pairs.map(({ key, value }) => ({ start: key.start, end: value.end }));
-    const isKept = (i: number): boolean => Object.hasOwn(after, node.pairs[i]?.name ?? "");
-    const last = node.pairs.findLastIndex((_, i) => isKept(i));
-    const added = Object.entries(after).filter(([name]) => !node.pairs.some((pair) => pair.name === name));
-    const column = this.#column(node.pairs[0]?.key.start ?? 0);
+    const isKept = (i: number): boolean => Object.hasOwn(after, names[i] ?? "");
+    const last = names.findLastIndex((_, i) => isKept(i));
+    const added = Object.entries(after).filter(([name]) => !names.includes(name));
     for (const [name, value] of added) {
       if (node.flow) this.#insertInFlow(node, spans, last, (at) => this.#flowPair(name, value, at));
       else this.#insertLine(this.#lineEnd(spans[last]?.end ?? 0), column, blockMember(name, value, column, this.#style));
@@ -206,16 +210,22 @@ class TextPatch {
   #changeList(node: ListNode, before: readonly unknown[], after: readonly unknown[]): boolean {
     const pairs = aligned(before, after);
     if (pairs.size === 0 || node.items.length !== before.length) return false;
-    const column = this.#column(node.start);
-    const position: Position = node.flow ? { in: "flow" } : { in: "item", column };
-    for (const [i, j] of pairs) this.#change(node.items[i] as TextNode, before[i], after[j], position);
-    const spans = node.items.map(({ start, end }) => ({ start: node.flow ? start : this.#dash(start, column), end }));
+    const marks = node.items.map((_, i) => (node.flow ? 0 : markIn(node.srcToken?.items[i]?.start, "seq-item-ind")));
+    const spans = node.items.map((item, i) => ({ ...this.#spanOf(item), ...(node.flow ? {} : { start: marks[i] ?? 0 }) }));
+    const column = this.#column(spans[0]?.start ?? 0);
+    for (const [i, j] of pairs)
+      this.#change(
+        node.items[i] as ParsedNode,
+        before[i],
+        after[j],
+        node.flow ? { in: "flow" } : { in: "item", column, mark: marks[i] ?? 0 },
+      );
     const became = new Map([...pairs].map(([i, j]) => [j, i]));
     let previous = -1;
     for (const [j, value] of after.entries()) {
       const old = became.get(j);
       if (old !== undefined) previous = old;
-      else this.#insertItem(node, spans, { previous, next: Math.min(...pairs.keys()) }, value);
+      else this.#insertItem(node, spans, { previous, next: Math.min(...pairs.keys()), column }, value);
     }
     const last = Math.max(...pairs.keys());
     this.#removeSpans(node, spans, (i) => pairs.has(i), last);
@@ -223,8 +233,12 @@ class TextPatch {
   }
 
   /** Inserts behind the item `previous`, or before `next` where that is -1. */
-  #insertItem(node: ListNode, spans: readonly Span[], { previous, next }: { previous: number; next: number }, value: unknown): void {
-    const column = this.#column(node.start);
+  #insertItem(
+    node: ListNode,
+    spans: readonly Span[],
+    { previous, next, column }: { previous: number; next: number; column: number },
+    value: unknown,
+  ): void {
     if (node.flow) {
       this.#insertInFlow(node, spans, previous, (at) => flowValue(value, at, this.#style), next);
     } else if (previous >= 0) {
@@ -242,7 +256,7 @@ class TextPatch {
   /** @param written is given the column where it begins, undefined where all is on one line. */
   #insertInFlow(node: MapNode | ListNode, spans: readonly Span[], previous: number, written: (column?: number) => string, next = 0): void {
     const anchor = spans[Math.max(previous, next)]?.start ?? 0;
-    const lines = this.#text.slice(node.start, anchor).includes("\n");
+    const lines = this.#text.slice(node.range[0], anchor).includes("\n");
     const column = this.#column(anchor);
     const text = written(lines ? column : undefined);
     const between = lines ? `,\n${" ".repeat(column)}` : this.#style.json && this.#style.indent === 0 ? "," : ", ";
@@ -275,55 +289,37 @@ class TextPatch {
   }
 
   #removeLines(start: number, end: number): void {
-    const lineEnd = this.#lineEnd(end);
+    const next = this.#text.indexOf("\n", end) + 1;
     const lineStart = this.#ownLine(start);
-    if (lineEnd < this.#text.length) this.#edits.push({ start: lineStart, end: lineEnd + 1, text: "" });
-    else this.#edits.push({ start: Math.max(0, lineStart - 1), end: lineEnd, text: "" });
+    if (next > 0) this.#edits.push({ start: lineStart, end: next, text: "" });
+    else this.#edits.push({ start: lineStart === 0 ? 0 : this.#lineEnd(lineStart - 2), end: this.#text.length, text: "" });
   }
 
-  #replace(node: TextNode, value: unknown, position: Position): void {
+  #replace(node: ParsedNode, value: unknown, position: Position): void {
     if (position.in === "document") throw new NotEditableError("nothing of it stays");
+    const { start, end } = this.#spanOf(node);
     if (position.in === "flow" || this.#style.json) {
-      const lines = this.#text.slice(node.start, node.end).includes("\n") || isCollection(value);
-      this.#edits.push({
-        start: node.start,
-        end: node.end,
-        text: flowValue(value, lines ? this.#lineIndent(node.start) : undefined, this.#style),
-      });
+      const lines = this.#text.slice(start, end).includes("\n") || isCollection(value);
+      this.#edits.push({ start, end, text: flowValue(value, lines ? this.#lineIndent(start) : undefined, this.#style) });
       return;
     }
     const behind = position.in === "member" ? behindKey : behindDash;
     const text = behind(value, position.column, this.#style);
-    const isInline = !text.startsWith("\n") && this.#isOnLineOf(node, position);
-    if (isInline) this.#edits.push({ start: node.start, end: node.end, text: this.#quotedAlike(node, value) ?? text.slice(1) });
-    else this.#edits.push({ start: this.#behindMark(node.start, position), end: node.end, text });
+    const isInline = !text.startsWith("\n") && position.mark >= this.#lineStart(start);
+    if (isInline) this.#edits.push({ start, end, text: this.#quotedAlike(node, value) ?? text.slice(1) });
+    else this.#edits.push({ start: position.mark + 1, end, text });
   }
 
   /** A text in the quotes that the one before it had. */
-  #quotedAlike(node: TextNode, value: unknown): string | undefined {
-    if (typeof value !== "string" || node.kind !== "scalar" || value.includes("\n")) return undefined;
-    if (node.style === "double") return JSON.stringify(value);
-    return node.style === "single" ? `'${value.replaceAll("'", "''")}'` : undefined;
+  #quotedAlike(node: ParsedNode, value: unknown): string | undefined {
+    if (typeof value !== "string" || !isScalar(node) || value.includes("\n")) return undefined;
+    if (node.type === "QUOTE_DOUBLE") return JSON.stringify(value);
+    return node.type === "QUOTE_SINGLE" ? `'${value.replaceAll("'", "''")}'` : undefined;
   }
 
-  #isOnLineOf(node: TextNode, position: Position): boolean {
-    return this.#behindMark(node.start, position) > this.#lineStart(node.start);
-  }
-
-  /** Behind the colon or dash that comes before a value. */
-  #behindMark(start: number, position: Position): number {
-    const at = this.#text.lastIndexOf(position.in === "member" ? ":" : "-", start - 1);
-    if (at < 0 || /[^\s]/.test(this.#text.slice(at + 1, start).replaceAll(/#.*$/gm, "")))
-      throw new NotEditableError("no mark before a value");
-    return at + 1;
-  }
-
-  /** The dash of the item that begins at `start`, in a list at `column`. */
-  #dash(start: number, column: number): number {
-    for (let line = this.#lineStart(start); ; line = this.#lineStart(line - 1)) {
-      if (this.#text[line + column] === "-" && line + column < start) return line + column;
-      if (line === 0) throw new NotEditableError("an item has no dash");
-    }
+  #spanOf(node: ParsedNode | null): Span {
+    if (!node) throw new NotEditableError("a value is left out");
+    return spanOf(node, this.#text);
   }
 
   #ownLine(at: number): number {
@@ -339,9 +335,11 @@ class TextPatch {
     return at <= 0 ? 0 : this.#text.lastIndexOf("\n", at - 1) + 1;
   }
 
+  /** Before the characters that end a line. */
   #lineEnd(at: number): number {
     const end = this.#text.indexOf("\n", at);
-    return end < 0 ? this.#text.length : end;
+    if (end < 0) return this.#text.length;
+    return end > at && this.#text[end - 1] === "\r" ? end - 1 : end;
   }
 
   #column(at: number): number {
@@ -351,11 +349,6 @@ class TextPatch {
   #lineIndent(at: number): number {
     return /^ */.exec(this.#text.slice(this.#lineStart(at)))?.[0].length ?? 0;
   }
-}
-
-interface Span {
-  readonly start: number;
-  readonly end: number;
 }
 
 function isCollection(value: unknown): boolean {

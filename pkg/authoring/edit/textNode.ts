@@ -1,141 +1,93 @@
-import { COLLECTION_STYLE, EVENT_ID, type Event, getScalarValue, parseEvents, SCALAR_STYLE } from "js-yaml";
+import {
+  type CST,
+  isCollection,
+  isMap,
+  isScalar,
+  isSeq,
+  type ParsedNode,
+  parseAllDocuments,
+  type Scalar,
+  visit,
+  type YAMLMap,
+  type YAMLSeq,
+} from "yaml";
 
-/** Deeper nesting than this is not edited. */
-const MAX_DEPTH = 1_000;
-const BLOCK_HEADER = /[|>][-+0-9]*[ \t]*(?:#.*)?$/;
+/** A mapping whose keys are texts; scalars are texts as they are written, whatever they mean. */
+export type MapNode = YAMLMap.Parsed<Scalar.Parsed & { value: string }, ParsedNode>;
+/** A list. */
+export type ListNode = YAMLSeq.Parsed;
 
-/** A value in a text of YAML or JSON and where it stands: offsets from `start` to before `end`, quotes and brackets included. */
-export type TextNode = MapNode | ListNode | ScalarNode;
-
-interface Span {
+/** A part of a text: offsets from `start` to before `end`. */
+export interface Span {
   readonly start: number;
   readonly end: number;
 }
 
-/** A mapping, in braces where `flow`. */
-export interface MapNode extends Span {
-  readonly kind: "map";
-  readonly flow: boolean;
-  readonly pairs: readonly { readonly key: ScalarNode; readonly name: string; readonly value: TextNode }[];
-}
-
-/** A list, in brackets where `flow`. */
-export interface ListNode extends Span {
-  readonly kind: "list";
-  readonly flow: boolean;
-  readonly items: readonly TextNode[];
-}
-
-/** Text, number, boolean or null. */
-export interface ScalarNode extends Span {
-  readonly kind: "scalar";
-  readonly style: "plain" | "single" | "double" | "block";
-}
-
-/** The text is written in a way that is not edited in place; it can be written anew as a whole. */
+/** The text is written in a way that is not edited in place; the whole object can be written again. */
 export class NotEditableError extends Error {
   override readonly name = "NotEditableError";
 }
 
 /**
- * The value of the only document in `source`.
- * @throws NotEditableError for anchors, aliases, tags, values that are left out, and what is no single document of YAML or JSON.
+ * Parses the only document in `source`, YAML or JSON.
+ * @throws NotEditableError for anchors, aliases, tags, values that are left out, keys that are not texts, and several documents.
  */
-export function textNode(source: string): TextNode {
-  const reader = new NodeReader(source);
-  return reader.document();
+export function editableNode(source: string): ParsedNode {
+  const [document, ...more] = documentsIn(source);
+  if (!document?.contents || more.length > 0) throw new NotEditableError("it is not one document");
+  if (document.errors.length > 0) throw new NotEditableError("it is not YAML that is edited in place");
+  visit(document, {
+    Alias: () => refuse("it has an alias"),
+    Collection: (_, { anchor, tag }) => requirePlain(anchor ?? tag),
+    Pair: (_, { key, value }) => (isScalar(key) && value ? undefined : refuse("it has a key that is not a text, or without a value")),
+    Scalar: (_, { anchor, tag, source: written, type }) => {
+      requirePlain(anchor ?? tag);
+      if (type === "PLAIN" && written === "") refuse("a value is left out");
+    },
+  });
+  return document.contents;
 }
 
-class NodeReader {
-  readonly #source: string;
-  readonly #events: readonly Event[];
-  #at = 0;
-
-  constructor(source: string) {
-    this.#source = source;
-    try {
-      this.#events = parseEvents(source, { filename: "", maxDepth: MAX_DEPTH });
-    } catch (err) {
-      throw new NotEditableError("it is no YAML that is edited in place", { cause: err });
-    }
+function documentsIn(source: string): ReturnType<typeof parseAllDocuments<ParsedNode>> {
+  const options = { schema: "failsafe", keepSourceTokens: true, prettyErrors: false, logLevel: "silent", uniqueKeys: false } as const;
+  try {
+    return parseAllDocuments(source, options);
+  } catch (err) {
+    throw new NotEditableError("it is not YAML that is edited in place", { cause: err }); // nested too deep, for example
   }
+}
 
-  document(): TextNode {
-    if (this.#events.filter(({ type }) => type === EVENT_ID.DOCUMENT).length !== 1) throw new NotEditableError("it is not one document");
-    this.#at = 1;
-    return this.#value();
-  }
+function requirePlain(property: string | undefined): void {
+  if (property !== undefined) refuse("it has an anchor or a tag");
+}
 
-  #value(): TextNode {
-    const event = this.#events[this.#at++];
-    if (event?.type === EVENT_ID.SCALAR) return this.#scalar(event);
-    if (event?.type !== EVENT_ID.MAPPING && event?.type !== EVENT_ID.SEQUENCE) throw new NotEditableError("it has an alias or no value");
-    if (event.anchorStart >= 0 || event.tagStart >= 0) throw new NotEditableError("it has an anchor or a tag");
-    const flow = event.style === COLLECTION_STYLE.FLOW;
-    return event.type === EVENT_ID.MAPPING ? this.#map(event.start, flow) : this.#list(event.start, flow);
-  }
+function refuse(why: string): never {
+  throw new NotEditableError(why);
+}
 
-  #map(start: number, flow: boolean): MapNode {
-    const pairs: MapNode["pairs"][number][] = [];
-    while (this.#inside()) {
-      const event = this.#events[this.#at];
-      const key = this.#value();
-      if (key.kind !== "scalar" || event?.type !== EVENT_ID.SCALAR) throw new NotEditableError("a key is no text");
-      pairs.push({ key, name: getScalarValue(this.#source, event), value: this.#value() });
-    }
-    const last = pairs.at(-1)?.value.end ?? start + 1;
-    return { kind: "map", flow, start, end: flow ? this.#closing(last, "}") : last, pairs };
-  }
+/** Whether a node is a mapping of a document that `editableNode` accepts. */
+export function isMapNode(node: ParsedNode): node is MapNode {
+  return isMap(node);
+}
 
-  #list(start: number, flow: boolean): ListNode {
-    const items: TextNode[] = [];
-    while (this.#inside()) items.push(this.#value());
-    const last = items.at(-1)?.end ?? start + 1;
-    return { kind: "list", flow, start, end: flow ? this.#closing(last, "]") : last, items };
-  }
+/** Whether a node is a list. */
+export function isListNode(node: ParsedNode): node is ListNode {
+  return isSeq(node);
+}
 
-  /** Whether another value follows in the collection; steps behind its end where none does. */
-  #inside(): boolean {
-    const event = this.#events[this.#at];
-    if (event === undefined) throw new NotEditableError("it ends early");
-    if (event.type !== EVENT_ID.POP) return true;
-    this.#at++;
-    return false;
+/** Where a value is, quotes and brackets included; the ranges of the parser include comments and empty lines after a block. */
+export function spanOf(node: ParsedNode, source: string): Span {
+  const [start, end] = node.range;
+  if (isCollection(node) && !node.flow) {
+    const last = node.items.at(-1);
+    const value = isMapNode(node) ? node.items.at(-1)?.value : (last as ParsedNode | undefined);
+    return { start, end: value ? spanOf(value, source).end : end };
   }
+  if (isScalar(node) && node.type?.startsWith("BLOCK_")) return { start, end: start + source.slice(start, end).trimEnd().length };
+  return { start, end };
+}
 
-  #scalar(event: Extract<Event, { type: typeof EVENT_ID.SCALAR }>): ScalarNode {
-    if (event.valueStart < 0) throw new NotEditableError("a value is left out");
-    if (event.anchorStart >= 0 || event.tagStart >= 0) throw new NotEditableError("it has an anchor or a tag");
-    const { valueStart: start, valueEnd: end, style } = event;
-    if (style === SCALAR_STYLE.PLAIN) return { kind: "scalar", style: "plain", start, end };
-    if (style === SCALAR_STYLE.SINGLE_QUOTED) return { kind: "scalar", style: "single", start: start - 1, end: end + 1 };
-    if (style === SCALAR_STYLE.DOUBLE_QUOTED) return { kind: "scalar", style: "double", start: start - 1, end: end + 1 };
-    return this.#block(start, end);
-  }
-
-  /** A block scalar from its `|` or `>` to the end of its last line that is not empty. */
-  #block(start: number, end: number): ScalarNode {
-    const headEnd = start > 0 && this.#source[start - 1] === "\n" ? start - 1 : start;
-    const lineStart = this.#source.lastIndexOf("\n", headEnd - 1) + 1;
-    const header = BLOCK_HEADER.exec(this.#source.slice(lineStart, headEnd).trimEnd());
-    if (!header) throw new NotEditableError("a block of text has no header");
-    const content = this.#source.slice(start, end).trimEnd();
-    return { kind: "scalar", style: "block", start: lineStart + header.index, end: start + content.length };
-  }
-
-  /** Behind the bracket that closes a collection whose last value ends at `from`. */
-  #closing(from: number, bracket: string): number {
-    for (let at = from; at < this.#source.length; at++) {
-      const char = this.#source[at];
-      if (char === bracket) return at + 1;
-      if (char === "#") at = this.#lineEnd(at);
-      else if (char !== "," && !/\s/.test(char ?? "")) break;
-    }
-    throw new NotEditableError("a bracket is not closed where it is expected");
-  }
-
-  #lineEnd(at: number): number {
-    const end = this.#source.indexOf("\n", at);
-    return end < 0 ? this.#source.length : end;
-  }
+/** Where the colon or dash is that is before a value in block style. */
+export function markIn(tokens: readonly CST.SourceToken[] | undefined, type: "map-value-ind" | "seq-item-ind"): number {
+  return tokens?.find((token) => token.type === type)?.offset ?? refuse("a value has no mark before it");
 }
