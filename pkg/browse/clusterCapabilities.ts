@@ -1,5 +1,10 @@
 import type { KubeObject } from "../api/k8s.ts";
-import { MAX_OPENSHIFT_VERSION, maxVersionIn, objectionText, objectionTo } from "../bundle/maxOpenShiftVersion.ts";
+import {
+  findClusterVersionConflict,
+  formatClusterVersionConflict,
+  MAX_OPENSHIFT_VERSION,
+  maxVersionIn,
+} from "../bundle/maxOpenShiftVersion.ts";
 import { unmetRequirements } from "../bundle/requirements.ts";
 import { messageOf } from "../errors/errors.ts";
 import type { HeadSummary } from "../fbc/summary/packageSummary.ts";
@@ -68,7 +73,7 @@ export function hindrances(found: Pick<Found, "architectures">, head: HeadSummar
   const { mayCreate, kubeVersion, openShift, architectures } = where;
   const max = head?.maxOpenShiftVersion;
   const properties = max === undefined ? [] : [{ type: MAX_OPENSHIFT_VERSION, value: JSON.stringify(max) }];
-  const objection = objectionTo(maxVersionIn(properties), openShift);
+  const objection = findClusterVersionConflict(maxVersionIn(properties), openShift);
   const minimum = head?.minKubeVersion;
   const fits = architectures === undefined || architectures.some((name) => found.architectures.includes(name));
   return [
@@ -76,7 +81,7 @@ export function hindrances(found: Pick<Found, "architectures">, head: HeadSummar
     ...(minimum === undefined || kubeVersion === undefined
       ? []
       : unmetRequirements({ minKubeVersion: minimum }, { kubeVersion, served: [] })),
-    ...(objection ? [objectionText(objection)] : []),
+    ...(objection ? [formatClusterVersionConflict(objection)] : []),
     ...(fits ? [] : [`it runs on ${found.architectures.join(", ")}, and the nodes are ${architectures.join(", ")}`]),
   ];
 }

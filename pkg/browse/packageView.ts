@@ -5,11 +5,11 @@ import type { BundleFacts, PackageFacts } from "../fbc/summary/packageFacts.ts";
 import { type ChannelSummary, messageFor, packageSummary, presentedBy } from "../fbc/summary/packageSummary.ts";
 import type { Meta, PackageContent } from "../fbc/types.ts";
 import { goQuote } from "../golang/quote.ts";
-import { candidatesFrom } from "../resolve/candidates.ts";
+import { listCandidates } from "../resolve/candidates.ts";
 import { describe } from "../resolve/constraint/evaluate.ts";
 import { constraintsOf } from "../resolve/constraint/parse.ts";
-import { destinationsFrom, type InstalledBundle, SearchBudget } from "../resolve/successors.ts";
-import { candidatesMeant } from "../resolve/whyNot.ts";
+import { type BundleMetadata, destinationsFrom, SearchBudget } from "../resolve/successors.ts";
+import { findCandidates } from "../resolve/whyNot.ts";
 import { compareText } from "../text/compare.ts";
 import { formatVersionRelease } from "../version/version.ts";
 
@@ -30,7 +30,7 @@ const MAX_SHOWN = 5;
 
 /** The bundle that a text means: one of that version, with or without release, or of that name. @throws Error that names the versions there are. */
 export function bundleMeant({ name, bundles, content, catalog }: PackageIn, text: string): BundleFacts {
-  const [meant] = candidatesMeant(candidatesFrom(content, new Set()), text).sort(compareNewestFirst);
+  const [meant] = findCandidates(listCandidates(content, new Set()), text).sort(compareNewestFirst);
   const found = bundles.find((bundle) => bundle.name === meant?.bundle.name);
   if (found) return found;
   const shown = bundles.slice(0, MAX_SHOWN).map(({ name: own, version }) => version ?? own);
@@ -220,7 +220,7 @@ export interface VersionRow {
 /** What counts as installed. */
 export interface Start {
   readonly extension?: string;
-  readonly bundle: InstalledBundle;
+  readonly bundle: BundleMetadata;
 }
 
 /** The versions of a package in its catalogs, highest first. @param channels only those in any of them; all without. */
@@ -228,7 +228,7 @@ export function versionRows(all: readonly PackageIn[], channels: readonly string
   const maps = all.map(({ catalog, content }) => ({
     catalog,
     channels: content.channels.filter(({ name }) => channels.length === 0 || channels.includes(name)),
-    candidates: candidatesFrom(content, new Set()),
+    candidates: listCandidates(content, new Set()),
   }));
   const budget = new SearchBudget();
   const ways = starts.map((start) => ({

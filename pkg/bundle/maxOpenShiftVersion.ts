@@ -84,7 +84,7 @@ function goType(value: unknown): string {
 }
 
 /** What speaks against a bundle on a cluster, by the maximum that it states. */
-export type ClusterObjection =
+export type ClusterVersionConflict =
   /** The cluster is beyond the maximum already. */
   | { readonly kind: "below"; readonly max: MinorVersion; readonly cluster: MinorVersion }
   /** The maximum cannot be read. */
@@ -102,7 +102,7 @@ export function maxVersionOf({ properties }: FbcBundle): MaxVersion {
 }
 
 /** What speaks against a bundle of that maximum on `cluster`; nothing where there is no maximum, or no OpenShift cluster to compare with. */
-export function objectionTo(max: MaxVersion, cluster: ClusterVersion): ClusterObjection | undefined {
+export function findClusterVersionConflict(max: MaxVersion, cluster: ClusterVersion): ClusterVersionConflict | undefined {
   if (max.kind === "none" || cluster.kind === "none") return undefined;
   if (max.kind === "invalid") return { kind: "invalid", errors: max.errors };
   if (cluster.kind === "unknown") return { kind: "unknown", max: max.max, because: cluster.because };
@@ -110,7 +110,7 @@ export function objectionTo(max: MaxVersion, cluster: ClusterVersion): ClusterOb
 }
 
 /** Such as `its olm.maxOpenShiftVersion 4.17 is below the cluster's 4.18`; at most some hundred characters. */
-export function objectionText(objection: ClusterObjection): string {
+export function formatClusterVersionConflict(objection: ClusterVersionConflict): string {
   const its = `its ${MAX_OPENSHIFT_VERSION}`;
   if (objection.kind === "invalid") return `${its} cannot be read (${reason(objection.errors.join(", "))})`;
   const max = minorText(objection.max);
@@ -119,8 +119,8 @@ export function objectionText(objection: ClusterObjection): string {
 }
 
 /** One sentence that warns of a bundle which may not work on the cluster. */
-export function objectionWarning(bundle: string, objection: ClusterObjection): string {
-  return `bundle ${goQuote(bundle)} may not work on this cluster: ${objectionText(objection)}`;
+export function formatClusterVersionWarning(bundle: string, objection: ClusterVersionConflict): string {
+  return `bundle ${goQuote(bundle)} may not work on this cluster: ${formatClusterVersionConflict(objection)}`;
 }
 
 function reason(text: string): string {

@@ -7,7 +7,7 @@ import { packageContentsFrom, packageOf } from "../fbc/content.ts";
 import { decodeMetas } from "../fbc/decode.ts";
 import type { Meta, PackageContent } from "../fbc/types.ts";
 import type { Client } from "../kube/client.ts";
-import { versionOrNone } from "../resolve/candidates.ts";
+import { findBundleVersion } from "../resolve/candidates.ts";
 import type { BundleReader } from "../sources/bundleReader.ts";
 import { filesOf } from "../sources/catalogContent.ts";
 import { givenName } from "../sources/catalogNames.ts";
@@ -79,7 +79,7 @@ export class CatalogOffers {
     });
     const bundles = found.flatMap(({ catalog, priority, catalogImage, content }) => {
       const bundle = content.bundles.find(({ name }) => name === csv);
-      const version = bundle && versionOrNone(bundle);
+      const version = bundle && findBundleVersion(bundle);
       if (!bundle || !version) return [];
       const channels = content.channels.filter(({ entries }) => entries.some(({ name }) => name === csv)).map(({ name }) => name);
       return [{ catalog, priority, version: formatVersionRelease(version), image: bundle.image, channels, catalogImage }];

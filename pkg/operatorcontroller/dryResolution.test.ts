@@ -4,10 +4,10 @@ import { catalogNamed } from "../../test/support/catalogs.ts";
 import { CannedPackages, ListedCatalogs } from "../../test/support/extensionFakes.ts";
 import { extensionNamed } from "../../test/support/extensions.ts";
 import type { ClusterExtension } from "../api/clusterExtension.ts";
-import { type Findings, narrowed } from "../resolve/filters.ts";
-import type { Considered } from "../resolve/resolution.ts";
-import { choose } from "../resolve/resolve.ts";
-import { CatalogContents } from "./catalogs/catalogContents.ts";
+import { applyFilter, type FilterResult } from "../resolve/filters.ts";
+import type { FilteredCatalogs } from "../resolve/resolution.ts";
+import { chooseBest } from "../resolve/resolve.ts";
+import { CatalogPackages } from "./catalogs/catalogPackages.ts";
 import { resolutionRecord } from "./dryResolution.ts";
 
 const CONTENT = contentFrom(
@@ -17,9 +17,9 @@ const CONTENT = contentFrom(
 const INSTALLED = { install: { bundle: { name: "p.v1.0.0", version: "1.0.0" } } };
 
 /** Lets nothing but the first version through. */
-const withoutNewer = (found: Findings): Findings => {
+const withoutNewer = (found: FilterResult): FilterResult => {
   const newer = found.allowed.filter(({ bundle }) => bundle.name !== "p.v1.0.0");
-  return narrowed(found, {
+  return applyFilter(found, {
     name: "dependencies",
     asks: "that can be installed",
     removed: new Map(newer.map((one) => [one, "it requires q"])),
@@ -32,12 +32,12 @@ function recordFor(extension: ClusterExtension) {
     catalogNamed("c", { digest: "quay.io/c@sha256:1", labels: { tier: "gold" } }),
     catalogNamed("other", { digest: "quay.io/other@sha256:1", labels: { tier: "silver" } }),
   ]);
-  const contents = new CatalogContents(
+  const contents = new CatalogPackages(
     new CannedPackages(new Map(["c", "other"].map((name) => [`https://catalogd/catalogs/${name}`, CONTENT] as const))),
   );
   const dependencies = {
-    choose: (_: ClusterExtension, considered: Considered) =>
-      Promise.resolve({ resolution: choose({ ...considered, findings: considered.findings.map(withoutNewer) }) }),
+    choose: (_: ClusterExtension, filtered: FilteredCatalogs) =>
+      Promise.resolve({ resolution: chooseBest({ ...filtered, results: filtered.results.map(withoutNewer) }) }),
   };
   return resolutionRecord(extension, { catalogs, contents, dependencies }, { kind: "none" }, new AbortController().signal);
 }
@@ -60,7 +60,7 @@ test("dependencies that are ignored are not judged", async () => {
 
 test("what cannot be read is told, and an extension without a catalog source has no record", async () => {
   const record = await recordFor(extensionNamed("x", { packageName: "p", version: "nonsense" }));
-  expect(record).toMatchObject({ catalogs: [], outcome: { kind: "unresolved", cause: "version" } });
+  expect(record).toMatchObject({ catalogs: [], outcome: { kind: "unresolved", reason: "InvalidVersionRange" } });
   const { spec: _, ...without } = extensionNamed("x", { packageName: "p" });
   expect(await recordFor(without as ClusterExtension)).toBeUndefined();
 });

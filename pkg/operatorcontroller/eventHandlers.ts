@@ -8,7 +8,7 @@ import type { KeyedTimers } from "../controller/workQueue.ts";
 import { canonicalJson } from "../golang/json.ts";
 import { mayHaveHealth } from "../release/health/health.ts";
 import { compileSelector } from "../resolve/labelSelector.ts";
-import { type CatalogContents, findConcerned } from "./catalogs/catalogContents.ts";
+import { type CatalogPackages, findConcerned } from "./catalogs/catalogPackages.ts";
 import type { Dependencies } from "./dependencies/dependencies.ts";
 import type { ClusterUpgradeGate } from "./openshift/clusterUpgradeGate.ts";
 import type { OperatorControllerOptions } from "./operatorControllerOptions.ts";
@@ -73,8 +73,8 @@ export interface EventHandlerParts extends Pick<OperatorControllerOptions, "clus
   clusterProxy: OperatorControllerOptions["clusterProxy"] | undefined;
   extensions: Informer<ClusterExtension>;
   catalogs: Informer<ClusterCatalog>;
-  contents: CatalogContents;
-  dependencies: Pick<Dependencies, "choice" | "offers">;
+  contents: CatalogPackages;
+  dependencies: Pick<Dependencies, "choice" | "indexes">;
   watches: ObjectWatches;
   memory: ExtensionCache;
   gate: ClusterUpgradeGate;
@@ -116,7 +116,7 @@ export function enqueueOnChanges(parts: EventHandlerParts): void {
 function catalogChanged({ extensions, contents, dependencies, gate, wake }: EventHandlerParts, event: StoreEvent<ClusterCatalog>): void {
   if (event.type === "delete") {
     contents.forget(event.object.metadata.name);
-    dependencies.offers.forget(event.object.metadata.name);
+    dependencies.indexes.forget(event.object.metadata.name);
   }
   const after = event.type === "delete" ? undefined : event.object;
   const before = event.type === "delete" ? event.object : event.old;

@@ -16,7 +16,7 @@ import { controllerMetrics, queueMetrics } from "../telemetry/metrics.ts";
 import { FULL_EVERY } from "./apply/drift.ts";
 import { Handovers } from "./apply/handovers.ts";
 import { BundleImages } from "./bundles/bundleImages.ts";
-import { CatalogContents } from "./catalogs/catalogContents.ts";
+import { CatalogPackages } from "./catalogs/catalogPackages.ts";
 import { ClusterApis } from "./dependencies/clusterApis.ts";
 import { Dependencies } from "./dependencies/dependencies.ts";
 import { remedyFor, resolutionRecord } from "./dryResolution.ts";
@@ -51,7 +51,7 @@ export class OperatorController {
   readonly #options: OperatorControllerOptions;
   readonly #extensions: Informer<ClusterExtension>;
   readonly #catalogs: Informer<ClusterCatalog>;
-  readonly #contents: CatalogContents;
+  readonly #contents: CatalogPackages;
   readonly #queue: WorkQueue;
   readonly #controller: Controller;
   readonly #events: EventRecorder;
@@ -80,7 +80,7 @@ export class OperatorController {
     const { client, log, metrics, workers, maxBackoffMs, recheckIntervalMs } = options;
     this.#extensions = new Informer<ClusterExtension>(client, EXTENSION, { transform: withoutBulk }, log);
     this.#catalogs = new Informer<ClusterCatalog>(client, CATALOG, { transform: withoutBulk }, log);
-    this.#contents = new CatalogContents(options.packages);
+    this.#contents = new CatalogPackages(options.packages);
     this.#queue = new WorkQueue({ maxDelayMs: maxBackoffMs, metrics: queueMetrics(metrics, NAME) });
     this.#rechecks = new ConditionPoller({ intervalMs: recheckIntervalMs, onOver: (name) => this.#queue.add(name) });
     this.#events = new EventRecorder(client, { component: "operator-controller", log });

@@ -4,8 +4,8 @@ import type { Client } from "../kube/client.ts";
 import type { Logger } from "../telemetry/log.ts";
 import type { Metrics } from "../telemetry/metrics.ts";
 import type { BundlePuller } from "./bundles/bundleImages.ts";
-import type { PackageReader } from "./catalogs/catalogContents.ts";
-import type { OffersReader } from "./catalogs/catalogOffers.ts";
+import type { BundleIndexReader } from "./catalogs/catalogBundleIndexes.ts";
+import type { PackageReader } from "./catalogs/catalogPackages.ts";
 import type { ClusterProxyReader } from "./openshift/clusterProxy.ts";
 import type { ClusterUpgradeSettings } from "./openshift/clusterUpgradeGate.ts";
 import type { ClusterVersionReader } from "./openshift/clusterVersion.ts";
@@ -15,7 +15,7 @@ import type { ServiceAccountFallback } from "./permissions/identity.ts";
 export interface OperatorControllerOptions {
   client: Client;
   puller: BundlePuller;
-  packages: PackageReader & OffersReader;
+  packages: PackageReader & BundleIndexReader;
   systemNamespace: string;
   serviceAccountFallback: ServiceAccountFallback;
   /** Who provides the certificates of webhooks; default auto. */

@@ -5,7 +5,7 @@ import { CannedPackages, ListedCatalogs } from "../../test/support/extensionFake
 import { extensionNamed } from "../../test/support/extensions.ts";
 import type { ClusterExtension } from "../api/clusterExtension.ts";
 import { minorOf } from "../version/clusterVersion.ts";
-import { CatalogContents } from "./catalogs/catalogContents.ts";
+import { CatalogPackages } from "./catalogs/catalogPackages.ts";
 import { remedyFor } from "./dryResolution.ts";
 
 const X: ClusterExtension = {
@@ -24,22 +24,22 @@ const NONE = new ListedCatalogs([]);
 const signal = new AbortController().signal;
 
 test("the selected catalogs say what lifts the block of what is installed", async () => {
-  const sources = { catalogs: CATALOGS, contents: new CatalogContents(HELD) };
+  const sources = { catalogs: CATALOGS, contents: new CatalogPackages(HELD) };
   expect(await remedyFor(X, sources, CLUSTER, signal)).toBe('version 1.1.0 of catalog "c" lifts the block');
   expect(await remedyFor(X, sources, CLUSTER, signal, ["p.v1.1.0"])).toBe('version 1.0.0 of catalog "c" lifts the block');
 });
 
 test("a catalog that cannot be read, or none at all, is told", async () => {
-  const unreadable = { catalogs: CATALOGS, contents: new CatalogContents(UNREADABLE) };
+  const unreadable = { catalogs: CATALOGS, contents: new CatalogPackages(UNREADABLE) };
   expect(await remedyFor(X, unreadable, CLUSTER, signal)).toBe('catalog "c" cannot be asked for a version that lifts the block');
-  const none = { catalogs: NONE, contents: new CatalogContents(HELD) };
+  const none = { catalogs: NONE, contents: new CatalogPackages(HELD) };
   expect(await remedyFor(X, none, CLUSTER, signal)).toBe(
     "spec.source.catalog.selector selects no catalog to find another version in; uninstall the extension to upgrade the cluster",
   );
 });
 
 test("nothing is said, and nothing thrown, where nothing can be known", async () => {
-  const sources = { catalogs: CATALOGS, contents: new CatalogContents(UNREADABLE) };
+  const sources = { catalogs: CATALOGS, contents: new CatalogPackages(UNREADABLE) };
   const { spec: _, ...bare } = X;
   const noSource = { ...X, spec: { ...X.spec, source: { sourceType: "Catalog" as const } } };
   expect(await remedyFor(bare as ClusterExtension, sources, CLUSTER, signal)).toBeUndefined();

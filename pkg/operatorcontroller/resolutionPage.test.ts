@@ -1,10 +1,10 @@
 import { expect, test } from "vitest";
-import { recordOf } from "../resolve/resolutionRecord.ts";
-import { consider } from "../resolve/resolve.ts";
+import { recordResolution } from "../resolve/resolutionRecord.ts";
+import { filterCandidates } from "../resolve/resolve.ts";
 import { resolutionPage } from "./resolutionPage.ts";
 
-const considered = consider({ source: { packageName: "p", version: "nonsense" }, catalogs: [] });
-const record = "kind" in considered ? recordOf("p", considered) : undefined;
+const filtered = filterCandidates({ source: { packageName: "p", version: "nonsense" }, catalogs: [] });
+const record = filtered.kind === "unresolved" ? recordResolution("p", filtered) : undefined;
 const signal = new AbortController().signal;
 
 test.for<[why: string, leads: boolean, ready: boolean, answer: () => Promise<typeof record>, want: unknown]>([

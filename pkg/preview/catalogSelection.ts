@@ -4,8 +4,8 @@ import { wrapError } from "../errors/errors.ts";
 import { goQuote } from "../golang/quote.ts";
 import type { Client } from "../kube/client.ts";
 import { layoutNamed } from "../oci/imagePlace.ts";
-import { matchingCatalogs } from "../operatorcontroller/reconcile/resolve.ts";
-import type { CatalogContent } from "../resolve/resolution.ts";
+import { selectClusterCatalogs } from "../operatorcontroller/catalogs/catalogPackages.ts";
+import type { CatalogPackage, Unresolved } from "../resolve/resolution.ts";
 import type { BundleReader } from "../sources/bundleReader.ts";
 import { packageIn } from "../sources/catalogContent.ts";
 import { givenName, isOrAre } from "../sources/catalogNames.ts";
@@ -18,23 +18,28 @@ export interface Sources {
   readonly signal: AbortSignal;
 }
 
+/** The catalogs that are asked, and what they say about a package. */
+export interface AskedCatalogs {
+  readonly catalogs: readonly ClusterCatalog[];
+  readonly contents: readonly CatalogPackage[];
+  /** Set if `spec.source.catalog.selector` cannot be parsed; no catalog is asked then. */
+  readonly invalidSelector?: Unresolved;
+}
+
 interface CatalogFolder {
   readonly name: string;
   readonly path: string;
 }
 
-/** The label that catalogd gives each catalog. */
-const NAME_LABEL = "olm.operatorframework.io/metadata.name";
-
 /**
- * The catalogs that are asked, and what they say about the package of `source`.
+ * Selects the catalogs that are asked, and reads what they say about the package of `source`.
  * @throws Error where a folder or file cannot be read, or `--catalog` names none of them.
  */
 export async function catalogsAsked(
   source: CatalogSource,
   options: { readonly catalog: readonly string[]; readonly catalogDir: readonly string[] },
   { client, reader, signal }: Sources,
-): Promise<{ catalogs: readonly ClusterCatalog[]; contents: readonly CatalogContent[] }> {
+): Promise<AskedCatalogs> {
   if (!client || options.catalogDir.length > 0) {
     const given = await Promise.all(options.catalogDir.map((one) => folderContent(folderFrom(one), source.packageName, reader)));
     const contents = named(given, ({ name }) => name, options.catalog);
@@ -42,8 +47,10 @@ export async function catalogsAsked(
     return { catalogs: folders.map(({ name, path }) => catalogGiven(name, path)), contents };
   }
   const all = named(await catalogsOfCluster(client, signal), ({ metadata }) => metadata.name, options.catalog);
-  const catalogs = matchingCatalogs({ list: () => all }, source);
-  return { catalogs, contents: await contentsFrom(reader).of(catalogs, source.packageName, signal) };
+  const selection = selectClusterCatalogs({ list: () => all }, source);
+  if (selection.kind === "unresolved") return { catalogs: [], contents: [], invalidSelector: selection };
+  const { catalogs } = selection;
+  return { catalogs, contents: await contentsFrom(reader).read(catalogs, source.packageName, signal) };
 }
 
 /** Those of `catalogs` that `names` name, or all. @throws Error for a name that is none's. */
@@ -59,12 +66,11 @@ function folderFrom(given: string): CatalogFolder {
   return { name: at > 0 ? given.slice(0, at) : givenName(path), path };
 }
 
-async function folderContent({ name, path }: CatalogFolder, packageName: string, reader: BundleReader): Promise<CatalogContent> {
+async function folderContent({ name, path }: CatalogFolder, packageName: string, reader: BundleReader): Promise<CatalogPackage> {
   try {
     return {
       name,
       priority: 0,
-      labels: { [NAME_LABEL]: name },
       content: await packageIn((await layoutNamed(path)) ? await reader.catalogFolder(path) : path, packageName),
     };
   } catch (err) {

@@ -4,18 +4,18 @@ import { API_VERSION, CLUSTER_EXTENSION } from "../api/constants.ts";
 import { messageOf } from "../errors/errors.ts";
 import { goQuote } from "../golang/quote.ts";
 import type { Client } from "../kube/client.ts";
-import { servedFrom } from "../operatorcontroller/catalogs/catalogContents.ts";
+import { servedFrom } from "../operatorcontroller/catalogs/catalogPackages.ts";
 import { type ClusterApi, ClusterApis } from "../operatorcontroller/dependencies/clusterApis.ts";
 import type { ConstraintCache } from "../operatorcontroller/dependencies/constraintCache.ts";
 import { InstallContextReader } from "../operatorcontroller/dependencies/installContext.ts";
 import type { InstalledProvider } from "../operatorcontroller/releases/installedReleases.ts";
 import { providedApis } from "../release/providedBundle.ts";
-import { candidatesFrom } from "../resolve/candidates.ts";
+import { listCandidates } from "../resolve/candidates.ts";
 import { providerFrom } from "../resolve/constraint/parse.ts";
-import type { OfferedBundle } from "../resolve/dependencies/offerIndex.ts";
-import type { InstalledBundle } from "../resolve/successors.ts";
-import { candidatesMeant } from "../resolve/whyNot.ts";
-import { enumerated } from "../resolve/wording.ts";
+import type { AvailableBundle } from "../resolve/dependencies/bundleIndex.ts";
+import type { BundleMetadata } from "../resolve/successors.ts";
+import { findCandidates } from "../resolve/whyNot.ts";
+import { formatEnumeration } from "../resolve/wording.ts";
 import type { WholeCatalog, WholeCatalogs } from "../sources/wholeCatalogs.ts";
 import { createLogger } from "../telemetry/log.ts";
 
@@ -32,7 +32,7 @@ interface LookedUp {
 /** Where bundles are looked up. */
 export interface LookupSources {
   readonly extension: ClusterExtension;
-  readonly installed: InstalledBundle | undefined;
+  readonly installed: BundleMetadata | undefined;
   readonly catalogs: readonly ClusterCatalog[];
   readonly whole: WholeCatalogs;
 }
@@ -68,7 +68,7 @@ class InstalledLookup {
     const [packageName, version] = [given.slice(0, at), given.slice(at + 1)];
     if (at < 1 || version === "") throw new Error(`--installed-package ${goQuote(given)} is not written as NAME=VERSION`);
     for (const catalog of await this.#catalogs()) {
-      const [found] = candidatesMeant(candidatesFrom(catalog.packageContent(packageName), new Set()), version);
+      const [found] = findCandidates(listCandidates(catalog.packageContent(packageName), new Set()), version);
       if (found) return { bundle: { ...providerFrom(found.bundle), name: found.bundle.name, extension: packageName }, isOffered: true };
     }
     throw new Error(`--installed-package: no catalog has version ${goQuote(version)} of package ${goQuote(packageName)}`);
@@ -77,7 +77,7 @@ class InstalledLookup {
   async #lookUp(
     extension: string,
     packageName: string,
-    { name, version, release }: InstalledBundle,
+    { name, version, release }: BundleMetadata,
     provided: NonNullable<ClusterExtension["status"]>["providedAPIs"] = [],
   ): Promise<LookedUp> {
     const offered = await this.#offered(packageName, name);
@@ -88,7 +88,7 @@ class InstalledLookup {
     return { bundle: { ...stated, name, extension, apis: providedApis(served, stated.apis) }, isOffered: offered !== undefined };
   }
 
-  async #offered(packageName: string, name: string): Promise<OfferedBundle | undefined> {
+  async #offered(packageName: string, name: string): Promise<AvailableBundle | undefined> {
     const found = (await this.#catalogs()).map(({ index }) => index.bundlesOf(packageName).find((bundle) => bundle.name === name));
     return found.find((bundle) => bundle !== undefined);
   }
@@ -109,7 +109,7 @@ class InstalledLookup {
 /** What a bundle would be installed among, as far as that is known. */
 export interface KnownInstallContext {
   /** As if nothing were there where `unknown` says why that is not known. */
-  readonly surroundings: InstallContextReader;
+  readonly installContext: InstallContextReader;
   /** Why nothing can be judged; absent where it can. */
   readonly unknown?: string;
   /** What is missing in what is known, sentences. */
@@ -121,7 +121,7 @@ export interface InstallContextSources {
   /** The one that is asked about. */
   readonly extension: ClusterExtension;
   /** What counts as installed by it. */
-  readonly installed: InstalledBundle | undefined;
+  readonly installed: BundleMetadata | undefined;
   readonly catalogs: readonly ClusterCatalog[];
   readonly whole: WholeCatalogs;
   readonly constraints: ConstraintCache;
@@ -151,7 +151,7 @@ export async function readInstallContext(sources: InstallContextSources): Promis
   const { client, options } = sources;
   if (client) return onCluster(sources, client);
   if (options.installedPackage.length === 0 && options.dependencyPolicy === undefined)
-    return { surroundings: made(sources, NOTHING), unknown: NOT_SAID, gaps: [] };
+    return { installContext: made(sources, NOTHING), unknown: NOT_SAID, gaps: [] };
   const lookup = new InstalledLookup(sources);
   const found = await Promise.all(options.installedPackage.map((given) => lookup.stated(given)));
   return known(sources, { ...NOTHING, found });
@@ -196,16 +196,16 @@ async function known(sources: InstallContextSources, there: There): Promise<Know
   const missing = there.found.filter(({ isOffered }) => !isOffered).map(({ bundle }) => bundle);
   const named = missing.map(({ extension, name }) => `${goQuote(extension)} (bundle ${goQuote(name)})`);
   return {
-    surroundings: made(sources, there, await new InstalledLookup(sources).own()),
+    installContext: made(sources, there, await new InstalledLookup(sources).own()),
     gaps:
       named.length > 0
-        ? [`what ClusterExtensions depend on whose bundle none of the catalogs that were asked has: ${enumerated(named)}`]
+        ? [`what ClusterExtensions depend on whose bundle none of the catalogs that were asked has: ${formatEnumeration(named)}`]
         : [],
   };
 }
 
 function unread(sources: InstallContextSources, because: string): KnownInstallContext {
-  return { surroundings: made(sources, NOTHING), unknown: NOT_READ, gaps: [because] };
+  return { installContext: made(sources, NOTHING), unknown: NOT_READ, gaps: [because] };
 }
 
 function made(

@@ -10,7 +10,7 @@ import { packageIn } from "../sources/catalogContent.ts";
 import { catalogGiven } from "../sources/clusterCatalogs.ts";
 import { WholeCatalogs } from "../sources/wholeCatalogs.ts";
 import { readInstallContext } from "./installContext.ts";
-import { resolveJudged } from "./resolveWithDependencies.ts";
+import { resolveWithDependencies } from "./resolveWithDependencies.ts";
 
 const folder = new TempFolder();
 afterAll(() => folder[Symbol.dispose]());
@@ -75,21 +75,22 @@ async function judged({ extension, others = [], served = [], forbidden }: World,
   };
   const options = { installedPackage: [] };
   try {
-    const answer = await resolveJudged(
+    const answer = await resolveWithDependencies(
       {
         request,
         subject: "",
         extension,
         catalogs,
         whole,
-        surroundings: (constraints) => readInstallContext({ extension, installed, catalogs, whole, constraints, client, options, signal }),
+        readContext: (constraints) => readInstallContext({ extension, installed, catalogs, whole, constraints, client, options, signal }),
         signal,
       },
       version,
     );
     const { resolution, ...rest } = answer;
-    const obstacles = version === undefined ? [] : whyNot(source.packageName, version, resolution).bundles.flatMap((one) => one.obstacles);
-    return { bundle: resolution.kind === "resolved" ? resolution.bundle.name : undefined, ...rest, obstacles };
+    const exclusions =
+      version === undefined ? [] : whyNot(source.packageName, version, resolution).bundles.flatMap((one) => one.exclusions);
+    return { bundle: resolution.kind === "resolved" ? resolution.bundle.name : undefined, ...rest, exclusions };
   } finally {
     await client.close();
   }
@@ -151,6 +152,6 @@ test.for<[why: string, world: World, want: Partial<Awaited<ReturnType<typeof jud
 
 test("on a cluster why-not names who would lose what", async () => {
   const world = { extension: having("x", "p", "1.0.0"), others: [having("y", "q", "1.0.0")], served: ["Shelf", "Board"] };
-  const { obstacles } = await judged(world, "2.0.0");
-  expect(obstacles.map(({ rule, text }) => ({ rule, text }))).toEqual([{ rule: "dependencies", text: BREAKS }]);
+  const { exclusions } = await judged(world, "2.0.0");
+  expect(exclusions.map(({ rule, text }) => ({ rule, text }))).toEqual([{ rule: "dependencies", text: BREAKS }]);
 });

@@ -3,27 +3,29 @@ import type { ClusterExtension } from "../api/clusterExtension.ts";
 import { systemClock } from "../async/clock.ts";
 import { closestNames } from "../fbc/summary/search.ts";
 import { goQuote } from "../golang/quote.ts";
-import { CatalogContents } from "../operatorcontroller/catalogs/catalogContents.ts";
-import { CatalogOffers } from "../operatorcontroller/catalogs/catalogOffers.ts";
+import { CatalogBundleIndexes } from "../operatorcontroller/catalogs/catalogBundleIndexes.ts";
+import { CatalogPackages } from "../operatorcontroller/catalogs/catalogPackages.ts";
 import { ConstraintCache, loadCelRules } from "../operatorcontroller/dependencies/constraintCache.ts";
-import { type Chosen, DependencyChoice, MarketReader } from "../operatorcontroller/dependencies/dependencyChoice.ts";
+import { CatalogIndexReader, DependencyChoice, type DependencyResolution } from "../operatorcontroller/dependencies/dependencyChoice.ts";
 import type { Candidate } from "../resolve/candidates.ts";
 import { describe } from "../resolve/constraint/evaluate.ts";
 import { dependenciesOf, isDependency } from "../resolve/constraint/parse.ts";
-import { objectionClause } from "../resolve/dependencies/dependencyCheck.ts";
-import { type Against, unfitOf, withoutThese, withoutUnfit } from "../resolve/dependencies/dependencyFilter.ts";
-import type { Considered, Resolution, ResolveRequest } from "../resolve/resolution.ts";
-import { type Ranked, type ResolutionRecord, recordOf } from "../resolve/resolutionRecord.ts";
-import { choose, consider } from "../resolve/resolve.ts";
-import { candidatesMeant } from "../resolve/whyNot.ts";
-import { enumerated, RESOLUTION_MESSAGE_MAX } from "../resolve/wording.ts";
+import { formatDependencyConflict } from "../resolve/dependencies/dependencyCheck.ts";
+import { filterByDependencies, getRejections, type Rejection, rejectCandidates } from "../resolve/dependencies/dependencyFilter.ts";
+import type { FilteredCatalogs, FilterRequest, Resolution, Unresolved } from "../resolve/resolution.ts";
+import { type CatalogCandidate, type ResolutionRecord, recordResolution } from "../resolve/resolutionRecord.ts";
+import { chooseBest, filterCandidates } from "../resolve/resolve.ts";
+import { findCandidates } from "../resolve/whyNot.ts";
+import { formatEnumeration, RESOLUTION_MESSAGE_MAX } from "../resolve/wording.ts";
 import type { WholeCatalogs } from "../sources/wholeCatalogs.ts";
 import { truncate } from "../text/truncate.ts";
 import type { DependencyPolicy, KnownInstallContext } from "./installContext.ts";
 
 /** What is to be resolved, and for whom. */
 export interface Question {
-  readonly request: ResolveRequest;
+  readonly request: FilterRequest;
+  /** Set if the selector cannot be parsed. */
+  readonly invalidSelector?: Unresolved;
   /** Such as `ClusterExtension x`, or `package p`. */
   readonly subject: string;
   /** As it would be; without a name where only a package is asked about. */
@@ -32,16 +34,16 @@ export interface Question {
   readonly catalogs: readonly ClusterCatalog[];
   readonly whole: WholeCatalogs;
   /** What is installed and served beside, read when it is asked for. */
-  readonly surroundings: (constraints: ConstraintCache) => Promise<KnownInstallContext>;
+  readonly readContext: (constraints: ConstraintCache) => Promise<KnownInstallContext>;
   readonly signal: AbortSignal;
 }
 
-/** A resolution in which dependencies are judged as operator-controller does. */
-interface JudgedResolution {
+/** A resolution in which dependencies are checked as operator-controller does. */
+interface CheckedResolution {
   readonly resolution: Resolution;
-  /** What is to say about dependencies beside that, sentences. */
+  /** Remarks about dependencies, sentences. */
   readonly notes: readonly string[];
-  /** What could not be judged and why, sentences. */
+  /** What could not be checked and why, sentences. */
   readonly unjudged: readonly string[];
 }
 
@@ -51,60 +53,60 @@ interface Found {
   readonly remedy?: string;
 }
 
-/** Most bundles of a version in question that are judged. */
+/** Most bundles of a version in question that are checked. */
 const MAX_QUESTIONED = 32;
 const IGNORE = "spec.dependencies.policy Ignore takes it all the same";
 
 /**
- * Resolves, and judges what bundles depend on. Where it is not known what is installed and served nothing is left out for that but what no
- * cluster could take.
- * @param version the bundles of which are judged too, where the filters did not come to that.
+ * Resolves, and checks the dependencies of bundles. If the installed bundles and served APIs are not known, only bundles are rejected that no
+ * cluster could install.
+ * @param version whose bundles are checked too, even if a filter excludes them.
  * @throws RetryableError when rules of CEL take too long.
  */
-export async function resolveJudged(question: Question, version?: string): Promise<JudgedResolution> {
-  const considered = consider(question.request);
-  if ("kind" in considered) return { resolution: considered, notes: [], unjudged: [] };
-  if (policyOf(question) === "Ignore") return ignoring(choose(considered));
-  const asked = version === undefined ? [] : questionedIn(considered, version);
-  const all = considered.findings.flatMap(({ allowed }) => [...allowed, ...asked.map(({ candidate }) => candidate)]);
+export async function resolveWithDependencies(question: Question, version?: string): Promise<CheckedResolution> {
+  const filtered = question.invalidSelector ?? filterCandidates(question.request);
+  if (filtered.kind === "unresolved") return { resolution: filtered, notes: [], unjudged: [] };
+  if (policyOf(question) === "Ignore") return ignoring(chooseBest(filtered));
+  const asked = version === undefined ? [] : questionedIn(filtered, version);
+  const all = filtered.results.flatMap(({ allowed }) => [...allowed, ...asked.map(({ candidate }) => candidate)]);
   const declares = all.some(({ bundle }) => bundle.properties.some(({ type }) => isDependency(type)));
-  if (!declares && considered.installed === undefined) return { resolution: choose(considered), notes: [], unjudged: [] };
+  if (!declares && filtered.installed === undefined) return { resolution: chooseBest(filtered), notes: [], unjudged: [] };
   const constraints = new ConstraintCache(loadCelRules);
   await constraints.prepare(all.map(({ bundle }) => bundle.properties));
-  return new DependencyJudgement(question, considered, constraints, await question.surroundings(constraints)).of(asked);
+  return new DependencyChecker(question, filtered, constraints, await question.readContext(constraints)).check(asked);
 }
 
-/** The judgement of one question. */
-class DependencyJudgement {
+/** Checks the dependencies for one question. */
+class DependencyChecker {
   readonly #question: Question;
-  readonly #considered: Considered;
+  readonly #filtered: FilteredCatalogs;
   readonly #constraints: ConstraintCache;
   readonly #known: KnownInstallContext;
   readonly #choice: DependencyChoice;
 
-  constructor(question: Question, considered: Considered, constraints: ConstraintCache, known: KnownInstallContext) {
+  constructor(question: Question, filtered: FilteredCatalogs, constraints: ConstraintCache, known: KnownInstallContext) {
     this.#question = question;
-    this.#considered = considered;
+    this.#filtered = filtered;
     this.#constraints = constraints;
     this.#known = known;
     const { whole, signal } = question;
-    const offers = new CatalogOffers(
-      { offers: async (_base, ref) => ({ index: (await whole.of(ref)).index, tags: new Map() }) },
+    const indexes = new CatalogBundleIndexes(
+      { bundleIndex: async (_base, ref) => ({ index: (await whole.of(ref)).index, tags: new Map() }) },
       systemClock,
       signal,
     );
-    const contents = new CatalogContents({ packageContent: async (_base, ref, name) => (await whole.of(ref)).packageContent(name) });
-    const markets = new MarketReader({ offers, contents, constraints });
-    this.#choice = new DependencyChoice({ surroundings: known.surroundings, markets, constraints });
+    const contents = new CatalogPackages({ packageContent: async (_base, ref, name) => (await whole.of(ref)).packageContent(name) });
+    const reader = new CatalogIndexReader({ indexes, contents, constraints });
+    this.#choice = new DependencyChoice({ installContext: known.installContext, indexes: reader, constraints });
   }
 
-  async of(asked: readonly Ranked[]): Promise<JudgedResolution> {
+  async check(asked: readonly CatalogCandidate[]): Promise<CheckedResolution> {
     const { unknown, gaps } = this.#known;
-    const { resolution, ...rest } = unknown === undefined ? await this.#chosen(this.#considered) : { resolution: this.#withoutFaulty() };
+    const { resolution, ...rest } = unknown === undefined ? await this.#chosen(this.#filtered) : { resolution: this.#withoutFaulty() };
     const notes = notesOn({ resolution, ...rest });
-    const winner = resolution.kind === "resolved" ? winnersIn(resolution.considered, resolution) : [];
+    const winner = resolution.kind === "resolved" ? winnersIn(resolution.filtered, resolution) : [];
     const others = asked.filter(({ candidate }) => !winner.some((one) => one.candidate === candidate));
-    const against = new Map<Candidate, Against>();
+    const against = new Map<Candidate, Rejection>();
     const unjudged = [...gaps];
     for (const ranked of unknown === undefined ? others : [...winner, ...others]) {
       const { candidate } = ranked;
@@ -114,45 +116,45 @@ class DependencyJudgement {
         against.set(candidate, { text: short(found.text), remedy: short(found.remedy ?? IGNORE) });
       else unjudged.push(this.#unjudged(candidate, unknown, found));
     }
-    const left = resolution.considered;
-    const judged = left
-      ? { ...resolution, considered: { ...left, findings: left.findings.map((one) => withoutThese(one, against)) } }
+    const left = resolution.filtered;
+    const checked = left
+      ? { ...resolution, filtered: { ...left, results: left.results.map((one) => rejectCandidates(one, against)) } }
       : resolution;
-    return { resolution: judged, notes: notes.map(short), unjudged: unjudged.map(short) };
+    return { resolution: checked, notes: notes.map(short), unjudged: unjudged.map(short) };
   }
 
-  #chosen(considered: Considered, policy: DependencyPolicy = policyOf(this.#question)): Promise<Chosen> {
+  #chosen(filtered: FilteredCatalogs, policy: DependencyPolicy = policyOf(this.#question)): Promise<DependencyResolution> {
     const { extension, catalogs, signal } = this.#question;
     const { spec } = extension;
     const wanting = { ...extension, spec: { ...spec, dependencies: { ...spec.dependencies, policy } } };
-    return this.#choice.choose(wanting, considered, catalogs, signal);
+    return this.#choice.choose(wanting, filtered, catalogs, signal);
   }
 
   /** Leaves out what cannot be read, which is wrong whatever is installed. */
   #withoutFaulty(): Resolution {
-    const { findings, query } = this.#considered;
-    const judge = ({ bundle }: Candidate): string | undefined => {
+    const { results, query } = this.#filtered;
+    const check = ({ bundle }: Candidate): string | undefined => {
       const { faults } = this.#constraints.read(bundle);
-      return faults.length > 0 ? objectionClause({ kind: "faulty", faults }) : undefined;
+      return faults.length > 0 ? formatDependencyConflict({ kind: "faulty", faults }) : undefined;
     };
-    const left = this.#constraints.bounded(() => findings.map((found) => withoutUnfit(found, query, judge)));
-    return choose({ ...this.#considered, findings: left });
+    const left = this.#constraints.bounded(() => results.map((result) => filterByDependencies(result, query, check)));
+    return chooseBest({ ...this.#filtered, results: left });
   }
 
   /** Why one bundle cannot be installed, also where another is preferred or another filter removes it. */
-  async #against({ found, candidate }: Ranked): Promise<Found | undefined> {
-    const selected = this.#considered.selected.filter(({ name }) => name === found.catalog);
-    const alone = { ...this.#considered, selected, findings: [{ ...found, later: [], allowed: [candidate], best: candidate }] };
-    if (policyOf(this.#question) === "Install" && !(await this.#chosen(alone)).unfit) return undefined;
-    const { resolution, unfit } = await this.#chosen(alone, "Require");
-    if (!unfit) return undefined;
-    const [why = "", ...rest] = unfit.clauses;
-    const objection = resolution.considered?.findings.map((one) => unfitOf(one).get(candidate))[0];
-    return why === objection && rest.length > 0 ? { text: why, remedy: rest.join("; ") } : { text: unfit.clauses.join("; ") };
+  async #against({ result, candidate }: CatalogCandidate): Promise<Found | undefined> {
+    const catalogs = this.#filtered.catalogs.filter(({ name }) => name === result.catalog);
+    const alone = { ...this.#filtered, catalogs, results: [{ ...result, extraFilters: [], allowed: [candidate], best: candidate }] };
+    if (policyOf(this.#question) === "Install" && !(await this.#chosen(alone)).rejected) return undefined;
+    const { resolution, rejected } = await this.#chosen(alone, "Require");
+    if (!rejected) return undefined;
+    const [why = "", ...rest] = rejected.clauses;
+    const conflict = resolution.filtered?.results.map((one) => getRejections(one).get(candidate))[0];
+    return why === conflict && rest.length > 0 ? { text: why, remedy: rest.join("; ") } : { text: rejected.clauses.join("; ") };
   }
 
   #unjudged({ bundle }: Candidate, because: string, { text, remedy }: Found): string {
-    const wanted = enumerated(this.#constraints.read(bundle).constraints.map(describe));
+    const wanted = formatEnumeration(this.#constraints.read(bundle).constraints.map(describe));
     const alone = remedy ?? `with nothing else installed: ${text}`;
     return `whether there is what bundle ${goQuote(bundle.name)} depends on (${wanted}): ${because}; ${alone}`;
   }
@@ -166,17 +168,17 @@ function policyOf({ extension }: Question): DependencyPolicy {
   return extension.spec.dependencies?.policy ?? "Require";
 }
 
-function questionedIn({ findings }: Considered, version: string): Ranked[] {
-  return findings
-    .flatMap((found) => candidatesMeant(found.all, version).map((candidate) => ({ found, candidate })))
+function questionedIn({ results }: FilteredCatalogs, version: string): CatalogCandidate[] {
+  return results
+    .flatMap((result) => findCandidates(result.all, version).map((candidate) => ({ result, candidate })))
     .slice(0, MAX_QUESTIONED);
 }
 
-function winnersIn({ findings }: Considered, { catalog }: { catalog: string }): Ranked[] {
-  return findings.flatMap((found) => (found.catalog === catalog && found.best ? [{ found, candidate: found.best }] : []));
+function winnersIn({ results }: FilteredCatalogs, { catalog }: { catalog: string }): CatalogCandidate[] {
+  return results.flatMap((result) => (result.catalog === catalog && result.best ? [{ result, candidate: result.best }] : []));
 }
 
-function ignoring(resolution: Resolution): JudgedResolution {
+function ignoring(resolution: Resolution): CheckedResolution {
   const notes =
     resolution.kind === "resolved" && dependenciesOf(resolution.bundle).length > 0
       ? [`the dependencies of bundle ${goQuote(resolution.bundle.name)} are not checked: spec.dependencies.policy is Ignore`]
@@ -184,24 +186,24 @@ function ignoring(resolution: Resolution): JudgedResolution {
   return { resolution, notes, unjudged: [] };
 }
 
-function notesOn({ resolution, pending, unfit }: Chosen): string[] {
+function notesOn({ resolution, pending, rejected }: DependencyResolution): string[] {
   const notes: string[] = [];
   if (pending) {
     const needs = pending.needs.map(
       ({ bundle, version }) => `${goQuote(bundle.packageName)}${version === "" ? "" : ` ${version}`} (bundle ${goQuote(bundle.name)})`,
     );
-    notes.push(`what it depends on is installed first, by ClusterExtensions of packages ${enumerated(needs)}`);
+    notes.push(`what it depends on is installed first, by ClusterExtensions of packages ${formatEnumeration(needs)}`);
   }
-  if (unfit) {
+  if (rejected) {
     const cannot = resolution.kind === "resolved" ? "is not chosen" : "cannot be installed";
-    notes.push(`bundle ${goQuote(unfit.bundle)} ${cannot}: ${unfit.clauses.join("; ")}`);
+    notes.push(`bundle ${goQuote(rejected.bundle)} ${cannot}: ${rejected.clauses.join("; ")}`);
   }
   return notes;
 }
 
 /** The record of a resolution with what is to say about dependencies. */
-export function judgedRecord(packageName: string, { resolution, notes, unjudged }: JudgedResolution): ResolutionRecord {
-  const record = recordOf(packageName, resolution);
+export function recordChecked(packageName: string, { resolution, notes, unjudged }: CheckedResolution): ResolutionRecord {
+  const record = recordResolution(packageName, resolution);
   const { outcome } = record;
   const all = [...(outcome.notes ?? []), ...notes];
   return {

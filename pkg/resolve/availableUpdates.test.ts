@@ -4,12 +4,12 @@ import { type CatalogFixture, type ClusterFixture, catalogsFrom, clusterFrom } f
 import { AvailableUpdates, BlockedUpdate } from "../api/clusterExtensionStatus.ts";
 import { type AvailableUpdate, availableUpdates } from "./availableUpdates.ts";
 import type { ResolveRequest } from "./resolution.ts";
-import { consider } from "./resolve.ts";
-import type { InstalledBundle } from "./successors.ts";
+import { filterCandidates } from "./resolve.ts";
+import type { BundleMetadata } from "./successors.ts";
 
 interface Setting {
   catalogs: Record<string, CatalogFixture>;
-  installed: InstalledBundle | null;
+  installed: BundleMetadata | null;
 }
 
 interface Cases extends CaseHead, Setting {
@@ -33,8 +33,8 @@ function updateText({ version, catalog, edge, channel, deprecated }: AvailableUp
 test.for(rows)("$about: $id", ({ packageName, catalogs, catalog, installed, cluster, want }) => {
   const source = { packageName, ...catalog };
   const request = { source, catalogs: catalogsFrom(catalogs, packageName), cluster: clusterFrom(cluster) };
-  const considered = consider({ ...request, installed: installed ?? undefined });
-  const got = "kind" in considered ? undefined : availableUpdates(considered);
+  const filtered = filterCandidates({ ...request, installed: installed ?? undefined });
+  const got = filtered.kind === "unresolved" ? undefined : availableUpdates(filtered);
   if (want === null) return expect(got).toBeUndefined();
   expect(got?.updates.map(updateText)).toEqual(want.updates);
   const blocked = got?.blocked;
@@ -49,9 +49,9 @@ test("names that are no well-formed text, or of any length, make a status that t
   const entries = [{ name: odd, replaces: "p.v1.0.0" }];
   const fixture = { channels: { [`stable\udc00${"y".repeat(5_000)}`]: entries }, bundles: [{ name: odd, version: "1.1.0" }, "p.v2.0.0"] };
   const installed = { name: "p.v1.0.0", version: "1.0.0" };
-  const considered = consider({ source: { packageName: "p" }, catalogs: catalogsFrom({ c: fixture }, "p"), installed });
-  if ("kind" in considered) throw new Error(considered.message);
-  const got = availableUpdates(considered);
+  const filtered = filterCandidates({ source: { packageName: "p" }, catalogs: catalogsFrom({ c: fixture }, "p"), installed });
+  if (filtered.kind === "unresolved") throw new Error(filtered.message);
+  const got = availableUpdates(filtered);
   expect(JSON.stringify(got)).not.toMatch(/\\ud[89a-f]/);
   expect(JSON.stringify(got).length).toBeLessThan(4_000);
   AvailableUpdates.parse(got?.updates);

@@ -3,10 +3,11 @@ import { compareNewestFirst } from "../fbc/bundleOrder.ts";
 import { NAME_LENGTH, truncate } from "../text/truncate.ts";
 import { compareVersionRelease } from "../version/version.ts";
 import type { Candidate } from "./candidates.ts";
-import { edgeTo } from "./filters.ts";
-import { isNewer, obstaclesTo } from "./obstacles.ts";
-import { blockingCatalog, type Considered, offersOf } from "./resolution.ts";
-import { type Ranked, recordedBundle } from "./resolutionRecord.ts";
+import { findExclusions } from "./exclusions.ts";
+import { findEdge, isNewerThanInstalled } from "./filters.ts";
+import type { FilteredCatalogs } from "./resolution.ts";
+import { type CatalogCandidate, recordBundle } from "./resolutionRecord.ts";
+import { findBlockingCatalog, rankCatalogs } from "./resolve.ts";
 
 /** A version that may follow what is installed. */
 export interface AvailableUpdate {
@@ -47,27 +48,27 @@ const SEARCHED_ENTRIES = 2_000;
  * The newer versions that resolution may take next, from the catalogs whose priority counts, and the newest one that it may not take.
  * Undefined where nothing is installed, its version cannot be read, or a catalog that cannot be asked may have something better.
  */
-export function availableUpdates(considered: Considered): AvailableUpdates | undefined {
-  const { query, findings, selected } = considered;
-  if (!query.installed || selected.length === 0) return undefined;
-  const [first] = offersOf(findings);
-  if (blockingCatalog(considered)) return undefined;
-  const legal: Ranked[] = [];
-  let newest: Ranked | undefined;
-  for (const found of findings) {
-    const counts = found.priority === first?.priority;
-    const allowed = new Set(counts ? found.allowed : []);
-    for (const candidate of found.all) {
-      if (!isNewer(candidate, query)) continue;
-      if (allowed.has(candidate)) legal.push({ found, candidate });
-      else if (!newest || compareNewestFirst(candidate, newest.candidate) < 0) newest = { found, candidate };
+export function availableUpdates(filtered: FilteredCatalogs): AvailableUpdates | undefined {
+  const { query, results, catalogs } = filtered;
+  if (!query.installed || catalogs.length === 0) return undefined;
+  const [first] = rankCatalogs(results);
+  if (findBlockingCatalog(filtered)) return undefined;
+  const legal: CatalogCandidate[] = [];
+  let newest: CatalogCandidate | undefined;
+  for (const result of results) {
+    const counts = result.priority === first?.priority;
+    const allowed = new Set(counts ? result.allowed : []);
+    for (const candidate of result.all) {
+      if (!isNewerThanInstalled(candidate, query)) continue;
+      if (allowed.has(candidate)) legal.push({ result, candidate });
+      else if (!newest || compareNewestFirst(candidate, newest.candidate) < 0) newest = { result, candidate };
     }
   }
-  legal.sort((a, b) => compareNewestFirst(a.candidate, b.candidate) || (a.found.catalog < b.found.catalog ? -1 : 1));
+  legal.sort((a, b) => compareNewestFirst(a.candidate, b.candidate) || (a.result.catalog < b.result.catalog ? -1 : 1));
   const highest = legal[0]?.candidate;
-  const blocked = newest && (!highest || isHigher(newest.candidate, highest)) ? blockedUpdate(newest, considered) : undefined;
+  const blocked = newest && (!highest || isHigher(newest.candidate, highest)) ? blockedUpdate(newest, filtered) : undefined;
   return {
-    updates: legal.slice(0, AVAILABLE_UPDATES_MAX).map((ranked) => updateFrom(ranked, considered)),
+    updates: legal.slice(0, AVAILABLE_UPDATES_MAX).map((ranked) => updateFrom(ranked, filtered)),
     ...(blocked ? { blocked } : {}),
   };
 }
@@ -76,20 +77,20 @@ function isHigher({ version: a }: Candidate, { version: b }: Candidate): boolean
   return a !== undefined && b !== undefined && compareVersionRelease(a, b) > 0;
 }
 
-function updateFrom(ranked: Ranked, { query }: Considered): AvailableUpdate {
-  const { bundle, version = "", catalog, deprecated } = recordedBundle(ranked);
-  const edge = edgeTo(ranked.candidate, query, ranked.found.edges);
+function updateFrom(ranked: CatalogCandidate, { query }: FilteredCatalogs): AvailableUpdate {
+  const { bundle, version = "", catalog, deprecated } = recordBundle(ranked);
+  const edge = findEdge(ranked.candidate, query, ranked.result.edges);
   const by = edge && edge.via !== "stay" ? { edge: edge.via, channel: truncate(edge.channel, NAME_LENGTH).toWellFormed() } : {};
   return { version, bundle, catalog, ...by, deprecated };
 }
 
-function blockedUpdate(ranked: Ranked, considered: Considered): BlockedUpdate | undefined {
-  const obstacles = obstaclesTo(ranked, considered, SEARCHED_ENTRIES);
-  const [first] = obstacles;
+function blockedUpdate(ranked: CatalogCandidate, filtered: FilteredCatalogs): BlockedUpdate | undefined {
+  const exclusions = findExclusions(ranked, filtered, SEARCHED_ENTRIES);
+  const [first] = exclusions;
   if (!first) return undefined;
-  const { bundle, version = "", catalog } = recordedBundle(ranked);
+  const { bundle, version = "", catalog } = recordBundle(ranked);
   const message = truncate(
-    obstacles.map(({ text, remedy }) => (remedy === "" ? text : `${text}: ${remedy}`)).join("; "),
+    exclusions.map(({ text, remedy }) => (remedy === "" ? text : `${text}: ${remedy}`)).join("; "),
     MAX_MESSAGE - 3,
   ).toWellFormed();
   return { version, bundle, catalog, reason: `${first.rule.charAt(0).toUpperCase()}${first.rule.slice(1)}`, message };

@@ -1,5 +1,5 @@
 import { channelRanks } from "../fbc/bundleOrder.ts";
-import type { FbcBundle, FbcChannel, PackageContent } from "../fbc/types.ts";
+import type { DeprecationReference, FbcBundle, FbcChannel, FbcDeprecations, PackageContent } from "../fbc/types.ts";
 import { goQuote } from "../golang/quote.ts";
 import { parseVersionRelease, type VersionRelease } from "../version/version.ts";
 
@@ -17,7 +17,7 @@ export interface Candidate {
  * The version and release that the bundle's first `olm.package` property states.
  * @throws Error when there is no such property, or no version in it.
  */
-export function bundleVersion(bundle: Pick<FbcBundle, "name" | "properties">): VersionRelease {
+export function parseBundleVersion(bundle: Pick<FbcBundle, "name" | "properties">): VersionRelease {
   const property = bundle.properties.find(({ type }) => type === "olm.package");
   if (!property) throw new Error(`no package property found in bundle ${goQuote(bundle.name)}`);
   const { value } = property;
@@ -39,21 +39,21 @@ function notReadable(reason: string): Error {
 }
 
 /** The bundles of a package as candidates, in the same order. */
-export function candidatesFrom(content: PackageContent, deprecated: ReadonlySet<string>): Candidate[] {
+export function listCandidates(content: PackageContent, deprecated: ReadonlySet<string>): Candidate[] {
   const channels = content.channels.map(({ name, entries }) => ({ name, entries: entries.map((entry) => entry.name) }));
   const rankOf = channelRanks(content.package?.defaultChannel, channels);
   return content.bundles.map((bundle) => ({
     bundle,
-    version: versionOrNone(bundle),
+    version: findBundleVersion(bundle),
     deprecated: deprecated.has(bundle.name),
     rank: () => rankOf(bundle.name),
   }));
 }
 
 /** The same, undefined where it cannot be read. */
-export function versionOrNone(bundle: Pick<FbcBundle, "name" | "properties">): VersionRelease | undefined {
+export function findBundleVersion(bundle: Pick<FbcBundle, "name" | "properties">): VersionRelease | undefined {
   try {
-    return bundleVersion(bundle);
+    return parseBundleVersion(bundle);
   } catch {
     return undefined;
   }
@@ -62,4 +62,44 @@ export function versionOrNone(bundle: Pick<FbcBundle, "name" | "properties">): V
 /** Names of the bundles that are entries of at least one of `channels`. */
 export function entryNames(channels: readonly FbcChannel[]): ReadonlySet<string> {
   return new Set(channels.flatMap(({ entries }) => entries.map(({ name }) => name)));
+}
+
+/** What deprecation is asked about. */
+export interface DeprecationQuery {
+  /** Channels named in spec; none means every channel of the package. */
+  readonly channels?: readonly string[] | undefined;
+  /** The installed bundle, if there is one. */
+  readonly bundleName?: string | undefined;
+}
+
+/** The messages of deprecation, in the catalog's order; empty messages are left out. */
+export interface DeprecationMessages {
+  package: string[];
+  channel: string[];
+  bundle: string[];
+}
+
+/**
+ * What a catalog's deprecations say about the package, about the channels asked for and about one bundle.
+ * Without channels in the query all deprecated channels are told, whether the bundle is in them or not.
+ * @see operator-controller internal/operator-controller/controllers/clusterextension_controller.go SetDeprecationStatus
+ */
+export function deprecationsFor(
+  deprecations: FbcDeprecations | undefined,
+  { channels = [], bundleName }: DeprecationQuery,
+): DeprecationMessages {
+  const messages = (isMeant: (reference: DeprecationReference) => boolean): string[] =>
+    (deprecations?.entries ?? []).filter(({ reference, message }) => message !== "" && isMeant(reference)).map(({ message }) => message);
+  return {
+    package: messages(({ schema }) => schema === "olm.package"),
+    channel: messages(({ schema, name }) => schema === "olm.channel" && (channels.length === 0 || channels.includes(name ?? ""))),
+    bundle: messages(({ schema, name }) => schema === "olm.bundle" && bundleName !== undefined && name === bundleName),
+  };
+}
+
+/** Names of the bundles that are deprecated themselves; a deprecated channel or package does not make its bundles so. */
+export function deprecatedBundles(deprecations: FbcDeprecations | undefined): ReadonlySet<string> {
+  const names = new Set<string>();
+  for (const { reference } of deprecations?.entries ?? []) if (reference.schema === "olm.bundle") names.add(reference.name ?? "");
+  return names;
 }

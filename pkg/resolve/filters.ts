@@ -1,111 +1,115 @@
 import type { CatalogSource } from "../api/clusterExtension.ts";
-import { type ClusterObjection, maxVersionOf, objectionTo } from "../bundle/maxOpenShiftVersion.ts";
+import { type ClusterVersionConflict, findClusterVersionConflict, maxVersionOf } from "../bundle/maxOpenShiftVersion.ts";
 import { messageOf } from "../errors/errors.ts";
 import { defaultOf } from "../fbc/bundleOrder.ts";
-import type { DeprecationReference, FbcChannel, FbcDeprecations, PackageContent } from "../fbc/types.ts";
+import type { FbcChannel, FbcDeprecations, PackageContent } from "../fbc/types.ts";
 import type { ClusterVersion } from "../version/clusterVersion.ts";
 import { type Constraint, parseConstraint } from "../version/masterminds.ts";
 import { compareVersionRelease, type VersionRelease } from "../version/version.ts";
-import { type Candidate, candidatesFrom, entryNames } from "./candidates.ts";
-import { type Edge, type InstalledBundle, installedVersion, successorEdges } from "./successors.ts";
+import { type Candidate, deprecatedBundles, entryNames, listCandidates } from "./candidates.ts";
+import { type BundleMetadata, installedVersion, successorEdges, type UpgradeEdge } from "./successors.ts";
 
-/** What deprecation is asked about. */
-export interface DeprecationQuery {
-  /** Channels named in spec; none means every channel of the package. */
-  readonly channels?: readonly string[] | undefined;
-  /** The installed bundle, if there is one. */
-  readonly bundleName?: string | undefined;
-}
-
-/** The messages of deprecation, in the catalog's order; empty messages are left out. */
-export interface DeprecationMessages {
-  package: string[];
-  channel: string[];
-  bundle: string[];
-}
-
-/**
- * What a catalog's deprecations say about the package, about the channels asked for and about one bundle.
- * Without channels in the query all deprecated channels are told, whether the bundle is in them or not.
- * @see operator-controller internal/operator-controller/controllers/clusterextension_controller.go SetDeprecationStatus
- */
-export function deprecationsFor(
-  deprecations: FbcDeprecations | undefined,
-  { channels = [], bundleName }: DeprecationQuery,
-): DeprecationMessages {
-  const messages = (isMeant: (reference: DeprecationReference) => boolean): string[] =>
-    (deprecations?.entries ?? []).filter(({ reference, message }) => message !== "" && isMeant(reference)).map(({ message }) => message);
-  return {
-    package: messages(({ schema }) => schema === "olm.package"),
-    channel: messages(({ schema, name }) => schema === "olm.channel" && (channels.length === 0 || channels.includes(name ?? ""))),
-    bundle: messages(({ schema, name }) => schema === "olm.bundle" && bundleName !== undefined && name === bundleName),
-  };
-}
-
-/** Names of the bundles that are deprecated themselves; a deprecated channel or package does not make its bundles so. */
-export function deprecatedBundles(deprecations: FbcDeprecations | undefined): ReadonlySet<string> {
-  const names = new Set<string>();
-  for (const { reference } of deprecations?.entries ?? []) if (reference.schema === "olm.bundle") names.add(reference.name ?? "");
-  return names;
-}
-
-/** What is asked of every catalog. */
-export interface Query {
+/** What spec.source.catalog and the installed bundle ask of every catalog, parsed once for all of them. */
+export interface ResolutionQuery {
   readonly packageName: string;
   /** None: bundles need not be in any channel. */
   readonly channels: readonly string[];
   /** As written, with what it means; absent: any version. */
   readonly range?: { readonly text: string; readonly constraint: Constraint };
-  readonly installed?: InstalledBundle & { readonly parsed: VersionRelease };
+  readonly installed?: BundleMetadata & { readonly parsed: VersionRelease };
   /** False under SelfCertified: any version may follow the installed one. */
-  readonly edgesDecide: boolean;
-  /** Name of the installed bundle, also where its version cannot be read: it may stay whatever the cluster's version is. */
-  readonly keeps?: string;
-  /** What bundles state their maximum for. */
+  readonly enforceEdges: boolean;
+  /** Name of the installed bundle, also if its version cannot be parsed: it may stay whatever the cluster's version is. */
+  readonly installedName?: string;
+  /** The version that bundles state their maximum for. */
   readonly cluster: ClusterVersion;
-  /** True under clusterVersionPolicy Enforce: a bundle that the cluster's version speaks against is not moved to. */
-  readonly clusterDecides: boolean;
+  /** True under clusterVersionPolicy Enforce: a bundle that conflicts with the cluster's version is excluded. */
+  readonly enforceClusterVersion: boolean;
 }
 
-/** A candidate that only the cluster's version rules out, and why. */
-export interface RuledOut {
+/** A parsed query, or the part of it that cannot be parsed. */
+export type ParsedQuery =
+  | { readonly kind: "query"; readonly query: ResolutionQuery }
+  | { readonly kind: "invalidRange"; readonly error: Error }
+  /** The installed version cannot be parsed and edges are enforced; `query` is as if nothing were installed. */
+  | { readonly kind: "invalidInstalledVersion"; readonly error: Error; readonly query: ResolutionQuery };
+
+/** Parses the version range and the installed version. Under SelfCertified an installed version that cannot be parsed counts as none. */
+export function parseQuery(source: CatalogSource, installed: BundleMetadata | undefined, cluster: ClusterVersion): ParsedQuery {
+  const range = parseRange(source.version);
+  if (range instanceof Error) return { kind: "invalidRange", error: range };
+  const before = parseInstalled(installed);
+  const query: ResolutionQuery = {
+    packageName: source.packageName,
+    channels: source.channels ?? [],
+    enforceEdges: source.upgradeConstraintPolicy !== "SelfCertified",
+    cluster,
+    enforceClusterVersion: source.clusterVersionPolicy === "Enforce",
+    ...(installed ? { installedName: installed.name } : {}),
+    ...(range ? { range } : {}),
+    ...(before instanceof Error || before === undefined ? {} : { installed: before }),
+  };
+  if (before instanceof Error && query.enforceEdges) return { kind: "invalidInstalledVersion", error: before, query };
+  return { kind: "query", query };
+}
+
+function parseRange(text: string | undefined): ResolutionQuery["range"] | Error {
+  if (!text) return undefined;
+  try {
+    return { text, constraint: parseConstraint(text) };
+  } catch (err) {
+    return new Error(messageOf(err), { cause: err });
+  }
+}
+
+function parseInstalled(installed: BundleMetadata | undefined): ResolutionQuery["installed"] | Error {
+  if (!installed) return undefined;
+  try {
+    return { ...installed, parsed: installedVersion(installed) };
+  } catch (err) {
+    return new Error(messageOf(err), { cause: err });
+  }
+}
+
+/** A candidate that only the cluster's version excludes, and why. */
+export interface ClusterRejection {
   readonly candidate: Candidate;
-  readonly objection: ClusterObjection;
+  readonly conflict: ClusterVersionConflict;
 }
 
-/** A filter that runs after those of `findIn`, on what they left: for rules that take more than the catalog and the query to judge. */
-export interface LaterFilter {
+/** A filter that runs after those of `filterCatalog`, on the candidates that they left: for rules that need more than the catalog and the query. */
+export interface ExtraFilter {
   /** As records name it, such as `dependencies`. */
   readonly name: string;
   /** What it asks for, such as `whose dependencies can be met`. */
   readonly asks: string;
   /** Why it removed a candidate, a clause each. */
   readonly removed: ReadonlyMap<Candidate, string>;
-  /** What would have been near where it left nothing, clauses. */
+  /** What would have been near if it left nothing, clauses. */
   readonly near: readonly string[];
-  /** What would let a removed candidate through, a clause each, where that is known of single ones. */
+  /** What would let a removed candidate through, a clause each, if that is known of single ones. */
   readonly remedies?: ReadonlyMap<Candidate, string>;
 }
 
 /** What one catalog has for a query: after each filter the candidates that are left, in the catalog's order. */
-export interface Findings {
+export interface FilterResult {
   readonly catalog: string;
   readonly priority: number;
   readonly content: PackageContent;
   readonly deprecations: FbcDeprecations | undefined;
-  /** The channels that count: those asked for, or all. */
+  /** The channels that count, see `requestedChannels`. */
   readonly channels: readonly FbcChannel[];
   /** Direct successors of the installed bundle; empty when nothing is installed. */
-  readonly edges: ReadonlyMap<string, Edge>;
+  readonly edges: ReadonlyMap<string, UpgradeEdge>;
   readonly all: readonly Candidate[];
   readonly inChannels: readonly Candidate[];
   readonly inRange: readonly Candidate[];
-  readonly eligible: readonly Candidate[];
-  /** Of the eligible ones those that the cluster's version rules out; none unless it decides. */
-  readonly ruledOut: readonly RuledOut[];
+  readonly reachable: readonly Candidate[];
+  /** Of the reachable ones those that the cluster's version excludes; none unless the query enforces it. */
+  readonly rejectedByCluster: readonly ClusterRejection[];
   /** Filters that went over the candidates after these, in their order. */
-  readonly later: readonly LaterFilter[];
-  /** What all of them left. */
+  readonly extraFilters: readonly ExtraFilter[];
+  /** The candidates that all filters left. */
   readonly allowed: readonly Candidate[];
   readonly best: Candidate | undefined;
 }
@@ -114,18 +118,21 @@ export interface Findings {
  * Filters one catalog's package: channels, then version range, then upgrade edges, then the cluster's version.
  * A bundle without a readable version is in no range. The installed version is always a legal target of an upgrade.
  */
-export function findIn(catalog: { name: string; priority: number }, content: PackageContent, query: Query): Findings {
+export function filterCatalog(catalog: { name: string; priority: number }, content: PackageContent, query: ResolutionQuery): FilterResult {
   const deprecations = content.deprecations[0];
-  const all = candidatesFrom(content, deprecatedBundles(deprecations));
-  const channels = query.channels.length === 0 ? content.channels : content.channels.filter(({ name }) => query.channels.includes(name));
-  const names = entryNames(channels);
-  const inChannels = query.channels.length === 0 ? all : all.filter(({ bundle }) => names.has(bundle.name));
+  const channels = requestedChannels(content, query);
+  const entries = entryNames(channels);
+  const edges = query.installed ? successorEdges(channels, query.installed) : new Map<string, UpgradeEdge>();
+  const all = listCandidates(content, deprecatedBundles(deprecations));
+  const inChannels = query.channels.length === 0 ? all : all.filter(({ bundle }) => entries.has(bundle.name));
   const inRange = inChannels.filter((candidate) => isInRange(candidate, query));
-  const edges = query.installed ? successorEdges(channels, query.installed) : new Map<string, Edge>();
-  const eligible = inRange.filter((candidate) => !query.installed || !query.edgesDecide || edgeTo(candidate, query, edges) !== undefined);
-  const ruledOut = query.clusterDecides ? eligible.flatMap((candidate) => ruledOutOf(candidate, query)) : [];
-  const out = new Set(ruledOut.map(({ candidate }) => candidate));
-  const allowed = eligible.filter((candidate) => !out.has(candidate));
+  const reachable = inRange.filter((candidate) => isReachable(candidate, query, edges));
+  const rejectedByCluster = reachable.flatMap((candidate) => {
+    const conflict = rejectByCluster(candidate, query);
+    return conflict ? [{ candidate, conflict }] : [];
+  });
+  const rejected = new Set(rejectedByCluster.map(({ candidate }) => candidate));
+  const allowed = reachable.filter((candidate) => !rejected.has(candidate));
   return {
     catalog: catalog.name,
     priority: catalog.priority,
@@ -136,89 +143,65 @@ export function findIn(catalog: { name: string; priority: number }, content: Pac
     all,
     inChannels,
     inRange,
-    eligible,
-    ruledOut,
-    later: [],
+    reachable,
+    rejectedByCluster,
+    extraFilters: [],
     allowed,
     best: defaultOf(allowed),
   };
 }
 
-/** `findings` after one more filter. */
-export function narrowed(findings: Findings, filter: LaterFilter): Findings {
-  const allowed = findings.allowed.filter((candidate) => !filter.removed.has(candidate));
-  return { ...findings, later: [...findings.later, filter], allowed, best: defaultOf(allowed) };
+/** Returns `result` after one more filter. */
+export function applyFilter(result: FilterResult, filter: ExtraFilter): FilterResult {
+  const allowed = result.allowed.filter((candidate) => !filter.removed.has(candidate));
+  return { ...result, extraFilters: [...result.extraFilters, filter], allowed, best: defaultOf(allowed) };
 }
 
-function ruledOutOf(candidate: Candidate, query: Query): RuledOut[] {
-  const objection = isInstalled(candidate, query) ? undefined : objectionOf(candidate, query);
-  return objection ? [{ candidate, objection }] : [];
+/** Returns the channels of a package that count for a query: those that it names, or all. */
+export function requestedChannels({ channels }: PackageContent, query: ResolutionQuery): readonly FbcChannel[] {
+  return query.channels.length === 0 ? channels : channels.filter(({ name }) => query.channels.includes(name));
 }
 
-/** What the cluster's version has against the candidate, whether that decides or not. */
-export function objectionOf({ bundle }: Candidate, { cluster }: Query): ClusterObjection | undefined {
-  return objectionTo(maxVersionOf(bundle), cluster);
-}
-
-/** Whether the candidate is the very bundle that is installed. */
-export function isInstalled({ bundle, version }: Candidate, { keeps, installed }: Query): boolean {
-  if (bundle.name !== keeps) return false;
-  return installed === undefined || (version !== undefined && compareVersionRelease(version, installed.parsed) === 0);
-}
-
-/** Whether the query's range, if it has one, contains the candidate. */
-export function isInRange({ version }: Candidate, { range }: Query): boolean {
+/** Reports whether the query's range, if it has one, contains the version; it never contains one that cannot be parsed. */
+export function isInRange({ version }: Pick<Candidate, "version">, { range }: ResolutionQuery): boolean {
   return range === undefined || (version !== undefined && range.constraint.contains(version.version));
 }
 
-/** How the candidate may follow what is installed: as that bundle itself, by an edge, or as another bundle of the same version. */
-export function edgeTo({ bundle, version }: Candidate, { installed }: Query, edges: ReadonlyMap<string, Edge>): Edge | undefined {
+/** Reports whether the candidate may follow the installed bundle: always if edges are not enforced, or nothing is installed. */
+export function isReachable(candidate: Candidate, query: ResolutionQuery, edges: ReadonlyMap<string, UpgradeEdge>): boolean {
+  return !query.installed || !query.enforceEdges || findEdge(candidate, query, edges) !== undefined;
+}
+
+/** Returns how the candidate may follow the installed bundle: as that bundle itself, by an edge, or as another bundle of the same version. */
+export function findEdge(
+  { bundle, version }: Candidate,
+  { installed }: ResolutionQuery,
+  edges: ReadonlyMap<string, UpgradeEdge>,
+): UpgradeEdge | undefined {
   if (!installed) return undefined;
   const sameVersion = version !== undefined && compareVersionRelease(version, installed.parsed) === 0;
   if (sameVersion && bundle.name === installed.name) return { channel: "", via: "stay" };
   return edges.get(bundle.name) ?? (sameVersion ? { channel: "", via: "stay" } : undefined);
 }
 
-/** What a source asks of every catalog, or what of it cannot be read. */
-export type ReadQuery =
-  | { readonly kind: "read"; readonly query: Query }
-  | { readonly kind: "badRange"; readonly error: Error }
-  /** The version of what is installed cannot be read and edges decide; `query` is as if nothing were installed. */
-  | { readonly kind: "badInstalled"; readonly error: Error; readonly query: Query };
-
-/** Reads version range and installed version. Under SelfCertified an installed version that cannot be read counts as none. */
-export function readQuery(source: CatalogSource, installed: InstalledBundle | undefined, cluster: ClusterVersion): ReadQuery {
-  const range = rangeFrom(source.version);
-  if (range instanceof Error) return { kind: "badRange", error: range };
-  const before = readInstalled(installed);
-  const query: Query = {
-    packageName: source.packageName,
-    channels: source.channels ?? [],
-    edgesDecide: source.upgradeConstraintPolicy !== "SelfCertified",
-    cluster,
-    clusterDecides: source.clusterVersionPolicy === "Enforce",
-    ...(installed ? { keeps: installed.name } : {}),
-    ...(range ? { range } : {}),
-    ...(before instanceof Error || before === undefined ? {} : { installed: before }),
-  };
-  if (before instanceof Error && query.edgesDecide) return { kind: "badInstalled", error: before, query };
-  return { kind: "read", query };
+/** Returns why the cluster's version excludes the candidate; undefined if it does not. It never excludes the installed bundle. */
+export function rejectByCluster(candidate: Candidate, query: ResolutionQuery): ClusterVersionConflict | undefined {
+  if (!query.enforceClusterVersion || isInstalledBundle(candidate, query)) return undefined;
+  return findClusterConflict(candidate, query);
 }
 
-function rangeFrom(text: string | undefined): Query["range"] | Error {
-  if (!text) return undefined;
-  try {
-    return { text, constraint: parseConstraint(text) };
-  } catch (err) {
-    return new Error(messageOf(err), { cause: err });
-  }
+/** Returns how the candidate conflicts with the cluster's version, whether the query enforces that or not. */
+export function findClusterConflict({ bundle }: Candidate, { cluster }: ResolutionQuery): ClusterVersionConflict | undefined {
+  return findClusterVersionConflict(maxVersionOf(bundle), cluster);
 }
 
-function readInstalled(installed: InstalledBundle | undefined): Query["installed"] | Error {
-  if (!installed) return undefined;
-  try {
-    return { ...installed, parsed: installedVersion(installed) };
-  } catch (err) {
-    return new Error(messageOf(err), { cause: err });
-  }
+/** Reports whether the candidate is the very bundle that is installed. */
+export function isInstalledBundle({ bundle, version }: Candidate, { installedName, installed }: ResolutionQuery): boolean {
+  if (bundle.name !== installedName) return false;
+  return installed === undefined || (version !== undefined && compareVersionRelease(version, installed.parsed) === 0);
+}
+
+/** Reports whether a candidate is newer than the installed bundle. */
+export function isNewerThanInstalled({ version }: Candidate, { installed }: ResolutionQuery): boolean {
+  return installed !== undefined && version !== undefined && compareVersionRelease(version, installed.parsed) > 0;
 }

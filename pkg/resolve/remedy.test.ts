@@ -6,8 +6,8 @@ import { minorOf } from "../version/clusterVersion.ts";
 import { parseConstraint } from "../version/masterminds.ts";
 import { formatVersion, parseVersion } from "../version/version.ts";
 import { findRemedy, type RemedyRequest, remedyText } from "./remedy.ts";
-import { resolve } from "./resolve.ts";
-import type { InstalledBundle } from "./successors.ts";
+import { resolve, selectCatalogs } from "./resolve.ts";
+import type { BundleMetadata } from "./successors.ts";
 
 type Source = RemedyRequest["source"];
 
@@ -15,7 +15,7 @@ interface Row {
   id: string;
   catalog?: Partial<Source>;
   catalogs?: Record<string, CatalogFixture>;
-  installed?: InstalledBundle | null;
+  installed?: BundleMetadata | null;
   blocking?: string[];
   cluster?: string;
   /** Null: nothing can be said. */
@@ -25,7 +25,7 @@ interface Row {
 interface RemedyCases extends CaseHead {
   package: string;
   cluster: string;
-  installed: InstalledBundle;
+  installed: BundleMetadata;
   catalogs: Record<string, CatalogFixture>;
   rows: Row[];
 }
@@ -37,7 +37,9 @@ const rows = loadCases<RemedyCases>("remedy").flatMap(({ rows: all, name: about,
 test.for(rows)("$about: $id", ({ package: packageName, catalog, catalogs, installed: before, blocking, cluster, text }) => {
   const source = { packageName, ...catalog };
   const installed = before ?? undefined;
-  const request = { source, catalogs: catalogsFrom(catalogs, packageName), installed, cluster: minorOf(`${cluster}.0`) };
+  const selection = selectCatalogs(source, catalogsFrom(catalogs, packageName), (one) => one);
+  if (selection.kind === "unresolved") throw new Error(selection.message);
+  const request = { source, catalogs: selection.catalogs, installed, cluster: minorOf(`${cluster}.0`) };
   const remedy = findRemedy({ ...request, blocking: blocking ?? (installed ? [installed.name] : []) });
   expect(remedy && remedyText(remedy, source, installed)).toBe(text ?? undefined);
 });
@@ -81,14 +83,14 @@ test("what a remedy says can be done: resolution goes there, step by step, once 
       const remedy = findRemedy({ source, catalogs, installed, blocking: installed ? [installed.name] : [], cluster: CLUSTER_MINOR });
       fc.pre(remedy?.kind === "version");
       if (remedy?.kind !== "version") return;
-      const obstacles = remedy.obstacles.map(({ kind }) => kind);
+      const limits = remedy.limits.map(({ kind }) => kind);
       const range = parseConstraint(source.version ?? "*");
       let at = installed;
       for (const version of [...remedy.through, remedy.version]) {
-        if (!obstacles.includes("range")) expect(range.contains(parseVersion(version))).toBe(true);
+        if (!limits.includes("range")) expect(range.contains(parseVersion(version))).toBe(true);
         const step: Source = { ...source, version };
-        if (obstacles.includes("channels")) delete step.channels;
-        if (obstacles.includes("edges")) step.upgradeConstraintPolicy = "SelfCertified";
+        if (limits.includes("channels")) delete step.channels;
+        if (limits.includes("edges")) step.upgradeConstraintPolicy = "SelfCertified";
         const got = resolve({ source: step, catalogs, installed: at, cluster: CLUSTER });
         expect(got.kind === "resolved" ? formatVersion(got.version.version) : got.message).toBe(version);
         at = { name: `p.v${version}`, version };

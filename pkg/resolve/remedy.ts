@@ -4,16 +4,18 @@ import { goQuote } from "../golang/quote.ts";
 import { allowsNext, type MinorVersion } from "../version/clusterVersion.ts";
 import { compareVersionRelease } from "../version/version.ts";
 import { type Candidate, entryNames } from "./candidates.ts";
-import { type Findings, findIn, isInRange, objectionOf, type Query, readQuery } from "./filters.ts";
-import { type CatalogContent, hasContent, selectedCatalogs } from "./resolution.ts";
-import { type Destination, destinationsFrom, type InstalledBundle, SearchBudget } from "./successors.ts";
-import { enumerated, listed, versionOf } from "./wording.ts";
+import { type FilterResult, filterCatalog, findClusterConflict, isInRange, parseQuery, type ResolutionQuery } from "./filters.ts";
+import type { CatalogPackage } from "./resolution.ts";
+import { hasContent } from "./resolve.ts";
+import { type BundleMetadata, destinationsFrom, SearchBudget, type UpgradeTarget } from "./successors.ts";
+import { formatCandidateVersion, formatEnumeration, formatList } from "./wording.ts";
 
 /** What is asked: how to get an extension to a bundle that lets the cluster go to its next minor version. */
 export interface RemedyRequest {
   readonly source: CatalogSource;
-  readonly catalogs: readonly CatalogContent[];
-  readonly installed?: InstalledBundle | undefined;
+  /** Those that `source.selector` selects, by name. */
+  readonly catalogs: readonly CatalogPackage[];
+  readonly installed?: BundleMetadata | undefined;
   /** Names of the bundles that keep the cluster back, whatever the catalogs say of them. */
   readonly blocking: readonly string[];
   /** What the cluster is. */
@@ -24,7 +26,7 @@ export interface RemedyRequest {
  * What stands in the way: spec's version range, spec's channels, or the lack of an upgrade edge.
  * `way`: the version itself is in, but not what leads to it.
  */
-interface Obstacle {
+interface Limit {
   readonly kind: "range" | "channels" | "edges";
   readonly excludes: "target" | "way";
 }
@@ -40,15 +42,15 @@ type Remedy =
       /** Versions in between, in the order of the upgrades. */
       readonly through: readonly string[];
       /** None: it is allowed as things are. */
-      readonly obstacles: readonly Obstacle[];
+      readonly limits: readonly Limit[];
     }
   /** Names of the catalogs that answered, and of those that could not; none at all where none is selected. */
   | { readonly kind: "none"; readonly asked: readonly string[]; readonly silent: readonly string[] };
 
 /** One way of asking: as spec says, or with something of it left out. */
 interface Stage {
-  readonly query: Query;
-  readonly without: readonly Obstacle["kind"][];
+  readonly query: ResolutionQuery;
+  readonly without: readonly Limit["kind"][];
 }
 
 /**
@@ -59,21 +61,20 @@ interface Stage {
  * Undefined when spec or the installed version cannot be read. Pure, and of bounded effort.
  */
 export function findRemedy({ source, catalogs, installed, blocking, cluster }: RemedyRequest): Remedy | undefined {
-  const read = readQuery(source, installed, { kind: "known", text: "", minor: cluster });
-  if (read.kind !== "read") return undefined;
-  const { query } = read;
-  const selected = selectedCatalogs(source.selector, catalogs);
-  const asked = selected.filter(({ unavailable }) => unavailable === undefined);
-  const lifts = ({ candidate }: Destination): boolean => !blocking.includes(candidate.bundle.name) && isHighEnough(candidate, cluster);
+  const parsed = parseQuery(source, installed, { kind: "known", text: "", minor: cluster });
+  if (parsed.kind !== "query") return undefined;
+  const { query } = parsed;
+  const asked = catalogs.filter(({ unavailable }) => unavailable === undefined);
+  const lifts = ({ candidate }: UpgradeTarget): boolean => !blocking.includes(candidate.bundle.name) && isHighEnough(candidate, cluster);
   const budget = new SearchBudget();
   for (const stage of stagesOf(query)) {
-    const findings = asked.flatMap((one) => (hasContent(one.content) ? [findIn(one, one.content, stage.query)] : []));
-    findings.sort((a, b) => b.priority - a.priority);
+    const results = asked.flatMap((one) => (hasContent(one.content) ? [filterCatalog(one, one.content, stage.query)] : []));
+    results.sort((a, b) => b.priority - a.priority);
     const best =
-      bestOf(nextFrom(findings, stage.query).filter(lifts), query) ?? bestOf(laterFrom(findings, stage.query, budget).filter(lifts), query);
-    if (best) return remedyFrom(best, findings, query, stage);
+      bestOf(nextFrom(results, stage.query).filter(lifts), query) ?? bestOf(laterFrom(results, stage.query, budget).filter(lifts), query);
+    if (best) return remedyFrom(best, results, query, stage);
   }
-  const silent = selected.filter((one) => !asked.includes(one));
+  const silent = catalogs.filter((one) => !asked.includes(one));
   return { kind: "none", asked: asked.map(({ name }) => name), silent: silent.map(({ name }) => name) };
 }
 
@@ -82,51 +83,57 @@ function isHighEnough({ bundle }: Candidate, cluster: MinorVersion): boolean {
   return max.kind === "none" || (max.kind === "stated" && allowsNext(max.max, cluster));
 }
 
-function stagesOf(query: Query): Stage[] {
+function stagesOf(query: ResolutionQuery): Stage[] {
   const { range: _range, ...anyVersion } = query;
   const stages: Stage[] = [{ query, without: [] }];
   if (query.range) stages.push({ query: anyVersion, without: ["range"] });
   if (query.channels.length > 0) stages.push({ query: { ...query, channels: [] }, without: ["channels"] });
   if (query.range && query.channels.length > 0) stages.push({ query: { ...anyVersion, channels: [] }, without: ["range", "channels"] });
-  if (query.installed && query.edgesDecide) stages.push({ query: { ...anyVersion, channels: [], edgesDecide: false }, without: ["edges"] });
+  if (query.installed && query.enforceEdges)
+    stages.push({ query: { ...anyVersion, channels: [], enforceEdges: false }, without: ["edges"] });
   return stages;
 }
 
 /** What resolution could choose next. Where no edges decide that is no way back to an older version. */
-function nextFrom(findings: readonly Findings[], query: Query): Destination[] {
-  return findings.flatMap(({ catalog, allowed }) =>
+function nextFrom(results: readonly FilterResult[], query: ResolutionQuery): UpgradeTarget[] {
+  return results.flatMap(({ catalog, allowed }) =>
     allowed
-      .filter((candidate) => candidate.version && (query.edgesDecide || !isOlder(candidate, query)))
+      .filter((candidate) => candidate.version && (query.enforceEdges || !isOlder(candidate, query)))
       .map((candidate) => ({ catalog, candidate, through: [] })),
   );
 }
 
 /** What is more than one upgrade away. */
-function laterFrom(findings: readonly Findings[], query: Query, budget: SearchBudget): Destination[] {
-  const { installed, edgesDecide, clusterDecides } = query;
-  if (!installed || !edgesDecide) return [];
-  const maps = findings.map(({ catalog, channels, inRange }) => {
-    const candidates = inRange.filter((candidate) => !clusterDecides || objectionOf(candidate, query) === undefined);
+function laterFrom(results: readonly FilterResult[], query: ResolutionQuery, budget: SearchBudget): UpgradeTarget[] {
+  const { installed, enforceEdges, enforceClusterVersion } = query;
+  if (!installed || !enforceEdges) return [];
+  const maps = results.map(({ catalog, channels, inRange }) => {
+    const candidates = inRange.filter((candidate) => !enforceClusterVersion || findClusterConflict(candidate, query) === undefined);
     return { catalog, channels, candidates };
   });
   return destinationsFrom(maps, installed, budget);
 }
 
-function isOlder({ version }: Candidate, { installed }: Query): boolean {
+function isOlder({ version }: Candidate, { installed }: ResolutionQuery): boolean {
   return installed !== undefined && version !== undefined && compareVersionRelease(version, installed.parsed) < 0;
 }
 
 /** The first of them in the order that `findRemedy` promises; of equal ones the first in the list. */
-function bestOf(found: readonly Destination[], query: Query): Destination | undefined {
-  const order = ({ candidate: a }: Destination, { candidate: b }: Destination): number =>
+function bestOf(found: readonly UpgradeTarget[], query: ResolutionQuery): UpgradeTarget | undefined {
+  const order = ({ candidate: a }: UpgradeTarget, { candidate: b }: UpgradeTarget): number =>
     Number(a.deprecated) - Number(b.deprecated) ||
     Number(isOlder(a, query)) - Number(isOlder(b, query)) ||
     (a.version && b.version ? compareVersionRelease(a.version, b.version) : 0);
   return found.toSorted(order)[0];
 }
 
-function remedyFrom({ catalog, candidate, through }: Destination, findings: readonly Findings[], query: Query, { without }: Stage): Remedy {
-  const content = findings.find((one) => one.catalog === catalog)?.content;
+function remedyFrom(
+  { catalog, candidate, through }: UpgradeTarget,
+  results: readonly FilterResult[],
+  query: ResolutionQuery,
+  { without }: Stage,
+): Remedy {
+  const content = results.find((one) => one.catalog === catalog)?.content;
   const named = entryNames(content?.channels.filter(({ name }) => query.channels.includes(name)) ?? []);
   const isIn = {
     range: isInRange(candidate, query),
@@ -136,12 +143,12 @@ function remedyFrom({ catalog, candidate, through }: Destination, findings: read
   const left = without.includes("edges") ? (["range", "channels", "edges"] as const).filter((kind) => !isIn[kind]) : without;
   return {
     kind: "version",
-    version: versionOf(candidate),
+    version: formatCandidateVersion(candidate),
     bundle: candidate.bundle.name,
     catalog,
     deprecated: candidate.deprecated,
-    through: through.map(versionOf),
-    obstacles: left.map((kind) => ({ kind, excludes: isIn[kind] ? "way" : "target" })),
+    through: through.map(formatCandidateVersion),
+    limits: left.map((kind) => ({ kind, excludes: isIn[kind] ? "way" : "target" })),
   };
 }
 
@@ -151,34 +158,34 @@ const UNINSTALL = "uninstall the extension to upgrade the cluster";
  * A remedy as a clause of a message, such as `version 1.1.0 of catalog "x" lifts the block`. In spec's words, at most some hundred characters
  * beside what spec holds.
  */
-export function remedyText(remedy: Remedy, source: CatalogSource, installed: InstalledBundle | undefined): string {
+export function remedyText(remedy: Remedy, source: CatalogSource, installed: BundleMetadata | undefined): string {
   if (remedy.kind === "none") return noneText(remedy, installed);
-  const { version, catalog, deprecated, through, obstacles } = remedy;
+  const { version, catalog, deprecated, through, limits } = remedy;
   const subject = `version ${version}${deprecated ? " (deprecated)" : ""} of catalog ${goQuote(catalog)}`;
-  if (through.length + obstacles.length === 0) return `${subject} lifts the block`;
-  const after = through.length > 0 ? `, after upgrades through ${enumerated(through)}` : "";
-  const but = obstacles.map((obstacle) => obstacleText(obstacle, source, installed)).join(", and ");
+  if (through.length + limits.length === 0) return `${subject} lifts the block`;
+  const after = through.length > 0 ? `, after upgrades through ${formatEnumeration(through)}` : "";
+  const but = limits.map((limit) => formatLimit(limit, source, installed)).join(", and ");
   return `${subject} would lift the block${after}${but === "" ? "" : `, but ${but}`}`;
 }
 
-function obstacleText({ kind, excludes }: Obstacle, source: CatalogSource, installed: InstalledBundle | undefined): string {
+function formatLimit({ kind, excludes }: Limit, source: CatalogSource, installed: BundleMetadata | undefined): string {
   if (kind === "range") {
     return `spec.source.catalog.version ${goQuote(source.version ?? "")} excludes ${excludes === "target" ? "it" : "a version on the way"}`;
   }
   if (kind === "channels") {
-    const field = `spec.source.catalog.channels ${listed(source.channels ?? [])}`;
+    const field = `spec.source.catalog.channels ${formatList(source.channels ?? [])}`;
     return excludes === "target" ? `it is not in ${field}` : `the edges to it are not in ${field}`;
   }
   return `no edges lead to it from ${goQuote(installed?.name ?? "")}: only upgradeConstraintPolicy SelfCertified goes there`;
 }
 
-function noneText({ asked, silent }: Remedy & { kind: "none" }, installed: InstalledBundle | undefined): string {
+function noneText({ asked, silent }: Remedy & { kind: "none" }, installed: BundleMetadata | undefined): string {
   if (asked.length + silent.length === 0) return `spec.source.catalog.selector selects no catalog to find another version in; ${UNINSTALL}`;
-  if (asked.length === 0) return `${catalogs(silent)} cannot be asked for a version that lifts the block`;
-  const unsure = silent.length > 0 ? ` (${catalogs(silent)} cannot be asked)` : "";
-  return `no ${installed ? "newer version" : "version"} in ${catalogs(asked)} lifts the block${unsure}; ${UNINSTALL}`;
+  if (asked.length === 0) return `${formatCatalogs(silent)} cannot be asked for a version that lifts the block`;
+  const unsure = silent.length > 0 ? ` (${formatCatalogs(silent)} cannot be asked)` : "";
+  return `no ${installed ? "newer version" : "version"} in ${formatCatalogs(asked)} lifts the block${unsure}; ${UNINSTALL}`;
 }
 
-function catalogs(names: readonly string[]): string {
-  return `${names.length === 1 ? "catalog" : "catalogs"} ${enumerated(names.map(goQuote))}`;
+function formatCatalogs(names: readonly string[]): string {
+  return `${names.length === 1 ? "catalog" : "catalogs"} ${formatEnumeration(names.map(goQuote))}`;
 }

@@ -3,16 +3,14 @@ import type { FbcBundle, FbcDeprecations, PackageContent } from "../fbc/types.ts
 import type { ClusterVersion } from "../version/clusterVersion.ts";
 import type { VersionRelease } from "../version/version.ts";
 import type { Candidate } from "./candidates.ts";
-import { type Findings, findIn, type Query } from "./filters.ts";
-import { compileSelector, type LabelSelector } from "./labelSelector.ts";
-import type { Edge, InstalledBundle } from "./successors.ts";
+import type { FilterResult, ResolutionQuery } from "./filters.ts";
+import type { BundleMetadata, UpgradeEdge } from "./successors.ts";
 
-/** One catalog that is to be asked, with what it says about the package. */
-export interface CatalogContent {
+/** One catalog with what it says about the package. */
+export interface CatalogPackage {
   name: string;
   priority: number;
-  labels: Record<string, string>;
-  /** Undefined where the catalog does not have the package, or cannot answer. */
+  /** Undefined if the catalog does not have the package, or cannot answer. */
   content: PackageContent | undefined;
   /** Why the catalog cannot answer; absent for one that can. */
   unavailable?: string;
@@ -22,119 +20,111 @@ export interface CatalogContent {
   lastKnown?: { readonly content: PackageContent | undefined };
 }
 
-/** Those of `catalogs` that are selected, by name. */
-export function selectedCatalogs(selector: LabelSelector | undefined, catalogs: readonly CatalogContent[]): CatalogContent[] {
-  const { matches } = compileSelector(selector);
-  return catalogs.filter(({ labels }) => matches(labels)).sort((a, b) => (a.name < b.name ? -1 : 1));
+/** A catalog that may be selected by its labels. */
+export interface LabeledCatalog extends CatalogPackage {
+  readonly labels: Readonly<Record<string, string>>;
 }
 
-/** Whether a catalog says anything about the package. */
-export function hasContent(content: PackageContent | undefined): content is PackageContent {
-  if (!content) return false;
-  const { channels, bundles, deprecations, others } = content;
-  return content.package !== undefined || channels.length + bundles.length + deprecations.length + others > 0;
+/** What `filterCandidates` needs: the package and its limits, the selected catalogs, the installed bundle, and the version of the cluster. */
+export interface FilterRequest {
+  readonly source: CatalogSource;
+  /** Those that `source.selector` selects, by name. */
+  readonly catalogs: readonly CatalogPackage[];
+  readonly installed?: BundleMetadata | undefined;
+  /** Name of the catalog that the installed bundle came from; absent if that is not known. */
+  readonly installedFrom?: string | undefined;
+  /** Absent: not an OpenShift cluster. */
+  readonly cluster?: ClusterVersion | undefined;
 }
 
-/**
- * What is asked: the package and its limits, the catalogs (in any order; disabled ones left out), what is installed, and the version of the
- * cluster (without it as on no OpenShift cluster).
- */
-export interface ResolveRequest {
-  source: CatalogSource;
-  catalogs: readonly CatalogContent[];
-  installed?: InstalledBundle | undefined;
-  /** Name of the catalog that the installed bundle came from; absent where that is not known. */
-  installedFrom?: string | undefined;
-  cluster?: ClusterVersion | undefined;
+/** The same with catalogs that are still to be selected, in any order. */
+export interface ResolveRequest extends FilterRequest {
+  readonly catalogs: readonly LabeledCatalog[];
 }
+
+/** The candidates that the filters left in each selected catalog. */
+export interface FilteredCatalogs {
+  readonly kind: "candidates";
+  readonly source: CatalogSource;
+  readonly query: ResolutionQuery;
+  readonly installed: BundleMetadata | undefined;
+  /** Name of the catalog that the installed bundle came from; absent if that is not known. */
+  readonly installedFrom?: string | undefined;
+  /** The selected catalogs, by name. */
+  readonly catalogs: readonly CatalogPackage[];
+  /** Of those that answer and have the package, in the same order. */
+  readonly results: readonly FilterResult[];
+}
+
+/** A catalog in which the filters left a best candidate. */
+export type MatchingCatalog = FilterResult & { readonly best: Candidate };
 
 /** The bundle to install or keep. */
 export interface Resolved {
-  kind: "resolved";
-  bundle: FbcBundle;
-  version: VersionRelease;
+  readonly kind: "resolved";
+  readonly bundle: FbcBundle;
+  readonly version: VersionRelease;
   /** Name of the catalog it comes from. */
-  catalog: string;
+  readonly catalog: string;
   /** What that catalog says about deprecation in the package. */
-  deprecations: FbcDeprecations | undefined;
+  readonly deprecations: FbcDeprecations | undefined;
   /** Why this bundle, one sentence. */
-  explanation: string;
-  /** What clusterVersionPolicy comes to and which selected catalogs could not be asked, one sentence each, for people who look at the extension; often none. */
-  notes: string[];
-  /** What is disregarded in moving to it, one sentence each; often none. */
-  cautions: string[];
+  readonly explanation: string;
+  /** What clusterVersionPolicy comes to and which selected catalogs are unavailable, one sentence each, for the status; often none. */
+  readonly notes: readonly string[];
+  /** What the choice disregards, one sentence each; often none. */
+  readonly warnings: readonly string[];
   /** How it follows the installed bundle; absent when nothing is installed, or when SelfCertified goes where no edge leads. */
-  edge?: Edge;
-  /** Highest version of the package in that catalog that is not deprecated; undefined where there is none. Limits of the request do not count. */
-  newest: VersionRelease | undefined;
-  /** What it was chosen from. */
-  considered: Considered;
+  readonly edge?: UpgradeEdge;
+  /** Highest version of the package in that catalog that is not deprecated; undefined if there is none. Limits of the request do not count. */
+  readonly newest: VersionRelease | undefined;
+  /** The candidates it was chosen from. */
+  readonly filtered: FilteredCatalogs;
 }
 
-/** Why there is no bundle to install. */
-export interface Unresolved {
-  kind: "unresolved";
-  /** `selector`, `version` and `installed`: that input cannot be read; `catalog`: one that could change the answer cannot be asked. */
-  cause: "selector" | "version" | "installed" | "catalog" | "nothing" | "ambiguous" | "bundle";
-  /** The Go operator-controller's text. */
-  reason: string;
+/** Why there is no bundle to install, with the data of each reason. */
+export type UnresolvedCause =
+  | {
+      /** A part of the input cannot be parsed; `error` says why. */
+      readonly reason: "InvalidSelector" | "InvalidVersionRange" | "InvalidInstalledVersion";
+      readonly error: string;
+      readonly filtered?: undefined;
+    }
+  | ({ readonly filtered: FilteredCatalogs } & (
+      | {
+          /** A catalog that could change the choice cannot answer. */
+          readonly reason: "CatalogUnavailable";
+          readonly blocking: CatalogPackage;
+        }
+      | { readonly reason: "NoMatchingBundle" }
+      | {
+          /** Several catalogs of the same, highest priority have a matching bundle. */
+          readonly reason: "AmbiguousCatalogs";
+          readonly tied: readonly MatchingCatalog[];
+        }
+      | {
+          /** The best candidate has no version that can be parsed. */
+          readonly reason: "InvalidBundleVersion";
+          readonly catalog: string;
+          readonly bundle: string;
+          readonly error: string;
+        }
+    ));
+
+/** A stable reason why there is no bundle to install. Switch on it; never on a message. */
+export type UnresolvedReason = UnresolvedCause["reason"];
+
+/** That there is no bundle to install, and why. */
+export type Unresolved = UnresolvedCause & {
+  readonly kind: "unresolved";
+  readonly source: CatalogSource;
+  /** The text of the Go operator-controller, byte for byte. */
+  readonly goMessage: string;
   /** Which filter left nothing, and what would have been near. */
-  explanation: string;
-  /** `reason`, `; `, `explanation`. */
-  message: string;
-  retry: true;
-  /** What there was to choose from; absent where the selector or the version range cannot be read. */
-  considered?: Considered;
-}
-
-/** The selected catalogs and what the filters left of each, before one is chosen. */
-export interface Considered {
-  readonly query: Query;
-  readonly installed: InstalledBundle | undefined;
-  /** Name of the catalog that the installed bundle came from; absent where that is not known. */
-  readonly installedFrom?: string | undefined;
-  /** By name. */
-  readonly selected: readonly CatalogContent[];
-  /** Of those that answer and have the package, in the same order. */
-  readonly findings: readonly Findings[];
-}
+  readonly explanation: string;
+  /** `goMessage`, `; `, `explanation`. */
+  readonly message: string;
+};
 
 /** The answer to a ResolveRequest. */
 export type Resolution = Resolved | Unresolved;
-
-/** The same before it is said what it was chosen from. */
-export type Answer = Omit<Resolved, "considered"> | Omit<Unresolved, "considered">;
-
-/** The best of what one catalog has left. */
-export type Offer = Findings & { readonly best: Candidate };
-
-/** What catalogs offer, highest priority first and else in the order given; deprecated bundles only where there are no others. */
-export function offersOf(findings: readonly Findings[]): Offer[] {
-  const offers = findings.flatMap((found) => (found.best ? [{ ...found, best: found.best }] : []));
-  const sound = offers.filter(({ best }) => !best.deprecated);
-  return (sound.length > 0 ? sound : offers).sort((a, b) => b.priority - a.priority);
-}
-
-/** Returns the first selected catalog, by name, that cannot answer and whose answer could change the choice. */
-export function blockingCatalog(considered: Considered): CatalogContent | undefined {
-  const [first] = offersOf(considered.findings);
-  return considered.selected.find((one) => one.unavailable !== undefined && couldChange(one, first, considered));
-}
-
-/**
- * Reports whether the answer of a catalog that cannot answer could change the choice. The first row that matches decides:
- *
- * | when it last answered, no bundle of it passed the filters                           | no  |
- * | it never answered, and the best offer comes from the catalog of the installed bundle | no  |
- * | nothing else is offered, or only what is deprecated                                 | yes |
- * | its priority is not lower than that of the best offer                               | yes |
- *
- * The second row keeps updates coming from the catalog that the installed bundle came from while another catalog is new or broken. A catalog that
- * the installed bundle did not come from never replaces one that is out of reach: that could install content from a source that nobody chose.
- */
-function couldChange(catalog: CatalogContent, first: Offer | undefined, { query, installedFrom }: Considered): boolean {
-  const { lastKnown, priority } = catalog;
-  if (lastKnown && !(hasContent(lastKnown.content) && findIn(catalog, lastKnown.content, query).best)) return false;
-  if (!lastKnown && first && first.catalog === installedFrom) return false;
-  return !first || first.best.deprecated || priority >= first.priority;
-}

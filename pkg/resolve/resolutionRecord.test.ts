@@ -2,11 +2,11 @@ import * as fc from "fast-check";
 import { expect, test } from "vitest";
 import { type CaseHead, loadCases } from "../../test/support/caseFiles.ts";
 import { type CatalogFixture, type ClusterFixture, catalogsFrom, clusterFrom } from "../../test/support/catalogFixture.ts";
-import { type Findings, narrowed } from "./filters.ts";
+import { applyFilter, type FilterResult } from "./filters.ts";
 import type { Resolution, ResolveRequest } from "./resolution.ts";
-import { type CatalogRecord, type RecordedBundle, type ResolutionRecord, recordOf } from "./resolutionRecord.ts";
-import { choose, consider, resolve } from "./resolve.ts";
-import type { InstalledBundle } from "./successors.ts";
+import { type CatalogRecord, type RecordedBundle, type ResolutionRecord, recordResolution } from "./resolutionRecord.ts";
+import { chooseBest, filterCandidates, resolve } from "./resolve.ts";
+import type { BundleMetadata } from "./successors.ts";
 
 interface Want {
   filters?: Record<string, string | string[]>;
@@ -18,7 +18,7 @@ interface Want {
   runnerUp?: string | null;
   decidedBy?: string;
   because?: string;
-  cause?: string;
+  reason?: string;
   tied?: string[];
 }
 
@@ -29,7 +29,7 @@ interface Cases extends CaseHead {
     id: string;
     catalogs?: Record<string, CatalogFixture>;
     catalog?: Partial<ResolveRequest["source"]>;
-    installed?: InstalledBundle;
+    installed?: BundleMetadata;
     cluster?: ClusterFixture;
     want: Want;
   }[];
@@ -52,7 +52,7 @@ const bundleText = (one: RecordedBundle | undefined): string | null => (one ? `$
 
 test.for(rows)("$about: $id", ({ want, packageName, catalogs, catalog, installed, cluster }) => {
   const source = { packageName, ...catalog };
-  const record = recordOf(
+  const record = recordResolution(
     packageName,
     resolve({ source, catalogs: catalogsFrom(catalogs, packageName), installed, cluster: clusterFrom(cluster) }),
   );
@@ -66,8 +66,8 @@ test.for(rows)("$about: $id", ({ want, packageName, catalogs, catalog, installed
   }
   if (want.emptiedBy) expect(byCatalog(record, ({ emptiedBy }) => emptiedBy)).toEqual(want.emptiedBy);
   if (want.near) expect(byCatalog(record, ({ near }) => near)).toEqual(want.near);
-  if (want.cause !== undefined || outcome.kind === "unresolved") {
-    expect(outcome).toMatchObject({ kind: "unresolved", cause: want.cause });
+  if (want.reason !== undefined || outcome.kind === "unresolved") {
+    expect(outcome).toMatchObject({ kind: "unresolved", reason: want.reason });
     if (outcome.kind === "unresolved" && want.tied) expect(outcome.tied?.map(bundleText)).toEqual(want.tied);
     return;
   }
@@ -112,7 +112,7 @@ const requests = fc
 test("what filters left and removed adds up", () => {
   fc.assert(
     fc.property(requests, (request) => {
-      for (const { bundles: all, filters, emptiedBy } of recordOf("p", resolve(request)).catalogs) {
+      for (const { bundles: all, filters, emptiedBy } of recordResolution("p", resolve(request)).catalogs) {
         let before = all;
         for (const { left, removed, last } of filters) {
           expect([left + removed, last.length]).toEqual([before, Math.min(removed, 10)]);
@@ -127,23 +127,23 @@ test("what filters left and removed adds up", () => {
 test("the runner-up is what would be taken if a later filter removed the winner", () => {
   fc.assert(
     fc.property(requests, (request) => {
-      const considered = consider(request);
-      if ("kind" in considered) throw new Error(considered.message);
-      const answer = choose(considered);
-      const { outcome } = recordOf("p", answer);
+      const filtered = filterCandidates(request);
+      if (filtered.kind === "unresolved") throw new Error(filtered.message);
+      const answer = chooseBest(filtered);
+      const { outcome } = recordResolution("p", answer);
       fc.pre(answer.kind === "resolved" && outcome.kind === "resolved");
       if (answer.kind !== "resolved" || outcome.kind !== "resolved") return;
-      const without = (found: Findings): Findings =>
-        narrowed(found, {
+      const without = (found: FilterResult): FilterResult =>
+        applyFilter(found, {
           name: "dependencies",
           asks: "whose dependencies can be met",
           removed: new Map(found.catalog === answer.catalog && found.best ? [[found.best, "package q is nowhere"]] : []),
           near: ["install q"],
         });
-      const next: Resolution = choose({ ...considered, findings: considered.findings.map(without) });
-      const after = recordOf("p", next);
+      const next: Resolution = chooseBest({ ...filtered, results: filtered.results.map(without) });
+      const after = recordResolution("p", next);
       if (after.outcome.kind === "resolved") expect(after.outcome.winner).toEqual(outcome.runnerUp);
-      else if (after.outcome.cause === "nothing") {
+      else if (after.outcome.reason === "NoMatchingBundle") {
         expect(outcome.runnerUp).toBeUndefined();
         expect(next.explanation).toContain("none whose dependencies can be met: install q");
       }
@@ -159,7 +159,7 @@ test("a record stays small, whatever catalogs hold", () => {
   const fixture: CatalogFixture = { bundles: many, channels: { [long]: many.map(({ name }) => name) }, deprecated: [many[0]?.name ?? ""] };
   const catalogs = Object.fromEntries(Array.from({ length: 60 }, (_, i) => [`c${i}`, { ...fixture, priority: i }]));
   const source = { packageName: "p", version: "<1.5", channels: [long, "other"] };
-  const record = recordOf("p", resolve({ source, catalogs: catalogsFrom(catalogs, "p") }));
+  const record = recordResolution("p", resolve({ source, catalogs: catalogsFrom(catalogs, "p") }));
   expect([record.catalogs.length, record.moreCatalogs]).toEqual([32, 28]);
   expect(JSON.stringify(record).length).toBeLessThan(1_000_000);
 });

@@ -2,11 +2,11 @@ import { compareNewestFirst } from "../fbc/bundleOrder.ts";
 import { CAUSE_LENGTH, NAME_LENGTH, truncate } from "../text/truncate.ts";
 import { compareVersionRelease, compareVersions } from "../version/version.ts";
 import type { Candidate } from "./candidates.ts";
-import { silenceReason } from "./explain.ts";
 import { type FilterStep, filterSteps } from "./filterSteps.ts";
-import type { Findings, Query } from "./filters.ts";
-import { type CatalogContent, type Considered, offersOf, type Resolution } from "./resolution.ts";
-import { versionOf } from "./wording.ts";
+import type { FilterResult, ResolutionQuery } from "./filters.ts";
+import type { CatalogPackage, FilteredCatalogs, Resolution, UnresolvedReason } from "./resolution.ts";
+import { explainUnavailable } from "./unresolved.ts";
+import { formatCandidateVersion } from "./wording.ts";
 
 /** A bundle of a catalog. */
 export interface RecordedBundle {
@@ -74,9 +74,9 @@ export type OutcomeRecord =
     }
   | {
       readonly kind: "unresolved";
-      readonly cause: string;
-      /** The text of the reference implementation. */
-      readonly reason: string;
+      readonly reason: UnresolvedReason;
+      /** The text of the Go operator-controller. */
+      readonly message: string;
       readonly explanation: string;
       /** The offers between which the choice is ambiguous; at most ten. */
       readonly tied?: readonly RecordedBundle[];
@@ -110,66 +110,72 @@ export interface ResolutionRecord {
 }
 
 /** A candidate that all filters left, with its catalog. */
-export interface Ranked {
-  readonly found: Findings;
+export interface CatalogCandidate {
+  readonly result: FilterResult;
   readonly candidate: Candidate;
 }
 
 /** What the filters left in all catalogs, in the order in which resolution takes it: not deprecated, then priority, then as `compareNewestFirst` orders. */
-export function ranking(findings: readonly Findings[]): Ranked[] {
-  return findings.flatMap((found) => found.allowed.map((candidate) => ({ found, candidate }))).sort(compareRanked);
+export function rankCandidates(results: readonly FilterResult[]): CatalogCandidate[] {
+  return results.flatMap((result) => result.allowed.map((candidate) => ({ result, candidate }))).sort(compareRanked);
 }
 
 /** The best of what `ranking` holds but `winner`; in one pass over it. */
-function runnerUpOf(findings: readonly Findings[], winner: Ranked): Ranked | undefined {
-  let best: Ranked | undefined;
-  for (const found of findings) {
-    for (const candidate of found.allowed) {
+function runnerUpOf(results: readonly FilterResult[], winner: CatalogCandidate): CatalogCandidate | undefined {
+  let best: CatalogCandidate | undefined;
+  for (const result of results) {
+    for (const candidate of result.allowed) {
       if (candidate === winner.candidate) continue;
-      const next = { found, candidate };
+      const next = { result, candidate };
       if (!best || compareRanked(next, best) < 0) best = next;
     }
   }
   return best;
 }
 
-function compareRanked(a: Ranked, b: Ranked): number {
+function compareRanked(a: CatalogCandidate, b: CatalogCandidate): number {
   return (
     Number(a.candidate.deprecated) - Number(b.candidate.deprecated) ||
-    b.found.priority - a.found.priority ||
+    b.result.priority - a.result.priority ||
     compareNewestFirst(a.candidate, b.candidate) ||
-    (a.found.catalog < b.found.catalog ? -1 : Number(a.found.catalog > b.found.catalog))
+    (a.result.catalog < b.result.catalog ? -1 : Number(a.result.catalog > b.result.catalog))
   );
 }
 
 /** What puts `winner` before `other`, as a word and as a clause. */
-function decided(winner: Ranked, other: Ranked): Required<Pick<OutcomeRecord & { kind: "resolved" }, "decidedBy" | "because">> {
+function decided(
+  winner: CatalogCandidate,
+  other: CatalogCandidate,
+): Required<Pick<OutcomeRecord & { kind: "resolved" }, "decidedBy" | "because">> {
   const [a, b] = [winner.candidate, other.candidate];
-  if (a.deprecated !== b.deprecated) return { decidedBy: "deprecation", because: `${versionOf(b)} is deprecated` };
-  const [mine, others] = [winner.found, other.found];
+  if (a.deprecated !== b.deprecated) return { decidedBy: "deprecation", because: `${formatCandidateVersion(b)} is deprecated` };
+  const [mine, others] = [winner.result, other.result];
   if (mine.priority !== others.priority)
     return {
       decidedBy: "priority",
       because: `priority ${mine.priority} of catalog ${mine.catalog} comes before priority ${others.priority} of catalog ${others.catalog}`,
     };
-  if (!a.version || !b.version) return { decidedBy: "version", because: `${versionOf(b)} has no version that can be read` };
+  if (!a.version || !b.version) return { decidedBy: "version", because: `${formatCandidateVersion(b)} has no version that can be read` };
   if (compareVersions(a.version.version, b.version.version) !== 0)
-    return { decidedBy: "version", because: `version ${versionOf(a)} is higher than ${versionOf(b)}` };
+    return { decidedBy: "version", because: `version ${formatCandidateVersion(a)} is higher than ${formatCandidateVersion(b)}` };
   if (compareVersionRelease(a.version, b.version) !== 0)
-    return { decidedBy: "release", because: `of one version, release ${versionOf(a)} is higher than ${versionOf(b)}` };
+    return {
+      decidedBy: "release",
+      because: `of one version, release ${formatCandidateVersion(a)} is higher than ${formatCandidateVersion(b)}`,
+    };
   if (a.rank() !== b.rank())
     return { decidedBy: "channel", because: "version and release are equal, and its channel comes first: the default one, then by name" };
   return { decidedBy: "name", because: "version and release are equal, so the name of the bundle decides" };
 }
 
 /** A ranked candidate as records have it. */
-export function recordedBundle({ found, candidate }: Ranked): RecordedBundle {
+export function recordBundle({ result, candidate }: CatalogCandidate): RecordedBundle {
   const { bundle, version, deprecated } = candidate;
   return {
-    catalog: found.catalog,
-    priority: found.priority,
+    catalog: result.catalog,
+    priority: result.priority,
     bundle: truncate(bundle.name, NAME_LENGTH).toWellFormed(),
-    ...(version ? { version: truncate(versionOf(candidate), NAME_LENGTH).toWellFormed() } : {}),
+    ...(version ? { version: truncate(formatCandidateVersion(candidate), NAME_LENGTH).toWellFormed() } : {}),
     deprecated,
   };
 }
@@ -182,43 +188,43 @@ const MAX_NEAR = 5;
 const MAX_TEXT = 8_192;
 
 /** How a resolution went. Pure; the order in which catalogs and bundles came makes no difference. */
-export function recordOf(packageName: string, resolution: Resolution): ResolutionRecord {
-  const { considered } = resolution;
-  const selected = (considered?.selected ?? []).toSorted((a, b) => b.priority - a.priority);
+export function recordResolution(packageName: string, resolution: Resolution): ResolutionRecord {
+  const { filtered } = resolution;
+  const selected = (filtered?.catalogs ?? []).toSorted((a, b) => b.priority - a.priority);
   return {
     formatVersion: 1,
     package: truncate(packageName, NAME_LENGTH),
-    ...(considered ? { asked: askedOf(considered) } : {}),
-    catalogs: considered ? selected.slice(0, MAX_CATALOGS).map((catalog) => catalogRecord(catalog, considered)) : [],
+    ...(filtered ? { asked: askedOf(filtered) } : {}),
+    catalogs: filtered ? selected.slice(0, MAX_CATALOGS).map((catalog) => catalogRecord(catalog, filtered)) : [],
     moreCatalogs: Math.max(0, selected.length - MAX_CATALOGS),
     outcome: outcomeOf(resolution),
   };
 }
 
-function askedOf({ query, installed }: Considered): AskedRecord {
-  const { channels, range, edgesDecide, clusterDecides, cluster } = query;
+function askedOf({ query, installed }: FilteredCatalogs): AskedRecord {
+  const { channels, range, enforceEdges, enforceClusterVersion, cluster } = query;
   return {
     ...(channels.length > 0 ? { channels: channels.slice(0, MAX_LISTED).map((name) => truncate(name, NAME_LENGTH)) } : {}),
     ...(range ? { version: truncate(range.text, NAME_LENGTH) } : {}),
-    upgradeConstraintPolicy: edgesDecide ? "CatalogProvided" : "SelfCertified",
-    clusterVersionPolicy: clusterDecides ? "Enforce" : "Warn",
+    upgradeConstraintPolicy: enforceEdges ? "CatalogProvided" : "SelfCertified",
+    clusterVersionPolicy: enforceClusterVersion ? "Enforce" : "Warn",
     ...(installed ? { installed: { bundle: installed.name, version: installed.version } } : {}),
     ...(cluster.kind === "known" ? { clusterVersion: cluster.text } : {}),
   };
 }
 
-function catalogRecord(catalog: CatalogContent, { findings, query }: Considered): CatalogRecord {
+function catalogRecord(catalog: CatalogPackage, { results, query }: FilteredCatalogs): CatalogRecord {
   const { name, priority } = catalog;
   const head = { catalog: name, priority };
   if (catalog.unavailable !== undefined)
-    return { ...head, state: "silent", because: truncate(silenceReason(catalog), CAUSE_LENGTH), bundles: 0, filters: [] };
-  const found = findings.find(({ catalog }) => catalog === name);
-  if (!found) return { ...head, state: "withoutPackage", bundles: 0, filters: [] };
-  const { steps, emptied } = untilEmpty(found, query);
+    return { ...head, state: "silent", because: truncate(explainUnavailable(catalog), CAUSE_LENGTH), bundles: 0, filters: [] };
+  const result = results.find(({ catalog }) => catalog === name);
+  if (!result) return { ...head, state: "withoutPackage", bundles: 0, filters: [] };
+  const { steps, emptied } = untilEmpty(result, query);
   return {
     ...head,
     state: "asked",
-    bundles: found.all.length,
+    bundles: result.all.length,
     filters: steps.map(filterRecord),
     ...(emptied
       ? {
@@ -229,16 +235,16 @@ function catalogRecord(catalog: CatalogContent, { findings, query }: Considered)
             .map((text) => truncate(text, CAUSE_LENGTH)),
         }
       : {}),
-    ...(found.best ? { best: recordedBundle({ found, candidate: found.best }) } : {}),
+    ...(result.best ? { best: recordBundle({ result, candidate: result.best }) } : {}),
   };
 }
 
-function untilEmpty(found: Findings, query: Query): { steps: readonly FilterStep[]; emptied: FilterStep | undefined } {
-  const steps = filterSteps(found, query);
-  const at = found.all.length === 0 ? 0 : steps.findIndex(({ left }) => left.length === 0);
+function untilEmpty(result: FilterResult, query: ResolutionQuery): { steps: readonly FilterStep[]; emptied: FilterStep | undefined } {
+  const steps = filterSteps(result, query);
+  const at = result.all.length === 0 ? 0 : steps.findIndex(({ left }) => left.length === 0);
   return at === -1
     ? { steps, emptied: undefined }
-    : { steps: steps.slice(0, at + 1), emptied: found.all.length === 0 ? undefined : steps[at] };
+    : { steps: steps.slice(0, at + 1), emptied: result.all.length === 0 ? undefined : steps[at] };
 }
 
 function filterRecord({ name, asks, left, removed, rule }: FilterStep): FilterRecord {
@@ -250,7 +256,7 @@ function filterRecord({ name, asks, left, removed, rule }: FilterStep): FilterRe
     removed: removed.length,
     last: last.map((candidate) => ({
       bundle: truncate(candidate.bundle.name, NAME_LENGTH),
-      ...(candidate.version ? { version: truncate(versionOf(candidate), NAME_LENGTH) } : {}),
+      ...(candidate.version ? { version: truncate(formatCandidateVersion(candidate), NAME_LENGTH) } : {}),
       rule: truncate(rule(candidate), CAUSE_LENGTH),
     })),
   };
@@ -259,27 +265,28 @@ function filterRecord({ name, asks, left, removed, rule }: FilterStep): FilterRe
 function outcomeOf(resolution: Resolution): OutcomeRecord {
   const explanation = truncate(resolution.explanation, MAX_TEXT);
   if (resolution.kind === "unresolved") {
-    const { cause, reason, considered } = resolution;
-    const tied = considered && cause === "ambiguous" ? tiedIn(considered) : [];
-    return { kind: "unresolved", cause, reason: truncate(reason, MAX_TEXT), explanation, ...(tied.length > 0 ? { tied } : {}) };
+    const { reason, goMessage } = resolution;
+    const tied = reason === "AmbiguousCatalogs" ? resolution.tied : [];
+    const bundles = tied.slice(0, MAX_LISTED).map((result) => recordBundle({ result, candidate: result.best }));
+    return {
+      kind: "unresolved",
+      reason,
+      message: truncate(goMessage, MAX_TEXT),
+      explanation,
+      ...(bundles.length > 0 ? { tied: bundles } : {}),
+    };
   }
-  const { catalog, edge, notes, considered } = resolution;
-  const found = considered.findings.find((one) => one.catalog === catalog);
-  if (!found?.best) throw new Error(`catalog ${catalog} of the chosen bundle was not considered`);
-  const winner = { found, candidate: found.best };
-  const second = runnerUpOf(considered.findings, winner);
+  const { catalog, edge, notes, filtered } = resolution;
+  const result = filtered.results.find((one) => one.catalog === catalog);
+  if (!result?.best) throw new Error(`catalog ${catalog} of the chosen bundle was not considered`);
+  const winner = { result, candidate: result.best };
+  const second = runnerUpOf(filtered.results, winner);
   return {
     kind: "resolved",
-    winner: recordedBundle(winner),
+    winner: recordBundle(winner),
     ...(edge ? { edge: edge.via === "stay" ? "stay" : truncate(`${edge.via} in channel ${edge.channel}`, CAUSE_LENGTH) } : {}),
-    ...(second ? { runnerUp: recordedBundle(second), ...decided(winner, second) } : {}),
+    ...(second ? { runnerUp: recordBundle(second), ...decided(winner, second) } : {}),
     explanation,
     notes: notes.slice(0, MAX_LISTED).map((note) => truncate(note, CAUSE_LENGTH)),
   };
-}
-
-function tiedIn({ findings }: Considered): RecordedBundle[] {
-  const offers = offersOf(findings);
-  const tied = offers.filter(({ priority }) => priority === offers[0]?.priority);
-  return tied.slice(0, MAX_LISTED).map((found) => recordedBundle({ found, candidate: found.best }));
 }

@@ -11,13 +11,14 @@ import {
 } from "../../test/support/catalogFixture.ts";
 import type { DeprecationEntry } from "../fbc/types.ts";
 import { compareVersionRelease, compareVersions, formatVersionRelease, parseVersion, parseVersionRelease } from "../version/version.ts";
+import { deprecationsFor } from "./candidates.ts";
 import { dependenciesOf } from "./constraint/parse.ts";
-import { deprecationsFor, findIn } from "./filters.ts";
+import { filterCatalog } from "./filters.ts";
 import { type LabelSelector, matchesSelector, selectorError } from "./labelSelector.ts";
-import type { Resolution, ResolveRequest, Unresolved } from "./resolution.ts";
-import { recordOf } from "./resolutionRecord.ts";
+import type { Resolution, ResolveRequest, UnresolvedReason } from "./resolution.ts";
+import { recordResolution } from "./resolutionRecord.ts";
 import { resolve } from "./resolve.ts";
-import { type InstalledBundle, installedVersion } from "./successors.ts";
+import { type BundleMetadata, installedVersion } from "./successors.ts";
 
 type Source = ResolveRequest["source"];
 
@@ -32,20 +33,20 @@ interface Want {
   /** Type of the first property by which the bundle declares what it needs. */
   dependsOn?: string | null;
   error?: string;
-  cause?: Unresolved["cause"];
+  reason?: UnresolvedReason;
   /** Text that must stand in the explanation. */
   explains?: string;
   /** All of them. */
   notes?: string[];
   /** All of them. */
-  cautions?: string[];
+  warnings?: string[];
 }
 
 interface Row {
   id: string;
   catalogs?: Record<string, CatalogFixture>;
   catalog?: Partial<Source>;
-  installed?: InstalledBundle;
+  installed?: BundleMetadata;
   installedFrom?: string;
   cluster?: ClusterFixture;
   want: Want;
@@ -55,7 +56,7 @@ interface ResolveCases extends CaseHead {
   package: string;
   catalogs: Record<string, CatalogFixture>;
   rows?: Row[];
-  successors?: { installed: InstalledBundle; expect: string[] }[];
+  successors?: { installed: BundleMetadata; expect: string[] }[];
   selectors?: { selector: LabelSelector | null; labels?: Record<string, string>; selects?: boolean; error?: string }[];
   deprecations?: { channels?: string[]; installed?: string; entries: string[]; want: unknown }[];
   entries?: Record<string, DeprecationEntry>;
@@ -92,8 +93,8 @@ test.for(rows)("$about: $id", ({ want, ...row }) => {
   if (want.error !== undefined) {
     if (got.kind !== "unresolved") throw new Error(`resolved: ${got.explanation}`);
     expect(got.message.startsWith(want.error), got.message).toBe(true);
-    expect(got.message).toBe(`${got.reason}; ${got.explanation}`);
-    if (want.cause !== undefined) expect(got.cause).toBe(want.cause);
+    expect(got.message).toBe(`${got.goMessage}; ${got.explanation}`);
+    if (want.reason !== undefined) expect(got.reason).toBe(want.reason);
     if (want.explains !== undefined) expect(got.explanation).toBe(want.explains);
     return;
   }
@@ -104,7 +105,7 @@ test.for(rows)("$about: $id", ({ want, ...row }) => {
   if (want.edge !== undefined) expect(edgeText(got)).toBe(want.edge);
   if (want.dependsOn !== undefined) expect(dependenciesOf(got.bundle)[0]?.type ?? null).toBe(want.dependsOn);
   if (want.explains !== undefined) expect(got.explanation).toContain(want.explains);
-  if (want.cautions !== undefined) expect(got.cautions).toEqual(want.cautions);
+  if (want.warnings !== undefined) expect(got.warnings).toEqual(want.warnings);
   if (want.notes !== undefined) expect(got.notes).toEqual(want.notes);
   if (want.deprecated !== undefined)
     expect((got.deprecations?.entries ?? []).map(({ reference }) => reference.name)).toEqual(want.deprecated);
@@ -114,9 +115,9 @@ test.for(successors)("$about: from $installed.name", ({ packageName, catalogs, i
   const [[name, fixture] = ["", {}]] = Object.entries(catalogs);
   const before = { ...installed, parsed: installedVersion(installed) };
   const cluster = clusterFrom(undefined);
-  const query = { packageName, channels: [], edgesDecide: true, clusterDecides: false, cluster, installed: before };
-  const { eligible } = findIn({ name, priority: 0 }, contentFrom(fixture, packageName), query);
-  expect(eligible.map(({ bundle }) => bundle.name)).toEqual(wanted);
+  const query = { packageName, channels: [], enforceEdges: true, enforceClusterVersion: false, cluster, installed: before };
+  const { reachable } = filterCatalog({ name, priority: 0 }, contentFrom(fixture, packageName), query);
+  expect(reachable.map(({ bundle }) => bundle.name)).toEqual(wanted);
 });
 
 test.for(cases.flatMap((c) => c.selectors ?? []))("selector $selector on $labels", ({ selector, labels = {}, selects = false, error }) => {
@@ -179,8 +180,8 @@ test("the order of catalogs and bundles does not change the answer", () => {
         },
       }));
       const [answer, other] = [resolve(asked), resolve({ ...asked, catalogs: turned })];
-      expect({ ...other, considered: undefined }).toEqual({ ...answer, considered: undefined });
-      expect(recordOf("p", other)).toEqual(recordOf("p", answer));
+      expect({ ...other, filtered: undefined, tied: undefined }).toEqual({ ...answer, filtered: undefined, tied: undefined });
+      expect(recordResolution("p", other)).toEqual(recordResolution("p", answer));
     }),
   );
 });
@@ -219,7 +220,7 @@ test("what an edge leads to and nothing skips is moved to without a caution, and
       fc.pre(got.kind === "resolved");
       if (got.kind !== "resolved") return;
       const disregards = one.installed !== undefined && got.edge === undefined;
-      expect(got.cautions.length).toBe(Number(disregards));
+      expect(got.warnings.length).toBe(Number(disregards));
     }),
   );
 });
@@ -237,7 +238,7 @@ const limited = fc.tuple(request, maxima).map(([one, stream]) => {
 type ClusterPolicy = NonNullable<Source["clusterVersionPolicy"]>;
 const withPolicy = (one: Omit<Row, "id" | "want"> & { packageName: string }, cluster: string, clusterVersionPolicy: ClusterPolicy) =>
   resolve(requestFrom({ ...one, cluster, catalog: { ...one.catalog, clusterVersionPolicy } }));
-const outcome = (got: Resolution): unknown => (got.kind === "resolved" ? [got.catalog, got.bundle.name] : got.reason);
+const outcome = (got: Resolution): unknown => (got.kind === "resolved" ? [got.catalog, got.bundle.name] : got.goMessage);
 
 test("under Warn the cluster's version changes no choice", () => {
   fc.assert(
@@ -262,7 +263,7 @@ test("under Enforce a bundle that the cluster is beyond is never moved to, and o
 test("what was chosen stays chosen once it is installed and nothing follows it", () => {
   const bundles: BundleFixture[] = ["p.v1.0.0", "p.v1.1.0"];
   const channels = { stable: ["p.v1.0.0", { name: "p.v1.1.0", replaces: "p.v1.0.0" }] };
-  const ask = (installed: InstalledBundle): Resolution =>
+  const ask = (installed: BundleMetadata): Resolution =>
     resolve(requestFrom({ packageName: "p", catalogs: { c: { bundles, channels } }, installed }));
   const first = ask({ name: "p.v1.0.0", version: "1.0.0" });
   if (first.kind !== "resolved") throw new Error(first.message);

@@ -1,139 +1,179 @@
-import { objectionWarning } from "../bundle/maxOpenShiftVersion.ts";
+import type { CatalogSource } from "../api/clusterExtension.ts";
+import { formatClusterVersionWarning } from "../bundle/maxOpenShiftVersion.ts";
 import { messageOf } from "../errors/errors.ts";
 import { defaultOf } from "../fbc/bundleOrder.ts";
-import { goQuote } from "../golang/quote.ts";
-import { bundleVersion, type Candidate } from "./candidates.ts";
-import { blocked, cautionsOn, explainChoice, explainNothing, explainTie, notFoundReason, silenceText, unresolved } from "./explain.ts";
-import { explainRuledOut } from "./filterSteps.ts";
-import { edgeTo, findIn, objectionOf, type Query, readQuery } from "./filters.ts";
-import { selectorError } from "./labelSelector.ts";
-import {
-  type Answer,
-  blockingCatalog,
-  type CatalogContent,
-  type Considered,
-  hasContent,
-  type Offer,
-  offersOf,
-  type Resolution,
-  type ResolveRequest,
-  selectedCatalogs,
-  type Unresolved,
+import type { PackageContent } from "../fbc/types.ts";
+import { compareText } from "../text/compare.ts";
+import { type Candidate, parseBundleVersion } from "./candidates.ts";
+import { explainChoice, findWarnings } from "./explain.ts";
+import { explainClusterRejections } from "./filterSteps.ts";
+import { type FilterResult, filterCatalog, findClusterConflict, findEdge, parseQuery, type ResolutionQuery } from "./filters.ts";
+import { compileSelector } from "./labelSelector.ts";
+import type {
+  CatalogPackage,
+  FilteredCatalogs,
+  FilterRequest,
+  MatchingCatalog,
+  Resolution,
+  Resolved,
+  ResolveRequest,
+  Unresolved,
 } from "./resolution.ts";
-import { enumerated } from "./wording.ts";
+import {
+  ambiguousCatalogs,
+  catalogUnavailable,
+  formatUnavailable,
+  invalidBundleVersion,
+  invalidInstalledVersion,
+  invalidSelector,
+  invalidVersionRange,
+  noMatchingBundle,
+} from "./unresolved.ts";
+import { formatEnumeration } from "./wording.ts";
 
 const NOTHING_TO_COMPARE =
   "clusterVersionPolicy Enforce has no effect: this is no OpenShift cluster, and operator-controller is told no --cluster-version";
 
 /**
- * Chooses the bundle of a package to install: of each catalog the best one that channels, version range and upgrade edges
- * and, under clusterVersionPolicy Enforce, the cluster's version allow (not deprecated first, then highest version), then of the catalogs those without deprecation first, then the one with
- * the highest priority. Two catalogs of the same highest priority make it ambiguous.
- * A catalog that cannot answer stands in the way only where its answer could be another. Dependencies are not looked at.
- * Pure: no clock, no I/O; the order of catalogs does not matter. Linear in bundles and channel entries.
+ * Chooses the bundle of a package to install, in three stages: select the catalogs, filter the candidates of each, choose the best one.
+ * Dependencies are not checked. Pure: no clock, no I/O; the order of catalogs does not matter. Linear in bundles and channel entries.
  * @see operator-controller internal/operator-controller/resolve/catalog.go
  */
 export function resolve(request: ResolveRequest): Resolution {
-  const considered = consider(request);
-  return "kind" in considered ? considered : choose(considered);
+  const selection = selectCatalogs(request.source, request.catalogs, (catalog) => catalog);
+  if (selection.kind === "unresolved") return selection;
+  const filtered = filterCandidates({ ...request, catalogs: selection.catalogs });
+  return filtered.kind === "unresolved" ? filtered : chooseBest(filtered);
 }
 
-/** Filters what each selected catalog has, without choosing; or says what cannot be read. */
-export function consider({
-  source,
-  catalogs,
-  installed,
-  installedFrom,
-  cluster = { kind: "none" },
-}: ResolveRequest): Considered | Unresolved {
-  const badSelector = selectorError(source.selector);
-  if (badSelector !== undefined) {
-    return unresolved(
-      "selector",
-      `desired catalog selector is invalid: ${badSelector}`,
-      "no catalog can be chosen until spec.source.catalog.selector is corrected",
-    );
-  }
-  const read = readQuery(source, installed, cluster);
-  if (read.kind === "badRange") {
-    const hint = 'a range is written like ">=1.2.0 <2.0.0", "1.2.x", "~1.2", "^1.2" or "1.2.3 || >=2.0.0"';
-    return unresolved("version", `desired version range ${goQuote(source.version ?? "")} is invalid: ${read.error.message}`, hint);
-  }
-  const selected = selectedCatalogs(source.selector, catalogs);
-  if (read.kind === "badInstalled" && selected.some(({ content }) => hasContent(content))) {
-    const hint =
-      "the version of what is installed cannot be read, so its successors are unknown; upgradeConstraintPolicy SelfCertified does without";
-    return unresolved("installed", `error walking catalogs: error finding upgrade edges: ${read.error.message}`, hint);
-  }
-  const { query } = read;
-  const asked = selected.filter(({ unavailable }) => unavailable === undefined);
-  const findings = asked.flatMap((catalog) => (hasContent(catalog.content) ? [findIn(catalog, catalog.content, query)] : []));
-  return { query, installed, installedFrom, selected, findings };
+/** The catalogs that a selector selects, by name. */
+export interface SelectedCatalogs<C> {
+  readonly kind: "catalogs";
+  readonly catalogs: C[];
 }
 
-/** The best of what the filters left, as `resolve` promises. */
-export function choose(considered: Considered): Resolution {
-  const answer = choiceFrom(considered);
-  return { ...answer, considered };
+/**
+ * Selects catalogs by `source.selector`: the only place that parses it, and evaluates it once for each catalog.
+ * @param metadataOf the catalog's name and labels.
+ */
+export function selectCatalogs<C>(
+  source: CatalogSource,
+  catalogs: readonly C[],
+  metadataOf: (catalog: C) => { readonly name: string; readonly labels?: Readonly<Record<string, string>> | undefined },
+): SelectedCatalogs<C> | Unresolved {
+  const { error, matches } = compileSelector(source.selector);
+  if (error !== undefined) return invalidSelector(source, error);
+  const selected = catalogs.filter((catalog) => matches(metadataOf(catalog).labels ?? {}));
+  return { kind: "catalogs", catalogs: selected.sort((a, b) => compareText(metadataOf(a).name, metadataOf(b).name)) };
 }
 
-function choiceFrom(considered: Considered): Answer {
-  const { selected, findings, query, installed } = considered;
-  const silent = selected.filter(({ unavailable }) => unavailable !== undefined);
-  const asked = selected.filter(({ unavailable }) => unavailable === undefined);
-  const [first, ...rest] = offersOf(findings);
-  const blocking = blockingCatalog(considered);
-  if (blocking) return blocked(blocking, silent, query, first);
-  if (!first) {
-    const reason = notFoundReason(query, installed, []);
-    return unresolved("nothing", reason, explainNothing(namesOf(asked), findings, query));
-  }
+/**
+ * Filters the package of each selected catalog by channels, version range and upgrade edges and, under clusterVersionPolicy Enforce, the
+ * cluster's version. Parses range and installed version once, and says which of them cannot be parsed.
+ */
+export function filterCandidates(request: FilterRequest): FilteredCatalogs | Unresolved {
+  const { source, catalogs, installed, installedFrom, cluster = { kind: "none" } } = request;
+  const parsed = parseQuery(source, installed, cluster);
+  if (parsed.kind === "invalidRange") return invalidVersionRange(source, parsed.error.message);
+  if (parsed.kind === "invalidInstalledVersion" && catalogs.some(({ content }) => hasContent(content)))
+    return invalidInstalledVersion(source, parsed.error.message);
+  const { query } = parsed;
+  const results = catalogs.flatMap((catalog) =>
+    catalog.unavailable === undefined && hasContent(catalog.content) ? [filterCatalog(catalog, catalog.content, query)] : [],
+  );
+  return { kind: "candidates", source, query, installed, installedFrom, catalogs, results };
+}
+
+/** Reports whether a catalog says anything about the package. */
+export function hasContent(content: PackageContent | undefined): content is PackageContent {
+  if (!content) return false;
+  const { channels, bundles, deprecations, others } = content;
+  return content.package !== undefined || channels.length + bundles.length + deprecations.length + others > 0;
+}
+
+/**
+ * Chooses the best candidate: of each catalog the default one (not deprecated first, then highest version), then of the catalogs those
+ * without deprecation first, then the one with the highest priority. Two catalogs of the same highest priority make it ambiguous.
+ * A catalog that cannot answer blocks the choice only if its answer could change it.
+ */
+export function chooseBest(filtered: FilteredCatalogs): Resolution {
+  const [first, ...rest] = rankCatalogs(filtered.results);
+  const blocking = findBlockingCatalog(filtered);
+  if (blocking) return catalogUnavailable(filtered, blocking, first);
+  if (!first) return noMatchingBundle(filtered);
   const tied = rest.filter(({ priority }) => priority === first.priority);
-  if (tied.length > 0) {
-    const all = [first, ...rest].map(({ catalog }) => catalog).sort();
-    return unresolved("ambiguous", notFoundReason(query, installed, all), explainTie([first, ...tied]));
-  }
-  const passedOver = findings.filter(({ best, catalog }) => best && catalog !== first.catalog);
-  const unasked = silent.map(silenceText);
-  const ruledOut = explainRuledOut(findings, first);
-  const notes = [...ruledOut, ...(unasked.length > 0 ? [`catalogs not asked: ${enumerated(unasked)}`] : [])];
-  return resolved(first, query, explainChoice(first, first.best, query, passedOver, unasked, ruledOut), notes);
-}
-
-function resolved(found: Offer, query: Query, explanation: string, remarks: readonly string[]): Answer {
-  const { best } = found;
+  if (tied.length > 0) return ambiguousCatalogs(filtered, [first, ...tied], [first, ...rest]);
   try {
-    const version = best.version ?? bundleVersion(best.bundle);
-    const edge = edgeTo(best, query, found.edges);
-    const { catalog, deprecations } = found;
-    const notes = [...clusterNotes(best, query), ...remarks];
-    const newest = defaultOf(found.all.filter((candidate) => !candidate.deprecated && candidate.version));
-    return {
-      kind: "resolved",
-      bundle: best.bundle,
-      version,
-      catalog,
-      deprecations,
-      explanation,
-      notes,
-      newest: newest?.version,
-      cautions: cautionsOn(found, best, query),
-      ...(edge ? { edge } : {}),
-    };
+    return resolvedTo(first, first.best.version ?? parseBundleVersion(first.best.bundle), filtered);
   } catch (err) {
-    const reason = `error getting resolved bundle version for bundle ${goQuote(best.bundle.name)}: ${messageOf(err)}`;
-    return unresolved("bundle", reason, `no bundle of catalog ${goQuote(found.catalog)} that fits has a version that can be read`);
+    return invalidBundleVersion(filtered, first, messageOf(err));
   }
 }
 
-/** That the policy has nothing to compare with, or that the chosen bundle may not work here. */
-function clusterNotes(best: Candidate, query: Query): string[] {
-  const { cluster, clusterDecides } = query;
-  if (clusterDecides && cluster.kind === "none") return [NOTHING_TO_COMPARE];
-  const objection = objectionOf(best, query);
-  return objection && objection.kind !== "unknown" ? [objectionWarning(best.bundle.name, objection)] : [];
+function resolvedTo(chosen: MatchingCatalog, version: Resolved["version"], filtered: FilteredCatalogs): Resolved {
+  const { best, catalog, deprecations } = chosen;
+  const { query, results, catalogs } = filtered;
+  const passedOver = results.filter((result) => result.best && result.catalog !== catalog);
+  const unavailable = catalogs.filter((one) => one.unavailable !== undefined).map(formatUnavailable);
+  const rejections = explainClusterRejections(results, chosen);
+  const edge = findEdge(best, query, chosen.edges);
+  const newest = defaultOf(chosen.all.filter((candidate) => !candidate.deprecated && candidate.version));
+  return {
+    kind: "resolved",
+    bundle: best.bundle,
+    version,
+    catalog,
+    deprecations,
+    explanation: explainChoice(chosen, best, query, passedOver, unavailable, rejections),
+    notes: [
+      ...clusterNotes(best, query),
+      ...rejections,
+      ...(unavailable.length > 0 ? [`catalogs not asked: ${formatEnumeration(unavailable)}`] : []),
+    ],
+    newest: newest?.version,
+    warnings: findWarnings(chosen, best, query),
+    ...(edge ? { edge } : {}),
+    filtered,
+  };
 }
 
-function namesOf(catalogs: readonly CatalogContent[]): string[] {
-  return catalogs.map(({ name }) => name);
+/** That the policy has nothing to compare with, or that the chosen bundle may not work on this cluster. */
+function clusterNotes(best: Candidate, query: ResolutionQuery): string[] {
+  const { cluster, enforceClusterVersion } = query;
+  if (enforceClusterVersion && cluster.kind === "none") return [NOTHING_TO_COMPARE];
+  const conflict = findClusterConflict(best, query);
+  return conflict && conflict.kind !== "unknown" ? [formatClusterVersionWarning(best.bundle.name, conflict)] : [];
+}
+
+/** Returns the catalogs with a best candidate, highest priority first and else in the order given; deprecated ones only if there are no others. */
+export function rankCatalogs(results: readonly FilterResult[]): MatchingCatalog[] {
+  const matching = results.flatMap((result) => (result.best ? [{ ...result, best: result.best }] : []));
+  const supported = matching.filter(({ best }) => !best.deprecated);
+  return (supported.length > 0 ? supported : matching).sort((a, b) => b.priority - a.priority);
+}
+
+/** Returns the first selected catalog, by name, that cannot answer and whose answer could change the choice. */
+export function findBlockingCatalog(filtered: FilteredCatalogs): CatalogPackage | undefined {
+  const unavailable = filtered.catalogs.filter((catalog) => catalog.unavailable !== undefined);
+  if (unavailable.length === 0) return undefined;
+  const [first] = rankCatalogs(filtered.results);
+  return unavailable.find((catalog) => couldChange(catalog, first, filtered));
+}
+
+/**
+ * Reports whether the answer of a catalog that cannot answer could change the choice. The first row that matches decides:
+ *
+ * | when it last answered, no bundle of it passed the filters                            | no  |
+ * | it never answered, and the best match comes from the catalog of the installed bundle | no  |
+ * | no other catalog matches, or only with deprecated bundles                            | yes |
+ * | its priority is not lower than that of the best match                                | yes |
+ *
+ * The second row keeps updates coming from the catalog that the installed bundle came from while another catalog is new or broken. A catalog that
+ * the installed bundle did not come from never replaces one that is out of reach: that could install content from a source that nobody chose.
+ */
+function couldChange(catalog: CatalogPackage, first: MatchingCatalog | undefined, { query, installedFrom }: FilteredCatalogs): boolean {
+  const { lastKnown, priority } = catalog;
+  if (lastKnown && !(hasContent(lastKnown.content) && filterCatalog(catalog, lastKnown.content, query).best)) return false;
+  if (!lastKnown && first && first.catalog === installedFrom) return false;
+  return !first || first.best.deprecated || priority >= first.priority;
 }

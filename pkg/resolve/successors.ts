@@ -5,7 +5,7 @@ import { formatVersion, parseVersion, parseVersionRelease, type VersionRelease }
 import type { Candidate } from "./candidates.ts";
 
 /** The bundle that an upgrade starts from. */
-export interface InstalledBundle {
+export interface BundleMetadata {
   name: string;
   version: string;
   /** Given, even empty, where the bundle stated its release itself; else build metadata of `version` counts as release. */
@@ -13,7 +13,7 @@ export interface InstalledBundle {
 }
 
 /** Why a bundle may follow the installed one. `channel` is empty for `stay`, the installed bundle itself. */
-export interface Edge {
+export interface UpgradeEdge {
   readonly channel: string;
   readonly via: "replaces" | "skips" | "skipRange" | "stay";
 }
@@ -21,13 +21,13 @@ export interface Edge {
 /** Ranges by their text, for callers that ask for the successors of many bundles; undefined stands for what is no range. */
 type ParsedRanges = Map<string, Range | undefined>;
 
-const STRENGTH: Readonly<Record<Edge["via"], number>> = { stay: 0, replaces: 1, skips: 2, skipRange: 3 };
+const STRENGTH: Readonly<Record<UpgradeEdge["via"], number>> = { stay: 0, replaces: 1, skips: 2, skipRange: 3 };
 
 /**
  * The version and release of what is installed.
  * @throws Error in Go's words when they cannot be read.
  */
-export function installedVersion({ version, release }: InstalledBundle): VersionRelease {
+export function installedVersion({ version, release }: BundleMetadata): VersionRelease {
   try {
     return parseVersionRelease(version, release);
   } catch (err) {
@@ -47,10 +47,10 @@ export function installedVersion({ version, release }: InstalledBundle): Version
  */
 export function successorEdges(
   channels: readonly FbcChannel[],
-  installed: InstalledBundle,
+  installed: BundleMetadata,
   parsed: ParsedRanges = new Map(),
-): ReadonlyMap<string, Edge> {
-  const edges = new Map<string, Edge>();
+): ReadonlyMap<string, UpgradeEdge> {
+  const edges = new Map<string, UpgradeEdge>();
   const version = parseVersion(installed.version);
   const ranges = new Map<string, boolean>();
   const inRange = (text: string): boolean => {
@@ -73,13 +73,13 @@ export function successorEdges(
   return edges;
 }
 
-function viaOf(entry: ChannelEntry, installed: string, inRange: (range: string) => boolean): Edge["via"] | undefined {
+function viaOf(entry: ChannelEntry, installed: string, inRange: (range: string) => boolean): UpgradeEdge["via"] | undefined {
   if (entry.replaces === installed) return "replaces";
   if (entry.skips?.includes(installed)) return "skips";
   return entry.skipRange && inRange(entry.skipRange) ? "skipRange" : undefined;
 }
 
-function isStronger(a: Edge, b: Edge): boolean {
+function isStronger(a: UpgradeEdge, b: UpgradeEdge): boolean {
   return STRENGTH[a.via] - STRENGTH[b.via] < 0 || (a.via === b.via && a.channel < b.channel);
 }
 
@@ -104,14 +104,14 @@ export function skippedBy(channels: readonly FbcChannel[], name: string): { chan
 }
 
 /** One catalog as upgrades may use it: the bundles that may be moved to, and the channels whose edges count. */
-export interface UpgradeMap {
+export interface UpgradeGraph {
   readonly catalog: string;
   readonly channels: readonly FbcChannel[];
   readonly candidates: readonly Candidate[];
 }
 
 /** A bundle that upgrades can lead to. */
-export interface Destination {
+export interface UpgradeTarget {
   readonly catalog: string;
   readonly candidate: Candidate;
   /** The bundles in between, in the order of the upgrades; none for a direct successor. */
@@ -132,7 +132,7 @@ export class SearchBudget {
   }
 
   /** Whether `maps` may be looked through once more. */
-  spend(maps: readonly UpgradeMap[]): boolean {
+  spend(maps: readonly UpgradeGraph[]): boolean {
     for (const { channels } of maps) for (const { entries } of channels) this.#entries -= entries.length;
     return this.#entries >= 0;
   }
@@ -142,10 +142,10 @@ export class SearchBudget {
  * Everything that upgrades from `start` along the edges of any of `maps` lead to, each bundle by the fewest upgrades, nearest first; of a bundle
  * in several maps the one that comes first in `maps`. Bundles without a version are no destination. Breadth first; it ends when the budget does.
  */
-export function destinationsFrom(maps: readonly UpgradeMap[], start: InstalledBundle, budget: SearchBudget): Destination[] {
-  const found = new Map<string, Destination>();
+export function destinationsFrom(maps: readonly UpgradeGraph[], start: BundleMetadata, budget: SearchBudget): UpgradeTarget[] {
+  const found = new Map<string, UpgradeTarget>();
   const byName = maps.map((map) => new Map(map.candidates.map((candidate) => [candidate.bundle.name, candidate])));
-  const from = (bundle: InstalledBundle, through: readonly Candidate[]): void => {
+  const from = (bundle: BundleMetadata, through: readonly Candidate[]): void => {
     maps.forEach(({ catalog, channels }, at) => {
       for (const name of successorEdges(channels, bundle, budget.ranges).keys()) {
         const candidate = byName[at]?.get(name);
@@ -161,6 +161,6 @@ export function destinationsFrom(maps: readonly UpgradeMap[], start: InstalledBu
   return [...found.values()];
 }
 
-function asInstalled({ bundle, version }: Candidate): InstalledBundle {
+function asInstalled({ bundle, version }: Candidate): BundleMetadata {
   return { name: bundle.name, version: version ? formatVersion(version.version) : "" };
 }

@@ -2,7 +2,7 @@ import * as fc from "fast-check";
 import { expect, test } from "vitest";
 import { contentFrom } from "../../test/support/catalogFixture.ts";
 import { defaultOf, latestOf } from "../fbc/bundleOrder.ts";
-import { candidatesFrom } from "./candidates.ts";
+import { listCandidates } from "./candidates.ts";
 import { resolve } from "./resolve.ts";
 
 const NAMES = ["p.v1.0.0", "p.v1.2.5274", "p.v2.0.0-rc.1", "p.v2.0.0", "p.v2.5.3516"];
@@ -16,7 +16,7 @@ test("defaultOf chooses what resolve chooses when nothing limits it", () => {
   fc.assert(
     fc.property(packages, (fixture) => {
       const content = contentFrom({ ...fixture, defaultChannel: "stable" }, "p");
-      const candidates = candidatesFrom(content, new Set(fixture.deprecated));
+      const candidates = listCandidates(content, new Set(fixture.deprecated));
       const resolution = resolve({ source: { packageName: "p" }, catalogs: [{ name: "c", priority: 0, labels: {}, content }] });
       expect(resolution.kind === "resolved" && resolution.bundle.name).toBe(defaultOf(candidates)?.bundle.name);
     }),
@@ -25,6 +25,6 @@ test("defaultOf chooses what resolve chooses when nothing limits it", () => {
 
 test("latestOf counts deprecated bundles and defaultOf passes over them when there are others", () => {
   const content = contentFrom({ bundles: ["p.v1.0.0", "p.v2.0.0"], deprecated: ["p.v2.0.0"] }, "p");
-  const candidates = candidatesFrom(content, new Set(["p.v2.0.0"]));
+  const candidates = listCandidates(content, new Set(["p.v2.0.0"]));
   expect([latestOf(candidates)?.bundle.name, defaultOf(candidates)?.bundle.name]).toEqual(["p.v2.0.0", "p.v1.0.0"]);
 });

@@ -2,11 +2,11 @@ import * as fc from "fast-check";
 import { expect, test } from "vitest";
 import { type CaseHead, loadCases } from "../../test/support/caseFiles.ts";
 import { type CatalogFixture, type ClusterFixture, catalogsFrom, clusterFrom } from "../../test/support/catalogFixture.ts";
-import { obstaclesTo } from "./obstacles.ts";
+import { findExclusions } from "./exclusions.ts";
 import type { ResolveRequest } from "./resolution.ts";
 import type { RecordedBundle } from "./resolutionRecord.ts";
-import { choose, consider, resolve } from "./resolve.ts";
-import type { InstalledBundle } from "./successors.ts";
+import { chooseBest, filterCandidates, resolve } from "./resolve.ts";
+import type { BundleMetadata } from "./successors.ts";
 import { type QuestionedBundle, whyNot } from "./whyNot.ts";
 
 interface Want {
@@ -29,7 +29,7 @@ interface Cases extends CaseHead {
     version: string;
     catalogs?: Record<string, CatalogFixture>;
     catalog?: Partial<ResolveRequest["source"]>;
-    installed?: InstalledBundle;
+    installed?: BundleMetadata;
     cluster?: ClusterFixture;
     want: Want;
   }[];
@@ -39,8 +39,8 @@ const rows = loadCases<Cases>("why-not").flatMap((one) =>
   one.rows.map((row) => ({ ...row, about: one.name, packageName: one.package, catalogs: row.catalogs ?? one.catalogs })),
 );
 
-function bundleLine({ bundle, catalog, obstacles }: QuestionedBundle): string {
-  return obstacles.length === 0 ? `${bundle} of ${catalog}` : `${bundle} of ${catalog}: ${obstacles.map(({ rule }) => rule).join(", ")}`;
+function bundleLine({ bundle, catalog, exclusions }: QuestionedBundle): string {
+  return exclusions.length === 0 ? `${bundle} of ${catalog}` : `${bundle} of ${catalog}: ${exclusions.map(({ rule }) => rule).join(", ")}`;
 }
 
 test.for(rows)("$about: $id", ({ version, want, packageName, catalogs, catalog, installed, cluster }) => {
@@ -52,7 +52,7 @@ test.for(rows)("$about: $id", ({ version, want, packageName, catalogs, catalog, 
   expect({ verdict: got.verdict, gets: got.gets?.bundle }).toEqual({ verdict: want.verdict, gets: want.gets });
   expect(got.bundles.map(bundleLine)).toEqual(want.bundles);
   if (want.because !== undefined) expect(got.because?.startsWith(want.because), got.because).toBe(true);
-  if (want.remedies) expect(got.bundles.flatMap(({ obstacles }) => obstacles.map(({ remedy }) => remedy))).toEqual(want.remedies);
+  if (want.remedies) expect(got.bundles.flatMap(({ exclusions }) => exclusions.map(({ remedy }) => remedy))).toEqual(want.remedies);
   if (want.without) expect(got.without).toEqual(want.without);
   if (want.silent) expect(got.silent.map((one) => `${one.catalog}: ${one.because}`)).toEqual(want.silent);
   const { lower, higher, highest } = got.nearest;
@@ -77,38 +77,42 @@ const question = fc.record({
   installed: fc.constantFrom(undefined, { name: "p.v1.0.0", version: "1.0.0" }),
 });
 
-test("a candidate has no obstacle if, and only if, it is the one that is taken", () => {
+test("a candidate has no exclusion if, and only if, it is the one that is taken", () => {
   fc.assert(
     fc.property(question, ({ catalogs, channels, version, installed }) => {
-      const considered = consider({ source: { packageName: "p", channels, version }, catalogs: catalogsFrom(catalogs, "p"), installed });
-      if ("kind" in considered) throw new Error(considered.message);
-      const answer = choose(considered);
-      for (const found of considered.findings) {
-        for (const candidate of found.all) {
-          const isTaken = answer.kind === "resolved" && answer.catalog === found.catalog && answer.bundle === candidate.bundle;
-          const obstacles = obstaclesTo({ found, candidate }, considered);
-          expect(obstacles.length === 0, JSON.stringify(obstacles)).toBe(isTaken);
+      const filtered = filterCandidates({
+        source: { packageName: "p", channels, version },
+        catalogs: catalogsFrom(catalogs, "p"),
+        installed,
+      });
+      if (filtered.kind === "unresolved") throw new Error(filtered.message);
+      const answer = chooseBest(filtered);
+      for (const result of filtered.results) {
+        for (const candidate of result.all) {
+          const isTaken = answer.kind === "resolved" && answer.catalog === result.catalog && answer.bundle === candidate.bundle;
+          const exclusions = findExclusions({ result, candidate }, filtered);
+          expect(exclusions.length === 0, JSON.stringify(exclusions)).toBe(isTaken);
         }
       }
     }),
   );
 });
 
-test("where one obstacle stands alone, what its remedy names lets the candidate through", () => {
+test("where one exclusion stands alone, what its remedy names lets the candidate through", () => {
   fc.assert(
     fc.property(question, ({ catalogs, channels, version, installed }) => {
       const source = { packageName: "p", channels, version };
       const request = { source, catalogs: catalogsFrom(catalogs, "p"), installed };
-      const considered = consider(request);
-      if ("kind" in considered) throw new Error(considered.message);
-      for (const found of considered.findings) {
-        for (const candidate of found.all) {
-          const [obstacle, ...others] = obstaclesTo({ found, candidate }, considered);
-          const pinned = /spec\.source\.catalog\.version "([^"]+)" takes it/.exec(obstacle?.remedy ?? "")?.[1];
+      const filtered = filterCandidates(request);
+      if (filtered.kind === "unresolved") throw new Error(filtered.message);
+      for (const result of filtered.results) {
+        for (const candidate of result.all) {
+          const [exclusion, ...others] = findExclusions({ result, candidate }, filtered);
+          const pinned = /spec\.source\.catalog\.version "([^"]+)" takes it/.exec(exclusion?.remedy ?? "")?.[1];
           if (others.length > 0 || pinned === undefined) continue;
-          const again = consider({ ...request, source: { ...source, version: pinned } });
-          if ("kind" in again) throw new Error(again.message);
-          const there = again.findings.find((one) => one.catalog === found.catalog);
+          const again = filterCandidates({ ...request, source: { ...source, version: pinned } });
+          if (again.kind === "unresolved") throw new Error(again.message);
+          const there = again.results.find((one) => one.catalog === result.catalog);
           expect(there?.best?.bundle.name).toBe(candidate.bundle.name);
         }
       }

@@ -3,15 +3,15 @@ import { goQuote } from "../golang/quote.ts";
 import { CAUSE_LENGTH, truncate } from "../text/truncate.ts";
 import { compareVersionRelease, compareVersions, parseVersionRelease, type VersionRelease } from "../version/version.ts";
 import type { Candidate } from "./candidates.ts";
-import { silenceReason } from "./explain.ts";
-import { type Obstacle, obstaclesTo } from "./obstacles.ts";
-import type { Considered, Resolution } from "./resolution.ts";
-import { type Ranked, type RecordedBundle, recordedBundle } from "./resolutionRecord.ts";
+import { type Exclusion, findExclusions } from "./exclusions.ts";
+import type { FilteredCatalogs, Resolution } from "./resolution.ts";
+import { type CatalogCandidate, type RecordedBundle, recordBundle } from "./resolutionRecord.ts";
+import { explainUnavailable } from "./unresolved.ts";
 
 /** A bundle of the version in question, and what stands against it. */
 export interface QuestionedBundle extends RecordedBundle {
   /** Empty for the one that is taken. */
-  readonly obstacles: readonly Obstacle[];
+  readonly exclusions: readonly Exclusion[];
 }
 
 /** Why a version is not what resolution takes, as JSON. */
@@ -44,38 +44,41 @@ const MAX_CATALOGS = 32;
  * @throws Error when the selector or the version range of the request cannot be read, or `version` is neither.
  */
 export function whyNot(packageName: string, version: string, resolution: Resolution): WhyNot {
-  const { considered } = resolution;
-  if (!considered) throw new Error(resolution.kind === "unresolved" ? resolution.message : "nothing was considered");
-  const all = considered.findings.flatMap((found) => found.all.map((candidate) => ({ found, candidate })));
+  const { filtered } = resolution;
+  if (!filtered) throw new Error(resolution.kind === "unresolved" ? resolution.message : "nothing was considered");
+  const all = filtered.results.flatMap((result) => result.all.map((candidate) => ({ result, candidate })));
   const asked = versionAsked(version);
   const questioned = all.filter(({ candidate }) => isMeant(candidate, version, asked));
   if (!asked && questioned.length === 0)
     throw new Error(`${goQuote(version)} is no version such as 1.2.3, and no catalog has a bundle of that name`);
   const winner = winnerOf(resolution);
-  const isWinner = ({ found, candidate }: Ranked): boolean => found.catalog === winner?.found.catalog && candidate === winner.candidate;
-  const having = new Set(questioned.map(({ found }) => found.catalog));
+  const isWinner = ({ result, candidate }: CatalogCandidate): boolean =>
+    result.catalog === winner?.result.catalog && candidate === winner.candidate;
+  const having = new Set(questioned.map(({ result }) => result.catalog));
   return {
     formatVersion: 1,
     package: packageName,
     version,
     verdict: questioned.some(isWinner) ? "chosen" : questioned.length > 0 ? "notChosen" : "absent",
-    ...(winner ? { gets: recordedBundle(winner) } : {}),
+    ...(winner ? { gets: recordBundle(winner) } : {}),
     ...(resolution.kind === "unresolved" ? { because: resolution.message } : {}),
     bundles: questioned
       .slice(0, MAX_CATALOGS)
-      .map((ranked) => ({ ...recordedBundle(ranked), obstacles: isWinner(ranked) ? [] : obstaclesTo(ranked, considered) })),
-    without: answered(considered)
+      .map((ranked) => ({ ...recordBundle(ranked), exclusions: isWinner(ranked) ? [] : findExclusions(ranked, filtered) })),
+    without: answered(filtered)
       .filter((name) => !having.has(name))
       .slice(0, MAX_CATALOGS),
-    silent: considered.selected
-      .flatMap((one) => (one.unavailable === undefined ? [] : [{ catalog: one.name, because: truncate(silenceReason(one), CAUSE_LENGTH) }]))
+    silent: filtered.catalogs
+      .flatMap((one) =>
+        one.unavailable === undefined ? [] : [{ catalog: one.name, because: truncate(explainUnavailable(one), CAUSE_LENGTH) }],
+      )
       .slice(0, MAX_CATALOGS),
     nearest: questioned.length > 0 || !asked ? {} : nearestTo(asked, all),
   };
 }
 
 /** The candidates of a package that `text` means: of that version, whatever the release unless it has one, or of that name. */
-export function candidatesMeant(candidates: readonly Candidate[], text: string): Candidate[] {
+export function findCandidates(candidates: readonly Candidate[], text: string): Candidate[] {
   const asked = versionAsked(text);
   return candidates.filter((candidate) => isMeant(candidate, text, asked));
 }
@@ -94,26 +97,26 @@ function isMeant({ bundle, version }: Candidate, text: string, asked: VersionRel
   return asked.release ? compareVersionRelease(asked, version) === 0 : compareVersions(asked.version, version.version) === 0;
 }
 
-function winnerOf(resolution: Resolution): Ranked | undefined {
+function winnerOf(resolution: Resolution): CatalogCandidate | undefined {
   if (resolution.kind === "unresolved") return undefined;
-  const found = resolution.considered.findings.find(({ catalog }) => catalog === resolution.catalog);
-  return found?.best && { found, candidate: found.best };
+  const result = resolution.filtered.results.find(({ catalog }) => catalog === resolution.catalog);
+  return result?.best && { result, candidate: result.best };
 }
 
-function answered({ selected }: Considered): string[] {
-  return selected.flatMap(({ name, unavailable }) => (unavailable === undefined ? [name] : []));
+function answered({ catalogs }: FilteredCatalogs): string[] {
+  return catalogs.flatMap(({ name, unavailable }) => (unavailable === undefined ? [name] : []));
 }
 
-function nearestTo(asked: VersionRelease, all: readonly Ranked[]): WhyNot["nearest"] {
+function nearestTo(asked: VersionRelease, all: readonly CatalogCandidate[]): WhyNot["nearest"] {
   const sorted = all.filter(({ candidate }) => candidate.version).sort((a, b) => compareNewestFirst(a.candidate, b.candidate));
-  const isAbove = ({ candidate }: Ranked): boolean =>
+  const isAbove = ({ candidate }: CatalogCandidate): boolean =>
     candidate.version !== undefined && compareVersionRelease(candidate.version, asked) > 0;
   const higher = sorted.findLast(isAbove);
   const lower = sorted.find((ranked) => !isAbove(ranked));
   const [highest] = sorted;
   return {
-    ...(lower ? { lower: recordedBundle(lower) } : {}),
-    ...(higher ? { higher: recordedBundle(higher) } : {}),
-    ...(highest && highest !== higher ? { highest: recordedBundle(highest) } : {}),
+    ...(lower ? { lower: recordBundle(lower) } : {}),
+    ...(higher ? { higher: recordBundle(higher) } : {}),
+    ...(highest && highest !== higher ? { highest: recordBundle(highest) } : {}),
   };
 }

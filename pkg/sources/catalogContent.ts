@@ -9,7 +9,7 @@ import { compareNewestFirst } from "../fbc/bundleOrder.ts";
 import { packageContent, packageOf } from "../fbc/content.ts";
 import { decodeMetas } from "../fbc/decode.ts";
 import { ContentError, type FbcBundle, type Meta, type PackageContent } from "../fbc/types.ts";
-import { bundleVersion, candidatesFrom, entryNames } from "../resolve/candidates.ts";
+import { entryNames, listCandidates, parseBundleVersion } from "../resolve/candidates.ts";
 import { resolve } from "../resolve/resolve.ts";
 import { type Constraint, parseConstraint } from "../version/masterminds.ts";
 import { formatVersionRelease } from "../version/version.ts";
@@ -55,7 +55,7 @@ export function bundlesOf(content: PackageContent, choice: VersionChoice): FbcBu
   }
   const range = rangeFrom(version);
   const names = entryNames(content.channels.filter(({ name }) => channels.includes(name)));
-  const found = candidatesFrom(content, new Set())
+  const found = listCandidates(content, new Set())
     .filter(({ bundle }) => channels.length === 0 || names.has(bundle.name))
     .filter((candidate) => candidate.version !== undefined && range.contains(candidate.version.version))
     .sort(compareNewestFirst)
@@ -78,9 +78,9 @@ function rangeFrom(version: string): Constraint {
 
 function nothingFound(content: PackageContent, { packageName, version, channels }: VersionChoice): string {
   const where = channels.length > 0 ? ` in channels [${channels.join(" ")}]` : "";
-  const candidates = candidatesFrom(content, new Set()).sort(compareNewestFirst);
+  const candidates = listCandidates(content, new Set()).sort(compareNewestFirst);
   const highest = candidates[0]?.version
-    ? `; the highest version there is ${formatVersionRelease(bundleVersion(candidates[0].bundle))}`
+    ? `; the highest version there is ${formatVersionRelease(parseBundleVersion(candidates[0].bundle))}`
     : "";
   const there = content.bundles.length === 0 ? "; the catalog does not have the package" : highest;
   return `no bundles found for package "${packageName}" matching version "${version}"${where}${there}`;

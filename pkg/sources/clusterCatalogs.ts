@@ -2,7 +2,7 @@ import type { ClusterCatalog } from "../api/clusterCatalog.ts";
 import { API_VERSION, CLUSTER_CATALOG } from "../api/constants.ts";
 import { wrapError } from "../errors/errors.ts";
 import type { Client } from "../kube/client.ts";
-import { CatalogContents, servedFrom } from "../operatorcontroller/catalogs/catalogContents.ts";
+import { CatalogPackages, servedFrom } from "../operatorcontroller/catalogs/catalogPackages.ts";
 import { compareText } from "../text/compare.ts";
 import type { BundleReader } from "./bundleReader.ts";
 import { packageIn } from "./catalogContent.ts";
@@ -39,8 +39,8 @@ export function catalogGiven(name: string, ref: string): ClusterCatalog {
 }
 
 /** What catalogs say, read from the folder, file or image that each of them names as its resolved source. */
-export function contentsFrom(reader: BundleReader): CatalogContents {
-  return new CatalogContents({
+export function contentsFrom(reader: BundleReader): CatalogPackages {
+  return new CatalogPackages({
     packageContent: async (_base, ref, packageName) => packageIn(await reader.catalogFolder(ref), packageName),
   });
 }

@@ -2,13 +2,13 @@ import { createReadStream } from "node:fs";
 import { packageContent, packageOf, Schema } from "../fbc/content.ts";
 import { decodeMetas } from "../fbc/decode.ts";
 import type { Meta, PackageContent } from "../fbc/types.ts";
-import { type OfferIndex, OfferIndexBuilder } from "../resolve/dependencies/offerIndex.ts";
+import { type BundleIndex, BundleIndexBuilder } from "../resolve/dependencies/bundleIndex.ts";
 import type { BundleReader } from "./bundleReader.ts";
 import { filesOf } from "./catalogContent.ts";
 
 /** All that a catalog says about dependencies, and about the packages it may supply. */
 export interface WholeCatalog {
-  readonly index: OfferIndex;
+  readonly index: BundleIndex;
   /** A package without manifests and images. @throws Error where a meta of it cannot be read. */
   packageContent(packageName: string): PackageContent;
 }
@@ -30,7 +30,7 @@ export class WholeCatalogs {
   }
 
   async #read(ref: string): Promise<WholeCatalog> {
-    const builder = new OfferIndexBuilder();
+    const builder = new BundleIndexBuilder();
     const others = new Map<string, Meta[]>();
     for (const { path, location } of await filesOf(await this.#reader.catalogFolder(ref))) {
       const bytes = createReadStream(location) as AsyncIterable<Uint8Array>;

@@ -5,7 +5,8 @@ import { expect, test } from "vitest";
 /** What needs no case of its own, and why. */
 const WITHOUT: Readonly<Record<string, string>> = {
   "H-09": "about objects on a cluster, see test/integration/configData.test.ts",
-  "H-20": "about what several passes do, see pkg/operatorcontroller/reconcile/keepContent.test.ts and test/integration/resolution.test.ts",
+  "H-20":
+    "about what several passes do, see pkg/operatorcontroller/reconcile/pinInstalledImage.test.ts and test/integration/resolution.test.ts",
   "X-15": "about what catalogd serves after a fault, see test/integration/catalogd.test.ts and registryFaults.test.ts",
   "S1-21": "decided otherwise: a bundle's own namespace is overwritten by the install namespace",
   "S1-27": "says what a user has to have before forcing an update",

@@ -4,7 +4,7 @@ import { LABEL_DEPENDENCY } from "../../pkg/api/constants.ts";
 import type { KubeObject } from "../../pkg/api/k8s.ts";
 import { dependencyNames } from "../../pkg/operatorcontroller/dependencies/dependencyExtensions.ts";
 import { describeWithPrivateCluster, eventually } from "../support/cluster.ts";
-import { type MarketFixture, packageFrom } from "../support/dependencyFixture.ts";
+import { type CatalogWorld, packageFrom } from "../support/dependencyFixture.ts";
 import { OperatorWorld } from "../support/operatorWorld.ts";
 import { tinyBundle } from "../support/tinyBundle.ts";
 
@@ -40,7 +40,7 @@ describeWithPrivateCluster("dependencies", (cluster) => {
   });
 
   /** Serves packages whose bundles hold the definitions of what they say that they provide. */
-  async function serve(packages: MarketFixture["packages"]): Promise<void> {
+  async function serve(packages: CatalogWorld["packages"]): Promise<void> {
     for (const [packageName, fixture] of Object.entries(packages)) {
       for (const bundle of fixture.bundles) {
         const { name, provides = [] } = typeof bundle === "string" ? { name: bundle } : bundle;

@@ -1,5 +1,5 @@
 import type { ChannelEntry, FbcBundle, FbcDeprecations, PackageContent } from "../../pkg/fbc/types.ts";
-import type { CatalogContent } from "../../pkg/resolve/resolution.ts";
+import type { LabeledCatalog } from "../../pkg/resolve/resolution.ts";
 import { type ClusterVersion, minorOf } from "../../pkg/version/clusterVersion.ts";
 
 /** A bundle by its name alone, the version being what stands behind the first ".v", or with what differs from that. */
@@ -46,7 +46,7 @@ export function clusterFrom(fixture: ClusterFixture | undefined): ClusterVersion
 }
 
 /** The catalogs of a case, each with the label that catalogs have by their name. */
-export function catalogsFrom(fixtures: Readonly<Record<string, CatalogFixture>>, packageName: string): CatalogContent[] {
+export function catalogsFrom(fixtures: Readonly<Record<string, CatalogFixture>>, packageName: string): LabeledCatalog[] {
   return Object.entries(fixtures).map(([name, fixture]) => ({
     name,
     priority: fixture.priority ?? 0,

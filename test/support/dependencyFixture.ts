@@ -1,18 +1,18 @@
 import type { ClusterCatalog } from "../../pkg/api/clusterCatalog.ts";
 import type { PackageContent, Property } from "../../pkg/fbc/types.ts";
-import { CatalogContents } from "../../pkg/operatorcontroller/catalogs/catalogContents.ts";
-import { CatalogOffers } from "../../pkg/operatorcontroller/catalogs/catalogOffers.ts";
+import { CatalogBundleIndexes } from "../../pkg/operatorcontroller/catalogs/catalogBundleIndexes.ts";
+import { CatalogPackages } from "../../pkg/operatorcontroller/catalogs/catalogPackages.ts";
 import { ConstraintCache } from "../../pkg/operatorcontroller/dependencies/constraintCache.ts";
-import { DependencyChoice, MarketReader } from "../../pkg/operatorcontroller/dependencies/dependencyChoice.ts";
+import { CatalogIndexReader, DependencyChoice } from "../../pkg/operatorcontroller/dependencies/dependencyChoice.ts";
 import { InstallContextReader } from "../../pkg/operatorcontroller/dependencies/installContext.ts";
 import type { InstalledProvider } from "../../pkg/operatorcontroller/releases/installedReleases.ts";
 import { CelRules } from "../../pkg/resolve/cel/celRules.ts";
 import type { Gvk } from "../../pkg/resolve/constraint/constraint.ts";
 import { providerFrom } from "../../pkg/resolve/constraint/parse.ts";
+import { knownIndexOf } from "./bundleIndexes.ts";
 import { type BundleFixture, type CatalogFixture, contentFrom } from "./catalogFixture.ts";
 import { catalogNamed } from "./catalogs.ts";
 import { FakeClock } from "./fakeClock.ts";
-import { offersOf } from "./offers.ts";
 
 /**
  * What a bundle says about dependencies, as short as a case can say it: an API is its kind, of group example.com and version v1; `requires` holds
@@ -30,7 +30,7 @@ export interface InstalledFixture extends DependentFixture {
 }
 
 /** A catalog with its packages; bundles may say what they provide and require. */
-export interface MarketFixture {
+export interface CatalogWorld {
   priority?: number;
   unavailable?: boolean;
   packages: Record<string, Omit<CatalogFixture, "bundles"> & { bundles: (string | (Exclude<BundleFixture, string> & DependentFixture))[] }>;
@@ -38,7 +38,7 @@ export interface MarketFixture {
 
 /** What there is on a cluster. */
 export interface DependencyWorld {
-  catalogs?: Record<string, MarketFixture>;
+  catalogs?: Record<string, CatalogWorld>;
   /** By extension. */
   installed?: Record<string, InstalledFixture>;
   /** Kinds that the cluster serves. */
@@ -65,7 +65,7 @@ function requirement(text: string | object): Property {
 }
 
 /** The package that a fixture stands for. */
-export function packageFrom(fixture: MarketFixture["packages"][string], packageName: string): PackageContent {
+export function packageFrom(fixture: CatalogWorld["packages"][string], packageName: string): PackageContent {
   const bundles = fixture.bundles.map((bundle) => {
     if (typeof bundle === "string") return bundle;
     const { provides, requires, properties, ...rest } = bundle;
@@ -84,7 +84,7 @@ export function packageFrom(fixture: MarketFixture["packages"][string], packageN
 /** A choice in such a world, and its catalogs. */
 export function dependencyWorld({ catalogs = {}, installed = {}, served = [], unread = [] }: DependencyWorld = {}): {
   choice: DependencyChoice;
-  contents: CatalogContents;
+  contents: CatalogPackages;
   catalogs: ClusterCatalog[];
   reads: string[];
 } {
@@ -95,15 +95,15 @@ export function dependencyWorld({ catalogs = {}, installed = {}, served = [], un
       new Map(Object.entries(all).map(([packageName, fixture]) => [packageName, packageFrom(fixture, packageName)])),
     ]),
   );
-  const contents = new CatalogContents({ packageContent: (base, _ref, name) => Promise.resolve(packages.get(base)?.get(name)) });
+  const contents = new CatalogPackages({ packageContent: (base, _ref, name) => Promise.resolve(packages.get(base)?.get(name)) });
   const reader = {
-    offers: (base: string) => {
+    bundleIndex: (base: string) => {
       reads.push(base);
-      return offersOf(packages.get(base)?.values() ?? []);
+      return knownIndexOf(packages.get(base)?.values() ?? []);
     },
   };
   const constraints = new ConstraintCache(() => Promise.resolve(new CelRules()));
-  const surroundings = new InstallContextReader({
+  const installContext = new InstallContextReader({
     installed: {
       list: () => Object.entries(installed).map(([extension, fixture]) => installedFrom(extension, fixture)),
       unread: () => unread,
@@ -113,10 +113,10 @@ export function dependencyWorld({ catalogs = {}, installed = {}, served = [], un
     extensions: { get: () => undefined },
     memory: { isUninstalling: () => false },
   });
-  const offers = new CatalogOffers(reader, new FakeClock(), new AbortController().signal);
-  const markets = new MarketReader({ offers, contents, constraints });
+  const indexes = new CatalogBundleIndexes(reader, new FakeClock(), new AbortController().signal);
+  const reachable = new CatalogIndexReader({ indexes, contents, constraints });
   return {
-    choice: new DependencyChoice({ surroundings, markets, constraints }),
+    choice: new DependencyChoice({ installContext, indexes: reachable, constraints }),
     contents,
     catalogs: Object.entries(catalogs).map(([name, { priority = 0, unavailable = false }]) =>
       catalogNamed(name, {

@@ -19,13 +19,13 @@ import type { RequiredRules } from "../../pkg/rbac/requiredRules.ts";
 import { createLogger } from "../../pkg/telemetry/log.ts";
 import { createMetrics, type Metrics } from "../../pkg/telemetry/metrics.ts";
 import type { ClusterVersion } from "../../pkg/version/clusterVersion.ts";
+import { knownIndexOf } from "./bundleIndexes.ts";
 import { type CatalogFixture, type ClusterFixture, clusterFrom, contentFrom } from "./catalogFixture.ts";
 import { catalogNamed } from "./catalogs.ts";
 import type { TestCluster } from "./cluster.ts";
 import { TempFolder } from "./contentFixture.ts";
 import { eventually } from "./eventually.ts";
 import { extensionNamed } from "./extensions.ts";
-import { offersOf } from "./offers.ts";
 import { EVERYTHING } from "./ownedObjects.ts";
 import { serviceAccount } from "./serviceAccount.ts";
 
@@ -103,7 +103,7 @@ export class OperatorWorld implements AsyncDisposable {
           await this.#hanging.get(name);
           return this.#contents.get(name);
         },
-        offers: () => offersOf(this.#contents.values()),
+        bundleIndex: () => knownIndexOf(this.#contents.values()),
       },
       systemNamespace: SYSTEM,
       serviceAccountFallback: "deny",

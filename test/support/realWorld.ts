@@ -12,12 +12,12 @@ import type { RequiredRules } from "../../pkg/rbac/requiredRules.ts";
 import { describeObject } from "../../pkg/release/identity.ts";
 import { createLogger } from "../../pkg/telemetry/log.ts";
 import { createMetrics } from "../../pkg/telemetry/metrics.ts";
+import { knownIndexOf } from "./bundleIndexes.ts";
 import { contentFrom } from "./catalogFixture.ts";
 import { catalogNamed } from "./catalogs.ts";
 import type { TestCluster } from "./cluster.ts";
 import { eventually } from "./eventually.ts";
 import { extensionNamed } from "./extensions.ts";
-import { offersOf } from "./offers.ts";
 import type { RealOperator } from "./realOperator.ts";
 
 /** Notes of a condition that say nothing about what an installer may do; packages and versions of this catalog are named after folders. */
@@ -59,7 +59,7 @@ export class RealWorld implements AsyncDisposable {
       },
       packages: {
         packageContent: (_base, _ref, name) => Promise.resolve(contents.get(name)),
-        offers: () => offersOf(contents.values()),
+        bundleIndex: () => knownIndexOf(contents.values()),
       },
       systemNamespace: SYSTEM,
       serviceAccountFallback: "deny",

@@ -11,8 +11,8 @@ import {
 import type { Condition } from "../../../pkg/api/k8s.ts";
 import { messageOf } from "../../../pkg/errors/errors.ts";
 import type { Client } from "../../../pkg/kube/client.ts";
+import { selectClusterCatalogs } from "../../../pkg/operatorcontroller/catalogs/catalogPackages.ts";
 import { lacksPermissions } from "../../../pkg/operatorcontroller/permissions/permissions.ts";
-import { matchingCatalogs } from "../../../pkg/operatorcontroller/reconcile/resolve.ts";
 import { describeObject } from "../../../pkg/release/identity.ts";
 import { explainCondition } from "../../../pkg/rollout/conditionAdvice.ts";
 import { readExtension } from "../../../pkg/rollout/extensions.ts";
@@ -289,7 +289,8 @@ async function failingCatalogs(client: Pick<Client, "list">, { spec }: ClusterEx
   const source = spec.source.catalog;
   if (!source) return [];
   const { items } = await client.list<ClusterCatalog>({ apiVersion: API_VERSION, kind: CLUSTER_CATALOG });
-  const selected = matchingCatalogs({ list: () => items }, source);
+  const selection = selectClusterCatalogs({ list: () => items }, source);
+  const selected = selection.kind === "catalogs" ? selection.catalogs : [];
   return selected.filter((catalog) => catalog.spec.availabilityMode !== "Unavailable" && !isServed(catalog));
 }
 

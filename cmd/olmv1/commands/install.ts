@@ -8,7 +8,7 @@ import { changedPaths, extensionWanted, type Said } from "../../../pkg/installer
 import { installerObjects, namespaceFor, requireFallback, tokenRights } from "../../../pkg/installer/installerObjects.ts";
 import type { Client } from "../../../pkg/kube/client.ts";
 import { lacksPermissions } from "../../../pkg/operatorcontroller/permissions/permissions.ts";
-import { judgedRecord, nearPackages, resolveJudged } from "../../../pkg/preview/resolveWithDependencies.ts";
+import { nearPackages, recordChecked, resolveWithDependencies } from "../../../pkg/preview/resolveWithDependencies.ts";
 import type { Resolved } from "../../../pkg/resolve/resolution.ts";
 import { extensionRef, extensionsOf } from "../../../pkg/rollout/extensions.ts";
 import type { ResolutionOptions } from "../cli/catalogOptions.ts";
@@ -39,10 +39,10 @@ async function bundleToInstall(
   options: Omit<ResolutionOptions, "catalogDir" | "installedPackage">,
 ): Promise<BundleFound> {
   return withQuestion(terminal, named, { ...options, catalogDir: [], installedPackage: [] }, async (question) => {
-    const judged = await resolveJudged(question);
-    const record = judgedRecord(question.request.source.packageName, judged);
+    const checked = await resolveWithDependencies(question);
+    const record = recordChecked(question.request.source.packageName, checked);
     const text = resolutionText(record, question.subject, false, terminal.width) + (await nearPackages(question, record));
-    return { resolved: judged.resolution.kind === "resolved" ? judged.resolution : undefined, text };
+    return { resolved: checked.resolution.kind === "resolved" ? checked.resolution : undefined, text };
   });
 }
 

@@ -8,13 +8,14 @@ import { parseClusterVersion, readClusterVersion } from "../../../pkg/operatorco
 import { catalogsAsked, type Sources } from "../../../pkg/preview/catalogSelection.ts";
 import { readInstallContext } from "../../../pkg/preview/installContext.ts";
 import type { Question } from "../../../pkg/preview/resolveWithDependencies.ts";
-import { bundleVersion, candidatesFrom } from "../../../pkg/resolve/candidates.ts";
-import type { CatalogContent } from "../../../pkg/resolve/resolution.ts";
-import type { InstalledBundle } from "../../../pkg/resolve/successors.ts";
-import { candidatesMeant } from "../../../pkg/resolve/whyNot.ts";
+import { listCandidates, parseBundleVersion } from "../../../pkg/resolve/candidates.ts";
+import type { CatalogPackage } from "../../../pkg/resolve/resolution.ts";
+import type { BundleMetadata } from "../../../pkg/resolve/successors.ts";
+import { findCandidates } from "../../../pkg/resolve/whyNot.ts";
 import { readExtension } from "../../../pkg/rollout/extensions.ts";
 import { withReader } from "../../../pkg/sources/bundleReader.ts";
 import { WholeCatalogs } from "../../../pkg/sources/wholeCatalogs.ts";
+import { compareText } from "../../../pkg/text/compare.ts";
 import type { ClusterVersion } from "../../../pkg/version/clusterVersion.ts";
 import { formatVersionRelease } from "../../../pkg/version/version.ts";
 import type { ResolutionOptions } from "../cli/catalogOptions.ts";
@@ -63,10 +64,10 @@ async function question(named: Named, options: ResolutionOptions, sources: Asked
   if (named.package !== undefined && packageName !== named.package)
     throw new Error(`the extension installs package ${goQuote(packageName)}, not ${goQuote(named.package)}`);
   const source = sourceFrom(packageName, extension, options);
-  const { catalogs, contents } = await catalogsAsked(source, options, sources);
+  const { catalogs, contents, invalidSelector } = await catalogsAsked(source, options, sources);
   const request = {
     source,
-    catalogs: contents,
+    catalogs: contents.toSorted((a, b) => compareText(a.name, b.name)),
     installed: installedBundle(packageName, contents, extension, options),
     ...(options.installed === undefined ? { installedFrom: extension?.status?.install?.catalog } : {}),
     cluster: await clusterOf(options, sources.client),
@@ -76,11 +77,12 @@ async function question(named: Named, options: ResolutionOptions, sources: Asked
   const among = { extension: asked, installed: request.installed, catalogs, whole, signal: sources.signal };
   return {
     request,
+    ...(invalidSelector ? { invalidSelector } : {}),
     subject: extension ? `ClusterExtension ${extension.metadata.name}` : `package ${packageName}`,
     extension: asked,
     catalogs,
     whole,
-    surroundings: (constraints) => readInstallContext({ ...among, constraints, client: sources.client, options }),
+    readContext: (constraints) => readInstallContext({ ...among, constraints, client: sources.client, options }),
     signal: sources.signal,
   };
 }
@@ -136,15 +138,15 @@ function sourceFrom(packageName: string, extension: ClusterExtension | undefined
 /** What counts as installed: what the options say, else what the extension's status does. */
 function installedBundle(
   packageName: string,
-  catalogs: readonly CatalogContent[],
+  catalogs: readonly CatalogPackage[],
   extension: ClusterExtension | undefined,
   { installed }: ResolutionOptions,
-): InstalledBundle | undefined {
+): BundleMetadata | undefined {
   if (installed === "none") return undefined;
   if (installed === undefined) return extension?.status?.install?.bundle;
   for (const { content } of catalogs) {
-    const [found] = content ? candidatesMeant(candidatesFrom(content, new Set()), installed) : [];
-    if (found) return { name: found.bundle.name, version: formatVersionRelease(bundleVersion(found.bundle)) };
+    const [found] = content ? findCandidates(listCandidates(content, new Set()), installed) : [];
+    if (found) return { name: found.bundle.name, version: formatVersionRelease(parseBundleVersion(found.bundle)) };
   }
   return { name: `${packageName}.v${installed}`, version: installed };
 }

@@ -1,4 +1,4 @@
-import { judgedRecord, nearPackages, resolveJudged } from "../../../pkg/preview/resolveWithDependencies.ts";
+import { nearPackages, recordChecked, resolveWithDependencies } from "../../../pkg/preview/resolveWithDependencies.ts";
 import type {
   AskedRecord,
   CatalogRecord,
@@ -97,9 +97,9 @@ function filterLines(catalog: string, { filter, asks, removed, last }: FilterRec
 
 function outcomeLines(outcome: OutcomeRecord, explain: boolean): string[] {
   if (outcome.kind === "unresolved") {
-    const { reason, explanation, tied = [], notes = [] } = outcome;
+    const { message, explanation, tied = [], notes = [] } = outcome;
     const offers = tied.map((one) => `  offer: ${bundleText(one)}`);
-    return [`no bundle: ${reason}`, `why: ${explanation}`, ...offers, ...notes.map((note) => `note: ${note}`)].map(oneLine);
+    return [`no bundle: ${message}`, `why: ${explanation}`, ...offers, ...notes.map((note) => `note: ${note}`)].map(oneLine);
   }
   const { winner, edge, runnerUp, because = "", explanation, notes } = outcome;
   const by = edge === undefined ? "" : edge === "stay" ? ", installed already" : `, by ${edge}`;
@@ -129,10 +129,10 @@ export async function showResolution(terminal: Terminal, name: string | undefine
     () =>
       withQuestion(terminal, namedBy(name, options), options, async (question) => {
         const { request, subject } = question;
-        const judged = await resolveJudged(question);
-        const record = judgedRecord(request.source.packageName, judged);
+        const checked = await resolveWithDependencies(question);
+        const record = recordChecked(request.source.packageName, checked);
         const text = resolutionText(record, subject, options.explain ?? false, terminal.width) + (await nearPackages(question, record));
-        return { data: record, text, isYes: judged.resolution.kind === "resolved" };
+        return { data: record, text, isYes: checked.resolution.kind === "resolved" };
       }),
     options.output,
   );

@@ -14,6 +14,7 @@ import { makePlan } from "../../../pkg/operatorcontroller/plan/makePlan.ts";
 import { wantedExtension } from "../../../pkg/operatorcontroller/plan/wantedExtension.ts";
 import { UnresolvedError } from "../../../pkg/operatorcontroller/reconcile/resolve.ts";
 import { objectKey } from "../../../pkg/release/identity.ts";
+import type { UnresolvedReason } from "../../../pkg/resolve/resolution.ts";
 import { extensionRef, readExtension } from "../../../pkg/rollout/extensions.ts";
 import { withReader } from "../../../pkg/sources/bundleReader.ts";
 import { catalogsOfCluster, contentsFrom } from "../../../pkg/sources/clusterCatalogs.ts";
@@ -38,7 +39,7 @@ export interface UpgradeOptions extends ReleaseOptions, RegistryOptions, WaitOpt
 /** Pulling the catalogs and the bundle, and trying the objects. */
 const PLAN_TIMEOUT_MS = 15 * 60_000;
 /** Why no bundle can be chosen where that is an answer, and not a failure of the command. */
-const ANSWERS: ReadonlySet<UnresolvedError["unresolved"]> = new Set(["nothing", "ambiguous", "catalog"]);
+const ANSWERS: ReadonlySet<UnresolvedReason> = new Set(["NoMatchingBundle", "AmbiguousCatalogs", "CatalogUnavailable"]);
 
 /** `olmv1 upgrade`. */
 export async function upgrade(terminal: Terminal, name: string, options: UpgradeOptions): Promise<void> {
@@ -160,7 +161,7 @@ async function planFor(
     );
     return { plan, account };
   } catch (err) {
-    if (!(err instanceof UnresolvedError && ANSWERS.has(err.unresolved))) throw err;
+    if (!(err instanceof UnresolvedError && ANSWERS.has(err.details.reason))) throw err;
     terminal.err(
       `${escapeControlCharacters(messageOf(err))}\nnothing was changed; olmv1 resolve ${wanted.metadata.name} --explain tells more\n`,
     );

@@ -1,4 +1,4 @@
-import { resolveJudged } from "../../../pkg/preview/resolveWithDependencies.ts";
+import { resolveWithDependencies } from "../../../pkg/preview/resolveWithDependencies.ts";
 import { type QuestionedBundle, type WhyNot, whyNot } from "../../../pkg/resolve/whyNot.ts";
 import { escapeControlCharacters } from "../../../pkg/text/escape.ts";
 import type { ResolutionOptions } from "../cli/catalogOptions.ts";
@@ -32,10 +32,10 @@ function headLine({ verdict, version, without, silent, ...rest }: WhyNot, subjec
   return `${version} of package ${rest.package} is not in ${catalogs(without)}`;
 }
 
-function bundleLines({ obstacles, ...bundle }: QuestionedBundle): string[] {
+function bundleLines({ exclusions, ...bundle }: QuestionedBundle): string[] {
   return [
-    `${bundleText(bundle)}, priority ${bundle.priority}${obstacles.length === 0 ? ": it is taken" : ":"}`,
-    ...obstacles.flatMap(({ rule, text, remedy }) => [`  ${rule}: ${text}`, ...(remedy === "" ? [] : [`    ${remedy}`])]),
+    `${bundleText(bundle)}, priority ${bundle.priority}${exclusions.length === 0 ? ": it is taken" : ":"}`,
+    ...exclusions.flatMap(({ rule, text, remedy }) => [`  ${rule}: ${text}`, ...(remedy === "" ? [] : [`    ${remedy}`])]),
   ];
 }
 
@@ -61,7 +61,7 @@ export async function showWhyNot(terminal: Terminal, words: readonly string[], o
   const find = async (): Promise<{ data: unknown; text: string; isYes: boolean }> => {
     const { version, ...named } = questionFrom(words, options);
     return withQuestion(terminal, named, options, async (question) => {
-      const { resolution, unjudged } = await resolveJudged(question, version);
+      const { resolution, unjudged } = await resolveWithDependencies(question, version);
       const answer = whyNot(question.request.source.packageName, version, resolution);
       return {
         data: unjudged.length > 0 ? { ...answer, unjudged } : answer,

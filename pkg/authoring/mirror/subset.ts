@@ -4,7 +4,7 @@ import { packageContent, Schema } from "../../fbc/content.ts";
 import type { FbcBundle, FbcChannel, Meta, PackageContent } from "../../fbc/types.ts";
 import { isObject, memberOf, withMember } from "../../golang/members.ts";
 import { goQuote } from "../../golang/quote.ts";
-import { bundleVersion } from "../../resolve/candidates.ts";
+import { parseBundleVersion } from "../../resolve/candidates.ts";
 import { type Constraint, parseConstraint } from "../../version/masterminds.ts";
 
 /** Which part of a catalog is wanted. */
@@ -144,7 +144,7 @@ function wantedChannels({ channels }: PackageContent, name: string, wanted: read
 }
 
 function namesInRange(bundles: readonly FbcBundle[], range: Constraint | undefined): Set<string> {
-  const fits = (bundle: FbcBundle): boolean => range === undefined || range.contains(bundleVersion(bundle).version);
+  const fits = (bundle: FbcBundle): boolean => range === undefined || range.contains(parseBundleVersion(bundle).version);
   return new Set(bundles.filter(fits).map(({ name }) => name));
 }
 

@@ -381,7 +381,7 @@ describe("what a catalog offers to those who depend on something", () => {
     ["is read from everything where it has neither", { [ALL]: lines(PACKAGE, CHANNEL, BUNDLE) }, [PROPERTIES, BUNDLES, ALL]],
   ])("%s", async ([, answers, log]) => {
     const { client, api } = await start(answers);
-    const { index } = await client.offers(`${api.url}${BASE}`, REF, signal);
+    const { index } = await client.bundleIndex(`${api.url}${BASE}`, REF, signal);
     expect(index.bundlesOf("p")).toEqual(OFFERED);
     expect(api.log).toEqual(log.map((path) => `GET ${path}`));
   });
@@ -394,9 +394,9 @@ describe("what a catalog offers to those who depend on something", () => {
       () => api[Symbol.asyncDispose](),
       () => client.close(),
     );
-    const known = await client.offers(`${api.url}${BASE}`, REF, signal);
+    const known = await client.bundleIndex(`${api.url}${BASE}`, REF, signal);
     answer = { status: 304, text: "" };
-    expect((await client.offers(`${api.url}${BASE}`, REF, signal, known)).index).toBe(known.index);
+    expect((await client.bundleIndex(`${api.url}${BASE}`, REF, signal, known)).index).toBe(known.index);
     expect(api.requests[1]?.headers["if-none-match"]).toBe('"a"');
   });
 
@@ -406,6 +406,6 @@ describe("what a catalog offers to those who depend on something", () => {
     ["half a line", { text: '{"package":"p","bun' }, "error performing request: "],
   ])("is not taken from %s", async ([, answer, error]) => {
     const { client, api } = await start({ [PROPERTIES]: answer });
-    await expect(client.offers(`${api.url}${BASE}`, REF, signal)).rejects.toThrow(error);
+    await expect(client.bundleIndex(`${api.url}${BASE}`, REF, signal)).rejects.toThrow(error);
   });
 });

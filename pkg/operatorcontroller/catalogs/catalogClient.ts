@@ -7,10 +7,10 @@ import { openConnections } from "../../http/connections.ts";
 import type { Connections, HttpResponse } from "../../http/types.ts";
 import { failureOf } from "../../oci/registry/networkError.ts";
 import { proxyFor } from "../../oci/registry/proxy.ts";
-import { type OfferIndex, OfferIndexBuilder } from "../../resolve/dependencies/offerIndex.ts";
+import { type BundleIndex, BundleIndexBuilder } from "../../resolve/dependencies/bundleIndex.ts";
 import type { TlsSettings } from "../../serving/tlsProfile.ts";
-import { type KnownPackage, UnexpectedContent, UnexpectedStatus } from "./catalogContents.ts";
-import type { KnownOffers } from "./catalogOffers.ts";
+import type { KnownBundleIndex } from "./catalogBundleIndexes.ts";
+import { type KnownPackage, UnexpectedContent, UnexpectedStatus } from "./catalogPackages.ts";
 import { type Authorities, AuthorityFolder, type AuthoritySource, authoritiesOf } from "./certificateAuthorities.ts";
 import type { ReadLimits, ReadTask } from "./responseReader.ts";
 import { ResponseThread } from "./responseThread.ts";
@@ -183,10 +183,10 @@ export class CatalogClient {
    * @param known what was read before, with the entity tag of the answer; given again where the server says by it that it has not changed.
    * @throws as `packageContent` does.
    */
-  async offers(base: string, ref: string, signal: AbortSignal, known?: KnownOffers): Promise<KnownOffers> {
+  async bundleIndex(base: string, ref: string, signal: AbortSignal, known?: KnownBundleIndex): Promise<KnownBundleIndex> {
     const tags = new Map(known?.tags);
-    const index = await inTime(signal, (until) => this.#offers(base, { ref, signal: until, tags }));
-    return { index: index ?? known?.index ?? new OfferIndexBuilder().build(), tags };
+    const index = await inTime(signal, (until) => this.#readIndex(base, { ref, signal: until, tags }));
+    return { index: index ?? known?.index ?? new BundleIndexBuilder().build(), tags };
   }
 
   /** Ends all connections, those in use included, and the thread that reads large responses. */
@@ -219,10 +219,10 @@ export class CatalogClient {
   }
 
   /** @returns undefined when the answer is the one whose tag is known. */
-  async #offers(base: string, reading: Reading): Promise<OfferIndex | undefined> {
+  async #readIndex(base: string, reading: Reading): Promise<BundleIndex | undefined> {
     for (const path of OFFER_PATHS) {
       try {
-        return await this.#offersAt(new URL(base + path), reading);
+        return await this.#readIndexAt(new URL(base + path), reading);
       } catch (err) {
         reading.tags.clear();
         if (!(err instanceof UnexpectedStatus) || err.status !== 404) throw err;
@@ -231,10 +231,10 @@ export class CatalogClient {
     throw new UnexpectedStatus(404);
   }
 
-  async #offersAt(url: URL, reading: Reading): Promise<OfferIndex | undefined> {
-    const lines = await this.#open(url, { kind: "offers" }, reading, Number.POSITIVE_INFINITY);
+  async #readIndexAt(url: URL, reading: Reading): Promise<BundleIndex | undefined> {
+    const lines = await this.#open(url, { kind: "bundleIndex" }, reading, Number.POSITIVE_INFINITY);
     if (!lines) return undefined;
-    const builder = new OfferIndexBuilder();
+    const builder = new BundleIndexBuilder();
     for await (const line of lines) builder.add(line);
     return builder.build();
   }

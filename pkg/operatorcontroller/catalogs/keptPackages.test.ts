@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import type { PackageContent } from "../../fbc/types.ts";
-import { KeptPackages } from "./catalogContents.ts";
+import { KeptPackages } from "./catalogPackages.ts";
 
 const KILOBYTE = 1_024;
 

@@ -8,7 +8,7 @@ import type { ClusterCatalog } from "../../api/clusterCatalog.ts";
 import type { ClusterExtension } from "../../api/clusterExtension.ts";
 import { resolveBundle } from "../reconcile/resolve.ts";
 import { newReconcileState } from "../state/reconcileState.ts";
-import { CatalogContents, findConcerned } from "./catalogContents.ts";
+import { CatalogPackages, findConcerned } from "./catalogPackages.ts";
 
 const EXTENSIONS = 1_000;
 const PACKAGES = 250;
@@ -19,7 +19,7 @@ class ManyExtensions {
   readonly editions = new Map(CATALOGS.map((name) => [name, 1]));
   /** "catalog package", in the order in which they were read. */
   reads: string[] = [];
-  readonly contents = new CatalogContents({
+  readonly contents = new CatalogPackages({
     packageContent: (base, _ref, packageName) => {
       const catalog = base.slice(base.lastIndexOf("/") + 1);
       this.reads.push(`${catalog} ${packageName}`);

@@ -2,7 +2,7 @@ import { expect, test } from "vitest";
 import { catalogNamed } from "../../../test/support/catalogs.ts";
 import { extensionNamed } from "../../../test/support/extensions.ts";
 import type { ClusterExtension } from "../../api/clusterExtension.ts";
-import { findConcerned } from "./catalogContents.ts";
+import { findConcerned } from "./catalogPackages.ts";
 
 const EDITION = { catalog: catalogNamed("c", { digest: "quay.io/c@sha256:2" }), before: "quay.io/c@sha256:1" };
 

@@ -5,7 +5,7 @@ import { MetaDecoder } from "../../fbc/decode.ts";
 import type { Meta } from "../../fbc/types.ts";
 import { foldKey, isObject, memberOf } from "../../golang/members.ts";
 import { countValues } from "../../golang/yamlDocument.ts";
-import { slimOffer } from "../../resolve/dependencies/offerIndex.ts";
+import { trimIndexMeta } from "../../resolve/dependencies/bundleIndex.ts";
 
 /** Properties of a bundle that resolution reads; the rest, above all the ClusterServiceVersion's metadata, is most of a catalog. */
 const KEPT_PROPERTIES: ReadonlySet<unknown> = new Set([
@@ -79,7 +79,7 @@ export interface ReadTask {
   /** Path of the request; errors name it. */
   readonly path: string;
   /** Objects of one package for resolution, or bundles of all packages for the dependency solver. */
-  readonly wanted: { readonly kind: "package"; readonly name: string } | { readonly kind: "offers" };
+  readonly wanted: { readonly kind: "package"; readonly name: string } | { readonly kind: "bundleIndex" };
   readonly limits: ReadLimits;
 }
 
@@ -112,7 +112,7 @@ export class ResponseReader {
 
   *#kept(metas: Iterable<Meta>): Generator<Meta> {
     for (const meta of metas) {
-      if (this.#wanted.kind === "offers") yield slimOffer(meta);
+      if (this.#wanted.kind === "bundleIndex") yield trimIndexMeta(meta);
       else if (packageOf(meta) === this.#wanted.name) yield this.#count(slimMeta(meta));
     }
   }

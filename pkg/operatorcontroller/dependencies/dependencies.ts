@@ -2,13 +2,13 @@ import type { ClusterExtension } from "../../api/clusterExtension.ts";
 import { systemClock } from "../../async/clock.ts";
 import type { Informer } from "../../controller/informer.ts";
 import { KeyedTimers } from "../../controller/workQueue.ts";
-import type { CatalogContents } from "../catalogs/catalogContents.ts";
-import { CatalogOffers, type OffersReader } from "../catalogs/catalogOffers.ts";
+import { type BundleIndexReader, CatalogBundleIndexes } from "../catalogs/catalogBundleIndexes.ts";
+import type { CatalogPackages } from "../catalogs/catalogPackages.ts";
 import type { InstalledBundles } from "../releases/installedReleases.ts";
 import type { ExtensionCache } from "../state/extensionCache.ts";
 import type { ClusterApis } from "./clusterApis.ts";
 import { ConstraintCache, loadCelRules } from "./constraintCache.ts";
-import { DependencyChoice, MarketReader } from "./dependencyChoice.ts";
+import { CatalogIndexReader, DependencyChoice } from "./dependencyChoice.ts";
 import { DependencyExtensions, type DependencyExtensionsOptions } from "./dependencyExtensions.ts";
 import { Dependents, InstallContextReader } from "./installContext.ts";
 
@@ -18,8 +18,8 @@ export interface DependenciesOptions extends Pick<DependencyExtensionsOptions, "
   installed: Pick<InstalledBundles, "list" | "unread" | "onChange">;
   apis: Pick<ClusterApis, "served" | "resources" | "onChange">;
   memory: Pick<ExtensionCache, "isUninstalling">;
-  contents: CatalogContents;
-  reader: OffersReader;
+  contents: CatalogPackages;
+  reader: BundleIndexReader;
   /** Makes a pass over an extension. */
   wake: (extension: string) => void;
 }
@@ -32,17 +32,17 @@ export class Dependencies {
   readonly choice: DependencyChoice;
   readonly made: DependencyExtensions;
   readonly dependents: Dependents;
-  readonly offers: CatalogOffers;
+  readonly indexes: CatalogBundleIndexes;
   readonly #stop = new AbortController();
 
   constructor({ client, events, extensions, installed, apis, memory, contents, reader, wake }: DependenciesOptions) {
     const constraints = new ConstraintCache(loadCelRules);
-    this.offers = new CatalogOffers(reader, systemClock, this.#stop.signal);
-    const surroundings = new InstallContextReader({ installed, apis, constraints, extensions, memory });
+    this.indexes = new CatalogBundleIndexes(reader, systemClock, this.#stop.signal);
+    const installContext = new InstallContextReader({ installed, apis, constraints, extensions, memory });
     this.dependents = new Dependents({ extensions, installed, apis, constraints, memory });
     this.choice = new DependencyChoice({
-      surroundings,
-      markets: new MarketReader({ offers: this.offers, contents, constraints }),
+      installContext,
+      indexes: new CatalogIndexReader({ indexes: this.indexes, contents, constraints }),
       constraints,
     });
     this.made = new DependencyExtensions({ client, extensions, dependents: this.dependents, events });

@@ -3,7 +3,7 @@ import { type CaseHead, loadCases } from "../../../test/support/caseFiles.ts";
 import { type DependencyWorld, dependencyWorld } from "../../../test/support/dependencyFixture.ts";
 import { extensionNamed } from "../../../test/support/extensions.ts";
 import type { CatalogSource, ClusterExtension } from "../../api/clusterExtension.ts";
-import { consider } from "../../resolve/resolve.ts";
+import { filterCandidates } from "../../resolve/resolve.ts";
 
 interface Row extends DependencyWorld {
   id: string;
@@ -37,19 +37,19 @@ async function chosen({ extension, policy, catalog, ...fixture }: Omit<Row, "id"
   const wanting: ClusterExtension = { ...made, spec: { ...made.spec, ...(policy ? { dependencies: { policy } } : {}) } };
   const signal = new AbortController().signal;
   const own = fixture.installed?.[extension]?.bundle;
-  const considered = consider({
+  const filtered = filterCandidates({
     source: wanting.spec.source.catalog!,
-    catalogs: await contents.of(catalogs, extension, signal),
+    catalogs: await contents.read(catalogs, extension, signal),
     installed: own === undefined ? undefined : { name: own, version: own.slice(own.indexOf(".v") + 2) },
   });
-  if ("kind" in considered) throw new Error(considered.message);
-  return { ...(await choice.choose(wanting, considered, catalogs, signal)), choice, reads };
+  if (filtered.kind === "unresolved") throw new Error(filtered.message);
+  return { ...(await choice.choose(wanting, filtered, catalogs, signal)), choice, reads };
 }
 
 /** What came of a choice, as cases have it. */
-function outcomeOf({ resolution, pending, unfit }: Awaited<ReturnType<typeof chosen>>): Omit<Row["want"], "asks"> {
+function outcomeOf({ resolution, pending, rejected }: Awaited<ReturnType<typeof chosen>>): Omit<Row["want"], "asks"> {
   const needs = pending && Object.fromEntries(pending.needs.map(({ bundle, version }) => [bundle.packageName, version]));
-  const told = unfit && `${unfit.bundle}: ${unfit.clauses.join("; ")}`;
+  const told = rejected && `${rejected.bundle}: ${rejected.clauses.join("; ")}`;
   return {
     ...(resolution.kind === "resolved" ? { bundle: resolution.bundle.name } : {}),
     ...(needs ? { needs } : {}),
@@ -62,7 +62,7 @@ test.for(rows)("$title", async ({ title: _title, id: _id, want, ...given }) => {
   const { asks, ...outcome } = want;
   expect(outcomeOf(made)).toEqual(outcome);
   if (asks !== undefined) expect(made.reads.length > 0).toBe(asks);
-  expect(made.choice.waiting.has(given.extension)).toBe(made.unfit !== undefined || made.pending !== undefined);
+  expect(made.choice.waiting.has(given.extension)).toBe(made.rejected !== undefined || made.pending !== undefined);
 });
 
 const turned = <T>(record: Record<string, T> = {}): Record<string, T> => Object.fromEntries(Object.entries(record).toReversed());

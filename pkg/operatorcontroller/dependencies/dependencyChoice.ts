@@ -5,45 +5,52 @@ import type { PackageContent } from "../../fbc/types.ts";
 import type { Candidate } from "../../resolve/candidates.ts";
 import type { BundleConstraint } from "../../resolve/constraint/constraint.ts";
 import { isDependency, providerFrom } from "../../resolve/constraint/parse.ts";
-import { type Environment, type Objection, objectionClause, objectionTo } from "../../resolve/dependencies/dependencyCheck.ts";
-import { type Judge, unfitAbove, withoutUnfit } from "../../resolve/dependencies/dependencyFilter.ts";
+import type { AvailableBundle } from "../../resolve/dependencies/bundleIndex.ts";
+import {
+  type DependencyConflict,
+  findDependencyConflict,
+  formatDependencyConflict,
+  type InstallContext,
+} from "../../resolve/dependencies/dependencyCheck.ts";
+import { type DependencyCheck, filterByDependencies, findBestRejected } from "../../resolve/dependencies/dependencyFilter.ts";
 import { dependencyRange } from "../../resolve/dependencies/dependencyRange.ts";
-import type { OfferedBundle } from "../../resolve/dependencies/offerIndex.ts";
-import { type Offering, packagesInReach } from "../../resolve/dependencies/reach.ts";
-import { clausesFor, type Silent, type Supply, supplyFor } from "../../resolve/dependencies/resolutionHints.ts";
-import { type Market, solverBundles } from "../../resolve/dependencies/solverProblem.ts";
-import type { Findings } from "../../resolve/filters.ts";
-import type { Considered, Resolution, Resolved } from "../../resolve/resolution.ts";
-import { choose } from "../../resolve/resolve.ts";
+import { findReachablePackages, type IndexedCatalog } from "../../resolve/dependencies/reachablePackages.ts";
+import { findHint, formatHint, type ResolutionHint, type UnavailableCatalog } from "../../resolve/dependencies/resolutionHints.ts";
+import { type CatalogIndex, toSolverBundles } from "../../resolve/dependencies/solverProblem.ts";
+import type { FilterResult } from "../../resolve/filters.ts";
+import type { FilteredCatalogs, Resolution, Resolved } from "../../resolve/resolution.ts";
+import { chooseBest } from "../../resolve/resolve.ts";
 import type { SolverBundle } from "../../resolve/solver/problem.ts";
-import type { CatalogContents } from "../catalogs/catalogContents.ts";
-import type { CatalogOffers } from "../catalogs/catalogOffers.ts";
+import type { CatalogBundleIndexes } from "../catalogs/catalogBundleIndexes.ts";
+import type { CatalogPackages } from "../catalogs/catalogPackages.ts";
 import type { DependencyNeed, PendingDependencies } from "../state/reconcileState.ts";
 import type { IsOver } from "../state/waiting.ts";
 import type { ConstraintCache } from "./constraintCache.ts";
 import { canBeNamed } from "./dependencyExtensions.ts";
 import type { InstallContextReader } from "./installContext.ts";
 
-/** What a choice among bundles with dependencies is made with. */
+/** The parts that a choice among bundles with dependencies needs. */
 export interface DependencyChoiceOptions {
-  surroundings: Pick<InstallContextReader, "of" | "matterTo" | "isKnown">;
-  markets: Pick<MarketReader, "read">;
+  installContext: Pick<InstallContextReader, "read" | "hasConstraints" | "isKnown">;
+  indexes: Pick<CatalogIndexReader, "read">;
   constraints: ConstraintCache;
 }
 
-/** What came of a choice. */
-export interface Chosen {
+/** A resolution in which dependencies were checked. */
+export interface DependencyResolution {
   readonly resolution: Resolution;
+  /** With policy Install: what must be installed before the chosen bundle. */
   readonly pending?: PendingDependencies | undefined;
-  readonly unfit?: LeftOut | undefined;
+  /** The best bundle that was rejected for its dependencies. */
+  readonly rejected?: RejectedBundle | undefined;
 }
 
-/** The best bundle that was left out. */
-export interface LeftOut {
+/** A bundle that was rejected for its dependencies. */
+export interface RejectedBundle {
   readonly bundle: string;
-  /** All that is to say about it. */
+  /** Why, and what would help. */
   readonly clauses: readonly string[];
-  /** Whether what speaks against it has changed. */
+  /** Whether the conflict has changed. */
   readonly isOver: IsOver;
 }
 
@@ -51,19 +58,19 @@ export interface LeftOut {
 const MAX_UNDECIDED = 2;
 
 /** One choice under way. */
-interface Case {
+interface Choice {
   readonly extension: ClusterExtension;
-  readonly considered: Considered;
+  readonly filtered: FilteredCatalogs;
   readonly catalogs: readonly ClusterCatalog[];
-  readonly environment: Environment;
-  /** Of each candidate that was left out. */
-  readonly objections: ReadonlyMap<Candidate, Objection>;
+  readonly context: InstallContext;
+  /** Of each candidate that was rejected. */
+  readonly conflicts: ReadonlyMap<Candidate, DependencyConflict>;
   readonly signal: AbortSignal;
 }
 
 /**
- * Chooses, of what the other filters of a resolution left, the best bundle whose dependencies are met and that takes nothing away from others;
- * with policy Install the best whose dependencies can be installed. Catalogs are asked for what is missing only where something is.
+ * Chooses, of what the other filters of a resolution left, the best bundle whose dependencies are met and that breaks no installed bundle;
+ * with policy Install the best whose dependencies can be installed. Catalogs are asked for missing dependencies only if there are any.
  */
 export class DependencyChoice {
   readonly #options: DependencyChoiceOptions;
@@ -73,7 +80,7 @@ export class DependencyChoice {
     this.#options = options;
   }
 
-  /** Names of the extensions for which a better bundle was left out, or has to wait, when they were looked at last. */
+  /** Names of the extensions for which a better bundle was rejected, or has to wait, in their last resolution. */
   get waiting(): ReadonlySet<string> {
     return this.#waiting;
   }
@@ -83,17 +90,17 @@ export class DependencyChoice {
     this.#waiting.delete(extension);
   }
 
-  /** What speaks against a bundle with these properties, whatever catalogs say; undefined where nothing does. */
-  async objectionOf(
+  /** Returns how a bundle with these properties conflicts with the installed ones, whatever catalogs say; undefined if it does not. */
+  async findConflict(
     { metadata: { name } }: ClusterExtension,
-    bundle: OfferedBundle,
+    bundle: AvailableBundle,
   ): Promise<{ readonly text: string; readonly isOver: IsOver } | undefined> {
-    const { constraints, surroundings } = this.#options;
+    const { constraints, installContext } = this.#options;
     await constraints.prepare([bundle.properties]);
     const now = async (): Promise<string | undefined> => {
-      const environment = await surroundings.of(name);
-      const objection = constraints.bounded(() => this.#objectionTo(bundle, environment));
-      return objection && objectionClause(objection);
+      const context = await installContext.read(name);
+      const conflict = constraints.bounded(() => this.#findConflict(bundle, context));
+      return conflict && formatDependencyConflict(conflict);
     };
     const text = await now();
     if (text === undefined) return undefined;
@@ -101,218 +108,220 @@ export class DependencyChoice {
     return { text, isOver: async () => (await now()) !== text };
   }
 
-  /** @param catalogs those that the extension selects. @throws as `InstallContextReader.of`. */
+  /**
+   * Chooses the best candidate whose dependencies are met.
+   * @param catalogs those that the extension selects. @throws as `InstallContextReader.read`.
+   */
   async choose(
     extension: ClusterExtension,
-    considered: Considered,
+    filtered: FilteredCatalogs,
     catalogs: readonly ClusterCatalog[],
     signal: AbortSignal,
-  ): Promise<Chosen> {
+  ): Promise<DependencyResolution> {
     const { name } = extension.metadata;
     this.#waiting.add(name);
-    const chosen = await this.#choose(extension, considered, catalogs, signal);
-    if (!chosen.unfit && !chosen.pending) this.#waiting.delete(name);
+    const chosen = await this.#choose(extension, filtered, catalogs, signal);
+    if (!chosen.rejected && !chosen.pending) this.#waiting.delete(name);
     return chosen;
   }
 
   async #choose(
     extension: ClusterExtension,
-    considered: Considered,
+    filtered: FilteredCatalogs,
     catalogs: readonly ClusterCatalog[],
     signal: AbortSignal,
-  ): Promise<Chosen> {
-    const { constraints, surroundings } = this.#options;
+  ): Promise<DependencyResolution> {
+    const { constraints, installContext } = this.#options;
     const { name } = extension.metadata;
-    const resolution = choose(considered);
-    if (resolution.kind === "resolved" && isKept(resolution, considered)) return { resolution };
-    const candidates = considered.findings.flatMap(({ allowed }) => allowed);
+    const resolution = chooseBest(filtered);
+    if (resolution.kind === "resolved" && keepsInstalled(resolution)) return { resolution };
+    const candidates = filtered.results.flatMap(({ allowed }) => allowed);
     const declares = candidates.some(({ bundle }) => bundle.properties.some(({ type }) => isDependency(type)));
-    // What is new takes nothing away from those who are not known yet.
-    const known = surroundings.isKnown || considered.query.keeps === undefined;
-    if (!declares && known && !(await surroundings.matterTo(name))) return { resolution };
+    // A first installation breaks no installed bundle, so it need not wait until all of them are known.
+    const isKnown = installContext.isKnown || filtered.query.installedName === undefined;
+    if (!declares && isKnown && !(await installContext.hasConstraints(name))) return { resolution };
     await constraints.prepare(candidates.map(({ bundle }) => bundle.properties));
-    const environment = await surroundings.of(name);
-    const objections = new Map<Candidate, Objection>();
-    const judge: Judge = (candidate) => {
-      const objection = this.#objectionTo(candidate.bundle, environment);
-      if (objection) objections.set(candidate, objection);
-      return objection && objectionClause(objection);
+    const context = await installContext.read(name);
+    const conflicts = new Map<Candidate, DependencyConflict>();
+    const check: DependencyCheck = (candidate) => {
+      const conflict = this.#findConflict(candidate.bundle, context);
+      if (conflict) conflicts.set(candidate, conflict);
+      return conflict && formatDependencyConflict(conflict);
     };
-    const narrowed = constraints.bounded(() => narrowedBy(considered, judge));
-    if (objections.size === 0) return { resolution: choose(narrowed) };
-    const work = { extension, considered, catalogs, environment, objections, signal };
-    return extension.spec.dependencies?.policy === "Install" ? this.#install(work) : this.#require(work, narrowed);
+    const installable = constraints.bounded(() => filterAll(filtered, check));
+    if (conflicts.size === 0) return { resolution: chooseBest(installable) };
+    const choice = { extension, filtered, catalogs, context, conflicts, signal };
+    return extension.spec.dependencies?.policy === "Install" ? this.#install(choice) : this.#require(choice, installable);
   }
 
-  /** Goes without what is missing, and finds out what would help the best of what was left out. */
-  async #require(work: Case, narrowed: Considered): Promise<Chosen> {
-    const resolution = choose(narrowed);
-    const best = unfitAbove(resolution, narrowed.findings);
+  /** Chooses a bundle whose dependencies are met already, and finds out what would help the best of the rejected ones. */
+  async #require(choice: Choice, installable: FilteredCatalogs): Promise<DependencyResolution> {
+    const resolution = chooseBest(installable);
+    const best = findBestRejected(resolution, installable.results);
     if (!best) return { resolution };
-    const { candidate, found } = best;
-    const read = await this.#market(work, [candidate]);
-    const objection = work.objections.get(candidate);
-    const supply = this.#options.constraints.bounded(() => this.#supply(candidate, found, work, read));
-    const clauses = objection ? clausesFor(objection, supply, read.silent) : [best.clause];
-    return { resolution, unfit: this.#leftOut(candidate, clauses, work) };
+    const { candidate, result } = best;
+    const reachable = await this.#readIndex(choice, [candidate]);
+    const conflict = choice.conflicts.get(candidate);
+    const hint = this.#options.constraints.bounded(() => this.#findHint(candidate, result, choice, reachable));
+    const clauses = conflict ? formatHint(conflict, hint, reachable.unavailable) : [best.clause];
+    return { resolution, rejected: this.#rejectedBundle(candidate, clauses, choice) };
   }
 
-  /** Judges once more, with what catalogs offer. */
-  async #install(work: Case): Promise<Chosen> {
-    const { considered, objections } = work;
-    const read = await this.#market(work, [...objections.keys()]);
+  /** Checks once more, with what catalogs offer. */
+  async #install(choice: Choice): Promise<DependencyResolution> {
+    const { filtered, conflicts } = choice;
+    const reachable = await this.#readIndex(choice, [...conflicts.keys()]);
     const needs = new Map<Candidate, readonly SolverBundle[]>();
     let undecided = 0;
-    const judge: Judge = (candidate, found) => {
-      const objection = objections.get(candidate);
-      if (!objection) return undefined;
+    const check: DependencyCheck = (candidate, result) => {
+      const conflict = conflicts.get(candidate);
+      if (!conflict) return undefined;
       if (undecided >= MAX_UNDECIDED) return "it was not tried, since for better ones the search took too long";
-      const supply = this.#supply(candidate, found, work, read);
-      if (supply?.kind === "undecided") undecided++;
-      if (supply?.kind !== "offered") return clausesFor(objection, supply, read.silent).join("; ");
-      needs.set(candidate, supply.bundles);
+      const hint = this.#findHint(candidate, result, choice, reachable);
+      if (hint?.kind === "undecided") undecided++;
+      if (hint?.kind !== "offered") return formatHint(conflict, hint, reachable.unavailable).join("; ");
+      needs.set(candidate, hint.bundles);
       return undefined;
     };
-    const narrowed = this.#options.constraints.bounded(() => narrowedBy(considered, judge));
-    const resolution = choose(narrowed);
-    const best = unfitAbove(resolution, narrowed.findings);
+    const installable = this.#options.constraints.bounded(() => filterAll(filtered, check));
+    const resolution = chooseBest(installable);
+    const best = findBestRejected(resolution, installable.results);
     const chosen = [...needs].find(([{ bundle }]) => resolution.kind === "resolved" && bundle === resolution.bundle);
     const pending = chosen && {
-      needs: this.#needs(chosen[0], chosen[1], work, read),
-      isOver: this.#isOver(chosen[0], work),
+      needs: this.#needs(chosen[0], chosen[1], choice, reachable),
+      isOver: this.#isOver(chosen[0], choice),
     };
-    return { resolution, pending, unfit: best && this.#leftOut(best.candidate, [best.clause], work) };
+    return { resolution, pending, rejected: best && this.#rejectedBundle(best.candidate, [best.clause], choice) };
   }
 
-  #needs({ bundle }: Candidate, added: readonly SolverBundle[], { environment }: Case, { market }: ReadMarket): DependencyNeed[] {
-    const wanted = { ...providerFrom(bundle), constraints: market.read(bundle).constraints };
+  #needs({ bundle }: Candidate, added: readonly SolverBundle[], { context }: Choice, { index }: ReachableIndex): DependencyNeed[] {
+    const wanted = { ...providerFrom(bundle), constraints: index.read(bundle).constraints };
     return added.map((one) => {
       const others = [wanted, ...added.filter((other) => other !== one)];
       const version = dependencyRange({
         bundle: one,
-        others: [...others, ...environment.neighbours.map(({ provider }) => provider)],
-        served: environment.served.map(({ gvk }) => gvk),
+        others: [...others, ...context.peers.map(({ provider }) => provider)],
+        served: context.served.map(({ gvk }) => gvk),
         constraints: [...others, one].flatMap(({ constraints }) => constraints),
-        content: market.packageOf(one.catalog ?? "", one.packageName),
+        content: index.packageOf(one.catalog ?? "", one.packageName),
       });
       return { bundle: one, version };
     });
   }
 
-  #leftOut(candidate: Candidate, clauses: readonly string[], work: Case): LeftOut {
-    return { bundle: candidate.bundle.name, clauses, isOver: this.#isOver(candidate, work) };
+  #rejectedBundle(candidate: Candidate, clauses: readonly string[], choice: Choice): RejectedBundle {
+    return { bundle: candidate.bundle.name, clauses, isOver: this.#isOver(candidate, choice) };
   }
 
-  #isOver(candidate: Candidate, { extension, objections }: Case): IsOver {
-    const before = objections.get(candidate);
+  #isOver(candidate: Candidate, { extension, conflicts }: Choice): IsOver {
+    const before = conflicts.get(candidate);
     return async () => {
-      const environment = await this.#options.surroundings.of(extension.metadata.name);
-      const now = this.#options.constraints.bounded(() => this.#objectionTo(candidate.bundle, environment));
-      return (now && objectionClause(now)) !== (before && objectionClause(before));
+      const context = await this.#options.installContext.read(extension.metadata.name);
+      const now = this.#options.constraints.bounded(() => this.#findConflict(candidate.bundle, context));
+      return (now && formatDependencyConflict(now)) !== (before && formatDependencyConflict(before));
     };
   }
 
-  #objectionTo(bundle: OfferedBundle, environment: Environment): Objection | undefined {
-    return objectionTo({ provider: providerFrom(bundle), declared: this.#options.constraints.read(bundle) }, environment);
+  #findConflict(bundle: AvailableBundle, context: InstallContext): DependencyConflict | undefined {
+    return findDependencyConflict({ provider: providerFrom(bundle), declared: this.#options.constraints.read(bundle) }, context);
   }
 
-  /** Undefined where the author of the catalog has to help. */
-  #supply(
+  /** @returns undefined if only the author of the catalog can help. */
+  #findHint(
     candidate: Candidate,
-    found: Findings,
-    { environment, objections }: Case,
-    { market, packages, isComplete }: ReadMarket,
-  ): Supply | undefined {
-    if (objections.get(candidate)?.kind === "faulty") return undefined;
-    const { catalog, priority, content } = found;
-    const source = { packageOf: () => content, read: market.read };
-    const [bundle] = solverBundles(candidate.bundle.package, [candidate.bundle], { catalog, priority }, source);
-    const supply = bundle && supplyFor(bundle, environment, packages, market);
-    if (isComplete || supply?.kind !== "none") return supply;
+    result: FilterResult,
+    { context, conflicts }: Choice,
+    { index, packages, isComplete }: ReachableIndex,
+  ): ResolutionHint | undefined {
+    if (conflicts.get(candidate)?.kind === "faulty") return undefined;
+    const { catalog, priority, content } = result;
+    const source = { packageOf: () => content, read: index.read };
+    const [bundle] = toSolverBundles(candidate.bundle.package, [candidate.bundle], { catalog, priority }, source);
+    const hint = bundle && findHint(bundle, context, packages, index);
+    if (isComplete || hint?.kind !== "none") return hint;
     return { kind: "undecided", because: "more packages may have a part in it than are looked at" };
   }
 
-  /** What catalogs offer for the candidates, and for those that would lose something by one of them. */
-  #market({ catalogs, considered, environment, objections, signal }: Case, candidates: readonly Candidate[]): Promise<ReadMarket> {
-    const { constraints, markets } = this.#options;
-    const breaks = candidates.some((candidate) => objections.get(candidate)?.kind === "breaks");
+  /** Reads what catalogs offer for the candidates, and for those that would lose something by one of them. */
+  #readIndex({ catalogs, filtered, context, conflicts, signal }: Choice, candidates: readonly Candidate[]): Promise<ReachableIndex> {
+    const { constraints, indexes } = this.#options;
+    const breaks = candidates.some((candidate) => conflicts.get(candidate)?.kind === "breaks");
     const wanted = [
       ...candidates.flatMap(({ bundle }) => constraints.read(bundle).constraints),
-      ...(breaks ? environment.neighbours.flatMap(({ declared }) => declared.constraints) : []),
+      ...(breaks ? context.peers.flatMap(({ declared }) => declared.constraints) : []),
     ];
-    return markets.read(catalogs, wanted, new Set([considered.query.packageName]), signal);
+    return indexes.read(catalogs, wanted, new Set([filtered.query.packageName]), signal);
   }
 }
 
-/** Whether what is installed is the best there is: nothing stands against that. */
-function isKept({ bundle, edge }: Resolved, { query }: Considered): boolean {
-  return bundle.name === query.keeps && edge?.via === "stay";
+/** Reports whether the installed bundle is the best there is: it may stay whatever its dependencies are. */
+function keepsInstalled({ bundle, edge, filtered: { query } }: Resolved): boolean {
+  return bundle.name === query.installedName && edge?.via === "stay";
 }
 
-function narrowedBy(considered: Considered, judge: Judge): Considered {
-  return { ...considered, findings: considered.findings.map((found) => withoutUnfit(found, considered.query, judge)) };
+function filterAll(filtered: FilteredCatalogs, check: DependencyCheck): FilteredCatalogs {
+  return { ...filtered, results: filtered.results.map((result) => filterByDependencies(result, filtered.query, check)) };
 }
 
-/** Where offers of catalogs, contents of packages and constraints of bundles are read. */
-export interface MarketReaderOptions {
-  offers: Pick<CatalogOffers, "of">;
-  contents: Pick<CatalogContents, "of">;
+/** Where indexes of catalogs, contents of packages and constraints of bundles are read. */
+export interface CatalogIndexReaderOptions {
+  indexes: Pick<CatalogBundleIndexes, "read">;
+  contents: Pick<CatalogPackages, "read">;
   constraints: ConstraintCache;
 }
 
 /** What catalogs offer for some constraints. */
-interface ReadMarket {
-  readonly market: Market;
-  /** The packages that may have a part in a solution. */
+interface ReachableIndex {
+  readonly index: CatalogIndex;
+  /** The packages that may be part of a solution. */
   readonly packages: ReadonlySet<string>;
-  /** False where there are more than can be looked at. */
+  /** False if there are more than can be searched. */
   readonly isComplete: boolean;
-  /** Catalogs that could not be asked. */
-  readonly silent: readonly Silent[];
+  readonly unavailable: readonly UnavailableCatalog[];
 }
 
 /** Packages asked for at once. */
 const PARALLEL_PACKAGES = 8;
 
 /** Reads from catalogs what may meet constraints: who provides what in all of them, and of the packages in question channels and deprecations. */
-export class MarketReader {
-  readonly #options: MarketReaderOptions;
+export class CatalogIndexReader {
+  readonly #options: CatalogIndexReaderOptions;
 
-  constructor(options: MarketReaderOptions) {
+  constructor(options: CatalogIndexReaderOptions) {
     this.#options = options;
   }
 
   /** @param settled packages that are given, of which nothing needs to be known. */
   async read(
-    catalogs: readonly ClusterCatalog[],
+    clusterCatalogs: readonly ClusterCatalog[],
     wanted: readonly BundleConstraint[],
     settled: ReadonlySet<string>,
     signal: AbortSignal,
-  ): Promise<ReadMarket> {
-    const { offers, constraints } = this.#options;
-    const answers = await offers.of(catalogs, signal);
-    const silent = answers.flatMap(({ name, unavailable }) => (unavailable === undefined ? [] : [{ name, unavailable }]));
-    const offerings = answers.flatMap(({ name, priority, index }): Offering[] => (index ? [{ catalog: name, priority, index }] : []));
-    if (offerings.some(({ index }) => index.mentionsCel)) await constraints.prepareCel();
-    const reached = await constraints.inTurns(packagesInReach(wanted, offerings, constraints.read, settled), signal);
+  ): Promise<ReachableIndex> {
+    const { indexes, constraints } = this.#options;
+    const answers = await indexes.read(clusterCatalogs, signal);
+    const unavailable = answers.flatMap((one) => (one.unavailable === undefined ? [] : [{ name: one.name, unavailable: one.unavailable }]));
+    const catalogs = answers.flatMap(({ name, priority, index }): IndexedCatalog[] => (index ? [{ catalog: name, priority, index }] : []));
+    if (catalogs.some(({ index }) => index.mentionsCel)) await constraints.prepareCel();
+    const reached = await constraints.inTurns(findReachablePackages(wanted, catalogs, constraints.read, settled), signal);
     const packages = new Set([...reached.packages].filter(canBeNamed));
-    const contents = await this.#contents(catalogs, [...packages], offerings, signal);
+    const contents = await this.#contents(clusterCatalogs, [...packages], catalogs, signal);
     const packageOf = (catalog: string, packageName: string): PackageContent | undefined => contents.get(`${catalog}/${packageName}`);
-    return { market: { offerings, packageOf, read: constraints.read }, packages, isComplete: reached.isComplete, silent };
+    return { index: { catalogs, packageOf, read: constraints.read }, packages, isComplete: reached.isComplete, unavailable };
   }
 
   async #contents(
-    catalogs: readonly ClusterCatalog[],
+    clusterCatalogs: readonly ClusterCatalog[],
     packages: readonly string[],
-    offerings: readonly Offering[],
+    catalogs: readonly IndexedCatalog[],
     signal: AbortSignal,
   ): Promise<Map<string, PackageContent | undefined>> {
     const pairs = packages.flatMap((packageName) =>
-      offerings.filter(({ index }) => index.bundlesOf(packageName).length > 0).map(({ catalog }) => ({ catalog, packageName })),
+      catalogs.filter(({ index }) => index.bundlesOf(packageName).length > 0).map(({ catalog }) => ({ catalog, packageName })),
     );
     const read = await mapInParallel(pairs, PARALLEL_PACKAGES, async ({ catalog, packageName }) => {
-      const asked = catalogs.filter(({ metadata }) => metadata.name === catalog);
-      const [answer] = await this.#options.contents.of(asked, packageName, signal);
+      const asked = clusterCatalogs.filter(({ metadata }) => metadata.name === catalog);
+      const [answer] = await this.#options.contents.read(asked, packageName, signal);
       return [`${catalog}/${packageName}`, answer?.content] as const;
     });
     return new Map(read);

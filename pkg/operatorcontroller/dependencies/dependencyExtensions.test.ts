@@ -3,7 +3,7 @@ import { expect, test } from "vitest";
 import { extensionNamed } from "../../../test/support/extensions.ts";
 import { ClusterExtension } from "../../api/clusterExtension.ts";
 import type { SolverBundle } from "../../resolve/solver/problem.ts";
-import { canBeNamed, dependencyExtension, dependencyNames, dependentsOf } from "./dependencyExtensions.ts";
+import { canBeNamed, dependencyExtension, dependencyNames, parseDependents } from "./dependencyExtensions.ts";
 
 const bundle = (packageName: string): SolverBundle => ({
   packageName,
@@ -60,5 +60,5 @@ test("it says for whom it was made, and a template says where it goes", () => {
     dependencies: { policy: "Install", template },
     approval: "Manual",
   });
-  expect(dependentsOf(made)).toEqual([{ name: "parent", uid: "uid-of-parent" }]);
+  expect(parseDependents(made)).toEqual([{ name: "parent", uid: "uid-of-parent" }]);
 });

@@ -68,7 +68,7 @@ function dependentLabel({ metadata }: Pick<ClusterExtension, "metadata">): strin
 }
 
 /** Names and uids of the extensions that keep `dependency`. */
-export function dependentsOf({ metadata }: Pick<ClusterExtension, "metadata">): { name: string; uid: string }[] {
+export function parseDependents({ metadata }: Pick<ClusterExtension, "metadata">): { name: string; uid: string }[] {
   const labels = Object.entries(metadata.labels ?? {});
   return labels.flatMap(([label, uid]) =>
     label.startsWith(LABEL_DEPENDENT_PREFIX) ? [{ name: label.slice(LABEL_DEPENDENT_PREFIX.length), uid }] : [],
@@ -161,7 +161,7 @@ export class DependencyExtensions {
 
   /** An extension that keeps the dependency by its label. */
   #keeperOf(dependency: ClusterExtension, parent: ClusterExtension): ClusterExtension | undefined {
-    const others = dependentsOf(dependency).filter(({ name }) => name !== parent.metadata.name);
+    const others = parseDependents(dependency).filter(({ name }) => name !== parent.metadata.name);
     return others
       .map(({ name, uid }) => ({ found: this.#options.extensions.get(name), uid }))
       .find(({ found, uid }) => found?.metadata.uid === uid)?.found;

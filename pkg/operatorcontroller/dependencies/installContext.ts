@@ -2,9 +2,9 @@ import type { ClusterExtension } from "../../api/clusterExtension.ts";
 import type { Informer } from "../../controller/informer.ts";
 import type { Provider } from "../../resolve/constraint/constraint.ts";
 import { gvkKey } from "../../resolve/constraint/parse.ts";
-import type { Environment, Neighbour } from "../../resolve/dependencies/dependencyCheck.ts";
-import { type Dependent, dependentsOf } from "../../resolve/dependencies/dependents.ts";
-import { counted } from "../../resolve/wording.ts";
+import type { InstallContext, InstalledPeer } from "../../resolve/dependencies/dependencyCheck.ts";
+import { type Dependent, findDependents } from "../../resolve/dependencies/dependents.ts";
+import { counted } from "../../text/amounts.ts";
 import type { InstalledBundles } from "../releases/installedReleases.ts";
 import type { ExtensionCache } from "../state/extensionCache.ts";
 import { WaitingError } from "../state/waiting.ts";
@@ -14,10 +14,10 @@ import type { ConstraintCache } from "./constraintCache.ts";
 const NO_CONSTRAINTS = { constraints: [], faults: [] };
 
 /** Installed bundles with what they ask of others: nothing where `spec.dependencies.policy` is Ignore. */
-async function neighboursFrom(
+async function readPeers(
   bundles: ReturnType<InstalledBundles["list"]>,
   { constraints, extensions }: { constraints: ConstraintCache; extensions: Pick<Informer<ClusterExtension>, "get"> },
-): Promise<Neighbour[]> {
+): Promise<InstalledPeer[]> {
   await constraints.prepare(bundles.map(({ properties }) => properties));
   return bundles.map((provider) => {
     const isBound = extensions.get(provider.extension)?.spec?.dependencies?.policy !== "Ignore";
@@ -30,7 +30,7 @@ async function neighboursFrom(
   });
 }
 
-/** What surroundings are made of. */
+/** The parts that install contexts are read from. */
 export interface InstallContextReaderOptions {
   installed: Pick<InstalledBundles, "list" | "unread">;
   apis: Pick<ClusterApis, "served">;
@@ -42,7 +42,7 @@ export interface InstallContextReaderOptions {
 /** Longest time between two looks whether everything has been read. */
 const UNREAD_MS = 1_000;
 
-/** Tells what a bundle of an extension would be installed among. */
+/** Reads what a bundle of an extension would be installed with. */
 export class InstallContextReader {
   readonly #options: InstallContextReaderOptions;
 
@@ -55,16 +55,16 @@ export class InstallContextReader {
     return this.#options.installed.unread().length === 0;
   }
 
-  /** Whether anything that another extension has installed asks something of others. */
-  async matterTo(extension: string): Promise<boolean> {
+  /** Reports whether the installed bundle of another extension declares a constraint. */
+  async hasConstraints(extension: string): Promise<boolean> {
     return (await this.#installed()).some((one) => one.extension !== extension && one.declared.constraints.length > 0);
   }
 
   /**
-   * The environment of an extension as it is now.
+   * Reads the install context of an extension as it is now.
    * @throws WaitingError while what extensions have installed is being read; KubeError when the API server does not tell what it serves.
    */
-  async of(extension: string): Promise<Environment> {
+  async read(extension: string): Promise<InstallContext> {
     const { installed, apis } = this.#options;
     const unread = installed.unread();
     if (unread.length > 0)
@@ -74,13 +74,13 @@ export class InstallContextReader {
       });
     const all = await this.#installed();
     const own = all.find((one) => one.extension === extension);
-    return { neighbours: all.filter((one) => one !== own), own, served: unprovided(await apis.served(), installed.list()) };
+    return { peers: all.filter((one) => one !== own), own, served: unprovided(await apis.served(), installed.list()) };
   }
 
-  /** What is being uninstalled is nothing to count on, and who ignores dependencies asks for nothing. */
-  #installed(): Promise<Neighbour[]> {
+  /** Bundles that are being uninstalled provide nothing, and extensions that ignore dependencies declare no constraint. */
+  #installed(): Promise<InstalledPeer[]> {
     const { installed, memory } = this.#options;
-    return neighboursFrom(
+    return readPeers(
       installed.list().filter(({ extension }) => !memory.isUninstalling(extension)),
       this.#options,
     );
@@ -120,10 +120,10 @@ export class Dependents {
     const { installed, apis, memory } = this.#options;
     if (installed.unread().some((name) => name !== extension)) return undefined;
     const bundles = installed.list().filter((bundle) => bundle.extension === extension || !memory.isUninstalling(bundle.extension));
-    const members = await neighboursFrom(bundles, this.#options);
+    const members = await readPeers(bundles, this.#options);
     if (!members.some((member) => member.extension !== extension && member.declared.constraints.length > 0)) return [];
     const going = new Set(members.map((member) => member.extension).filter((name) => name !== extension && this.#isDeleted(name)));
-    return dependentsOf({ leaving: extension, going, installed: members, served: await apis.resources() });
+    return findDependents({ leaving: extension, going, installed: members, served: await apis.resources() });
   }
 
   #isDeleted(extension: string): boolean {

@@ -27,9 +27,9 @@ import { determineState } from "../../release/state.ts";
 import { configNotes } from "../../render/configNotes.ts";
 import { describe } from "../../resolve/constraint/evaluate.ts";
 import { constraintsOf, faultText, isDependency } from "../../resolve/constraint/parse.ts";
-import { silenceReason } from "../../resolve/explain.ts";
-import { choose } from "../../resolve/resolve.ts";
-import { enumerated } from "../../resolve/wording.ts";
+import { chooseBest } from "../../resolve/resolve.ts";
+import { explainUnavailable } from "../../resolve/unresolved.ts";
+import { formatEnumeration } from "../../resolve/wording.ts";
 import type { Logger } from "../../telemetry/log.ts";
 import { CAUSE_LENGTH, truncate } from "../../text/truncate.ts";
 import type { ClusterVersion } from "../../version/clusterVersion.ts";
@@ -43,15 +43,16 @@ import { type Checked, findingText, type PreflightFinding } from "../apply/prefl
 import { type PreparedObjects, prepareFor, renderFor } from "../apply/preparedObjects.ts";
 import { leavingObjects, type PruneRequest, removals } from "../apply/prune.ts";
 import { contentOf } from "../bundles/bundleCache.ts";
-import type { CatalogContents } from "../catalogs/catalogContents.ts";
+import type { CatalogPackages } from "../catalogs/catalogPackages.ts";
 import { ClusterApis } from "../dependencies/clusterApis.ts";
 import { loadCelRules } from "../dependencies/constraintCache.ts";
 import type { ClusterProxy } from "../openshift/clusterProxy.ts";
 import { readClusterVersion } from "../openshift/clusterVersion.ts";
 import { type LackingPermissions, lackingPermissions, rbacCommand } from "../permissions/permissions.ts";
-import { checkRequirements, tellProxy } from "../reconcile/check.ts";
+import { checkRequirements, reportProxy } from "../reconcile/check.ts";
 import { readConfiguration } from "../reconcile/configuration.ts";
-import { keepContent, resolveBundle } from "../reconcile/resolve.ts";
+import { pinInstalledImage } from "../reconcile/pinInstalledImage.ts";
+import { resolveBundle } from "../reconcile/resolve.ts";
 import { inputDigest, pullReference } from "../reconcile/unpack.ts";
 import { ReleaseStore, requireReadable } from "../releases/releaseStore.ts";
 import { ExtensionCache } from "../state/extensionCache.ts";
@@ -166,10 +167,10 @@ async function factsOf(request: PlanRequest): Promise<ReconcileState> {
   await resolveBundle({
     catalogs: { list: () => catalogs },
     contents,
-    dependencies: { choose: (_, considered) => Promise.resolve({ resolution: choose(considered) }) },
+    dependencies: { choose: (_, filtered) => Promise.resolve({ resolution: chooseBest(filtered) }) },
   }).run(facts, { object: extension, log, signal });
   facts.notes.push(...(await dependencyNotes(facts)));
-  await keepContent({ record: () => undefined }, new ExtensionCache()).run(facts, { object: extension, log, signal });
+  await pinInstalledImage({ record: () => undefined }, new ExtensionCache()).run(facts, { object: extension, log, signal });
   await readConfiguration({ driftIntervalMs: 0, isServiceAccount }).run(facts, { object: extension, log, signal });
   return facts;
 }
@@ -184,7 +185,7 @@ async function dependencyNotes({ extension, resolved }: ReconcileState): Promise
   return [
     ...faults.map(faultText),
     ...(needs.length > 0
-      ? [`it depends on ${enumerated(needs)}; whether that is met is not looked at here, spec.dependencies.policy is ${policy}`]
+      ? [`it depends on ${formatEnumeration(needs)}; whether that is met is not looked at here, spec.dependencies.policy is ${policy}`]
       : []),
   ];
 }
@@ -219,7 +220,7 @@ async function planFrom(request: PlanRequest, facts: ReconcileState): Promise<In
     throw wrapError(`bundle ${goQuote(resolved.name)}: `, err);
   });
   facts.content = contentOf(bundle);
-  await tellProxy.run(facts, { object: extension, log: request.log, signal: request.signal });
+  await reportProxy.run(facts, { object: extension, log: request.log, signal: request.signal });
   const unmet = await unmetFindings(request, facts);
   const base = lastDeployed(history.current);
   const rendered = await renderFor(facts, facts.content, await providers.choose(base?.objects ?? []), proxyOf(facts));
@@ -242,7 +243,7 @@ async function planFrom(request: PlanRequest, facts: ReconcileState): Promise<In
     explanation: resolved.explanation,
     unavailableCatalogs: (facts.catalogs ?? [])
       .filter(({ unavailable }) => unavailable !== undefined)
-      .map((one) => ({ catalog: one.name, because: truncate(silenceReason(one), CAUSE_LENGTH) })),
+      .map((one) => ({ catalog: one.name, because: truncate(explainUnavailable(one), CAUSE_LENGTH) })),
     counts: { create: counts.Create, update: counts.Update, delete: counts.Delete, unchanged: counts.Unchanged },
     objects: objectsOf(plan, refused),
     findings: [...unmet, ...findings].map((finding) => ({ ...finding, text: facts.hidden.hide(finding.text) })),
@@ -322,7 +323,7 @@ export interface PlanRequest {
   /** Reads the bundle of an image. */
   reader: { bundle(source: string): Promise<RegistryV1Bundle> };
   /** What the catalogs say. */
-  contents: CatalogContents;
+  contents: CatalogPackages;
   /** Chooses who provides the certificates of webhooks, as operator-controller does. */
   providers: CertificateProviders;
   /** Proxy for installed operators. */

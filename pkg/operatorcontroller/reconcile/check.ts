@@ -2,7 +2,13 @@ import { ANNOTATION_PROPERTIES, Reason } from "../../api/constants.ts";
 import type { EventSink } from "../../api/events.ts";
 import { type BundleSummary, bundleFlaws } from "../../bundle/bundleSummary.ts";
 import { legacyCrdFaults } from "../../bundle/legacyCrds.ts";
-import { type MaxVersion, maxVersionIn, objectionText, objectionTo, objectionWarning } from "../../bundle/maxOpenShiftVersion.ts";
+import {
+  findClusterVersionConflict,
+  formatClusterVersionConflict,
+  formatClusterVersionWarning,
+  type MaxVersion,
+  maxVersionIn,
+} from "../../bundle/maxOpenShiftVersion.ts";
 import { rawProperties } from "../../bundle/properties.ts";
 import { type BundleRequirements, unmetRequirements } from "../../bundle/requirements.ts";
 import type { Step } from "../../controller/reconcile.ts";
@@ -27,10 +33,10 @@ export const requireSpec: Step<ReconcileState["extension"], ReconcileState> = {
   },
 };
 
-/** Ends the pass over an extension that somebody suspended. Nothing of it is watched either: once it goes on, everything is compared. */
-export function holdSuspended(watches: readonly Pick<ObjectWatches, "forget">[]): Step<ReconcileState["extension"], ReconcileState> {
+/** Ends the pass over a suspended extension. Nothing of it is watched either: once it resumes, everything is compared. */
+export function skipSuspended(watches: readonly Pick<ObjectWatches, "forget">[]): Step<ReconcileState["extension"], ReconcileState> {
   return {
-    name: "HoldSuspended",
+    name: "SkipSuspended",
     run(facts) {
       const { metadata, spec } = facts.extension;
       if (!spec.suspend) return Promise.resolve(undefined);
@@ -117,14 +123,14 @@ export const checkClusterVersion: Step<ReconcileState["extension"], ReconcileSta
   run(facts) {
     const { resolved, extension, clusterVersion, notes } = facts;
     if (facts.held || facts.pinned) return Promise.resolve(undefined); // what is gone back to was on this cluster before
-    const objection = resolved && objectionTo(statedMax(facts), clusterVersion);
-    if (!objection) return Promise.resolve(undefined);
+    const conflict = resolved && findClusterVersionConflict(statedMax(facts), clusterVersion);
+    if (!conflict) return Promise.resolve(undefined);
     if (extension.spec.source.catalog?.clusterVersionPolicy === "Enforce" && !isInstalled(facts)) {
-      const text = `bundle ${goQuote(resolved.name)} is not installed: ${objectionText(objection)}, as its ClusterServiceVersion says and the catalog does not; clusterVersionPolicy Warn would install it, and a version range can leave it out`;
+      const text = `bundle ${goQuote(resolved.name)} is not installed: ${formatClusterVersionConflict(conflict)}, as its ClusterServiceVersion says and the catalog does not; clusterVersionPolicy Warn would install it, and a version range can leave it out`;
       return Promise.reject(new RetryableError(Reason.Retrying, text));
     }
-    const warning = objectionWarning(resolved.name, objection);
-    if (objection.kind !== "unknown" && !notes.includes(warning)) notes.push(warning);
+    const warning = formatClusterVersionWarning(resolved.name, conflict);
+    if (conflict.kind !== "unknown" && !notes.includes(warning)) notes.push(warning);
     return Promise.resolve(undefined);
   },
 };
@@ -225,9 +231,9 @@ function formatUnmet(unmet: readonly string[]): string {
   return [...unmet.slice(0, MAX_UNMET), ...(more > 0 ? [`and ${more} more`] : [])].join(", ");
 }
 
-/** Says where Deployments are not as the proxy of the cluster would have them. */
-export const tellProxy: Step<ReconcileState["extension"], ReconcileState> = {
-  name: "TellProxy",
+/** Reports where Deployments differ from the proxy of the cluster. */
+export const reportProxy: Step<ReconcileState["extension"], ReconcileState> = {
+  name: "ReportProxy",
   run(facts) {
     const note = facts.held || facts.pinned || !facts.resolved ? undefined : proxyNote(facts);
     if (note !== undefined) facts.notes.push(note);

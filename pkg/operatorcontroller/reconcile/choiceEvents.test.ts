@@ -2,7 +2,7 @@ import { expect, test } from "vitest";
 import { RecordedEvents } from "../../../test/support/extensionFakes.ts";
 import { extensionNamed } from "../../../test/support/extensions.ts";
 import type { InstalledBundle } from "../../release/installedBundle.ts";
-import { consider } from "../../resolve/resolve.ts";
+import { filterCandidates } from "../../resolve/resolve.ts";
 import { ExtensionCache } from "../state/extensionCache.ts";
 import { newReconcileState, type ReconcileState, type ResolvedBundle } from "../state/reconcileState.ts";
 import { choiceEvents } from "./resolve.ts";
@@ -16,9 +16,9 @@ function pass(
   resolved: ResolvedBundle | undefined,
   more: Partial<ReconcileState> = {},
 ): ReconcileState {
-  const considered = consider({ source: { packageName: "p" }, catalogs: [], installed });
-  if ("kind" in considered) throw new Error(considered.message);
-  return { ...newReconcileState(extensionNamed("x", { packageName: "p" })), considered, ...(resolved ? { resolved } : {}), ...more };
+  const filtered = filterCandidates({ source: { packageName: "p" }, catalogs: [], installed });
+  if (filtered.kind === "unresolved") throw new Error(filtered.message);
+  return { ...newReconcileState(extensionNamed("x", { packageName: "p" })), filtered, ...(resolved ? { resolved } : {}), ...more };
 }
 
 // Source: user-demands.md B24.

@@ -34,7 +34,7 @@ export function installDependencies(
  * Compares what the bundle's own metadata says it depends on with what is installed and served, before anything of it is written: a catalog need
  * not repeat it. What is installed already stays; with policy Ignore nothing is compared.
  */
-export function checkDependencies(choice: Pick<DependencyChoice, "objectionOf">): Step<ReconcileState["extension"], ReconcileState> {
+export function checkDependencies(choice: Pick<DependencyChoice, "findConflict">): Step<ReconcileState["extension"], ReconcileState> {
   return {
     name: "CheckDependencies",
     async run(facts) {
@@ -47,7 +47,7 @@ export function checkDependencies(choice: Pick<DependencyChoice, "objectionOf">)
         );
       if (properties.length === 0 || isInstalled(facts)) return undefined;
       const stated = JSON.parse(resolved.properties ?? "[]") as Property[];
-      const found = await choice.objectionOf(extension, {
+      const found = await choice.findConflict(extension, {
         package: resolved.packageName,
         name: resolved.name,
         properties: [...stated, ...properties],

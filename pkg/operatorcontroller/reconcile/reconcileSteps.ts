@@ -6,7 +6,7 @@ import type { Client } from "../../kube/client.ts";
 import type { CertificateProviders } from "../apply/certificateProviders.ts";
 import type { BundleCache } from "../bundles/bundleCache.ts";
 import type { BundleImageSource } from "../bundles/bundleImages.ts";
-import type { CatalogContents } from "../catalogs/catalogContents.ts";
+import type { CatalogPackages } from "../catalogs/catalogPackages.ts";
 import type { ClusterApis } from "../dependencies/clusterApis.ts";
 import type { Dependencies } from "../dependencies/dependencies.ts";
 import type { Identities } from "../permissions/identity.ts";
@@ -16,14 +16,15 @@ import type { ReconcileState } from "../state/reconcileState.ts";
 import type { ObjectWatches } from "../watches/objectWatches.ts";
 import type { SourceWatches } from "../watches/sourceWatches.ts";
 import { applyBundle, correctDrift } from "./apply.ts";
-import { checkBundle, checkClusterVersion, checkRequirements, holdSuspended, requireSpec, tellProxy, validate } from "./check.ts";
+import { checkBundle, checkClusterVersion, checkRequirements, reportProxy, requireSpec, skipSuspended, validate } from "./check.ts";
 import { readConfiguration } from "./configuration.ts";
 import { handleDeletion } from "./delete.ts";
 import { checkDependencies, installDependencies } from "./dependencies.ts";
 import { ensureFinalizer, removeCollectorFinalizers } from "./finalizers.ts";
-import { keepContent, lookAgain, resolveBundle } from "./resolve.ts";
+import { pinInstalledImage } from "./pinInstalledImage.ts";
+import { resolveBundle, trackUnavailableCatalogs } from "./resolve.ts";
 import { retrieveReleases } from "./retrieveReleases.ts";
-import { holdBack, pinRelease, type RollbackDependencies } from "./rollback.ts";
+import { pinRevision, type RollbackDependencies, skipRolledBackBundle } from "./rollback.ts";
 import { unpackBundle } from "./unpack.ts";
 
 /** What the steps of a pass work with. */
@@ -33,7 +34,7 @@ export interface StepParts {
   bundles: BundleCache;
   providers: CertificateProviders;
   catalogs: Pick<Informer<ClusterCatalog>, "get" | "list">;
-  contents: CatalogContents;
+  contents: CatalogPackages;
   events: EventSink;
   identities: Identities;
   memory: ExtensionCache;
@@ -75,18 +76,19 @@ export function reconcileSteps(parts: StepParts): Step<ReconcileState["extension
     removeCollectorFinalizers(client, events),
     requireSpec,
     retrieveReleases(releases, memory),
-    holdSuspended([watches, sources]),
+    skipSuspended([watches, sources]),
     ensureFinalizer(client),
     validate(identities),
     correctDrift(applying),
-    pinRelease(releases, resolveBundle({ catalogs, contents, dependencies: choice })),
-    lookAgain(memory),
-    keepContent(events, memory),
+    pinRevision(releases),
+    resolveBundle({ catalogs, contents, dependencies: choice }),
+    trackUnavailableCatalogs(memory),
+    pinInstalledImage(events, memory),
     readConfiguration({ watches: sources, driftIntervalMs: applying.driftIntervalMs }),
-    holdBack({ ...applying, comeBack: parts.comeBack }),
+    skipRolledBackBundle({ ...applying, comeBack: parts.comeBack }),
     unpackBundle({ images, bundles, providers }),
     checkBundle(events, memory),
-    tellProxy,
+    reportProxy,
     checkClusterVersion,
     checkRequirements({ apis, events, memory }),
     installDependencies(made),

@@ -8,7 +8,7 @@ import type { ClusterCatalog } from "../../api/clusterCatalog.ts";
 import type { CatalogSource, ClusterExtension } from "../../api/clusterExtension.ts";
 import type { PackageContent } from "../../fbc/types.ts";
 import type { InstalledBundle } from "../../release/installedBundle.ts";
-import { CatalogContents } from "../catalogs/catalogContents.ts";
+import { CatalogPackages } from "../catalogs/catalogPackages.ts";
 import { newReconcileState, type ReconcileState } from "../state/reconcileState.ts";
 import { waitingIn } from "../state/waiting.ts";
 import { resolveBundle } from "./resolve.ts";
@@ -46,7 +46,7 @@ async function pass({
   );
   const step = resolveBundle({
     catalogs: new ListedCatalogs(catalogs),
-    contents: new CatalogContents(new CannedPackages(canned)),
+    contents: new CatalogPackages(new CannedPackages(canned)),
     dependencies: dependencyWorld().choice,
   });
   const facts: ReconcileState = { ...newReconcileState(extension, clusterFrom(cluster)), installed };
@@ -237,7 +237,7 @@ test("an extension without a catalog to ask is blocked until it is edited", asyn
   const bare = { ...extension, spec: { ...extension.spec, source: { sourceType: "Catalog" as const } } };
   const step = resolveBundle({
     catalogs: new ListedCatalogs([]),
-    contents: new CatalogContents(new CannedPackages(new Map())),
+    contents: new CatalogPackages(new CannedPackages(new Map())),
     dependencies: dependencyWorld().choice,
   });
   await expect(step.run(newReconcileState(bare), stepContext(bare))).rejects.toMatchObject({ retry: false, reason: "Blocked" });
@@ -264,7 +264,7 @@ async function passAmong(
   };
   const step = resolveBundle({
     catalogs: new ListedCatalogs([...catalogs]),
-    contents: new CatalogContents(packages),
+    contents: new CatalogPackages(packages),
     dependencies: dependencyWorld().choice,
   });
   const facts: ReconcileState = { ...newReconcileState(extension), installed: INSTALLED };
@@ -297,7 +297,9 @@ test("resolveBundle reports an error when the wanted channels are known not to h
   const packages = new CannedPackages(new Map([["https://catalogd/catalogs/c", CONTENT]]));
   const catalogs = [catalogNamed("b", { serving: false, priority: 5 }), catalogNamed("c", SERVED)];
   expect((await passAmong(catalogs, packages, { source: { channels: ["stable"] } })).error).toBeUndefined();
-  expect((await passAmong(catalogs, packages, { source: { channels: ["other"] } })).error).toMatchObject({ unresolved: "catalog" });
+  expect((await passAmong(catalogs, packages, { source: { channels: ["other"] } })).error).toMatchObject({
+    details: { reason: "CatalogUnavailable" },
+  });
 });
 
 test("resolveBundle asks again whether a catalog that could not be read answers", async () => {

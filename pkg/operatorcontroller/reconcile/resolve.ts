@@ -1,56 +1,59 @@
 import type { ClusterCatalog } from "../../api/clusterCatalog.ts";
-import type { CatalogSource } from "../../api/clusterExtension.ts";
+import type { CatalogSource, ClusterExtension } from "../../api/clusterExtension.ts";
 import { Reason } from "../../api/constants.ts";
 import type { EventSink } from "../../api/events.ts";
 import type { Step } from "../../controller/reconcile.ts";
-import { RetryableError, TerminalError } from "../../errors/errors.ts";
-import type { PackageContent } from "../../fbc/types.ts";
+import { messageOf, RetryableError, TerminalError } from "../../errors/errors.ts";
 import { goQuote } from "../../golang/quote.ts";
-import { canonical, parse } from "../../oci/reference.ts";
 import type { InstalledBundle } from "../../release/installedBundle.ts";
 import { keptProperties } from "../../release/providedBundle.ts";
-import { statedRelease } from "../../resolve/candidates.ts";
+import { entryNames, statedRelease } from "../../resolve/candidates.ts";
 import { dependenciesOf } from "../../resolve/constraint/parse.ts";
-import { silenceReason } from "../../resolve/explain.ts";
-import { compileSelector } from "../../resolve/labelSelector.ts";
-import { blockingCatalog, type CatalogContent, type Considered, type Resolved, type Unresolved } from "../../resolve/resolution.ts";
-import { choose, consider } from "../../resolve/resolve.ts";
+import { isInRange, requestedChannels } from "../../resolve/filters.ts";
+import type { CatalogPackage, FilteredCatalogs, FilterRequest, Resolved, Unresolved } from "../../resolve/resolution.ts";
+import { chooseBest, filterCandidates } from "../../resolve/resolve.ts";
+import { explainUnavailable, type UnresolvedDetails, unresolvedDetails } from "../../resolve/unresolved.ts";
 import { conditionText } from "../../resolve/wording.ts";
-import { compareText } from "../../text/compare.ts";
-import { CAUSE_LENGTH, NAME_LENGTH, truncate } from "../../text/truncate.ts";
-import { parseConstraint } from "../../version/masterminds.ts";
-import { formatVersion, formatVersionRelease, isSameVersion, parseVersionRelease } from "../../version/version.ts";
-import type { CatalogContents } from "../catalogs/catalogContents.ts";
-import type { DependencyChoice, LeftOut } from "../dependencies/dependencyChoice.ts";
+import { CAUSE_LENGTH, truncate } from "../../text/truncate.ts";
+import { formatVersion, formatVersionRelease } from "../../version/version.ts";
+import { type CatalogLister, type CatalogPackages, selectClusterCatalogs } from "../catalogs/catalogPackages.ts";
+import type { DependencyChoice, DependencyResolution, RejectedBundle } from "../dependencies/dependencyChoice.ts";
 import type { ExtensionCache } from "../state/extensionCache.ts";
 import { findInstalledCatalog, type ReconcileState, type ResolvedBundle } from "../state/reconcileState.ts";
 import { type IsOver, WaitingError } from "../state/waiting.ts";
 
-/** What resolving needs from the outside. */
+/** The parts that resolving needs. */
 export interface ResolveDependencies {
   catalogs: CatalogLister;
-  contents: CatalogContents;
+  contents: Pick<CatalogPackages, "read">;
   dependencies: Pick<DependencyChoice, "choose">;
-}
-
-/** Lists the ClusterCatalogs of the cluster, from a cache. */
-export interface CatalogLister {
-  list(): readonly ClusterCatalog[];
 }
 
 /** The catalogs hold no bundle to install, or cannot be asked for one. */
 export class UnresolvedError extends RetryableError {
-  readonly unresolved: Unresolved["cause"];
+  /** Why, for programs. */
+  readonly details: UnresolvedDetails;
 
-  constructor(unresolved: Unresolved["cause"], message: string) {
+  constructor(failed: Unresolved, message: string) {
     super(Reason.Retrying, message);
-    this.unresolved = unresolved;
+    this.details = unresolvedDetails(failed);
+  }
+}
+
+/** The best bundle cannot be installed, since its dependencies are not met or it would break those of others. */
+export class UnsatisfiedDependenciesError extends TerminalError {
+  /** Why, for programs. */
+  readonly details: UnresolvedDetails;
+
+  constructor(failed: Unresolved, cause: WaitingError) {
+    super(Reason.UnsatisfiedDependencies, cause.message, { cause });
+    this.details = unresolvedDetails(failed);
   }
 }
 
 /**
- * Chooses the bundle to work towards.
- * When resolution fails the first matching row decides:
+ * Chooses the bundle to work towards, in three stages: select the catalogs and filter their candidates, choose the best one, decide what a failure
+ * means. When resolution fails the first matching row decides:
  *
  * | nothing installed, or the selector is invalid            | the error |
  * | `version` does not contain the installed version         | the error |
@@ -58,158 +61,197 @@ export class UnresolvedError extends RetryableError {
  * | some ClusterCatalog matches the selector                 | the error |
  * | no catalog is left                                       | keep the installed bundle |
  *
- * With an error what is installed stays, and is maintained by the end of the pass; the error says that it stays.
+ * With an error the installed bundle stays, and is maintained by the end of the pass; the error says that it stays.
+ * While a release is pinned its bundle stays: the catalogs are asked for deprecation and updates only, and a failure is logged.
  * @see operator-controller internal/operator-controller/controllers/clusterextension_reconcile_steps.go handleResolutionError
  */
-export function resolveBundle({
-  catalogs,
-  contents,
-  dependencies,
-}: ResolveDependencies): Step<ReconcileState["extension"], ReconcileState> {
+export function resolveBundle(parts: ResolveDependencies): Step<ReconcileState["extension"], ReconcileState> {
   return {
     name: "ResolveBundle",
-    async run(facts, { signal, log }) {
-      const { catalog: source } = facts.extension.spec.source;
-      if (!source)
-        throw new TerminalError(
-          Reason.Blocked,
-          "spec.source.catalog is missing: name the package to install in spec.source.catalog.packageName",
-        );
-      const matching = matchingCatalogs(catalogs, source);
-      facts.catalogs = await contents.of(matching, source.packageName, signal);
-      const considered = consider({
-        source,
-        catalogs: facts.catalogs,
-        installed: facts.installed,
-        installedFrom: findInstalledCatalog(facts),
-        cluster: facts.clusterVersion,
-      });
-      const ignores = facts.extension.spec.dependencies?.policy === "Ignore";
-      const { resolution, pending, unfit } =
-        "kind" in considered || ignores
-          ? { resolution: "kind" in considered ? considered : choose(considered) }
-          : await dependencies.choose(facts.extension, considered, matching, signal);
-      if (resolution.considered) facts.considered = resolution.considered;
-      if (resolution.kind === "unresolved") {
-        if (unfit && resolution.cause === "nothing") throw unsatisfied(facts, unfit);
-        const kept = keptInstead(resolution, facts.installed, source, matching);
-        if (!kept) {
-          const text = `${resolution.reason}${staying(facts.installed)}; ${resolution.explanation}`;
-          throw new UnresolvedError(resolution.cause, conditionText(text, facts.extension.metadata.name));
+    async run(state, { signal, log }) {
+      if (state.pinned) {
+        try {
+          await findBundle(parts, state, signal);
+        } catch (err) {
+          signal.throwIfAborted();
+          log.debug({ reason: messageOf(err) }, "no bundle resolved while a release is pinned");
         }
-        facts.resolved = { ...kept.installed, explanation: kept.explanation };
-        facts.notes.push(conditionText(kept.note, facts.extension.metadata.name));
-        if (resolution.cause === "catalog") facts.awaits = answersAgain({ catalogs, contents }, source, facts.catalogs);
         return undefined;
       }
-      facts.deprecation = { kind: "known", entries: resolution.deprecations };
-      if (resolution.newest) facts.newest = resolution.newest;
-      if (pending) facts.pending = pending;
-      facts.resolved = resolvedFrom(resolution, source);
-      facts.notes.push(...resolution.notes);
-      if (ignores && dependenciesOf(resolution.bundle).length > 0)
-        facts.notes.push(
-          `the dependencies of bundle ${goQuote(resolution.bundle.name)} are not checked: spec.dependencies.policy is Ignore`,
-        );
-      if (unfit) {
-        facts.notes.push(
-          conditionText(`bundle ${goQuote(unfit.bundle)} is not chosen: ${unfit.clauses.join("; ")}`, facts.extension.metadata.name),
-        );
-        facts.awaits = unfit.isOver;
-      }
-      const changed = facts.resolved.name !== facts.installed?.name;
-      const { name, version, catalog, edge, explanation } = facts.resolved;
-      log[changed ? "info" : "debug"]({ bundle: name, version, catalog, edge, explanation }, "bundle resolved");
+      const { bundle, notes, isKept } = await findBundle(parts, state, signal);
+      state.resolved = bundle;
+      state.notes.push(...notes);
+      const { name, version, catalog, edge, explanation } = bundle;
+      const isChanged = !isKept && name !== state.installed?.name;
+      log[isChanged ? "info" : "debug"]({ bundle: name, version, catalog, edge, explanation }, "bundle resolved");
       return undefined;
     },
   };
 }
 
-/** Returns the catalogs that `source` selects, by name. A catalog that is being deleted never answers again, so it is not one of them. */
-export function matchingCatalogs(catalogs: CatalogLister, source: CatalogSource): ClusterCatalog[] {
-  const { matches } = compileSelector(source.selector);
-  const matching = catalogs.list().filter(({ metadata }) => metadata.deletionTimestamp === undefined && matches(metadata.labels ?? {}));
-  return matching.sort((a, b) => compareText(a.metadata.name, b.metadata.name));
+/** The bundle to work towards. */
+interface FoundBundle {
+  readonly bundle: ResolvedBundle;
+  readonly notes: readonly string[];
+  /** The installed bundle is kept, since no other can be resolved. */
+  readonly isKept?: boolean;
 }
 
-/** The installed bundle, kept because nothing can be resolved. */
-interface KeptBundle {
-  readonly installed: InstalledBundle;
-  readonly explanation: string;
-  readonly note: string;
-}
-
-/** Returns what to keep where resolution failed, by the table of `resolveBundle`; undefined where the failure is an error. */
-function keptInstead(
-  { cause, considered }: Unresolved,
-  installed: InstalledBundle | undefined,
-  source: CatalogSource,
-  matching: readonly ClusterCatalog[],
-): KeptBundle | undefined {
-  if (!installed || cause === "selector" || !isSatisfied(source.version, installed)) return undefined;
-  const blocking = considered && blockingCatalog(considered);
-  if (cause === "catalog" && considered && blocking && !isOutsideChannels(considered, installed)) {
-    const because = truncate(silenceReason(blocking), CAUSE_LENGTH);
-    const note = `catalog ${goQuote(blocking.name)} cannot be asked and may have a better bundle (${because}): bundle ${goQuote(installed.name)} stays installed until the catalog answers, is deleted, or has a lower spec.priority`;
-    return { installed, explanation: note, note };
+/** Resolves the bundle of `state.extension`, and adds to `state` all that catalogs say about it. */
+async function findBundle(parts: ResolveDependencies, state: ReconcileState, signal: AbortSignal): Promise<FoundBundle> {
+  const { extension, installed } = state;
+  const { catalog: source } = extension.spec.source;
+  if (!source)
+    throw new TerminalError(
+      Reason.Blocked,
+      "spec.source.catalog is missing: name the package to install in spec.source.catalog.packageName",
+    );
+  const request = { source, installed, installedFrom: findInstalledCatalog(state), cluster: state.clusterVersion };
+  const { selected, packages, filtered } = await readCandidates(parts, request, signal);
+  state.catalogs = packages;
+  const { resolution, pending, rejected } = await chooseInstallable(parts.dependencies, extension, filtered, selected, signal);
+  if (resolution.filtered) state.filtered = resolution.filtered;
+  if (resolution.kind === "unresolved") {
+    if (rejected && resolution.reason === "NoMatchingBundle") throw unsatisfiedDependencies(resolution, rejected, state);
+    const kept = keepInstalled(resolution, installed, selected);
+    if (!kept) throw unresolvedError(resolution, state);
+    if (resolution.reason === "CatalogUnavailable") state.awaits = answersAgain(parts, source, packages);
+    return { ...kept, notes: kept.notes.map((note) => conditionText(note, extension.metadata.name)) };
   }
-  if (matching.length > 0) return undefined;
+  state.deprecation = { kind: "known", entries: resolution.deprecations };
+  if (resolution.newest) state.newest = resolution.newest;
+  if (pending) state.pending = pending;
+  if (rejected) state.awaits = rejected.isOver;
+  return { bundle: resolvedFrom(resolution, source), notes: notesOn(resolution, rejected, extension) };
+}
+
+/** The selected catalogs, and the candidates that the filters left in them. */
+export interface ReadCandidates {
+  /** Empty if the selector is invalid. */
+  readonly selected: readonly ClusterCatalog[];
+  /** What those that are not disabled say about the package. */
+  readonly packages: readonly CatalogPackage[];
+  readonly filtered: FilteredCatalogs | Unresolved;
+}
+
+/** Selects the catalogs of `request.source`, reads its package from them and filters the candidates. @throws the signal's reason when it aborts. */
+export async function readCandidates(
+  { catalogs, contents }: Pick<ResolveDependencies, "catalogs" | "contents">,
+  request: Omit<FilterRequest, "catalogs">,
+  signal: AbortSignal,
+): Promise<ReadCandidates> {
+  const selection = selectClusterCatalogs(catalogs, request.source);
+  if (selection.kind === "unresolved") return { selected: [], packages: [], filtered: selection };
+  const packages = await contents.read(selection.catalogs, request.source.packageName, signal);
+  return { selected: selection.catalogs, packages, filtered: filterCandidates({ ...request, catalogs: packages }) };
+}
+
+/**
+ * Chooses the best of the candidates: unless the extension ignores dependencies, the best that can be installed.
+ * @param selected the catalogs that the extension selects. @throws as `DependencyChoice.choose`.
+ */
+export async function chooseInstallable(
+  dependencies: ResolveDependencies["dependencies"],
+  extension: Readonly<ClusterExtension>,
+  filtered: FilteredCatalogs | Unresolved,
+  selected: readonly ClusterCatalog[],
+  signal: AbortSignal,
+): Promise<DependencyResolution> {
+  if (filtered.kind === "unresolved") return { resolution: filtered };
+  if (ignoresDependencies(extension)) return { resolution: chooseBest(filtered) };
+  return dependencies.choose(extension, filtered, selected, signal);
+}
+
+function ignoresDependencies({ spec }: Readonly<ClusterExtension>): boolean {
+  return spec.dependencies?.policy === "Ignore";
+}
+
+function notesOn({ bundle, notes }: Resolved, rejected: RejectedBundle | undefined, extension: Readonly<ClusterExtension>): string[] {
+  const isUnchecked = ignoresDependencies(extension) && dependenciesOf(bundle).length > 0;
+  return [
+    ...notes,
+    ...(isUnchecked ? [`the dependencies of bundle ${goQuote(bundle.name)} are not checked: spec.dependencies.policy is Ignore`] : []),
+    ...(rejected
+      ? [conditionText(`bundle ${goQuote(rejected.bundle)} is not chosen: ${rejected.clauses.join("; ")}`, extension.metadata.name)]
+      : []),
+  ];
+}
+
+/** Keeps the installed bundle if the table of `resolveBundle` says so; undefined if the failure is an error. */
+function keepInstalled(
+  failed: Unresolved,
+  installed: InstalledBundle | undefined,
+  selected: readonly ClusterCatalog[],
+): FoundBundle | undefined {
+  if (!installed || failed.reason === "InvalidSelector" || !allowsInstalledVersion(failed, installed)) return undefined;
+  if (failed.reason === "CatalogUnavailable" && !isOutsideChannels(failed.filtered, installed)) {
+    const { blocking } = failed;
+    const because = truncate(explainUnavailable(blocking), CAUSE_LENGTH);
+    const note = `catalog ${goQuote(blocking.name)} cannot be asked and may have a better bundle (${because}): bundle ${goQuote(installed.name)} stays installed until the catalog answers, is deleted, or has a lower spec.priority`;
+    return { bundle: { ...installed, explanation: note }, notes: [note], isKept: true };
+  }
+  if (selected.length > 0) return undefined;
+  const explanation = "no catalog is left to resolve from: the installed bundle is kept";
   return {
-    installed,
-    explanation: "no catalog is left to resolve from: the installed bundle is kept",
-    note: "no ClusterCatalog matches: the installed bundle is kept as it is",
+    bundle: { ...installed, explanation },
+    notes: ["no ClusterCatalog matches: the installed bundle is kept as it is"],
+    isKept: true,
   };
+}
+
+/** Reports whether `version` allows the installed bundle, by the filter's own rule. As in Go, its own version as text always does. */
+function allowsInstalledVersion({ source, filtered }: Unresolved, installed: InstalledBundle): boolean {
+  if (source.version === installed.version) return true;
+  return filtered !== undefined && isInRange({ version: filtered.query.installed?.parsed }, filtered.query);
 }
 
 /** Reports whether catalogs are known to have the installed bundle, and none of them in a channel that `spec.source.catalog.channels` names. */
-function isOutsideChannels({ selected, query: { channels } }: Considered, { name }: InstalledBundle): boolean {
-  if (channels.length === 0) return false;
-  const having = selected
+function isOutsideChannels({ catalogs, query }: FilteredCatalogs, { name }: InstalledBundle): boolean {
+  if (query.channels.length === 0) return false;
+  const having = catalogs
     .flatMap(({ content, lastKnown }) => content ?? lastKnown?.content ?? [])
     .filter(({ bundles }) => bundles.some((bundle) => bundle.name === name));
-  const isInside = (content: PackageContent): boolean =>
-    content.channels.some((channel) => channels.includes(channel.name) && channel.entries.some((entry) => entry.name === name));
-  return having.length > 0 && !having.some(isInside);
+  return having.length > 0 && !having.some((content) => entryNames(requestedChannels(content, query)).has(name));
 }
 
-/** Asks whether one of the catalogs that could not answer has gone or answers by now. */
+/** Returns a check whether one of the catalogs that could not answer has gone or answers by now. */
 function answersAgain(
   { catalogs, contents }: Pick<ResolveDependencies, "catalogs" | "contents">,
   source: CatalogSource,
-  before: readonly CatalogContent[],
+  before: readonly CatalogPackage[],
 ): IsOver {
-  const silent = before.flatMap(({ name, unavailable }) => (unavailable === undefined ? [] : [name]));
+  const unavailable = before.flatMap((one) => (one.unavailable === undefined ? [] : [one.name]));
   return async (signal) => {
-    const still = matchingCatalogs(catalogs, source).filter(({ metadata }) => silent.includes(metadata.name));
-    const asked = await contents.of(still, source.packageName, signal);
-    return asked.length < silent.length || asked.some(({ unavailable }) => unavailable === undefined);
+    const selection = selectClusterCatalogs(catalogs, source);
+    const selected = selection.kind === "catalogs" ? selection.catalogs : [];
+    const still = selected.filter(({ metadata }) => unavailable.includes(metadata.name));
+    const packages = await contents.read(still, source.packageName, signal);
+    return packages.length < unavailable.length || packages.some((one) => one.unavailable === undefined);
   };
-}
-
-/** Whether a version range contains what is installed; its own text does so in any case. */
-function isSatisfied(range: string | undefined, { version, release }: InstalledBundle): boolean {
-  if (range === undefined || range === "" || range === version) return true;
-  try {
-    return parseConstraint(range).contains(parseVersionRelease(version, release).version);
-  } catch {
-    return false;
-  }
 }
 
 function staying(installed: InstalledBundle | undefined): string {
   return installed ? `; bundle ${goQuote(installed.name)} (version ${installed.version}) stays installed` : "";
 }
 
-/** Nothing goes on before something else is installed, served or updated; that is looked for meanwhile. */
-function unsatisfied({ extension, installed }: ReconcileState, { bundle, clauses, isOver }: LeftOut): TerminalError {
+function unresolvedError(failed: Unresolved, { extension, installed }: ReconcileState): UnresolvedError {
+  const text = `${failed.goMessage}${staying(installed)}; ${failed.explanation}`;
+  return new UnresolvedError(failed, conditionText(text, extension.metadata.name));
+}
+
+/** Nothing can be installed before another bundle is installed, served or updated; that is checked meanwhile. */
+function unsatisfiedDependencies(
+  failed: Unresolved,
+  { bundle, clauses, isOver }: RejectedBundle,
+  { extension, installed }: ReconcileState,
+): UnsatisfiedDependenciesError {
   const text = `bundle ${goQuote(bundle)} cannot be installed: ${clauses.join("; ")}${staying(installed)}`;
   const message = conditionText(text, extension.metadata.name);
-  const cause = new WaitingError(Reason.UnsatisfiedDependencies, message, { isOver });
-  return new TerminalError(Reason.UnsatisfiedDependencies, message, { cause });
+  return new UnsatisfiedDependenciesError(failed, new WaitingError(Reason.UnsatisfiedDependencies, message, { isOver }));
 }
 
 function resolvedFrom(resolution: Resolved, source: CatalogSource): ResolvedBundle {
-  const { bundle, catalog, explanation, edge, cautions } = resolution;
+  const { bundle, catalog, explanation, edge, warnings } = resolution;
   return {
     packageName: source.packageName,
     name: bundle.name,
@@ -218,7 +260,7 @@ function resolvedFrom(resolution: Resolved, source: CatalogSource): ResolvedBund
     properties: keptProperties(bundle.properties),
     catalog,
     explanation,
-    ...(cautions.length > 0 ? { cautions } : {}),
+    ...(warnings.length > 0 ? { cautions: warnings } : {}),
     ...(edge ? { edge: edge.via === "stay" ? "stay" : `${edge.via} in channel ${edge.channel}` } : {}),
   };
 }
@@ -229,93 +271,13 @@ function versionTexts({ bundle, version }: Resolved): Pick<InstalledBundle, "ver
   return release === undefined ? { version: formatVersionRelease(version) } : { version: formatVersion(version.version), release };
 }
 
-/** The bundle to work towards, and what is to be said about the image that its catalog names. */
-export interface KeptContent {
-  readonly bundle: ResolvedBundle;
-  /** Set where the catalog names other content for what is installed. */
-  readonly changed?: string;
-}
-
 /**
- * What of a resolved bundle counts when it is the installed one: content under one version is taken as it was installed, whatever the catalog
- * says of it by now.
- *
- * | the catalog names                        | is pulled                                      |
- * | another bundle, or none is installed     | what it names                                  |
- * | the reference that was installed         | the digest that was pulled, whatever a tag says |
- * | the same digest in another place         | that digest, from that place                   |
- * | anything else                            | what was installed, which is said              |
+ * Remembers whether a selected catalog was unavailable although the pass succeeded without it. Nothing reports when a server answers again, so
+ * such an extension is reconciled again soon.
  */
-export function keptContent(resolved: ResolvedBundle, installed: InstalledBundle | undefined): KeptContent {
-  if (!installed || !isSameBundle(resolved, installed)) return { bundle: resolved };
-  const digest = installed.imageDigest ?? digestIn(installed.image);
-  const isElsewhere = digest !== undefined && digestIn(resolved.image) === digest;
-  const bundle: ResolvedBundle = {
-    ...resolved,
-    ...installed,
-    release: installed.release,
-    imageDigest: digest,
-    pullFrom: byDigest(isElsewhere ? resolved.image : installed.image, digest),
-  };
-  if (isElsewhere || resolved.image === installed.image) return { bundle };
-  const where = resolved.catalog === undefined ? "" : `catalog ${goQuote(resolved.catalog)} names `;
+export function trackUnavailableCatalogs(memory: ExtensionCache): Step<ReconcileState["extension"], ReconcileState> {
   return {
-    bundle: { ...bundle, offered: resolved.image },
-    changed: `${where}image ${quoteReference(resolved.image)} for bundle ${goQuote(resolved.name)} now: what was installed from ${quoteReference(installed.image)} stays, for content is not replaced under the same version`,
-  };
-}
-
-/** Keeps the content of what is installed, and tells once what else the catalog says and what was disregarded in a choice. */
-export function keepContent(events: EventSink, memory: ExtensionCache): Step<ReconcileState["extension"], ReconcileState> {
-  return {
-    name: "KeepContent",
-    run(facts) {
-      const { extension, resolved, installed } = facts;
-      if (!resolved || facts.pinned) return Promise.resolve(undefined);
-      const { bundle, changed } = keptContent(resolved, installed);
-      facts.resolved = bundle;
-      const { cautions = [] } = bundle;
-      facts.notes.push(...(changed === undefined ? [] : [changed]), ...cautions);
-      const remembered = memory.of(extension);
-      const isNew = installed === undefined || !isSameBundle(bundle, installed);
-      const decided = JSON.stringify([changed ?? "", isNew ? cautions : []]);
-      if (remembered.decided === decided) return Promise.resolve(undefined);
-      remembered.decided = decided;
-      if (changed !== undefined) events.record(extension, "Warning", "BundleContentChanged", changed);
-      if (isNew) for (const caution of cautions) events.record(extension, "Warning", "UnadvisedBundle", caution);
-      return Promise.resolve(undefined);
-    },
-  };
-}
-
-/** By package, name, and version with release; a version that cannot be read is only the same as its own text. */
-function isSameBundle(a: InstalledBundle, b: InstalledBundle): boolean {
-  return a.packageName === b.packageName && a.name === b.name && isSameVersion(a, b);
-}
-
-/** A reference, which a catalog may write at any length. */
-function quoteReference(reference: string): string {
-  return goQuote(truncate(reference, NAME_LENGTH));
-}
-
-function digestIn(reference: string): string | undefined {
-  const at = reference.lastIndexOf("@");
-  return at < 0 ? undefined : reference.slice(at + 1);
-}
-
-/** What is no reference stays as it is: pulling says what is wrong with it. */
-function byDigest(reference: string, digest: string | undefined): string {
-  const parsed = parse(reference);
-  return digest === undefined || typeof parsed === "string" ? reference : canonical(parsed, digest);
-}
-
-/**
- * Remembers whether some catalog could not be asked although the pass got on without it. Nothing tells when a server answers again, so such an
- * extension is looked at again soon.
- */
-export function lookAgain(memory: ExtensionCache): Step<ReconcileState["extension"], ReconcileState> {
-  return {
-    name: "LookAgain",
+    name: "TrackUnavailableCatalogs",
     run({ extension, catalogs = [] }) {
       memory.of(extension).missesCatalogs = catalogs.some(({ unavailable }) => unavailable !== undefined);
       return Promise.resolve(undefined);
@@ -328,10 +290,10 @@ export function lookAgain(memory: ExtensionCache): Step<ReconcileState["extensio
  * That it comes to none, or fails for another reason, is told by condition Progressing and its Event.
  */
 export function choiceEvents(events: EventSink, memory: ExtensionCache): (facts: ReconcileState) => void {
-  return ({ extension, resolved, considered, pinned }) => {
-    if (!considered || pinned) return;
+  return ({ extension, resolved, filtered, pinned }) => {
+    if (!filtered || pinned) return;
     const remembered = memory.of(extension);
-    const { installed } = considered;
+    const { installed } = filtered;
     if (resolved?.catalog === undefined) {
       remembered.choice = "";
       return;

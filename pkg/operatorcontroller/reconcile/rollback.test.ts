@@ -14,7 +14,7 @@ import { Handovers, ObjectClaims } from "../apply/handovers.ts";
 import { ExtensionCache } from "../state/extensionCache.ts";
 import { newReconcileState, type ReconcileState, type ResolvedBundle } from "../state/reconcileState.ts";
 import { applyBundle, keepInstalled } from "./apply.ts";
-import { holdBack, type RollbackDependencies, rollBackOverdue, undoFailed } from "./rollback.ts";
+import { type RollbackDependencies, rollBackOverdue, skipRolledBackBundle, undoFailed } from "./rollback.ts";
 import { inputDigest } from "./unpack.ts";
 
 const NOW = Date.parse("2026-01-02T00:00:00Z");
@@ -264,7 +264,7 @@ test("a rollback that a crash left behind is completed, before and whatever beco
   const pending = release(3, "1.0.0", "pending-rollback", ["a"], { rolledBack: GIVEN, inputDigest: "1.0.0" });
   const waits: number[] = [];
   const resumed = start(V1("superseded"), release(2, "2.0.0", "deployed", ["b"]), pending);
-  await holdBack({ ...resumed.deps, comeBack: (_, ms) => void waits.push(ms) }).run(resumed.facts, resumed.context);
+  await skipRolledBackBundle({ ...resumed.deps, comeBack: (_, ms) => void waits.push(ms) }).run(resumed.facts, resumed.context);
   expect(waits).toEqual([600_000]);
   await applyBundle(resumed.deps).run(resumed.facts, resumed.context);
   expect([resumed.cluster.names, resumed.releases.state]).toEqual([["a"], ["v1 superseded", "v2 failed", "v3 deployed"]]);
@@ -280,7 +280,7 @@ test("what was given up is wanted again once something about it is another", asy
     release(2, "2.0.0", "failed", ["b"]),
     release(3, "1.0.0", "deployed", ["a"], { rolledBack: GIVEN }),
   );
-  const step = (catalog: string) => holdBack({ ...world.deps, catalogContent: () => catalog, comeBack: () => undefined });
+  const step = (catalog: string) => skipRolledBackBundle({ ...world.deps, catalogContent: () => catalog, comeBack: () => undefined });
   await step("c@2").run(world.facts, world.context);
   expect(world.facts.held).toBeUndefined();
   await step("c@1").run(world.facts, world.context);

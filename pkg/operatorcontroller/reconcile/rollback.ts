@@ -214,16 +214,20 @@ async function newPodsMayWork({ failed, scoped }: ReconcileState, { log, signal 
   }
 }
 
-/** What holding back needs from the outside. */
-export interface HoldBackDependencies extends Pick<RollbackDependencies, "catalogContent" | "now"> {
+/** The parts that skipping a rolled back bundle needs. */
+export interface SkipRolledBackDependencies extends Pick<RollbackDependencies, "catalogContent" | "now"> {
   /** Queues an extension again after some milliseconds. */
   comeBack: (extension: string, afterMs: number) => void;
 }
 
-/** Keeps a bundle that was given up from being tried again, until spec, bundle or catalog change or its wait is over. */
-export function holdBack({ catalogContent, now, comeBack }: HoldBackDependencies): Step<ReconcileState["extension"], ReconcileState> {
+/** Skips a bundle that was rolled back, until spec, bundle or catalog change or its wait is over. */
+export function skipRolledBackBundle({
+  catalogContent,
+  now,
+  comeBack,
+}: SkipRolledBackDependencies): Step<ReconcileState["extension"], ReconcileState> {
   return {
-    name: "HoldBack",
+    name: "SkipRolledBackBundle",
     run(facts, { log }) {
       const { extension, resolved, history } = facts;
       const [latest] = history.current;
@@ -244,29 +248,20 @@ export function holdBack({ catalogContent, now, comeBack }: HoldBackDependencies
 }
 
 /**
- * Keeps an extension at the release that annotation `olm.operatorframework.io/rollback-to` names, for as long as it does; without it, `resolve`
- * decides. `resolve` runs in any case, for what catalogs say about deprecation, but what it finds or fails with does not count then.
- * @throws TerminalError Blocked when the annotation names no release that can be gone back to.
+ * Pins an extension to the release that annotation `olm.operatorframework.io/rollback-to` names, for as long as it does. The steps after this one
+ * keep that release; catalogs are still asked, for what they say about deprecation.
+ * @throws TerminalError Blocked if the annotation does not name a release that can be rolled back to.
  */
-export function pinRelease(
-  releases: Pick<ReleaseStore, "read">,
-  resolve: Step<ReconcileState["extension"], ReconcileState>,
-): Step<ReconcileState["extension"], ReconcileState> {
+export function pinRevision(releases: Pick<ReleaseStore, "read">): Step<ReconcileState["extension"], ReconcileState> {
   return {
-    name: resolve.name,
-    async run(facts, context) {
+    name: "PinRevision",
+    async run(facts, { signal }) {
       const text = facts.extension.metadata.annotations?.[ANNOTATION_ROLLBACK_TO];
-      if (text === undefined) return resolve.run(facts, context);
-      const { revision, release } = await findPinned(releases, facts, text, context.signal);
-      try {
-        await resolve.run(facts, context);
-      } catch (err) {
-        context.signal.throwIfAborted();
-        context.log.debug({ reason: messageOf(err) }, "nothing resolved beside the pinned release");
-      }
-      const bundle = installedFrom(release);
-      const why = `annotation ${ANNOTATION_ROLLBACK_TO} keeps bundle "${bundle.name}" of revision ${revision}; remove it to follow the catalogs again`;
-      facts.pinned = { revision, release };
+      if (text === undefined) return undefined;
+      const pinned = await findPinned(releases, facts, text, signal);
+      const bundle = installedFrom(pinned.release);
+      const why = `annotation ${ANNOTATION_ROLLBACK_TO} keeps bundle "${bundle.name}" of revision ${pinned.revision}; remove it to follow the catalogs again`;
+      facts.pinned = pinned;
       facts.resolved = { ...bundle, explanation: why };
       facts.notes = [why];
       return undefined;

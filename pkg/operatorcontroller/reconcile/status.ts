@@ -9,9 +9,10 @@ import { isCrd } from "../../release/identity.ts";
 import type { InstalledBundle } from "../../release/installedBundle.ts";
 import { type LeftObject, lastDeployed } from "../../release/record.ts";
 import { availableUpdates } from "../../resolve/availableUpdates.ts";
-import { deprecationsFor, narrowed } from "../../resolve/filters.ts";
-import type { Considered } from "../../resolve/resolution.ts";
-import { consider } from "../../resolve/resolve.ts";
+import { deprecationsFor } from "../../resolve/candidates.ts";
+import { applyFilter } from "../../resolve/filters.ts";
+import type { FilteredCatalogs } from "../../resolve/resolution.ts";
+import { filterCandidates } from "../../resolve/resolve.ts";
 import { compareText } from "../../text/compare.ts";
 import { type DeprecationFacts, findInstalledCatalog, type ReconcileState, reconcileRequestOf } from "../state/reconcileState.ts";
 import { type ConditionVerdict, upgradeVerdict } from "./clusterUpgradeCondition.ts";
@@ -72,31 +73,31 @@ function updateStatus(extension: Readonly<ClusterExtension>, facts: ReconcileSta
   const source = extension.spec?.source?.catalog;
   if (!installed || !source) return {};
   if (!catalogs) return knownOf(extension, installed);
-  const isAsResolved = facts.considered?.installed === installed;
+  const isAsResolved = facts.filtered?.installed === installed;
   const considered = isAsResolved
-    ? facts.considered
-    : consider({ source, catalogs, installed, installedFrom: findInstalledCatalog(facts), cluster: clusterVersion });
-  if (!considered || "kind" in considered) return {};
-  const found = availableUpdates(isAsResolved ? considered : withLaterFilters(considered, facts.considered));
+    ? facts.filtered
+    : filterCandidates({ source, catalogs, installed, installedFrom: findInstalledCatalog(facts), cluster: clusterVersion });
+  if (considered?.kind !== "candidates") return {};
+  const found = availableUpdates(isAsResolved ? considered : withLaterFilters(considered, facts.filtered));
   if (!found) return {};
   const { updates, blocked } = found;
   return { availableUpdates: updates.map((update) => ({ ...update })), ...(blocked ? { blockedUpdate: { ...blocked } } : {}) };
 }
 
 /** After an upgrade: what later filters had against bundles holds for them still, as far as this pass knows. */
-function withLaterFilters(considered: Considered, before: Considered | undefined): Considered {
-  const findings = considered.findings.map((found) => {
-    const filters = before?.findings.find(({ catalog }) => catalog === found.catalog)?.later ?? [];
+function withLaterFilters(considered: FilteredCatalogs, before: FilteredCatalogs | undefined): FilteredCatalogs {
+  const results = considered.results.map((found) => {
+    const filters = before?.results.find(({ catalog }) => catalog === found.catalog)?.extraFilters ?? [];
     return filters.reduce((left, filter) => {
       const rules = new Map([...filter.removed].map(([{ bundle }, rule]) => [bundle, rule]));
       const removed = left.allowed.flatMap((one) => {
         const rule = rules.get(one.bundle);
         return rule === undefined ? [] : [[one, rule] as const];
       });
-      return removed.length === 0 ? left : narrowed(left, { ...filter, removed: new Map(removed) });
+      return removed.length === 0 ? left : applyFilter(left, { ...filter, removed: new Map(removed) });
     }, found);
   });
-  return { ...considered, findings };
+  return { ...considered, results };
 }
 
 function knownOf({ status }: Readonly<ClusterExtension>, { name, version }: { name: string; version: string }): UpdateStatus {

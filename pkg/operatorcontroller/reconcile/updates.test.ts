@@ -3,8 +3,8 @@ import { type CatalogFixture, catalogsFrom } from "../../../test/support/catalog
 import { extensionNamed } from "../../../test/support/extensions.ts";
 import type { ClusterExtension, ClusterExtensionStatus } from "../../api/clusterExtension.ts";
 import type { InstalledBundle } from "../../release/installedBundle.ts";
-import { narrowed } from "../../resolve/filters.ts";
-import { consider } from "../../resolve/resolve.ts";
+import { applyFilter } from "../../resolve/filters.ts";
+import { filterCandidates } from "../../resolve/resolve.ts";
 import { newReconcileState, type ReconcileState } from "../state/reconcileState.ts";
 import { statusFrom } from "./status.ts";
 
@@ -21,9 +21,9 @@ const LATER = { version: "1.2.0", bundle: "p.v1.2.0", catalog: "c", edge: "repla
 /** Facts of a pass that resolved from `before` on, with `installed` at its end. */
 function passed(before: InstalledBundle, installed: InstalledBundle | undefined, fixture: CatalogFixture = CATALOG): ReconcileState {
   const catalogs = catalogsFrom({ c: fixture }, "p");
-  const considered = consider({ source: { packageName: "p" }, catalogs, installed: before });
-  if ("kind" in considered) throw new Error(considered.message);
-  return { ...newReconcileState(EXTENSION), catalogs, considered, installed };
+  const filtered = filterCandidates({ source: { packageName: "p" }, catalogs, installed: before });
+  if (filtered.kind === "unresolved") throw new Error(filtered.message);
+  return { ...newReconcileState(EXTENSION), catalogs, filtered, installed };
 }
 
 function updatesIn(facts: ReconcileState, status?: ClusterExtensionStatus): unknown {
@@ -48,19 +48,14 @@ test("what dependencies stand against is blocked, and still is after an upgrade 
     channels: { stable: ["p.v1.0.0", { name: "p.v1.1.0", replaces: "p.v1.0.0" }, { name: "p.v1.2.0", skipRange: "<1.2.0" }] },
     bundles: ["p.v1.0.0", "p.v1.1.0", "p.v1.2.0"],
   };
-  const { considered, ...facts } = passed(bundle("1.0.0"), bundle("1.0.0"), fixture);
-  const findings = (considered?.findings ?? []).map((found) => {
+  const { filtered, ...facts } = passed(bundle("1.0.0"), bundle("1.0.0"), fixture);
+  const results = (filtered?.results ?? []).map((found) => {
     const removed = new Map(found.allowed.filter((one) => one.bundle.name === "p.v1.2.0").map((one) => [one, "it requires package b"]));
-    return narrowed(found, { name: "dependencies", asks: "that can be installed", removed, near: ["1.2.0: install b"] });
+    return applyFilter(found, { name: "dependencies", asks: "that can be installed", removed, near: ["1.2.0: install b"] });
   });
-  if (!considered) throw new Error("nothing was considered");
-  for (const installed of [considered.installed as InstalledBundle, bundle("1.1.0")]) {
-    const status = statusFrom(
-      EXTENSION,
-      { ...facts, considered: { ...considered, findings }, installed },
-      undefined,
-      "2026-01-01T00:00:00Z",
-    );
+  if (!filtered) throw new Error("nothing was filtered");
+  for (const installed of [filtered.installed as InstalledBundle, bundle("1.1.0")]) {
+    const status = statusFrom(EXTENSION, { ...facts, filtered: { ...filtered, results }, installed }, undefined, "2026-01-01T00:00:00Z");
     expect(status.availableUpdates?.map(({ version }) => version)).toEqual(installed.version === "1.0.0" ? ["1.1.0"] : []);
     expect(status.blockedUpdate).toMatchObject({
       version: "1.2.0",

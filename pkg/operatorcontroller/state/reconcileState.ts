@@ -9,7 +9,7 @@ import type { Availability } from "../../release/health/availability.ts";
 import type { InstalledBundle } from "../../release/installedBundle.ts";
 import type { ReleaseRecord } from "../../release/record.ts";
 import { HiddenTexts } from "../../render/redaction.ts";
-import type { CatalogContent, Considered } from "../../resolve/resolution.ts";
+import type { CatalogPackage, FilteredCatalogs } from "../../resolve/resolution.ts";
 import type { SolverBundle } from "../../resolve/solver/problem.ts";
 import type { ClusterVersion } from "../../version/clusterVersion.ts";
 import { isSameVersion, type VersionRelease } from "../../version/version.ts";
@@ -61,9 +61,9 @@ export interface ReconcileState {
   /** Why the releases do not say all that may be installed, a sentence each: some cannot be read, or none is found although one must exist. */
   unreadable?: readonly string[];
   /** What the selected catalogs say about the package; absent while they were not asked. */
-  catalogs?: readonly CatalogContent[];
+  catalogs?: readonly CatalogPackage[];
   /** What resolution chose from, or could not; absent while the catalogs were not asked. */
-  considered?: Considered;
+  filtered?: FilteredCatalogs;
   /** What has to be installed before the resolved bundle; absent where everything is. */
   pending?: PendingDependencies;
   deprecation: DeprecationFacts;

@@ -7,7 +7,7 @@ import { gvkFaults } from "../../fbc/validate/propertyCheck.ts";
 import { foldKey, isObject } from "../../golang/members.ts";
 import { goQuote } from "../../golang/quote.ts";
 import { parseRange } from "../../version/blang.ts";
-import { versionOrNone } from "../candidates.ts";
+import { findBundleVersion } from "../candidates.ts";
 import type { BundleConstraint, CelCompiler, CompoundConstraint, Gvk, PackageConstraint, Provider } from "./constraint.ts";
 
 const DEPENDENCY_TYPES: ReadonlySet<string> = new Set(["olm.package.required", "olm.gvk.required", "olm.constraint"]);
@@ -276,7 +276,7 @@ const MAX_APIS = 1_024;
 
 /** `bundle` as constraints see it. Properties `olm.gvk` that state no API are passed over: nobody can require what they name. */
 export function providerFrom(bundle: Pick<FbcBundle, "package" | "name" | "properties">): Provider {
-  return { packageName: bundle.package, version: versionOrNone(bundle), apis: providedApis(bundle), properties: bundle.properties };
+  return { packageName: bundle.package, version: findBundleVersion(bundle), apis: providedApis(bundle), properties: bundle.properties };
 }
 
 function providedApis({ properties }: Pick<FbcBundle, "properties">): Gvk[] {

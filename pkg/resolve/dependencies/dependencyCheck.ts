@@ -3,10 +3,10 @@ import type { BundleConstraint, Gvk, Provider } from "../constraint/constraint.t
 import { holds, meets, unmet, unmetText } from "../constraint/evaluate.ts";
 import { type ConstraintFault, type DeclaredConstraints, faultText } from "../constraint/parse.ts";
 import type { ServedApi } from "../solver/problem.ts";
-import { enumerated } from "../wording.ts";
+import { formatEnumeration } from "../wording.ts";
 
-/** What an extension has installed, with what that asks of the others. */
-export interface Neighbour {
+/** The bundle that an extension has installed, with the constraints that it declares. */
+export interface InstalledPeer {
   /** Name of the ClusterExtension. */
   readonly extension: string;
   /** Name of the bundle. */
@@ -15,57 +15,57 @@ export interface Neighbour {
   readonly declared: DeclaredConstraints;
 }
 
-/** What a bundle of an extension would be installed among. */
-export interface Environment {
-  /** What all other extensions have installed, by name of the extension. */
-  readonly neighbours: readonly Neighbour[];
+/** The installed bundles and served APIs that a bundle of an extension would be installed with. */
+export interface InstallContext {
+  /** The installed bundles of all other extensions, by name of the extension. */
+  readonly peers: readonly InstalledPeer[];
   /** What the extension itself has installed. */
-  readonly own: Neighbour | undefined;
+  readonly own: InstalledPeer | undefined;
   /** APIs of the cluster that no installed bundle provides. */
   readonly served: readonly ServedApi[];
 }
 
-/** What speaks against a bundle by what it depends on, or by what depends on what it would replace. */
-export type Objection =
+/** Why a bundle cannot be installed: its own dependencies, or those of installed bundles on the one that it would replace. */
+export type DependencyConflict =
   /** What it requires cannot be read: a mistake of the catalog's author. */
   | { readonly kind: "faulty"; readonly faults: readonly ConstraintFault[] }
   /** Constraints of its own that do not hold. */
   | { readonly kind: "unmet"; readonly constraints: readonly BundleConstraint[]; readonly because: readonly string[] }
   /** Installed bundles whose constraints would no longer hold. */
-  | { readonly kind: "breaks"; readonly dependents: readonly Dependent[] };
+  | { readonly kind: "breaks"; readonly dependents: readonly BrokenDependent[] };
 
 /** An installed bundle and what it would miss. */
-export interface Dependent {
+export interface BrokenDependent {
   readonly extension: string;
   readonly bundle: string;
   /** Such as `API g.example.com/v1 Kind`. */
   readonly requires: readonly string[];
 }
 
-/** A bundle that is judged. */
-export interface Judged {
+/** A bundle whose dependencies are checked. */
+export interface CheckedBundle {
   readonly provider: Provider;
   readonly declared: DeclaredConstraints;
 }
 
 /**
- * What speaks against installing a bundle in its environment, in place of what the extension has installed; undefined where nothing does.
- * A constraint of a neighbour that does not hold as it is counts for nothing, so that what is broken already does not stand in the way.
+ * Returns what conflicts with installing a bundle in its context, in place of what the extension has installed; undefined where nothing does.
+ * A constraint of a peer that does not hold as it is counts for nothing, so that what is broken already does not stand in the way.
  */
-export function objectionTo({ provider, declared }: Judged, environment: Environment): Objection | undefined {
+export function findDependencyConflict({ provider, declared }: CheckedBundle, context: InstallContext): DependencyConflict | undefined {
   if (declared.faults.length > 0) return { kind: "faulty", faults: declared.faults };
-  const served = environment.served.map(({ gvk }) => gvk);
-  const others = environment.neighbours.map((neighbour) => neighbour.provider);
+  const served = context.served.map(({ gvk }) => gvk);
+  const others = context.peers.map((peer) => peer.provider);
   const after = [...others, provider];
   const missing = declared.constraints.filter((constraint) => !holds(constraint, after, served));
   if (missing.length > 0) return { kind: "unmet", constraints: missing, because: unmetTexts(missing, after, served) };
-  const own = environment.own?.provider;
+  const own = context.own?.provider;
   const before = own ? [...others, own] : others;
-  const dependents = environment.neighbours.flatMap((neighbour) => {
-    const broken = neighbour.declared.constraints.filter(
+  const dependents = context.peers.flatMap((peer) => {
+    const broken = peer.declared.constraints.filter(
       (constraint) => isConcerned(constraint, own, provider) && holds(constraint, before, served) && !holds(constraint, after, served),
     );
-    return broken.length > 0 ? [dependentOf(neighbour, unmetTexts(broken, after, served))] : [];
+    return broken.length > 0 ? [dependentOf(peer, unmetTexts(broken, after, served))] : [];
   });
   return dependents.length > 0 ? { kind: "breaks", dependents } : undefined;
 }
@@ -76,7 +76,7 @@ function isConcerned(constraint: BundleConstraint, before: Provider | undefined,
   return (before !== undefined && meets(before, constraint)) !== meets(after, constraint);
 }
 
-function dependentOf({ extension, bundle }: Neighbour, requires: readonly string[]): Dependent {
+function dependentOf({ extension, bundle }: InstalledPeer, requires: readonly string[]): BrokenDependent {
   return { extension, bundle, requires };
 }
 
@@ -86,12 +86,12 @@ function unmetTexts(constraints: readonly BundleConstraint[], providers: readonl
 }
 
 /** A clause such as `it requires package "b" >=2.0.0`, or `ClusterExtension "a" (bundle "a.v1.0.0") would lose API g/v1 Kind, which it requires`. */
-export function objectionClause(objection: Objection): string {
-  if (objection.kind === "faulty") return enumerated(objection.faults.map(faultText));
-  if (objection.kind === "unmet") return `it requires ${enumerated(objection.because)}`;
-  return enumerated(objection.dependents.map(dependentText));
+export function formatDependencyConflict(conflict: DependencyConflict): string {
+  if (conflict.kind === "faulty") return formatEnumeration(conflict.faults.map(faultText));
+  if (conflict.kind === "unmet") return `it requires ${formatEnumeration(conflict.because)}`;
+  return formatEnumeration(conflict.dependents.map(dependentText));
 }
 
-function dependentText({ extension, bundle, requires }: Dependent): string {
-  return `ClusterExtension ${goQuote(extension)} (bundle ${goQuote(bundle)}) would lose what it requires: ${enumerated(requires)}`;
+function dependentText({ extension, bundle, requires }: BrokenDependent): string {
+  return `ClusterExtension ${goQuote(extension)} (bundle ${goQuote(bundle)}) would lose what it requires: ${formatEnumeration(requires)}`;
 }

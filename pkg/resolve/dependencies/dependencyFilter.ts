@@ -1,78 +1,78 @@
 import { compareNewestFirst } from "../../fbc/bundleOrder.ts";
 import type { Candidate } from "../candidates.ts";
-import { type Findings, isInstalled, narrowed, type Query } from "../filters.ts";
+import { applyFilter, type FilterResult, isInstalledBundle, type ResolutionQuery } from "../filters.ts";
 import type { Resolution } from "../resolution.ts";
-import { versionOf } from "../wording.ts";
+import { formatCandidateVersion } from "../wording.ts";
 
 /** Name of the filter in records. */
 const DEPENDENCIES = "dependencies";
 const ASKS = "that can be installed among what there is";
 
-/** Says why a bundle cannot be installed among the others, as a clause; undefined where it can. */
-export type Judge = (candidate: Candidate, found: Findings) => string | undefined;
+/** Says why a bundle cannot be installed, as a clause; undefined if it can. */
+export type DependencyCheck = (candidate: Candidate, result: FilterResult) => string | undefined;
 
-/** Most candidates of one catalog that are judged; no better ones are far apart in what they depend on. */
-const MAX_JUDGED = 50;
-/** Clauses that are told where nothing is left. */
+/** Most candidates of one catalog that are checked; bundles that are close in version rarely differ in their dependencies. */
+const MAX_CHECKED = 50;
+/** Most clauses that are reported if nothing is left. */
 const MAX_NEAR = 3;
 
 /**
- * `findings` without the candidates that `judge` has something against, as far as that matters: the best are judged first, and those after the
- * first that may be installed not at all. What is installed may stay whatever is said against it.
+ * Removes the candidates that cannot be installed, as far as that matters: the best are checked first, and those after the first that can be
+ * installed not at all. The installed bundle may stay whatever the check says.
  */
-export function withoutUnfit(findings: Findings, query: Query, judge: Judge): Findings {
+export function filterByDependencies(result: FilterResult, query: ResolutionQuery, check: DependencyCheck): FilterResult {
   const removed = new Map<Candidate, string>();
-  for (const candidate of findings.allowed.toSorted(byPreference)) {
-    if (isInstalled(candidate, query)) break;
-    const against =
-      removed.size < MAX_JUDGED ? judge(candidate, findings) : `none of ${MAX_JUDGED} better ones can be, and it was not tried`;
-    if (against === undefined) break;
-    removed.set(candidate, against);
+  for (const candidate of result.allowed.toSorted(byPreference)) {
+    if (isInstalledBundle(candidate, query)) break;
+    const clause =
+      removed.size < MAX_CHECKED ? check(candidate, result) : `none of ${MAX_CHECKED} better ones can be, and it was not tried`;
+    if (clause === undefined) break;
+    removed.set(candidate, clause);
   }
-  if (removed.size === 0) return findings;
-  const near = [...removed].slice(0, MAX_NEAR).map(([candidate, against]) => `${versionOf(candidate)}: ${against}`);
-  return narrowed(findings, { name: DEPENDENCIES, asks: ASKS, removed, near });
+  if (removed.size === 0) return result;
+  const near = [...removed].slice(0, MAX_NEAR).map(([candidate, clause]) => `${formatCandidateVersion(candidate)}: ${clause}`);
+  return applyFilter(result, { name: DEPENDENCIES, asks: ASKS, removed, near });
 }
 
 /** A candidate that the filter removed. */
-export interface Unfit {
+export interface RejectedCandidate {
   readonly candidate: Candidate;
-  readonly found: Findings;
+  readonly result: FilterResult;
   readonly clause: string;
 }
 
 /**
- * The best candidate that the filter removed and that would have been better than what was chosen: of the catalog that was chosen from, or of
+ * Returns the best candidate that the filter removed and that would have been better than the chosen one: of the catalog that was chosen from, or of
  * any where nothing was chosen; the one with the higher priority first.
  */
-export function unfitAbove(resolution: Resolution, findings: readonly Findings[]): Unfit | undefined {
-  const removed = findings
+export function findBestRejected(resolution: Resolution, results: readonly FilterResult[]): RejectedCandidate | undefined {
+  const removed = results
     .filter(({ catalog }) => resolution.kind === "unresolved" || catalog === resolution.catalog)
-    .flatMap((found) => [...unfitOf(found)].slice(0, 1).map(([candidate, clause]) => ({ candidate, found, clause })));
-  return removed.sort((a, b) => b.found.priority - a.found.priority || byPreference(a.candidate, b.candidate))[0];
+    .flatMap((result) => [...getRejections(result)].slice(0, 1).map(([candidate, clause]) => ({ candidate, result, clause })));
+  return removed.sort((a, b) => b.result.priority - a.result.priority || byPreference(a.candidate, b.candidate))[0];
 }
 
 /** Why a candidate cannot be installed and what would let it through, clauses. */
-export interface Against {
+export interface Rejection {
   readonly text: string;
   readonly remedy: string;
 }
 
-/** `findings` without these candidates also where the filter did not come to judge them. */
-export function withoutThese(findings: Findings, against: ReadonlyMap<Candidate, Against>): Findings {
-  const ours = new Set(findings.all);
-  const told = [...against].filter(([candidate]) => ours.has(candidate));
-  if (told.length === 0) return findings;
-  const before = findings.later.find(({ name }) => name === DEPENDENCIES);
+/** Removes these candidates too, even if the filter did not check them. */
+export function rejectCandidates(result: FilterResult, rejections: ReadonlyMap<Candidate, Rejection>): FilterResult {
+  const ours = new Set(result.all);
+  const told = [...rejections].filter(([candidate]) => ours.has(candidate));
+  if (told.length === 0) return result;
+  const before = result.extraFilters.find(({ name }) => name === DEPENDENCIES);
   const removed = new Map([...(before?.removed ?? []), ...told.map(([candidate, { text }]) => [candidate, text] as const)]);
   const remedies = new Map(told.map(([candidate, { remedy }]) => [candidate, remedy]));
-  const others = { ...findings, later: findings.later.filter((filter) => filter !== before) };
-  return narrowed(others, { name: DEPENDENCIES, asks: ASKS, near: before?.near ?? [], removed, remedies });
+  const others = { ...result, extraFilters: result.extraFilters.filter((filter) => filter !== before) };
+  return applyFilter(others, { name: DEPENDENCIES, asks: ASKS, near: before?.near ?? [], removed, remedies });
 }
 
-/** Why the filter removed candidates of a catalog, best first; nothing where it did not. */
-export function unfitOf({ later }: Findings): ReadonlyMap<Candidate, string> {
-  return later.find(({ name }) => name === DEPENDENCIES)?.removed ?? new Map<Candidate, string>();
+/** Returns why the filter removed candidates of a catalog, best first; empty if it removed none. */
+export function getRejections({ extraFilters }: FilterResult): ReadonlyMap<Candidate, string> {
+  return extraFilters.find(({ name }) => name === DEPENDENCIES)?.removed ?? new Map<Candidate, string>();
 }
 
 function byPreference(a: Candidate, b: Candidate): number {

@@ -8,7 +8,7 @@ import { CelRules } from "../cel/celRules.ts";
 import type { BundleConstraint, Gvk } from "../constraint/constraint.ts";
 import { holds } from "../constraint/evaluate.ts";
 import { constraintsOf } from "../constraint/parse.ts";
-import { dependentsOf, type InstalledMember } from "./dependents.ts";
+import { findDependents, type InstalledMember } from "./dependents.ts";
 
 interface Stated {
   version?: string;
@@ -41,7 +41,7 @@ function memberFrom(extension: string, { version = "1.0.0", apis = [], propertie
 /** Who holds up whom, of all that go at once. */
 function heldAmong(installed: readonly InstalledMember[], names: readonly string[], served: readonly Gvk[]) {
   const all = names.map((leaving) => {
-    const dependents = dependentsOf({ leaving, going: new Set(names.filter((name) => name !== leaving)), installed, served });
+    const dependents = findDependents({ leaving, going: new Set(names.filter((name) => name !== leaving)), installed, served });
     return [leaving, Object.fromEntries(dependents.map(({ extension, needs }) => [extension, needs]))] as const;
   });
   return Object.fromEntries(all.filter(([, dependents]) => Object.keys(dependents).length > 0));
@@ -112,7 +112,7 @@ test("law: exactly those depend on an extension of which something breaks when i
         const after = holding(member, installed, rest, apis);
         return holding(member, installed, installed, apis).some((before, i) => before && !after[i]);
       });
-      const found = dependentsOf({ leaving, installed, served: apis }).map(({ extension }) => extension);
+      const found = findDependents({ leaving, installed, served: apis }).map(({ extension }) => extension);
       expect(found).toEqual(broken.map(({ extension }) => extension).sort());
     }),
   );

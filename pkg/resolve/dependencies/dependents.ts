@@ -39,7 +39,7 @@ export interface Dependent {
  * Extensions that go at the same time are taken in the order of their names, each of them for gone unless it is held up itself: of two of
  * which one has to stay the first may go, and of two that both have to stay none may.
  */
-export function dependentsOf({ leaving, going = new Set(), installed, served }: Removal): Dependent[] {
+export function findDependents({ leaving, going = new Set(), installed, served }: Removal): Dependent[] {
   if (!installed.some(({ extension }) => extension === leaving)) return [];
   const provided = new Set(installed.flatMap(({ provider }) => provider.apis.map(gvkKey)));
   const ofNobody = served.filter((gvk) => !provided.has(gvkKey(gvk)));

@@ -1,12 +1,12 @@
 import { goQuote } from "../../golang/quote.ts";
 import type { Problem, Solution, SolverBundle } from "../solver/problem.ts";
 import { solve } from "../solver/solve.ts";
-import { enumerated } from "../wording.ts";
-import { type Environment, type Objection, objectionClause, objectionTo } from "./dependencyCheck.ts";
-import { type Market, problemFrom } from "./solverProblem.ts";
+import { formatEnumeration } from "../wording.ts";
+import { type DependencyConflict, findDependencyConflict, formatDependencyConflict, type InstallContext } from "./dependencyCheck.ts";
+import { buildProblem, type CatalogIndex } from "./solverProblem.ts";
 
-/** What would have to happen for a bundle that cannot be installed to be installed. */
-export type Supply =
+/** What would let a bundle be installed that cannot be. */
+export type ResolutionHint =
   /** Bundles that catalogs offer would be enough. */
   | { readonly kind: "offered"; readonly bundles: readonly SolverBundle[] }
   /** Other extensions would have to be at these bundles, too; `first` are those that can be updated by themselves. */
@@ -22,8 +22,8 @@ interface Move {
   readonly bundle: string;
 }
 
-/** One catalog that could not be asked for it, and why. */
-export interface Silent {
+/** A catalog that cannot answer, and why. */
+export interface UnavailableCatalog {
   readonly name: string;
   readonly unavailable: string;
 }
@@ -33,29 +33,33 @@ const MAX_SENTENCES = 5;
 
 /**
  * Why a bundle cannot be installed, and what to do about it or why nothing can be done, in clauses of which none can be left out.
- * @param supply undefined where it was not looked for, since only the author of the catalog can help.
+ * @param hint undefined where it was not looked for, since only the author of the catalog can help.
  */
-export function clausesFor(objection: Objection, supply: Supply | undefined, silent: readonly Silent[]): string[] {
-  const why = objectionClause(objection);
-  const unasked = silent.map(({ name, unavailable }) => `catalog ${goQuote(name)} could not be asked (${unavailable})`);
-  if (supply?.kind === "offered") return [why, offered(supply.bundles)];
-  if (supply?.kind === "moves") return [why, moves(supply)];
-  if (!supply || objection.kind !== "unmet") return [why];
-  if (supply.kind === "undecided") return [why, `what would supply that was not found out: ${supply.because}`, ...unasked];
-  return [...supply.sentences.slice(0, MAX_SENTENCES), ...unasked];
+export function formatHint(
+  conflict: DependencyConflict,
+  hint: ResolutionHint | undefined,
+  unavailable: readonly UnavailableCatalog[],
+): string[] {
+  const why = formatDependencyConflict(conflict);
+  const unasked = unavailable.map(({ name, unavailable }) => `catalog ${goQuote(name)} could not be asked (${unavailable})`);
+  if (hint?.kind === "offered") return [why, offered(hint.bundles)];
+  if (hint?.kind === "moves") return [why, moves(hint)];
+  if (!hint || conflict.kind !== "unmet") return [why];
+  if (hint.kind === "undecided") return [why, `what would supply that was not found out: ${hint.because}`, ...unasked];
+  return [...hint.sentences.slice(0, MAX_SENTENCES), ...unasked];
 }
 
 function offered(bundles: readonly SolverBundle[]): string {
-  const named = enumerated(bundles.map(({ name, catalog = "" }) => `${goQuote(name)} (catalog ${goQuote(catalog)})`));
-  const packages = enumerated(bundles.map(({ packageName }) => goQuote(packageName)));
+  const named = formatEnumeration(bundles.map(({ name, catalog = "" }) => `${goQuote(name)} (catalog ${goQuote(catalog)})`));
+  const packages = formatEnumeration(bundles.map(({ packageName }) => goQuote(packageName)));
   const [bundle, extension, the] =
     bundles.length === 1 ? ["bundle", "a ClusterExtension", "package"] : ["bundles", "ClusterExtensions", "packages"];
   return `${bundle} ${named} would supply that: apply ${extension} of ${the} ${packages}, or set spec.dependencies.policy to Install`;
 }
 
-function moves({ moves: all, first }: Supply & { kind: "moves" }): string {
+function moves({ moves: all, first }: ResolutionHint & { kind: "moves" }): string {
   const text = (list: readonly Move[]): string =>
-    enumerated(list.map(({ extension, bundle }) => `ClusterExtension ${goQuote(extension)} at ${goQuote(bundle)}`));
+    formatEnumeration(list.map(({ extension, bundle }) => `ClusterExtension ${goQuote(extension)} at ${goQuote(bundle)}`));
   if (first.length > 0) return `it can follow once there is ${text(first)}`;
   return `version deadlock: it could only be installed at the same time as ${text(all)}, and neither can come first; spec.dependencies.policy Ignore on one of them lets it go first`;
 }
@@ -64,16 +68,21 @@ function moves({ moves: all, first }: Supply & { kind: "moves" }): string {
 const MAX_STEPS = 300_000;
 
 /**
- * What would let a bundle be installed in an environment: bundles that catalogs offer beside what is installed, or else other versions of what
+ * What would let a bundle be installed in its context: bundles that catalogs offer beside what is installed, or else other versions of what
  * other extensions have installed.
  * @param packages those that may have a part in it.
  */
-export function supplyFor(bundle: SolverBundle, environment: Environment, packages: ReadonlySet<string>, market: Market): Supply {
+export function findHint(
+  bundle: SolverBundle,
+  context: InstallContext,
+  packages: ReadonlySet<string>,
+  index: CatalogIndex,
+): ResolutionHint {
   const wanted = { packageName: bundle.packageName, candidates: [bundle] };
-  const problem = problemFrom(wanted, environment, packages, market);
+  const problem = buildProblem(wanted, context, packages, index);
   const solution = solve(problem, { maxSteps: MAX_STEPS });
   if (solution.kind === "solved") return { kind: "offered", bundles: addedIn(problem, solution.chosen) };
-  return movesFor(bundle, environment, packages, market) ?? failed(solution);
+  return movesFor(bundle, context, packages, index) ?? failed(solution);
 }
 
 /** The chosen bundles of packages of which nothing was wanted or installed, by name of the package. */
@@ -84,29 +93,34 @@ function addedIn({ units }: Problem, chosen: ReadonlyMap<string, SolverBundle>):
     .sort((a, b) => (a.packageName < b.packageName ? -1 : 1));
 }
 
-function failed(solution: Exclude<Solution, { kind: "solved" }>): Supply {
+function failed(solution: Exclude<Solution, { kind: "solved" }>): ResolutionHint {
   if (solution.kind === "unsolvable") return { kind: "none", sentences: solution.sentences };
   return { kind: "undecided", because: `the search took more than ${solution.steps} steps` };
 }
 
 /** The other extensions that would have to be at other versions; undefined where that would not help. */
-function movesFor(bundle: SolverBundle, environment: Environment, packages: ReadonlySet<string>, market: Market): Supply | undefined {
-  const { neighbours, own, served } = environment;
-  const movable = new Set(neighbours.map(({ provider }) => provider.packageName).filter((name) => packages.has(name)));
+function movesFor(
+  bundle: SolverBundle,
+  context: InstallContext,
+  packages: ReadonlySet<string>,
+  index: CatalogIndex,
+): ResolutionHint | undefined {
+  const { peers, own, served } = context;
+  const movable = new Set(peers.map(({ provider }) => provider.packageName).filter((name) => packages.has(name)));
   if (movable.size === 0) return undefined;
   const wanted = { packageName: bundle.packageName, candidates: [bundle] };
-  const solution = solve(problemFrom(wanted, environment, packages, market, movable), { maxSteps: MAX_STEPS });
+  const solution = solve(buildProblem(wanted, context, packages, index, movable), { maxSteps: MAX_STEPS });
   if (solution.kind !== "solved") return undefined;
   const moves: Move[] = [];
   const first: Move[] = [];
-  for (const neighbour of neighbours) {
-    const other = solution.chosen.get(neighbour.provider.packageName);
+  for (const peer of peers) {
+    const other = solution.chosen.get(peer.provider.packageName);
     if (other?.catalog === undefined) continue;
-    const move = { extension: neighbour.extension, bundle: other.name };
+    const move = { extension: peer.extension, bundle: other.name };
     moves.push(move);
-    const among = [...neighbours.filter((one) => one !== neighbour), ...(own ? [own] : [])];
-    const judged = { provider: other, declared: { constraints: other.constraints, faults: [] } };
-    if (objectionTo(judged, { neighbours: among, own: neighbour, served }) === undefined) first.push(move);
+    const among = [...peers.filter((one) => one !== peer), ...(own ? [own] : [])];
+    const checked = { provider: other, declared: { constraints: other.constraints, faults: [] } };
+    if (findDependencyConflict(checked, { peers: among, own: peer, served }) === undefined) first.push(move);
   }
   return moves.length > 0 ? { kind: "moves", moves, first } : undefined;
 }

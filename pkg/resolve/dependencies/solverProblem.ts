@@ -1,72 +1,72 @@
 import type { PackageContent } from "../../fbc/types.ts";
+import { deprecatedBundles } from "../candidates.ts";
 import type { Gvk } from "../constraint/constraint.ts";
 import { holds } from "../constraint/evaluate.ts";
 import { gvkKey, providerFrom } from "../constraint/parse.ts";
-import { deprecatedBundles } from "../filters.ts";
 import type { Problem, ServedApi, SolverBundle, Unit } from "../solver/problem.ts";
-import type { Environment, Neighbour } from "./dependencyCheck.ts";
-import type { OfferedBundle } from "./offerIndex.ts";
-import type { Offering, ReadConstraints } from "./reach.ts";
+import type { AvailableBundle } from "./bundleIndex.ts";
+import type { InstallContext, InstalledPeer } from "./dependencyCheck.ts";
+import type { IndexedCatalog, ReadConstraints } from "./reachablePackages.ts";
 
 /** What a catalog says about a package beside its bundles; undefined where that is not known. */
-export type PackageOf = (catalog: string, packageName: string) => PackageContent | undefined;
+export type FindPackage = (catalog: string, packageName: string) => PackageContent | undefined;
 
 /** The catalogs, and how to read them. */
-export interface Market {
-  readonly offerings: readonly Offering[];
-  readonly packageOf: PackageOf;
+export interface CatalogIndex {
+  readonly catalogs: readonly IndexedCatalog[];
+  readonly packageOf: FindPackage;
   readonly read: ReadConstraints;
 }
 
 /** What is wanted: one of these bundles of the package, the first that can be. */
-export interface Wanted {
+export interface WantedPackage {
   readonly packageName: string;
   readonly candidates: readonly SolverBundle[];
 }
 
 /**
- * The problem of installing one of the candidates in an environment, with the bundles of `packages` to choose from for what is missing.
+ * The problem of installing one of the candidates in a context, with the bundles of `packages` to choose from for what is missing.
  * What is installed stays as it is, unless its package is one of `movable`: then what catalogs offer of it may take its place.
  * Of several extensions of one package, the first by name stands for it; the APIs of the others are theirs. What is broken already may stay broken.
  */
-export function problemFrom(
-  wanted: Wanted,
-  environment: Environment,
+export function buildProblem(
+  wanted: WantedPackage,
+  context: InstallContext,
   packages: Iterable<string>,
-  market: Market,
+  index: CatalogIndex,
   movable: ReadonlySet<string> = new Set(),
 ): Problem {
   const claimed = new Set<string>();
-  const served: ServedApi[] = [...environment.served];
+  const served: ServedApi[] = [...context.served];
   const units: Unit[] = [{ kind: "wanted", ...wanted }];
   const taken = new Set([wanted.packageName]);
-  for (const neighbour of environment.neighbours) {
-    const { packageName } = neighbour.provider;
-    const apis = unclaimed(neighbour.provider.apis, claimed);
+  for (const peer of context.peers) {
+    const { packageName } = peer.provider;
+    const apis = unclaimed(peer.provider.apis, claimed);
     if (taken.has(packageName)) {
-      served.push(...apis.map((gvk) => ({ gvk, owner: neighbour.extension })));
+      served.push(...apis.map((gvk) => ({ gvk, owner: peer.extension })));
       continue;
     }
     taken.add(packageName);
-    const moves = movable.has(packageName) ? offersOf(packageName, market) : [];
-    const candidates = [installedBundle(neighbour, apis, environment), ...moves.filter(({ name }) => name !== neighbour.bundle)];
+    const moves = movable.has(packageName) ? listSolverBundles(packageName, index) : [];
+    const candidates = [installedBundle(peer, apis, context), ...moves.filter(({ name }) => name !== peer.bundle)];
     units.push({ kind: "installed", packageName, candidates });
   }
   for (const packageName of packages) {
     if (taken.has(packageName)) continue;
     taken.add(packageName);
-    const candidates = offersOf(packageName, market);
+    const candidates = listSolverBundles(packageName, index);
     if (candidates.length > 0) units.push({ kind: "offered", packageName, candidates });
   }
   return { units, served };
 }
 
 /** Bundles of one package of one catalog as the solver sees them, without those that have no version, or constraints that cannot be read. */
-export function solverBundles(
+export function toSolverBundles(
   packageName: string,
-  bundles: readonly OfferedBundle[],
-  { catalog, priority }: Pick<Offering, "catalog" | "priority">,
-  { packageOf, read }: Pick<Market, "packageOf" | "read">,
+  bundles: readonly AvailableBundle[],
+  { catalog, priority }: Pick<IndexedCatalog, "catalog" | "priority">,
+  { packageOf, read }: Pick<CatalogIndex, "packageOf" | "read">,
 ): SolverBundle[] {
   const content = packageOf(catalog, packageName);
   const channelsOf = channelsByBundle(content);
@@ -93,8 +93,8 @@ export function solverBundles(
   });
 }
 
-function offersOf(packageName: string, market: Market): SolverBundle[] {
-  return market.offerings.flatMap((offering) => solverBundles(packageName, offering.index.bundlesOf(packageName), offering, market));
+function listSolverBundles(packageName: string, index: CatalogIndex): SolverBundle[] {
+  return index.catalogs.flatMap((catalog) => toSolverBundles(packageName, catalog.index.bundlesOf(packageName), catalog, index));
 }
 
 function channelsByBundle(content: PackageContent | undefined): ReadonlyMap<string, readonly string[]> {
@@ -108,9 +108,9 @@ function channelsByBundle(content: PackageContent | undefined): ReadonlyMap<stri
   return channels;
 }
 
-function installedBundle({ bundle, provider, declared }: Neighbour, apis: readonly Gvk[], environment: Environment): SolverBundle {
-  const { neighbours, own, served } = environment;
-  const all = [...neighbours.map((neighbour) => neighbour.provider), ...(own ? [own.provider] : [])];
+function installedBundle({ bundle, provider, declared }: InstalledPeer, apis: readonly Gvk[], context: InstallContext): SolverBundle {
+  const { peers, own, served } = context;
+  const all = [...peers.map((peer) => peer.provider), ...(own ? [own.provider] : [])];
   const gvks = served.map(({ gvk }) => gvk);
   return {
     ...provider,

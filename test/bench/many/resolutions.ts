@@ -1,8 +1,8 @@
 import type { ClusterExtension } from "../../../pkg/api/clusterExtension.ts";
 import type { PackageContent } from "../../../pkg/fbc/types.ts";
-import { CatalogContents, findConcerned } from "../../../pkg/operatorcontroller/catalogs/catalogContents.ts";
-import { resolve } from "../../../pkg/resolve/resolve.ts";
-import type { InstalledBundle } from "../../../pkg/resolve/successors.ts";
+import { CatalogPackages, findConcerned } from "../../../pkg/operatorcontroller/catalogs/catalogPackages.ts";
+import { chooseBest, filterCandidates } from "../../../pkg/resolve/resolve.ts";
+import type { BundleMetadata } from "../../../pkg/resolve/successors.ts";
 import type { LoadedCatalog } from "../../cases/catalogCache.ts";
 import { catalogNamed } from "../../support/catalogs.ts";
 import { extensionNamed } from "../../support/extensions.ts";
@@ -21,7 +21,7 @@ export interface Resolutions {
 
 interface Wanted {
   readonly extension: ClusterExtension;
-  readonly installed: InstalledBundle | undefined;
+  readonly installed: BundleMetadata | undefined;
 }
 
 /** A thousand extensions of the packages of one catalog, over five catalogs that are alike but for their priority. */
@@ -30,7 +30,7 @@ export class ManyResolutions {
   readonly #packages: LoadedCatalog;
   #edition = 1;
   #reads = 0;
-  readonly #contents = new CatalogContents({ packageContent: (_base, ref, packageName) => this.#read(ref, packageName) });
+  readonly #contents = new CatalogPackages({ packageContent: (_base, ref, packageName) => this.#read(ref, packageName) });
 
   constructor(packages: LoadedCatalog) {
     this.#packages = packages;
@@ -74,8 +74,9 @@ export class ManyResolutions {
     let found = 0;
     for (const { extension, installed } of wanted) {
       const source = extension.spec.source.catalog ?? { packageName: "" };
-      const catalogs = await this.#contents.of(this.#catalogs(), source.packageName, signal);
-      found += Number(resolve({ source, catalogs, installed }).kind === "resolved");
+      const catalogs = await this.#contents.read(this.#catalogs(), source.packageName, signal);
+      const filtered = filterCandidates({ source, catalogs, installed });
+      found += Number(filtered.kind === "candidates" && chooseBest(filtered).kind === "resolved");
     }
     return found;
   }

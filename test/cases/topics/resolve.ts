@@ -2,9 +2,9 @@ import { join } from "node:path";
 import { isDeepStrictEqual } from "node:util";
 import type { CatalogSource } from "../../../pkg/api/clusterExtension.ts";
 import type { FbcDeprecations } from "../../../pkg/fbc/types.ts";
-import type { CatalogContent, Resolution } from "../../../pkg/resolve/resolution.ts";
+import type { LabeledCatalog, Resolution } from "../../../pkg/resolve/resolution.ts";
 import { resolve } from "../../../pkg/resolve/resolve.ts";
-import type { InstalledBundle } from "../../../pkg/resolve/successors.ts";
+import type { BundleMetadata } from "../../../pkg/resolve/successors.ts";
 import { formatVersion, formatVersionRelease } from "../../../pkg/version/version.ts";
 import { type CaseContext, type Difference, hasMembers, type Topic } from "../topic.ts";
 
@@ -13,7 +13,7 @@ export interface ResolveCase {
   id?: string;
   catalogs: { name: string; priority?: number; labels?: Record<string, string>; fbc: string; availabilityMode?: string }[];
   catalog: CatalogSource;
-  installed?: InstalledBundle | null;
+  installed?: BundleMetadata | null;
   expect: { bundle: string; version: string; deprecation: FbcDeprecations | null } | { error: string };
 }
 
@@ -34,7 +34,7 @@ async function contentOf(
   { name, priority = 0, labels = {}, fbc }: ResolveCase["catalogs"][number],
   packageName: string,
   context: CaseContext,
-): Promise<CatalogContent> {
+): Promise<LabeledCatalog> {
   const catalog = await context.catalogs.load(join(context.dataFolder, fbc));
   return { name, priority, labels, content: catalog.get(packageName) };
 }

@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { catalogNamed } from "../../../test/support/catalogs.ts";
 import type { PackageContent } from "../../fbc/types.ts";
-import { CatalogContents, type KnownPackage, type PackageReader, servedFrom, UnexpectedStatus } from "./catalogContents.ts";
+import { CatalogPackages, type KnownPackage, type PackageReader, servedFrom, UnexpectedStatus } from "./catalogPackages.ts";
 
 const CONTENT: PackageContent = { channels: [], bundles: [], deprecations: [], others: 0 };
 
@@ -20,11 +20,11 @@ const signal = new AbortController().signal;
 
 test("a hundred extensions of one package cost one request until the catalog's digest changes", async () => {
   const reader = new CountingReader();
-  const contents = new CatalogContents(reader);
+  const contents = new CatalogPackages(reader);
   const catalog = catalogNamed("c", { digest: "quay.io/c@sha256:1" });
-  await Promise.all(Array.from({ length: 100 }, () => contents.of([catalog], "p", signal)));
+  await Promise.all(Array.from({ length: 100 }, () => contents.read([catalog], "p", signal)));
   expect(reader.calls).toEqual(["https://catalogd/catalogs/c quay.io/c@sha256:1 p"]);
-  await contents.of([catalogNamed("c", { digest: "quay.io/c@sha256:2" })], "p", signal);
+  await contents.read([catalogNamed("c", { digest: "quay.io/c@sha256:2" })], "p", signal);
   expect(reader.calls).toHaveLength(2);
 });
 
@@ -34,29 +34,29 @@ const REF = "quay.io/c@sha256:1";
 
 test("a new edition is compared with what was read of the one before", async () => {
   const reader = new CountingReader();
-  const contents = new CatalogContents(reader);
+  const contents = new CatalogPackages(reader);
   const asBefore = (number: number, before = `quay.io/c@sha256:${number - 1}`) => contents.isAsBefore(edition(number), before, "p", signal);
-  await contents.of([edition(1)], "p", signal);
+  await contents.read([edition(1)], "p", signal);
   reader.answer = () => Promise.resolve({ ...CONTENT });
   expect(await asBefore(2)).toBe(true);
   reader.answer = () => Promise.resolve({ ...CONTENT, others: 1 });
   expect(await asBefore(3)).toBe(false);
   expect(await asBefore(4)).toBe(true);
   expect(await asBefore(4)).toBe(false);
-  expect((await contents.of([edition(4)], "p", signal))[0]?.content).toEqual({ ...CONTENT, others: 1 });
+  expect((await contents.read([edition(4)], "p", signal))[0]?.content).toEqual({ ...CONTENT, others: 1 });
   expect(reader.calls).toHaveLength(4);
 });
 
 test("what was read before goes along with the next reading", async () => {
   const reader = new CountingReader();
-  const contents = new CatalogContents(reader);
-  await contents.of([edition(1)], "p", signal);
+  const contents = new CatalogPackages(reader);
+  await contents.read([edition(1)], "p", signal);
   reader.known[0]?.tags.set("/path", "tag");
-  await contents.of([edition(2)], "p", signal);
+  await contents.read([edition(2)], "p", signal);
   expect(reader.known[1]).toEqual({ content: CONTENT, tags: new Map([["/path", "tag"]]) });
 });
 
-test.for<[string, (contents: CatalogContents, reader: CountingReader) => Promise<boolean>]>([
+test.for<[string, (contents: CatalogPackages, reader: CountingReader) => Promise<boolean>]>([
   ["was never read", (contents) => contents.isAsBefore(edition(2), REF, "other", signal)],
   ["was read of a later edition already", (contents) => contents.isAsBefore(edition(2), "quay.io/c@sha256:0", "p", signal)],
   ["is not served now", (contents) => contents.isAsBefore(edition(2, { serving: false }), REF, "p", signal)],
@@ -69,30 +69,30 @@ test.for<[string, (contents: CatalogContents, reader: CountingReader) => Promise
   ],
 ])("a package that %s is not known to be as before", async ([, ask]) => {
   const reader = new CountingReader();
-  const contents = new CatalogContents(reader);
-  await contents.of([edition(1)], "p", signal);
+  const contents = new CatalogPackages(reader);
+  await contents.read([edition(1)], "p", signal);
   expect(await ask(contents, reader)).toBe(false);
 });
 
 test("a failed read is said and not kept", async () => {
   const reader = new CountingReader();
-  const contents = new CatalogContents(reader);
+  const contents = new CatalogPackages(reader);
   const catalog = catalogNamed("c", { digest: "quay.io/c@sha256:1" });
   reader.answer = () => Promise.reject(new Error("error performing request: connection refused"));
-  const [failed] = await contents.of([catalog], "p", signal);
+  const [failed] = await contents.read([catalog], "p", signal);
   expect(failed?.unavailable).toBe('error retrieving cache for catalog "c": error performing request: connection refused');
   reader.answer = () => Promise.reject(new UnexpectedStatus(503));
-  const [refused] = await contents.of([catalog], "p", signal);
+  const [refused] = await contents.read([catalog], "p", signal);
   expect(refused?.unavailable).toBe('cache for catalog "c" not found; error: received unexpected response status code 503');
   reader.answer = () => Promise.resolve(CONTENT);
-  const [served] = await contents.of([catalog], "p", signal);
-  expect(served).toEqual({ name: "c", priority: 0, labels: {}, content: CONTENT });
+  const [served] = await contents.read([catalog], "p", signal);
+  expect(served).toEqual({ name: "c", priority: 0, content: CONTENT });
 });
 
 test("a catalog that is switched off is not asked", async () => {
   const reader = new CountingReader();
   const catalog = catalogNamed("c", { digest: "quay.io/c@sha256:1", availabilityMode: "Unavailable" });
-  expect(await new CatalogContents(reader).of([catalog], "p", signal)).toEqual([]);
+  expect(await new CatalogPackages(reader).read([catalog], "p", signal)).toEqual([]);
   expect(reader.calls).toEqual([]);
 });
 
@@ -107,11 +107,11 @@ test.for<[string, ReturnType<typeof catalogNamed>, string]>([
 
 test("a catalog that cannot be asked any more says what it last said about the package, and what it reports about itself", async () => {
   const reader = new CountingReader();
-  const contents = new CatalogContents(reader);
-  const unknown = { name: "c", priority: 0, labels: {}, content: undefined, unavailable: 'catalog "c" is not being served' };
+  const contents = new CatalogPackages(reader);
+  const unknown = { name: "c", priority: 0, content: undefined, unavailable: 'catalog "c" is not being served' };
   const off = edition(1, { serving: false });
-  expect(await contents.of([off], "p", signal)).toEqual([{ ...unknown, reports: "catalogd has not reported on it yet" }]);
-  await contents.of([edition(1)], "p", signal);
+  expect(await contents.read([off], "p", signal)).toEqual([{ ...unknown, reports: "catalogd has not reported on it yet" }]);
+  await contents.read([edition(1)], "p", signal);
   off.status?.conditions?.push({
     type: "Progressing",
     status: "True",
@@ -119,17 +119,18 @@ test("a catalog that cannot be asked any more says what it last said about the p
     message: "manifest unknown",
     lastTransitionTime: "2026-01-01T00:00:00Z",
   });
-  const [after] = await contents.of([off], "p", signal);
+  const [after] = await contents.read([off], "p", signal);
   expect(after).toEqual({ ...unknown, reports: "it reports Retrying: manifest unknown", lastKnown: { content: CONTENT } });
 });
 
 test("a read that fails leaves what was known of the edition before, and other catalogs know nothing", async () => {
   const reader = new CountingReader();
-  const contents = new CatalogContents(reader);
-  await contents.of([edition(1)], "p", signal);
+  const contents = new CatalogPackages(reader);
+  await contents.read([edition(1)], "p", signal);
   reader.answer = () => Promise.reject(new Error("connection refused"));
-  for (const attempt of [2, 2, 3]) expect((await contents.of([edition(attempt)], "p", signal))[0]?.lastKnown).toEqual({ content: CONTENT });
-  expect((await contents.of([catalogNamed("d", { digest: REF })], "p", signal))[0]?.lastKnown).toBeUndefined();
+  for (const attempt of [2, 2, 3])
+    expect((await contents.read([edition(attempt)], "p", signal))[0]?.lastKnown).toEqual({ content: CONTENT });
+  expect((await contents.read([catalogNamed("d", { digest: REF })], "p", signal))[0]?.lastKnown).toBeUndefined();
   contents.forget("c");
-  expect((await contents.of([edition(3)], "p", signal))[0]?.lastKnown).toBeUndefined();
+  expect((await contents.read([edition(3)], "p", signal))[0]?.lastKnown).toBeUndefined();
 });

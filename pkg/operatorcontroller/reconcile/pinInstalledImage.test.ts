@@ -4,7 +4,7 @@ import { extensionNamed } from "../../../test/support/extensions.ts";
 import type { InstalledBundle } from "../../release/installedBundle.ts";
 import { ExtensionCache } from "../state/extensionCache.ts";
 import { newReconcileState, type ReconcileState, type ResolvedBundle } from "../state/reconcileState.ts";
-import { keepContent, keptContent } from "./resolve.ts";
+import { keepInstalledImage, pinInstalledImage } from "./pinInstalledImage.ts";
 
 const digest = (digit: number): string => `sha256:${String(digit).repeat(64)}`;
 const INSTALLED: InstalledBundle = { packageName: "p", name: "p.v1.0.0", version: "1.0.0", image: `quay.io/p@${digest(1)}` };
@@ -36,7 +36,7 @@ test.for<
   ["another tag", TAGGED, { image: "quay.io/p:rebuilt" }, TAGGED.image, `quay.io/p@${digest(1)}`, true],
   ["what is no reference", { ...TAGGED, image: "P" }, { image: "Q" }, "P", "P", true],
 ])("of the installed bundle the content stays: %s", ([, installed, named, image, from, said]) => {
-  const { bundle, changed } = keptContent({ ...INSTALLED, ...CHOSEN, ...named }, installed);
+  const { bundle, changed } = keepInstalledImage({ ...INSTALLED, ...CHOSEN, ...named }, installed);
   expect([bundle.image, bundle.pullFrom]).toEqual([image, from]);
   expect(bundle).toMatchObject(CHOSEN);
   if (!said) return expect(changed).toBeUndefined();
@@ -47,7 +47,7 @@ test.for<
 
 test("a version stays as it was recorded, in whichever form its release is stated", () => {
   const recorded = { ...INSTALLED, version: "1.0.0+2" };
-  const { bundle } = keptContent({ ...INSTALLED, ...CHOSEN, release: "2" }, recorded);
+  const { bundle } = keepInstalledImage({ ...INSTALLED, ...CHOSEN, release: "2" }, recorded);
   expect([bundle.version, bundle.release]).toEqual(["1.0.0+2", undefined]);
 });
 
@@ -59,7 +59,7 @@ interface Given {
 function choosing() {
   const extension = extensionNamed("x", { packageName: "p" });
   const events = new RecordedEvents();
-  const step = keepContent(events, new ExtensionCache());
+  const step = pinInstalledImage(events, new ExtensionCache());
   const pass = async ({ resolved, installed }: Given): Promise<ReconcileState> => {
     const facts: ReconcileState = { ...newReconcileState(extension), resolved: { ...INSTALLED, ...CHOSEN, ...resolved }, installed };
     await step.run(facts, stepContext(extension));

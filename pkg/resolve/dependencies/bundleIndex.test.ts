@@ -1,12 +1,12 @@
 import { expect, test } from "vitest";
 import { metaFrom } from "../../fbc/content.ts";
-import { type OfferIndex, OfferIndexBuilder } from "./offerIndex.ts";
+import { type BundleIndex, BundleIndexBuilder } from "./bundleIndex.ts";
 
 const gvk = (kind: string) => ({ type: "olm.gvk", value: { group: "example.com", version: "v1", kind } });
 const api = (kind: string) => ({ group: "example.com", version: "v1", kind });
 
-function indexOf(...lines: object[]): OfferIndex {
-  const builder = new OfferIndexBuilder();
+function indexOf(...lines: object[]): BundleIndex {
+  const builder = new BundleIndexBuilder();
   for (const line of lines) builder.add(metaFrom(line));
   return builder.build();
 }
@@ -59,7 +59,7 @@ test("what is no bundle, no property or no API is passed over", () => {
 });
 
 test("more than an index may hold is refused", () => {
-  const builder = new OfferIndexBuilder({ maxBundles: 2, maxCharacters: 100 });
+  const builder = new BundleIndexBuilder({ maxBundles: 2, maxCharacters: 100 });
   const add = (name: string, value: unknown): void =>
     builder.add(metaFrom({ package: "a", bundle: name, properties: [{ type: "x", value }] }));
   add("one", "y".repeat(50));

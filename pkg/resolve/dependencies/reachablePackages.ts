@@ -1,19 +1,19 @@
 import type { BundleConstraint, CelConstraint } from "../constraint/constraint.ts";
 import type { DeclaredConstraints } from "../constraint/parse.ts";
-import type { OfferedBundle, OfferIndex } from "./offerIndex.ts";
+import type { AvailableBundle, BundleIndex } from "./bundleIndex.ts";
 
 /** One catalog that may be asked for what is missing. */
-export interface Offering {
+export interface IndexedCatalog {
   readonly catalog: string;
   readonly priority: number;
-  readonly index: OfferIndex;
+  readonly index: BundleIndex;
 }
 
 /** Reads what a bundle asks of others. */
-export type ReadConstraints = (bundle: OfferedBundle) => DeclaredConstraints;
+export type ReadConstraints = (bundle: AvailableBundle) => DeclaredConstraints;
 
 /** The packages that may have a part in a solution. */
-export interface Reach {
+export interface ReachablePackages {
   readonly packages: ReadonlySet<string>;
   /** False where there are more, which were left out. */
   readonly isComplete: boolean;
@@ -30,12 +30,12 @@ const MAX_TRIED = 100_000;
  * nowhere. Breadth first, so that the nearest are in it where there are too many; the order of constraints and catalogs does not matter otherwise.
  * It yields before it tries a rule of CEL on a bundle, or reads the constraints of one, which may take some ten milliseconds.
  */
-export function* packagesInReach(
+export function* findReachablePackages(
   constraints: readonly BundleConstraint[],
-  offerings: readonly Offering[],
+  catalogs: readonly IndexedCatalog[],
   read: ReadConstraints,
   settled: ReadonlySet<string>,
-): Generator<void, Reach> {
+): Generator<void, ReachablePackages> {
   const packages = new Set<string>();
   const budget = { bundles: MAX_BUNDLES, tried: MAX_TRIED };
   const seen = new Set<string>();
@@ -43,11 +43,11 @@ export function* packagesInReach(
   let frontier = [...constraints];
   while (frontier.length > 0) {
     const names = new Set<string>();
-    for (const constraint of frontier) for (const name of yield* packagesFor(constraint, { offerings, seen, budget })) names.add(name);
+    for (const constraint of frontier) for (const name of yield* packagesFor(constraint, { catalogs, seen, budget })) names.add(name);
     frontier = [];
     for (const name of [...names].sort()) {
       if (packages.has(name) || settled.has(name)) continue;
-      const bundles = offerings.flatMap(({ index }) => index.bundlesOf(name));
+      const bundles = catalogs.flatMap(({ index }) => index.bundlesOf(name));
       if (bundles.length === 0) continue;
       budget.bundles -= bundles.length;
       if (packages.size >= MAX_PACKAGES || budget.bundles < 0) return { packages, isComplete: false };
@@ -64,7 +64,7 @@ export function* packagesInReach(
 
 /** What one search asks, and has asked. */
 interface Asking {
-  readonly offerings: readonly Offering[];
+  readonly catalogs: readonly IndexedCatalog[];
   /** Rules that were asked before. */
   readonly seen: Set<string>;
   readonly budget: { tried: number };
@@ -73,7 +73,7 @@ interface Asking {
 /** Packages of which a bundle may meet a part of the constraint; what a `not` excludes is none of them. */
 function* packagesFor(constraint: BundleConstraint, asking: Asking): Generator<void, string[]> {
   if (constraint.kind === "package") return [constraint.packageName];
-  if (constraint.kind === "gvk") return asking.offerings.flatMap(({ index }) => index.packagesProviding(constraint.gvk));
+  if (constraint.kind === "gvk") return asking.catalogs.flatMap(({ index }) => index.packagesProviding(constraint.gvk));
   if (constraint.kind === "cel") return yield* packagesRuledIn(constraint, asking);
   const found: string[] = [];
   const members = constraint.kind === "not" ? packagesExcluded : packagesFor;
@@ -90,11 +90,11 @@ function* packagesExcluded(constraint: BundleConstraint, asking: Asking): Genera
   return found;
 }
 
-function* packagesRuledIn({ rule, holds }: CelConstraint, { offerings, seen, budget }: Asking): Generator<void, string[]> {
+function* packagesRuledIn({ rule, holds }: CelConstraint, { catalogs, seen, budget }: Asking): Generator<void, string[]> {
   if (seen.has(rule)) return [];
   seen.add(rule);
   const found: string[] = [];
-  for (const { index } of offerings) {
+  for (const { index } of catalogs) {
     for (const name of index.packages) {
       for (const { properties } of index.bundlesOf(name)) {
         if (--budget.tried < 0) return found;

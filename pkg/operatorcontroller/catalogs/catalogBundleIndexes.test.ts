@@ -2,20 +2,20 @@ import { expect, test } from "vitest";
 import { type CatalogState, catalogNamed } from "../../../test/support/catalogs.ts";
 import { FakeClock } from "../../../test/support/fakeClock.ts";
 import type { ClusterCatalog } from "../../api/clusterCatalog.ts";
-import { OfferIndex } from "../../resolve/dependencies/offerIndex.ts";
-import { CatalogOffers, type KnownOffers, type OffersReader } from "./catalogOffers.ts";
+import { BundleIndex } from "../../resolve/dependencies/bundleIndex.ts";
+import { type BundleIndexReader, CatalogBundleIndexes, type KnownBundleIndex } from "./catalogBundleIndexes.ts";
 
 const IDLE_MS = 1_000;
 const signal = new AbortController().signal;
 const edition = (number: number, state: CatalogState = {}): ClusterCatalog =>
   catalogNamed("c", { digest: `quay.io/c@sha256:${number}`, priority: 5, ...state });
 
-class CountingReader implements OffersReader {
+class CountingReader implements BundleIndexReader {
   readonly calls: string[] = [];
-  readonly known: (KnownOffers | undefined)[] = [];
-  answer: () => Promise<KnownOffers> = () => Promise.resolve({ index: new OfferIndex(new Map(), new Map()), tags: new Map() });
+  readonly known: (KnownBundleIndex | undefined)[] = [];
+  answer: () => Promise<KnownBundleIndex> = () => Promise.resolve({ index: new BundleIndex(new Map(), new Map()), tags: new Map() });
 
-  offers(base: string, ref: string, _signal: AbortSignal, known?: KnownOffers): Promise<KnownOffers> {
+  bundleIndex(base: string, ref: string, _signal: AbortSignal, known?: KnownBundleIndex): Promise<KnownBundleIndex> {
     this.calls.push(`${base} ${ref}`);
     this.known.push(known);
     return this.answer();
@@ -25,29 +25,29 @@ class CountingReader implements OffersReader {
 function start() {
   const reader = new CountingReader();
   const clock = new FakeClock();
-  return { reader, clock, offers: new CatalogOffers(reader, clock, signal, IDLE_MS) };
+  return { reader, clock, indexes: new CatalogBundleIndexes(reader, clock, signal, IDLE_MS) };
 }
 
 test("a hundred extensions cost one reading until the catalog's digest changes, which begins with what is known", async () => {
-  const { reader, offers } = start();
-  const found = await Promise.all(Array.from({ length: 100 }, () => offers.of([edition(1)], signal)));
+  const { reader, indexes } = start();
+  const found = await Promise.all(Array.from({ length: 100 }, () => indexes.read([edition(1)], signal)));
   expect(reader.calls).toEqual(["https://catalogd/catalogs/c quay.io/c@sha256:1"]);
   expect(found[0]?.[0]).toMatchObject({ name: "c", priority: 5 });
-  await offers.of([edition(2)], signal);
+  await indexes.read([edition(2)], signal);
   expect(reader.calls).toHaveLength(2);
   expect([reader.known[0], reader.known[1]?.index]).toEqual([undefined, found[0]?.[0]?.index]);
 });
 
 test("what nobody asked for in a while is dropped, and read again when somebody does", async () => {
-  const { reader, clock, offers } = start();
-  await offers.of([edition(1)], signal);
+  const { reader, clock, indexes } = start();
+  await indexes.read([edition(1)], signal);
   clock.advance(IDLE_MS - 1);
-  await offers.of([edition(1)], signal);
+  await indexes.read([edition(1)], signal);
   clock.advance(IDLE_MS - 1);
-  expect(offers.kept).toEqual(["c"]);
+  expect(indexes.kept).toEqual(["c"]);
   clock.advance(1);
-  expect(offers.kept).toEqual([]);
-  await offers.of([edition(1)], signal);
+  expect(indexes.kept).toEqual([]);
+  await indexes.read([edition(1)], signal);
   expect(reader.calls).toHaveLength(2);
 });
 
@@ -55,29 +55,29 @@ test.for<[string, ClusterCatalog, string]>([
   ["is switched off", edition(1, { availabilityMode: "Unavailable" }), "spec.availabilityMode is Unavailable"],
   ["is not served", edition(1, { serving: false }), 'catalog "c" is not being served'],
 ])("a catalog that %s is named with the reason, and not asked", async ([, catalog, unavailable]) => {
-  const { reader, offers } = start();
-  expect(await offers.of([catalog], signal)).toEqual([{ name: "c", priority: 5, index: undefined, unavailable }]);
+  const { reader, indexes } = start();
+  expect(await indexes.read([catalog], signal)).toEqual([{ name: "c", priority: 5, index: undefined, unavailable }]);
   expect(reader.calls).toEqual([]);
 });
 
 test("a reading that fails is told, and tried again by the next who asks", async () => {
-  const { reader, offers } = start();
+  const { reader, indexes } = start();
   reader.answer = () => Promise.reject(new Error("error performing request: connection refused"));
-  expect((await offers.of([edition(1)], signal))[0]?.unavailable).toBe("error performing request: connection refused");
-  await offers.of([edition(1)], signal);
+  expect((await indexes.read([edition(1)], signal))[0]?.unavailable).toBe("error performing request: connection refused");
+  await indexes.read([edition(1)], signal);
   expect(reader.calls).toHaveLength(2);
 });
 
 test("whoever stops waiting does not stop the reading of others", async () => {
-  const { reader, offers } = start();
-  const answer = Promise.withResolvers<KnownOffers>();
+  const { reader, indexes } = start();
+  const answer = Promise.withResolvers<KnownBundleIndex>();
   reader.answer = () => answer.promise;
   const stop = new AbortController();
-  const impatient = offers.of([edition(1)], stop.signal);
-  const patient = offers.of([edition(1)], signal);
+  const impatient = indexes.read([edition(1)], stop.signal);
+  const patient = indexes.read([edition(1)], signal);
   stop.abort(new Error("stopped"));
   await expect(impatient).rejects.toThrow("stopped");
-  answer.resolve({ index: new OfferIndex(new Map(), new Map()), tags: new Map() });
+  answer.resolve({ index: new BundleIndex(new Map(), new Map()), tags: new Map() });
   expect((await patient)[0]?.index).toBeDefined();
   expect(reader.calls).toHaveLength(1);
 });

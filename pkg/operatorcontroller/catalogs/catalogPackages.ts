@@ -1,13 +1,14 @@
 import { isDeepStrictEqual } from "node:util";
 import { LRUCache } from "lru-cache";
 import type { ClusterCatalog } from "../../api/clusterCatalog.ts";
-import type { ClusterExtension } from "../../api/clusterExtension.ts";
+import type { CatalogSource, ClusterExtension } from "../../api/clusterExtension.ts";
 import { findCondition } from "../../api/conditions.ts";
 import { ConditionType, Reason } from "../../api/constants.ts";
 import { mapInParallel } from "../../async/concurrency.ts";
 import { messageOf } from "../../errors/errors.ts";
 import type { PackageContent } from "../../fbc/types.ts";
-import type { CatalogContent } from "../../resolve/resolution.ts";
+import type { CatalogPackage, Unresolved } from "../../resolve/resolution.ts";
+import { type SelectedCatalogs, selectCatalogs } from "../../resolve/resolve.ts";
 
 /** One reading of a package. */
 interface KeptPackage {
@@ -93,6 +94,17 @@ function packageKey(catalog: string, packageName: string): string {
   return `${catalog}/${packageName}`;
 }
 
+/** Lists the ClusterCatalogs of the cluster, from a cache. */
+export interface CatalogLister {
+  list(): readonly ClusterCatalog[];
+}
+
+/** Selects ClusterCatalogs by `source.selector`. A catalog that is being deleted never answers again, so it is not selected. */
+export function selectClusterCatalogs(catalogs: CatalogLister, source: CatalogSource): SelectedCatalogs<ClusterCatalog> | Unresolved {
+  const present = catalogs.list().filter(({ metadata }) => metadata.deletionTimestamp === undefined);
+  return selectCatalogs(source, present, ({ metadata }) => metadata);
+}
+
 /** The answer of a catalog was not 200. */
 export class UnexpectedStatus extends Error {
   override readonly name = "UnexpectedStatus";
@@ -135,7 +147,7 @@ export interface PackageReader {
  * What the cluster's catalogs say about single packages, kept per catalog digest, so that a hundred extensions of one
  * package cost one request. The least recently used package is dropped beyond a bound in bytes.
  */
-export class CatalogContents {
+export class CatalogPackages {
   readonly #reader: PackageReader;
   readonly #kept: KeptPackages;
 
@@ -148,7 +160,7 @@ export class CatalogContents {
    * One entry for each catalog, in the order given; a catalog that cannot answer says why in `unavailable`.
    * Catalogs with availability mode Unavailable are left out.
    */
-  async of(catalogs: readonly ClusterCatalog[], packageName: string, signal: AbortSignal): Promise<CatalogContent[]> {
+  async read(catalogs: readonly ClusterCatalog[], packageName: string, signal: AbortSignal): Promise<CatalogPackage[]> {
     const asked = catalogs.filter((catalog) => catalog.spec.availabilityMode !== "Unavailable");
     return Promise.all(asked.map((catalog) => this.#one(catalog, packageName, signal)));
   }
@@ -176,9 +188,9 @@ export class CatalogContents {
     this.#kept.forget(catalogName);
   }
 
-  async #one(catalog: ClusterCatalog, packageName: string, signal: AbortSignal): Promise<CatalogContent> {
+  async #one(catalog: ClusterCatalog, packageName: string, signal: AbortSignal): Promise<CatalogPackage> {
     const { name } = catalog.metadata;
-    const entry = { name, priority: catalog.spec.priority ?? 0, labels: catalog.metadata.labels ?? {} };
+    const entry = { name, priority: catalog.spec.priority ?? 0 };
     const state = servedFrom(catalog);
     if (typeof state === "string")
       return { ...entry, content: undefined, unavailable: state, ...reportOf(catalog), ...(await this.#lastKnown(name, packageName)) };
@@ -196,7 +208,7 @@ export class CatalogContents {
   }
 
   /** What the catalog said about the package when it was last read; nothing where that is not known, or the reading failed. */
-  async #lastKnown(catalog: string, packageName: string): Promise<Pick<CatalogContent, "lastKnown">> {
+  async #lastKnown(catalog: string, packageName: string): Promise<Pick<CatalogPackage, "lastKnown">> {
     const kept = this.#kept.peek(catalog, packageName);
     if (!kept) return {};
     try {
@@ -254,7 +266,7 @@ export function servedFrom(catalog: ClusterCatalog): { base: string; ref: string
 }
 
 /** What a catalog that is not served reports about itself: reason and message of its condition Progressing, unless it has succeeded. */
-function reportOf({ status }: ClusterCatalog): Pick<CatalogContent, "reports"> {
+function reportOf({ status }: ClusterCatalog): Pick<CatalogPackage, "reports"> {
   const progressing = findCondition(status?.conditions, ConditionType.Progressing);
   if (!progressing) return { reports: "catalogd has not reported on it yet" };
   const { reason, message } = progressing;
@@ -278,7 +290,7 @@ export interface NewEdition {
 export async function findConcerned(
   { catalog, before }: NewEdition,
   extensions: readonly ClusterExtension[],
-  contents: Pick<CatalogContents, "isAsBefore">,
+  contents: Pick<CatalogPackages, "isAsBefore">,
   onConcerned: (name: string) => void,
 ): Promise<void> {
   const signal = AbortSignal.timeout(COMPARISON_TIMEOUT_MS);

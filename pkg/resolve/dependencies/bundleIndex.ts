@@ -5,42 +5,42 @@ import { type Gvk, mentionsCel } from "../constraint/constraint.ts";
 import { gvkKey } from "../constraint/parse.ts";
 
 /** A bundle of a catalog with what it says to a dependency solver: all properties but manifests. Equal ones of several bundles are one object. */
-export type OfferedBundle = Readonly<Pick<FbcBundle, "package" | "name" | "properties">>;
+export type AvailableBundle = Readonly<Pick<FbcBundle, "package" | "name" | "properties">>;
 
 /** Properties that hold manifests; no constraint is about them, and they are most of a catalog. */
 const MANIFESTS: ReadonlySet<unknown> = new Set(["olm.bundle.object", "olm.csv.metadata"]);
 
 /** Returns a line of the properties endpoint, or a meta of schema olm.bundle, with only what `OfferIndexBuilder.add` reads. */
-export function slimOffer({ blob, ...meta }: Meta): Meta {
+export function trimIndexMeta({ blob, ...meta }: Meta): Meta {
   const { bundle, properties } = blob;
   const kept = Array.isArray(properties) ? properties.filter((property) => isObject(property) && !MANIFESTS.has(property["type"])) : [];
   return { ...meta, blob: { ...(bundle !== undefined && { bundle }), properties: kept } };
 }
 
 /** How much an index may hold. */
-export interface OfferLimits {
+export interface IndexLimits {
   readonly maxBundles: number;
   /** Of different properties together, as JSON, in characters. */
   readonly maxCharacters: number;
 }
 
-const LIMITS: OfferLimits = { maxBundles: 200_000, maxCharacters: 64 * 1024 * 1024 };
+const LIMITS: IndexLimits = { maxBundles: 200_000, maxCharacters: 64 * 1024 * 1024 };
 
 /** What a catalog offers to those who depend on something: its bundles by package, and its packages by the APIs that they provide. */
-export class OfferIndex {
-  readonly #bundles: ReadonlyMap<string, readonly OfferedBundle[]>;
+export class BundleIndex {
+  readonly #bundles: ReadonlyMap<string, readonly AvailableBundle[]>;
   readonly #providers: ReadonlyMap<string, readonly string[]>;
   /** Whether any bundle may state a rule of CEL. */
   readonly mentionsCel: boolean;
 
-  constructor(bundles: ReadonlyMap<string, readonly OfferedBundle[]>, providers: ReadonlyMap<string, readonly string[]>, hasCel = false) {
+  constructor(bundles: ReadonlyMap<string, readonly AvailableBundle[]>, providers: ReadonlyMap<string, readonly string[]>, hasCel = false) {
     this.#bundles = bundles;
     this.#providers = providers;
     this.mentionsCel = hasCel;
   }
 
   /** The bundles of a package, in the catalog's order. */
-  bundlesOf(packageName: string): readonly OfferedBundle[] {
+  bundlesOf(packageName: string): readonly AvailableBundle[] {
     return this.#bundles.get(packageName) ?? [];
   }
 
@@ -56,9 +56,9 @@ export class OfferIndex {
 }
 
 /** Collects an OfferIndex from the lines of a catalog, in their order. */
-export class OfferIndexBuilder {
-  readonly #limits: OfferLimits;
-  readonly #bundles = new Map<string, OfferedBundle[]>();
+export class BundleIndexBuilder {
+  readonly #limits: IndexLimits;
+  readonly #bundles = new Map<string, AvailableBundle[]>();
   readonly #providers = new Map<string, Set<string>>();
   /** By their JSON: bundles of one package mostly say the same. */
   readonly #properties = new Map<string, Property>();
@@ -66,7 +66,7 @@ export class OfferIndexBuilder {
   #characters = 0;
   #hasCel = false;
 
-  constructor(limits: OfferLimits = LIMITS) {
+  constructor(limits: IndexLimits = LIMITS) {
     this.#limits = limits;
   }
 
@@ -87,8 +87,12 @@ export class OfferIndexBuilder {
     for (const { type, value } of kept) if (type === "olm.gvk") this.#provide(packageName, value);
   }
 
-  build(): OfferIndex {
-    return new OfferIndex(this.#bundles, new Map([...this.#providers].map(([api, packages]) => [api, [...packages].sort()])), this.#hasCel);
+  build(): BundleIndex {
+    return new BundleIndex(
+      this.#bundles,
+      new Map([...this.#providers].map(([api, packages]) => [api, [...packages].sort()])),
+      this.#hasCel,
+    );
   }
 
   #property(property: unknown): Property[] {

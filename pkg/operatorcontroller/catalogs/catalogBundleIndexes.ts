@@ -2,33 +2,33 @@ import type { ClusterCatalog } from "../../api/clusterCatalog.ts";
 import type { Clock } from "../../async/clock.ts";
 import { untilAborted } from "../../async/concurrency.ts";
 import { messageOf } from "../../errors/errors.ts";
-import type { OfferIndex } from "../../resolve/dependencies/offerIndex.ts";
-import { servedFrom } from "./catalogContents.ts";
+import type { BundleIndex } from "../../resolve/dependencies/bundleIndex.ts";
+import { servedFrom } from "./catalogPackages.ts";
 
-/** What was read of a catalog, and the entity tags of the answers it was read from. */
-export interface KnownOffers {
-  readonly index: OfferIndex;
+/** The index of a catalog, and the entity tags of the responses it was read from. */
+export interface KnownBundleIndex {
+  readonly index: BundleIndex;
   readonly tags: ReadonlyMap<string, string>;
 }
 
-/** Reads what one catalog offers, from the content that `ref` names by digest; gives what is known again where that has not changed. */
-export interface OffersReader {
-  offers(base: string, ref: string, signal: AbortSignal, known?: KnownOffers): Promise<KnownOffers>;
+/** Reads the index of one catalog, from the content that `ref` names by digest; returns the known one if that has not changed. */
+export interface BundleIndexReader {
+  bundleIndex(base: string, ref: string, signal: AbortSignal, known?: KnownBundleIndex): Promise<KnownBundleIndex>;
 }
 
-/** One catalog with what it offers to those who depend on something. */
-export interface CatalogOffer {
+/** The index of one catalog. */
+export interface CatalogBundleIndex {
   readonly name: string;
   readonly priority: number;
   /** Undefined where it cannot be asked. */
-  readonly index: OfferIndex | undefined;
+  readonly index: BundleIndex | undefined;
   /** Why that is so. */
   readonly unavailable?: string;
 }
 
 interface Kept {
   readonly ref: string;
-  readonly read: Promise<KnownOffers>;
+  readonly read: Promise<KnownBundleIndex>;
   /** Takes back the end of its time. */
   cancel: () => void;
 }
@@ -37,18 +37,18 @@ interface Kept {
 const IDLE_MS = 5 * 60_000;
 
 /**
- * What catalogs offer to those who depend on something, read when it is asked for, once per catalog digest for all extensions, and dropped when
- * nobody asked for a while.
+ * The indexes of the catalogs' bundles, for bundles that depend on others: read on demand, once per catalog digest for all extensions, and dropped
+ * after some idle time.
  */
-export class CatalogOffers {
-  readonly #reader: OffersReader;
+export class CatalogBundleIndexes {
+  readonly #reader: BundleIndexReader;
   readonly #clock: Clock;
   readonly #stopped: AbortSignal;
   readonly #idleMs: number;
   readonly #kept = new Map<string, Kept>();
 
   /** @param stopped ends all readings. */
-  constructor(reader: OffersReader, clock: Clock, stopped: AbortSignal, idleMs = IDLE_MS) {
+  constructor(reader: BundleIndexReader, clock: Clock, stopped: AbortSignal, idleMs = IDLE_MS) {
     this.#reader = reader;
     this.#clock = clock;
     this.#stopped = stopped;
@@ -59,7 +59,7 @@ export class CatalogOffers {
    * One entry for each catalog, in the order given; one that cannot be asked says why in `unavailable`.
    * @throws the signal's reason when it aborts; a reading that others wait for too goes on.
    */
-  async of(catalogs: readonly ClusterCatalog[], signal: AbortSignal): Promise<CatalogOffer[]> {
+  async read(catalogs: readonly ClusterCatalog[], signal: AbortSignal): Promise<CatalogBundleIndex[]> {
     return Promise.all(catalogs.map((catalog) => this.#one(catalog, signal)));
   }
 
@@ -74,7 +74,7 @@ export class CatalogOffers {
     this.#kept.delete(catalogName);
   }
 
-  async #one(catalog: ClusterCatalog, signal: AbortSignal): Promise<CatalogOffer> {
+  async #one(catalog: ClusterCatalog, signal: AbortSignal): Promise<CatalogBundleIndex> {
     const { name } = catalog.metadata;
     const entry = { name, priority: catalog.spec.priority ?? 0 };
     if (catalog.spec.availabilityMode === "Unavailable")
@@ -89,7 +89,7 @@ export class CatalogOffers {
     }
   }
 
-  #read(catalog: string, { base, ref }: { base: string; ref: string }): Promise<KnownOffers> {
+  #read(catalog: string, { base, ref }: { base: string; ref: string }): Promise<KnownBundleIndex> {
     const before = this.#kept.get(catalog);
     const drop = (): void => this.forget(catalog);
     before?.cancel();
@@ -106,8 +106,8 @@ export class CatalogOffers {
     return read;
   }
 
-  async #after(before: Kept | undefined, base: string, ref: string): Promise<KnownOffers> {
+  async #after(before: Kept | undefined, base: string, ref: string): Promise<KnownBundleIndex> {
     const known = await before?.read.catch(() => undefined);
-    return this.#reader.offers(base, ref, this.#stopped, known);
+    return this.#reader.bundleIndex(base, ref, this.#stopped, known);
   }
 }

@@ -1,0 +1,154 @@
+import { formatClusterVersionConflict } from "../bundle/maxOpenShiftVersion.ts";
+import { goQuote } from "../golang/quote.ts";
+import { CAUSE_LENGTH, truncate } from "../text/truncate.ts";
+import { compareVersions, formatVersion } from "../version/version.ts";
+import { type Candidate, entryNames } from "./candidates.ts";
+import { channelsWith } from "./filterSteps.ts";
+import { type FilterResult, isInRange, isReachable, type ResolutionQuery, rejectByCluster } from "./filters.ts";
+import type { CatalogPackage, FilteredCatalogs } from "./resolution.ts";
+import type { CatalogCandidate } from "./resolutionRecord.ts";
+import { findBlockingCatalog, rankCatalogs } from "./resolve.ts";
+import { destinationsFrom, SearchBudget } from "./successors.ts";
+import { explainUnavailable } from "./unresolved.ts";
+import { formatCandidateVersion, formatList } from "./wording.ts";
+
+/** One rule that excludes a candidate. */
+export interface Exclusion {
+  /** Name of the filter, as records have it; else `deprecation`, `catalogPriority`, `catalogTie`, `silentCatalog` or `preference`. */
+  readonly rule: string;
+  /** What the rule says, a clause. */
+  readonly text: string;
+  /** What would let the candidate through as far as this rule goes, a clause. */
+  readonly remedy: string;
+}
+
+/** How many channel entries a search for a way of several upgrades looks at, unless told otherwise: some hundred milliseconds. */
+const SEARCHED_ENTRIES = 1_000_000;
+const MAX_DEPRECATION = 200;
+
+/**
+ * Returns every rule that excludes a candidate: each filter that would remove it, even if an earlier one does, and if there is none, what is
+ * preferred to it. Empty for the best candidate.
+ * @param searched how many channel entries may be looked at to find a way of several upgrades.
+ */
+export function findExclusions(ranked: CatalogCandidate, filtered: FilteredCatalogs, searched = SEARCHED_ENTRIES): Exclusion[] {
+  const filters = filterExclusions(ranked, filtered, searched);
+  return filters.length > 0 ? filters : preferenceExclusions(ranked, filtered);
+}
+
+function filterExclusions({ result, candidate }: CatalogCandidate, filtered: FilteredCatalogs, searched: number): Exclusion[] {
+  const { query } = filtered;
+  return [
+    ...channelExclusion(result, candidate, query),
+    ...rangeExclusion(candidate, query),
+    ...edgeExclusion(result, candidate, filtered, searched),
+    ...clusterExclusion(candidate, query),
+    ...result.extraFilters.flatMap(({ name, removed, near, remedies }) => {
+      const text = removed.get(candidate);
+      return text === undefined ? [] : [{ rule: name, text, remedy: remedies?.get(candidate) ?? near.join(", ") }];
+    }),
+  ];
+}
+
+function channelExclusion(result: FilterResult, candidate: Candidate, { channels }: ResolutionQuery): Exclusion[] {
+  if (channels.length === 0 || entryNames(result.channels).has(candidate.bundle.name)) return [];
+  const there = channelsWith(candidate, result);
+  const text = `it is not in spec.source.catalog.channels ${formatList(channels)}`;
+  const remedy =
+    there === "no channel" ? "it is in no channel: leave spec.source.catalog.channels out" : `it is in ${there}: name one of these too`;
+  return [{ rule: "channels", text, remedy }];
+}
+
+function rangeExclusion(candidate: Candidate, query: ResolutionQuery): Exclusion[] {
+  if (isInRange(candidate, query)) return [];
+  if (!candidate.version) return [{ rule: "versionRange", text: "it has no version that can be read", remedy: "no range contains it" }];
+  const text = `spec.source.catalog.version ${goQuote(query.range?.text ?? "")} does not match it`;
+  return [{ rule: "versionRange", text, remedy: pin(candidate) }];
+}
+
+function edgeExclusion(result: FilterResult, candidate: Candidate, filtered: FilteredCatalogs, searched: number): Exclusion[] {
+  const { query } = filtered;
+  const { installed, channels } = query;
+  if (!installed || isReachable(candidate, query, result.edges)) return [];
+  const of = channels.length > 0 ? ` of channels ${formatList(channels)}` : "";
+  const text = `no edge${of} leads to it from ${goQuote(installed.name)}`;
+  const selfCertified = "upgradeConstraintPolicy SelfCertified goes there directly, against the catalog's advice";
+  const way = wayThrough(result, candidate, filtered, searched);
+  if (!way) return [{ rule: "upgradeEdges", text, remedy: `no way of several upgrades leads there; ${selfCertified}` }];
+  if (way.length === 0) return [{ rule: "upgradeEdges", text, remedy: `an edge of ${channelsWith(candidate, result)} does` }];
+  return [{ rule: "upgradeEdges", text, remedy: `upgrade through ${formatList(way.map(formatCandidateVersion))} first; ${selfCertified}` }];
+}
+
+/** The bundles between what is installed and the candidate, in the catalog's channels that count, or else in all of them. */
+function wayThrough(
+  { catalog, channels, inChannels, content, all }: FilterResult,
+  { bundle }: Candidate,
+  { query: { installed } }: FilteredCatalogs,
+  searched: number,
+): readonly Candidate[] | undefined {
+  if (!installed) return undefined;
+  const budget = new SearchBudget(searched);
+  const maps = [
+    { catalog, channels, candidates: inChannels },
+    { catalog, channels: content.channels, candidates: all },
+  ];
+  for (const map of maps.slice(0, channels.length === content.channels.length ? 1 : 2)) {
+    const target = destinationsFrom([map], installed, budget).find(({ candidate }) => candidate.bundle.name === bundle.name);
+    if (target) return target.through;
+  }
+  return undefined;
+}
+
+function clusterExclusion(candidate: Candidate, query: ResolutionQuery): Exclusion[] {
+  const conflict = rejectByCluster(candidate, query);
+  return conflict
+    ? [{ rule: "clusterVersion", text: formatClusterVersionConflict(conflict), remedy: "clusterVersionPolicy Warn takes it" }]
+    : [];
+}
+
+/** What comes before a candidate that all filters let through. */
+function preferenceExclusions({ result, candidate }: CatalogCandidate, filtered: FilteredCatalogs): Exclusion[] {
+  const matching = rankCatalogs(filtered.results);
+  const [first] = matching;
+  if (!first) return [];
+  const blocking = findBlockingCatalog(filtered);
+  if (blocking) return [unavailableExclusion(blocking)];
+  if (candidate.deprecated && !first.best.deprecated) return [deprecationExclusion(result, candidate, first.best)];
+  if (result.priority < first.priority) {
+    const text = `catalog ${goQuote(first.catalog)} of priority ${first.priority} offers ${formatCandidateVersion(first.best)}, catalog ${goQuote(result.catalog)} has priority ${result.priority}`;
+    return [{ rule: "catalogPriority", text, remedy: selectCatalog(result) }];
+  }
+  if (result.best && result.best !== candidate) {
+    const isSame =
+      candidate.version && result.best.version && compareVersions(candidate.version.version, result.best.version.version) === 0;
+    const text = `of what the filters leave, ${isSame ? `bundle ${goQuote(result.best.bundle.name)}` : `version ${formatCandidateVersion(result.best)}`} is preferred`;
+    return [
+      { rule: "preference", text, remedy: isSame ? "both have the same version, so that no range tells them apart" : pin(candidate) },
+    ];
+  }
+  const tied = matching.filter(({ priority, catalog }) => priority === first.priority && catalog !== result.catalog);
+  if (tied.length === 0) return [];
+  const text = `catalogs ${formatList(tied.map(({ catalog }) => catalog))} of the same priority ${result.priority} offer a bundle too, so that none is taken`;
+  return [{ rule: "catalogTie", text, remedy: selectCatalog(result) }];
+}
+
+function unavailableExclusion(catalog: CatalogPackage): Exclusion {
+  const because = truncate(explainUnavailable(catalog), CAUSE_LENGTH);
+  const text = `catalog ${goQuote(catalog.name)} may have a better bundle and cannot be asked (${because}), so that none is taken`;
+  return { rule: "silentCatalog", text, remedy: "give it a lower spec.priority, or select catalogs without it" };
+}
+
+function deprecationExclusion({ deprecations }: FilterResult, candidate: Candidate, best: Candidate): Exclusion {
+  const { name } = candidate.bundle;
+  const entry = deprecations?.entries.find(({ reference }) => reference.schema === "olm.bundle" && reference.name === name);
+  const why = entry?.message ? ` (${truncate(entry.message, MAX_DEPRECATION)})` : "";
+  return { rule: "deprecation", text: `it is deprecated${why}, and ${formatCandidateVersion(best)} is not`, remedy: pin(candidate) };
+}
+
+function pin({ version }: Candidate): string {
+  return version ? `spec.source.catalog.version ${goQuote(formatVersion(version.version))} takes it` : "no range contains it";
+}
+
+function selectCatalog({ catalog }: FilterResult): string {
+  return `select catalog ${goQuote(catalog)} alone with spec.source.catalog.selector, or raise its spec.priority`;
+}
