@@ -106,17 +106,17 @@ class InstalledLookup {
   }
 }
 
-/** What a bundle would be installed among, as far as that is known. */
+/** What a bundle would be installed with, as far as that is known. */
 export interface KnownInstallContext {
   /** As if nothing were there where `unknown` says why that is not known. */
   readonly installContext: InstallContextReader;
-  /** Why nothing can be judged; absent where it can. */
+  /** Why dependencies cannot be checked; absent if they can. */
   readonly unknown?: string;
   /** What is missing in what is known, sentences. */
   readonly gaps: readonly string[];
 }
 
-/** What surroundings are made from. */
+/** The parts that an install context is read from. */
 export interface InstallContextSources {
   /** The one that is asked about. */
   readonly extension: ClusterExtension;

@@ -26,9 +26,9 @@ export interface BlockedUpdate {
   readonly version: string;
   readonly bundle: string;
   readonly catalog: string;
-  /** Name of the first rule against it with a capital letter, such as `UpgradeEdges`. */
+  /** Name of the first rule that excludes it with a capital letter, such as `UpgradeEdges`. */
   readonly reason: string;
-  /** Each rule against it, and what would let it through; at most 1,024 characters. */
+  /** Each rule that excludes it, and what would let it through; at most 1,024 characters. */
   readonly message: string;
 }
 

@@ -10,7 +10,7 @@ import { skippedBy } from "./successors.ts";
 import { formatCandidateVersion, formatList, formatQuery } from "./wording.ts";
 
 /**
- * Why `best` was chosen, in one sentence of some hundred characters, such as
+ * Explains why `best` was chosen, in one sentence of some hundred characters, such as
  * `bundle "x.v1.2.0" (version 1.2.0) of catalog "c": highest of 3 versions in channels [stable] matching ">=1.0", successor of
  * "x.v1.1.0" by replaces in channel "stable"`, followed by what a user may wonder at: a major step, a higher version that no edge leads to,
  * a target that another entry skips, an upgrade constraint that was overridden, catalogs that were passed over, a cluster that is beyond what
@@ -37,7 +37,7 @@ export function explainChoice(
   return [`${subject}: ${describeRank(result, best, query)}${describeEdge(result, best, query)}`, ...remarks].join("; ");
 }
 
-/** Where `best` stands among what the filters left, `wanted` being what they ask for. */
+/** Describes where `best` stands among the candidates that the filters left. */
 function describeRank({ allowed }: FilterResult, best: Candidate, query: ResolutionQuery): string {
   const supported = allowed.filter((candidate) => !candidate.deprecated).length;
   const count = best.deprecated ? allowed.length : supported;
@@ -97,8 +97,8 @@ function passedOverRemark(passedOver: readonly FilterResult[], { priority }: Fil
 const MAX_WARNING = 600;
 
 /**
- * What is disregarded when `best` is moved to, a sentence each: that no upgrade edge leads to it, which only SelfCertified allows, and that an
- * entry of the channels that count skips it. Nothing for the bundle that is installed already.
+ * Lists what choosing `best` disregards, a sentence each: that no upgrade edge leads to it, which only SelfCertified allows, and that an entry of
+ * the channels that count skips it. Empty for the bundle that is installed already.
  */
 export function findWarnings(
   { edges, channels }: Pick<FilterResult, "edges" | "channels">,

@@ -105,7 +105,7 @@ export interface ResolutionRecord {
   readonly catalogs: readonly CatalogRecord[];
   readonly moreCatalogs: number;
   readonly outcome: OutcomeRecord;
-  /** What could not be judged and why, sentences; absent where everything was. Only where `olmv1 resolve` asks. */
+  /** What could not be checked and why, sentences; absent where everything was. Only where `olmv1 resolve` asks. */
   readonly unjudged?: readonly string[];
 }
 

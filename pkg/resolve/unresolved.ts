@@ -195,11 +195,11 @@ export function unresolvedDetails(failed: Unresolved): UnresolvedDetails {
     ...(version ? { version: boundName(version) } : {}),
     ...(channels.length > 0 ? { channels: channels.slice(0, MAX_DETAILS).map(boundName) } : {}),
     ...(installed ? { installed: { bundle: boundName(installed.name), version: boundName(installed.version) } } : {}),
-    ...("error" in failed ? { error: truncate(failed.error, MAX_ERROR) } : {}),
+    ...("error" in failed ? { error: bound(failed.error, MAX_ERROR) } : {}),
     searched: filtered ? searchedCatalogs(filtered).slice(0, MAX_DETAILS) : [],
     unavailable: [...blocking, ...others]
       .slice(0, MAX_DETAILS)
-      .map((catalog) => ({ catalog: catalog.name, error: truncate(explainUnavailable(catalog), MAX_ERROR) })),
+      .map((catalog) => ({ catalog: catalog.name, error: bound(explainUnavailable(catalog), MAX_ERROR) })),
     ...(reason === "AmbiguousCatalogs"
       ? { ambiguous: failed.tied.slice(0, MAX_DETAILS).map(({ catalog, best }) => ({ catalog, bundle: boundName(best.bundle.name) })) }
       : {}),
@@ -208,7 +208,7 @@ export function unresolvedDetails(failed: Unresolved): UnresolvedDetails {
       bundle: boundName(candidate.bundle.name),
       ...(candidate.version ? { version: boundName(formatCandidateVersion(candidate)) } : {}),
       rule,
-      text: truncate(text(), MAX_ERROR),
+      text: bound(text(), MAX_ERROR),
     })),
     moreExcluded: Math.max(0, excluded.length - MAX_DETAILS),
   };
@@ -232,5 +232,9 @@ function excludedBundles({ results, query }: FilteredCatalogs): Excluded[] {
 
 /** Names and versions are the catalog author's, and may be of any length. */
 function boundName(name: string): string {
-  return truncate(name, NAME_LENGTH).toWellFormed();
+  return bound(name, NAME_LENGTH);
+}
+
+function bound(text: string, length: number): string {
+  return truncate(text, length).toWellFormed();
 }

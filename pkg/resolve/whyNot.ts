@@ -8,7 +8,7 @@ import type { FilteredCatalogs, Resolution } from "./resolution.ts";
 import { type CatalogCandidate, type RecordedBundle, recordBundle } from "./resolutionRecord.ts";
 import { explainUnavailable } from "./unresolved.ts";
 
-/** A bundle of the version in question, and what stands against it. */
+/** A bundle of the version in question, and the rules that exclude it. */
 export interface QuestionedBundle extends RecordedBundle {
   /** Empty for the one that is taken. */
   readonly exclusions: readonly Exclusion[];
@@ -39,7 +39,7 @@ export interface WhyNot {
 const MAX_CATALOGS = 32;
 
 /**
- * Why `version` is not what a resolution takes, catalog by catalog: every rule against it and what would let it through. Pure.
+ * Explains why a resolution does not choose `version`, catalog by catalog: every rule that excludes it and what would let it through. Pure.
  * @param version a version with or without release, or the name of a bundle.
  * @throws Error when the selector or the version range of the request cannot be read, or `version` is neither.
  */

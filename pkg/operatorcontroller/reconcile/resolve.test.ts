@@ -4,6 +4,7 @@ import { type CatalogState, catalogNamed } from "../../../test/support/catalogs.
 import { dependencyWorld } from "../../../test/support/dependencyFixture.ts";
 import { CannedPackages, ListedCatalogs, stepContext } from "../../../test/support/extensionFakes.ts";
 import { extensionNamed } from "../../../test/support/extensions.ts";
+import { releaseRecord } from "../../../test/support/releases.ts";
 import type { ClusterCatalog } from "../../api/clusterCatalog.ts";
 import type { CatalogSource, ClusterExtension } from "../../api/clusterExtension.ts";
 import type { PackageContent } from "../../fbc/types.ts";
@@ -308,4 +309,32 @@ test("resolveBundle asks again whether a catalog that could not be read answers"
   expect(await facts.awaits?.(AbortSignal.timeout(5_000))).toBe(false);
   answers.set("https://catalogd/catalogs/c", CONTENT);
   expect(await facts.awaits?.(AbortSignal.timeout(5_000))).toBe(true);
+});
+
+test.for([
+  ["a newer bundle", CONTENT],
+  ["no bundle", "absent" as const],
+] as const)("resolveBundle keeps the pinned bundle when catalogs have %s", async ([, content]) => {
+  const extension = extensionNamed("x", { packageName: "p" });
+  const step = resolveBundle({
+    catalogs: new ListedCatalogs([catalogNamed("c", SERVED)]),
+    contents: new CatalogPackages(
+      new CannedPackages(new Map([["https://catalogd/catalogs/c", content === "absent" ? undefined : content]])),
+    ),
+    dependencies: dependencyWorld().choice,
+  });
+  const pinned = { revision: 1, release: releaseRecord(1, "deployed") };
+  const resolved = { ...INSTALLED, explanation: "pinned" };
+  const state: ReconcileState = { ...newReconcileState(extension), installed: INSTALLED, pinned, resolved, notes: ["pinned"] };
+  await step.run(state, stepContext(extension));
+  expect([state.resolved, state.notes]).toEqual([resolved, ["pinned"]]);
+  expect(state.deprecation.kind).toBe(content === "absent" ? "unknown" : "known");
+});
+
+test("resolveBundle reports the reason and the data of a failure when dependencies are not met", async () => {
+  const { error } = await pass({ catalog: SERVED, content: NEEDY });
+  expect(error).toMatchObject({
+    reason: "UnsatisfiedDependencies",
+    details: { reason: "NoMatchingBundle", excluded: [{ catalog: "c", bundle: "p.v1.0.0", rule: "dependencies" }] },
+  });
 });

@@ -3,6 +3,7 @@ import { MemoryReleases, RecordedEvents, stepContext } from "../../../test/suppo
 import { extensionNamed } from "../../../test/support/extensions.ts";
 import { configMap, releaseRecord } from "../../../test/support/releases.ts";
 import type { ClusterExtension } from "../../api/clusterExtension.ts";
+import { ANNOTATION_ROLLBACK_TO } from "../../api/constants.ts";
 import { type KubeObject, type ObjectRef, refOf } from "../../api/k8s.ts";
 import type { Client } from "../../kube/client.ts";
 import { objectKey } from "../../release/identity.ts";
@@ -14,7 +15,7 @@ import { Handovers, ObjectClaims } from "../apply/handovers.ts";
 import { ExtensionCache } from "../state/extensionCache.ts";
 import { newReconcileState, type ReconcileState, type ResolvedBundle } from "../state/reconcileState.ts";
 import { applyBundle, keepInstalled } from "./apply.ts";
-import { type RollbackDependencies, rollBackOverdue, skipRolledBackBundle, undoFailed } from "./rollback.ts";
+import { pinRevision, type RollbackDependencies, rollBackOverdue, skipRolledBackBundle, undoFailed } from "./rollback.ts";
 import { inputDigest } from "./unpack.ts";
 
 const NOW = Date.parse("2026-01-02T00:00:00Z");
@@ -285,4 +286,27 @@ test("what was given up is wanted again once something about it is another", asy
   expect(world.facts.held).toBeUndefined();
   await step("c@1").run(world.facts, world.context);
   expect(world.facts.held).toBeDefined();
+});
+
+/** The extension with the annotation that names a revision. */
+function pinnedTo(revision: string): ClusterExtension {
+  return { ...X, metadata: { ...X.metadata, annotations: { [ANNOTATION_ROLLBACK_TO]: revision } } };
+}
+
+test("pinRevision pins the bundle of a revision when the annotation names it", async () => {
+  const releases = new MemoryReleases(
+    releaseRecord(1, "superseded", { labels: labelsFrom(bundle("1.0.0")) }),
+    releaseRecord(2, "deployed", { labels: labelsFrom(bundle("2.0.0")) }),
+  );
+  const run = async (extension: ClusterExtension): Promise<ReconcileState> => {
+    const state = { ...newReconcileState(extension), history: releases.now(), notes: ["before"] };
+    await pinRevision(releases).run(state, stepContext(extension));
+    return state;
+  };
+  const pinned = await run(pinnedTo("1"));
+  expect([pinned.pinned?.revision, pinned.resolved?.name, pinned.notes.length]).toEqual([1, "p.v1.0.0", 1]);
+  expect(pinned.notes[0]).toContain('keeps bundle "p.v1.0.0" of revision 1');
+  expect(await run(X)).toMatchObject({ notes: ["before"] });
+  for (const revision of ["7", "one", "-1"])
+    await expect(run(pinnedTo(revision))).rejects.toMatchObject({ reason: "Blocked", retry: false });
 });
