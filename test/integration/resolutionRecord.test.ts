@@ -197,7 +197,10 @@ describeWithPrivateCluster("how an extension comes to its version", (cluster) =>
     expect(needy.out).toContain('\nnote: bundle "needy.v2.0.0" is not chosen: ');
     expect(needy.out).not.toContain("not judged");
     const silent = await olmv1("resolve", "shown", ...access, "-o", "json");
-    expect(JSON.parse(silent.out)).toMatchObject({ catalogs: [{ catalog: "c", state: "silent" }], outcome: { cause: "catalog" } });
+    expect(JSON.parse(silent.out)).toMatchObject({
+      catalogs: [{ catalog: "c", state: "silent" }],
+      outcome: { reason: "CatalogUnavailable" },
+    });
     expect(silent.code).toBe(1);
     const whyNot = await olmv1("why-not", "1.0.0", "--extension", "shown", ...access, ...folder);
     expect([whyNot.code, whyNot.out]).toEqual([2, ""]);
