@@ -4,7 +4,7 @@ import { type CatalogFixture, type ClusterFixture, catalogsFrom, clusterFrom } f
 import { AvailableUpdates, BlockedUpdate } from "../api/clusterExtensionStatus.ts";
 import { type AvailableUpdate, availableUpdates } from "./availableUpdates.ts";
 import type { ResolveRequest } from "./resolution.ts";
-import { filterCandidates } from "./resolve.ts";
+import { filterCandidates, selectCatalogs } from "./resolve.ts";
 import type { BundleMetadata } from "./successors.ts";
 
 interface Setting {
@@ -32,7 +32,9 @@ function updateText({ version, catalog, edge, channel, deprecated }: AvailableUp
 
 test.for(rows)("$about: $id", ({ packageName, catalogs, catalog, installed, cluster, want }) => {
   const source = { packageName, ...catalog };
-  const request = { source, catalogs: catalogsFrom(catalogs, packageName), cluster: clusterFrom(cluster) };
+  const selection = selectCatalogs(source, catalogsFrom(catalogs, packageName), (one) => one);
+  if (selection.kind === "unresolved") throw new Error(selection.message);
+  const request = { source, catalogs: selection.catalogs, cluster: clusterFrom(cluster) };
   const filtered = filterCandidates({ ...request, installed: installed ?? undefined });
   const got = filtered.kind === "unresolved" ? undefined : availableUpdates(filtered);
   if (want === null) return expect(got).toBeUndefined();
