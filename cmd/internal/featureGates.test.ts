@@ -9,7 +9,7 @@ const flag = featureGatesFlag({
   C: { stage: "alpha", byDefault: false, fixed: "there is no C" },
 });
 
-// Source: catalog-and-resolution.md 1.13, install.md 8.1.
+// Source: C-04, I-28.
 test.for([
   ["", { A: true, B: false, C: false }, []],
   ["A=false", { A: false, B: false, C: false }, []],

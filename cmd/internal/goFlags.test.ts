@@ -6,7 +6,7 @@ import { usage as controllerUsage, parseFlags as parseController } from "../oper
 import { logLevelOf, tellIgnored } from "./flags.ts";
 import { VERSION } from "./program.ts";
 
-/** Every flag of the Go programs. Source: catalog-and-resolution.md 1.13, install.md 8.2; klog v2. */
+/** Every flag of the Go programs. Source: C-04, I-30; klog v2. */
 const KLOG =
   "v vmodule log_dir log_file log_file_max_size logtostderr alsologtostderr add_dir_header skip_headers one_output skip_log_headers stderrthreshold log_backtrace_at";
 const SHARED =

@@ -3,7 +3,7 @@ import { expect, test } from "vitest";
 import { TempFolder } from "../../test/support/contentFixture.ts";
 import { systemNamespaceFlag } from "./flags.ts";
 
-// Source: catalog-and-resolution.md 1.13, install.md 8.2.
+// Source: C-04, I-30.
 test("the system namespace is the one given, else the Pod's, else that of the manifests", () => {
   using folder = new TempFolder();
   const inPod = systemNamespaceFlag("where", join(folder.write("pod", { namespace: "openshift-catalogd\n" }), "namespace"));

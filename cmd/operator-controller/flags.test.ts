@@ -19,7 +19,7 @@ test("by default ClusterOperator olm is written where nobody else does, and the 
   expect(flags).not.toHaveProperty("cluster-version");
 });
 
-// Source: S1-34, cluster-upgrade-gate.md A.2.
+// Source: S1-34, G-02.
 test.for([
   ["4.18", 4, 18],
   ["4.18.0-rc.3+x", 4, 18],
@@ -56,7 +56,7 @@ test.for([
   expect(() => parseFlags([...args])).toThrow(message);
 });
 
-// Source: install.md 8.2.
+// Source: I-30.
 test("flags about TLS are lists, and empty ones are not given", () => {
   expect(
     parseFlags([

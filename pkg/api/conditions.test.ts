@@ -47,7 +47,7 @@ test("a condition that is not there is not found", () => {
   expect(findCondition(undefined, "Installed")).toBeUndefined();
 });
 
-// Source: operator-controller internal/shared/util/error SanitizeNetworkError tests.
+// Source: operator-controller df2c201d internal/shared/util/error SanitizeNetworkError tests.
 test.for([
   ["", ""],
   ["some random error", "some random error"],

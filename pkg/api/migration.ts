@@ -22,7 +22,7 @@ const LABEL_NAME_MAX = 63;
 
 /**
  * The label that OLM classic puts on all that it makes for a package in a namespace: cut to what a label may have.
- * @see operator-lifecycle-manager pkg/controller/operators/decorators/operator.go
+ * @see operator-lifecycle-manager 992bb0977 pkg/controller/operators/decorators/operator.go
  */
 export function componentLabel({ packageName, namespace }: { packageName: string; namespace: string }): string {
   return `${CLASSIC_GROUP}/${`${packageName}.${namespace}`.slice(0, LABEL_NAME_MAX).replace(/[-._]+$/, "")}`;

@@ -56,7 +56,7 @@ function statedIn(annotations: unknown): BundleAnnotations {
  * The labels of a bundle's image: its annotations, with those that say what and where a bundle is where they are not stated. Numbers and booleans count as the
  * texts that they spell.
  * @throws Error as `bundleAnnotations`, and in Go's words for a list or map as a value.
- * @see requirements S0-014
+ * @see S0-014
  */
 export function annotationLabels(content: Uint8Array): Record<string, string> {
   const annotations = annotationsIn(content);

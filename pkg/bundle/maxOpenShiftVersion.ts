@@ -23,7 +23,7 @@ const NUMBER = /^[1-9][0-9]*\.(?:0|[1-9][0-9]*)$/;
 
 /**
  * The maximum that the properties state. The value is judged as it is written: the number 4.10 is 4.10.
- * @see https://github.com/openshift/cluster-olm-operator/blob/main/internal/versionutils/version_utils.go ToAllowedSemver
+ * @see https://github.com/openshift/cluster-olm-operator/blob/9983877d/internal/versionutils/version_utils.go ToAllowedSemver
  */
 export function maxVersionIn(properties: readonly RawProperty[]): MaxVersion {
   const [first, second] = properties.filter(({ type }) => type === MAX_OPENSHIFT_VERSION);

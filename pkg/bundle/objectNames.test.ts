@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { contentHash, objectName, uniqueName } from "./objectNames.ts";
 
-// Source: install specification, appendix A (operator-controller internal/shared/util/hash and its regression goldens).
+// Source: I-16 (operator-controller df2c201d internal/shared/util/hash and its regression goldens).
 test.for<[value: unknown, hash: string]>([
   ["a", "1lu1qv1451mq7gv9upu1cx8ffffi07rel5xvbvvc44dh"],
   ["b", "1ija85ah4gd0beltpfhszipkxfyqqxhp94tf2mjfgq61"],

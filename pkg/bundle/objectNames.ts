@@ -5,7 +5,7 @@ const MAX_LENGTH = 63;
 
 /**
  * `base-suffix`, the base cut such that both fit 63 bytes. Lengths that sum up to exactly 63 give 64 bytes, as upstream.
- * @see operator-controller internal/operator-controller/rukpak/util ObjectNameForBaseAndSuffix
+ * @see operator-controller df2c201d internal/operator-controller/rukpak/util ObjectNameForBaseAndSuffix
  */
 export function objectName(base: string, suffix: string): string {
   const over = Buffer.byteLength(base) + Buffer.byteLength(suffix) > MAX_LENGTH;

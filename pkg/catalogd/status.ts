@@ -88,7 +88,7 @@ export interface StatusInputs {
  * | deleted                        | as before                       | False / Unavailable                       | nothing        |
  *
  * Valid is about the content that is served; without content there is no such condition.
- * @see operator-controller internal/catalogd/controllers/core/clustercatalog_controller.go
+ * @see operator-controller df2c201d internal/catalogd/controllers/core/clustercatalog_controller.go
  */
 export function statusFrom(catalog: Readonly<ClusterCatalog>, facts: CatalogReconcileState, inputs: StatusInputs): ClusterCatalogStatus {
   const observedGeneration = catalog.metadata.generation ?? 0;

@@ -151,7 +151,7 @@ export function withCertificateVolumes(spec: DeploymentSpec, secret: Certificate
 /**
  * The same for a deployment that serves APIs, as operators that do are built for: a container that mounts a volume of a protected name itself,
  * wherever that is, keeps its mount, and finds the certificate there; what another volume is mounted for at a protected path goes.
- * @see operator-lifecycle-manager pkg/controller/install/certresources.go
+ * @see operator-lifecycle-manager 992bb0977 pkg/controller/install/certresources.go
  */
 export function withOwnMountsKept(spec: DeploymentSpec, secret: CertificateSecret): DeploymentSpec {
   const pod = spec.template.spec;

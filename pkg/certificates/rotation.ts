@@ -30,7 +30,7 @@ const HOUR_MS = 3_600_000;
 
 /**
  * As cert-manager is asked for: two years, renewed a day before the end.
- * @see operator-controller internal/operator-controller/rukpak/render/certproviders/certmanager.go
+ * @see operator-controller df2c201d internal/operator-controller/rukpak/render/certproviders/certmanager.go
  */
 export const CERTIFICATE_TIMES: CertificateTimes = {
   validityMs: 17_520 * HOUR_MS,

@@ -38,7 +38,7 @@ export interface ElectionTimes {
 
 /** controller-runtime spreads attempts over so much more than the retry period. */
 export const RETRY_JITTER = 1.2;
-/** What a release writes for the duration, which may not be zero. @see k8s.io/client-go tools/leaderelection, release */
+/** What a release writes for the duration, which may not be zero. @see k8s.io/client-go v0.36.3 tools/leaderelection, release */
 const RELEASED_SECONDS = 1;
 /** A holder that says more than this is not waited for any longer. */
 const MAX_DURATION_MS = 3_600_000;

@@ -58,7 +58,7 @@ type SecretObject = KubeObject & { data?: Record<string, string> };
  * The registry credentials in the cluster: of the global pull secret, then of the `imagePullSecrets` of one ServiceAccount in their order; a
  * later one takes the place of an earlier one for the same registry. Exactly these Secrets are followed, and what changes counts from the next
  * pull on. What is missing or unreadable is told in the log and as a metric, without its content, and the rest is used. Nothing is written to disk.
- * @see operator-controller internal/shared/controllers/pull_secret_controller.go
+ * @see operator-controller df2c201d internal/shared/controllers/pull_secret_controller.go
  */
 export class PullSecrets implements CredentialSource {
   readonly #options: PullSecretsOptions;

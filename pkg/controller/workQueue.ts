@@ -19,7 +19,7 @@ interface Delayed {
 /**
  * Keys to work on. A key stands in it once however often it is added, and is never handed out while somebody works on it: what is added
  * meanwhile comes after `done`. Order is first in, first out.
- * @see k8s.io/client-go util/workqueue
+ * @see k8s.io/client-go v0.36.3 util/workqueue
  */
 export class WorkQueue {
   readonly #baseDelayMs: number;

@@ -129,7 +129,7 @@ export interface GraphEntry {
 /**
  * The bundles of a channel that nothing in it replaces or skips, sorted; `skipRange` does not count. A sound channel has exactly one. A channel
  * whose entries all follow each other in a circle has none.
- * @see operator-registry alpha/model/model.go, Channel.Head
+ * @see operator-registry v1.73.0 alpha/model/model.go, Channel.Head
  */
 export function channelHeads(entries: readonly GraphEntry[]): string[] {
   const followed = new Set<string>();

@@ -19,7 +19,7 @@ const MAX_LISTED = 10;
 /**
  * One decoded document as a meta: schema, package and name are found whatever the case of their keys.
  * @throws Error when it is no object, when two keys differ only in case, or when one of the three is no string.
- * @see operator-registry alpha/declcfg/declcfg.go, Meta.UnmarshalJSON
+ * @see operator-registry v1.73.0 alpha/declcfg/declcfg.go, Meta.UnmarshalJSON
  */
 export function metaFrom(value: unknown): Meta {
   if (typeof value !== "object" || value === null || Array.isArray(value)) throw new Error(`expected an object, got ${kindOf(value)}`);

@@ -55,7 +55,7 @@ export async function* decodeMetas(
 
 /**
  * The decoder behind `decodeMetas` for callers that have bytes at hand: `push` them piece by piece, then `end`; take all that each call yields.
- * @see k8s.io/apimachinery pkg/util/yaml/decoder.go, YAMLOrJSONDecoder
+ * @see k8s.io/apimachinery v0.36.3 pkg/util/yaml/decoder.go, YAMLOrJSONDecoder
  */
 export class MetaDecoder {
   readonly #file: string;

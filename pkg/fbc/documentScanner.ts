@@ -153,7 +153,7 @@ export type Split =
  * Splits YAML at lines that begin with `---`, which cannot stand inside a document. A separator with nothing before it belongs to the
  * document that follows.
  * It remembers how far it has looked, so looking again after more bytes arrived costs only the new bytes.
- * @see k8s.io/apimachinery pkg/util/yaml/decoder.go, YAMLReader
+ * @see k8s.io/apimachinery v0.36.3 pkg/util/yaml/decoder.go, YAMLReader
  */
 export class YamlSplitter {
   #from = 0;

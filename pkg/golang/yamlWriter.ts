@@ -216,7 +216,7 @@ function number(value: number): string {
   return `${digits}e${power < 0 ? "-" : "+"}${String(Math.abs(power)).padStart(2, "0")}`;
 }
 
-/** Letters after all else, runs of digits by their number. @see go-yaml v2 sorter.go */
+/** Letters after all else, runs of digits by their number. @see go-yaml v2.4.0 sorter.go */
 function compareKeys(left: string, right: string): number {
   const [a, b] = [Array.from(left), Array.from(right)];
   for (let i = 0; i < a.length && i < b.length; i++) {

@@ -19,7 +19,7 @@ function rights(version: string, ...versions: string[]): BundleRights {
 const OLD = rights("1.9.0", "v1alpha1", "v1");
 const NEW = rights("1.10.0", "v1");
 
-// requirements S0-048: a stored version has to be taken from the CRD's status before it may go
+// S0-048: a stored version has to be taken from the CRD's status before it may go
 test("versions between which a CRD loses a stored version need the right to take it out, in whatever order they are named", () => {
   const right = {
     apiGroups: ["apiextensions.k8s.io"],

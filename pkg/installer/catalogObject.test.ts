@@ -12,7 +12,7 @@ const GOLDENS = join(import.meta.dirname, "../../test/goldens/cli");
 const CATALOGS = parseYamlDocuments(readFileSync(join(GOLDENS, "fixtures/clusterCatalogs.yaml"), "utf8")) as ClusterCatalog[];
 const NOW = Date.parse("2026-03-10T12:00:00Z");
 
-// Source: spec/catalog-and-resolution.md, ClusterCatalog.
+// Source: C-27.
 describe("the object of a new catalog", () => {
   const wish = { name: "c", image: "quay.io/a/b:v1", labels: [] };
 

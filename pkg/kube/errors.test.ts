@@ -81,7 +81,7 @@ test("a 404 about the path is told from one about an object", () => {
 
 const undici = Object.assign(new Error("other side closed"), { code: "UND_ERR_SOCKET" });
 
-// Source: architecture 4.4: only what is refused is undone.
+// Source: O-04: only what is refused is undone.
 test.for<[name: string, err: unknown, passing: boolean]>([
   ["a connection that broke", undici, true],
   ["the same, wrapped", new Error("2 errors occurred", { cause: undici }), true],

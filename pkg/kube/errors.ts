@@ -11,7 +11,7 @@ export interface KubeErrorInit {
 
 /**
  * An answer of the API server that is no success. The text is the server's own: that of a 403 names verb, resource, name and namespace.
- * @see k8s.io/apimachinery pkg/apis/meta/v1 Status
+ * @see k8s.io/apimachinery v0.36.3 pkg/apis/meta/v1 Status
  */
 export class KubeError extends Error {
   override readonly name = "KubeError";

@@ -35,7 +35,7 @@ interface Budget {
 const MAX_MESSAGE = 1024;
 /** Things remembered of each sort; the longest unused ones are forgotten first. */
 const MAX_REMEMBERED = 4096;
-/** What happens again later than that is an event of its own. @see k8s.io/client-go tools/events finishTime, 6 minutes */
+/** What happens again later than that is an event of its own. @see k8s.io/client-go v0.36.3 tools/events finishTime, 6 minutes */
 const SERIES_MS = 600_000;
 /** After this many different messages of one object, type and reason within ten minutes, the rest is one event. */
 const MAX_SIMILAR = 10;
@@ -121,7 +121,7 @@ const WRITE_TIMEOUT_MS = 10_000;
 /**
  * Writes core/v1 Events about objects: the same event again raises its count, many similar ones become one, each object has a budget.
  * Events of cluster-scoped objects stand in namespace "default". A failed write is logged and forgotten; `record` never throws or waits.
- * @see k8s.io/client-go tools/record/events_cache.go for the numbers
+ * @see k8s.io/client-go v0.36.3 tools/record/events_cache.go for the numbers
  */
 export class EventRecorder {
   readonly #client: Client;

@@ -24,7 +24,7 @@ test("outside of a cluster there is none", async () => {
   expect(await readPodIdentity("/nowhere/token")).toBeUndefined();
 });
 
-// Source: catalog-and-resolution.md 1.9.
+// Source: C-02.
 test.for([
   [tokenOf({ sub: "system:node:worker" }), "badly formatted subject: system:node:worker"],
   [tokenOf({ sub: "system:serviceaccount:a:b:c" }), "badly formatted subject: system:serviceaccount:a:b:c"],

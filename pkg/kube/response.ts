@@ -143,7 +143,7 @@ const UNPRINTABLE = /[^\p{L}\p{M}\p{N}\p{P}\p{S} ]+/gu;
  * webhooks for example: what is not printable is replaced by U+FFFD, users and passwords in URLs are left out. What follows a header that cannot be read is left out.
  * @param header as an HTTP client gives it: one value, several, or several joined with commas; bytes as Latin-1, or text.
  * @see https://www.rfc-editor.org/rfc/rfc7234#section-5.5
- * @see k8s.io/apimachinery pkg/util/net ParseWarningHeaders
+ * @see k8s.io/apimachinery v0.36.3 pkg/util/net ParseWarningHeaders
  */
 export function warningsIn(header: string | readonly string[] | undefined): string[] {
   const texts = new Set<string>();

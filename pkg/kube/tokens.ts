@@ -116,7 +116,7 @@ export interface ServiceAccountName {
  * The ServiceAccount that a program is, from the subject of its mounted token; the token is not verified, the API server does that.
  * @returns undefined when there is no such file: the program runs outside of a cluster
  * @throws Error `badly formatted subject: …` when the subject is not that of a ServiceAccount; for a file that holds no token, without its text
- * @see operator-controller internal/shared/util/sa/serviceaccount.go
+ * @see operator-controller df2c201d internal/shared/util/sa/serviceaccount.go
  */
 export async function readPodIdentity(tokenFile: string): Promise<ServiceAccountName | undefined> {
   let token: string;

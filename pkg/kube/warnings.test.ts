@@ -3,7 +3,7 @@ import { warningsIn } from "./response.ts";
 
 const LONG = "x".repeat(600);
 
-// Source: RFC 7234 5.5, k8s.io/apimachinery pkg/util/net http_test.go TestParseWarningHeader
+// Source: RFC 7234 5.5, k8s.io/apimachinery v0.36.3 pkg/util/net/http_test.go TestParseWarningHeader
 test.for<[what: string, header: string | string[] | undefined, texts: string[]]>([
   ["no header", undefined, []],
   ["an empty one", "", []],

@@ -38,7 +38,7 @@ export function packageManifestsIn(files: BundleFiles): Map<string, PackageManif
 /**
  * The package manifest in a folder.
  * @throws Error where there is none, or several.
- * @see requirements.md S0-006, S0-007
+ * @see S0-006, S0-007
  */
 function packageManifestIn(files: BundleFiles): PackageManifest {
   const [first, second] = packageManifestsIn(files);
@@ -86,7 +86,7 @@ const SKIP_RANGE = "olm.skipRange";
  * The versions in the folders of a package, by the name of their ClusterServiceVersion. A folder without exactly one of these, or without a definition that
  * it owns, and a name or version that two folders have, are faults.
  * @param folders the files of each by name.
- * @see requirements.md S0-008, S4-13, S4-14
+ * @see S0-008, S4-13, S4-14
  */
 function packageVersions(
   manifest: PackageManifest,
@@ -201,7 +201,7 @@ type Versions = ReadonlyMap<string, PackageVersion>;
  * Turns a package of the package manifest format into objects of a file-based catalog. A channel has its newest version and all that follow by `replaces`
  * and `skips`, with these and `olm.skipRange` as edges, by rising version.
  * @throws Error where the folder has no package manifest, or several.
- * @see requirements.md S0-006, S0-007, S0-008, S4-13, S4-14
+ * @see S0-006, S0-007, S0-008, S4-13, S4-14
  */
 export function migratedPackage(folder: PackageFolder, { imageOf, level }: PackageMigration): MigratedPackage {
   const manifest = packageManifestIn(folder.files);

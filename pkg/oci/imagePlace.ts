@@ -18,7 +18,7 @@ export type ImagePlace = { readonly kind: "registry"; readonly ref: Reference } 
 const REGISTRY = "docker://";
 const LAYOUT = /^(oci|oci-archive):(.*)$/s;
 const PINNED = /^([^:]*)@(sha(?:256|384|512):[a-f0-9]+)$/s;
-/** The name of a layout's image stands behind the first colon, as skopeo has it. @see image-spec, annotations.md, "org.opencontainers.image.ref.name" */
+/** The name of a layout's image stands behind the first colon, as skopeo has it. @see https://github.com/opencontainers/image-spec/blob/v1.1.1/annotations.md org.opencontainers.image.ref.name */
 const NAMED = /^([^:]*):([A-Za-z0-9_][A-Za-z0-9_.:@/+-]{0,511})$/s;
 
 /**

@@ -21,7 +21,7 @@ import type { ObjectReference } from "./relatedObjects.ts";
 /**
  * What is another in the status `after` than in `before`, both of a ClusterOperator, clause by clause; the kept operator conditions are
  * mentioned only where nothing else has changed.
- * @see https://github.com/openshift/library-go/blob/master/pkg/config/clusteroperator/v1helpers/status.go GetStatusDiff
+ * @see https://github.com/openshift/library-go/blob/483f89d04ca9f7a175b2b348b717b44190e89bed/pkg/config/clusteroperator/v1helpers/status.go GetStatusDiff
  */
 function statusDifference(before: unknown, after: unknown): string {
   const [old, next] = [membersOf(before), membersOf(after)];
@@ -85,7 +85,7 @@ const OPERATOR = "operator";
  * The status of ClusterOperator `olm`: the five folded conditions, versions, related objects, and in `extension.conditions` the operator
  * conditions with their times, so that a restart forgets none. Of `before`, which anybody may have written, what is unreadable is ignored.
  * While unmanaged, versions and related objects stay, so that managing it again is not taken for a first installation.
- * @see https://github.com/openshift/library-go/blob/master/pkg/operator/status/status_controller.go Sync
+ * @see https://github.com/openshift/library-go/blob/093326148e204e61bd7ee5834bd9726ef3c30439/pkg/operator/status/status_controller.go Sync
  */
 export function clusterOperatorStatus(before: unknown, inputs: OperatorInputs, now: Date): OperatorStatus {
   const old = membersOf(before);

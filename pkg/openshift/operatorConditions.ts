@@ -85,7 +85,7 @@ const DEGRADED_INERTIA_MS = 2 * 60_000;
 
 /**
  * The five conditions of a ClusterOperator, each folded from the operator conditions whose type ends with its name.
- * @see https://github.com/openshift/library-go/blob/master/pkg/operator/status/condition.go UnionCondition
+ * @see https://github.com/openshift/library-go/blob/ea39151514700b62cf058e829e073c38bfcb3c15/pkg/operator/status/condition.go UnionCondition
  */
 export function foldConditions(conditions: readonly OperatorCondition[], now: Date): FoldedCondition[] {
   return foldedTypes().map((type) => folded(type, conditions, now));
@@ -163,7 +163,7 @@ export function controllerName(component: string, kind: string, name: string): s
  * Conditions Available, Progressing, Degraded and Upgradeable of one Deployment, as library-go's deployment controller has them. library-go
  * would make a Deployment that is missing; here that is somebody else's work, so it is not available and an error.
  * @param before the operator conditions of the last time; they tell since when a rollout is under way.
- * @see https://github.com/openshift/library-go/blob/master/pkg/operator/deploymentcontroller/deployment_controller.go
+ * @see https://github.com/openshift/library-go/blob/58bf4ca438d0acc59c52f0f2dfafbaa5500d075c/pkg/operator/deploymentcontroller/deployment_controller.go
  */
 export function deploymentConditions(
   { component, name, deployment }: WatchedDeployment,

@@ -43,7 +43,7 @@ export type Verdict = { readonly extension: string; readonly bundle: string; rea
 
 /**
  * What `release` means for the upgrade of a cluster of that version. What cannot be read is an error, which blocks as well.
- * @see https://github.com/openshift/cluster-olm-operator/blob/main/pkg/controller/incompatible_operator_controller.go checkIncompatibility
+ * @see https://github.com/openshift/cluster-olm-operator/blob/9983877d/pkg/controller/incompatible_operator_controller.go checkIncompatibility
  */
 export function verdictOn(release: ActiveRelease | UnreadableReleases, cluster: ClusterVersion): Verdict {
   if ("because" in release) {
@@ -114,7 +114,7 @@ interface Obstacles {
  * The condition `InstalledOLMOperatorsUpgradeable`. The message is that of upstream; what to do about each extension follows, a line each. Of
  * very many extensions the first are named and the rest are counted, so that it has at most 32768 bytes.
  * @param remedies by extension, a clause such as `version 1.1.0 of catalog "x" lifts the block`.
- * @see https://github.com/openshift/cluster-olm-operator/blob/main/pkg/controller/incompatible_operator_controller.go sync
+ * @see https://github.com/openshift/cluster-olm-operator/blob/9983877d/pkg/controller/incompatible_operator_controller.go sync
  */
 export function upgradeableFrom(
   verdicts: readonly Verdict[],

@@ -42,7 +42,7 @@ function recordFor(extension: ClusterExtension) {
   return resolutionRecord(extension, { catalogs, contents, dependencies }, { kind: "none" }, new AbortController().signal);
 }
 
-// Source: user-demands.md B7.
+// Source: D-07.
 test("a record is made from what status says is installed and from selected catalogs alone, dependencies included", async () => {
   const extension = extensionNamed("x", { packageName: "p", selector: { matchLabels: { tier: "gold" } } });
   const record = await recordFor({ ...extension, status: INSTALLED });

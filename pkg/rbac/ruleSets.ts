@@ -56,7 +56,7 @@ const NAMES_SHOWN = [Number.POSITIVE_INFINITY, 20, 5, 1];
 /**
  * One line for each rule, `Namespace:"ns" APIGroups:[…] Resources:[…] ResourceNames:[…] Verbs:[…]`, sorted; `Namespace:""` is the cluster.
  * Together at most `maxBytes` bytes of UTF-8: names of long lists are counted instead of told, and at last whole rules.
- * @see operator-controller internal/operator-controller/applier/helm.go, before permission checks were dropped there
+ * @see operator-controller v1.5.0 internal/operator-controller/applier/helm.go, before permission checks were dropped there
  */
 export function ruleLines({ clusterRules, namespaceRules }: RequiredRules, maxBytes: number): string[] {
   const placed = [["", clusterRules] as const, ...namespaceRules].flatMap(([namespace, rules]) =>

@@ -26,7 +26,7 @@ const ON_DEFINITION: UserRole = { suffix: "view-crdview", verbs: ["get"], into: 
  * For each CRD among `objects` the ClusterRoles `<plural>.<group>-<version>-{admin,edit,view,view-crdview}` that make its custom resources part
  * of the cluster's own roles admin, edit and view; the version is the stored one. For each kind of an APIService the same without a
  * definition to look at. Other objects are passed over. In the order of the CRDs, then of the APIServices.
- * @see operator-lifecycle-manager pkg/controller/operators/olm/operatorgroup.go, ensureClusterRolesForCSV
+ * @see operator-lifecycle-manager 992bb0977 pkg/controller/operators/olm/operatorgroup.go, ensureClusterRolesForCSV
  */
 export function userRoles(objects: readonly KubeObject[]): KubeObject[] {
   const ofDefinitions = objects.filter(isCrd).flatMap((crd) => {

@@ -16,7 +16,7 @@ const rule = (verbs: string[], resources = ["pods"], resourceNames?: string[]): 
   verbs,
 });
 
-// Source: user-demands.md B4: an upgrade that asks for more says so.
+// Source: D-04: an upgrade that asks for more says so.
 test.for<[string, KubeObject | undefined, KubeObject, boolean]>([
   ["the same rules do not widen", role([rule(["get"])]), role([rule(["get"])]), false],
   ["fewer rules do not widen", role([rule(["get", "list"])]), role([rule(["get"])]), false],

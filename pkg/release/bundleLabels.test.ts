@@ -12,7 +12,7 @@ const deployment = (labels?: Record<string, string>, image = "i:1"): KubeObject 
   spec: { template: { metadata: { labels: { app: "d" } }, spec: { containers: [{ name: "c", image }] } } },
 });
 
-// Source: user-demands.md B30.
+// Source: D-30.
 test("an object is labelled with package and version, in place of labels of its own under these keys, and its Pods are not", () => {
   const given = deployment({ app: "d", [PACKAGE]: "theirs", [VERSION]: "9.9.9" });
   const before = structuredClone(given);

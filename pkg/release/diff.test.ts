@@ -12,7 +12,7 @@ const object = (members: JsonObject = {}, metadata: JsonObject = {}, kind = "Con
 const lines = (before: KubeObject | undefined, after: KubeObject): string[] =>
   changedFields(before, after).changes.map((change) => `${change.path}: ${change.before ?? "-"} → ${change.after ?? "-"}`);
 
-// Source: what `olmv1 plan` has to show (user-demands.md C).
+// Source: what `olmv1 plan` shows, D-04.
 describe("the fields in which an object changes", () => {
   test.for<[string, KubeObject | undefined, KubeObject, string[]]>([
     ["are none without a difference", object({ data: { a: "1" } }), object({ data: { a: "1" } }), []],

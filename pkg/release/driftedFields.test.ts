@@ -11,7 +11,7 @@ const object = (members: JsonObject, managedFields: JsonObject[] = []): KubeObje
   ...members,
 });
 
-// Source: architecture 4.14; user-demands.md C ("object + field paths and the field manager that changed it").
+// Source: O-14; D-31.
 test.for<[name: string, before: KubeObject, after: KubeObject, want: string[]]>([
   ["an object as it was applied has none", object({ spec: { replicas: 1 }, status: { a: 1 } }), object({ spec: { replicas: 1 } }), []],
   [

@@ -16,7 +16,7 @@ const rule = (paths: string[], target: Partial<IgnoreRule["target"]> = {}): Igno
 });
 const REPLICAS = { "f:spec": { "f:replicas": {} } };
 
-// Source: architecture 4.16.
+// Source: O-16.
 test.for<[name: string, live: KubeObject | undefined, rules: IgnoreRule[], want: JsonObject]>([
   ["an object that does not exist is made as the bundle has it", undefined, [rule(["/spec/replicas"])], { replicas: 1, paused: true }],
   [
@@ -69,7 +69,7 @@ test("annotations with a slash in their name are reached", () => {
   expect(applied.metadata.annotations).toEqual({ other: "b" });
 });
 
-// Source: user-demands.md C (CA injection).
+// Source: D-31 (CA injection).
 test("certificates that somebody injected are left alone without a rule, a placeholder of the bundle's own stays", () => {
   const webhooks = (caBundle: string): JsonObject => ({ webhooks: [{ name: "w", clientConfig: { caBundle, url: "https://w" } }] });
   const hook = (members: JsonObject, managedFields: JsonObject[] = []): KubeObject => ({

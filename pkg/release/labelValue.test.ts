@@ -2,10 +2,10 @@ import * as fc from "fast-check";
 import { expect, test } from "vitest";
 import { labelValue } from "./labels.ts";
 
-/** What the API server takes. @see k8s.io/apimachinery pkg/util/validation IsValidLabelValue */
+/** What the API server takes. @see k8s.io/apimachinery v0.36.3 pkg/util/validation IsValidLabelValue */
 const VALID = /^([A-Za-z0-9]([-A-Za-z0-9_.]{0,61}[A-Za-z0-9])?)?$/;
 
-// Source: user-demands.md B30; Kubernetes' rules for labels.
+// Source: D-30; Kubernetes' rules for labels.
 test.for<[what: string, text: string, value: string]>([
   ["a package name", "flux-operator", "flux-operator"],
   ["a version", "1.2.3-rc.1", "1.2.3-rc.1"],

@@ -44,7 +44,7 @@ const somebody = (...spec: string[]): JsonObject => ({
 const all = ours("replicas");
 const byKey = (object: KubeObject): Map<string, KubeObject> => new Map([[objectKey(object), object]]);
 
-// Source: architecture.md 4.16 (Warn on a taken-over extension).
+// Source: O-16 (Warn on a taken-over extension).
 test.for<[what: string, live: KubeObject, after: KubeObject, want: KubeObject]>([
   ["nothing", deployment({ manager: [all] }), deployment({ manager: [all] }), deployment()],
   [

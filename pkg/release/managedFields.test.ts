@@ -14,7 +14,7 @@ const entry = (manager: string, operation: string, fieldsV1: JsonObject, more: J
 });
 const moved = (entries: readonly JsonObject[]): JsonObject[] | undefined => handedOver(entries, "operator-controller", OURS);
 
-// Source: k8s.io/client-go util/csaupgrade; architecture.md 4.4.
+// Source: k8s.io/client-go v0.36.3 util/csaupgrade; O-04.
 describe("what another manager wrote by updates", () => {
   test("becomes what ours applies", () => {
     const data = { "f:data": { "f:a": {} } };

@@ -30,7 +30,7 @@ const HELM_MARKS: Readonly<Record<string, readonly string[]>> = {
  * that it leaves out; undefined where `from` has none. Fields that others hold too stay theirs as well. Entries about subresources stay.
  * Helm's marks become nobody's.
  * @param managedFields as the API server gives them; what is no entry stays as it is.
- * @see k8s.io/client-go util/csaupgrade/upgrade.go
+ * @see k8s.io/client-go v0.36.3 util/csaupgrade/upgrade.go
  */
 export function handedOver(managedFields: readonly JsonObject[], from: string, to: string): JsonObject[] | undefined {
   const given = managedFields.filter((entry) => isEntryOf(entry, from, "Update"));
@@ -103,7 +103,7 @@ export function appliedFields(metadata: Pick<ObjectMeta, "managedFields">): Json
  * between the two. The API server gives our entry a new time with an apply that changes anything, and lets it be otherwise; what others write
  * elsewhere, such as the status, does not touch it. False where it cannot be told, as within the second of the apply before.
  * @param before as it was read. @param after the answer to the apply, which differs from it in no field of ours.
- * @see k8s.io/apimachinery pkg/util/managedfields/internal/managedfieldsupdater.go
+ * @see k8s.io/apimachinery v0.36.3 pkg/util/managedfields/internal/managedfieldsupdater.go
  */
 export function wroteAlthoughSame(before: Pick<ObjectMeta, "managedFields">, after: Pick<ObjectMeta, "managedFields">): boolean {
   const [was, is] = [appliedEntry(before), appliedEntry(after)];

@@ -6,7 +6,7 @@ import { isCrd, objectKey } from "./identity.ts";
 /**
  * Kinds of Kubernetes itself in the order in which they are applied; others come last, by name. Helm takes a custom resource that
  * is called like one of these for it, and then applies it before its CustomResourceDefinition.
- * @see helm.sh/helm/v3 v3.21 pkg/releaseutil/kind_sorter.go
+ * @see helm.sh/helm/v3 v3.21.3 pkg/releaseutil/kind_sorter.go
  */
 const INSTALL_ORDER: readonly string[] = [
   "PriorityClass",

@@ -40,7 +40,7 @@ const provided = ({ annotation, properties, ...given }: Given) =>
     }),
   );
 
-// Source: requirements.md S2-02, S2-09.
+// Source: S2-02, S2-09.
 test.for<[why: string, given: Given, apis: string[], types: string[]]>([
   ["what its definitions serve", { objects: [thingDefinition("g.io")] }, ["g.io/v1/Thing"], []],
   ["what its API services serve", { objects: [API_SERVICE] }, ["g.io/v1/Flunder"], []],

@@ -18,7 +18,7 @@ const configMaps = (count: number): CountedObject[] => Array.from({ length: coun
 const nodePorts = { type: "NodePort", ports: [{ port: 1 }, { port: 2 }] };
 const balancer = { type: "LoadBalancer", ports: [{ port: 1 }, { port: 2, nodePort: 30_000 }] };
 
-// Source: k8s.io/kubernetes pkg/quota/v1/evaluator/core/services_test.go, k8s.io/apiserver pkg/quota/v1/generic
+// Source: k8s.io/kubernetes v1.36.0 pkg/quota/v1/evaluator/core/services_test.go, k8s.io/apiserver v0.36.3 pkg/quota/v1/generic
 test.for<[what: string, quota: KubeObject, created: CountedObject[], text: string | undefined]>([
   ["fits exactly", quota({ "count/configmaps": "3" }, { "count/configmaps": "1" }), configMaps(2), undefined],
   [

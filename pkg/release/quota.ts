@@ -46,7 +46,7 @@ const SUFFIXES: Readonly<Record<string, number>> = {
  * The quotas that creating all of `created` would exceed, though each of them alone may fit: a dry run is checked against a quota, and is not
  * counted by it. Numbers of objects only: what Pods request is decided when they are made. A quota with scopes counts no objects.
  * @param quotas ResourceQuotas, of any namespace.
- * @see k8s.io/apiserver pkg/admission/plugin/resourcequota/controller.go, k8s.io/kubernetes pkg/quota/v1/evaluator/core/services.go
+ * @see k8s.io/apiserver v0.36.3 pkg/admission/plugin/resourcequota/controller.go, k8s.io/kubernetes v1.36.0 pkg/quota/v1/evaluator/core/services.go
  */
 export function exceededQuotas(quotas: readonly KubeObject[], created: readonly CountedObject[]): ExceededQuota[] {
   return quotas.flatMap((quota) => {

@@ -28,7 +28,7 @@ interface Found {
  * Ports that somebody gave another number or protocol while they keep the name of a wanted one. To server-side apply they are other ports, which it
  * leaves to whoever wrote them; beside them ours would have a name that is taken, so that the API server refuses the apply.
  * Undefined where there are none, or we never applied the object.
- * @see k8s.io/api/core/v1 types.go, markers listMapKey of ServiceSpec.ports and Container.ports
+ * @see k8s.io/api v0.36.3 core/v1/types.go, markers listMapKey of ServiceSpec.ports and Container.ports
  */
 export function supplantedPorts(wanted: KubeObject, live: KubeObject): Supplanted | undefined {
   const found: Found[] = [];

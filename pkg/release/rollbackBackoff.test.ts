@@ -20,7 +20,7 @@ const GIVEN: RolledBack = {
 };
 const SAME = { inputDigest: "d", generation: 3, catalog: "c@sha256:1" };
 
-// Source: architecture.md 4.4.
+// Source: O-04.
 test.for<[why: string, attempt: Partial<typeof SAME>, attempts: number, minutes: number, heldFor: number | undefined]>([
   ["at once", {}, 1, 0, 10],
   ["until ten minutes passed", {}, 1, 9.99, 10],

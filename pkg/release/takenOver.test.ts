@@ -29,7 +29,7 @@ const go = release({});
 const ours = release({ inputDigest: "1" });
 const taken = release({ inputDigest: "1", takenOver: true });
 
-// Source: architecture.md 4.16 (spec.drift.policy).
+// Source: O-16 (spec.drift.policy).
 test.for<[what: string, deployed: ReleaseRecord | undefined, next: Parameters<typeof isTakeOver>[1], is: boolean]>([
   ["an installation", undefined, { labels }, false],
   ["what another controller installed", go, { labels }, true],

@@ -7,7 +7,7 @@ type ListKey = readonly (readonly [member: string, absent: string])[];
 
 /**
  * The lists of Pods that an apply reads as maps and a plain create accepts with repeated keys.
- * @see k8s.io/api/core/v1 types.go, markers listMapKey
+ * @see k8s.io/api v0.36.3 core/v1/types.go, markers listMapKey
  */
 const CONTAINER_LISTS: Readonly<Record<string, ListKey>> = {
   env: [["name", ""]],

@@ -23,7 +23,7 @@ interface Lines {
  * reference, further unknown or missing fields, where they are, what may have been meant), always in the same order.
  * @param failures at least one.
  * @param remarks sentences to add, by the member of the configuration that each explains.
- * @see operator-controller internal/operator-controller/config formatSchemaError
+ * @see operator-controller df2c201d internal/operator-controller/config formatSchemaError
  */
 export function configErrorText(failures: readonly Failure[], remarks: ReadonlyMap<string, string> = new Map()): string {
   const lines: Lines = { told: [], toldLength: 0, untold: [] };

@@ -94,7 +94,7 @@ export interface ConfigSchemaOptions {
  *
  * With only one of the two, a format ties it to, or keeps it apart from, the install namespace. Extended, MultiNamespace brings
  * `watchNamespaces`, which is required where the bundle supports nothing else.
- * @see operator-controller internal/operator-controller/rukpak/bundle/registryv1.go
+ * @see operator-controller df2c201d internal/operator-controller/rukpak/bundle/registryv1.go
  */
 export function configSchema(csv: Csv, options: ConfigSchemaOptions): JsonSchema {
   const modes = installModes(csv);

@@ -30,7 +30,7 @@ type Affinity = NonNullable<PodTemplate["spec"]["affinity"]>;
  * | annotations                | add where the key is free, on the Deployment and its pods             |
  *
  * Containers are all treated alike; init containers are left alone, unless the configuration includes them.
- * @see operator-lifecycle-manager pkg/controller/operators/olm/overrides/inject
+ * @see operator-lifecycle-manager 992bb0977 pkg/controller/operators/olm/overrides/inject
  */
 export function withDeploymentConfig({ annotations, spec }: DeploymentContent, config: DeploymentConfig): DeploymentContent {
   const { template } = spec;
@@ -192,7 +192,7 @@ function tooMuchWork(name: string, at: number, of: number): TerminalError {
  * | names one of the three, in either case, with a value or not  | none                     |
  *
  * @param configs the user's for this Deployment, which `content` has already.
- * @see operator-lifecycle-manager pkg/controller/operators/olm/overrides/initializer.go
+ * @see operator-lifecycle-manager 992bb0977 pkg/controller/operators/olm/overrides/initializer.go
  */
 export function withProxy(
   content: DeploymentContent,

@@ -23,7 +23,7 @@ function rolesOf(bundle: RegistryV1Bundle): string[] {
   }
 }
 
-// Source: install.md §4.3; 528 of 17,460 real bundles support MultiNamespace and not AllNamespaces.
+// Source: I-14; 528 of 17,460 real bundles support MultiNamespace and not AllNamespaces.
 describeWithData("real bundles in two namespaces", (folder) => {
   test("have the Roles of each permission in both where they support MultiNamespace, and are refused where not", {
     timeout: 120_000,

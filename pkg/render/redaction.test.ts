@@ -4,7 +4,7 @@ import { HIDDEN, HiddenTexts } from "./redaction.ts";
 
 const LONG = "-----BEGIN KEY-----\nMIIEvQIBADANBgkqhkiG9w0BAQEF\nAAOCAQ8AMIIBCgKCAQEAu1SU1L7V\n-----END KEY-----\n";
 
-// Source: architecture 4.5 (never shown).
+// Source: O-05 (never shown).
 test.for<[why: string, texts: string[], text: string, shown: string]>([
   ["nothing to hide", [], "as it is", "as it is"],
   ["a value in quotes", ["hunter2!"], 'invalid value "hunter2!": must be "ns"', `invalid value "${HIDDEN}": must be "ns"`],

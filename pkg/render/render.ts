@@ -104,7 +104,7 @@ const GENERATORS: readonly Generator[] = [
  * @throws TerminalError InvalidConfiguration when the configuration does not fit the bundle.
  * @throws TerminalError Blocked for more or larger objects than `BUNDLE_LIMITS` allows.
  * @throws RetryableError Retrying when the bundle cannot be rendered, in operator-controller's words.
- * @see operator-controller internal/operator-controller/applier/provider.go
+ * @see operator-controller df2c201d internal/operator-controller/applier/provider.go
  */
 export function renderBundle(bundle: RegistryV1Bundle, options: RenderOptions): KubeObject[] {
   const { installNamespace, certProvider, proxy } = options;

@@ -4,7 +4,7 @@ import { targetFault, targetNamespaces } from "./watchScope.ts";
 
 const csvOf = (modes: string) => bundleOf({ modes: modes === "" ? [] : modes.split(" ") }).csv;
 
-// Source: install specification, target namespaces and install modes; operator-controller rukpak/render/render.go.
+// Source: I-14; operator-controller df2c201d internal/operator-controller/rukpak/render/render.go.
 test.for<[modes: string, targets: readonly string[], fault: string | undefined]>([
   ["AllNamespaces", [""], undefined],
   ["OwnNamespace SingleNamespace", [""], "supported install modes [OwnNamespace SingleNamespace] do not support targeting all namespaces"],

@@ -36,7 +36,7 @@ const ALL_TEXTS = ["", "*"] as const;
 
 /**
  * What a configuration says about namespaces, taken apart.
- * @see requirements X-12: both texts for all namespaces count as all.
+ * @see X-12: both texts for all namespaces count as all.
  */
 export interface WatchScope {
   /** Namespaces asked for, each as it was given; `[""]` for all; absent where nothing is said. Only sound after the rest was checked. */

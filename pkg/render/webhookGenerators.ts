@@ -153,7 +153,7 @@ const VERSION_PRIORITY = 15;
 
 /**
  * An APIService for each group version that the operator serves itself, with the kinds of it noted: the object has no member for them.
- * @see operator-lifecycle-manager pkg/controller/install/apiservice.go
+ * @see operator-lifecycle-manager 992bb0977 pkg/controller/install/apiservice.go
  */
 export function apiServices({ csv }: RegistryV1Bundle, { installNamespace, certProvider }: GeneratorOptions): KubeObject[] {
   return ownedApiServices(csv).map(({ name, group, version, deploymentName, port, kinds }) => {
@@ -183,7 +183,7 @@ const SYSTEM_NAMESPACE = "kube-system";
  * authenticated and authorised by the API server, to learn who may forward them, and to read its own certificate.
  * Names hold the install namespace where objects of several installations meet.
  * @see https://kubernetes.io/docs/tasks/extend-kubernetes/setup-extension-api-server/
- * @see operator-lifecycle-manager pkg/controller/install/certresources.go
+ * @see operator-lifecycle-manager 992bb0977 pkg/controller/install/certresources.go
  */
 export function apiServiceRights({ csv }: RegistryV1Bundle, { installNamespace: namespace, certProvider }: GeneratorOptions): KubeObject[] {
   const serving = new Set(ownedApiServices(csv).map(({ deploymentName }) => deploymentName));

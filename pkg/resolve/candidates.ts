@@ -82,7 +82,7 @@ export interface DeprecationMessages {
 /**
  * What a catalog's deprecations say about the package, about the channels asked for and about one bundle.
  * Without channels in the query all deprecated channels are told, whether the bundle is in them or not.
- * @see operator-controller internal/operator-controller/controllers/clusterextension_controller.go SetDeprecationStatus
+ * @see operator-controller df2c201d internal/operator-controller/controllers/clusterextension_controller.go SetDeprecationStatus
  */
 export function deprecationsFor(
   deprecations: FbcDeprecations | undefined,

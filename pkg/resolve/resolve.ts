@@ -37,7 +37,7 @@ const NOTHING_TO_COMPARE =
 /**
  * Chooses the bundle of a package to install, in three stages: select the catalogs, filter the candidates of each, choose the best one.
  * Dependencies are not checked. Pure: no clock, no I/O; the order of catalogs does not matter. Linear in bundles and channel entries.
- * @see operator-controller internal/operator-controller/resolve/catalog.go
+ * @see operator-controller df2c201d internal/operator-controller/resolve/catalog.go
  */
 export function resolve(request: ResolveRequest): Resolution {
   const selection = selectCatalogs(request.source, request.catalogs, (catalog) => catalog);

@@ -34,7 +34,7 @@ function setUp() {
   return { client, lines, clock, reviews: new AccessReviews({ client, log, now: () => clock.now }) };
 }
 
-// Source: install.md 2.9; the answers are those of controller-runtime's filter.
+// Source: I-09; the answers are those of controller-runtime's filter.
 test.for([
   ["Bearer reader-token", { allowed: true }],
   ["bearer  reader-token", { allowed: true }],

@@ -46,7 +46,7 @@ const MAX_NAME = 253;
  * Asks the API server who the bearer of a token is and what they may do, and remembers the answer: a minute when they may, ten seconds when
  * not, for the last 256 tokens, of which only a keyed hash is kept. What could not be found out is not remembered. At most 16 are reviewed at
  * once, so that callers without rights cannot make the program send requests without end.
- * @see sigs.k8s.io/controller-runtime pkg/metrics/filters
+ * @see sigs.k8s.io/controller-runtime v0.24.1 pkg/metrics/filters
  */
 export class AccessReviews {
   readonly #client: Pick<Client, "raw">;

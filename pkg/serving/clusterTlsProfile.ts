@@ -71,7 +71,7 @@ const NONE = { minVersion: "TLSv1.2", ciphers: [], curves: [] } as const;
 /**
  * The profile that the state of APIServer `cluster` says: the intermediate one where it says none, where it is not known, and where it says
  * something that nobody can serve with, as OpenShift's own servers have it.
- * @see github.com/openshift/api config/v1/types_tlssecurityprofile.go
+ * @see github.com/openshift/api 2a3d7391 config/v1/types_tlssecurityprofile.go
  */
 export function clusterTlsProfileFrom(state: ObjectState): ClusterTlsProfile {
   if (state.kind === "present") return profileIn(state.object);

@@ -52,7 +52,7 @@ const NAME = /^[a-z0-9]([-a-z0-9.]*[a-z0-9])?$/;
  * server knows, 403 without the right. Pages are served in the same way, each path with a right of its own. A renewed certificate is used for
  * new connections.
  * @throws Error when the address cannot be listened on.
- * @see sigs.k8s.io/controller-runtime pkg/metrics/server
+ * @see sigs.k8s.io/controller-runtime v0.24.1 pkg/metrics/server
  */
 export async function startMetricsServer(init: MetricsServerInit): Promise<MetricsServer> {
   const { bindAddress, tls, log } = init;

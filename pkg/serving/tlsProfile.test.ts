@@ -22,7 +22,7 @@ interface Row {
   missing?: string[];
 }
 
-// Source: install.md 8.2; the lists are Mozilla's.
+// Source: I-30; the lists are Mozilla's.
 const ROWS: Row[] = [
   { profile: "modern", minVersion: "TLSv1.3", ciphers: TLS13 },
   { profile: "intermediate", minVersion: "TLSv1.2", ciphers: `${TLS13}:${AEAD}` },

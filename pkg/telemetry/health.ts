@@ -37,7 +37,7 @@ const MAX_NAME = 64;
  * Serves /healthz, /readyz (each check also at /readyz/NAME) and /metrics.
  * The answer is "ok" with 200 (with `?verbose`, one line per check), or 500 with one line per check; why a check failed is logged, not served.
  * `?exclude=NAME`, which may be repeated, leaves checks out.
- * @see sigs.k8s.io/controller-runtime pkg/healthz
+ * @see sigs.k8s.io/controller-runtime v0.24.1 pkg/healthz
  */
 export async function startProbeServer(init: ProbeServerInit): Promise<ProbeServer> {
   if (init.bindAddress === "0" || init.bindAddress === "") return { url: "", close: () => Promise.resolve() };

@@ -163,7 +163,7 @@ export interface QueueMetrics {
 
 /**
  * The metrics of one controller under controller-runtime's names, all label values at zero from the start.
- * @see sigs.k8s.io/controller-runtime pkg/internal/controller/metrics
+ * @see sigs.k8s.io/controller-runtime v0.24.1 pkg/internal/controller/metrics
  */
 export function controllerMetrics(metrics: Metrics, controller: string): ControllerMetrics {
   const labels = { controller };
@@ -215,7 +215,7 @@ export function controllerMetrics(metrics: Metrics, controller: string): Control
 
 /**
  * The metrics of one work queue under client-go's names.
- * @see sigs.k8s.io/controller-runtime pkg/metrics/workqueue.go
+ * @see sigs.k8s.io/controller-runtime v0.24.1 pkg/metrics/workqueue.go
  */
 export function queueMetrics(metrics: Metrics, name: string): QueueMetrics {
   const labels = { name, controller: name };
@@ -260,7 +260,7 @@ export interface LeaderMetrics {
 
 /**
  * Whether this process leads, under client-go's name.
- * @see sigs.k8s.io/controller-runtime pkg/metrics/leaderelection.go
+ * @see sigs.k8s.io/controller-runtime v0.24.1 pkg/metrics/leaderelection.go
  */
 export function leaderMetrics(metrics: Metrics, name: string): LeaderMetrics {
   const master = metrics.shared().gauge({

@@ -3,7 +3,7 @@ import { ageText } from "./amounts.ts";
 
 const NOW = Date.parse("2026-03-10T12:00:00Z");
 
-// Source: k8s.io/apimachinery pkg/util/duration/duration_test.go, HumanDuration.
+// Source: k8s.io/apimachinery v0.36.3 pkg/util/duration/duration_test.go, HumanDuration.
 test.for([
   ["2026-03-10T12:00:00Z", "0s"],
   ["2026-03-10T12:00:05Z", "0s"],

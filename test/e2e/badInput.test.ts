@@ -84,7 +84,7 @@ describeWithPrivateCluster("bad input is named and loses nothing", (cluster) => 
     await world.removed("ClusterCatalog", name);
   });
 
-  // requirements X-15: new content fails as a whole, the last good content stays served
+  // new content fails as a whole, the last good content stays served
   test("a catalog with a broken document: file, place and reason are said, the last good content stays", async () => {
     const good = new Map([["shop/catalog.yaml", Buffer.from("schema: olm.package\nname: shop\ndefaultChannel: stable\n")]]);
     const broken = new Map([
@@ -197,7 +197,7 @@ describeWithPrivateCluster("bad input is named and loses nothing", (cluster) => 
     await world.removed("ClusterExtension", "one");
   });
 
-  // requirements X-09: removing an extension must not take user data along
+  // removing an extension must not take user data along
   test("a custom resource keeps its definition on the cluster when the extension goes, and the next extension adopts it", async () => {
     const made = await extension("keeper");
     await world.apply(made);

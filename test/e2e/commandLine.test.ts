@@ -24,7 +24,7 @@ const deploymentOf = (name: string, namespace: string): KubeObject => ({
 });
 const GREETING = { apiVersion: "hello.example.com/v1alpha1", kind: "Greeting" };
 
-// Source: user-demands.md B1, B3, B7, B12, B28: what users do from day to day, by the command line alone.
+// Source: D-01, D-03, D-07, D-12, D-28: what users do from day to day, by the command line alone.
 describeWithPrivateCluster("the command line", (cluster) => {
   let sample: SampleWorld;
 

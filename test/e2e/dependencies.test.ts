@@ -32,7 +32,7 @@ function filesOf(packageName: string): ReadonlyMap<string, Uint8Array> {
   return new Map(Object.entries(files).map(([path, text]) => [path, new TextEncoder().encode(text)]));
 }
 
-// Source: architecture.md 4.9, S2-02, S3-35, S3-36: catalogd, operator-controller and their rights as they are installed.
+// Source: O-09, S2-02, S3-35, S3-36: catalogd, operator-controller and their rights as they are installed.
 describeWithPrivateCluster("dependencies", (cluster) => {
   let world: World;
 

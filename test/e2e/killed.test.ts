@@ -7,7 +7,7 @@ const TIMEOUT_MS = 1_800_000;
 /** More writes than any of the operations needs. */
 const MAX_WRITES = 30;
 
-// Source: architecture 4.4.
+// Source: O-04.
 describeWithPrivateCluster("operator-controller killed at every step", (cluster) => {
   let world: KillWorld;
 

@@ -74,7 +74,7 @@ describeWithPrivateCluster("metrics over HTTPS", (cluster) => {
     return tokens.tokenFor(namespace, name)();
   }
 
-  // Source: install.md 9 (52).
+  // Source: I-29 (52).
   test.for(SERVERS)("%s serves them to a ServiceAccount with its ClusterRole, and to nobody else", async (server) => {
     const [reader, stranger] = [await account(`${server}-reader`), await account(`${server}-stranger`)];
     await cluster.client.create({
@@ -98,7 +98,7 @@ describeWithPrivateCluster("metrics over HTTPS", (cluster) => {
     expect(await metricsOf(server)).toEqual([401, "Unauthorized\n"]);
   });
 
-  // Source: user-demands.md B7.
+  // Source: D-07.
   test("operator-controller serves beside them how resolutions go, with a ClusterRole of its own", async () => {
     const [reader, path] = [`Bearer ${await account("resolution-reader")}`, "/debug/resolution/nobody"];
     expect((await metricsOf("operator-controller", reader, path))[0]).toBe(403);
@@ -144,7 +144,7 @@ describeWithPrivateCluster("metrics over HTTPS", (cluster) => {
     const custom = (...more: string[]): Promise<void> => restartWith("catalogd", ["--tls-profile", "custom", ...more]);
     const port = (): number => ports.catalogd;
 
-    // Source: install.md 9 (55).
+    // Source: I-29 (55).
     test("a least version of TLS 1.3 refuses TLS 1.2, for metrics and for content", async () => {
       await custom("--tls-custom-version", "TLSv1.3");
       for (const each of [port(), Number(new URL(world.installation.catalogs).port)]) {
@@ -156,13 +156,13 @@ describeWithPrivateCluster("metrics over HTTPS", (cluster) => {
     describe("with one cipher suite and the curve prime256v1", () => {
       beforeAll(() => custom("--tls-custom-version", "TLSv1.2", "--tls-custom-ciphers", AES_128, "--tls-custom-curves", "prime256v1"));
 
-      // Source: install.md 9 (56).
+      // Source: I-29 (56).
       test("that suite is agreed on over TLS 1.2, and another one refused", async () => {
         expect(await probeTls(port(), { version: "TLSv1.2" })).toEqual({ version: "TLSv1.2", cipher: AES_128 });
         expect(await probeTls(port(), { version: "TLSv1.2", ciphers: OPENSSL_AES_256 })).toBeUndefined();
       });
 
-      // Source: install.md 9 (57).
+      // Source: I-29 (57).
       test("that curve is agreed on, and another one refused", async () => {
         const offer = { version: "TLSv1.2", ciphers: OPENSSL_AES_128 } as const;
         expect(await probeTls(port(), { ...offer, curve: "prime256v1" })).toEqual({ version: "TLSv1.2", cipher: AES_128 });
@@ -170,14 +170,14 @@ describeWithPrivateCluster("metrics over HTTPS", (cluster) => {
       });
     });
 
-    // Source: install.md 9 (58).
+    // Source: I-29 (58).
     test("the curve secp256r1 is prime256v1", async () => {
       await custom("--tls-custom-ciphers", AES_128, "--tls-custom-curves", "secp256r1");
       expect(await probeTls(port(), { version: "TLSv1.2", curve: "prime256v1" })).toMatchObject({ cipher: AES_128 });
       expect(await probeTls(port(), { version: "TLSv1.3", curve: "X25519" })).toBeUndefined();
     });
 
-    // Source: install.md 9 (59).
+    // Source: I-29 (59).
     test.for(["X25519MLKEM768", "SecP256r1MLKEM768"])(
       "the post-quantum hybrid %s is agreed on, and its classical half refused",
       async (curve) => {

@@ -151,7 +151,7 @@ describeWithData("real data", (data) =>
       expect(await ownObjects(cluster.client, name)).toEqual([]);
     });
 
-    // requirements X-08: everything goes through the extension's ServiceAccount, CRDs too
+    // everything goes through the extension's ServiceAccount, CRDs too
     test("nobody but the ServiceAccounts touched bundle content", async () => {
       // Whose the definitions on the cluster are is watched for dependencies.
       const isLookAtDefinitions = ({ verb, objectRef }: AuditEvent): boolean =>

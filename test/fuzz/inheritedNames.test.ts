@@ -40,7 +40,7 @@ const json = (value: unknown): string => canonicalJson(value);
 const configMap = (members: JsonObject): KubeObject => ({ apiVersion: "v1", kind: "ConfigMap", metadata: { name: "c" }, ...members });
 const files = (texts: Record<string, string>) => new Map(Object.entries(texts).map(([name, text]) => [name, Buffer.from(text)]));
 
-// Source: user-demands.md: what a bundle states arrives on the cluster.
+// Source: H-04: what a bundle states arrives on the cluster.
 test("law: labels, annotations, data, stringData and schema properties of a bundle are in its prepared objects", () => {
   fc.assert(
     fc.property(mapOf(WELL_FORMED), mapOf(WELL_FORMED), (map, other) => {

@@ -30,7 +30,7 @@ const BUNDLES: Readonly<Record<string, Record<string, string>>> = {
 };
 const SUCCESSION = ["p.v1.0.0", { name: "p.v1.1.0", replaces: "p.v1.0.0" }, { name: "p.v2.0.0", replaces: "p.v1.1.0" }];
 
-// Source: S0-097, S0-104, architecture.md 4.4.
+// Source: S0-097, S0-104, O-04.
 describeWithPrivateCluster("what the API server does not like", (cluster) => {
   let world: OperatorWorld;
 

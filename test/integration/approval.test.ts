@@ -28,7 +28,7 @@ const secret = (password: string): KubeObject => ({
   stringData: { password },
 });
 
-// Source: architecture.md 4.16 (spec.approval), user-demands.md C (preview before a change).
+// Source: O-16 (spec.approval), D-04.
 describeWithPrivateCluster("an extension whose changes somebody approves", (cluster) => {
   let world: OperatorWorld;
 

@@ -26,7 +26,7 @@ const role: KubeObject = {
   rules: [{ apiGroups: [""], resources: ["pods"], verbs: ["get"] }],
 };
 
-// Source: user-demands.md B30.
+// Source: D-30.
 describeWithPrivateCluster("labels that name package and version on what is installed", (cluster) => {
   const extension: ObjectRef = { apiVersion: API_VERSION, kind: CLUSTER_EXTENSION, name: "x" };
   const store = (): ReleaseStore => new ReleaseStore(cluster.client, "olmv1-system");

@@ -41,7 +41,7 @@ const catalogOf = (minKubeVersion: string): string =>
     .map((meta) => JSON.stringify(meta))
     .join("\n");
 
-// Source: user-demands.md B28, B31.
+// Source: D-28, D-31.
 describeWithPrivateCluster("the catalogs of a cluster on the command line", (cluster) => {
   let catalogd: CatalogdAtWork;
   let dir: string;

@@ -10,7 +10,7 @@ import { eventually } from "../support/eventually.ts";
 const POLICY = join(import.meta.dirname, "../../config/admission/catalog-label.yaml");
 const LABEL = "olm.operatorframework.io/metadata.name";
 
-// Source: catalog-and-resolution.md, the label of every catalog; architecture.md 4.11.
+// Source: C-28; O-11.
 describeWithPrivateCluster("config/admission", (cluster) => {
   const catalog = (name: string, labels: Record<string, string> = {}): KubeObject => ({
     apiVersion: API_VERSION,

@@ -55,7 +55,7 @@ describeWithPrivateCluster("catalogd that is told to stop", (cluster) => {
   });
   afterAll(() => world?.stop());
 
-  // catalog-and-resolution.md 2.6 and 2.7
+  // C-10
   test("says that it is not ready, serves on, asks clients to close, and ends without a failed request", async () => {
     const { catalogs, probes, servers } = world.installation;
     const base = `${catalogs}/catalogs/stopping/api/v1`;

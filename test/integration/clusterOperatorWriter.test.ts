@@ -31,7 +31,7 @@ async function grantSystemNamespace(cluster: TestCluster, namespace: string): Pr
   }
 }
 
-// Source: S1-35, S1-36, cluster-upgrade-gate.md A.1, A.2 and A.5.
+// Source: S1-35, S1-36, G-01, G-02 and G-05.
 describeWithPrivateCluster("ClusterOperator olm", (cluster, dev) => {
   let gate: GateWorld;
 

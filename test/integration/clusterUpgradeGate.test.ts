@@ -36,7 +36,7 @@ const ERRORS = "Additionally the following errors were encountered while getting
 const bundles = (...names: string[]): string =>
   names.map((name) => `bundle "${name}" for ClusterExtension "${name.slice(0, name.indexOf(".v"))}"`).join(",");
 
-// Source: S1-29 to S1-36, X-14, cluster-upgrade-gate.md A.2 to A.5 and A.8.
+// Source: S1-29 to S1-36, X-14, G-02 to G-05, G-08.
 describeWithPrivateCluster("whether the cluster may be upgraded", (cluster) => {
   let gate: GateWorld;
 

@@ -9,7 +9,7 @@ import { tinyBundle } from "../support/tinyBundle.ts";
 const max = (token: string): string => `[{"type":"olm.maxOpenShiftVersion","value":${token}}]`;
 const DONE = { Installed: "True/Succeeded", Progressing: "True/Succeeded" };
 
-// Source: S1-29 to S1-36, X-14, user-demands.md B6.
+// Source: S1-29 to S1-36, X-14, D-06.
 describeWithPrivateCluster("what bundles say about the cluster's version", (cluster) => {
   let world: OperatorWorld;
 

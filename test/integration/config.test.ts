@@ -145,7 +145,7 @@ describeWithCluster("config", (cluster) => {
     });
   });
 
-  // Source: architecture.md 4.14.
+  // Source: O-14.
   test("the overlay shared-watch adds the right to look at every kind that bundles hold, but at no Secret, and to write nothing", async () => {
     const [plain, overlay] = [await kustomized("config"), await kustomized("config/overlays/shared-watch")];
     const added = namesOf(overlay).filter((name) => !namesOf(plain).includes(name));

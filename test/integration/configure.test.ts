@@ -163,7 +163,7 @@ describeWithPrivateCluster("configuration of an operator", (cluster) => {
     expect(await rolesOf(name)).toEqual([a, c]);
   });
 
-  // Source: requirements S0-090, H-17.
+  // Source: S0-090, H-17.
   test("an authority of the user's is mounted where its selector says, and the ConfigMap stays the user's", async () => {
     const name = cluster.name("trusting");
     const watchNamespaces = await namespaces(2);
@@ -254,7 +254,7 @@ describeWithPrivateCluster("configuration of an operator", (cluster) => {
     expect(await envOf(name, "web")).toBeUndefined();
   });
 
-  // Source: install.md §1.5; a JSON object may hold a name twice, and decoders differ about what that means.
+  // Source: I-04; a JSON object may hold a name twice, and decoders differ about what that means.
   test("a name that stands twice is refused where kubectl asks for that, and otherwise the API server keeps the last", async () => {
     const { kubectl } = await findBinaries(() => undefined);
     if (!kubectl) throw new Error("there is no kubectl among the control plane's programs");

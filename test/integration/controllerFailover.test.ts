@@ -15,7 +15,7 @@ import { SmallPackage } from "../support/smallPackage.ts";
 const EXTENSIONS = 12;
 const QUICK = ["--recheck-interval=2s", "--max-backoff=1s"];
 
-// Source: install.md 8.5; the fence is the numbered release.
+// Source: I-31; the fence is the numbered release.
 describeWithPrivateCluster("several operator-controllers", (cluster) => {
   let catalogs: Replicas;
   let controllers: Replicas;

@@ -11,7 +11,7 @@ const FLAGS = [
   "--leader-election-retry-period=1s",
 ];
 
-// Source: install.md 8.2, 8.5.
+// Source: I-30, I-31.
 describeWithPrivateCluster("operator-controller with leader election", (cluster) => {
   let world: World;
   beforeAll(async () => {

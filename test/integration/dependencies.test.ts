@@ -27,7 +27,7 @@ function crd(kind: string): KubeObject {
   };
 }
 
-// Source: architecture.md 4.9, S2-02, S2-42, S3-35, S3-36.
+// Source: O-09, S2-02, S2-42, S3-35, S3-36.
 describeWithPrivateCluster("dependencies", (cluster) => {
   let world: OperatorWorld;
 

@@ -20,7 +20,7 @@ const otherSelector = {
   template: { metadata: { labels: other }, spec: { containers: [{ name: "manager", image: "registry.example.com/tiny:2" }] } },
 };
 
-// Source: architecture.md 2, S0-097.
+// Source: O-02, S0-097.
 describeWithPrivateCluster("the Events that tell what is done to an extension", (cluster) => {
   let world: OperatorWorld;
 
@@ -81,7 +81,7 @@ describeWithPrivateCluster("the Events that tell what is done to an extension", 
     await told("rests", "Resumed: spec.suspend is no longer true");
   });
 
-  // requirements S0-098: what the ServiceAccount may do, and which it is, counts at the next pass
+  // S0-098: what the ServiceAccount may do, and which it is, counts at the next pass
   test("rights that are missing, and then granted; another ServiceAccount acts at once", async () => {
     const before = async (namespace: string): Promise<void> =>
       void (await serviceAccount(cluster.client, namespace, "lacks-installer", []));

@@ -45,7 +45,7 @@ describeWithPrivateCluster("admission of extensions", (cluster) => {
     controller = made.client;
   });
 
-  // Source: architecture.md 4.5.
+  // Source: O-05.
   describe("by config/rbac/dependencies.yaml", () => {
     const REFUSED = "operator-controller creates only extensions that others depend on";
 
@@ -68,7 +68,7 @@ describeWithPrivateCluster("admission of extensions", (cluster) => {
     });
   });
 
-  // Source: architecture.md 4.5: spec.dependencies.template as spec.serviceAccount.
+  // Source: O-05: spec.dependencies.template as spec.serviceAccount.
   describe("by config/samples/service-accounts.yaml", () => {
     let user: Client;
     const named = (name: string): Partial<ClusterExtensionSpec> => ({ namespace: "x-system", serviceAccount: { name } });
@@ -177,7 +177,7 @@ describeWithPrivateCluster("admission of extensions", (cluster) => {
     });
   });
 
-  // Source: install.md 9 (46 to 51).
+  // Source: I-29 (46 to 51).
   test("by config/samples/access-control.yaml, a group changes and deletes what it may install, and nothing else", async () => {
     const GROUP = "system:serviceaccounts:other";
     const { client } = await serviceAccount(cluster.client, "other", "member", [WRITE]);

@@ -35,7 +35,7 @@ describeWithPrivateCluster("servers and identities that fail in the middle of th
     await cluster.client.create({ apiVersion, kind, metadata: { name, namespace } });
   };
 
-  // Source: architecture 4.4.
+  // Source: O-04.
   test.for(["kube-apiserver", "etcd"] as const)(
     "%s may restart in the middle of an install, an upgrade and an uninstall",
     async (server) => {
@@ -63,7 +63,7 @@ describeWithPrivateCluster("servers and identities that fail in the middle of th
     },
   );
 
-  // Source: architecture 4.5.
+  // Source: O-05.
   test("a ServiceAccount that is made anew in the middle of an install gets a token of its own", async () => {
     const name = cluster.name("x");
     const from = world.proxy.requests.length;
@@ -86,7 +86,7 @@ describeWithPrivateCluster("servers and identities that fail in the middle of th
     expect(world.proxy.requests.length - from).toBeLessThan(AT_MOST);
   });
 
-  // Source: architecture 4.4, 4.5.
+  // Source: O-04, O-05.
   test("an upgrade in the middle of which the ServiceAccount is deleted is gone on with once it is there again", async () => {
     const name = cluster.name("x");
     const x = await world.create(name);
@@ -110,7 +110,7 @@ describeWithPrivateCluster("servers and identities that fail in the middle of th
     await expectAudited(since, AT_MOST);
   });
 
-  // Source: architecture 4.14.
+  // Source: O-14.
   test("what happens while no watch runs is seen, also when the API server knows nothing of that time any more", async () => {
     const name = cluster.name("x");
     const x = await world.create(name);

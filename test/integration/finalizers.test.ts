@@ -7,7 +7,7 @@ import { tinyBundle } from "../support/tinyBundle.ts";
 
 const READY = { Ready: "True/Succeeded" };
 
-// Source: architecture.md 4.11 (deletion).
+// Source: I-06 (deletion).
 describeWithPrivateCluster("finalizers of the garbage collector on an extension", (cluster) => {
   let world: OperatorWorld;
 

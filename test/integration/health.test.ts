@@ -5,7 +5,7 @@ import { tinyBundle } from "../support/tinyBundle.ts";
 
 const READY = { Installed: "True/Succeeded", Progressing: "True/Succeeded", Available: "True/Healthy", Ready: "True/Succeeded" };
 
-// Source: user-demands.md B10, architecture.md 4.4.
+// Source: D-10, O-04.
 describeWithPrivateCluster("the health of what is installed", (cluster) => {
   let world: OperatorWorld;
 
@@ -87,7 +87,7 @@ describeWithPrivateCluster("the health of what is installed", (cluster) => {
     );
   });
 
-  // Source: install.md 6.5, progress deadline.
+  // Source: I-23, progress deadline.
   test("a rollout over its deadline has failed, with the exact text, until it is over after all", async () => {
     const { spec } = await world.extension("overdue", { fate: "NotReady", progressDeadlineMinutes: 10 });
     await world.conditions("overdue", { Progressing: "True/Succeeded", Available: "False/RollingOut" });

@@ -45,7 +45,7 @@ describeWithCluster("where images come from", (cluster) => {
     return `${asked.map((proxy) => (proxy === source ? "source" : "mirror")).join("+")}: ${outcome}`;
   }
 
-  // catalog-and-resolution.md 1.9 "Registry configuration"; requirements S0-111, S0-117. Whatever the mirror, the name stays the source's.
+  // C-02 "Registry configuration"; S0-111, S0-117. Whatever the mirror, the name stays the source's.
   describe("by registries.conf", () => {
     const SOURCE = '[[registry]]\nprefix = "SOURCE"\nlocation = "SOURCE"\ninsecure = true\n';
     const MIRROR = '[[registry.mirror]]\nlocation = "MIRROR"\ninsecure = true\n';
@@ -141,7 +141,7 @@ describeWithCluster("where images come from", (cluster) => {
     });
     const auths = { [HOST]: { username: "user", password: PASSWORD } };
 
-    // Source: catalog-and-resolution.md 1.9, 2.6.
+    // Source: C-02, C-10.
     test("it is trusted as long as the folder of authorities has its own", async () => {
       const casDir = await folder();
       const { puller: p } = await puller({ auths, casDir, env: { HTTPS_PROXY: proxy.url } });

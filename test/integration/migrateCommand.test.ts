@@ -87,7 +87,7 @@ const OLD_ROLE: ObjectRef = { apiVersion: "rbac.authorization.k8s.io/v1", kind: 
 /** Nothing but what is told every quarter of a minute: the garbage collector takes that long to learn of new definitions. */
 const PROGRESS = /^(olmv1: .* \(\d+ s\)\n)*$/;
 
-// Source: user-demands.md B26.
+// Source: D-26.
 describeWithPrivateCluster("a Subscription of OLM classic", (cluster) => {
   let world: OperatorWorld;
   let olm: AsyncDisposable;

@@ -93,7 +93,7 @@ describeWithCluster("applying an extension's objects on a real API server", (clu
     expect(await liveKinds(cluster, [...fine, secret])).toEqual([]);
   });
 
-  // Source: architecture.md 4.4.
+  // Source: O-04.
   test("of a field that cannot be changed Deployments and bindings are created anew, and other kinds are refused by name", async () => {
     const { x, ns, account } = await loneExtension(cluster);
     const labelled = (kind: string, app: string): KubeObject => ({
@@ -256,7 +256,7 @@ describeWithCluster("applying an extension's objects on a real API server", (clu
     expect(releases.state).toEqual(["v1 deployed"]);
   });
 
-  // Source: cluster-upgrade-gate.md A.8.
+  // Source: G-08.
   test("beside the deployed release a failed attempt counts, until one is deployed", async () => {
     const { x, ns, account } = await loneExtension(cluster);
     const labels = { [LABEL_BUNDLE_NAME]: "p.v0.9.0" };

@@ -111,7 +111,7 @@ describeWithCluster("what a ServiceAccount lacks, as the API server sees it", (c
     });
   });
 
-  // requirements S0-013: what a version leaves out is deleted
+  // S0-013: what a version leaves out is deleted
   test("rights to delete what goes", async () => {
     const { ns, x, lacking, account } = await world([]);
     const verbs = ["get", "create", "patch", "delete"];
@@ -304,7 +304,7 @@ describeWithPrivateCluster("an extension whose ServiceAccount lacks rights", (cl
     expect(same).toContain("from hello-operator.v1.1.0 to hello-operator.v1.1.0\n");
   });
 
-  // requirements S0-057, S0-070
+  // S0-057, S0-070
   test("gives the users of its APIs their roles when asked to, and takes them back", async () => {
     const x = await sample.installed("served", "1.0.0");
     const role = { apiVersion: `${RBAC}/v1`, kind: "ClusterRole", name: "greetings.hello.example.com-v1alpha1-view" };

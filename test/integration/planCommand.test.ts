@@ -84,7 +84,7 @@ const CATALOG = [
   })),
 ];
 
-// Source: user-demands.md C (preview before a change).
+// Source: D-04.
 describeWithPrivateCluster("a plan of a ClusterExtension that is not applied yet", (cluster) => {
   let world: OperatorWorld;
   let dir: string;

@@ -85,7 +85,7 @@ describeWithPrivateCluster("private images", (cluster) => {
     await cluster.client.patch(account, { imagePullSecrets: [{ name }] }, { type: "merge" });
   }
 
-  // requirements S0-102, X-15
+  // S0-102, X-15
   test("are pulled with the imagePullSecrets of the programs' own ServiceAccounts, at once when these are put right", async () => {
     await world.apply({
       apiVersion: "olm.operatorframework.io/v1",

@@ -109,7 +109,7 @@ describeWithPrivateCluster("both programs", (cluster) => {
     return Object.entries(files).flatMap(([flag, name]) => [`--${flag}`, join(dir, name)]);
   }
 
-  // requirements S0-102: catalogs and bundles have the same credentials, authorities, mirrors and proxies
+  // S0-102: catalogs and bundles have the same credentials, authorities, mirrors and proxies
   test("pull through a proxy from a mirror that wants a login and has a certificate of its own", async () => {
     await world.serve("mirrored", `${ORIGIN}/catalog:v1`);
     expect(proxy.seen).toContain(`${MIRROR}:443`);

@@ -92,7 +92,7 @@ describeWithCluster("pull secrets", (cluster) => {
       [...(await metrics.text()).matchAll(/pull_secrets\{state="(\w+)"\} (\d+)/g)].map(([, state, count]) => [state, Number(count)]),
     );
 
-  // requirements S0-102; catalog-and-resolution.md 1.9
+  // S0-102; C-02
   test.for([
     ["a .dockerconfigjson", () => config(right)],
     ["a .dockercfg", () => cfg(right)],

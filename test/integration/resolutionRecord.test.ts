@@ -50,7 +50,7 @@ const CATALOG = [
   })),
 ];
 
-// Source: user-demands.md B3, B7, B25, B28.
+// Source: D-03, D-07, D-25, D-28.
 describeWithPrivateCluster("how an extension comes to its version", (cluster) => {
   const log = createLogger({ component: "test", level: "silent" });
   let world: OperatorWorld;

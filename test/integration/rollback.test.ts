@@ -29,7 +29,7 @@ const service = (name: string): KubeObject => ({
 const definition = (group: string, properties: readonly string[]): KubeObject =>
   thingDefinition(group, { properties: Object.fromEntries(properties.map((name) => [name, { type: "string" }])) });
 
-// Source: architecture.md 4.4.
+// Source: O-04.
 describeWithPrivateCluster("going back to the release before", (cluster) => {
   let world: OperatorWorld;
 
@@ -149,7 +149,7 @@ describeWithPrivateCluster("going back to the release before", (cluster) => {
     expect(await world.releases("refused")).toEqual(["v1 superseded", "v2 failed", "v3 superseded", "v4 deployed"]);
   });
 
-  // Source: user-demands.md B11.
+  // Source: D-11.
   test("somebody can take it back by hand, it stays there whatever the catalog holds, and follows it again when told so", async () => {
     world.bundle("p.v1.0.0", tinyBundle("1.0.0", { objects: [secret("kept", "1")] }));
     world.bundle("p.v2.0.0", tinyBundle("2.0.0", { objects: [secret("kept", "2"), secret("new", "2")] }));

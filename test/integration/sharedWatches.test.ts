@@ -12,7 +12,7 @@ const OVERLAY = join(import.meta.dirname, "../../config/overlays/shared-watch/sh
 const CONTROLLER = "system:serviceaccount:olmv1-system:operator-controller-controller-manager";
 const RBAC = { apiVersion: "rbac.authorization.k8s.io/v1" };
 
-// Source: architecture.md 4.14.
+// Source: O-14.
 describeWithPrivateCluster("with the overlay shared-watch", (cluster) => {
   let sample: SampleWorld;
 

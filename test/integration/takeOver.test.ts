@@ -40,7 +40,7 @@ function nextVersion({ objects }: BundleParts): void {
   for (const container of template.spec.containers) delete container.env;
 }
 
-// Source: architecture.md 4.4 (take-over from Go); the data are a real install by the Go operator-controller.
+// Source: O-04 (take-over from Go); the data are a real install by the Go operator-controller.
 describeWithData("real data", (data) =>
   describeWithPrivateCluster("an extension that the Go operator-controller installed", (cluster) => {
     const go = new GoInstallation(join(data, "go-release"));
@@ -156,7 +156,7 @@ describeWithData("real data", (data) =>
       expect(await finalizers()).toEqual([FINALIZER_UNINSTALL]);
     });
 
-    // Source: architecture.md 4.16 (spec.drift.policy).
+    // Source: O-16 (spec.drift.policy).
     test("drift from before and after it was taken over is told and left alone, after a restart too", async () => {
       const drifted = (name: string, manager: string): string =>
         `CustomResourceDefinition ${name} was changed: metadata.annotations["${GENERATOR}"] by "${manager}"`;
@@ -233,7 +233,7 @@ function goReads(secrets: readonly KubeObject[], name: string): JsonObject[] {
   });
 }
 
-// Source: architecture.md 4.4; the steps are those of docs/how-to/move-from-the-go-implementation.md.
+// Source: O-04; the steps are those of docs/how-to/move-from-the-go-implementation.md.
 describeWithPrivateCluster("an extension that is handed back to the Go operator-controller", (cluster) => {
   test("keeps its objects and its release, in the form that Go reads", async () => {
     const sample = await SampleWorld.start(cluster);

@@ -17,7 +17,7 @@ const CRD = crdOf("greetings.hello.example.com", {
   versions: [{ name: "v1", served: true, storage: true, schema: { openAPIV3Schema: { type: "object" } } }],
 }) as unknown as KubeObject;
 
-// Source: user-demands.md C (see what belongs to an extension).
+// Source: D-32 (see what belongs to an extension).
 describeWithPrivateCluster("what an extension has installed", (cluster) => {
   let world: OperatorWorld;
 

@@ -23,7 +23,7 @@ const env = (...values: string[]): string =>
   JSON.stringify({ deploymentConfig: { env: values.map((value, i) => ({ name: `V${i}`, value })) } });
 const kept: KubeObject = { apiVersion: "v1", kind: "ConfigMap", metadata: { name: "kept" }, data: { a: "1" } };
 
-// Source: architecture.md 4.5 and 4.16 (spec.config.valuesFrom[]), user-demands.md (values from refs).
+// Source: O-05 and O-16 (spec.config.valuesFrom[]), D-33.
 describeWithPrivateCluster("configuration that is kept in ConfigMaps and Secrets", (cluster) => {
   let world: OperatorWorld;
   const lines: string[] = [];

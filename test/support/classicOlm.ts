@@ -196,7 +196,7 @@ export class ClassicOlm {
     }
   }
 
-  /** Nothing could ask for another version once its webhook is gone. @see operator-lifecycle-manager pkg/controller/operators/olm/operator.go */
+  /** Nothing could ask for another version once its webhook is gone. @see operator-lifecycle-manager 992bb0977 pkg/controller/operators/olm/operator.go */
   async #stopConverting({ spec }: KubeObject & { spec?: { webhookdefinitions?: { conversionCRDs?: string[] }[] } }): Promise<void> {
     for (const name of spec?.webhookdefinitions?.flatMap(({ conversionCRDs = [] }) => conversionCRDs) ?? []) {
       const ref = { apiVersion: "apiextensions.k8s.io/v1", kind: "CustomResourceDefinition", name };

@@ -20,7 +20,7 @@ const run = (args: string, width = 80, catalogs: readonly string[] = BOTH): Prom
 const json = async <T>(args: string, catalogs?: readonly string[]): Promise<T> =>
   JSON.parse((await run(`${args} -o json`, 80, catalogs)).out) as T;
 
-// Source: user-demands.md B28, B16; requirements.md S0-129, S0-132, S0-133, S0-137.
+// Source: D-28, D-16; S0-129, S0-132, S0-133, S0-137.
 describe.for([80, 200])("at width %i", (width) => {
   test.for([
     ["search", "search"],

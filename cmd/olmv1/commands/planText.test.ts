@@ -85,7 +85,7 @@ test.for([80, 200])("a plan on a terminal of %i columns", async (width) => {
   await expect(planText(plan, width)).toMatchFileSnapshot(join(import.meta.dirname, `../../../test/goldens/cli/plan-${width}.txt`));
 });
 
-// Source: user-demands.md C (preview before a change).
+// Source: D-04.
 test.for<[what: string, parts: Partial<InstallPlan>, text: string]>([
   ["nothing to do", {}, `${HEAD}\n${NO_CHANGE}\ndigest: sha256:1\n`],
   [

@@ -42,7 +42,7 @@ const main = (): string => `c=${join(folder.path, "main")}`;
 const file = (): string => join(folder.path, "files/extension.json");
 const TAKES_IT = "    spec.source.catalog.version";
 
-/** Source: user-demands.md B7, B28 (offline mode). No cluster can be asked in any of these. */
+/** Source: D-07, D-28 (offline mode). No cluster can be asked in any of these. */
 test.for<[why: string, args: () => string[], code: number, lines: string[]]>([
   [
     "a package as for a new installation",

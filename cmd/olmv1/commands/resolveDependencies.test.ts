@@ -39,7 +39,7 @@ const BREAKS = 'ClusterExtension "lender" (bundle "lender.v1.0.0") would lose wh
 const UPDATE = ["--installed", "2.0.0", "--upgrade-constraint-policy", "SelfCertified"];
 const headed = (start: string): string => expect.stringContaining(start) as string;
 
-/** Source: S2-01, S2-02, S2-42, S2-43 (judgement of dependencies); user-demands.md B7, B28 (offline mode). */
+/** Source: S2-01, S2-02, S2-42, S2-43 (judgement of dependencies); D-07, D-28 (offline mode). */
 test.for<[why: string, args: string[], code: number, lines: string[]]>([
   [
     "nothing is left out where it is not known what is installed, and it is told what would supply it",

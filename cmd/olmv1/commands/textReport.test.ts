@@ -32,7 +32,7 @@ const CHECK: UpgradeCheck = {
   ],
 };
 
-// Source: cluster-upgrade-gate.md; what stands in the way of a cluster upgrade.
+// Source: G-04; what stands in the way of a cluster upgrade.
 test.for([80, 200])("a blocked upgrade at width %i", async (width) => {
   await expect(textReport(CHECK, width)).toMatchFileSnapshot(join(GOLDENS, `cluster-upgrade-check-${width}.txt`));
   const table = textReport(CHECK, width).split("\n\n")[1] ?? "";

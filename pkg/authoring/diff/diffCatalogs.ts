@@ -23,7 +23,7 @@ export interface CatalogDifference {
 /**
  * What is different in catalog `after`, by package, channel and bundle. Breaking are: a package, channel or bundle that went; another default channel;
  * a bundle with another image or version under its name; an update that an installed bundle had and has no longer.
- * @see requirements.md S3-39, S3-40
+ * @see S3-39, S3-40
  */
 export function diffCatalogs(before: ComparedCatalog, after: ComparedCatalog): CatalogDifference[] {
   const names = [...new Set([...before.packages.keys(), ...after.packages.keys()])].sort(compareText);

@@ -115,7 +115,7 @@ export function skip(edit: PackageEdit, bad: string, by?: string, channel?: stri
  * Makes the graph of channels such that every release of a minor version updates to the newest release of it, that one to the newest of the next
  * minor version, and every Operator, also one that only the old graph names, has a single replacement.
  * @throws EditError for an entry whose version is not known.
- * @see requirements.md S4-18
+ * @see S4-18
  */
 export function zstream(edit: PackageEdit, channel?: string): void {
   edit.requirePackage();

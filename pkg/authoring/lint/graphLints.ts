@@ -108,7 +108,7 @@ function several(_: ChannelPaths, channel: LintedChannel): Breach[] {
   });
 }
 
-/** @see requirements.md S4-18 */
+/** @see S4-18 */
 function lateZStream(paths: ChannelPaths, channel: LintedChannel): Breach[] {
   const minors = new Map<string, LintedEntry[]>();
   for (const entry of paths.byVersion) {

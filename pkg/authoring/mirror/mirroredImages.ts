@@ -8,7 +8,7 @@ const PRIME = 0x01000193;
 /**
  * The tag that an image by digest gets in a mirror: the 32-bit FNV-1a hash of its whole reference, in hexadecimal without leading zeros. The tag keeps the
  * image from being collected as garbage, and is the same in every run.
- * @see requirements S0-109, oc adm catalog mirror
+ * @see S0-109, oc adm catalog mirror
  */
 export function mirrorTag(reference: string): string {
   let hash = OFFSET;
@@ -112,7 +112,7 @@ export function destinationOf({ repository, tag }: Pick<MirroredImage, "reposito
   return `${repository}:${tag}`;
 }
 
-/** `mapping.txt`: a line `source=destination` for each image, as `oc image mirror -f` reads it. @see requirements S0-109 */
+/** `mapping.txt`: a line `source=destination` for each image, as `oc image mirror -f` reads it. @see S0-109 */
 export function mappingText(images: readonly MirroredImage[]): string {
   return images.map((image) => mappingLine(image.source, destinationOf(image))).join("");
 }

@@ -51,7 +51,7 @@ export interface ImageKind {
 /**
  * What an image holds, as its labels say; the first that is known counts.
  * @throws TerminalError for an index with a database, and for labels that do not say.
- * @see catalog-and-resolution.md 5.7
+ * @see C-20
  */
 function imageKind(labels: Readonly<Record<string, string>>, ref: string): ImageKind {
   const root = labels[CONFIG_DIR_LABEL];
@@ -106,7 +106,7 @@ export class ReferenceRenderer {
   /**
    * What a folder or image has for a catalog, in the order in which it stands there.
    * @throws Error `render reference "…": …` in opm's words.
-   * @see catalog-and-resolution.md 5.7
+   * @see C-20
    */
   render(ref: string): Promise<Rendered> {
     return this.#named(ref, () => this.#rendered(ref));

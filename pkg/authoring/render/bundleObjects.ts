@@ -42,7 +42,7 @@ export function bundleFolders(files: BundleFiles): BundleFolders {
  * The manifests of a bundle. Of a file with several documents the first counts; files whose names begin with a dot, and those that hold no object with
  * a kind, are passed over with a warning.
  * @throws Error `no bundle objects found` and `no csv in bundle`.
- * @see catalog-and-resolution.md 5.7; operator-registry v1.73 pkg/registry/parse.go, addManifests
+ * @see C-20; operator-registry v1.73.0 pkg/registry/parse.go, addManifests
  */
 export function bundleObjects(files: BundleFiles): BundleObjects {
   const objects: JsonObject[] = [];
@@ -118,7 +118,7 @@ export interface BundleMetadata {
 /**
  * What the files in folder `metadata` say; of each kind of file the first counts, whatever it is called.
  * @throws Error `Could not find annotations file`.
- * @see catalog-and-resolution.md 5.7; operator-registry v1.73 pkg/registry/parse.go, addMetadata
+ * @see C-20; operator-registry v1.73.0 pkg/registry/parse.go, addMetadata
  */
 export function bundleMetadata(files: BundleFiles, metadata: string): BundleMetadata {
   const documents = filesDirectlyIn(files, metadata).flatMap((path) => documentIn(files.get(path)));

@@ -28,7 +28,7 @@ const ENTRIES: MemberForm = {
 const REFERENCE: MemberForm = { key: "reference", zero: { schema: "" }, members: [{ key: "schema", zero: "" }, { key: "name" }] };
 const SCHEMA: MemberForm = { key: "schema", zero: "" };
 
-/** What opm prints of the objects that it knows, in its order. @see operator-registry v1.73 alpha/declcfg/declcfg.go */
+/** What opm prints of the objects that it knows, in its order. @see operator-registry v1.73.0 alpha/declcfg/declcfg.go */
 const FORMS: ReadonlyMap<string, readonly MemberForm[]> = new Map([
   [
     Schema.package,

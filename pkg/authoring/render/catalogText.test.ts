@@ -7,6 +7,7 @@ import { migrated, migrationLevel } from "./migrate.ts";
 const named = ({ schema, name }: { schema: string; name: string }) => `${schema} ${name}`;
 const metas = (...blobs: object[]) => blobs.map((blob) => catalogObject(metaFrom(blob)));
 
+// Source: C-19.
 describe("a catalog as text", () => {
   test("packages by name, in each the package, channels, bundles, others and deprecations, and last what has no package", () => {
     const ordered = catalogOrder(

@@ -15,7 +15,7 @@ const RANKS: readonly string[] = [Schema.package, Schema.channel, Schema.bundle]
 /**
  * The objects in opm's order: packages by name, and in each the package, channels and bundles by name, others by schema, deprecations; at the end others
  * that belong to no package. Typed objects that name no package are left out, as opm does it.
- * @see catalog-and-resolution.md 5.6
+ * @see C-19
  */
 export function catalogOrder(metas: readonly Meta[]): Meta[] {
   const kept = metas.filter((meta) => packageOf(meta) !== "" || !isTyped(meta));
@@ -42,7 +42,7 @@ export function objectText(blob: object, format: CatalogFormat): string {
 /**
  * The files that a catalog is kept in, by path: `PACKAGE/catalog.json` for each package, and `catalog.json` for what belongs to none.
  * @throws Error for a package whose name can be no folder.
- * @see operator-registry v1.73 alpha/declcfg/write.go, WriteFS
+ * @see operator-registry v1.73.0 alpha/declcfg/write.go, WriteFS
  */
 export function catalogFilesOf(metas: readonly Meta[], format: CatalogFormat): Map<string, string> {
   const texts = new Map<string, string>();

@@ -19,6 +19,7 @@ LABEL operators.operatorframework.io.index.configs.v1=/configs
 `;
 const OPTIONS = { folder: "catalog", base: "example.com/base", builder: "example.com/opm", labels: new Map<string, string>() };
 
+// Source: C-25.
 describe("the Dockerfile of a catalog", () => {
   test("serves the catalog with opm", () => {
     expect(catalogDockerfile(OPTIONS)).toBe(`${FIRST}

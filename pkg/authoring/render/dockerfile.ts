@@ -33,7 +33,7 @@ const CONTENT_ONLY = `# OLMv0 CatalogSources that use binary-less images must se
 /**
  * The Dockerfile of an image with the catalog in a folder, labels by name.
  * @throws Error in opm's words for an image or folder that is not set, for builder `scratch`, and for a label that a Dockerfile could not hold.
- * @see catalog-and-resolution.md appendix K
+ * @see C-25
  */
 export function catalogDockerfile({ folder, base, builder, labels }: DockerfileOptions): string {
   if (base === "") throw new Error("base image is unset");

@@ -17,7 +17,7 @@ export const CSV_METADATA = "olm.csv.metadata";
  * Property `olm.csv.metadata` of a ClusterServiceVersion, members in opm's order. Lists, maps and texts that are empty are left out, `apiServiceDefinitions`,
  * `crdDescriptions` and `provider` are always there.
  * @throws GoTypeError when a member of the manifest has the wrong type.
- * @see operator-registry v1.73 alpha/property/property.go, MustBuildCSVMetadata
+ * @see operator-registry v1.73.0 alpha/property/property.go, MustBuildCSVMetadata
  */
 function csvMetadata(manifest: JsonObject): Property {
   const { metadata, spec } = MANIFEST_TYPES.convert("operators/v1alpha1.ClusterServiceVersion", manifest) as Csv;
@@ -46,7 +46,7 @@ function isEmpty(member: unknown): boolean {
   return Array.isArray(member) && member.length === 0;
 }
 
-/** How far catalogs are brought to newer forms, each level with those before it. @see operator-registry v1.73 alpha/action/migrations */
+/** How far catalogs are brought to newer forms, each level with those before it. @see operator-registry v1.73.0 alpha/action/migrations */
 export const MIGRATION_LEVELS = ["none", "bundle-object-to-csv-metadata"] as const;
 export type MigrationLevel = (typeof MIGRATION_LEVELS)[number];
 
@@ -63,7 +63,7 @@ export function migrationLevel(text: string): MigrationLevel {
  * An object of a catalog as opm prints it: in bundles the manifests, and what is told of them, stand behind all other properties, and images are ordered.
  * From level bundle-object-to-csv-metadata on a bundle with an image has property olm.csv.metadata in place of its manifests.
  * @throws Error where the manifest of a ClusterServiceVersion cannot be read.
- * @see catalog-and-resolution.md 5.7
+ * @see C-20
  */
 export function migrated(meta: Meta, level: MigrationLevel): Meta {
   if (meta.schema !== Schema.bundle) return meta;

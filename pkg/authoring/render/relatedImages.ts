@@ -12,7 +12,7 @@ export interface RelatedImage {
  * The images that a bundle needs, by image: those that its ClusterServiceVersion lists, the bundle's own, and those of the containers in its Deployments.
  * @param bundleImage empty where it is not known.
  * @throws Error where the list in the ClusterServiceVersion is none.
- * @see operator-registry v1.73 alpha/action/render.go, getRelatedImages
+ * @see operator-registry v1.73.0 alpha/action/render.go, getRelatedImages
  */
 export function relatedImages(csv: JsonObject, bundleImage: string): RelatedImage[] {
   const spec = objectAt(csv, "spec");

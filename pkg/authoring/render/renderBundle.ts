@@ -107,7 +107,7 @@ const OBJECT = "olm.bundle.object";
  * The catalog's object for a registry+v1 bundle: properties by type and value, the manifests among them as `olm.bundle.object` at the end, and images.
  * @param imageOf the reference that the bundle is pulled by; empty where it has none yet.
  * @throws Error in opm's words where the bundle is none, its CSV owns a CRD that it does not hold, or its version is no text.
- * @see catalog-and-resolution.md 5.7 "Bundle to FBC"; operator-registry v1.73 pkg/registry/registry_to_model.go, alpha/action/render.go
+ * @see C-20 "Bundle to FBC"; operator-registry v1.73.0 pkg/registry/registry_to_model.go, alpha/action/render.go
  */
 export function renderBundle(files: BundleFiles, imageOf: (identity: BundleIdentity) => string): RenderedBundle {
   const found = bundleObjects(files);

@@ -24,7 +24,7 @@ export interface BasicTemplate {
 /**
  * Reads a template of schema olm.template.basic.
  * @throws Error in opm's words.
- * @see catalog-and-resolution.md 5.7; operator-registry v1.73 alpha/template/basic
+ * @see C-20; operator-registry v1.73.0 alpha/template/basic
  */
 export function readBasicTemplate(text: string): BasicTemplate {
   const metas = entriesOf(templateDocument(text), BASIC_SCHEMA);

@@ -82,7 +82,7 @@ const SHAPE = members({
 /**
  * Reads the file that says what a catalog is composed of.
  * @throws Error that names the member: one that is unknown or missing, a name that can be no folder, two references of one name.
- * @see requirements.md S3-38
+ * @see S3-38
  */
 export function readCompositeConfig(text: string): CompositeConfig {
   const document = strictYaml(text, SHAPE);

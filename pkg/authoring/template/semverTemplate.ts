@@ -45,7 +45,7 @@ const SHAPE = members({
 /**
  * Reads a template of schema olm.semver; names of members may be of any letter case.
  * @throws Error `render: unable to read file: …`.
- * @see catalog-and-resolution.md 5.9
+ * @see C-22
  */
 export function readSemverTemplate(text: string): SemverTemplate {
   try {
@@ -110,7 +110,7 @@ const NOTHING: Version = { major: 0, minor: 0, patch: 0, prerelease: [], build: 
  * The channels of a package, such as `stable-v1` and `stable-v1.2`. Only the highest patch of each minor version has edges: it replaces the highest one of
  * the minor version before, within the same major version, and skips every earlier version of that major version.
  * @param bundles of each archetype, no two of one version.
- * @see catalog-and-resolution.md 5.9, appendix J
+ * @see C-22
  */
 export function semverChannels(bundles: ReadonlyMap<Archetype, readonly VersionedBundle[]>, kinds: ChannelKinds): SemverChannels {
   const channels = new Map<string, SemverChannel>();
@@ -185,7 +185,7 @@ export function semverImages({ images }: SemverTemplate): string[] {
  * The package, channels and bundles that a template stands for.
  * @param bundles by the image that the template names.
  * @throws Error in opm's words.
- * @see catalog-and-resolution.md 5.9; operator-registry v1.73 alpha/template/semver
+ * @see C-22; operator-registry v1.73.0 alpha/template/semver
  */
 export function renderSemver(template: SemverTemplate, bundles: ReadonlyMap<string, TemplateBundle>): Meta[] {
   if (bundles.size === 0) throw new Error("render: no bundles specified or no bundles could be rendered");

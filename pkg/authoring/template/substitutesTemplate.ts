@@ -21,7 +21,7 @@ export function catalogFault(metas: readonly Meta[]): string | undefined {
 /**
  * A channel with `substitute` in the place of `base`: it takes over what base updates, and skips base; who replaced or skipped base now does so with the
  * substitute, too. A channel without base stays as it is.
- * @see catalog-and-resolution.md 5.7; operator-registry v1.73 alpha/template/substitutes
+ * @see C-20; operator-registry v1.73.0 alpha/template/substitutes
  */
 function substitutedChannel(channel: Meta, base: string, substitute: string): Meta {
   const entries = objectMembers(channel.blob, "entries").map(entryFrom);
@@ -85,7 +85,7 @@ export interface SubstitutesTemplate {
 /**
  * Reads a template of schema olm.template.substitutes.
  * @throws Error in opm's words, also where its entries make no sound catalog and where two substitutions have one base or bundle.
- * @see catalog-and-resolution.md 5.7
+ * @see C-20
  */
 export function readSubstitutesTemplate(text: string): SubstitutesTemplate {
   const document = templateDocument(text);

@@ -23,7 +23,7 @@ const INTROSPECTION: ReadonlySet<string> = new Set(["__schema", "__type"]);
  * Refuses a document that is too deep, or has too many fields or aliases, over all of its operations. A fragment counts each time it is used, a
  * fragment that is not defined not at all; what asks for the schema has limits of its own, so that the usual tools can ask for it.
  * @throws QueryError with the words of the Go server.
- * @see operator-controller internal/catalogd/graphql/validation.go
+ * @see operator-controller df2c201d internal/catalogd/graphql/validation.go
  */
 function checkComplexity(document: DocumentNode, limits: QueryLimits): void {
   const fragments = new Map<string, FragmentDefinitionNode>();
@@ -120,7 +120,7 @@ function parsed(query: string, limits: QueryLimits): DocumentNode {
   }
 }
 
-/** @see github.com/graphql-go/graphql gqlerrors/syntax.go */
+/** @see github.com/graphql-go/graphql v0.8.1 gqlerrors/syntax.go */
 function syntaxError(err: GraphQLError, query: string): string {
   const { line, column } = err.locations?.[0] ?? { line: 1, column: 1 };
   const reason = err.message

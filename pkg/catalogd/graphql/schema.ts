@@ -89,7 +89,7 @@ interface PageArguments {
 /**
  * The schema in which a catalog is queried: a list for each FBC schema, and a summary.
  * @param leftOut how many objects have a schema that is not among them.
- * @see operator-controller internal/catalogd/graphql/graphql.go, BuildDynamicGraphQLSchema
+ * @see operator-controller df2c201d internal/catalogd/graphql/graphql.go, BuildDynamicGraphQLSchema
  */
 export function buildSchema(planned: readonly PlannedSchema[], leftOut: number): GraphQLSchema {
   const names = new FieldNames();

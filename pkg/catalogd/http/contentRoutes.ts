@@ -34,7 +34,7 @@ const MetaQueryParameters = z.strictObject({
   name: z.string().optional().describe("name of the metas"),
 });
 
-/** The endpoints of a catalog's metas. @see operator-controller internal/catalogd/server/handlers.go */
+/** The endpoints of a catalog's metas. @see operator-controller df2c201d internal/catalogd/server/handlers.go */
 export function contentRoutes({ source, cache }: ContentRouteDependencies): Route[] {
   return [
     {

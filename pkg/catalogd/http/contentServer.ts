@@ -99,7 +99,7 @@ const GRACE_MS = 20_000;
  * Serves catalogs: `/catalogs/{catalog}/api/v1/all` and the other endpoints of `catalogRoutes`. Nothing is parsed on a request but its headers: answers
  * are byte ranges of content files, conditional on tags. HTTP/1.1 and 1.0 only, as the Go server.
  * @throws Error when the address cannot be listened on.
- * @see operator-controller internal/catalogd/server/handlers.go
+ * @see operator-controller df2c201d internal/catalogd/server/handlers.go
  */
 export async function startContentServer(
   { host, port }: { host: string; port: number },

@@ -84,7 +84,7 @@ const GraphqlAnswer = z
   })
   .meta({ id: "GraphqlAnswer" });
 
-/** The endpoint that answers GraphQL queries. @see operator-controller internal/catalogd/server/handlers.go, handleV1GraphQL */
+/** The endpoint that answers GraphQL queries. @see operator-controller df2c201d internal/catalogd/server/handlers.go, handleV1GraphQL */
 export function graphqlRoutes(dependencies: GraphqlRouteDependencies): Route[] {
   const keys = new ContentKeys();
   return [

@@ -28,7 +28,7 @@ const MAX_LEVELS = 200;
  * The files that make up the catalog at `root`, in lexical order with folders in place: all regular files of any name, without those that an
  * `.indexignore` excludes. Blocking; meant for a worker thread.
  * @throws ContentError for a link that leads outside or to a folder, for what is no regular file, and beyond a limit; Error when `root` cannot be read.
- * @see operator-registry alpha/declcfg/load.go, walkFiles
+ * @see operator-registry v1.73.0 alpha/declcfg/load.go, walkFiles
  */
 export function catalogFiles(root: string, limits: FileLimits): CatalogFile[] {
   const top = realpathSync(root);

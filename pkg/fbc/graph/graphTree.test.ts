@@ -17,7 +17,7 @@ function sourceOf(entries: ChannelEntry[], more: Partial<GraphSource> = {}): Gra
 const shown = (source: GraphSource): string[] =>
   graphTree(updateGraph(source)).map(({ drawing, text, marks }) => [drawing + text, ...marks.map((mark) => mark.text)].join(" | "));
 
-// Source: requirements.md S4-09, S4-12, S4-17, S4-19.
+// Source: S4-09, S4-12, S4-17, S4-19.
 describe("a tree", () => {
   test("goes from the head down what is replaced, and shows what is skipped beside it", () => {
     const entries = [

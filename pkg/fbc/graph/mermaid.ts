@@ -49,7 +49,7 @@ interface Drawing {
  * Packages' update graphs as a Mermaid diagram, packages and channels by name, entries by falling version. Letters of names that Mermaid does
  * not take in an id become `_` there.
  * @throws GraphTooLargeError
- * @see catalog-and-resolution.md 5.8; operator-registry v1.73 alpha/declcfg/write.go, MermaidWriter
+ * @see C-21; operator-registry v1.73.0 alpha/declcfg/write.go, MermaidWriter
  */
 export function mermaidGraph(sources: readonly GraphSource[], options: MermaidOptions = {}): string {
   const { limits = { ...GRAPH_LIMITS, bytes: DRAWING_BYTES } } = options;

@@ -15,7 +15,7 @@ export class UnknownMinimumError extends Error {
  * The packages with only what is at or above the bundle `minimum`, which is in one package; channels that hold nothing of it are left out. A name
  * without a known version counts as 0.0.0.
  * @throws UnknownMinimumError `unknown minimum edge name: "…"`
- * @see catalog-and-resolution.md 5.8
+ * @see C-21
  */
 export function aboveMinimum(sources: readonly GraphSource[], minimum: string): GraphSource[] {
   const owner = sources.find(

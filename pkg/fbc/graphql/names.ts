@@ -1,6 +1,6 @@
 /**
  * The GraphQL field of an object's key: letters, digits and `_` in camel case, a letter first.
- * @see operator-controller internal/catalogd/graphql/graphql.go, remapFieldName
+ * @see operator-controller df2c201d internal/catalogd/graphql/graphql.go, remapFieldName
  */
 export function remapFieldName(key: string): string {
   if (key === "") return "value";
@@ -14,7 +14,7 @@ export function remapFieldName(key: string): string {
 
 /**
  * The GraphQL type of a schema, or of a field within one: capitalized words without what stands between them.
- * @see operator-controller internal/catalogd/graphql/graphql.go, sanitizeTypeName
+ * @see operator-controller df2c201d internal/catalogd/graphql/graphql.go, sanitizeTypeName
  */
 export function sanitizeTypeName(text: string): string {
   const words = text

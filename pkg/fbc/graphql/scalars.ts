@@ -7,7 +7,7 @@ const INT_BOUND = 2 ** 31;
 /**
  * A value of an object as a scalar says it: objects and lists as JSON text where text is expected; null for what cannot be told, such as a number beyond
  * 32 bits for an Int. It is never an error: catalogs are not typed.
- * @see github.com/graphql-go/graphql scalars.go
+ * @see github.com/graphql-go/graphql v0.8.1 scalars.go
  */
 export function scalarValue(value: unknown, scalar: Scalar): string | number | boolean | null {
   if (value === null || value === undefined) return null;
@@ -37,7 +37,7 @@ export interface ValueType {
 
 /**
  * The type of a key's value: of a list by its first ten elements; a list with an object among them is one of objects.
- * @see operator-controller internal/catalogd/graphql/graphql.go, analyzeJSONObject
+ * @see operator-controller df2c201d internal/catalogd/graphql/graphql.go, analyzeJSONObject
  */
 export function typeOfValue(value: unknown): ValueType {
   if (!Array.isArray(value)) return { scalar: scalarOf(value), list: false };

@@ -37,7 +37,7 @@ interface Schema {
 /**
  * Finds out which fields the metas of each schema have: the first value of a field decides its type, in the order of the catalog. Only an Int becomes
  * a Float when a later number is none that Int holds, as it would be lost otherwise. Nothing of the metas is kept but keys.
- * @see operator-controller internal/catalogd/graphql/graphql.go, DiscoverSchemaFromMetas
+ * @see operator-controller df2c201d internal/catalogd/graphql/graphql.go, DiscoverSchemaFromMetas
  */
 export class SchemaDiscovery {
   readonly #limits: DiscoveryLimits;

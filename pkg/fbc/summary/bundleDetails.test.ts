@@ -8,7 +8,7 @@ function metaWith(value: unknown): Meta {
 const NOTHING: BundleDetails = { links: [], maintainers: [], provided: [] };
 const EXAMPLE = { apiVersion: "g.example.com/v1", kind: "Thing", metadata: { name: "x" } };
 
-// Source: requirements.md S0-127, S0-128, S0-134, S0-135, S0-137, S0-138, S0-139.
+// Source: S0-127, S0-128, S0-134, S0-135, S0-137, S0-138, S0-139.
 test.for<[string, unknown, Partial<BundleDetails>]>([
   ["nothing", {}, {}],
   [

@@ -71,7 +71,7 @@ const PLATFORM = /^[\w.-]{1,63}$/;
 /**
  * The platforms that the labels of a ClusterServiceVersion name with the value "supported". Without any architecture label it is amd64, without any
  * operating system label linux; one label of a kind, whatever its value, is enough to end the default of that kind.
- * @see operator-lifecycle-manager pkg/package-server/provider/registry.go
+ * @see operator-lifecycle-manager 992bb0977 pkg/package-server/provider/registry.go
  */
 function platformsFrom(labels: Readonly<Record<string, unknown>>): Platforms {
   return {

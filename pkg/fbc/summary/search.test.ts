@@ -4,7 +4,7 @@ import { closestNames, relevance, type SearchedTexts } from "./search.ts";
 
 const NOTHING: SearchedTexts = { name: "p", displayNames: [], keywords: [], kinds: [], providers: [], descriptions: [] };
 
-// Source: user-demands.md B28, B16 (what is found, and in which order).
+// Source: D-28, D-16 (what is found, and in which order).
 describe("what a word is found in counts, most first", () => {
   const ORDER: [string, Partial<SearchedTexts>][] = [
     ["the name", { name: "kafka" }],

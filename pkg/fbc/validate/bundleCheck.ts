@@ -18,7 +18,7 @@ export type ObjectDepth = "parsed" | "outline";
 const OPEN = 0x7b;
 const CLOSE = 0x7d;
 
-/** Why opm cannot read the value of a property olm.bundle.object; undefined when it can. @see operator-registry alpha/declcfg/load.go, readBundleObjects */
+/** Why opm cannot read the value of a property olm.bundle.object; undefined when it can. @see operator-registry v1.73.0 alpha/declcfg/load.go, readBundleObjects */
 function bundleObjectFault(value: JsonObject, depth: ObjectDepth): { phase: "parse" | "convert"; fault: string } | undefined {
   const data = memberOf(value, "data");
   if (typeof data !== "string") return undefined; // null, or already told to be no text

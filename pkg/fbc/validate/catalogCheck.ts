@@ -117,7 +117,7 @@ const KINDS: ReadonlyMap<string, { counted: keyof CatalogCounts; parse: "package
 /**
  * Checks a catalog object by object as it is read, and at the end as a whole. It keeps names and versions, no content, and takes time in
  * proportion to the catalog.
- * @see operator-registry alpha/declcfg/load.go, declcfg_to_model.go, alpha/model/model.go
+ * @see operator-registry v1.73.0 alpha/declcfg/load.go, declcfg_to_model.go, alpha/model/model.go
  */
 export class CatalogCheck {
   readonly counts: CatalogCounts = { packages: 0, channels: 0, bundles: 0, deprecations: 0, others: 0 };

@@ -64,7 +64,7 @@ export interface GraphFault {
 /**
  * What opm has against the graph of a channel that has entries, the first thing it finds; undefined for a sound one. Takes time in proportion to
  * the entries and what they skip.
- * @see operator-registry alpha/model/model.go, Channel.Head and validateReplacesChain
+ * @see operator-registry v1.73.0 alpha/model/model.go, Channel.Head and validateReplacesChain
  */
 export function channelGraphFault(entries: ReadonlyMap<string, EntryFacts>): GraphFault | undefined {
   const skipped = new Set<string>();

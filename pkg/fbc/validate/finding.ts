@@ -128,7 +128,7 @@ type Branch = Map<string, Branch>;
  * The text of the error with which opm refuses a catalog that has these findings: the first of its first stage, or the tree of what its model
  * check found; undefined for a catalog without errors.
  * @param findings in the order of the checks.
- * @see operator-registry alpha/model/error.go
+ * @see operator-registry v1.73.0 alpha/model/error.go
  */
 export function opmError(findings: readonly Finding[]): string | undefined {
   const errors = findings.filter(({ severity }) => severity === "error");

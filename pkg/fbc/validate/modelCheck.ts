@@ -102,7 +102,7 @@ export interface ModelFacts {
 
 type Model = ReadonlyMap<string, PackageModel>;
 
-/** Checks how the objects of a catalog go together. @see operator-registry alpha/declcfg/declcfg_to_model.go, ConvertToModel */
+/** Checks how the objects of a catalog go together. @see operator-registry v1.73.0 alpha/declcfg/declcfg_to_model.go, ConvertToModel */
 export function checkModel(facts: ModelFacts, log: FindingLog): void {
   const model = modelOf(facts.packages, log);
   addChannels(model, facts.channels, log);

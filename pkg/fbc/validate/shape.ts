@@ -62,7 +62,7 @@ const TEXTS: Shape = { list: "text" };
 const TEXT_MAP: Shape = { map: "text" };
 const PROPERTIES: Shape = { list: members({ type: "text", value: "any" }) };
 
-/** What the typed objects are made of. @see operator-registry alpha/declcfg/declcfg.go */
+/** What the typed objects are made of. @see operator-registry v1.73.0 alpha/declcfg/declcfg.go */
 export const SCHEMA_SHAPES: ReadonlyMap<string, Shape> = new Map([
   [
     Schema.package,
@@ -121,7 +121,7 @@ const API = {
 const CRDS: Shape = { list: members(API) };
 const API_SERVICES: Shape = { list: members({ ...API, group: "text", deploymentName: "text", containerPort: "integer" }) };
 
-/** The value of each property whose type means something to opm. @see operator-registry alpha/property/property.go */
+/** The value of each property whose type means something to opm. @see operator-registry v1.73.0 alpha/property/property.go */
 export const PROPERTY_SHAPES: ReadonlyMap<string, Shape> = new Map([
   ["olm.package", members({ packageName: "text", version: "text", release: "text" })],
   ["olm.package.required", members({ packageName: "text", versionRange: "text" })],

@@ -81,7 +81,7 @@ test.for(['{"auths": {"quay.io": {"auth": "c2VjcmV0', '{"auths": {"quay.io": "c2
   },
 );
 
-// Source: catalog-and-resolution.md 1.9, "Pull credentials".
+// Source: C-02, "Pull credentials".
 test.for([
   ["a whole configuration", '{"auths":{"a":{"auth":"x"}},"credHelpers":{"b":"c"}}', "config", { a: { auth: "x" } }],
   ["one without entries", "{}", "config", {}],

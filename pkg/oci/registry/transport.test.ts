@@ -292,7 +292,7 @@ describe("a proxy", () => {
     ]);
   });
 
-  // Source: install.md 9 (53).
+  // Source: I-29 (53).
   test("that cannot be reached is named as what failed", async () => {
     const { puller: p } = await puller({ env: { HTTPS_PROXY: "http://127.0.0.1:1" } });
     const err = await failure(p.pull("ext", "registry.test/ns/app:v1", { signal }));

@@ -170,7 +170,7 @@ test("remove deletes an object at its newest version when another writer changed
   expect(applier.actions.map(({ verb }) => verb)).toEqual(["deleted"]);
 });
 
-// Source: architecture 4.4: a failed prune is retried and reported.
+// Source: O-04: a failed prune is retried and reported.
 test("a conflict about the object that was read is a failure like others", async () => {
   const { server, applier } = start();
   server.undeletable.set("same", refusal(409, "Conflict", "the object has been modified"));

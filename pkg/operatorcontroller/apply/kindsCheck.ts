@@ -17,7 +17,7 @@ export const kindsCheck: Check = {
 /**
  * Refuses objects whose kind the cluster does not serve, also if a CustomResourceDefinition among them defines it: nothing is written then.
  * @returns WaitingError KindNotServed that names every such object; undefined if every kind is served.
- * @see helm-operator-plugins pkg/client/ownerutil.go for the text's beginning
+ * @see helm-operator-plugins v0.9.1 pkg/client/ownerutil.go for the text's beginning
  */
 export function kindsNotServed(
   desired: readonly KubeObject[],

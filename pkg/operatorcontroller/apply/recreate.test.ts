@@ -37,7 +37,7 @@ test.for<[why: string, err: unknown, want: boolean]>([
   expect(isQuotaExceeded(err)).toBe(want);
 });
 
-// Source: architecture.md 4.4.
+// Source: O-04.
 test("Deployments and bindings are created anew, and nothing that could hold data", () => {
   const kinds = [
     ["apps/v1", "Deployment"],

@@ -19,7 +19,7 @@ async function pathsOf(files: Readonly<Record<string, string>>, links: Readonly<
   return [...(await readBundleFiles(dir)).keys()].sort();
 }
 
-// Source: H-01, install.md 3 and 3.1.
+// Source: H-01, I-10 and I-11.
 describe("the files of a bundle image that are read", () => {
   const usual = { "manifests/a.yaml": "a", "metadata/annotations.yaml": stating("manifests/") };
 

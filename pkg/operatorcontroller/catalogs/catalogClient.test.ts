@@ -184,7 +184,7 @@ test("a server that cannot be reached is an error", async () => {
   );
 });
 
-// Source: install.md 2.5, 9 (53, 54).
+// Source: I-08, I-29 (53, 54).
 describe("a proxy", () => {
   const host = "catalogd-service.olmv1-system.svc";
   const base = `https://${host}${BASE}`;
@@ -341,7 +341,7 @@ test("a rotated authority is trusted without a new client", async () => {
   await eventually(async () => expect((await read())?.package?.name).toBe("p"));
 });
 
-// Source: install.md 8.2.
+// Source: I-30.
 test.for([
   ["TLSv1.2", "p"],
   ["TLSv1.3", "error performing request: "],

@@ -251,7 +251,7 @@ export class CatalogPackages {
 
 /**
  * Where a catalog is served and which content that is, or why it cannot be asked.
- * @see operator-controller internal/operator-controller/catalogmetadata/client/client.go validateCatalog
+ * @see operator-controller df2c201d internal/operator-controller/catalogmetadata/client/client.go validateCatalog
  */
 export function servedFrom(catalog: ClusterCatalog): { base: string; ref: string } | string {
   const { name } = catalog.metadata;

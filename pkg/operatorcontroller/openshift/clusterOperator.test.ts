@@ -11,7 +11,7 @@ const NOT_SERVED = { kind: "notServed" } as const;
 const UNREADABLE = { kind: "unreadable", because: "forbidden" } as const;
 const UNKNOWN = { kind: "unknown" } as const;
 
-// Source: cluster-upgrade-gate.md A.1, A.4 and A.5.
+// Source: G-01, G-04 and G-05.
 test.for([
   ["off", ABSENT, ABSENT, "inactive"],
   ["auto", NOT_SERVED, NOT_SERVED, "inactive"],

@@ -12,7 +12,7 @@ const proxyObject = (status: unknown, spec: unknown = {}): KubeObject => ({ ...g
 const known = (variables: Record<string, string>): ClusterProxy => ({ kind: "known", variables, source: 'Proxy "cluster"' });
 const HTTP = { httpProxy: "http://user:s3cr3t@proxy:3128" };
 
-// Source: S0-089; operator-lifecycle-manager pkg/lib/proxy reads the status.
+// Source: S0-089; operator-lifecycle-manager 992bb0977 pkg/lib/proxy reads the status.
 test.for<[from: string, state: ObjectState, want: ClusterProxy]>([
   ["no OpenShift cluster", { kind: "notServed" }, { kind: "none" }],
   ["no object", { kind: "absent" }, { kind: "none" }],

@@ -148,7 +148,7 @@ class GateFixture {
   }
 }
 
-// Source: cluster-upgrade-gate.md A.8.
+// Source: G-08.
 test("nothing is written before everything that is installed is known", async () => {
   const gate = new GateFixture();
   const reading = Promise.withResolvers<void>();

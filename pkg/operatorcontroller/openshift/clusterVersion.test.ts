@@ -13,7 +13,7 @@ const versionObject = (status: unknown): KubeObject => ({ ...CLUSTER_VERSION, me
 const desired = (version: unknown) => versionObject({ desired: { version } });
 const FLAG = parseClusterVersion("4.16");
 
-// Source: cluster-upgrade-gate.md A.2, A.8 and S1-34.
+// Source: G-02, G-08 and S1-34.
 describe("the version of the cluster", () => {
   test.for([
     ["no OpenShift cluster", { kind: "notServed" }, undefined, { kind: "none" }],

@@ -19,7 +19,7 @@ function metrics() {
   return { made, lines };
 }
 
-// Source: cluster-upgrade-gate.md A.8.
+// Source: G-08.
 test("every bundle that states a maximum is shown, with whether it blocks", async () => {
   const { made, lines } = metrics();
   expect(await lines()).toEqual([]);

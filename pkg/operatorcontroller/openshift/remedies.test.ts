@@ -14,7 +14,7 @@ function remedies(find: RemedyFinder) {
   return { made, changes: () => changes };
 }
 
-// Source: cluster-upgrade-gate.md A.8.
+// Source: G-08.
 test("what is not known yet is looked for, once, and told when it is in", async () => {
   const asked: string[] = [];
   const { made, changes } = remedies((extension) => {

@@ -67,7 +67,7 @@ class RequirementsFixture {
 
 const BOTH: BundleRequirements = { ...NEWER, ...THINGS };
 
-// Source: H-12, S0-136, S0-142, B6.
+// Source: H-12, S0-136, S0-142, D-06.
 test.for<[why: string, given: Given, notes: string[]]>([
   ["nothing is required", { policy: "Enforce" }, []],
   ["all is met", { policy: "Enforce", bundle: { minKubeVersion: "1.36.3" } }, []],

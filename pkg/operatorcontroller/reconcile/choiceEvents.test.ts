@@ -21,7 +21,7 @@ function pass(
   return { ...newReconcileState(extensionNamed("x", { packageName: "p" })), filtered, ...(resolved ? { resolved } : {}), ...more };
 }
 
-// Source: user-demands.md B24.
+// Source: D-24.
 test.for<[why: string, passes: ReconcileState[], told: string[]]>([
   ["the first bundle, once", [pass(undefined, chosen("1.0.0")), pass(bundle("1.0.0"), chosen("1.0.0"))], ["1.0.0"]],
   ["not what is installed already, after a start", [pass(bundle("1.0.0"), chosen("1.0.0"))], []],

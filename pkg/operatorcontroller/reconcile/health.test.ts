@@ -247,7 +247,7 @@ test.for<[why: string, parts: Partial<ReconcileState>]>([
   expect(all.calls).toEqual([]);
 });
 
-// Source: install.md 6.5, progress deadline.
+// Source: I-23, progress deadline.
 test("a rollout that is not over by its deadline is overdue until it is over after all, and never again after that", async () => {
   const all = passes();
   all.minutes = 10;

@@ -15,7 +15,7 @@ const apiService = (version: string, ...kinds: string[]): KubeObject => ({
   spec: { group: "x.io", version },
 });
 
-// Source: user-demands.md C (what an extension has installed, and which APIs it brings).
+// Source: D-32 (what an extension has installed, and which APIs it brings).
 describe("what status says of a release", () => {
   test("its objects in their order, with group and namespace where they have one", () => {
     const role = { apiVersion: "rbac.authorization.k8s.io/v1", kind: "ClusterRole", metadata: { name: "r" } };

@@ -63,7 +63,7 @@ export class UnsatisfiedDependenciesError extends TerminalError {
  *
  * With an error the installed bundle stays, and is maintained by the end of the pass; the error says that it stays.
  * While a release is pinned its bundle stays: the catalogs are asked for deprecation and updates only, and a failure is logged.
- * @see operator-controller internal/operator-controller/controllers/clusterextension_reconcile_steps.go handleResolutionError
+ * @see operator-controller df2c201d internal/operator-controller/controllers/clusterextension_reconcile_steps.go handleResolutionError
  */
 export function resolveBundle(parts: ResolveDependencies): Step<ReconcileState["extension"], ReconcileState> {
   return {

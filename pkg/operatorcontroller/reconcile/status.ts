@@ -115,7 +115,7 @@ const NO_CATALOG_DATA = "deprecation status unknown: catalog data unavailable";
  * The status that an extension has after a pass. Pure.
  * @param error what ended the pass early, if anything did.
  * @param now RFC 3339, used for conditions whose status changes.
- * @see operator-controller internal/operator-controller/controllers/common_controller.go
+ * @see operator-controller df2c201d internal/operator-controller/controllers/common_controller.go
  */
 export function statusFrom(
   extension: Readonly<ClusterExtension>,

@@ -32,7 +32,7 @@ function updatesIn(facts: ReconcileState, status?: ClusterExtensionStatus): unkn
   return [availableUpdates?.map(({ version }) => version), blockedUpdate?.version];
 }
 
-// Source: user-demands.md B3, B25.
+// Source: D-03, D-25.
 test("the versions that may follow what is installed are told, and the newest that may not", () => {
   const installed = bundle("1.0.0");
   expect(updatesIn(passed(installed, installed))).toEqual([["1.1.0"], "1.2.0"]);

@@ -69,7 +69,7 @@ function started() {
   return { secrets, store, cache, clock, releases, release, counting };
 }
 
-// Source: cluster-upgrade-gate.md A.2 and A.8.
+// Source: G-02 and G-08.
 test("the last deployed release counts, and every attempt after it; none is read twice", async () => {
   const { store, release, counting } = started();
   release(1, "superseded");

@@ -4,7 +4,7 @@ import { ReleaseFactsCache, releaseFacts } from "./releaseReader.ts";
 const LABELS = { "olm.operatorframework.io/bundle-name": "a.v1.0.0", "olm.operatorframework.io/bundle-version": "1.0.0" };
 const stating = (text: string) => ({ labels: LABELS, annotations: { "olm.properties": text }, objects: [] });
 
-// Source: cluster-upgrade-gate.md A.2 and A.3.
+// Source: G-02 and G-03.
 test.for([
   [
     '[{"type":"olm.package","value":{"a":[1,"}"]}},{"type":"olm.maxOpenShiftVersion","value":4.10}]',

@@ -126,7 +126,7 @@ class ChangedMeanwhile extends RetryableError {}
  * The numbered releases of extensions, kept as chunked Secrets in the system namespace with the controller's own rights.
  * A reader sees the old release or the new one: chunks are named by content, fresh ones are there before the index names them, and stale ones
  * go after it; a reader that is overtaken reads again.
- * @see helm-operator-plugins pkg/storage/chunked.go v0.9
+ * @see helm-operator-plugins v0.9.1 pkg/storage/chunked.go
  */
 export class ReleaseStore {
   readonly #client: Client;

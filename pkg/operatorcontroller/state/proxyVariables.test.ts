@@ -32,7 +32,7 @@ function factsOf({ proxy, deployed, upgrade = false, config }: Given): ProxyFact
   return { ...facts, resolved, installed, history: { ...facts.history, current: [releaseRecord(1, "deployed", deployed)] } };
 }
 
-// Source: S0-089; architecture 4.4 (a take-over changes no Pod).
+// Source: S0-089; O-04 (a take-over changes no Pod).
 test.for<[why: string, given: Given, variables: object | undefined, note: string | undefined]>([
   ["no proxy", { proxy: { kind: "none" }, deployed: OURS }, undefined, undefined],
   ["a first install", { proxy: KNOWN }, NEW, undefined],

@@ -10,7 +10,7 @@ const gone = (resourceVersion: string): Sighting => ({ kind: "gone", resourceVer
 const noted = { managedFields: [applied(DATA)] };
 const theirs = { manager: "kubectl", operation: "Update", fieldsV1: { "f:data": { "f:b": {} } } };
 
-// Source: architecture 4.14.
+// Source: O-14.
 test.for<[name: string, seen: Sighting, should: Partial<ObjectMeta> | undefined, want: boolean]>([
   ["nobody knows how it should be", there(), undefined, true],
   ["our own write", there({ resourceVersion: "10", ...noted }), {}, false],

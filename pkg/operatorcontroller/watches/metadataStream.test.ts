@@ -17,7 +17,7 @@ function streams(objects: readonly ObjectRef[], context: Partial<PlanContext> = 
   return [...specs.values()].map(({ kind, namespace, name, labelSelector }) => `${kind} ${namespace ?? "-"} ${name ?? labelSelector}`);
 }
 
-// Source: architecture 4.14.
+// Source: O-14.
 test.for<[name: string, objects: ObjectRef[], context: Partial<PlanContext>, want: string[]]>([
   ["one object of a kind is watched by its name", [map("a"), role("r")], {}, ["ConfigMap ns a", "ClusterRole - r"]],
   [

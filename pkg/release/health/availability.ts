@@ -78,7 +78,7 @@ export function rolloutEnds(release: Pick<ReleaseRecord, "lastDeployed" | "rolle
 
 /**
  * The message of Progressing=False/ProgressDeadlineExceeded.
- * @see operator-controller internal/operator-controller/controllers/clusterobjectset_controller.go
+ * @see operator-controller df2c201d internal/operator-controller/controllers/clusterobjectset_controller.go
  */
 export function exceededText(version: string, { minutes }: ProgressDeadline, { message }: Availability): string {
   return `Revision has not rolled out for ${minutes} minute(s). Last status: Revision ${version} is rolling out.; ${message}`;

@@ -212,7 +212,7 @@ const BY_KIND: Readonly<Record<string, HealthOf>> = {
  * Beyond them: an APIService is asked for Available, a Deployment tells why its ReplicaSet cannot create Pods, and an object into which a CA
  * is to be injected waits for that.
  * @param now milliseconds since the epoch; a Pod is given some time to be scheduled.
- * @see https://github.com/kubernetes-sigs/cli-utils/blob/master/pkg/kstatus/README.md
+ * @see https://github.com/kubernetes-sigs/cli-utils/blob/v0.37.2/pkg/kstatus/README.md
  */
 export function healthOf(object: KubeObject, now: number): Health {
   return commonHealth(object) ?? BY_KIND[kindKey(object)]?.(object, now) ?? genericHealth(object);

@@ -63,7 +63,7 @@ const PIECE = 3 * 65_536;
  * `properties`, `requirements`, `inputDigest`, `imageDigest`, `proxy`, `cautions`, `flaws`, `rolledOutAt`, `rolledBack`, `pinnedTo`, `takenOver`,
  * `sourced` and `left` are members of our own, which Go passes over.
  * A piece takes no longer than writing one object does, and may be empty. Objects are written twice rather than kept.
- * @see helm.sh/helm/v3 v3.21 pkg/release/release.go
+ * @see helm.sh/helm/v3 v3.21.3 pkg/release/release.go
  */
 function* payloadPieces(record: ReleaseRecord): Generator<string> {
   const files = new Map<string, KubeObject>();
@@ -203,7 +203,7 @@ export function keyLabel(key: string): string {
  * The Secrets that hold `record`, the index first; the same record gives the same bytes.
  * `createdAt` is the record's last deployment. Chunk Secrets need an ownerReference to the index Secret once that has a uid.
  * @throws TerminalError Blocked when the record needs more than eleven chunks, or more than `PAYLOAD_LIMITS` allow.
- * @see helm-operator-plugins v0.9 pkg/storage/chunked.go
+ * @see helm-operator-plugins v0.9.1 pkg/storage/chunked.go
  */
 export function encodeRelease(record: ReleaseRecord, options: EncodeOptions): KubeObject[] {
   return releaseSecrets(record, gzipSync(Buffer.concat([...payloadBytes(record)]), GZIP_OPTIONS), options);

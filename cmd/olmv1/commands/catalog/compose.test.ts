@@ -34,6 +34,7 @@ const compose = (...args: string[]) =>
 /** The test's folder, which differs each time, has a name of its own in golden files. */
 const shown = (command: string, ended: Parameters<typeof shownRun>[1]) => shownRun(command, ended).replaceAll(author.folder, "…");
 
+// Source: S3-38.
 describe("olmv1 catalog compose", () => {
   test("puts an image and a folder into one catalog, a folder each", async () => {
     await author.push("index", "v1", { "configs/etcd/catalog.yaml": catalogOf("etcd") }, CONFIGS);
