@@ -1,8 +1,8 @@
-import { excerpt } from "../fbc/boundedTexts.ts";
 import { isObject } from "../golang/members.ts";
 import { goQuote } from "../golang/quote.ts";
 import { goKindOf, jsonMismatch } from "../golang/types.ts";
 import { yamlDocument } from "../golang/yamlDocument.ts";
+import { excerpt } from "../text/truncate.ts";
 import { checkAnnotations } from "./limits.ts";
 
 /** Where a bundle says what it is, whatever folders it names. */

@@ -1,6 +1,6 @@
 import { messageOf } from "../errors/errors.ts";
-import { excerpt } from "../fbc/boundedTexts.ts";
 import { goQuote } from "../golang/quote.ts";
+import { excerpt } from "../text/truncate.ts";
 import { isSameVersion, parseVersion } from "../version/version.ts";
 import { servingDeployments } from "./apiServices.ts";
 import { type BundleRequirements, requirementsOf } from "./requirements.ts";

@@ -1,7 +1,7 @@
 import type { JsonObject, KubeObject } from "../api/k8s.ts";
-import { excerpt } from "../fbc/boundedTexts.ts";
 import { isObject } from "../golang/members.ts";
 import { goQuote } from "../golang/quote.ts";
+import { excerpt } from "../text/truncate.ts";
 import type { BundleSummary } from "./bundleSummary.ts";
 import type { LegacyCrd } from "./types.ts";
 

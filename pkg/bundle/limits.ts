@@ -1,8 +1,8 @@
 import { Reason } from "../api/constants.ts";
 import { TerminalError } from "../errors/errors.ts";
-import { excerpt } from "../fbc/boundedTexts.ts";
 import { goQuote } from "../golang/quote.ts";
 import { countValues, eachMember } from "../golang/yamlDocument.ts";
+import { excerpt } from "../text/truncate.ts";
 import type { BundleFiles } from "./types.ts";
 
 const MIB = 1024 * 1024;

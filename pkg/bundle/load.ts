@@ -1,13 +1,12 @@
 import { Reason } from "../api/constants.ts";
 import type { KubeObject } from "../api/k8s.ts";
 import { messageOf, RetryableError, terminalIn } from "../errors/errors.ts";
-import { excerpt } from "../fbc/boundedTexts.ts";
 import { goJson, MAX_INT64, parseExactJson } from "../golang/json.ts";
 import { isObject } from "../golang/members.ts";
 import { goQuote } from "../golang/quote.ts";
 import { GoTypeError, goKindOf, jsonMismatch } from "../golang/types.ts";
 import { eachMember, type OnMember, yamlDocument } from "../golang/yamlDocument.ts";
-import { truncateMessage } from "../text/truncate.ts";
+import { excerpt, truncateMessage } from "../text/truncate.ts";
 import { ANNOTATIONS_FILE, bundleAnnotations, foldersIn } from "./annotations.ts";
 import { checkObjectMeta, MANIFEST_TYPES, sortedKeys } from "./goTypes.ts";
 import { legacyCrd } from "./legacyCrds.ts";

@@ -1,7 +1,6 @@
 import { ANNOTATION_PROPERTIES } from "../api/constants.ts";
 import type { JsonObject } from "../api/k8s.ts";
 import { messageOf, terminalIn } from "../errors/errors.ts";
-import { excerpt } from "../fbc/boundedTexts.ts";
 import { kindOf, wrongKind } from "../fbc/content.ts";
 import type { Property } from "../fbc/types.ts";
 import { goJson, stringEnd } from "../golang/json.ts";
@@ -10,6 +9,7 @@ import { isObject, memberOf } from "../golang/members.ts";
 import { goKindOf, jsonMismatch } from "../golang/types.ts";
 import { type OnMember, yamlDocument } from "../golang/yamlDocument.ts";
 import { compareText } from "../text/compare.ts";
+import { excerpt } from "../text/truncate.ts";
 import { sortedKeys } from "./goTypes.ts";
 import type { NameCount } from "./limits.ts";
 import type { BundleFiles, Csv, DeclaredDependencies } from "./types.ts";

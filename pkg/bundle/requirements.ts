@@ -1,6 +1,6 @@
-import { shortened } from "../fbc/boundedTexts.ts";
 import { isObject } from "../golang/members.ts";
 import { goQuote } from "../golang/quote.ts";
+import { truncate } from "../text/truncate.ts";
 import type { Crd, Csv } from "./types.ts";
 
 /** What a ClusterServiceVersion wants of a cluster before it is installed; members are absent where it wants nothing of the sort. */
@@ -42,18 +42,18 @@ const KUBE_VERSION = /^v?(\d{1,5})\.(\d{1,5})(?:\.(\d{1,5}))?(?![\d.])/;
 export function requirementsOf({ csv, crds }: { csv: Pick<Csv, "spec">; crds: readonly Crd[] }): BundleRequirements | undefined {
   const { minKubeVersion = "", customresourcedefinitions, apiservicedefinitions } = csv.spec;
   const definitions = (customresourcedefinitions.required ?? [])
-    .map(({ name, version }) => ({ name: shortened(name, MAX_TEXT), version: shortened(version, MAX_TEXT) }))
+    .map(({ name, version }) => ({ name: truncate(name.trim(), MAX_TEXT), version: truncate(version.trim(), MAX_TEXT) }))
     .filter(({ name, version }) => name !== "" && !crds.some((crd) => brings(crd, name, version)));
   const owned = new Set((apiservicedefinitions.owned ?? []).map(keyOf));
   const apis = (apiservicedefinitions.required ?? [])
     .filter((api) => !owned.has(keyOf(api)))
     .flatMap(({ group, version, kind }) =>
       typeof group === "string" && typeof version === "string" && typeof kind === "string" && kind !== ""
-        ? [{ group: shortened(group, MAX_TEXT), version: shortened(version, MAX_TEXT), kind: shortened(kind, MAX_TEXT) }]
+        ? [{ group: truncate(group.trim(), MAX_TEXT), version: truncate(version.trim(), MAX_TEXT), kind: truncate(kind.trim(), MAX_TEXT) }]
         : [],
     );
   const wanted: BundleRequirements = {
-    ...(minKubeVersion === "" ? {} : { minKubeVersion: shortened(minKubeVersion, MAX_TEXT) }),
+    ...(minKubeVersion === "" ? {} : { minKubeVersion: truncate(minKubeVersion.trim(), MAX_TEXT) }),
     ...(definitions.length > 0 ? { definitions: definitions.slice(0, MAX_REQUIRED) } : {}),
     ...(apis.length > 0 ? { apis: apis.slice(0, MAX_REQUIRED) } : {}),
   };
@@ -98,7 +98,7 @@ function versionFinding(minimum: string, kubeVersion: string): string | undefine
   const [wanted, found] = [numbersIn(minimum), numbersIn(kubeVersion)];
   if (!wanted) return `its minKubeVersion ${goQuote(minimum)} is no version`;
   if (!found)
-    return `its minKubeVersion ${minimum} cannot be compared with the API server's version ${goQuote(shortened(kubeVersion, MAX_TEXT))}`;
+    return `its minKubeVersion ${minimum} cannot be compared with the API server's version ${goQuote(truncate(kubeVersion.trim(), MAX_TEXT))}`;
   const at = wanted.findIndex((number, i) => number !== found[i]);
   const isLower = at >= 0 && (found[at] ?? 0) < (wanted[at] ?? 0);
   return isLower ? `its minKubeVersion is ${minimum} and the API server's version ${kubeVersion}` : undefined;

@@ -2,6 +2,7 @@ import { createHash } from "node:crypto";
 import { type CrdCheck, MESSAGE_MAX_BYTES } from "../api/constants.ts";
 import { goQuote } from "../golang/quote.ts";
 import { compareText } from "../text/compare.ts";
+import { excerpt } from "../text/truncate.ts";
 import { diffTree, formatDiff } from "./goDiff.ts";
 import { DIFFERENCE, goNumber, goString, signedLines } from "./goText.ts";
 import { decodeNode, type FlatSchema, type GoObject, type RawObject, SCHEMA, sameMeaning, scalarText } from "./schema.ts";
@@ -207,17 +208,12 @@ function tooLargeToCompare(because: string, ignored: ReadonlySet<string>): Schem
 function* compareNodes(before: GoObject, after: GoObject): Generator<Omit<SchemaFault, "path">> {
   for (const { name, fault } of PROPERTY_CHECKS) {
     const text = fault(before, after);
-    if (text !== undefined) yield { check: name, text: bounded(text), identity: digest(text) };
+    if (text !== undefined) yield { check: name, text: excerpt(text, { length: MESSAGE_MAX_BYTES }), identity: digest(text) };
   }
   const [old, now] = [unchecked(before), unchecked(after)];
   if (sameMeaning(SCHEMA, old, now)) return;
   const { text, lines } = unhandledChange(old, now);
-  yield { check: "unhandled", text: bounded(text), identity: digest(lines) };
-}
-
-/** No message shows more. Alternatives are told with everything below them, and so are those around them. */
-function bounded(text: string): string {
-  return text.length > MESSAGE_MAX_BYTES ? `${text.slice(0, MESSAGE_MAX_BYTES)}…` : text;
+  yield { check: "unhandled", text: excerpt(text, { length: MESSAGE_MAX_BYTES }), identity: digest(lines) };
 }
 
 function digest(text: string): string {

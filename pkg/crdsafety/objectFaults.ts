@@ -1,5 +1,6 @@
 import { goJson } from "../golang/json.ts";
 import { isObject } from "../golang/members.ts";
+import { excerpt } from "../text/truncate.ts";
 import type { RawObject } from "./schema.ts";
 
 /** Whether a text matches a pattern of a schema; undefined when that cannot be told. */
@@ -171,7 +172,7 @@ class Checker {
 
   #add(path: string, text: string): void {
     if (this.#faults.length >= this.#most) return;
-    const shown = path.length > MAX_PATH ? `${path.slice(0, MAX_PATH)}…` : path;
+    const shown = excerpt(path, { length: MAX_PATH });
     this.#faults.push(shown === "" ? text : `${shown}: ${text}`);
   }
 }

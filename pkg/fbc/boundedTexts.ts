@@ -1,5 +1,8 @@
 import { listMember, memberOf } from "../golang/members.ts";
 import { goQuote } from "../golang/quote.ts";
+import { excerpt, truncate } from "../text/truncate.ts";
+
+export { excerpt } from "../text/truncate.ts";
 
 // Texts that anybody may have written: what has another kind than expected counts as absent, and what is long is cut.
 
@@ -12,17 +15,15 @@ const MAX_WORD = 128;
 /** Most entries of a list of words. */
 export const MAX_WORDS = 64;
 
-/** `text` without white space around it and with at most `max` characters, the last of them "…" where something was cut. */
+/** `text` without white space around it, truncated. */
 export function shortened(text: string, max = MAX_TEXT): string {
-  const trimmed = (text.length > max * 2 ? text.slice(0, max * 2) : text).trim();
-  if (trimmed.length <= max) return trimmed;
-  return `${trimmed.slice(0, max - 1)}…`.toWellFormed();
+  return truncate(text.trim(), max);
 }
 
 /** The text under `key`, whatever the case of its letters; undefined where there is none, or an empty one. */
 export function textAt(object: Readonly<Record<string, unknown>>, key: string, max = MAX_TEXT): string | undefined {
   const value = memberOf(object, key);
-  return typeof value === "string" ? shortened(value, max) || undefined : undefined;
+  return typeof value === "string" ? truncate(value.trim(), max) || undefined : undefined;
 }
 
 /** The texts in the list under `key`, see `words`. */
@@ -35,7 +36,7 @@ export function words(values: readonly unknown[]): string[] {
   const found = new Set<string>();
   for (const value of values) {
     if (found.size === MAX_WORDS) break;
-    const word = typeof value === "string" ? shortened(value, MAX_WORD) : "";
+    const word = typeof value === "string" ? truncate(value.trim(), MAX_WORD) : "";
     if (word !== "") found.add(word);
   }
   return [...found];
@@ -46,17 +47,10 @@ export function isName(value: unknown): value is string {
   return typeof value === "string" && value !== "" && value.length <= MAX_NAME;
 }
 
-const MAX_CHARACTERS = 200;
-
-/** The beginning of `text`, for messages: what comes from a catalog may be of any length. */
-export function excerpt(text: string): string {
-  return text.length <= MAX_CHARACTERS ? text : `${text.slice(0, MAX_CHARACTERS).toWellFormed()}…`;
-}
-
 /** Longer texts are of no use in a message, and quoting megabytes takes time. */
 export const MAX_QUOTED = 1_024;
 
 /** `text` as Go's `%q` prints it, its beginning where it is absurdly long. */
 export function quoted(text: string): string {
-  return goQuote(text.length > MAX_QUOTED ? `${text.slice(0, MAX_QUOTED)}…` : text);
+  return goQuote(excerpt(text, { length: MAX_QUOTED }));
 }

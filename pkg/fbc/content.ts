@@ -1,7 +1,7 @@
 import type { JsonObject } from "../api/k8s.ts";
 import { foldCase, memberOf } from "../golang/members.ts";
 import { goQuote } from "../golang/quote.ts";
-import { excerpt } from "./boundedTexts.ts";
+import { excerpt } from "../text/truncate.ts";
 import type {
   ChannelEntry,
   DeprecationEntry,
@@ -73,7 +73,10 @@ function namesByFold(blob: JsonObject): Map<string, string> {
 }
 
 function duplicateText([folded, keys]: [string, string[]]): string {
-  return `duplicate keys for key ${goQuote(excerpt(folded))}: [${shortList(keys.sort().map(excerpt), " ")}]`;
+  return `duplicate keys for key ${goQuote(excerpt(folded))}: [${shortList(
+    keys.sort().map((text) => excerpt(text)),
+    " ",
+  )}]`;
 }
 
 function shortList(texts: readonly string[], separator: string): string {

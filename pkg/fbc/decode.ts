@@ -4,7 +4,7 @@ import { messageOf } from "../errors/errors.ts";
 import { withNumberTokens, withoutHalves } from "../golang/json.ts";
 import { jsonFaultIn } from "../golang/jsonSyntax.ts";
 import { parseFirstYamlDocument } from "../golang/yaml.ts";
-import { excerpt } from "./boundedTexts.ts";
+import { excerpt } from "../text/truncate.ts";
 import { metaFrom } from "./content.ts";
 import { ByteQueue, JsonScanner, MAX_DEPTH, MAX_VALUES, newlinesIn, type Scan, YamlSplitter } from "./documentScanner.ts";
 import { ContentError, type ContentPlace, type PlacedMeta } from "./types.ts";

@@ -3,6 +3,7 @@ import { LRUCache } from "lru-cache";
 import { type KubeObject, refOf } from "../api/k8s.ts";
 import { messageOf } from "../errors/errors.ts";
 import { redactUserinfo } from "../text/redact.ts";
+import { truncate } from "../text/truncate.ts";
 import type { Client } from "./client.ts";
 import { isNotFound } from "./errors.ts";
 
@@ -65,12 +66,12 @@ export class EventSeries {
   next(occurrence: Occurrence): EventWrite | undefined {
     const now = this.#now();
     if (!this.#spend(occurrence.uid, now)) return undefined;
-    const message = cut(occurrence.message);
+    const message = truncate(occurrence.message, MAX_MESSAGE);
     const group = [occurrence.uid, occurrence.type, occurrence.reason].join("\n");
     const combined = this.#isOneOfMany(group, message, now);
     const key = combined ? group : `${group}\n${message}`;
     const seen = this.#events.get(key);
-    const text = combined ? cut(COMBINED + message) : message;
+    const text = combined ? truncate(COMBINED + message, MAX_MESSAGE) : message;
     const write = seen
       ? { ...seen, count: seen.count + 1, message: text }
       : { id: randomBytes(8).toString("hex"), count: 1, message: text, firstAt: now };
@@ -92,10 +93,6 @@ export class EventSeries {
     this.#similar.set(group, similar);
     return similar.messages.size > MAX_SIMILAR;
   }
-}
-
-function cut(text: string): string {
-  return text.length <= MAX_MESSAGE ? text : `${text.slice(0, MAX_MESSAGE - 1)}…`;
 }
 
 /** Type of an Event. @see k8s.io/api events/v1 Event */

@@ -1,6 +1,7 @@
 import type { JsonObject } from "../api/k8s.ts";
 import type { HttpResponse } from "../http/types.ts";
 import { redactUserinfo } from "../text/redact.ts";
+import { truncate } from "../text/truncate.ts";
 import { KubeError } from "./errors.ts";
 
 /** No answer of an API server is larger; what is, is cut off with an error instead of filling the memory. */
@@ -160,8 +161,7 @@ export function warningsIn(header: string | readonly string[] | undefined): stri
 }
 
 function plain(text: string): string {
-  const printable = redactUserinfo(text).trim().replace(UNPRINTABLE, "\ufffd");
-  return printable.length <= MAX_TEXT ? printable : `${printable.slice(0, MAX_TEXT - 1)}…`;
+  return truncate(redactUserinfo(text).trim().replace(UNPRINTABLE, "\ufffd"), MAX_TEXT);
 }
 
 /** HTTP clients give header bytes as Latin-1; the API server writes UTF-8. */

@@ -3,6 +3,7 @@ import { canonicalJson } from "../golang/json.ts";
 import { isObject } from "../golang/members.ts";
 import { compareText } from "../text/compare.ts";
 import { redactUserinfo } from "../text/redact.ts";
+import { excerpt } from "../text/truncate.ts";
 import { cleanObject } from "./cleanObject.ts";
 
 /** One field that differs; a value that is absent on one side is undefined there. Values are canonical JSON, cut to 200 characters, without users and passwords in URLs. */
@@ -131,8 +132,7 @@ function textOf(value: unknown): string | undefined {
 
 /** Without users and passwords before it is cut: the cut may go through one. */
 function shown(value: string): string {
-  const text = redactUserinfo(value);
-  return text.length <= MAX_VALUE ? text : `${text.slice(0, MAX_VALUE)}…`;
+  return excerpt(redactUserinfo(value), { length: MAX_VALUE });
 }
 
 function masked({ path, before, after }: FieldChange): FieldChange {

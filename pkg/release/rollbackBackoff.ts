@@ -1,5 +1,6 @@
 import type { KubeObject } from "../api/k8s.ts";
 import { isObject } from "../golang/members.ts";
+import { truncate } from "../text/truncate.ts";
 import { isCrd, objectKey } from "./identity.ts";
 
 /** What was given up for an earlier release, and is not tried again for a while. */
@@ -85,5 +86,5 @@ export function rolledBackFrom(value: unknown): RolledBack | undefined {
 
 /** `message` cut to what a record holds of it. */
 export function shortMessage(message: string): string {
-  return message.length <= MAX_MESSAGE ? message : `${message.slice(0, MAX_MESSAGE - 1)}…`;
+  return truncate(message, MAX_MESSAGE);
 }

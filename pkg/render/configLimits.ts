@@ -1,7 +1,7 @@
 import { Reason } from "../api/constants.ts";
 import { TerminalError } from "../errors/errors.ts";
-import { excerpt } from "../fbc/boundedTexts.ts";
 import { goQuote } from "../golang/quote.ts";
+import { excerpt } from "../text/truncate.ts";
 
 /** Most of what a configuration of a bundle may hold: ten times 300 environment variables with a value each, or 300 annotations. */
 export const CONFIG_LIMITS = {
@@ -100,7 +100,7 @@ class SizeCount {
   #path(last?: string, depth = this.#places.length): string {
     const names = this.#places.slice(1, depth).map(({ name }) => name);
     if (last !== undefined) names.push(last);
-    return names.length === 0 ? "it" : `field ${goQuote(excerpt(names.map(excerpt).join(".")))}`;
+    return names.length === 0 ? "it" : `field ${goQuote(excerpt(names.map((text) => excerpt(text)).join(".")))}`;
   }
 }
 

@@ -1,7 +1,7 @@
 import * as fc from "fast-check";
 import { expect, test } from "vitest";
 import { messageOf, RetryableError, TerminalError, wrapError } from "../errors/errors.ts";
-import { truncateMessage } from "./truncate.ts";
+import { excerpt, truncate, truncateMessage } from "./truncate.ts";
 
 const LIMIT = 32_768;
 const NOTE = "\n\n... [message truncated]";
@@ -31,4 +31,13 @@ test("what an error says is bounded, however it was made, and what stands around
   for (const err of [new RetryableError("Retrying", text), new TerminalError("Blocked", text), wrapError("load: ", new Error(text))])
     expect(Buffer.byteLength(messageOf(err))).toBe(LIMIT);
   expect(messageOf(wrapError("load: ", new TerminalError("Blocked", text)))).toMatch(/^load: x+\n\n\.\.\. \[message truncated\]$/);
+});
+
+test.each([
+  ["abcd", "abcd", "abcd"],
+  ["abcde", "abc…", "abcd…"],
+  ["abc😀e", "abc…", "abc\ufffd…"],
+  ["", "", ""],
+])("truncate fits %j in four characters, excerpt keeps four of them", (text, truncated, begun) => {
+  expect([truncate(text, 4), excerpt(text, { length: 4 })]).toEqual([truncated, begun]);
 });

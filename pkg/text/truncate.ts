@@ -20,7 +20,12 @@ export const NAME_LENGTH = 253;
 /** Longest cause that is told whole. */
 export const CAUSE_LENGTH = 1_024;
 
-/** `text` in at most `length` UTF-16 units; three dots follow where it was cut. Content of bundles and answers of servers have any length. */
-export function truncate(text: string, length: number): string {
-  return text.length <= length ? text : `${text.slice(0, length).toWellFormed()}...`;
+/** `text` in at most `max` UTF-16 units, the last of them "…" where it was cut. Content of bundles and answers of servers have any length. */
+export function truncate(text: string, max: number): string {
+  return text.length <= max ? text : excerpt(text, { length: max - 1 });
+}
+
+/** The first `length` UTF-16 units of `text`, and "…" where there are more: for quoting in a message what may be of any length. */
+export function excerpt(text: string, { length = 200 }: { readonly length?: number } = {}): string {
+  return text.length <= length ? text : `${text.slice(0, length).toWellFormed()}…`;
 }

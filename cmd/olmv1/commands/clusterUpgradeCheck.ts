@@ -11,6 +11,7 @@ import {
 import { parseClusterVersion, readClusterVersion } from "../../../pkg/operatorcontroller/openshift/clusterVersion.ts";
 import { readExtensions } from "../../../pkg/preview/clusterState.ts";
 import { escapeControlCharacters } from "../../../pkg/text/escape.ts";
+import { excerpt } from "../../../pkg/text/truncate.ts";
 import type { ClusterVersion } from "../../../pkg/version/clusterVersion.ts";
 import { withCluster } from "../cli/cluster.ts";
 import { EXIT } from "../cli/errors.ts";
@@ -86,7 +87,7 @@ function indented(text: string): string {
 }
 
 function shortened(text: string): string {
-  return text.length <= MAX_REASON ? text : `${text.slice(0, MAX_REASON)}... (--output json has all of it)`;
+  return text.length <= MAX_REASON ? text : `${excerpt(text, { length: MAX_REASON })} (--output json has all of it)`;
 }
 
 /** How `olmv1 cluster-upgrade-check` can be asked. */

@@ -1,9 +1,9 @@
 import type { BundleFiles } from "../../bundle/types.ts";
 import type { PatternMatcher } from "../../crdsafety/objectFaults.ts";
-import { shortened } from "../../fbc/boundedTexts.ts";
 import { placeText } from "../../fbc/types.ts";
 import { SEVERITIES, type Severity } from "../../fbc/validate/rules.ts";
 import { compareText } from "../../text/compare.ts";
+import { truncate } from "../../text/truncate.ts";
 import { BundleContent } from "./content.ts";
 import { CONTROLLER_RULES } from "./controllerRules.ts";
 import { CRD_RULES } from "./crdRules.ts";
@@ -86,7 +86,7 @@ export function checkBundle(files: BundleFiles, matches?: PatternMatcher): Check
   const findings = Object.entries(BUNDLE_RULES).flatMap(([rule, { severity, find }]): Finding[] => {
     const breaches = find(content);
     const found = breaches.slice(0, MAX_FINDINGS).map(({ message, at = {} }) => {
-      return { rule, severity, message: shortened(message.replaceAll(/\s*\n\s*/g, " "), MAX_MESSAGE), ...content.locate(at) };
+      return { rule, severity, message: truncate(message.replaceAll(/\s*\n\s*/g, " ").trim(), MAX_MESSAGE), ...content.locate(at) };
     });
     const more = breaches.length - found.length;
     return more > 0 ? [...found, { rule, severity, message: `and ${more} more of these` }] : found;

@@ -1,4 +1,5 @@
 import type { PlacedMeta } from "../../fbc/types.ts";
+import { excerpt } from "../../text/truncate.ts";
 import { DEPENDENCY_LINTS } from "./dependencyLints.ts";
 import { GRAPH_LINTS } from "./graphLints.ts";
 import { LintedCatalog, type NamedImage } from "./lintedCatalog.ts";
@@ -43,11 +44,12 @@ export class CatalogLint {
   findings(ignored: ReadonlySet<string> = new Set()): LintFinding[] {
     return Object.entries(CATALOG_LINTS).flatMap(([rule, { severity, find }]) => {
       if (ignored.has(rule)) return [];
-      return find(this.#catalog).map((breach) => ({ ...breach, message: bounded(breach.message), rule, severity }));
+      return find(this.#catalog).map((breach) => ({
+        ...breach,
+        message: excerpt(breach.message, { length: MAX_MESSAGE }),
+        rule,
+        severity,
+      }));
     });
   }
-}
-
-function bounded(text: string): string {
-  return text.length <= MAX_MESSAGE ? text : `${text.slice(0, MAX_MESSAGE)}… (${text.length} characters)`;
 }

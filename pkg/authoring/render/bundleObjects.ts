@@ -5,12 +5,12 @@ import { sortedKeys } from "../../bundle/goTypes.ts";
 import { dependenciesIn, rawProperties, unwrapped } from "../../bundle/properties.ts";
 import type { BundleFiles } from "../../bundle/types.ts";
 import { messageOf } from "../../errors/errors.ts";
-import { excerpt } from "../../fbc/boundedTexts.ts";
 import type { Property } from "../../fbc/types.ts";
 import { withNumberTokens } from "../../golang/json.ts";
 import { isObject, memberOf } from "../../golang/members.ts";
 import { parseYamlDocuments } from "../../golang/yaml.ts";
 import { countValues } from "../../golang/yamlDocument.ts";
+import { excerpt } from "../../text/truncate.ts";
 
 const CSV = "ClusterServiceVersion";
 /** The largest real manifests have some 100,000; each is written out as often as an alias refers to it. */

@@ -2,12 +2,12 @@ import type { JsonObject } from "../../api/k8s.ts";
 import { MANIFEST_TYPES } from "../../bundle/goTypes.ts";
 import type { Csv } from "../../bundle/types.ts";
 import { messageOf } from "../../errors/errors.ts";
-import { excerpt } from "../../fbc/boundedTexts.ts";
 import { Schema } from "../../fbc/content.ts";
 import type { Meta, Property } from "../../fbc/types.ts";
 import { isObject, memberOf, objectAt, objectMembers, textMember } from "../../golang/members.ts";
 import { goQuote } from "../../golang/quote.ts";
 import { parseYaml } from "../../golang/yaml.ts";
+import { excerpt } from "../../text/truncate.ts";
 import { byImage } from "./relatedImages.ts";
 
 /** The property that tells a catalog's readers what a ClusterServiceVersion says of its operator, without the manifest. */

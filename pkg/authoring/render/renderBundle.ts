@@ -1,12 +1,12 @@
 import type { JsonObject } from "../../api/k8s.ts";
 import type { BundleFiles } from "../../bundle/types.ts";
 import { messageOf } from "../../errors/errors.ts";
-import { excerpt } from "../../fbc/boundedTexts.ts";
 import { wrongKind } from "../../fbc/content.ts";
 import type { Meta, Property } from "../../fbc/types.ts";
 import { goJson } from "../../golang/json.ts";
 import { memberOf, objectAt, objectMembers, textMember } from "../../golang/members.ts";
 import { goQuote } from "../../golang/quote.ts";
+import { excerpt } from "../../text/truncate.ts";
 import { annotatedProperties, type BundleObjects, bundleFolders, bundleMetadata, bundleObjects } from "./bundleObjects.ts";
 import { relatedImages } from "./relatedImages.ts";
 

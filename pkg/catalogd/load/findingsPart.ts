@@ -1,6 +1,7 @@
 import { ContentError, type ContentPlace, type PlacedMeta } from "../../fbc/types.ts";
 import { CatalogCheck } from "../../fbc/validate/catalogCheck.ts";
 import { compareFindings, type Finding, findingText, published } from "../../fbc/validate/finding.ts";
+import { truncate } from "../../text/truncate.ts";
 import { type FindingsSummary, NO_FINDINGS } from "../store/content.ts";
 import type { EmitLine, PartMaker } from "./artifacts.ts";
 
@@ -58,8 +59,7 @@ function keyOf({ schema, package: packageName, name }: Finding): { schema: strin
 }
 
 function line(finding: Finding): string {
-  const text = `${finding.severity}: ${findingText(finding)}`.replace(/\s*\n\s*/g, " ");
-  return text.length <= MAX_FIRST_LENGTH ? text : `${text.slice(0, MAX_FIRST_LENGTH - 1)}…`;
+  return truncate(`${finding.severity}: ${findingText(finding)}`.replace(/\s*\n\s*/g, " "), MAX_FIRST_LENGTH);
 }
 
 function refusalText(errors: number, first: readonly string[]): string {

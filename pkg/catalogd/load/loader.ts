@@ -2,7 +2,7 @@ import { dirname } from "node:path";
 import { Worker } from "node:worker_threads";
 import { FairQueue } from "../../async/fairQueue.ts";
 import { workerFile } from "../../async/taskThread.ts";
-import { excerpt } from "../../fbc/boundedTexts.ts";
+import { excerpt } from "../../text/truncate.ts";
 import type { FindingsSummary, PartName } from "../store/content.ts";
 import type { IndexColumns } from "../store/contentIndex.ts";
 import type { CatalogValidation } from "./findingsPart.ts";

@@ -1,6 +1,7 @@
 import type { JsonObject } from "../../api/k8s.ts";
 import { isObject, memberOf, objectsAt } from "../../golang/members.ts";
-import { shortened, textAt } from "../boundedTexts.ts";
+import { truncate } from "../../text/truncate.ts";
+import { textAt } from "../boundedTexts.ts";
 import type { Meta } from "../types.ts";
 import { propertiesOf } from "./bundleSummary.ts";
 import { csvMetadataFrom } from "./csvMetadata.ts";
@@ -44,7 +45,7 @@ export function bundleDetails(meta: Meta, reading: { examples: boolean } = { exa
   const long = memberOf(spec, "description");
   const almExamples = annotations["alm-examples"];
   return {
-    longDescription: typeof long === "string" ? shortened(long, MAX_LONG) || undefined : undefined,
+    longDescription: typeof long === "string" ? truncate(long.trim(), MAX_LONG) || undefined : undefined,
     links: objectsAt(spec, "links")
       .slice(0, MAX_LIST)
       .flatMap((link) => {

@@ -1,7 +1,8 @@
 import { numberToken } from "../../golang/json.ts";
 import { isObject, memberOf, objectAt, objectsAt } from "../../golang/members.ts";
+import { truncate } from "../../text/truncate.ts";
 import { parseVersionRelease } from "../../version/version.ts";
-import { shortened, textAt, words, wordsAt } from "../boundedTexts.ts";
+import { MAX_TEXT, textAt, words, wordsAt } from "../boundedTexts.ts";
 import type { Meta } from "../types.ts";
 import { apisOf, type BundleApis, type CsvMetadata, csvMetadataFrom } from "./csvMetadata.ts";
 
@@ -219,7 +220,7 @@ function maxOpenShiftVersion(properties: readonly Readonly<Record<string, unknow
   const property = properties.find((one) => memberOf(one, "type") === "olm.maxOpenShiftVersion");
   if (!property) return undefined;
   const value = memberOf(property, "value");
-  if (typeof value === "string") return shortened(value, 64) || undefined;
+  if (typeof value === "string") return truncate(value.trim(), 64) || undefined;
   return typeof value === "number" ? String(value) : isObject(value) ? numberToken(value) : undefined;
 }
 
@@ -227,7 +228,7 @@ function firstParagraph(value: unknown): string | undefined {
   if (typeof value !== "string") return undefined;
   const text = value.slice(0, 16_384);
   const paragraph = text.split(/\n\s*\n/).find((piece) => /[\p{L}\p{N}]/u.test(piece) && !/^\s*#/.test(piece)) ?? text;
-  return shortened(paragraph.replace(/\s+/g, " ")) || undefined;
+  return truncate(paragraph.replace(/\s+/g, " ").trim(), MAX_TEXT) || undefined;
 }
 
 function unlessEmpty(list: string[]): string[] | undefined {

@@ -1,5 +1,6 @@
+import { truncate } from "../../text/truncate.ts";
 import type { VersionRelease } from "../../version/version.ts";
-import { shortened } from "../boundedTexts.ts";
+import { MAX_TEXT } from "../boundedTexts.ts";
 import { channelRanks, defaultOf, latestOf } from "../bundleOrder.ts";
 import type { BundleDescription, BundleSupport, StatedVersion } from "./bundleSummary.ts";
 import { type BundleFacts, newestFirst, type PackageFacts, versionIn } from "./packageFacts.ts";
@@ -89,7 +90,7 @@ export function packageSummary(facts: PackageFacts): PackageSummary {
     defaultChannel: stated.defaultChannel,
     icon: stated.icon,
     ...description,
-    description: text ?? (stated.description === undefined ? undefined : shortened(stated.description)),
+    description: text ?? (stated.description === undefined ? undefined : truncate(stated.description.trim(), MAX_TEXT)),
     deprecated: messageFor(facts, "olm.package"),
     channels: channels.map((channel) => ({
       name: channel.name,

@@ -1,4 +1,5 @@
 import { compareText } from "../../text/compare.ts";
+import { excerpt } from "../../text/truncate.ts";
 import { quoted } from "../boundedTexts.ts";
 import { type ContentPlace, placeText } from "../types.ts";
 import { RULES, type RuleCode, type RuleDescription, refusesContent } from "./rules.ts";
@@ -95,8 +96,17 @@ export class FindingLog {
     const kept = this.#kept[severity];
     if (kept.length >= MAX_KEPT && (!refusesContent(rule) || this.#refusal)) return;
     const { path = [], hint } = details;
-    const subject = { schema: bounded(schema), package: bounded(packageName), name: bounded(name), place };
-    const text = { message: bounded(message), path: path.map(bounded), ...(hint === undefined ? {} : { hint: bounded(hint) }) };
+    const subject = {
+      schema: excerpt(schema, { length: MAX_MESSAGE }),
+      package: excerpt(packageName, { length: MAX_MESSAGE }),
+      name: excerpt(name, { length: MAX_MESSAGE }),
+      place,
+    };
+    const text = {
+      message: excerpt(message, { length: MAX_MESSAGE }),
+      path: path.map((text) => excerpt(text, { length: MAX_MESSAGE })),
+      ...(hint === undefined ? {} : { hint: excerpt(hint, { length: MAX_MESSAGE }) }),
+    };
     const finding = { rule, severity, ...subject, ...text };
     kept.push(finding);
     if (refusesContent(rule)) this.#refusal ??= finding;
@@ -111,11 +121,6 @@ export class FindingLog {
   get findings(): Finding[] {
     return [...this.#kept.error, ...this.#kept.warning];
   }
-}
-
-function bounded(text: string): string {
-  if (text.length <= MAX_MESSAGE) return text;
-  return `${text.slice(0, MAX_MESSAGE)}… (${text.length} characters)`;
 }
 
 const STAGES: readonly RuleDescription["stage"][] = ["content", "load", "package", "channel", "bundle", "entry", "deprecation"];

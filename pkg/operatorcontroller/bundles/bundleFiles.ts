@@ -5,9 +5,9 @@ import { ANNOTATIONS_FILE, foldersToRead } from "../../bundle/annotations.ts";
 import { BUNDLE_LIMITS, bundleTooLarge } from "../../bundle/limits.ts";
 import type { BundleFiles } from "../../bundle/types.ts";
 import { RetryableError, undefinedIfMissing } from "../../errors/errors.ts";
-import { excerpt } from "../../fbc/boundedTexts.ts";
 import { goQuote } from "../../golang/quote.ts";
 import { compareText } from "../../text/compare.ts";
+import { excerpt } from "../../text/truncate.ts";
 
 /**
  * The files of an unpacked bundle image by slash path, such as "manifests/csv.yaml": those in `manifests/` and `metadata/` and in the folders that its

@@ -1,11 +1,11 @@
 import type { JsonObject } from "../../api/k8s.ts";
-import { excerpt } from "../../fbc/boundedTexts.ts";
 import { packageOf, Schema } from "../../fbc/content.ts";
 import { MetaDecoder } from "../../fbc/decode.ts";
 import type { Meta } from "../../fbc/types.ts";
 import { foldKey, isObject, memberOf } from "../../golang/members.ts";
 import { countValues } from "../../golang/yamlDocument.ts";
 import { trimIndexMeta } from "../../resolve/dependencies/bundleIndex.ts";
+import { excerpt } from "../../text/truncate.ts";
 
 /** Properties of a bundle that resolution reads; the rest, above all the ClusterServiceVersion's metadata, is most of a catalog. */
 const KEPT_PROPERTIES: ReadonlySet<unknown> = new Set([

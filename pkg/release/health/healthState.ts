@@ -1,5 +1,6 @@
 import type { JsonObject, KubeObject } from "../../api/k8s.ts";
 import { isObject } from "../../golang/members.ts";
+import { truncate } from "../../text/truncate.ts";
 
 /**
  * healthy: it works; progressing: not yet, or no longer, and it may get so by itself; failed: it will not without a change;
@@ -31,7 +32,7 @@ export function bounded(text: string): string {
     .slice(0, 2 * MAX_TEXT)
     .replaceAll(/\s+/g, " ")
     .trim();
-  return line.length <= MAX_TEXT ? line : `${line.slice(0, MAX_TEXT - 1)}…`;
+  return truncate(line, MAX_TEXT);
 }
 
 /** A condition as any controller may have written it: every member may be missing. */
