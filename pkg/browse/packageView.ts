@@ -11,6 +11,7 @@ import { constraintsOf } from "../resolve/constraint/parse.ts";
 import { type BundleMetadata, destinationsFrom, SearchBudget } from "../resolve/successors.ts";
 import { findCandidates } from "../resolve/whyNot.ts";
 import { compareText } from "../text/compare.ts";
+import { formatList } from "../text/lists.ts";
 import { formatVersionRelease } from "../version/version.ts";
 
 /** A package as one catalog has it. */
@@ -33,11 +34,11 @@ export function bundleMeant({ name, bundles, content, catalog }: PackageIn, text
   const [meant] = findCandidates(listCandidates(content, new Set()), text).sort(compareNewestFirst);
   const found = bundles.find((bundle) => bundle.name === meant?.bundle.name);
   if (found) return found;
-  const shown = bundles.slice(0, MAX_SHOWN).map(({ name: own, version }) => version ?? own);
-  const more = bundles.length > MAX_SHOWN ? ", …" : "";
-  throw new Error(
-    `package ${goQuote(name)} has no version ${goQuote(text)} in catalog ${catalog}; the newest are ${shown.join(", ")}${more}`,
+  const newest = formatList(
+    bundles.map(({ name: own, version }) => version ?? own),
+    { max: MAX_SHOWN, rest: () => "…" },
   );
+  throw new Error(`package ${goQuote(name)} has no version ${goQuote(text)} in catalog ${catalog}; the newest are ${newest}`);
 }
 
 /** The head of a channel, the newest of several. @throws Error where there is no such channel, naming those there are. */

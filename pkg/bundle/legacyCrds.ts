@@ -1,6 +1,7 @@
 import type { JsonObject, KubeObject } from "../api/k8s.ts";
 import { isObject } from "../golang/members.ts";
 import { goQuote } from "../golang/quote.ts";
+import { formatList } from "../text/lists.ts";
 import { excerpt } from "../text/truncate.ts";
 import type { BundleSummary } from "./bundleSummary.ts";
 import type { LegacyCrd } from "./types.ts";
@@ -83,8 +84,9 @@ function listIn(parent: JsonObject, key: string): JsonObject[] {
   return Array.isArray(value) ? value.filter(isObject) : [];
 }
 
-function quoted(names: readonly string[], most: number): string {
-  const more = names.length - most;
-  const told = names.slice(0, most).map((name) => goQuote(excerpt(name)));
-  return more > 0 ? `${told.join(", ")} and ${more} more` : told.join(", ");
+function quoted(names: readonly string[], max: number): string {
+  return formatList(
+    names.map((name) => goQuote(excerpt(name))),
+    { max },
+  );
 }

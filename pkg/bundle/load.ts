@@ -6,6 +6,7 @@ import { isObject } from "../golang/members.ts";
 import { goQuote } from "../golang/quote.ts";
 import { GoTypeError, goKindOf, jsonMismatch } from "../golang/types.ts";
 import { eachMember, type OnMember, yamlDocument } from "../golang/yamlDocument.ts";
+import { formatList } from "../text/lists.ts";
 import { excerpt, truncateMessage } from "../text/truncate.ts";
 import { ANNOTATIONS_FILE, bundleAnnotations, foldersIn } from "./annotations.ts";
 import { checkObjectMeta, MANIFEST_TYPES, sortedKeys } from "./goTypes.ts";
@@ -227,9 +228,8 @@ function csvFrom(path: string, manifest: KubeObject): LoadedCsv {
 }
 
 function severalCsvs(csvs: readonly LoadedCsv[]): string {
-  const told = csvs.slice(0, MAX_CSVS).map(({ path, csv }) => `${goQuote(excerpt(csv.metadata.name ?? ""))} (${excerpt(path)})`);
-  const more = csvs.length > MAX_CSVS ? ` and ${csvs.length - MAX_CSVS} more` : "";
-  return `it holds ${csvs.length} ClusterServiceVersions, ${told.join(", ")}${more}, of which the last is taken`;
+  const names = csvs.map(({ path, csv }) => `${goQuote(excerpt(csv.metadata.name ?? ""))} (${excerpt(path)})`);
+  return `it holds ${csvs.length} ClusterServiceVersions, ${formatList(names, { max: MAX_CSVS })}, of which the last is taken`;
 }
 
 function checkCount(objects: number): void {

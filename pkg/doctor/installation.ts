@@ -3,6 +3,7 @@ import { findCondition } from "../api/conditions.ts";
 import { SYSTEM_NAMESPACE } from "../api/constants.ts";
 import type { Condition, KubeObject } from "../api/k8s.ts";
 import { ageText } from "../text/amounts.ts";
+import { formatList } from "../text/lists.ts";
 import { about, type ClusterSnapshot, type Finding, POLICIES, policyKey } from "./clusterSnapshot.ts";
 
 /** A part of an OpenAPI schema. */
@@ -46,8 +47,7 @@ export function checkDefinitions({ definitions }: ClusterSnapshot, wanted: Reado
       const known = new Set(fieldsOf(schemaOf(live)));
       const missing = fieldsOf(schemaOf(wanted.get(name))).filter((field) => !known.has(field));
       if (missing.length === 0) return [{ check, status: "ok", message: `served, with all ${known.size} fields` }];
-      const more = missing.length > NAMED_MAX ? ` and ${missing.length - NAMED_MAX} more` : "";
-      const message = `it is of another version, without ${missing.slice(0, NAMED_MAX).join(", ")}${more}`;
+      const message = `it is of another version, without ${formatList(missing, { max: NAMED_MAX })}`;
       return [{ check, status: "problem", message, next: APPLY }];
     });
   });

@@ -1,6 +1,7 @@
 import type { JsonObject } from "../api/k8s.ts";
 import { foldCase, memberOf } from "../golang/members.ts";
 import { goQuote } from "../golang/quote.ts";
+import { formatList } from "../text/lists.ts";
 import { excerpt } from "../text/truncate.ts";
 import type {
   ChannelEntry,
@@ -69,19 +70,12 @@ function namesByFold(blob: JsonObject): Map<string, string> {
   }
   if (duplicates.size === 0) return names;
   const texts = [...duplicates].map(duplicateText).sort();
-  throw new Error(texts.length === 1 ? texts[0] : `[${shortList(texts, ", ")}]`);
+  throw new Error(texts.length === 1 ? texts[0] : `[${formatList(texts, { max: MAX_LISTED })}]`);
 }
 
 function duplicateText([folded, keys]: [string, string[]]): string {
-  return `duplicate keys for key ${goQuote(excerpt(folded))}: [${shortList(
-    keys.sort().map((text) => excerpt(text)),
-    " ",
-  )}]`;
-}
-
-function shortList(texts: readonly string[], separator: string): string {
-  const more = texts.length - MAX_LISTED;
-  return [...texts.slice(0, MAX_LISTED), ...(more > 0 ? [`… ${more} more`] : [])].join(separator);
+  const written = keys.sort().map((key) => excerpt(key));
+  return `duplicate keys for key ${goQuote(excerpt(folded))}: [${formatList(written, { max: MAX_LISTED, separator: " " })}]`;
 }
 
 function text(blob: JsonObject, key: string | undefined): string {

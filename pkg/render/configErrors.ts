@@ -1,9 +1,11 @@
 import { goQuote } from "../golang/quote.ts";
 import { similarName } from "../text/compare.ts";
+import { formatList } from "../text/lists.ts";
 import type { Failure } from "./jsonSchema.ts";
 
 /** Sentences beyond operator-controller's at most; who makes more mistakes reads on after correcting these. */
 const MAX_UNTOLD = 20;
+const BULLET = "\n  - ";
 /** Most unknown fields of one object that are compared with known names; further fields are not shown. */
 const MAX_COMPARED = MAX_UNTOLD + 1;
 /** Characters of operator-controller's text that are enough: messages are cut at so many bytes. */
@@ -29,16 +31,11 @@ export function configErrorText(failures: readonly Failure[], remarks: ReadonlyM
   const lines: Lines = { told: [], toldLength: 0, untold: [] };
   for (const failure of failures) tell(failure, remarks, lines);
   const { told, untold } = lines;
-  const text = told.length === 1 ? (told[0] ?? "") : `multiple errors found:${listed(told)}`;
+  const text = told.length === 1 ? (told[0] ?? "") : `multiple errors found:${BULLET}${told.join(BULLET)}`;
   const more = [...new Set([...untold, ...remarks.values()])];
-  const shown = more.slice(0, MAX_UNTOLD);
-  if (more.length > shown.length) shown.push(`and ${more.length - shown.length} more`);
-  if (shown.length === 0) return text;
-  return shown.length === 1 && told.length === 1 ? `${text}; ${shown[0]}` : `${text}; in detail:${listed(shown)}`;
-}
-
-function listed(sentences: readonly string[]): string {
-  return sentences.map((sentence) => `\n  - ${sentence}`).join("");
+  if (more.length === 0) return text;
+  if (more.length === 1 && told.length === 1) return `${text}; ${more[0]}`;
+  return `${text}; in detail:${BULLET}${formatList(more, { max: MAX_UNTOLD, separator: BULLET })}`;
 }
 
 /** Adds the lines of a failure; none once operator-controller's are longer than any message. */

@@ -4,6 +4,7 @@ import type { DeploymentSpec } from "../bundle/types.ts";
 import { goQuote } from "../golang/quote.ts";
 import { compileSelector, type LabelSelector } from "../resolve/labelSelector.ts";
 import { similarName } from "../text/compare.ts";
+import { formatList } from "../text/lists.ts";
 import { truncate } from "../text/truncate.ts";
 import { deploymentConfigSchema } from "./configSchema.ts";
 import { deploymentLabels } from "./deploymentConfig.ts";
@@ -99,12 +100,11 @@ export function configNotes(config: unknown, objects: readonly KubeObject[]): st
 
 function named(deployments: readonly KubeObject[]): string {
   if (deployments.length === 0) return "none at all";
-  const names = deployments.slice(0, MAX_NAMED).map((deployment) => {
+  const names = deployments.map((deployment) => {
     const labels = Object.entries(labelsOf(deployment)).map(([key, value]) => `${key}=${value}`);
     return truncate(`${deployment.metadata.name} (${labels.length > 0 ? labels.sort().join(",") : "no labels"})`, MAX_NAME_LENGTH);
   });
-  const more = deployments.length - names.length;
-  return [...names, ...(more > 0 ? [`${more} more`] : [])].join(", ");
+  return formatList(names, { max: MAX_NAMED });
 }
 
 /** Without those that objects of a release carry as their owner's. */

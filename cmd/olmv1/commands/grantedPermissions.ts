@@ -12,6 +12,7 @@ import { isNothing } from "../../../pkg/rbac/ruleSets.ts";
 import { lastDeployed } from "../../../pkg/release/record.ts";
 import { type ReaderOptions, withReader } from "../../../pkg/sources/bundleReader.ts";
 import { escapeControlCharacters } from "../../../pkg/text/escape.ts";
+import { formatList } from "../../../pkg/text/lists.ts";
 import { wrapped } from "../cli/columns.ts";
 import type { RegistryOptions } from "../cli/options.ts";
 import { withProgress } from "../cli/progress.ts";
@@ -68,8 +69,7 @@ function verbsText({ verbs }: PolicyRule): string {
 function whatText({ apiGroups = [], resources = [], resourceNames = [], nonResourceURLs = [] }: PolicyRule): string {
   if (nonResourceURLs.length > 0) return nonResourceURLs.join(", ");
   const what = apiGroups.flatMap((group) => resources.map((resource) => (group === "" ? resource : `${resource}.${group}`))).join(", ");
-  const more = resourceNames.length - NAMES_SHOWN;
-  const names = [...resourceNames.slice(0, NAMES_SHOWN), ...(more > 0 ? [`… and ${more} more`] : [])].join(", ");
+  const names = formatList(resourceNames, { max: NAMES_SHOWN, rest: (more) => `… and ${more} more` });
   return `${what}: ${names === "" ? EVERY_NAME : names}`;
 }
 

@@ -5,6 +5,7 @@ import { type InstalledHere, installedHere } from "../../../pkg/rollout/extensio
 import { counted } from "../../../pkg/text/amounts.ts";
 import { compareText } from "../../../pkg/text/compare.ts";
 import { escapeControlCharacters } from "../../../pkg/text/escape.ts";
+import { formatList } from "../../../pkg/text/lists.ts";
 import type { SourceOptions } from "../cli/catalogOptions.ts";
 import { wrapped } from "../cli/columns.ts";
 import { withPackage } from "../cli/openCatalogs.ts";
@@ -153,7 +154,7 @@ function limited(all: readonly Cell[], isWide: boolean): Cell[] {
 }
 
 function shortened(all: readonly string[]): string {
-  return all.length > MAX_NAMES ? `${all.slice(0, MAX_NAMES).join(", ")}, …` : all.join(", ");
+  return formatList(all, { max: MAX_NAMES, rest: () => "…" });
 }
 
 function faint(text: string): Cell {

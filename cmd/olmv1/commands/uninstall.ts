@@ -13,6 +13,7 @@ import { explainCondition, mostRelevantCondition } from "../../../pkg/rollout/co
 import { extensionRef, extensionsOf, readExtension } from "../../../pkg/rollout/extensions.ts";
 import { counted } from "../../../pkg/text/amounts.ts";
 import { escapeControlCharacters } from "../../../pkg/text/escape.ts";
+import { formatList } from "../../../pkg/text/lists.ts";
 import { CAUSE_LENGTH, truncate } from "../../../pkg/text/truncate.ts";
 import { withCluster } from "../cli/cluster.ts";
 import { wrapped } from "../cli/columns.ts";
@@ -84,8 +85,7 @@ function blockedLines(screen: Pick<Terminal, "width">, extension: ClusterExtensi
 }
 
 function usedLines(screen: Pick<Terminal, "width">, { crd, names, isMore, unknown }: CustomResources): string[] {
-  const more = names.length - NAMES_SHOWN;
-  const shown = [...names.slice(0, NAMES_SHOWN), ...(more > 0 ? [`… and ${more}${isMore ? " or more" : ""} more`] : [])].join(", ");
+  const shown = formatList(names, { max: NAMES_SHOWN, rest: (more) => `… and ${more}${isMore ? " or more" : ""} more` });
   const count = unknown === undefined ? `${names.length}${isMore ? "+" : ""}` : "not to be seen";
   const text = `${crd.metadata.name} (${count})${shown === "" ? "" : `: ${shown}`}${unknown === undefined ? "" : `: ${unknown}`}`;
   return wrapped(text, screen.width, "    ").map((line, i) => (i === 0 ? line.slice(2) : line));

@@ -5,6 +5,7 @@ import { sizeFault } from "../../crdsafety/schema.ts";
 import { messageOf } from "../../errors/errors.ts";
 import { isObject } from "../../golang/members.ts";
 import { goQuote } from "../../golang/quote.ts";
+import { formatList } from "../../text/lists.ts";
 import type { BundleContent, CrdManifest, Place } from "./content.ts";
 import { type Breach, info, type RuleTable, Source, warning } from "./rule.ts";
 
@@ -96,8 +97,7 @@ function valid(content: BundleContent): Breach[] {
     const { status: _, ...stated } = object;
     const faults = objectFaults(version.schema, stated, content.matches);
     if (faults.length === 0) return [];
-    const more = faults.length > MAX_FAULTS ? ` and ${faults.length - MAX_FAULTS} more` : "";
-    return [{ message: `${named(object)} is not valid: ${faults.slice(0, MAX_FAULTS).join(", ")}${more}`, at }];
+    return [{ message: `${named(object)} is not valid: ${formatList(faults, { max: MAX_FAULTS })}`, at }];
   });
 }
 

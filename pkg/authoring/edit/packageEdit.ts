@@ -6,6 +6,7 @@ import { CatalogCheck } from "../../fbc/validate/catalogCheck.ts";
 import { type Finding, findingText } from "../../fbc/validate/finding.ts";
 import { goQuote } from "../../golang/quote.ts";
 import { compareText } from "../../text/compare.ts";
+import { formatList } from "../../text/lists.ts";
 import { CatalogText, type DocumentChange } from "./catalogText.ts";
 import { isSame } from "./patchText.ts";
 
@@ -171,11 +172,16 @@ export class PackageEdit {
   }
 }
 
+const MAX_NAMES = 20;
+
 /** Some names, for a message. */
 export function listed(names: readonly string[]): string {
-  const shown = names.slice(0, 20).map((name) => goQuote(name));
-  if (names.length === 0) return "none";
-  return shown.join(", ") + (names.length > shown.length ? ` and ${names.length - shown.length} more` : "");
+  return names.length === 0
+    ? "none"
+    : formatList(
+        names.map((name) => goQuote(name)),
+        { max: MAX_NAMES },
+      );
 }
 
 /** At most so many faults are told. */
@@ -210,9 +216,9 @@ function requireSound(files: CatalogFiles, packageName: string, result: EditResu
   const before = new Set(errorsIn(files, packageName).map(keyOf));
   const added = errorsIn(edited(files, result), packageName).filter((finding) => !before.has(keyOf(finding)));
   if (added.length === 0) return;
-  const told = added.slice(0, MAX_TOLD).map((finding) => `  ${findingText(finding)} [${finding.rule}]`);
-  const more = added.length > told.length ? [`  and ${added.length - told.length} more`] : [];
-  throw new EditError(["the catalog would not be valid any more, nothing was changed:", ...told, ...more].join("\n"));
+  const lines = added.map((finding) => `${findingText(finding)} [${finding.rule}]`);
+  const list = formatList(lines, { max: MAX_TOLD, separator: "\n  " });
+  throw new EditError(`the catalog would not be valid any more, nothing was changed:\n  ${list}`);
 }
 
 /** The errors in the files that say something of the package. */

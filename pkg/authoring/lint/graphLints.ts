@@ -1,5 +1,6 @@
 import { quoted } from "../../fbc/boundedTexts.ts";
 import { rangeTest } from "../../fbc/bundleOrder.ts";
+import { formatList } from "../../text/lists.ts";
 import { compareVersionRelease } from "../../version/version.ts";
 import { ChannelPaths } from "./channelPaths.ts";
 import type { LintedCatalog, LintedChannel, LintedEntry, LintedPackage } from "./lintedCatalog.ts";
@@ -133,8 +134,7 @@ function lateZStream(paths: ChannelPaths, channel: LintedChannel): Breach[] {
 
 /** The first names of a list, and how many more there are. */
 function firstOf(names: readonly string[]): string {
-  const told = names.slice(0, MAX_NAMES).map(quoted).join(", ");
-  return names.length > MAX_NAMES ? `${told} and ${names.length - MAX_NAMES} more` : told;
+  return formatList(names.map(quoted), { max: MAX_NAMES });
 }
 
 function replacesHigher(paths: ChannelPaths, channel: LintedChannel): Breach[] {

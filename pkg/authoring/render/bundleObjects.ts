@@ -10,6 +10,7 @@ import { withNumberTokens } from "../../golang/json.ts";
 import { isObject, memberOf } from "../../golang/members.ts";
 import { parseYamlDocuments } from "../../golang/yaml.ts";
 import { countValues } from "../../golang/yamlDocument.ts";
+import { formatList } from "../../text/lists.ts";
 import { excerpt } from "../../text/truncate.ts";
 
 const CSV = "ClusterServiceVersion";
@@ -81,8 +82,7 @@ function filesDirectlyIn(files: BundleFiles, folder: string): string[] {
 
 /** Why there may be less in a bundle than its author thinks. */
 function reasons(warnings: readonly string[]): string {
-  const more = warnings.length > MAX_TOLD ? [`and ${warnings.length - MAX_TOLD} more`] : [];
-  return warnings.length === 0 ? "" : `; ${[...warnings.slice(0, MAX_TOLD), ...more].join("; ")}`;
+  return warnings.length === 0 ? "" : `; ${formatList(warnings, { max: MAX_TOLD, separator: "; " })}`;
 }
 
 function objectIn(path: string, files: BundleFiles, warnings: string[]): JsonObject | undefined {

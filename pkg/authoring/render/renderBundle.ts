@@ -6,6 +6,7 @@ import type { Meta, Property } from "../../fbc/types.ts";
 import { goJson } from "../../golang/json.ts";
 import { memberOf, objectAt, objectMembers, textMember } from "../../golang/members.ts";
 import { goQuote } from "../../golang/quote.ts";
+import { formatList } from "../../text/lists.ts";
 import { excerpt } from "../../text/truncate.ts";
 import { annotatedProperties, type BundleObjects, bundleFolders, bundleMetadata, bundleObjects } from "./bundleObjects.ts";
 import { relatedImages } from "./relatedImages.ts";
@@ -39,12 +40,8 @@ function checkOwnedApis(provided: readonly ApiKey[], csv: JsonObject): void {
     .map(apiName)
     .find((name) => !names.has(name));
   if (missing === undefined) return;
-  const found = [...names]
-    .sort()
-    .slice(0, MAX_TOLD)
-    .map((name) => `${name}:{}`);
-  const more = names.size > MAX_TOLD ? ` and ${names.size - MAX_TOLD} more` : "";
-  throw new Error(`couldn't find ${missing} in bundle. found: map[${found.join(" ")}${more}]`);
+  const found = [...names].sort().map((name) => `${name}:{}`);
+  throw new Error(`couldn't find ${missing} in bundle. found: map[${formatList(found, { max: MAX_TOLD, separator: " " })}]`);
 }
 
 function crdApis(crd: JsonObject): ApiKey[] {

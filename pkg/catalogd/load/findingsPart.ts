@@ -1,6 +1,8 @@
 import { ContentError, type ContentPlace, type PlacedMeta } from "../../fbc/types.ts";
 import { CatalogCheck } from "../../fbc/validate/catalogCheck.ts";
 import { compareFindings, type Finding, findingText, published } from "../../fbc/validate/finding.ts";
+import { counted } from "../../text/amounts.ts";
+import { formatList } from "../../text/lists.ts";
 import { truncate } from "../../text/truncate.ts";
 import { type FindingsSummary, NO_FINDINGS } from "../store/content.ts";
 import type { EmitLine, PartMaker } from "./artifacts.ts";
@@ -63,8 +65,6 @@ function line(finding: Finding): string {
 }
 
 function refusalText(errors: number, first: readonly string[]): string {
-  const shown = first.slice(0, Math.min(FIRST_REFUSED, errors));
-  const more = errors > shown.length ? `; and ${errors - shown.length} more` : "";
-  const count = errors === 1 ? "1 error" : `${errors} errors`;
-  return `${count} in the catalog, none are allowed by --catalog-validation=Strict: ${shown.join("; ")}${more}`;
+  const list = formatList(first, { max: Math.min(FIRST_REFUSED, errors), separator: "; ", total: errors });
+  return `${counted(errors, "error")} in the catalog, none are allowed by --catalog-validation=Strict: ${list}`;
 }

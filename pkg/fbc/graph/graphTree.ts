@@ -1,3 +1,4 @@
+import { formatList } from "../../text/lists.ts";
 import type { ChannelGraph, GraphNode, GraphRange, UpdateGraph } from "./updateGraph.ts";
 
 /** A line of a graph as text. */
@@ -124,7 +125,7 @@ class ChannelTree {
 
   #list(names: readonly string[], count = names.length): string {
     const told = names.slice(0, MAX_NAMES).map((name) => this.#shown(name));
-    return told.join(", ") + (count > MAX_NAMES ? ` and ${count - MAX_NAMES} more` : "");
+    return formatList(told, { max: MAX_NAMES, total: count });
   }
 
   #covered({ covers }: GraphRange): string {

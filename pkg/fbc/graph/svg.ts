@@ -1,3 +1,4 @@
+import { formatList } from "../../text/lists.ts";
 import { type Box, type ChannelLayout, type Lane, LINE_OFFSET, layoutChannel } from "./layout.ts";
 import { BoundedText, DRAWING_BYTES, type EdgeType, type UpdateGraph } from "./updateGraph.ts";
 
@@ -101,8 +102,10 @@ function lanePicture({ type, range, to, from, side, x }: Lane): string {
 }
 
 function namesOf(boxes: readonly Box[]): string {
-  const names = boxes.slice(0, MAX_NAMES).map(({ node }) => node.name);
-  return names.join(", ") + (boxes.length > MAX_NAMES ? ` and ${boxes.length - MAX_NAMES} more` : "");
+  return formatList(
+    boxes.map(({ node }) => node.name),
+    { max: MAX_NAMES },
+  );
 }
 
 /** Text for XML; what XML cannot hold becomes U+FFFD. */

@@ -1,6 +1,7 @@
 import type { KeyObject } from "node:crypto";
 import { messageOf } from "../../errors/errors.ts";
 import { goQuote } from "../../golang/quote.ts";
+import { formatList } from "../../text/lists.ts";
 import { familiarText, type Reference } from "../reference.ts";
 import { hashOf, isSignedBy } from "./publicKey.ts";
 import { type FoundSignature, parsePayload, parseStatement, signedBytes } from "./signatureFormats.ts";
@@ -93,7 +94,5 @@ function refusal(reasons: readonly string[]): string {
   const [first, ...others] = new Set(reasons);
   if (first === undefined) return "A signature was required, but no signature exists";
   if (others.length === 0) return first;
-  const told = [first, ...others].slice(0, REASONS_TOLD);
-  const left = others.length + 1 - told.length;
-  return `None of the signatures were accepted, reasons: ${told.join("; ")}${left > 0 ? `; and ${left} more` : ""}`;
+  return `None of the signatures were accepted, reasons: ${formatList([first, ...others], { max: REASONS_TOLD, separator: "; " })}`;
 }

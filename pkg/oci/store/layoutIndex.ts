@@ -1,4 +1,5 @@
 import * as z from "zod";
+import { formatList } from "../../text/lists.ts";
 import { ContentError, RefusedError } from "../imageErrors.ts";
 import { DescriptorShape, MediaType } from "../manifest.ts";
 
@@ -45,8 +46,7 @@ export function nameIn({ annotations }: LayoutEntry): string | undefined {
 /** The names that there are, for a message; "" for none. */
 export function namesText(entries: readonly LayoutEntry[]): string {
   const names = [...new Set(entries.flatMap((entry) => nameIn(entry) ?? []))];
-  const more = names.length > NAMES_TOLD ? ` and ${names.length - NAMES_TOLD} more` : "";
-  return names.length === 0 ? "" : `; there ${names.length === 1 ? "is" : "are"} ${names.slice(0, NAMES_TOLD).join(", ")}${more}`;
+  return names.length === 0 ? "" : `; there ${names.length === 1 ? "is" : "are"} ${formatList(names, { max: NAMES_TOLD })}`;
 }
 
 function jsonOf(text: string): unknown {

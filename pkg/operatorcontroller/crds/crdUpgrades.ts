@@ -11,6 +11,7 @@ import { isForbidden } from "../../kube/errors.ts";
 import { storedVersionsGrant } from "../../rbac/requiredRules.ts";
 import { ruleLines, ruleOf } from "../../rbac/ruleSets.ts";
 import { isCrd, objectKey } from "../../release/identity.ts";
+import { formatList } from "../../text/lists.ts";
 import { isAllowed } from "../permissions/ownRules.ts";
 import { NOTHING_CHANGED } from "../permissions/permissions.ts";
 import type { LiveObjects } from "../state/objectActions.ts";
@@ -184,10 +185,8 @@ function tellInvalid({ name, refusals, notes }: CrdUpgrade, objects: ObjectsFoun
   const { count, cut, invalid, named, someUnknown } = objects;
   const all = count === 1 ? "1 custom resource" : `${count} custom resources`;
   if (invalid > 0) {
-    const more = invalid > named.length ? `; and ${invalid - named.length} more` : "";
-    refusals.push(
-      `existingObjects: ${invalid} of ${all} would not be valid under the new CRD ${goQuote(name)}: ${named.join("; ")}${more}`,
-    );
+    const list = formatList(named, { max: named.length, separator: "; ", total: invalid });
+    refusals.push(`existingObjects: ${invalid} of ${all} would not be valid under the new CRD ${goQuote(name)}: ${list}`);
   } else if (refused && (count > 0 || !cut)) {
     notes.push(count === 0 ? `no custom resource of CRD ${goQuote(name)} exists` : `${all} of CRD ${goQuote(name)} would still be valid`);
   }

@@ -4,6 +4,7 @@ import { type CrdFinding, crdFindings } from "../../crdsafety/crdFindings.ts";
 import { droppedStoredVersions, type ObjectCheck, objectChecks, removedServedVersions } from "../../crdsafety/existingObjects.ts";
 import { objectFaults } from "../../crdsafety/objectFaults.ts";
 import { isObject } from "../../golang/members.ts";
+import { formatList } from "../../text/lists.ts";
 import { Patterns } from "./patternMatcher.ts";
 
 /** One page of custom resources, and the schema that they have to be valid under. */
@@ -121,8 +122,7 @@ function faultsBefore(check: () => string[]): string[] | undefined {
 }
 
 function firstOf(faults: readonly string[]): string {
-  const shown = faults.slice(0, FAULTS_NAMED).join(", ");
-  return faults.length > FAULTS_NAMED ? `${shown} and ${faults.length - FAULTS_NAMED} more` : shown;
+  return formatList(faults, { max: FAULTS_NAMED });
 }
 
 function nameOf({ metadata: { name, namespace } }: KubeObject): string {

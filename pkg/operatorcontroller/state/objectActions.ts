@@ -1,5 +1,6 @@
 import type { KubeObject, ObjectRef } from "../../api/k8s.ts";
 import { describeObject } from "../../release/identity.ts";
+import { formatList } from "../../text/lists.ts";
 
 /** What an apply or delete did to one object. */
 export interface ObjectAction {
@@ -29,8 +30,7 @@ export function named(actions: readonly ObjectAction[]): string {
 
 /** The first five texts, and how many more there are. */
 export function listed(texts: readonly string[]): string {
-  const more = texts.length > NAMED ? ` and ${texts.length - NAMED} more` : "";
-  return texts.slice(0, NAMED).join(", ") + more;
+  return formatList(texts, { max: NAMED });
 }
 
 /** Actions after which the cluster is another, if only by labels. */

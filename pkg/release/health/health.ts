@@ -1,6 +1,7 @@
 import { ANNOTATION_INJECT_CA_FROM_SECRET } from "../../api/constants.ts";
 import { type GroupVersionKind, groupOf, type JsonObject, type KubeObject } from "../../api/k8s.ts";
 import { isApiService } from "../../bundle/apiServices.ts";
+import { formatList } from "../../text/lists.ts";
 import { conditionsOf, HEALTHY, type Health, health, listAt, memberAt, numberAt, textAt } from "./healthState.ts";
 import { podHealth } from "./pods.ts";
 
@@ -134,8 +135,8 @@ function injectionHealth(object: KubeObject): Health {
   const waiting = clientConfigs(object).filter(({ config }) => textAt(config, "caBundle") === "");
   const [first] = waiting;
   if (!first) return HEALTHY;
-  const more = waiting.length > 1 ? ` and ${waiting.length - 1} more` : "";
-  return health("progressing", "NoCABundle", `${first.name}${more} has no CA yet, which ${INJECTED_BY[annotation]} is to write`);
+  const names = formatList([first.name], { max: 1, total: waiting.length });
+  return health("progressing", "NoCABundle", `${names} has no CA yet, which ${INJECTED_BY[annotation]} is to write`);
 }
 
 function annotationOf({ metadata: { annotations } }: KubeObject): string | undefined {
