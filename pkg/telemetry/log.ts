@@ -1,6 +1,6 @@
 import { styleText } from "node:util";
 import { type LoggerOptions, type Logger as PinoLogger, pino, stdSerializers } from "pino";
-import { escapeControlCharacters } from "../text/escape.ts";
+import { escapeLines } from "../text/escape.ts";
 import { REDACT_PATHS, REDACTED, redactSecrets } from "../text/redact.ts";
 
 const LEVELS: ReadonlyMap<number, [name: string, colour: "gray" | "green" | "yellow" | "red"]> = new Map([
@@ -32,14 +32,12 @@ export function prettyLine(line: string, colour: boolean): string {
   const fields = Object.entries(entry).filter(([key]) => !SHOWN.has(key));
   const err = entry["err"] as { message?: string } | undefined;
   if (err?.message) fields.push(["err", err.message]);
-  const rest = fields.map(([key, value]) => paint("gray", `${key}=`) + oneLine(typeof value === "string" ? value : JSON.stringify(value)));
+  const rest = fields.map(
+    ([key, value]) => paint("gray", `${key}=`) + escapeLines(typeof value === "string" ? value : JSON.stringify(value)),
+  );
   return [time, paint(tint, name.padEnd(5)), paint("cyan", textOf("component")), textOf("msg"), ...rest]
     .filter((part) => part !== "")
     .join(" ");
-}
-
-function oneLine(text: string): string {
-  return escapeControlCharacters(text).replaceAll("\n", "\\n");
 }
 
 /**

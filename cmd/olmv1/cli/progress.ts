@@ -1,4 +1,4 @@
-import { escapeControlCharacters } from "../../../pkg/text/escape.ts";
+import { oneLine } from "../../../pkg/text/escape.ts";
 import { cutTo } from "./columns.ts";
 import type { Terminal } from "./terminal.ts";
 
@@ -41,7 +41,6 @@ export async function withProgress<T>(
     return terminal.err(CLEAR + cutTo(line, Math.max(terminal.width - 1, 20)));
   };
   const timer = setInterval(tell, terminal.interactive ? FRAME_MS : LINE_MS);
-  const oneLine = (text: string): string => escapeControlCharacters(text).replaceAll("\n", " ");
   const say = (line: string): void => {
     terminal.err(`${isShown ? CLEAR : ""}olmv1: ${oneLine(line)}\n`);
     isShown = false;

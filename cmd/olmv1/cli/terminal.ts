@@ -1,6 +1,6 @@
 import { text } from "node:stream/consumers";
 import { EXIT } from "./errors.ts";
-import { escapeControlCharacters } from "./text.ts";
+import { escapeForTerminal } from "./text.ts";
 
 /** What a command is given to talk to whoever runs it, in place of the process's own streams and state. */
 export type Terminal = Omit<CommandTerminal, "code" | "isPatient">;
@@ -84,7 +84,7 @@ export function processTerminal(signal: AbortSignal): CommandTerminal {
 
 /** Bytes for a pipe or a file are as they are; a terminal is given nothing to act on. */
 function writerTo(stream: NodeJS.WriteStream): (piece: string) => void {
-  return (piece) => void stream.write(stream.isTTY ? escapeControlCharacters(piece) : piece);
+  return (piece) => void stream.write(stream.isTTY ? escapeForTerminal(piece) : piece);
 }
 
 /** A line from standard input; Ctrl-C stays with the process, since the terminal is left as it is. */

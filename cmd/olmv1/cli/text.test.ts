@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { escapeControlCharacters } from "./text.ts";
+import { escapeForTerminal } from "./text.ts";
 
 test.for<[what: string, text: string, shown: string]>([
   ["plain text", "a\tb\nc é 中\r\n", "a\tb\nc é 中\r\n"],
@@ -13,5 +13,5 @@ test.for<[what: string, text: string, shown: string]>([
   ["text that is turned round", "a\u202Eb", "a\\u202eb"],
   ["characters that are none, and halves", "\u{E0001}\uD800", "\\udb40\\udc01\\ud800"],
 ])("%s", ([, text, shown]) => {
-  expect(escapeControlCharacters(text)).toBe(shown);
+  expect(escapeForTerminal(text)).toBe(shown);
 });

@@ -8,7 +8,7 @@ import { svgGraph } from "../../../pkg/fbc/graph/svg.ts";
 import { type GraphSource, GraphTooLargeError, updateGraph } from "../../../pkg/fbc/graph/updateGraph.ts";
 import { writeExactJson } from "../../../pkg/golang/json.ts";
 import { installedHere } from "../../../pkg/rollout/extensions.ts";
-import { escapeControlCharacters } from "../../../pkg/text/escape.ts";
+import { oneLine } from "../../../pkg/text/escape.ts";
 import type { SourceOptions } from "../cli/catalogOptions.ts";
 import { columnsOf, cutTo } from "../cli/columns.ts";
 import { withPackage } from "../cli/openCatalogs.ts";
@@ -115,12 +115,12 @@ function textOf(terminal: Terminal, source: GraphSource, form: GraphForm): strin
 
 /** A line that is no longer than the terminal: of marks the last are cut. */
 function treeLine(terminal: Terminal, { drawing, text, marks, kind }: TreeLine): string {
-  const start = `${drawing}${escapeControlCharacters(text).replaceAll("\n", " ")}`;
+  const start = `${drawing}${oneLine(text)}`;
   const first = kind === "channel" ? "\n" : "";
   const mood = kind === "note" ? "faint" : kind === "bundle" ? undefined : "strong";
   let room = terminal.width - columnsOf(start);
   const shown = marks.flatMap((mark) => {
-    const whole = `  ${escapeControlCharacters(mark.text).replaceAll("\n", " ")}`;
+    const whole = `  ${oneLine(mark.text)}`;
     const cut = cutTo(whole, Math.max(room, 0));
     room -= columnsOf(cut);
     return cut.trim() === "" || cut.trim() === "…" ? [] : [styled(terminal, { text: cut, mood: mark.mood })];

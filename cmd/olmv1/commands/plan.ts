@@ -16,7 +16,7 @@ import { describeObject } from "../../../pkg/release/identity.ts";
 import { type BundleReader, withReader } from "../../../pkg/sources/bundleReader.ts";
 import { catalogsGiven, catalogsOfCluster, contentsFrom } from "../../../pkg/sources/clusterCatalogs.ts";
 import { createLogger } from "../../../pkg/telemetry/log.ts";
-import { escapeControlCharacters } from "../../../pkg/text/escape.ts";
+import { escapeControlCharacters, escapeLines } from "../../../pkg/text/escape.ts";
 import { withCluster } from "../cli/cluster.ts";
 import { wrapped } from "../cli/columns.ts";
 import { EXIT } from "../cli/errors.ts";
@@ -41,7 +41,7 @@ export function planText(plan: InstallPlan, width = Number.POSITIVE_INFINITY): s
     ),
     listed(
       "Warnings of the API server, for which nothing is refused:",
-      plan.warnings.map(({ text, objects }) => `${objects.map(oneLine).join(", ")}: ${text}`),
+      plan.warnings.map(({ text, objects }) => `${objects.map(escapeLines).join(", ")}: ${text}`),
     ),
     listed("Notes:", plan.notes),
     approvalLines(plan),
@@ -82,18 +82,14 @@ function objectLines(object: InstallPlanObject): string[] {
   const { action, widens, refused, changes, more } = object;
   const marks = `${widens ? "  (widens rights)" : ""}${refused ? "  (refused, see findings)" : ""}`;
   return [
-    `  ${MARKS[action]} ${oneLine(describeObject(object))}${marks}`,
+    `  ${MARKS[action]} ${escapeLines(describeObject(object))}${marks}`,
     ...changes.map(changeLine),
     ...(more > 0 ? [`      ... and ${more} more fields`] : []),
   ];
 }
 
 function changeLine({ path, before = NOTHING, after = NOTHING }: FieldChange): string {
-  return `      ${oneLine(`${path}: ${before} → ${after}`)}`;
-}
-
-function oneLine(text: string): string {
-  return text.replaceAll("\n", "\\n");
+  return `      ${escapeLines(`${path}: ${before} → ${after}`)}`;
 }
 
 function listed(title: string, texts: readonly string[]): string[] {

@@ -7,7 +7,7 @@ import type {
   RecordedBundle,
   ResolutionRecord,
 } from "../../../pkg/resolve/resolutionRecord.ts";
-import { escapeControlCharacters } from "../../../pkg/text/escape.ts";
+import { escapeControlCharacters, oneLine } from "../../../pkg/text/escape.ts";
 import type { ResolutionOptions } from "../cli/catalogOptions.ts";
 import { EXIT } from "../cli/errors.ts";
 import { type Output, print } from "../cli/output.ts";
@@ -109,10 +109,6 @@ function outcomeLines(outcome: OutcomeRecord, explain: boolean): string[] {
     `why: ${explanation}`,
     ...notes.map((note) => `note: ${note}`),
   ].map(oneLine);
-}
-
-function oneLine(text: string): string {
-  return text.replaceAll("\n", " ");
 }
 
 /** How `olmv1 resolve` can be asked. */

@@ -1,6 +1,6 @@
 import { resolveWithDependencies } from "../../../pkg/preview/resolveWithDependencies.ts";
 import { type QuestionedBundle, type WhyNot, whyNot } from "../../../pkg/resolve/whyNot.ts";
-import { escapeControlCharacters } from "../../../pkg/text/escape.ts";
+import { oneLine } from "../../../pkg/text/escape.ts";
 import type { ResolutionOptions } from "../cli/catalogOptions.ts";
 import type { Terminal } from "../cli/terminal.ts";
 import { type Named, withQuestion } from "./resolutionQuestion.ts";
@@ -22,7 +22,7 @@ function whyNotText(answer: WhyNot, subject: string, unjudged: readonly string[]
     ...(because === undefined ? [] : [`it gets nothing: ${because}`]),
     ...unjudged.map((text) => `not judged: ${text}`),
   ];
-  return `${lines.map((line) => escapeControlCharacters(line.replaceAll("\n", " "))).join("\n")}\n`;
+  return `${lines.map(oneLine).join("\n")}\n`;
 }
 
 function headLine({ verdict, version, without, silent, ...rest }: WhyNot, subject: string): string {

@@ -1,7 +1,7 @@
 import type { MigrationReason, MigrationState } from "../../../../pkg/migrate/eligibility.ts";
 import { type Surveyed, survey } from "../../../../pkg/migrate/survey.ts";
 import { withReader } from "../../../../pkg/sources/bundleReader.ts";
-import { escapeControlCharacters } from "../../../../pkg/text/escape.ts";
+import { oneLine } from "../../../../pkg/text/escape.ts";
 import { withCluster } from "../../cli/cluster.ts";
 import { wrapped } from "../../cli/columns.ts";
 import { EXIT } from "../../cli/errors.ts";
@@ -72,10 +72,6 @@ function detail(terminal: Pick<Terminal, "width" | "colour">, { namespace, name,
     ...becomes,
   ];
   return lines.map((line) => `${line}\n`).join("");
-}
-
-function oneLine(text: string): string {
-  return escapeControlCharacters(text).replaceAll("\n", " ");
 }
 
 /** `olmv1 migrate check`. */
