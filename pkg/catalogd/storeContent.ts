@@ -7,6 +7,7 @@ import type { Step } from "../controller/reconcile.ts";
 import { messageOf, RetryableError, TerminalError, terminalIn, wrapError } from "../errors/errors.ts";
 import { goQuote } from "../golang/quote.ts";
 import { formatTime } from "../golang/time.ts";
+import { counted } from "../text/amounts.ts";
 import type { CatalogKeeper } from "./finalizer.ts";
 import type { CatalogReconcileState, UnpackedImage } from "./reconcileState.ts";
 import type { CatalogContent, ContentOrigin, FindingsSummary } from "./store/content.ts";
@@ -34,10 +35,6 @@ export function validity(
 /** Such as "2 errors and 1 warning". */
 function countsText({ errors, warnings }: Pick<FindingsSummary, "errors" | "warnings">): string {
   return `${counted(errors, "error")}${warnings > 0 ? ` and ${counted(warnings, "warning")}` : ""}`;
-}
-
-function counted(count: number, what: string): string {
-  return `${count} ${what}${count === 1 ? "" : "s"}`;
 }
 
 /** What storing needs from the outside. */

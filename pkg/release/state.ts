@@ -1,4 +1,5 @@
 import type { KubeObject } from "../api/k8s.ts";
+import { counted } from "../text/amounts.ts";
 import { objectDigest, objectKey, objectsDigest } from "./identity.ts";
 import { withoutBundleLabels } from "./labels.ts";
 import { isPending, lastDeployed, newestFirst, type ReleaseRecord } from "./record.ts";
@@ -91,5 +92,5 @@ function describeChanges(release: ReleaseRecord, { objects, labels }: DesiredRel
 }
 
 function count(n: number): string {
-  return n === 1 ? "1 object is" : `${n} objects are`;
+  return `${counted(n, "object")} ${n === 1 ? "is" : "are"}`;
 }

@@ -1,4 +1,5 @@
 import { goQuote } from "../golang/quote.ts";
+import { counted } from "../text/amounts.ts";
 import { similarName } from "../text/compare.ts";
 import { formatList } from "../text/lists.ts";
 import type { Failure } from "./jsonSchema.ts";
@@ -110,7 +111,7 @@ function sentence({ fault, path }: Failure): string {
       return `field ${goQuote(field)} must have ${fault.keyword === "minLength" ? "minimum" : "maximum"} length of ${fault.want} (len=${fault.got})`;
     case "minItems":
     case "maxItems": {
-      const bound = `${fault.keyword === "minItems" ? "least" : "most"} ${fault.want} item${fault.want === 1 ? "" : "s"}`;
+      const bound = `${fault.keyword === "minItems" ? "least" : "most"} ${counted(fault.want, "item")}`;
       return `field ${goQuote(field)} must have at ${bound} (it has ${fault.got})`;
     }
     case "uniqueItems":

@@ -1,5 +1,6 @@
 import { memberOf, objectsAt } from "../../golang/members.ts";
 import { goQuote } from "../../golang/quote.ts";
+import { counted } from "../../text/amounts.ts";
 import type { BundleContent, Place } from "./content.ts";
 import { type Breach, error, type RuleTable, Source, warning } from "./rule.ts";
 
@@ -78,7 +79,7 @@ function wildcards(content: BundleContent): Breach[] {
     if (all.length > 0) found.set(text, { at, ...found.get(text), count: (found.get(text)?.count ?? 0) + 1 });
   }
   return [...found].map(([text, { count, at }]) => ({
-    message: `${count} ${count === 1 ? `rule ${text.replace(" allow ", " allows ")}` : `rules ${text}`}`,
+    message: `${counted(count, "rule")} ${count === 1 ? text.replace(" allow ", " allows ") : text}`,
     at,
   }));
 }

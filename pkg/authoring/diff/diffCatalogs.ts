@@ -1,6 +1,7 @@
 import { isDeepStrictEqual } from "node:util";
 import { Schema } from "../../fbc/content.ts";
 import { goQuote } from "../../golang/quote.ts";
+import { counted } from "../../text/amounts.ts";
 import { compareText } from "../../text/compare.ts";
 import type { ComparedBundle, ComparedCatalog, ComparedPackage } from "./comparedCatalog.ts";
 
@@ -155,6 +156,5 @@ function difference(packageName: string, change: CatalogDifference["change"], ki
 }
 
 function countsOf(found: ComparedPackage | undefined): string {
-  const [channelCount, bundleCount] = [found?.channels.size ?? 0, found?.bundles.size ?? 0];
-  return `${channelCount} ${channelCount === 1 ? "channel" : "channels"} and ${bundleCount} ${bundleCount === 1 ? "bundle" : "bundles"}`;
+  return `${counted(found?.channels.size ?? 0, "channel")} and ${counted(found?.bundles.size ?? 0, "bundle")}`;
 }

@@ -11,6 +11,7 @@ import { isForbidden } from "../../kube/errors.ts";
 import { storedVersionsGrant } from "../../rbac/requiredRules.ts";
 import { ruleLines, ruleOf } from "../../rbac/ruleSets.ts";
 import { isCrd, objectKey } from "../../release/identity.ts";
+import { counted } from "../../text/amounts.ts";
 import { formatList } from "../../text/lists.ts";
 import { isAllowed } from "../permissions/ownRules.ts";
 import { NOTHING_CHANGED } from "../permissions/permissions.ts";
@@ -183,7 +184,7 @@ function tellInvalid({ name, refusals, notes }: CrdUpgrade, objects: ObjectsFoun
     return;
   }
   const { count, cut, invalid, named, someUnknown } = objects;
-  const all = count === 1 ? "1 custom resource" : `${count} custom resources`;
+  const all = counted(count, "custom resource");
   if (invalid > 0) {
     const list = formatList(named, { max: named.length, separator: "; ", total: invalid });
     refusals.push(`existingObjects: ${invalid} of ${all} would not be valid under the new CRD ${goQuote(name)}: ${list}`);

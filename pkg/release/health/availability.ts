@@ -1,4 +1,5 @@
 import type { Condition, ObjectRef } from "../../api/k8s.ts";
+import { counted } from "../../text/amounts.ts";
 import { describeObject } from "../identity.ts";
 import type { ReleaseRecord } from "../record.ts";
 import { bounded, type Health, type HealthState } from "./healthState.ts";
@@ -38,7 +39,7 @@ export function availabilityOf(objects: readonly ObjectHealth[], { rolledOut }: 
   const [worst] = ill;
   if (!worst) return { status: "True", reason: "Healthy", message: healthyText(objects.length) };
   const others = ill.length - 1;
-  const more = others === 0 ? "" : `; ${others} more object${others === 1 ? " is" : "s are"} not healthy`;
+  const more = others === 0 ? "" : `; ${counted(others, "more object")} ${others === 1 ? "is" : "are"} not healthy`;
   const message = `${describeObject(worst.ref)}: ${worst.health.message}${more}`;
   const { state } = worst.health;
   if (state === "unknown") return { status: "Unknown", reason: "Unknown", message };

@@ -1,6 +1,7 @@
 import { ANNOTATION_INJECT_CA_FROM_SECRET } from "../../api/constants.ts";
 import { type GroupVersionKind, groupOf, type JsonObject, type KubeObject } from "../../api/k8s.ts";
 import { isApiService } from "../../bundle/apiServices.ts";
+import { counted } from "../../text/amounts.ts";
 import { formatList } from "../../text/lists.ts";
 import { conditionsOf, HEALTHY, type Health, health, listAt, memberAt, numberAt, textAt } from "./healthState.ts";
 import { podHealth } from "./pods.ts";
@@ -20,8 +21,8 @@ function firstShort(rows: readonly Row[]): Health | undefined {
 
 function pendingTermination(have: number, want: number): Health | undefined {
   if (have <= want) return undefined;
-  const pods = have - want === 1 ? "1 Pod is" : `${have - want} Pods are`;
-  return health("progressing", "ExtraPods", `${pods} still to be removed`);
+  const extra = have - want;
+  return health("progressing", "ExtraPods", `${counted(extra, "Pod")} ${extra === 1 ? "is" : "are"} still to be removed`);
 }
 
 /** A Deployment: all replicas updated and available, and none left of before. */
@@ -172,7 +173,7 @@ function jobHealth(object: KubeObject): Health {
     const reason = conditionsOf(object).find(({ type }) => type === "Failed");
     const because = [reason?.reason, reason?.message].filter((text) => text).join(": ");
     const failed = numberAt(object, "status.failed");
-    return health("failed", "JobFailed", `it failed after ${failed} failed Pod${failed === 1 ? "" : "s"}${because ? ` (${because})` : ""}`);
+    return health("failed", "JobFailed", `it failed after ${counted(failed, "failed Pod")}${because ? ` (${because})` : ""}`);
   }
   if (isTrue("Complete") || isTrue("Suspended") || textAt(object, "status.startTime") !== "") return HEALTHY;
   return health("progressing", "JobNotStarted", "it has not started yet");

@@ -1,5 +1,6 @@
 import { groupOf, type JsonObject, type KubeObject } from "../../api/k8s.ts";
 import { isObject } from "../../golang/members.ts";
+import { counted } from "../../text/amounts.ts";
 import { compareText } from "../../text/compare.ts";
 import { bounded, conditionsOf, HEALTHY, type Health, health, listAt, memberAt, numberAt, textAt } from "./healthState.ts";
 
@@ -64,14 +65,14 @@ export function worstPod(pods: readonly KubeObject[], now: number): PodProblem |
   const [worst] = problems;
   if (!worst) return undefined;
   const others = problems.length - 1;
-  const more = others === 0 ? "" : `, and ${others} more Pod${others === 1 ? " is" : "s are"} not ready`;
+  const more = others === 0 ? "" : `, and ${counted(others, "more Pod")} ${others === 1 ? "is" : "are"} not ready`;
   return { ...worst, text: `Pod ${worst.pod}: ${worst.text}${more}` };
 }
 
 function containerProblem(status: JsonObject, what: string): Omit<PodProblem, "pod"> | undefined {
   const container = `${what} "${textAt(status, "name")}"`;
   const restarts = numberAt(status, "restartCount");
-  const restarted = restarts === 0 ? "" : `, restarted ${restarts} time${restarts === 1 ? "" : "s"}`;
+  const restarted = restarts === 0 ? "" : `, restarted ${counted(restarts, "time")}`;
   const waiting = waitingReason(status);
   if (waiting === "CrashLoopBackOff") {
     return { text: `${container} is in CrashLoopBackOff${restarted}${lastEnd(status)}`, isFailing: true, rank: 3 };
