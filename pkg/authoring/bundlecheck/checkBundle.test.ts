@@ -2,7 +2,8 @@ import * as fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { brokenBundles, brokenFiles, soundBundle } from "../../../test/support/brokenBundles.ts";
 import { placeText } from "../../fbc/types.ts";
-import { BUNDLE_RULES, checkBundle, compareFindings, type Finding, findingText, RULE_TOPICS } from "./checkBundle.ts";
+import { compareReported } from "../../fbc/validate/finding.ts";
+import { BUNDLE_RULES, checkBundle, type Finding, findingText, RULE_TOPICS } from "./checkBundle.ts";
 
 const cases = brokenBundles();
 const matches = (pattern: string, text: string): boolean => new RegExp(pattern).test(text);
@@ -68,7 +69,7 @@ describe("the findings", () => {
         const lines = (texts.get(file) ?? "").split("\n");
         const mangled = lines.map((line, i) => (i === at % lines.length ? line.replace(/:( .*)?$/, () => `: ${replacement}`) : line));
         const { findings } = checkBundle(brokenFiles({ files: { [file]: mangled.join("\n") } }), matches);
-        expect(findings).toEqual(findings.toSorted(compareFindings));
+        expect(findings).toEqual(findings.toSorted(compareReported));
       }),
       { numRuns: 300 },
     );

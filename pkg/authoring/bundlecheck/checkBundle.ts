@@ -1,8 +1,8 @@
 import type { BundleFiles } from "../../bundle/types.ts";
 import type { PatternMatcher } from "../../crdsafety/objectFaults.ts";
 import { placeText } from "../../fbc/types.ts";
-import { SEVERITIES, type Severity } from "../../fbc/validate/rules.ts";
-import { compareText } from "../../text/compare.ts";
+import { compareReported } from "../../fbc/validate/finding.ts";
+import { type Severity } from "../../fbc/validate/rules.ts";
 import { truncate } from "../../text/truncate.ts";
 import { BundleContent } from "./content.ts";
 import { CONTROLLER_RULES } from "./controllerRules.ts";
@@ -26,17 +26,6 @@ export interface Finding {
   readonly file?: string;
   /** Counts from 1 within the file. */
   readonly line?: number;
-}
-
-/** Errors first, then by file, line, rule and text. */
-export function compareFindings(a: Finding, b: Finding): number {
-  return (
-    SEVERITIES.indexOf(a.severity) - SEVERITIES.indexOf(b.severity) ||
-    compareText(a.file ?? "", b.file ?? "") ||
-    (a.line ?? 0) - (b.line ?? 0) ||
-    compareText(a.rule, b.rule) ||
-    compareText(a.message, b.message)
-  );
 }
 
 /** The finding for people: `error: manifests/csv.yaml: line 3: what is wrong [rule]`. */
@@ -91,5 +80,5 @@ export function checkBundle(files: BundleFiles, matches?: PatternMatcher): Check
     const more = breaches.length - found.length;
     return more > 0 ? [...found, { rule, severity, message: `and ${more} more of these` }] : found;
   });
-  return { name: content.csv?.metadata.name ?? "", findings: findings.toSorted(compareFindings) };
+  return { name: content.csv?.metadata.name ?? "", findings: findings.toSorted(compareReported) };
 }

@@ -1,8 +1,7 @@
 import type { ReadFault } from "../../catalogd/load/checkCatalog.ts";
 import { type ContentPlace, placeText } from "../../fbc/types.ts";
-import { type Finding, findingMessage, type Subject, subjectText } from "../../fbc/validate/finding.ts";
-import { RULES, type RuleCode, SEVERITIES, type Severity } from "../../fbc/validate/rules.ts";
-import { compareText } from "../../text/compare.ts";
+import { compareReported, type Finding, findingMessage, type Subject, subjectText } from "../../fbc/validate/finding.ts";
+import { RULES, type RuleCode, type Severity } from "../../fbc/validate/rules.ts";
 import { CATALOG_LINTS } from "../lint/catalogLint.ts";
 import { IMAGE_CHECKS } from "../lint/lintRule.ts";
 
@@ -50,12 +49,5 @@ export function findingLine({ rule, severity, message, place, subject }: Catalog
 
 /** Errors first, then by file, document, line and rule. */
 export function compareCatalogFindings(a: CatalogFinding, b: CatalogFinding): number {
-  return (
-    SEVERITIES.indexOf(a.severity) - SEVERITIES.indexOf(b.severity) ||
-    compareText(a.place?.file ?? "", b.place?.file ?? "") ||
-    (a.place?.document ?? 0) - (b.place?.document ?? 0) ||
-    (a.place?.line ?? 0) - (b.place?.line ?? 0) ||
-    compareText(a.rule, b.rule) ||
-    compareText(a.message, b.message)
-  );
+  return compareReported({ ...a, ...a.place }, { ...b, ...b.place });
 }

@@ -2,7 +2,7 @@ import { compareText } from "../../text/compare.ts";
 import { excerpt } from "../../text/truncate.ts";
 import { quoted } from "../boundedTexts.ts";
 import { type ContentPlace, placeText } from "../types.ts";
-import { RULES, type RuleCode, type RuleDescription, refusesContent } from "./rules.ts";
+import { RULES, type RuleCode, type RuleDescription, refusesContent, SEVERITIES, type Severity } from "./rules.ts";
 
 /** A meta without its content: what a finding is about. */
 export interface Subject {
@@ -61,7 +61,7 @@ export function subjectText({ schema, package: packageName, name }: Pick<Subject
   return `${schema}${named}${packageName === "" ? "" : ` of package ${quoted(packageName)}`}`;
 }
 
-/** Errors first, then by file, document and rule. */
+/** As findings are stored and served: errors first, then by file, document and rule in the order of the checks. */
 export function compareFindings(a: Finding, b: Finding): number {
   if (a.severity !== b.severity) return a.severity === "error" ? -1 : 1;
   return (
@@ -69,6 +69,28 @@ export function compareFindings(a: Finding, b: Finding): number {
     (a.place.document ?? 0) - (b.place.document ?? 0) ||
     RULE_ORDER.indexOf(a.rule) - RULE_ORDER.indexOf(b.rule) ||
     compareText(findingMessage(a), findingMessage(b))
+  );
+}
+
+/** Something wrong at a place, by any rule. */
+export interface Reported {
+  readonly severity: Severity;
+  readonly rule: string;
+  readonly message: string;
+  readonly file?: string;
+  readonly document?: number | undefined;
+  readonly line?: number | undefined;
+}
+
+/** For people: errors first, then by file, document, line, rule and text. */
+export function compareReported(a: Reported, b: Reported): number {
+  return (
+    SEVERITIES.indexOf(a.severity) - SEVERITIES.indexOf(b.severity) ||
+    compareText(a.file ?? "", b.file ?? "") ||
+    (a.document ?? 0) - (b.document ?? 0) ||
+    (a.line ?? 0) - (b.line ?? 0) ||
+    compareText(a.rule, b.rule) ||
+    compareText(a.message, b.message)
   );
 }
 
