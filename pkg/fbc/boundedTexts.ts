@@ -2,8 +2,6 @@ import { listMember, memberOf } from "../golang/members.ts";
 import { goQuote } from "../golang/quote.ts";
 import { excerpt, truncate } from "../text/truncate.ts";
 
-export { excerpt } from "../text/truncate.ts";
-
 // Texts that anybody may have written: what has another kind than expected counts as absent, and what is long is cut.
 
 /** Longest name of a package, channel or bundle that summaries take up; the longest that a cluster could use has 253 characters. */
@@ -14,11 +12,6 @@ export const MAX_TEXT = 1_024;
 const MAX_WORD = 128;
 /** Most entries of a list of words. */
 export const MAX_WORDS = 64;
-
-/** `text` without white space around it, truncated. */
-export function shortened(text: string, max = MAX_TEXT): string {
-  return truncate(text.trim(), max);
-}
 
 /** The text under `key`, whatever the case of its letters; undefined where there is none, or an empty one. */
 export function textAt(object: Readonly<Record<string, unknown>>, key: string, max = MAX_TEXT): string | undefined {

@@ -10,7 +10,7 @@ import type { CatalogCandidate } from "./resolutionRecord.ts";
 import { findBlockingCatalog, rankCatalogs } from "./resolve.ts";
 import { destinationsFrom, SearchBudget } from "./successors.ts";
 import { explainUnavailable } from "./unresolved.ts";
-import { formatCandidateVersion, formatList } from "./wording.ts";
+import { formatCandidateVersion, formatGoList } from "./wording.ts";
 
 /** One rule that excludes a candidate. */
 export interface Exclusion {
@@ -53,7 +53,7 @@ function filterExclusions({ result, candidate }: CatalogCandidate, filtered: Fil
 function channelExclusion(result: FilterResult, candidate: Candidate, { channels }: ResolutionQuery): Exclusion[] {
   if (channels.length === 0 || entryNames(result.channels).has(candidate.bundle.name)) return [];
   const there = channelsWith(candidate, result);
-  const text = `it is not in spec.source.catalog.channels ${formatList(channels)}`;
+  const text = `it is not in spec.source.catalog.channels ${formatGoList(channels)}`;
   const remedy =
     there === "no channel" ? "it is in no channel: leave spec.source.catalog.channels out" : `it is in ${there}: name one of these too`;
   return [{ rule: "channels", text, remedy }];
@@ -70,13 +70,15 @@ function edgeExclusion(result: FilterResult, candidate: Candidate, filtered: Fil
   const { query } = filtered;
   const { installed, channels } = query;
   if (!installed || isReachable(candidate, query, result.edges)) return [];
-  const of = channels.length > 0 ? ` of channels ${formatList(channels)}` : "";
+  const of = channels.length > 0 ? ` of channels ${formatGoList(channels)}` : "";
   const text = `no edge${of} leads to it from ${goQuote(installed.name)}`;
   const selfCertified = "upgradeConstraintPolicy SelfCertified goes there directly, against the catalog's advice";
   const way = wayThrough(result, candidate, filtered, searched);
   if (!way) return [{ rule: "upgradeEdges", text, remedy: `no way of several upgrades leads there; ${selfCertified}` }];
   if (way.length === 0) return [{ rule: "upgradeEdges", text, remedy: `an edge of ${channelsWith(candidate, result)} does` }];
-  return [{ rule: "upgradeEdges", text, remedy: `upgrade through ${formatList(way.map(formatCandidateVersion))} first; ${selfCertified}` }];
+  return [
+    { rule: "upgradeEdges", text, remedy: `upgrade through ${formatGoList(way.map(formatCandidateVersion))} first; ${selfCertified}` },
+  ];
 }
 
 /** The bundles between what is installed and the candidate, in the catalog's channels that count, or else in all of them. */
@@ -128,7 +130,7 @@ function preferenceExclusions({ result, candidate }: CatalogCandidate, filtered:
   }
   const tied = matching.filter(({ priority, catalog }) => priority === first.priority && catalog !== result.catalog);
   if (tied.length === 0) return [];
-  const text = `catalogs ${formatList(tied.map(({ catalog }) => catalog))} of the same priority ${result.priority} offer a bundle too, so that none is taken`;
+  const text = `catalogs ${formatGoList(tied.map(({ catalog }) => catalog))} of the same priority ${result.priority} offer a bundle too, so that none is taken`;
   return [{ rule: "catalogTie", text, remedy: selectCatalog(result) }];
 }
 

@@ -7,7 +7,7 @@ import { stepBetween } from "../version/step.ts";
 import type { Candidate } from "./candidates.ts";
 import { type FilterResult, findClusterConflict, findEdge, type ResolutionQuery } from "./filters.ts";
 import { skippedBy } from "./successors.ts";
-import { formatCandidateVersion, formatList, formatQuery } from "./wording.ts";
+import { formatCandidateVersion, formatGoList, formatQuery } from "./wording.ts";
 
 /**
  * Explains why `best` was chosen, in one sentence of some hundred characters, such as
@@ -88,8 +88,8 @@ function passedOverRemark(passedOver: readonly FilterResult[], { priority }: Fil
   const deprecated = passedOver.filter((other) => other.best?.deprecated && !best.deprecated).map(({ catalog }) => catalog);
   const lower = passedOver.filter((other) => !deprecated.includes(other.catalog)).map(({ catalog }) => catalog);
   return [
-    ...(lower.length > 0 ? [`its priority ${priority} comes before that of catalogs ${formatList(lower)}`] : []),
-    ...(deprecated.length > 0 ? [`catalogs ${formatList(deprecated)} have deprecated bundles only`] : []),
+    ...(lower.length > 0 ? [`its priority ${priority} comes before that of catalogs ${formatGoList(lower)}`] : []),
+    ...(deprecated.length > 0 ? [`catalogs ${formatGoList(deprecated)} have deprecated bundles only`] : []),
   ];
 }
 

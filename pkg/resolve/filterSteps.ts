@@ -7,7 +7,7 @@ import { truncate } from "../text/truncate.ts";
 import { type Candidate, entryNames } from "./candidates.ts";
 import { type ClusterRejection, type FilterResult, findClusterConflict, isInRange, type ResolutionQuery } from "./filters.ts";
 import { destinationsFrom, SearchBudget } from "./successors.ts";
-import { formatCandidateVersion, formatList } from "./wording.ts";
+import { formatCandidateVersion, formatGoList } from "./wording.ts";
 
 const MAX_BUNDLES = 3;
 const MAX_CATALOGS = 3;
@@ -48,7 +48,7 @@ const SEARCHED_ENTRIES = 50_000;
 
 /** The channels that there are, where none of those asked for has a bundle. */
 function nearChannels({ content }: FilterResult): string[] {
-  return [`the package has channels ${formatList(channelNames(content.channels))}`];
+  return [`the package has channels ${formatGoList(channelNames(content.channels))}`];
 }
 
 /** What there is where no version matches: the highest, one that matches in other channels, a prerelease that only the rules keep out. */
@@ -58,7 +58,7 @@ function nearRange({ all, inChannels, content }: FilterResult, query: Resolution
   if (elsewhere) {
     const names = channelNames(content.channels.filter((channel) => entryNames([channel]).has(elsewhere.bundle.name)));
     near.push(
-      `version ${formatCandidateVersion(elsewhere)} matches, it is in ${names.length > 0 ? `channels ${formatList(names)}` : "no channel"}`,
+      `version ${formatCandidateVersion(elsewhere)} matches, it is in ${names.length > 0 ? `channels ${formatGoList(names)}` : "no channel"}`,
     );
   }
   const prerelease = highest(inChannels.filter((candidate) => isPrereleaseOf(candidate, query)));
@@ -84,7 +84,7 @@ function nearSuccessors(result: FilterResult, query: ResolutionQuery): string[] 
   const reachable = inChannels.filter(({ bundle }) => edges.has(bundle.name)).sort(compareNewestFirst);
   return [
     reachable.length > 0
-      ? `its successors are ${formatList(reachable.map(formatCandidateVersion))}`
+      ? `its successors are ${formatGoList(reachable.map(formatCandidateVersion))}`
       : "no entry replaces it, skips it or has its version in skipRange",
     ...(all.some(({ bundle }) => bundle.name === name) ? [] : ["the catalog does not have it itself"]),
     ...wayTo(result, query),
@@ -101,7 +101,7 @@ function wayTo({ catalog, channels, inChannels, inRange }: FilterResult, { insta
   const [best] = result.sort((a, b) => compareNewestFirst(a.candidate, b.candidate));
   if (!best) return [];
   return [
-    `the way to ${formatCandidateVersion(best.candidate)} is through ${formatList(best.through.map(formatCandidateVersion))}, which spec.source.catalog.version leaves out`,
+    `the way to ${formatCandidateVersion(best.candidate)} is through ${formatGoList(best.through.map(formatCandidateVersion))}, which spec.source.catalog.version leaves out`,
   ];
 }
 
@@ -160,7 +160,7 @@ const MAX_MESSAGE = 200;
 
 const CHANNELS: Description = {
   name: "channels",
-  asks: ({ channels }) => (channels.length > 0 ? `in channels ${formatList(channels)}` : undefined),
+  asks: ({ channels }) => (channels.length > 0 ? `in channels ${formatGoList(channels)}` : undefined),
   left: ({ inChannels }) => inChannels,
   rule: (candidate, result) => `it is in ${channelsWith(candidate, result)}`,
   near: nearChannels,
@@ -177,7 +177,7 @@ const UPGRADE_EDGES: Description = {
   asks: ({ installed, enforceEdges }) => (installed && enforceEdges ? `a direct successor of ${goQuote(installed.name)}` : undefined),
   left: ({ reachable }) => reachable,
   rule: (_, __, { installed, channels }) =>
-    `no edge ${channels.length > 0 ? `of channels ${formatList(channels)} ` : ""}leads to it from ${goQuote(installed?.name ?? "")}`,
+    `no edge ${channels.length > 0 ? `of channels ${formatGoList(channels)} ` : ""}leads to it from ${goQuote(installed?.name ?? "")}`,
   near: nearSuccessors,
 };
 const CLUSTER_VERSION: Description = {
@@ -230,7 +230,7 @@ export function filterSteps(result: FilterResult, query: ResolutionQuery): Filte
 /** Such as `channels [a b]`, or `no channel`. */
 export function channelsWith({ bundle }: Candidate, { content }: FilterResult): string {
   const names = content.channels.filter((channel) => entryNames([channel]).has(bundle.name)).map(({ name }) => name);
-  return names.length > 0 ? `channels ${formatList(names.sort())}` : "no channel";
+  return names.length > 0 ? `channels ${formatGoList(names.sort())}` : "no channel";
 }
 
 function deprecationRule({ bundle }: Candidate, { deprecations }: FilterResult): string {

@@ -8,7 +8,7 @@ import { type FilterResult, filterCatalog, findClusterConflict, isInRange, parse
 import type { CatalogPackage } from "./resolution.ts";
 import { hasContent } from "./resolve.ts";
 import { type BundleMetadata, destinationsFrom, SearchBudget, type UpgradeTarget } from "./successors.ts";
-import { formatCandidateVersion, formatEnumeration, formatList } from "./wording.ts";
+import { formatCandidateVersion, formatEnumeration, formatGoList } from "./wording.ts";
 
 /** What is asked: how to get an extension to a bundle that lets the cluster go to its next minor version. */
 export interface RemedyRequest {
@@ -173,7 +173,7 @@ function formatLimit({ kind, excludes }: Limit, source: CatalogSource, installed
     return `spec.source.catalog.version ${goQuote(source.version ?? "")} excludes ${excludes === "target" ? "it" : "a version on the way"}`;
   }
   if (kind === "channels") {
-    const field = `spec.source.catalog.channels ${formatList(source.channels ?? [])}`;
+    const field = `spec.source.catalog.channels ${formatGoList(source.channels ?? [])}`;
     return excludes === "target" ? `it is not in ${field}` : `the edges to it are not in ${field}`;
   }
   return `no edges lead to it from ${goQuote(installed?.name ?? "")}: only upgradeConstraintPolicy SelfCertified goes there`;

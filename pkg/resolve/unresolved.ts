@@ -7,7 +7,7 @@ import type { Candidate } from "./candidates.ts";
 import { filterSteps } from "./filterSteps.ts";
 import type { FilterResult, ResolutionQuery } from "./filters.ts";
 import type { CatalogPackage, FilteredCatalogs, MatchingCatalog, Unresolved, UnresolvedCause, UnresolvedReason } from "./resolution.ts";
-import { formatCandidateVersion, formatEnumeration, formatList } from "./wording.ts";
+import { formatCandidateVersion, formatEnumeration, formatGoList } from "./wording.ts";
 
 const RANGE_HINT = 'a range is written like ">=1.2.0 <2.0.0", "1.2.x", "~1.2", "^1.2" or "1.2.3 || >=2.0.0"';
 
@@ -94,7 +94,7 @@ const MAX_SENTENCES = 3;
  */
 function explainNothing(searched: readonly string[], results: readonly FilterResult[], query: ResolutionQuery): string {
   if (searched.length === 0) return "there is no catalog to resolve from: none is available that spec.source.catalog.selector selects";
-  if (results.length === 0) return `package ${goQuote(query.packageName)} is in none of the catalogs ${formatList(searched)}`;
+  if (results.length === 0) return `package ${goQuote(query.packageName)} is in none of the catalogs ${formatGoList(searched)}`;
   const catalogsBySentence = new Map<string, string[]>();
   for (const one of results) {
     const sentence = explainEmpty(one, query);
@@ -102,7 +102,7 @@ function explainNothing(searched: readonly string[], results: readonly FilterRes
   }
   const sentences = [...catalogsBySentence].map(([sentence, catalogs]) => {
     const [only = "", ...others] = catalogs;
-    return `${others.length === 0 ? `catalog ${goQuote(only)}` : `catalogs ${formatList(catalogs)}`}: ${sentence}`;
+    return `${others.length === 0 ? `catalog ${goQuote(only)}` : `catalogs ${formatGoList(catalogs)}`}: ${sentence}`;
   });
   const more = sentences.length - MAX_SENTENCES;
   return [...sentences.slice(0, MAX_SENTENCES), ...(more > 0 ? [`${counted(more, "more catalog")} without one`] : [])].join("; ");

@@ -1,4 +1,5 @@
 import { goQuote } from "../golang/quote.ts";
+import { formatList } from "../text/lists.ts";
 import { formatVersionRelease } from "../version/version.ts";
 import type { Candidate } from "./candidates.ts";
 import type { ResolutionQuery } from "./filters.ts";
@@ -6,15 +7,13 @@ import type { ResolutionQuery } from "./filters.ts";
 const MAX_LISTED = 10;
 
 /** At most ten of `items` as Go prints a list: `[a b c]`; how many more there are stands at the end. */
-export function formatList(items: readonly string[]): string {
-  const more = items.length - MAX_LISTED;
-  return more > 0 ? `[${items.slice(0, MAX_LISTED).join(" ")} and ${more} more]` : `[${items.join(" ")}]`;
+export function formatGoList(items: readonly string[]): string {
+  return `[${formatList(items, { max: MAX_LISTED, separator: " " })}]`;
 }
 
 /** At most ten of `items`, with commas; how many more there are stands at the end. */
 export function formatEnumeration(items: readonly string[]): string {
-  const more = items.length - MAX_LISTED;
-  return more > 0 ? `${items.slice(0, MAX_LISTED).join(", ")} and ${more} more` : items.join(", ");
+  return formatList(items, { max: MAX_LISTED });
 }
 
 /** The candidate's version as users write it, or its name where it has none. */
@@ -24,7 +23,7 @@ export function formatCandidateVersion({ bundle, version }: Candidate): string {
 
 /** What the query asks for besides the package: ` in channels [a b] matching "1.x"`, in the order of the filters; empty for anything. */
 export function formatQuery({ channels, range }: ResolutionQuery): string {
-  return `${channels.length > 0 ? ` in channels ${formatList(channels)}` : ""}${range ? ` matching ${goQuote(range.text)}` : ""}`;
+  return `${channels.length > 0 ? ` in channels ${formatGoList(channels)}` : ""}${range ? ` matching ${goQuote(range.text)}` : ""}`;
 }
 
 /** Longest message about a resolution, in UTF-16 units, and so in characters: one that people read in a condition. */

@@ -1,6 +1,6 @@
 import { type CelEnv, isCelError, type parse } from "@bufbuild/cel";
-import { excerpt } from "../../fbc/boundedTexts.ts";
 import { goQuote } from "../../golang/quote.ts";
+import { excerpt } from "../../text/truncate.ts";
 import { INDEXED, isAvailable, RANGE } from "./metering.ts";
 
 /** A parsed rule, or a part of one. */

@@ -1,5 +1,5 @@
-import { shortened } from "../../fbc/boundedTexts.ts";
 import { goQuote } from "../../golang/quote.ts";
+import { truncate } from "../../text/truncate.ts";
 import type { BundleConstraint, Gvk, LeafConstraint, Provider } from "./constraint.ts";
 
 /**
@@ -41,15 +41,15 @@ const COMPOUND = { all: "all of", any: "any of", not: "none of" } as const;
  * one line. Failure messages are no part of it.
  */
 export function describe(constraint: BundleConstraint): string {
-  return shortened(described(constraint, MAX_TEXT), MAX_TEXT);
+  return truncate(described(constraint, MAX_TEXT).trim(), MAX_TEXT);
 }
 
 /** The same, with work that ends soon after `room` characters. */
 function described(constraint: BundleConstraint, room: number): string {
   if (constraint.kind === "gvk") return `API ${shownGvk(constraint.gvk)}`;
-  if (constraint.kind === "cel") return `a bundle with ${goQuote(shortened(constraint.rule.replace(/\s+/g, " "), MAX_RULE))}`;
+  if (constraint.kind === "cel") return `a bundle with ${goQuote(truncate(constraint.rule.replace(/\s+/g, " ").trim(), MAX_RULE))}`;
   if (constraint.kind === "package")
-    return `package ${goQuote(shortened(constraint.packageName, MAX_NAME))} ${shownRange(constraint.range.text)}`;
+    return `package ${goQuote(truncate(constraint.packageName.trim(), MAX_NAME))} ${shownRange(constraint.range.text)}`;
   let text = "";
   for (const member of constraint.constraints) {
     if (text.length > room) break;
@@ -60,12 +60,12 @@ function described(constraint: BundleConstraint, room: number): string {
 
 /** An API in words, such as `g.example.com/v1 Kind`. */
 export function shownGvk({ group, version, kind }: Gvk): string {
-  return `${shortened(group, MAX_NAME)}/${shortened(version, MAX_NAME)} ${shortened(kind, MAX_NAME)}`;
+  return `${truncate(group.trim(), MAX_NAME)}/${truncate(version.trim(), MAX_NAME)} ${truncate(kind.trim(), MAX_NAME)}`;
 }
 
 /** The range as it is written, in quotes only where it holds more than ranges need. */
 function shownRange(text: string): string {
-  const short = shortened(text.replace(/\s+/g, " "), MAX_NAME);
+  const short = truncate(text.replace(/\s+/g, " ").trim(), MAX_NAME);
   return /^[-+.0-9A-Za-z<>=!| *\u2026]+$/.test(short) ? short : goQuote(short);
 }
 

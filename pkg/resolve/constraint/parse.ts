@@ -1,11 +1,11 @@
 import type { JsonObject } from "../../api/k8s.ts";
 import { messageOf } from "../../errors/errors.ts";
-import { excerpt, shortened } from "../../fbc/boundedTexts.ts";
 import { kindOf, wrongKind } from "../../fbc/content.ts";
 import type { FbcBundle, Property } from "../../fbc/types.ts";
 import { gvkFaults } from "../../fbc/validate/propertyCheck.ts";
 import { foldKey, isObject } from "../../golang/members.ts";
 import { goQuote } from "../../golang/quote.ts";
+import { excerpt, truncate } from "../../text/truncate.ts";
 import { parseRange } from "../../version/blang.ts";
 import { findBundleVersion } from "../candidates.ts";
 import type { BundleConstraint, CelCompiler, CompoundConstraint, Gvk, PackageConstraint, Provider } from "./constraint.ts";
@@ -222,7 +222,13 @@ class ConstraintReader {
 const NOT_ALONE = "a not stands only in the list of an all or any: on its own it excludes bundles and selects none";
 
 function onOneLine(message: string): string {
-  return shortened(message.slice(0, 4 * MAX_MESSAGE).replace(/[\s\p{Cc}]+/gu, " "), MAX_MESSAGE);
+  return truncate(
+    message
+      .slice(0, 4 * MAX_MESSAGE)
+      .replace(/[\s\p{Cc}]+/gu, " ")
+      .trim(),
+    MAX_MESSAGE,
+  );
 }
 
 /** The one kind that the members state, and the key that does. */

@@ -1,6 +1,6 @@
-import { shortened } from "../../fbc/boundedTexts.ts";
 import { goQuote } from "../../golang/quote.ts";
 import { compareText } from "../../text/compare.ts";
+import { truncate } from "../../text/truncate.ts";
 import { compareVersionRelease, formatVersionRelease } from "../../version/version.ts";
 import type { SolverBundle } from "./problem.ts";
 
@@ -11,7 +11,7 @@ const MAX_LISTED = 4;
 
 /** A name of a package as messages have it: in quotes only where it has characters that such names have not. */
 export function shownName(name: string): string {
-  const short = shortened(name, MAX_NAME);
+  const short = truncate(name.trim(), MAX_NAME);
   return /^[-.0-9A-Za-z]+\u2026?$/.test(short) ? short : goQuote(short);
 }
 
@@ -32,7 +32,7 @@ function compareBundles(a: SolverBundle, b: SolverBundle): number {
 
 /** The bundle's version, or its name where it has none. */
 export function versionText({ version, name }: SolverBundle): string {
-  return shortened(version ? formatVersionRelease(version) : goQuote(name), MAX_NAME);
+  return truncate(version ? formatVersionRelease(version) : goQuote(name), MAX_NAME);
 }
 
 function versionsInOrder(bundles: readonly SolverBundle[]): string[] {

@@ -1,6 +1,6 @@
-import { shortened } from "../../fbc/boundedTexts.ts";
 import { goQuote } from "../../golang/quote.ts";
 import { compareText } from "../../text/compare.ts";
+import { truncate } from "../../text/truncate.ts";
 import type { LeafConstraint } from "../constraint/constraint.ts";
 import { describe, shownGvk } from "../constraint/evaluate.ts";
 import { bundlesText, enumerated, isOneInText, shownName, versionsText, versionText } from "./bundlesText.ts";
@@ -92,7 +92,7 @@ class FactText {
     const providers = this.#bundles(this.#concerned({ kind: "gvk", gvk: first.gvk }));
     if (first.kind === "exclusive") return `${providers} provide API ${shownGvk(first.gvk)}, of which there is one provider at most`;
     const owner = this.#offer.servedAs(first.gvk)?.owner ?? "";
-    return `API ${shownGvk(first.gvk)} of ${providers} belongs to ${goQuote(shortened(owner, MAX_MESSAGE))} already`;
+    return `API ${shownGvk(first.gvk)} of ${providers} belongs to ${goQuote(truncate(owner.trim(), MAX_MESSAGE))} already`;
   }
 
   /** Such as `a is wanted as 1.0.0 to 1.3.0`, `b 1.9.0 is installed`. */
@@ -146,12 +146,13 @@ class FactText {
   #packageText(packageName: string): string {
     const unit = this.#offer.units.get(packageName);
     const name = shownName(packageName);
-    if (!unit || unit.candidates.length === 0) return `no selected catalog has package ${goQuote(shortened(packageName, MAX_MESSAGE))}`;
+    if (!unit || unit.candidates.length === 0)
+      return `no selected catalog has package ${goQuote(truncate(packageName.trim(), MAX_MESSAGE))}`;
     if (unit.kind !== "offered") return this.unit(unit);
     const byCatalog = Map.groupBy(unit.candidates, ({ catalog }) => catalog ?? "");
     const parts = [...byCatalog.keys()].sort(compareText).map((catalog) => {
       const versions = `${name} ${versionsText(byCatalog.get(catalog) ?? [], unit.candidates)} only`;
-      return catalog === "" ? `there is ${versions}` : `catalog ${goQuote(shortened(catalog, MAX_MESSAGE))} has ${versions}`;
+      return catalog === "" ? `there is ${versions}` : `catalog ${goQuote(truncate(catalog.trim(), MAX_MESSAGE))} has ${versions}`;
     });
     return enumerated(parts);
   }
@@ -161,7 +162,7 @@ class FactText {
     const messages = new Set<string>();
     for (const { leaf, side, messages: said } of leavesOf(requirement))
       if (side === "fails" || this.#groups.has(offerKey(leaf))) for (const message of said) messages.add(message);
-    const told = [...messages].slice(0, MAX_MESSAGES).map((message) => goQuote(shortened(message, MAX_MESSAGE)));
+    const told = [...messages].slice(0, MAX_MESSAGES).map((message) => goQuote(truncate(message.trim(), MAX_MESSAGE)));
     return told.length === 0 ? "" : ` (${told.join("; ")})`;
   }
 
@@ -229,7 +230,7 @@ export function explain(problem: Problem, offer: Offer, bundles: readonly Solver
 
 /** At most twelve texts of at most 400 characters; the last says how many are left out. */
 export function textsOf(sentences: readonly Sentence[]): string[] {
-  const texts = sentences.map(({ text }) => shortened(text, MAX_LENGTH));
+  const texts = sentences.map(({ text }) => truncate(text.trim(), MAX_LENGTH));
   if (texts.length <= MAX_SENTENCES) return texts;
   return [...texts.slice(0, MAX_SENTENCES - 1), `there are ${texts.length - MAX_SENTENCES + 1} more reasons`];
 }
