@@ -1,3 +1,5 @@
+import { setImmediate as nextTurn } from "node:timers/promises";
+
 /**
  * What `work` gives for each item, in the order of the items. They are begun in that order too, at most `limit` at once.
  * @throws what a `work` throws first; what is under way then goes on unseen.
@@ -52,5 +54,20 @@ export async function untilAborted<T>(work: Promise<T>, signal: AbortSignal): Pr
     return await Promise.race([work, stopped.promise]);
   } finally {
     signal.removeEventListener("abort", stop);
+  }
+}
+
+/** Work of a main thread goes on for so long before other work gets its turn. */
+const TURN_MS = 10;
+
+/** Divides long work of a main thread into short turns. */
+export class Turns {
+  #began = performance.now();
+
+  /** Lets other work run if this turn has taken long enough. */
+  async pause(): Promise<void> {
+    if (performance.now() - this.#began < TURN_MS) return;
+    await nextTurn();
+    this.#began = performance.now();
   }
 }

@@ -148,7 +148,7 @@ export class TaskThread<Request, Response> {
 }
 
 /** Returns the buffers that can be moved with a message: those that hold nothing but one of `views`. Small ones share a pool and are copied. */
-export function movable(views: Iterable<Uint8Array>): ArrayBuffer[] {
+export function listMovable(views: Iterable<Uint8Array>): ArrayBuffer[] {
   const buffers = new Set<ArrayBuffer>();
   for (const { buffer, byteLength } of views)
     if (buffer instanceof ArrayBuffer && buffer.byteLength === byteLength && byteLength > 0) buffers.add(buffer);

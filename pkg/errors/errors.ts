@@ -1,13 +1,22 @@
+import type { Problem } from "../api/problems.ts";
 import { truncateMessage } from "../text/truncate.ts";
+
+/** Cause of an error, and what status.problems reports about it. */
+export interface ReconcileErrorOptions extends ErrorOptions {
+  readonly problems?: readonly Problem[] | undefined;
+}
 
 /** Base of every error this project throws on purpose; `reason` becomes the condition's reason, the message is at most 32 KiB. */
 export abstract class ReconcileError extends Error {
   abstract readonly retry: boolean;
   readonly reason: string;
+  /** What `status.problems` reports; empty: the problems of the cause, see `problemsIn`. Whoever knows more may set it. */
+  problems: readonly Problem[];
 
-  constructor(reason: string, message: string, options?: ErrorOptions) {
+  constructor(reason: string, message: string, options: ReconcileErrorOptions = {}) {
     super(truncateMessage(message), options);
     this.reason = reason;
+    this.problems = options.problems ?? [];
     this.name = new.target.name;
   }
 }
@@ -23,7 +32,7 @@ export class RetryableError extends ReconcileError {
   /** Milliseconds before which trying again would only cost; the back-off may be longer. */
   readonly restMs: number | undefined;
 
-  constructor(reason: string, message: string, options?: ErrorOptions & { restMs?: number }) {
+  constructor(reason: string, message: string, options?: ReconcileErrorOptions & { restMs?: number }) {
     super(reason, message, options);
     this.restMs = options?.restMs;
   }
@@ -51,6 +60,15 @@ export function undefinedIfMissing(err: unknown): undefined {
   const { code } = err as NodeJS.ErrnoException;
   if (code === "ENOENT" || code === "ENOTDIR") return undefined;
   throw err;
+}
+
+/** The problems of the first error in the cause chain that has any; of every error of an AggregateError. */
+export function problemsIn(err: unknown): readonly Problem[] {
+  for (let e = err; e instanceof Error; e = e.cause) {
+    if (e instanceof ReconcileError && e.problems.length > 0) return e.problems;
+    if (e instanceof AggregateError) return e.errors.flatMap(problemsIn);
+  }
+  return [];
 }
 
 /** The text of anything thrown; never empty. */

@@ -1,5 +1,5 @@
 /** The bytes that `text` stands for in Go's standard base64: padded, with line ends anywhere; undefined when it is not that. */
-export function decodedBase64(text: string): Buffer | undefined {
+export function decodeBase64(text: string): Buffer | undefined {
   const body = /[\r\n]/.test(text) ? text.replace(/[\r\n]/g, "") : text;
   if (body.length % 4 !== 0 || body.includes("-") || body.includes("_")) return undefined;
   const padding = body.endsWith("==") ? 2 : Number(body.endsWith("="));

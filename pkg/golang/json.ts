@@ -268,7 +268,7 @@ export function writeExactJson(value: unknown, indent?: number): string {
  * JSON on one line as Go's encoder indents it: members and elements on lines of their own, empty objects and lists in one piece.
  * @param json without white space between tokens.
  */
-export function indented(json: string, spaces: number): string {
+export function indentJson(json: string, spaces: number): string {
   const pieces: string[] = [];
   let depth = 0;
   let start = 0;

@@ -52,7 +52,7 @@ export function givenText(object: Readonly<JsonObject>, key: string): string | u
 }
 
 /** The text that Go reads: empty where the member is absent or null; undefined where it has another kind. */
-export function readText(object: Readonly<JsonObject>, key: string): string | undefined {
+export function readGoText(object: Readonly<JsonObject>, key: string): string | undefined {
   const value = memberOf(object, key) ?? "";
   return typeof value === "string" ? value : undefined;
 }

@@ -1,6 +1,6 @@
 import * as fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { canonicalJson, indented } from "./json.ts";
+import { canonicalJson, indentJson } from "./json.ts";
 import { parseYaml } from "./yaml.ts";
 import { goYaml } from "./yamlWriter.ts";
 
@@ -69,7 +69,7 @@ describe("YAML in the form that Go writes", () => {
 test("JSON is indented as JSON.stringify does it", () => {
   fc.assert(
     fc.property(fc.jsonValue(), (value) => {
-      expect(indented(JSON.stringify(value), 4)).toBe(JSON.stringify(value, null, 4));
+      expect(indentJson(JSON.stringify(value), 4)).toBe(JSON.stringify(value, null, 4));
     }),
   );
 });

@@ -26,3 +26,8 @@ export function formatList(items: readonly string[], { max, separator = ", ", to
   if (rest === undefined && separator === ", ") return `${told.join(separator)} and ${more} more`;
   return [...told, rest?.(more) ?? `and ${more} more`].join(separator);
 }
+
+/** A number of things, such as `1 error` and `2 errors`. */
+export function formatCount(count: number, what: string): string {
+  return `${count} ${what}${count === 1 ? "" : "s"}`;
+}

@@ -1,8 +1,7 @@
 import * as fc from "fast-check";
 import semver from "semver";
 import { expect, test } from "vitest";
-import { stepBetween } from "./step.ts";
-import { compareVersions, parseVersion } from "./version.ts";
+import { compareVersions, parseVersion, stepBetween } from "./version.ts";
 
 test.for<[string, string, ReturnType<typeof stepBetween>]>([
   ["1.0.0", "1.0.0", "same"],

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { ageText } from "./amounts.ts";
+import { ageText } from "./time.ts";
 
 const NOW = Date.parse("2026-03-10T12:00:00Z");
 
