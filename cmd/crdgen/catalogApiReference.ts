@@ -1,13 +1,13 @@
 import { QueryThreads } from "../../pkg/catalogd/graphql/queryThreads.ts";
-import { AnswerCache } from "../../pkg/catalogd/http/answerCache.ts";
-import { catalogRoutes } from "../../pkg/catalogd/http/contentServer.ts";
-import { type JsonSchema, type OpenApiDocument, type OpenApiOperation, openApiDocument } from "../../pkg/catalogd/http/openApi.ts";
-import { PROBLEMS } from "../../pkg/catalogd/http/response.ts";
+import { catalogRoutes } from "../../pkg/catalogd/http/catalogRoutes.ts";
+import { type OpenApiDocument, type OpenApiOperation, openApiDocument, type SchemaObject } from "../../pkg/catalogd/http/openApi.ts";
+import { PROBLEMS } from "../../pkg/catalogd/http/problem.ts";
+import { ResponseCache } from "../../pkg/catalogd/http/responseCache.ts";
 
 /** The document that catalogd serves about itself; made without a server. */
 export function catalogApiDocument(): OpenApiDocument {
   return openApiDocument(
-    catalogRoutes({ source: { get: () => undefined, catalogs: () => [] }, cache: new AnswerCache(), graphs: new QueryThreads() }),
+    catalogRoutes({ source: { get: () => undefined, catalogs: () => [] }, cache: new ResponseCache(), graphs: new QueryThreads() }),
   );
 }
 
@@ -63,7 +63,7 @@ ${answers.join("\n")}
 `;
 }
 
-function contentText(content: Readonly<Record<string, { readonly schema?: JsonSchema }>>): string {
+function contentText(content: Readonly<Record<string, { readonly schema?: SchemaObject }>>): string {
   const texts = Object.entries(content).map(([type, { schema }]) => {
     const known = typeof schema?.["$ref"] === "string" ? ` (${typeOf(schema)})` : "";
     return `\`${type}\`${known}`;
@@ -71,13 +71,13 @@ function contentText(content: Readonly<Record<string, { readonly schema?: JsonSc
   return texts.join(", ") || "–";
 }
 
-function schemaSection(name: string, schema: JsonSchema): string {
+function schemaSection(name: string, schema: SchemaObject): string {
   const {
     properties = {},
     required = [],
     description,
   } = schema as {
-    properties?: Record<string, JsonSchema>;
+    properties?: Record<string, SchemaObject>;
     required?: string[];
     description?: string;
   };
@@ -93,7 +93,7 @@ ${rows.join("\n")}
 `;
 }
 
-function typeOf(schema: JsonSchema): string {
+function typeOf(schema: SchemaObject): string {
   const {
     $ref,
     type,
@@ -103,9 +103,9 @@ function typeOf(schema: JsonSchema): string {
   } = schema as {
     $ref?: string;
     type?: string;
-    items?: JsonSchema;
+    items?: SchemaObject;
     enum?: unknown[];
-    anyOf?: JsonSchema[];
+    anyOf?: SchemaObject[];
   };
   if ($ref) {
     const name = $ref.split("/").at(-1) ?? "";
@@ -117,7 +117,7 @@ function typeOf(schema: JsonSchema): string {
   return type ?? "any";
 }
 
-function boundsOf(schema: JsonSchema): string {
+function boundsOf(schema: SchemaObject): string {
   const {
     default: byDefault,
     minimum,

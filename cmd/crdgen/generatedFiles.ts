@@ -11,7 +11,7 @@ import { apiReference } from "./apiReference.ts";
 import { catalogApiDocument, catalogApiReference } from "./catalogApiReference.ts";
 import { chartFiles } from "./chartFiles.ts";
 import { cliReference } from "./cliReference.ts";
-import { eventReference, metricReference, programMetrics } from "./monitoringReference.ts";
+import { eventReference, metricReference, problemReference, programMetrics } from "./monitoringReference.ts";
 import { bundleRuleReference, catalogRuleReference } from "./ruleReference.ts";
 
 const ROOT = join(import.meta.dirname, "../..");
@@ -37,5 +37,6 @@ export function generatedFiles(): Map<string, string> {
     ["docs/reference/cli.md", cliReference(olmv1(NOBODY), servers)],
     ["docs/reference/events.md", eventReference()],
     ["docs/reference/metrics.md", metricReference(programMetrics())],
+    ["docs/reference/problems.md", problemReference()],
   ]);
 }

@@ -3,7 +3,7 @@ import { dirname, join } from "node:path";
 import { parseArgs } from "node:util";
 import { generatedFiles } from "./generatedFiles.ts";
 
-const USAGE = `Writes what is generated: config/crd/*.yaml and docs/reference/api.md and events.md from pkg/api,
+const USAGE = `Writes what is generated: config/crd/*.yaml and docs/reference/api.md, events.md and problems.md from pkg/api,
 docs/reference/bundle-rules.md from pkg/authoring/bundlecheck, docs/reference/catalog-rules.md from pkg/fbc, docs/reference/cli.md from the programs' flags, docs/reference/metrics.md from their metrics, docs/reference/catalogd-api.md from the endpoints
 of catalogd, and what the Helm chart in config/helm has from the rest of config/.
 

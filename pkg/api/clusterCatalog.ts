@@ -2,6 +2,7 @@ import * as z from "zod";
 import { conditions, time } from "./fields.ts";
 import { imageReference, isDigestReference, resolvedReference } from "./imageReference.ts";
 import type { KubeObject } from "./k8s.ts";
+import { OmittedProblems, Problems } from "./problems.ts";
 import { unionMember, withRules } from "./rules.ts";
 
 const IMAGE_TEXT = "image is required when source type is Image, and forbidden otherwise";
@@ -111,6 +112,8 @@ Serving: whether content is served (Available), not served (Unavailable), or swi
       .describe(
         "failure is what the last attempt failed for; condition Progressing has the message. Absent after an attempt that succeeded.",
       ),
+    problems: Problems.optional(),
+    omittedProblems: OmittedProblems.optional(),
     lastUnpacked: time.optional().describe("lastUnpacked is when the served content was unpacked."),
   })
   .describe("status is the observed state.");

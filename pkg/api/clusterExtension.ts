@@ -5,6 +5,7 @@ import { extensionConfig } from "./extensionConfig.ts";
 import { conditions, labelSelector } from "./fields.ts";
 import type { KubeObject } from "./k8s.ts";
 import { DNS1123_LABEL, DNS1123_SUBDOMAIN } from "./names.ts";
+import { OmittedProblems, Problems } from "./problems.ts";
 import { immutable, matches, type Rule, unionMember, withRules } from "./rules.ts";
 
 /** RFC 6901; what an object is, where it is and whose it is cannot be left to others. */
@@ -344,6 +345,8 @@ Installed: whether a bundle is installed. Progressing: True when the desired sta
       })
       .optional()
       .describe("install describes what is installed. Absent when nothing is."),
+    problems: Problems.optional(),
+    omittedProblems: OmittedProblems.optional(),
     inventory: Inventory.optional(),
     providedAPIs: ProvidedApis.optional(),
     keptCRDs: KeptCrds.optional(),

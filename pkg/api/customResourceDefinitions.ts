@@ -102,7 +102,7 @@ export function openApiSchema({ schema }: KindDescription): Structural {
 }
 
 /** A column of `kubectl get`. */
-export interface PrinterColumn {
+interface PrinterColumn {
   name: string;
   type: "string" | "date";
   jsonPath: string;

@@ -261,15 +261,19 @@ export interface EventSink {
 
 type WarningReason = { [R in EventReason]: (typeof EVENTS)[R]["type"] extends "Warning" ? R : never }[EventReason];
 
-/** What the message about an image begins with that the signature policy does not let pass; there may be words before it. */
-export const IMAGE_REJECTED = "Source image rejected: ";
+/** The types of problems that have an Event reason of their own, in place of the condition's reason. */
+const PROBLEM_EVENTS = { MissingPermissions: "PermissionsMissing", ImageRejected: "ImageRejected" } as const;
 
 /**
- * The reason for an Event about a condition that changed for the worse: the condition's own where an Event may have it, else Blocked. A rejected
- * image has one of its own, since the condition's reason is Retrying for whatever is tried again.
+ * Returns the reason of the Event about a condition that changed for the worse: that of the first Error with an Event of its own, else the
+ * condition's reason if an Event may have it, else Blocked.
  */
-export function warningReason(reason: string, message: string): WarningReason {
-  if (reason === "Retrying" && message.includes(IMAGE_REJECTED)) return "ImageRejected";
+export function warningReason(
+  reason: string,
+  problems: readonly { readonly type: string; readonly severity: string }[] = [],
+): WarningReason {
+  for (const { type, severity } of problems)
+    if (severity === "Error" && Object.hasOwn(PROBLEM_EVENTS, type)) return PROBLEM_EVENTS[type as keyof typeof PROBLEM_EVENTS];
   return isWarning(reason) ? reason : "Blocked";
 }
 

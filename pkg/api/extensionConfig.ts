@@ -5,7 +5,7 @@ import { matches, withRules } from "./rules.ts";
 /** The member of a ConfigMap or Secret that is read where a source names none. */
 export const VALUES_KEY = "values.yaml";
 /** Sources that one extension may name. */
-export const VALUES_FROM_MAX = 16;
+const VALUES_FROM_MAX = 16;
 
 const NAME_TEXT = "name must be a valid DNS1123 subdomain";
 const KEY_TEXT = "key must consist of alphanumeric characters, hyphens (-), underscores (_) and periods (.)";
