@@ -3,12 +3,12 @@ import { type CrdCheck, MESSAGE_MAX_BYTES } from "../api/constants.ts";
 import { goQuote } from "../golang/quote.ts";
 import { compareText } from "../text/compare.ts";
 import { excerpt } from "../text/truncate.ts";
-import { diffTree, formatDiff } from "./goDiff.ts";
-import { DIFFERENCE, goNumber, goString, signedLines } from "./goText.ts";
+import { goNumber, goString } from "./goText.ts";
 import { decodeNode, type FlatSchema, type GoObject, type RawObject, SCHEMA, sameMeaning, scalarText } from "./schema.ts";
+import { describeSchemaChange } from "./schemaChange.ts";
 
 /** A check of one attribute of a schema. */
-export interface PropertyCheck {
+interface PropertyCheck {
   readonly name: CrdCheck;
   /** The field that it looks at, and that nobody else looks at after it. */
   readonly field: string;
@@ -117,57 +117,8 @@ function list(node: GoObject, field: string): readonly unknown[] {
   return (node[field] ?? []) as readonly unknown[];
 }
 
-/** The two sides of one field; the texts as they stood in the lines, before they were made shorter. */
-interface Change {
-  before?: string;
-  after?: string;
-  rawBefore?: string;
-  rawAfter?: string;
-}
-
-const PREFIX = "unhandled changes found";
-
-/** What differs between two schemas, and the same in few words. */
-export interface UnhandledChange {
-  /** `unhandled changes found (Format "" -> "email"; Title "a" -> "b")`. */
-  text: string;
-  /** Every line that differs; two changes are the same when these are. */
-  lines: string;
-}
-
-/**
- * Tells what differs between two nodes by the lines that go-cmp would print for them: those of the form `field: value`, a field at its
- * first place, values that are schemas as `<complex value>`. Lines of another form say nothing.
- */
-function unhandledChange(before: GoObject, after: GoObject): UnhandledChange {
-  const lines = signedLines(formatDiff(diffTree({ kind: "pointer", to: SCHEMA }, before, after), DIFFERENCE));
-  const changes = new Map<string, Change>();
-  for (const line of lines) {
-    const fragment = line.slice(1).trim().replace(/,$/, "");
-    const colon = fragment.indexOf(":");
-    const field = fragment.slice(0, colon).trim();
-    if (colon < 0 || field === "") continue;
-    const raw = fragment.slice(colon + 1).trim();
-    const change = changes.get(field) ?? {};
-    changes.set(field, change);
-    if (line.startsWith("-")) Object.assign(change, { before: shortened(raw), rawBefore: raw });
-    else Object.assign(change, { after: shortened(raw), rawAfter: raw });
-  }
-  const details = [...changes].flatMap(([field, change]) => described(field, change));
-  return { text: details.length === 0 ? PREFIX : `${PREFIX} (${details.join("; ")})`, lines: lines.join("\n") };
-}
-
-function described(field: string, { before, after, rawBefore, rawAfter }: Change): string[] {
-  if (before === after && rawBefore === rawAfter) return [];
-  const changed = before === after ? " (changed)" : "";
-  return [`${field} ${before ?? "<empty>"} -> ${after ?? "<empty>"}${changed}`];
-}
-
-function shortened(raw: string): string {
-  const value = raw.replace(/,$/, "").trim();
-  if (value === "") return "<empty>";
-  return value.includes("JSONSchemaProps") ? "<complex value>" : value.replaceAll("v1.", "");
-}
+/** What Go says of changes that no check looks at, before it shows them. */
+export const UNHANDLED = "unhandled changes found";
 
 /** Texts up to this many characters are kept to tell faults apart, longer ones by a digest. */
 const SHORT = 256;
@@ -212,8 +163,9 @@ function* compareNodes(before: GoObject, after: GoObject): Generator<Omit<Schema
   }
   const [old, now] = [unchecked(before), unchecked(after)];
   if (sameMeaning(SCHEMA, old, now)) return;
-  const { text, lines } = unhandledChange(old, now);
-  yield { check: "unhandled", text: excerpt(text, { length: MESSAGE_MAX_BYTES }), identity: digest(lines) };
+  // Go prints the lines of a go-cmp difference between the parentheses.
+  const change = describeSchemaChange(old, now);
+  yield { check: "unhandled", text: `${UNHANDLED} (${change.text})`, identity: digest(change.identity) };
 }
 
 function digest(text: string): string {

@@ -37,7 +37,7 @@ export function scopeOf(crd: unknown): string {
 }
 
 /** Group and kind of the custom resources of a CRD. */
-export function kindOf(crd: unknown): { group: string; kind: string } {
+export function readCrdKind(crd: unknown): { group: string; kind: string } {
   const { group, names } = specOf(crd);
   return { group: textOf(group), kind: isObject(names) ? textOf(names["kind"]) : "" };
 }

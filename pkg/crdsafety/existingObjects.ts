@@ -1,5 +1,5 @@
 import { goJson } from "../golang/json.ts";
-import { compareKubeVersions, hasWebhook, kindOf, storedVersionsOf, versionsOf } from "./crdParts.ts";
+import { compareKubeVersions, hasWebhook, readCrdKind, storedVersionsOf, versionsOf } from "./crdParts.ts";
 import { sizeFault } from "./schema.ts";
 
 /** Under which apiVersion existing objects are to be read, and the schema that they have to be valid under afterwards. */
@@ -35,7 +35,7 @@ export function droppedStoredVersions(before: unknown, after: unknown): { versio
  * Where they have no such version and objects are not converted by a webhook, in the one that they will be stored in.
  */
 export function objectChecks(before: unknown, after: unknown): ObjectCheck[] {
-  const { group, kind } = kindOf(before);
+  const { group, kind } = readCrdKind(before);
   const served = versionsOf(before).filter((version) => version.served);
   const now = versionsOf(after);
   const check = (listed: string, version: string, schema: unknown): ObjectCheck[] =>

@@ -1,6 +1,6 @@
 import { goJson } from "../golang/json.ts";
 import { isObject } from "../golang/members.ts";
-import { counted } from "../text/amounts.ts";
+import { formatCount } from "../text/lists.ts";
 import { excerpt } from "../text/truncate.ts";
 import type { RawObject } from "./schema.ts";
 
@@ -147,8 +147,8 @@ class Checker {
 
   #checkCount(schema: RawObject, of: "Length" | "Items" | "Properties", count: number, unit: string, path: string): void {
     const [least, most] = [schema[`min${of}`], schema[`max${of}`]];
-    if (typeof least === "number" && count < least) this.#add(path, `has less than ${counted(least, unit)}`);
-    if (typeof most === "number" && count > most) this.#add(path, `has more than ${counted(most, unit)}`);
+    if (typeof least === "number" && count < least) this.#add(path, `has less than ${formatCount(least, unit)}`);
+    if (typeof most === "number" && count > most) this.#add(path, `has more than ${formatCount(most, unit)}`);
   }
 
   #checkCombinations({ allOf, anyOf, oneOf, not }: RawObject, value: unknown, path: string): void {

@@ -5,7 +5,7 @@ import { isObject } from "../golang/members.ts";
  * A Go type as far as the schema of a CRD needs it. Findings show Go values, so checks work on values as Go has them: absent members are
  * zero, a nil list is not an empty one.
  */
-export type GoType = GoScalar | GoPointer | GoSlice | GoMap | GoStruct;
+export type GoSchemaType = GoScalar | GoPointer | GoSlice | GoMap | GoSchemaStruct;
 
 interface GoScalar {
   readonly kind: "string" | "bool" | "int" | "float" | "byte";
@@ -13,24 +13,24 @@ interface GoScalar {
 
 interface GoPointer {
   readonly kind: "pointer";
-  readonly to: GoType;
+  readonly to: GoSchemaType;
 }
 
 /** `label` is the type as Go prints it. */
 export interface GoSlice {
   readonly kind: "slice";
   readonly label: string;
-  readonly of: GoType;
+  readonly of: GoSchemaType;
 }
 
 /** Keys are strings. */
 interface GoMap {
   readonly kind: "map";
   readonly label: string;
-  readonly of: GoType;
+  readonly of: GoSchemaType;
 }
 
-export interface GoStruct {
+export interface GoSchemaStruct {
   readonly kind: "struct";
   readonly label: string;
   /** In the order of the declaration, which is the order they are printed in. */
@@ -41,7 +41,7 @@ interface GoField {
   readonly name: string;
   /** The member that holds it in JSON; absent for a type with a JSON form of its own. */
   readonly json?: string;
-  readonly type: GoType;
+  readonly type: GoSchemaType;
 }
 
 /** Integers beyond 2^53 are bigint. A list of bytes is the text that they are the UTF-8 of. A nil pointer, list or map is null. */
@@ -55,7 +55,7 @@ export interface GoObject {
 const NO_FIELDS: GoObject = {};
 
 /** The zero value of a type. */
-function zeroOf(type: GoType): GoValue {
+function zeroOf(type: GoSchemaType): GoValue {
   switch (type.kind) {
     case "string":
       return "";
@@ -85,12 +85,6 @@ export function fieldOf(value: GoValue, { name, type }: GoField): GoValue {
   return (value as GoObject)[name] ?? zeroOf(type);
 }
 
-/** Whether `value` is the zero value; an empty list or map is not, unless it is nil. */
-export function isZero(type: GoType, value: GoValue): boolean {
-  if (type.kind === "struct") return type.fields.every((field) => isZero(field.type, fieldOf(value, field)));
-  return value === zeroOf(type);
-}
-
 /** The elements of a list value that is not nil. */
 export function elementsOf({ of }: GoSlice, value: GoValue): readonly GoValue[] {
   if (of.kind === "byte") return [...Buffer.from(scalarText(value))];
@@ -101,7 +95,7 @@ export function elementsOf({ of }: GoSlice, value: GoValue): readonly GoValue[] 
  * Whether two values mean the same: a nil list or map equals an empty one.
  * @see https://pkg.go.dev/k8s.io/apimachinery/pkg/api/equality Semantic.DeepEqual
  */
-export function sameMeaning(type: GoType, a: GoValue, b: GoValue): boolean {
+export function sameMeaning(type: GoSchemaType, a: GoValue, b: GoValue): boolean {
   switch (type.kind) {
     case "pointer":
       return a === null || b === null ? a === b : sameMeaning(type.to, a, b);
@@ -142,10 +136,10 @@ const STRINGS: GoSlice = { kind: "slice", label: "[]string", of: STRING };
 const BYTES: GoSlice = { kind: "slice", label: "[]uint8", of: { kind: "byte" } };
 
 /** Any JSON value, kept as its text: sorted members, no spaces. */
-const ANY_JSON: GoStruct = { kind: "struct", label: "v1.JSON", fields: [{ name: "Raw", type: BYTES }] };
+const ANY_JSON: GoSchemaStruct = { kind: "struct", label: "v1.JSON", fields: [{ name: "Raw", type: BYTES }] };
 const ANY_JSON_POINTER: GoPointer = { kind: "pointer", to: ANY_JSON };
 
-const EXTERNAL_DOCS: GoStruct = {
+const EXTERNAL_DOCS: GoSchemaStruct = {
   kind: "struct",
   label: "v1.ExternalDocumentation",
   fields: [
@@ -154,7 +148,7 @@ const EXTERNAL_DOCS: GoStruct = {
   ],
 };
 
-const RULE: GoStruct = {
+const RULE: GoSchemaStruct = {
   kind: "struct",
   label: "v1.ValidationRule",
   fields: [
@@ -168,7 +162,7 @@ const RULE: GoStruct = {
 };
 
 /** The schema of one value. It holds itself. @see https://pkg.go.dev/k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1#JSONSchemaProps */
-export const SCHEMA: GoStruct = {
+export const SCHEMA: GoSchemaStruct = {
   kind: "struct",
   label: "v1.JSONSchemaProps",
   get fields() {
@@ -181,7 +175,7 @@ const SCHEMAS: GoSlice = { kind: "slice", label: "[]v1.JSONSchemaProps", of: SCH
 const SCHEMA_MAP: GoMap = { kind: "map", label: "map[string]v1.JSONSchemaProps", of: SCHEMA };
 
 /** `items`: one schema, or one for each place of a tuple. */
-const SCHEMA_OR_LIST: GoStruct = {
+const SCHEMA_OR_LIST: GoSchemaStruct = {
   kind: "struct",
   label: "v1.JSONSchemaPropsOrArray",
   fields: [
@@ -191,7 +185,7 @@ const SCHEMA_OR_LIST: GoStruct = {
 };
 
 /** `additionalProperties` and `additionalItems`: a schema, or whether there may be any. */
-const SCHEMA_OR_BOOL: GoStruct = {
+const SCHEMA_OR_BOOL: GoSchemaStruct = {
   kind: "struct",
   label: "v1.JSONSchemaPropsOrBool",
   fields: [
@@ -201,7 +195,7 @@ const SCHEMA_OR_BOOL: GoStruct = {
 };
 
 /** A member of `dependencies`: a schema, or the names of members. */
-const SCHEMA_OR_STRINGS: GoStruct = {
+const SCHEMA_OR_STRINGS: GoSchemaStruct = {
   kind: "struct",
   label: "v1.JSONSchemaPropsOrStringArray",
   fields: [
@@ -210,7 +204,7 @@ const SCHEMA_OR_STRINGS: GoStruct = {
   ],
 };
 
-const pointerTo = (to: GoType): GoPointer => ({ kind: "pointer", to });
+const pointerTo = (to: GoSchemaType): GoPointer => ({ kind: "pointer", to });
 
 const SCHEMA_FIELDS: readonly GoField[] = [
   { name: "ID", json: "id", type: STRING },
@@ -275,7 +269,7 @@ export function decodeNode(raw: RawObject): GoObject {
   return fields;
 }
 
-function decode(type: GoType, raw: unknown): GoValue {
+function decode(type: GoSchemaType, raw: unknown): GoValue {
   if (type === ANY_JSON) return raw === null || raw === undefined ? {} : { Raw: goJson(raw) };
   switch (type.kind) {
     case "string":
@@ -300,7 +294,7 @@ function decode(type: GoType, raw: unknown): GoValue {
   }
 }
 
-function decodeStruct(type: Extract<GoType, { kind: "struct" }>, raw: unknown): GoObject {
+function decodeStruct(type: Extract<GoSchemaType, { kind: "struct" }>, raw: unknown): GoObject {
   if (type === SCHEMA_OR_BOOL) {
     return isObject(raw) ? { Allows: true, Schema: decode(SCHEMA, raw) } : { Allows: raw === true };
   }
@@ -316,7 +310,7 @@ function decodeStruct(type: Extract<GoType, { kind: "struct" }>, raw: unknown): 
 }
 
 /** Whether a pointer to `type` is set by `raw`; null and what is of a wrong type leave it nil. */
-function fits(type: GoType, raw: unknown): boolean {
+function fits(type: GoSchemaType, raw: unknown): boolean {
   if (raw === null || raw === undefined) return false;
   switch (type.kind) {
     case "string":
