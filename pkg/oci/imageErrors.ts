@@ -1,16 +1,16 @@
-import { IMAGE_REJECTED } from "../api/events.ts";
+import { newProblem } from "../api/problems.ts";
 import { RetryableError } from "../errors/errors.ts";
 
 /**
  * What the image itself holds is broken: a manifest that is none, an archive that ends too early. What else fails in a pull is an error of
  * the world around it.
  */
-export class ContentError extends Error {
-  override readonly name: string = "ContentError";
+export class ImageContentError extends Error {
+  override readonly name: string = "ImageContentError";
 }
 
 /** What the image holds is whole, but refused: beyond a limit, or hostile. An image by digest stays refused for ever. */
-export class RefusedError extends ContentError {
+export class RefusedError extends ImageContentError {
   override readonly name = "RefusedError";
 }
 
@@ -24,7 +24,8 @@ export function refusalIn(err: unknown): RefusedError | undefined {
 export class RejectedError extends RetryableError {
   /** @param why in the words of containers/image, which come first */
   constructor(why: string, options?: ErrorOptions) {
-    super("Retrying", `${IMAGE_REJECTED}${why}`, options);
+    const message = `Source image rejected: ${why}`;
+    super("Retrying", message, { ...options, problems: [newProblem("ImageRejected", { message })] });
   }
 }
 

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { parseDestination, parsePlace, placeText } from "./imagePlace.ts";
+import { formatImagePlace, parseDestination, parsePlace } from "./imagePlace.ts";
 
 const DIGEST = `sha256:${"a".repeat(64)}`;
 
@@ -13,7 +13,7 @@ test.for<[text: string, kind: string, shown: string]>([
   [`oci:carried@${DIGEST}`, "oci", `oci:carried@${DIGEST}`],
 ])("%s is a place", ([text, kind, shown]) => {
   const place = parsePlace(text);
-  expect([place.kind, placeText(place)]).toEqual([kind, shown]);
+  expect([place.kind, formatImagePlace(place)]).toEqual([kind, shown]);
 });
 
 // containers-transports(5): what stands behind the first colon names the image.
@@ -40,5 +40,5 @@ test("what is pushed has a tag", () => {
   expect(() => parseDestination(`quay.io/app@${DIGEST}`)).toThrow("is a digest, and images are pushed to a tag");
   expect(() => parseDestination("docker://quay.io/app")).toThrow("has no tag: name one, such as quay.io/app:latest");
   expect(() => parseDestination(`oci:x@${DIGEST}`)).toThrow("is a digest, and images are written under a tag");
-  expect(placeText(parseDestination("oci:x"))).toBe("oci:x");
+  expect(formatImagePlace(parseDestination("oci:x"))).toBe("oci:x");
 });

@@ -2,7 +2,7 @@ import { stat } from "node:fs/promises";
 import { join } from "node:path";
 import { normalizedImageName } from "../api/imageName.ts";
 import { goQuote } from "../golang/quote.ts";
-import { type Reference, referenceText } from "./reference.ts";
+import { formatReference, type Reference } from "./reference.ts";
 
 /** In a layout folder, or in the tar archive of one. */
 export interface LayoutPlace {
@@ -33,8 +33,8 @@ export function parsePlace(text: string): ImagePlace {
   const ref = normalizedImageName(bare);
   if (typeof ref === "string") throw new Error(`${goQuote(text)} is no image: ${ref}`);
   if (ref.tag !== undefined && ref.digest !== undefined) throw new Error(`${goQuote(text)} has both a tag and a digest: leave one out`);
-  if (referenceText(ref) !== bare)
-    throw new Error(`${goQuote(text)} does not say in which registry it is: ${referenceText(ref)}, or oci:PATH for a folder?`);
+  if (formatReference(ref) !== bare)
+    throw new Error(`${goQuote(text)} does not say in which registry it is: ${formatReference(ref)}, or oci:PATH for a folder?`);
   return { kind: "registry", ref };
 }
 
@@ -60,8 +60,8 @@ export function parseDestination(text: string): ImagePlace {
 }
 
 /** The place as its text. */
-export function placeText(place: ImagePlace): string {
-  if (place.kind === "registry") return referenceText(place.ref);
+export function formatImagePlace(place: ImagePlace): string {
+  if (place.kind === "registry") return formatReference(place.ref);
   const { kind, path, tag } = place;
   return `${kind}:${path}${tag === "" ? "" : `${isDigest(tag) ? "@" : ":"}${tag}`}`;
 }

@@ -32,7 +32,7 @@ export interface Limits {
 }
 
 /** Room for the largest catalogs known (about 540 MB of FBC in one file, on an operating-system base image). */
-export const CATALOG_LIMITS: Limits = {
+export const CATALOG_IMAGE_LIMITS: Limits = {
   manifestBytes: 4 * MIB,
   configBytes: 4 * MIB,
   layers: 256,
@@ -52,8 +52,8 @@ export const CATALOG_LIMITS: Limits = {
 };
 
 /** Bundles are some manifests, at most on an operating-system base image. */
-export const BUNDLE_LIMITS: Limits = {
-  ...CATALOG_LIMITS,
+export const BUNDLE_IMAGE_LIMITS: Limits = {
+  ...CATALOG_IMAGE_LIMITS,
   compressedBytes: 1 * GIB,
   totalBytes: 3 * GIB,
   fileBytes: 256 * MIB,

@@ -1,7 +1,7 @@
 import * as z from "zod";
 import { digestProblem } from "../api/imageName.ts";
 import { goQuote } from "../golang/quote.ts";
-import { ContentError, RefusedError } from "./imageErrors.ts";
+import { ImageContentError, RefusedError } from "./imageErrors.ts";
 
 export const MediaType = {
   ociIndex: "application/vnd.oci.image.index.v1+json",
@@ -67,13 +67,13 @@ export interface WantedPlatform {
 /**
  * Reads a manifest or an index.
  * @param contentType the media type that came with it; the document's own counts more
- * @throws ContentError when it is neither, or claims to be both
+ * @throws ImageContentError when it is neither, or claims to be both
  */
 export function parseManifest(bytes: Uint8Array, contentType: string): ImageManifest | ImageIndex {
   const body = jsonOf(bytes, "manifest");
-  if (typeof body !== "object" || body === null) throw new ContentError("the manifest is no JSON object");
+  if (typeof body !== "object" || body === null) throw new ImageContentError("the manifest is no JSON object");
   const isIndex = "manifests" in body;
-  if (isIndex && ("layers" in body || "config" in body)) throw new ContentError("the manifest is an image and an index at once");
+  if (isIndex && ("layers" in body || "config" in body)) throw new ImageContentError("the manifest is an image and an index at once");
   const own = "mediaType" in body && typeof body.mediaType === "string" ? body.mediaType : contentType;
   if ("schemaVersion" in body && body.schemaVersion === 1)
     throw new RefusedError("the image has a docker schema 1 manifest, which is not supported; push it again with a current tool");
@@ -82,7 +82,7 @@ export function parseManifest(bytes: Uint8Array, contentType: string): ImageMani
   return { kind: "manifest", config, layers };
 }
 
-/** Reads an image's configuration. @throws ContentError */
+/** Reads an image's configuration. @throws ImageContentError */
 export function parseConfig(bytes: Uint8Array): ImageConfig {
   const { architecture, os, config } = checked(Config, jsonOf(bytes, "image configuration"), "image configuration");
   return { labels: config?.Labels ?? {}, architecture, os };
@@ -90,7 +90,7 @@ export function parseConfig(bytes: Uint8Array): ImageConfig {
 
 /**
  * The image for a platform: the best variant wins, an entry without a platform comes last.
- * @throws ContentError with containers/image's text when none fits
+ * @throws ImageContentError with containers/image's text when none fits
  */
 export function chooseImage(index: ImageIndex, wanted: WantedPlatform): Descriptor {
   let best: { rank: number; descriptor: Descriptor } | undefined;
@@ -102,7 +102,7 @@ export function chooseImage(index: ImageIndex, wanted: WantedPlatform): Descript
   }
   if (best) return best.descriptor;
   const what = index.docker ? "manifest list" : "image index";
-  throw new ContentError(
+  throw new ImageContentError(
     `no image found in ${what} for architecture ${goQuote(wanted.architecture)}, variant ${goQuote(wanted.variants[0] ?? "")}, OS ${goQuote(wanted.os)}`,
   );
 }
@@ -123,7 +123,7 @@ function jsonOf(bytes: Uint8Array, what: string): unknown {
   try {
     return JSON.parse(new TextDecoder("utf-8", { fatal: true }).decode(bytes));
   } catch (err) {
-    throw new ContentError(`the ${what} is no JSON`, { cause: err });
+    throw new ImageContentError(`the ${what} is no JSON`, { cause: err });
   }
 }
 
@@ -131,5 +131,5 @@ function checked<T>(shape: z.ZodType<T>, body: unknown, what: string): T {
   const parsed = shape.safeParse(body);
   if (parsed.success) return parsed.data;
   const issue = parsed.error.issues[0];
-  throw new ContentError(`the ${what} is malformed: ${issue?.path.join(".") ?? ""}: ${issue?.message ?? ""}`);
+  throw new ImageContentError(`the ${what} is malformed: ${issue?.path.join(".") ?? ""}: ${issue?.message ?? ""}`);
 }

@@ -2,7 +2,7 @@ import * as fc from "fast-check";
 import { expect, test } from "vitest";
 import references from "../../test/cases/oci/references.json" with { type: "json" };
 import { TerminalError } from "../errors/errors.ts";
-import { canonical, familiarText, parsePullReference, parseReference, referenceText } from "./reference.ts";
+import { familiarText, formatCanonical, formatReference, parsePullReference, parseReference } from "./reference.ts";
 
 interface Case {
   input: string;
@@ -45,7 +45,7 @@ test.for([
 
 test("the canonical reference drops the tag and keeps the name", () => {
   const digest = `sha256:${"a".repeat(64)}`;
-  expect(canonical(parseReference("quay.io/a/b:v1"), digest)).toBe(`quay.io/a/b@${digest}`);
+  expect(formatCanonical(parseReference("quay.io/a/b:v1"), digest)).toBe(`quay.io/a/b@${digest}`);
 });
 
 test("what is accepted is written back unchanged", () => {
@@ -69,7 +69,7 @@ test("what is accepted is written back unchanged", () => {
     fc.property(fc.array(piece, { maxLength: 10 }), (pieces) => {
       const text = `quay.io/${pieces.join("")}`;
       const ref = outcome(() => parseReference(text));
-      if (typeof ref !== "string") expect(referenceText(ref)).toBe(text);
+      if (typeof ref !== "string") expect(formatReference(ref)).toBe(text);
     }),
     { numRuns: 2000 },
   );

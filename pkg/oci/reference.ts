@@ -40,20 +40,20 @@ export function nameOf(ref: Reference): string {
 }
 
 /** The reference as its text. */
-export function referenceText(ref: Reference): string {
+export function formatReference(ref: Reference): string {
   return nameOf(ref) + (ref.tag === undefined ? "" : `:${ref.tag}`) + (ref.digest === undefined ? "" : `@${ref.digest}`);
 }
 
 /** The reference as docker shows it: without "docker.io/" and "docker.io/library/". */
 export function familiarText(ref: Reference): string {
-  const text = referenceText(ref);
+  const text = formatReference(ref);
   if (ref.registry !== DEFAULT_REGISTRY) return text;
   const short = text.slice(DEFAULT_REGISTRY.length + 1);
   return /^library\/[^/]+$/.test(ref.repository) ? short.slice("library/".length) : short;
 }
 
 /** The reference by digest: "registry/repository@digest". */
-export function canonical(ref: Reference, digest: string): string {
+export function formatCanonical(ref: Reference, digest: string): string {
   return `${nameOf(ref)}@${digest}`;
 }
 
@@ -61,5 +61,5 @@ export function canonical(ref: Reference, digest: string): string {
 export function parse(text: string): Reference | string {
   const name = normalizedImageName(text);
   if (typeof name === "string") return name;
-  return referenceText(name) === text ? name : "repository name must be canonical";
+  return formatReference(name) === text ? name : "repository name must be canonical";
 }

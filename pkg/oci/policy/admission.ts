@@ -2,7 +2,7 @@ import { RejectedError } from "../imageErrors.ts";
 import { nameOf, type Reference } from "../reference.ts";
 import type { Located } from "../registry/imageSource.ts";
 import { type AttachmentLimits, attachedSignatures, signatureTag } from "./attachments.ts";
-import { judge } from "./judge.ts";
+import { judgeImage } from "./judge.ts";
 import type { FoundSignature } from "./signatureFormats.ts";
 import type { ImageRequirements } from "./signaturePolicy.ts";
 
@@ -19,7 +19,7 @@ export function stillAdmitted(requirements: ImageRequirements, ref: Reference, d
   if (!requirements.needSignatures) return true;
   const signatures = (evidence.signatures ?? []).map(({ payload, ...others }) => ({ ...others, payload: Buffer.from(payload, "base64") }));
   const digests = evidence.instance === undefined ? [digest] : [evidence.instance, digest];
-  return "accepted" in judge(requirements.list, { ref, digests }, signatures);
+  return "accepted" in judgeImage(requirements.list, { ref, digests }, signatures);
 }
 
 /**
@@ -41,7 +41,7 @@ export async function admit(
   for (const digest of digests)
     for await (const attached of attachedSignatures(image.repository, digest, limits, signal)) {
       signatures.push(...attached);
-      const verdict = judge(requirements.list, { ref, digests }, signatures);
+      const verdict = judgeImage(requirements.list, { ref, digests }, signatures);
       if ("accepted" in verdict) return { instance, signatures: verdict.accepted.map(stored) };
       refused = verdict.refused;
     }

@@ -1,6 +1,6 @@
 import * as z from "zod";
 import { messageOf } from "../../errors/errors.ts";
-import { ContentError, RejectedError } from "../imageErrors.ts";
+import { ImageContentError, RejectedError } from "../imageErrors.ts";
 import { type Descriptor, parseManifest } from "../manifest.ts";
 import { nameOf } from "../reference.ts";
 import { type DownloadLimits, readBlob } from "../registry/download.ts";
@@ -55,7 +55,7 @@ export async function* attachedSignatures(
     try {
       yield await way(repository, digest, limits, signal);
     } catch (err) {
-      if (!(err instanceof ContentError)) throw err;
+      if (!(err instanceof ImageContentError)) throw err;
       throw new RejectedError(`reading signatures of ${nameOf(repository.ref)}@${digest}: ${messageOf(err)}`, { cause: err });
     }
 }
@@ -88,7 +88,7 @@ async function signaturesIn(
   signal: AbortSignal,
 ): Promise<FoundSignature[]> {
   const parsed = parseManifest(manifest.bytes, manifest.mediaType);
-  if (parsed.kind === "index") throw new ContentError("there is an index in place of signatures");
+  if (parsed.kind === "index") throw new ImageContentError("there is an index in place of signatures");
   const layers = parsed.layers.filter(({ mediaType, size }) => isSignature(mediaType) && size <= PAYLOAD_BYTES);
   const found: (FoundSignature | undefined)[] = [];
   for (const layer of layers.slice(-SIGNATURES_MAX).reverse()) {

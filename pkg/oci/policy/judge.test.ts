@@ -4,7 +4,7 @@ import { describe, expect, test } from "vitest";
 import { type CaseHead, loadCases } from "../../../test/support/caseFiles.ts";
 import { bundleOf, claimPayload, KEY_KINDS, Signer } from "../../../test/support/signing.ts";
 import { parseReference } from "../reference.ts";
-import { judge, type ReadyRequirement, type Verdict } from "./judge.ts";
+import { judgeImage, type PolicyVerdict, type ReadyRequirement } from "./judge.ts";
 import { parsePublicKey } from "./publicKey.ts";
 import { type FoundSignature, signatureInBundle, signedBytes } from "./signatureFormats.ts";
 import type { SignedIdentity } from "./signedIdentity.ts";
@@ -21,7 +21,7 @@ function signed(by: readonly Signer[], identity: SignedIdentity = { type: "match
   return { type: "sigstoreSigned", keys: by.map(({ pem }) => parsePublicKey(pem)), identity };
 }
 
-function refusal(verdict: Verdict): string {
+function refusal(verdict: PolicyVerdict): string {
   return "refused" in verdict ? verdict.refused : `accepted ${verdict.accepted.length}`;
 }
 
@@ -32,8 +32,8 @@ describe("an image", () => {
   test.for(KEY_KINDS)("signed with a key of kind %s passes, and not with another of that kind", (kind) => {
     const [mine, theirs] = [new Signer(kind), new Signer(kind)];
     const signature = mine.claim(DIGEST, REPOSITORY);
-    expect(judge([signed([mine])], image, [signature])).toEqual({ accepted: [signature] });
-    expect(refusal(judge([signed([theirs])], image, [signature]))).toBe(none);
+    expect(judgeImage([signed([mine])], image, [signature])).toEqual({ accepted: [signature] });
+    expect(refusal(judgeImage([signed([theirs])], image, [signature]))).toBe(none);
   });
 
   const good = alice.claim(DIGEST, REPOSITORY);
@@ -91,12 +91,12 @@ describe("an image", () => {
       `None of the signatures were accepted, reasons: ${none}; Signature for digest ${OTHER} does not match`,
     ],
   ])("%s", ([, requirements, signatures, want]) => {
-    expect(refusal(judge(requirements, image, signatures))).toBe(want);
+    expect(refusal(judgeImage(requirements, image, signatures))).toBe(want);
   });
 
   test("has a bounded number of reasons against it", () => {
     const many = Array.from({ length: 30 }, (_, index) => alice.claim(DIGEST, `quay.io/ns/app${index}`));
-    expect(refusal(judge([signed([alice])], image, many))).toMatch(/^None of the .*app3" is not accepted; and 26 more$/);
+    expect(refusal(judgeImage([signed([alice])], image, many))).toMatch(/^None of the .*app3" is not accepted; and 26 more$/);
   });
 });
 
@@ -113,9 +113,9 @@ test.for(ofCosign)("$name", ({ key, payload, signature, image: text }) => {
   const digests = [ref.digest ?? ""];
   const requirement: ReadyRequirement = { type: "sigstoreSigned", keys: [parsePublicKey(key)], identity: { type: "matchRepository" } };
   const found = { payload: Buffer.from(payload), signature };
-  expect(judge([requirement], { ref, digests }, [found])).toEqual({ accepted: [found] });
-  expect(refusal(judge([requirement], { ref, digests: [OTHER] }, [found]))).toBe(`Signature for digest ${ref.digest} does not match`);
-  expect(refusal(judge([requirement], { ref: parseReference("quay.io/a:v1"), digests }, [found]))).toContain("is not accepted");
+  expect(judgeImage([requirement], { ref, digests }, [found])).toEqual({ accepted: [found] });
+  expect(refusal(judgeImage([requirement], { ref, digests: [OTHER] }, [found]))).toBe(`Signature for digest ${ref.digest} does not match`);
+  expect(refusal(judgeImage([requirement], { ref: parseReference("quay.io/a:v1"), digests }, [found]))).toContain("is not accepted");
 });
 
 test("there is a signature that cosign made", () => expect(ofCosign.length).toBeGreaterThan(0));
@@ -139,11 +139,13 @@ test.for(bundlesOfCosign)("$name", ({ key, bundle, image: text, statesName }) =>
   const by = (type: "matchDigest" | "matchRepository"): ReadyRequirement[] => [
     { type: "sigstoreSigned", keys: [parsePublicKey(key)], identity: { type } },
   ];
-  expect(judge(by("matchDigest"), { ref, digests }, [found])).toEqual({ accepted: [found] });
-  expect(refusal(judge(by("matchRepository"), { ref, digests }, [found]))).toBe(statesName ? "accepted 1" : NAMELESS);
-  expect(refusal(judge(by("matchDigest"), { ref, digests: [OTHER] }, [found]))).toBe(`Signature for digest ${ref.digest} does not match`);
-  expect(refusal(judge([signed([alice])], { ref, digests }, [found]))).toBe(none);
-  expect(refusal(judge(by("matchDigest"), { ref, digests }, [{ ...found, isStatement: false }]))).toBe(none);
+  expect(judgeImage(by("matchDigest"), { ref, digests }, [found])).toEqual({ accepted: [found] });
+  expect(refusal(judgeImage(by("matchRepository"), { ref, digests }, [found]))).toBe(statesName ? "accepted 1" : NAMELESS);
+  expect(refusal(judgeImage(by("matchDigest"), { ref, digests: [OTHER] }, [found]))).toBe(
+    `Signature for digest ${ref.digest} does not match`,
+  );
+  expect(refusal(judgeImage([signed([alice])], { ref, digests }, [found]))).toBe(none);
+  expect(refusal(judgeImage(by("matchDigest"), { ref, digests }, [{ ...found, isStatement: false }]))).toBe(none);
 });
 
 test("there are bundles that cosign made", () => expect(bundlesOfCosign.length).toBeGreaterThan(0));
@@ -154,8 +156,8 @@ describe("a bundle", () => {
     const [mine, theirs] = [new Signer(kind), new Signer(kind)];
     const found = mine.state(DIGEST, REPOSITORY);
     expect(signatureInBundle(Buffer.from(JSON.stringify(bundleOf(found))))).toEqual(found);
-    expect(refusal(judge([signed([mine])], image, [found]))).toBe("accepted 1");
-    expect(refusal(judge([signed([theirs])], image, [found]))).toBe(none);
+    expect(refusal(judgeImage([signed([mine])], image, [found]))).toBe("accepted 1");
+    expect(refusal(judgeImage([signed([theirs])], image, [found]))).toBe(none);
   });
 
   const statement = JSON.parse(alice.state(DIGEST, REPOSITORY).payload.toString()) as Record<string, unknown>;
@@ -186,7 +188,7 @@ describe("a bundle", () => {
     ["that is nested without end", "[".repeat(100_000), "invalid JSON: "],
     ["that is no text", Buffer.from([0xff]), "invalid UTF-8"],
   ])("%s", ([, payload, want]) => {
-    expect(refusal(judge([signed([alice])], image, [alice.stated(Buffer.from(payload))]))).toContain(want);
+    expect(refusal(judgeImage([signed([alice])], image, [alice.stated(Buffer.from(payload))]))).toContain(want);
   });
 
   const good = bundleOf(alice.state(DIGEST, REPOSITORY)) as { dsseEnvelope: object };
@@ -201,10 +203,10 @@ describe("a bundle", () => {
 
   test("is nothing that a signature in the other format says, and the other way round", () => {
     const claim = claimPayload(DIGEST, REPOSITORY);
-    expect(refusal(judge([signed([alice])], image, [alice.stated(claim)]))).toBe('Key "_type" is no string');
+    expect(refusal(judgeImage([signed([alice])], image, [alice.stated(claim)]))).toBe('Key "_type" is no string');
     const { payload } = alice.state(DIGEST, REPOSITORY);
-    expect(refusal(judge([signed([alice])], image, [alice.sign(payload)]))).toContain("Unknown key");
-    expect(refusal(judge([signed([alice])], image, [{ ...alice.sign(signedBytes(payload)), isStatement: false }]))).toContain(
+    expect(refusal(judgeImage([signed([alice])], image, [alice.sign(payload)]))).toContain("Unknown key");
+    expect(refusal(judgeImage([signed([alice])], image, [{ ...alice.sign(signedBytes(payload)), isStatement: false }]))).toContain(
       "invalid JSON",
     );
   });
@@ -240,7 +242,7 @@ describe("a payload that was signed", () => {
     ["that is no JSON", "x", "invalid JSON: "],
     ["that is no text", Buffer.from([0xff]), "invalid UTF-8"],
   ])("%s", ([, payload, want]) => {
-    expect(refusal(judge([signed([alice])], image, [alice.sign(Buffer.from(payload))]))).toContain(want);
+    expect(refusal(judgeImage([signed([alice])], image, [alice.sign(Buffer.from(payload))]))).toContain(want);
   });
 });
 
@@ -257,7 +259,7 @@ describe("no change of a signature goes unnoticed", () => {
     const { payload, signature } = signer.claim(DIGEST, REPOSITORY);
     fc.assert(
       fc.property(flips, (flip) => {
-        expect(refusal(judge([signed([signer])], image, [{ payload: flipped(payload, flip), signature }]))).toBe(none);
+        expect(refusal(judgeImage([signed([signer])], image, [{ payload: flipped(payload, flip), signature }]))).toBe(none);
       }),
     );
   });
@@ -268,7 +270,7 @@ describe("no change of a signature goes unnoticed", () => {
     fc.assert(
       fc.property(flips, (flip) => {
         const other = flipped(Buffer.from(signature, "base64"), flip).toString("base64");
-        expect(refusal(judge([signed([signer])], image, [{ payload, signature: other }]))).toBe(none);
+        expect(refusal(judgeImage([signed([signer])], image, [{ payload, signature: other }]))).toBe(none);
       }),
     );
   });
@@ -279,7 +281,7 @@ describe("no change of a signature goes unnoticed", () => {
     fc.assert(
       fc.property(flips, (flip) => {
         const other = flipped(Buffer.from(signature, "latin1"), flip).toString("latin1");
-        expect(judge([signed([signer])], image, [{ payload, signature: other }])).toHaveProperty("refused");
+        expect(judgeImage([signed([signer])], image, [{ payload, signature: other }])).toHaveProperty("refused");
       }),
     );
   });
@@ -293,7 +295,7 @@ describe("no change of a signature goes unnoticed", () => {
           fc.uint8Array({ maxLength: 200 }).map((bytes) => Buffer.from(bytes).toString("base64")),
         ),
         (signature) => {
-          expect(judge([signed([alice, bob])], image, [{ payload, signature }])).toHaveProperty("refused");
+          expect(judgeImage([signed([alice, bob])], image, [{ payload, signature }])).toHaveProperty("refused");
         },
       ),
     );
@@ -302,7 +304,7 @@ describe("no change of a signature goes unnoticed", () => {
   test("anything that was signed in place of a claim", () => {
     fc.assert(
       fc.property(fc.oneof(fc.string(), fc.json()), (text) => {
-        expect(judge([signed([alice])], image, [alice.sign(Buffer.from(text))])).toHaveProperty("refused");
+        expect(judgeImage([signed([alice])], image, [alice.sign(Buffer.from(text))])).toHaveProperty("refused");
       }),
     );
   });

@@ -22,7 +22,7 @@ export interface JudgedImage {
 }
 
 /** Whether an image may be taken: the signatures that say so, one a requirement at most, or why not. */
-export type Verdict = { readonly accepted: readonly FoundSignature[] } | { readonly refused: string };
+export type PolicyVerdict = { readonly accepted: readonly FoundSignature[] } | { readonly refused: string };
 
 /** Annotation of a stored signature that holds it. */
 export const SIGNATURE_ANNOTATION = "dev.cosignproject.cosign/signature";
@@ -30,7 +30,11 @@ export const SIGNATURE_ANNOTATION = "dev.cosignproject.cosign/signature";
 const REASONS_TOLD = 4;
 
 /** Judges an image: every requirement has to hold, in their order; one good signature is enough for each. */
-export function judge(requirements: readonly ReadyRequirement[], image: JudgedImage, signatures: readonly FoundSignature[]): Verdict {
+export function judgeImage(
+  requirements: readonly ReadyRequirement[],
+  image: JudgedImage,
+  signatures: readonly FoundSignature[],
+): PolicyVerdict {
   const accepted: FoundSignature[] = [];
   for (const requirement of requirements) {
     const refused = refusalWithoutSignatures(requirement, image.ref);

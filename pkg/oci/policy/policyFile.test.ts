@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { type CaseHead, loadCases } from "../../../test/support/caseFiles.ts";
 import { parseReference } from "../reference.ts";
-import { applicable, INSECURE_POLICY, type Policy, parsePolicy, type Requirement, unsupportedScopes } from "./policyFile.ts";
+import { findApplicable, INSECURE_POLICY, type Policy, type PolicyRequirement, parsePolicy, unsupportedScopes } from "./policyFile.ts";
 import { matchesIdentity, parseSignedIdentity } from "./signedIdentity.ts";
 import { FormatError } from "./strictJson.ts";
 
@@ -25,7 +25,7 @@ const cases = loadCases<CaseHead>("signature-policy");
 const having = <T extends CaseHead>(member: keyof T & string): T[] => cases.filter((one): one is T => member in one);
 const DIGEST = `sha256:${"e".repeat(64)}`;
 
-function shown(requirements: readonly Requirement[]): string[] {
+function shown(requirements: readonly PolicyRequirement[]): string[] {
   return requirements.map((requirement) => (requirement.type === "unsupported" ? requirement.what : requirement.type));
 }
 
@@ -42,7 +42,7 @@ test.for(having<ScopeCase>("scopes"))("$name", ({ ref, scopes, want }) => {
     docker: new Map(scopes.map((scope) => [scope, [{ type: "unsupported", what: scope }]])),
     layouts: INSECURE_POLICY.layouts,
   };
-  const { scope, requirements } = applicable(policy, parseReference(ref));
+  const { scope, requirements } = findApplicable(policy, parseReference(ref));
   expect(scope ?? "default").toBe(want);
   expect(shown(requirements)).toEqual([want === "default" ? "reject" : want]);
 });

@@ -1,13 +1,13 @@
 import { goQuote } from "../../golang/quote.ts";
-import { nameOf, type Reference, referenceText } from "../reference.ts";
+import { formatReference, nameOf, type Reference } from "../reference.ts";
 import { DEFAULT_IDENTITY, parseSignedIdentity, type SignedIdentity } from "./signedIdentity.ts";
-import { FormatError, knownMembers, membersOf, parseStrictJson, textMember, textsMember } from "./strictJson.ts";
+import { FormatError, knownMembers, parseStrictJson, requireMembers, requireText, textsMember } from "./strictJson.ts";
 
 /** Where a public key is: in a file that is read when it is needed, or PEM in the policy itself. */
 export type KeySource = { readonly path: string } | { readonly pem: string };
 
 /** One thing that has to hold before an image is taken. */
-export type Requirement =
+export type PolicyRequirement =
   | { readonly type: "insecureAcceptAnything" }
   | { readonly type: "reject" }
   /** one of the keys signed it, and states this identity */
@@ -17,11 +17,11 @@ export type Requirement =
 
 /** What containers-policy.json(5) says about images of registries; lists are never empty. */
 export interface Policy {
-  readonly default: readonly Requirement[];
+  readonly default: readonly PolicyRequirement[];
   /** by scope; "" is the default of the transport */
-  readonly docker: ReadonlyMap<string, readonly Requirement[]>;
+  readonly docker: ReadonlyMap<string, readonly PolicyRequirement[]>;
   /** The same of images in layouts; a scope is an absolute path, or one with `:` and the image's name behind it. */
-  readonly layouts: Readonly<Record<LayoutTransport, ReadonlyMap<string, readonly Requirement[]>>>;
+  readonly layouts: Readonly<Record<LayoutTransport, ReadonlyMap<string, readonly PolicyRequirement[]>>>;
 }
 
 /** Transports of images that are in layouts. */
@@ -49,12 +49,12 @@ export function parsePolicy(text: string): Policy {
   const members = knownMembers(parseStrictJson(text), [], ["default", "transports"]);
   if (!members.has("default")) throw new FormatError("Default policy is missing");
   const transports = new Map(
-    [...membersOf(members.has("transports") ? members.get("transports") : {})].map(
+    [...requireMembers(members.has("transports") ? members.get("transports") : {})].map(
       ([transport, scopes]) => [transport, parseScopes(scopes)] as const,
     ),
   );
   // Other transports are read as strictly, and mean nothing here.
-  const of = (transport: string): Map<string, Requirement[]> => transports.get(transport) ?? new Map();
+  const of = (transport: string): Map<string, PolicyRequirement[]> => transports.get(transport) ?? new Map();
   return {
     default: requirementsOf(members.get("default")),
     docker: of("docker"),
@@ -64,7 +64,7 @@ export function parsePolicy(text: string): Policy {
 
 /** The scopes, "" for the default one, that demand what is not supported here, with what that is. */
 export function unsupportedScopes(policy: Policy): Record<string, string> {
-  const all: [string, readonly Requirement[]][] = [["default", policy.default], ...policy.docker];
+  const all: [string, readonly PolicyRequirement[]][] = [["default", policy.default], ...policy.docker];
   return Object.fromEntries(
     all.flatMap(([scope, requirements]) => {
       const found = requirements.find((requirement) => requirement.type === "unsupported");
@@ -73,18 +73,18 @@ export function unsupportedScopes(policy: Policy): Record<string, string> {
   );
 }
 
-function parseScopes(value: unknown): Map<string, Requirement[]> {
-  return new Map([...membersOf(value)].map(([scope, requirements]) => [scope, requirementsOf(requirements)]));
+function parseScopes(value: unknown): Map<string, PolicyRequirement[]> {
+  return new Map([...requireMembers(value)].map(([scope, requirements]) => [scope, requirementsOf(requirements)]));
 }
 
-function requirementsOf(value: unknown): Requirement[] {
+function requirementsOf(value: unknown): PolicyRequirement[] {
   if (!Array.isArray(value)) throw new FormatError("a list of policy requirements expected");
   if (value.length === 0) throw new FormatError("List of verification policy requirements must not be empty");
   return value.map(requirementOf);
 }
 
-function requirementOf(value: unknown): Requirement {
-  const type = textMember(membersOf(value), "type");
+function requirementOf(value: unknown): PolicyRequirement {
+  const type = requireText(requireMembers(value), "type");
   switch (type) {
     case "insecureAcceptAnything":
     case "reject":
@@ -102,7 +102,7 @@ function requirementOf(value: unknown): Requirement {
   }
 }
 
-function sigstoreSigned(value: unknown): Requirement {
+function sigstoreSigned(value: unknown): PolicyRequirement {
   const members = knownMembers(value, ["type"], [...KEY_MEMBERS, ...REKOR_MEMBERS, "signedIdentity"]);
   const sources = KEY_MEMBERS.filter((key) => members.has(key) && members.get(key) !== "");
   const identity = identityOf(members);
@@ -121,11 +121,11 @@ function sigstoreSigned(value: unknown): Requirement {
 function keysOf(members: ReadonlyMap<string, unknown>, source: string): KeySource[] {
   switch (source) {
     case "keyPath":
-      return [{ path: textMember(members, source) }];
+      return [{ path: requireText(members, source) }];
     case "keyPaths":
       return textsMember(members, source).map((path) => ({ path }));
     case "keyData":
-      return [{ pem: decoded(textMember(members, source), source) }];
+      return [{ pem: decoded(requireText(members, source), source) }];
     case "keyDatas":
       return textsMember(members, source).map((data) => ({ pem: decoded(data, source) }));
     default:
@@ -141,9 +141,9 @@ function decoded(base64: string, key: string): string {
 }
 
 /** GPG signatures are kept outside the registry, and nothing in Node reads them. */
-function signedBy(value: unknown): Requirement {
+function signedBy(value: unknown): PolicyRequirement {
   const members = knownMembers(value, ["type", "keyType"], [...GPG_KEY_MEMBERS, "signedIdentity"]);
-  const keyType = textMember(members, "keyType");
+  const keyType = requireText(members, "keyType");
   if (!GPG_KEY_TYPES.includes(keyType)) throw new FormatError(`Unrecognized keyType value ${goQuote(keyType)}`);
   const sources = GPG_KEY_MEMBERS.filter((key) => members.has(key));
   if (sources.length !== 1)
@@ -161,14 +161,14 @@ function identityOf(members: ReadonlyMap<string, unknown>): SignedIdentity {
 /** The requirements that apply to an image, and the scope that has them; undefined for those of `default`. */
 export interface Applicable {
   readonly scope: string | undefined;
-  readonly requirements: readonly Requirement[];
+  readonly requirements: readonly PolicyRequirement[];
 }
 
 /**
  * What has to hold for an image: that of the most specific scope alone.
  * @param ref with a tag or a digest
  */
-export function applicable(policy: Policy, ref: Reference): Applicable {
+export function findApplicable(policy: Policy, ref: Reference): Applicable {
   for (const scope of listImageScopes(ref)) {
     const requirements = policy.docker.get(scope);
     if (requirements) return { scope, requirements };
@@ -191,8 +191,8 @@ export function applicableToLayout(policy: Policy, transport: LayoutTransport, p
  * The scopes an image is in, from the most specific: itself, its repository and the namespaces above, the host, `*.` with each domain above
  * the host, and "" for every image.
  */
-export function listImageScopes(ref: Reference): string[] {
-  const scopes = [referenceText(ref)];
+function listImageScopes(ref: Reference): string[] {
+  const scopes = [formatReference(ref)];
   for (let name = nameOf(ref); ; name = name.slice(0, name.lastIndexOf("/"))) {
     scopes.push(name);
     if (!name.includes("/")) break;

@@ -1,7 +1,7 @@
 import * as z from "zod";
 import { digestProblem } from "../../api/imageName.ts";
 import { goQuote } from "../../golang/quote.ts";
-import { FormatError, knownMembers, membersOf, parseStrictJson, textMember, utf8Text } from "./strictJson.ts";
+import { FormatError, knownMembers, parseStrictJson, requireMembers, requireText, utf8Text } from "./strictJson.ts";
 
 /** A signature as it was found: nothing about it is to be trusted. */
 export interface FoundSignature {
@@ -31,19 +31,19 @@ export function parsePayload(bytes: Uint8Array): SignedClaim {
   const members = knownMembers(parseStrictJson(utf8Text(bytes)), ["critical", "optional"]);
   checkOptional(members.get("optional"));
   const critical = knownMembers(members.get("critical"), ["type", "image", "identity"]);
-  const type = textMember(critical, "type");
+  const type = requireText(critical, "type");
   if (type !== TYPE) throw new FormatError(`Unrecognized signature type ${goQuote(type.slice(0, 100))}`);
-  const digest = textMember(knownMembers(critical.get("image"), ["docker-manifest-digest"]), "docker-manifest-digest");
+  const digest = requireText(knownMembers(critical.get("image"), ["docker-manifest-digest"]), "docker-manifest-digest");
   const problem = digestProblem(digest);
   if (problem !== undefined) throw new FormatError(`invalid docker-manifest-digest value: ${problem}`);
-  return { digest, reference: textMember(knownMembers(critical.get("identity"), ["docker-reference"]), "docker-reference") };
+  return { digest, reference: requireText(knownMembers(critical.get("identity"), ["docker-reference"]), "docker-reference") };
 }
 
 /** Remarks of the signer; cosign writes null where there are none. */
 function checkOptional(value: unknown): void {
   if (value === null) return;
-  const optional = membersOf(value);
-  if (optional.has("creator")) textMember(optional, "creator");
+  const optional = requireMembers(value);
+  if (optional.has("creator")) requireText(optional, "creator");
   if (optional.has("timestamp") && !Number.isInteger(optional.get("timestamp")))
     throw new FormatError("Field optional.timestamp is not is not an integer");
 }
@@ -97,8 +97,8 @@ export function signedBytes(statement: Uint8Array): Buffer {
  * @see https://github.com/in-toto/attestation/blob/main/spec/v1/statement.md
  */
 export function parseStatement(bytes: Uint8Array): SignedClaim[] {
-  const statement = membersOf(parseStrictJson(utf8Text(bytes)));
-  const [type, predicate] = [textMember(statement, "_type"), textMember(statement, "predicateType")];
+  const statement = requireMembers(parseStrictJson(utf8Text(bytes)));
+  const [type, predicate] = [requireText(statement, "_type"), requireText(statement, "predicateType")];
   if (type !== STATEMENT_TYPE) throw new FormatError(`Unrecognized statement type ${goQuote(type.slice(0, 100))}`);
   if (predicate !== SIGNATURE_PREDICATE)
     throw new FormatError(`the bundle is an attestation of type ${goQuote(predicate.slice(0, 100))}, not a signature of the image`);
@@ -108,10 +108,10 @@ export function parseStatement(bytes: Uint8Array): SignedClaim[] {
 }
 
 function claimOf(value: unknown): SignedClaim {
-  const subject = membersOf(value);
-  const digest = `sha256:${textMember(membersOf(subject.get("digest")), "sha256")}`;
+  const subject = requireMembers(value);
+  const digest = `sha256:${requireText(requireMembers(subject.get("digest")), "sha256")}`;
   const problem = digestProblem(digest);
   if (problem !== undefined) throw new FormatError(`invalid digest of a subject: ${problem}`);
-  const annotations = membersOf(subject.get("annotations") ?? {});
-  return { digest, reference: annotations.has(NAME_ANNOTATION) ? textMember(annotations, NAME_ANNOTATION) : undefined };
+  const annotations = requireMembers(subject.get("annotations") ?? {});
+  return { digest, reference: annotations.has(NAME_ANNOTATION) ? requireText(annotations, NAME_ANNOTATION) : undefined };
 }

@@ -10,14 +10,14 @@ import { RejectedError } from "../imageErrors.ts";
 import type { Reference } from "../reference.ts";
 import { type ReadyRequirement, refusalWithoutSignatures } from "./judge.ts";
 import {
-  applicable,
   applicableToLayout,
+  findApplicable,
   INSECURE_POLICY,
   type KeySource,
   type LayoutTransport,
   type Policy,
+  type PolicyRequirement,
   parsePolicy,
-  type Requirement,
   unsupportedScopes,
 } from "./policyFile.ts";
 import { parsePublicKey } from "./publicKey.ts";
@@ -66,7 +66,7 @@ export class SignaturePolicy {
    */
   async requirementsFor(ref: Reference): Promise<ImageRequirements> {
     const policy = await this.#load();
-    const { requirements } = applicable(policy, ref);
+    const { requirements } = findApplicable(policy, ref);
     for (const requirement of requirements) {
       const refused = refusalWithoutSignatures(requirement, ref);
       if (refused !== undefined) throw new RejectedError(refused);
@@ -125,7 +125,7 @@ export class SignaturePolicy {
 }
 
 /** A requirement with its keys. @throws RejectedError when one of them cannot be read: the requirement cannot be checked then */
-async function ready(requirement: Requirement): Promise<ReadyRequirement> {
+async function ready(requirement: PolicyRequirement): Promise<ReadyRequirement> {
   if (requirement.type !== "sigstoreSigned") return requirement;
   try {
     const pems = await Promise.all(requirement.keys.map(pemOf));

@@ -1,7 +1,7 @@
 import { isNamePrefix, normalizedImageName } from "../../api/imageName.ts";
 import { goQuote } from "../../golang/quote.ts";
-import { nameOf, parse, type Reference, referenceText } from "../reference.ts";
-import { FormatError, knownMembers, membersOf, textMember } from "./strictJson.ts";
+import { formatReference, nameOf, parse, type Reference } from "../reference.ts";
+import { FormatError, knownMembers, requireMembers, requireText } from "./strictJson.ts";
 
 /** Which identity a signature has to state: `signedIdentity` of containers-policy.json(5), and `matchDigest`, which is ours. */
 export type SignedIdentity =
@@ -19,7 +19,7 @@ export const DEFAULT_IDENTITY: SignedIdentity = { type: "matchRepoDigestOrExact"
  * @throws FormatError with the text of containers/image
  */
 export function parseSignedIdentity(value: unknown): SignedIdentity {
-  const type = textMember(membersOf(value), "type");
+  const type = requireText(requireMembers(value), "type");
   switch (type) {
     case "matchDigest":
     case "matchExact":
@@ -41,7 +41,7 @@ export function parseSignedIdentity(value: unknown): SignedIdentity {
 
 function exactName(type: "exactReference" | "exactRepository", value: unknown): Reference {
   const key = type === "exactReference" ? "dockerReference" : "dockerRepository";
-  const text = textMember(knownMembers(value, ["type", key]), key);
+  const text = requireText(knownMembers(value, ["type", key]), key);
   const name = normalizedImageName(text);
   if (typeof name === "string") throw new FormatError(`Invalid format of ${key} ${goQuote(text)}: ${name}`);
   if (type === "exactReference" && isNameOnly(name)) throw new FormatError(`${key} ${goQuote(text)} contains neither a tag nor digest`);
@@ -49,7 +49,7 @@ function exactName(type: "exactReference" | "exactRepository", value: unknown): 
 }
 
 function namePrefix(members: ReadonlyMap<string, unknown>, key: string): string {
-  const text = textMember(members, key);
+  const text = requireText(members, key);
   if (!isNamePrefix(text)) throw new FormatError(`prefix ${goQuote(text)} is not valid`);
   return text;
 }
@@ -72,13 +72,13 @@ export function matchesIdentity(rule: SignedIdentity, image: Reference, signed: 
 }
 
 function isExactly(wanted: Reference, stated: Reference): boolean {
-  return !isNameOnly(wanted) && !isNameOnly(stated) && referenceText(wanted) === referenceText(stated);
+  return !isNameOnly(wanted) && !isNameOnly(stated) && formatReference(wanted) === formatReference(stated);
 }
 
 /** Of an image by digest the digest itself is compared elsewhere, so that the tag in the signature does not count. */
 function isRepositoryOrExactly(wanted: Reference | undefined, stated: Reference): boolean {
   if (!wanted || isNameOnly(stated)) return false;
-  if (wanted.tag !== undefined) return referenceText(wanted) === referenceText(stated);
+  if (wanted.tag !== undefined) return formatReference(wanted) === formatReference(stated);
   return wanted.digest !== undefined && nameOf(wanted) === nameOf(stated);
 }
 
@@ -86,7 +86,7 @@ function isRepositoryOrExactly(wanted: Reference | undefined, stated: Reference)
 function remap({ prefix, signedPrefix }: { prefix: string; signedPrefix: string }, image: Reference): Reference | undefined {
   const name = nameOf(image);
   if (name !== prefix && !name.startsWith(`${prefix}/`)) return image;
-  const remapped = parse(signedPrefix + referenceText(image).slice(prefix.length));
+  const remapped = parse(signedPrefix + formatReference(image).slice(prefix.length));
   return typeof remapped === "string" ? undefined : remapped;
 }
 

@@ -64,7 +64,7 @@ function note(keys: Set<string> | undefined, key: string): void {
 }
 
 /** The members of a JSON object by name. @throws FormatError when it is none */
-export function membersOf(value: unknown): ReadonlyMap<string, unknown> {
+export function requireMembers(value: unknown): ReadonlyMap<string, unknown> {
   if (typeof value !== "object" || value === null || Array.isArray(value)) throw new FormatError("JSON object expected");
   return new Map(Object.entries(value));
 }
@@ -74,7 +74,7 @@ export function membersOf(value: unknown): ReadonlyMap<string, unknown> {
  * @throws FormatError `Unknown key "…"`, `Key "…" missing in a JSON object`
  */
 export function knownMembers(value: unknown, required: readonly string[], optional: readonly string[] = []): ReadonlyMap<string, unknown> {
-  const members = membersOf(value);
+  const members = requireMembers(value);
   for (const key of members.keys())
     if (!required.includes(key) && !optional.includes(key)) throw new FormatError(`Unknown key ${goQuote(key)}`);
   for (const key of required) if (!members.has(key)) throw new FormatError(`Key ${goQuote(key)} missing in a JSON object`);
@@ -82,7 +82,7 @@ export function knownMembers(value: unknown, required: readonly string[], option
 }
 
 /** A member that has to be a text. @throws FormatError */
-export function textMember(members: ReadonlyMap<string, unknown>, key: string): string {
+export function requireText(members: ReadonlyMap<string, unknown>, key: string): string {
   const value = members.get(key);
   if (typeof value !== "string") throw new FormatError(`Key ${goQuote(key)} is no string`);
   return value;

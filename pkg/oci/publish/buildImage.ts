@@ -7,7 +7,7 @@ import { compareText } from "../../text/compare.ts";
 import { digestOf } from "../digest.ts";
 import { type Descriptor, MediaType } from "../manifest.ts";
 import type { FetchedManifest } from "../registry/repository.ts";
-import { type ArchivedFile, GZIP_LEVEL, tarStream } from "../store/layerArchive.ts";
+import { type ArchivedFile, LAYER_GZIP_LEVEL, tarStream } from "../store/layerArchive.ts";
 import type { LayoutStore } from "../store/layoutStore.ts";
 
 /**
@@ -99,7 +99,7 @@ async function writeLayer(
     }
   };
   try {
-    await pipeline(tarStream(files), hashed, createGzip({ level: GZIP_LEVEL }), measured, createWriteStream(part), { signal });
+    await pipeline(tarStream(files), hashed, createGzip({ level: LAYER_GZIP_LEVEL }), measured, createWriteStream(part), { signal });
     const digest = `sha256:${packed.digest("hex")}`;
     await layout.adopt(part, digest);
     return { layer: { mediaType: `${MediaType.ociLayer}+gzip`, digest, size }, diffId: `sha256:${plain.digest("hex")}` };

@@ -1,6 +1,6 @@
 import { forEachAbortOnError } from "../../async/concurrency.ts";
 import { KeyedLock } from "../../async/keyedLock.ts";
-import { ContentError } from "../imageErrors.ts";
+import { ImageContentError } from "../imageErrors.ts";
 import { type Descriptor, parseManifest } from "../manifest.ts";
 import type { FetchedManifest } from "../registry/repository.ts";
 import type { BlobFate, ImageReader, ImageWriter } from "../store/imageStore.ts";
@@ -59,7 +59,7 @@ const FOREIGN = /\.(?:foreign|nondistributable)\./;
 /**
  * Copies an image with all that it names: of an index every platform's. Manifests keep their bytes, and so the digest stays. What is there is not sent
  * again; of a layout, which may be there in part, all is looked at.
- * @throws ContentError for a manifest that is malformed; Error of either side.
+ * @throws ImageContentError for a manifest that is malformed; Error of either side.
  */
 export async function copyImage(from: ImageReader, top: FetchedManifest, to: ImageWriter, options: CopyOptions): Promise<CopiedImage> {
   const copy = new Copy(from, to, options);
@@ -98,7 +98,7 @@ class Copy {
   }
 
   async #addChild(child: Descriptor, isThere: boolean, depth: number): Promise<void> {
-    if (depth > DEPTH_MAX) throw new ContentError("the image index leads to indexes without end");
+    if (depth > DEPTH_MAX) throw new ImageContentError("the image index leads to indexes without end");
     const { signal } = this.#options;
     if (isThere) {
       this.manifests.push(child.digest);
@@ -106,7 +106,7 @@ class Copy {
     }
     const fetched = await this.#from.manifest(child.digest, signal);
     if (fetched.bytes.byteLength !== child.size)
-      throw new ContentError(`manifest ${child.digest} has ${fetched.bytes.byteLength} bytes, the index states ${child.size}`);
+      throw new ImageContentError(`manifest ${child.digest} has ${fetched.bytes.byteLength} bytes, the index states ${child.size}`);
     const manifest = { ...fetched, mediaType: fetched.mediaType || child.mediaType };
     const held = (await this.#to.has(child.digest, signal)) === child.digest;
     await this.add(manifest, held && this.#to.isWhole, depth);

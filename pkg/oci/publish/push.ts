@@ -2,12 +2,12 @@ import { homedir } from "node:os";
 import { Readable } from "node:stream";
 import { pino } from "pino";
 import { digestOf } from "../digest.ts";
-import { CATALOG_LIMITS } from "../limits.ts";
+import { CATALOG_IMAGE_LIMITS } from "../limits.ts";
 import { MediaType } from "../manifest.ts";
 import { parseReference } from "../reference.ts";
 import { loginsOf, NO_LOGINS } from "../registry/authFile.ts";
 import { RegistryAccess } from "../registry/registryAccess.ts";
-import { compressed, type LayerCompression, tarOf } from "../store/layerArchive.ts";
+import { compressLayer, type LayerCompression, tarOf } from "../store/layerArchive.ts";
 import { RegistryStore } from "../store/registryStore.ts";
 import { imageConfig } from "./buildImage.ts";
 
@@ -44,7 +44,7 @@ export interface PushedDescriptor {
  */
 export async function pushImage(target: PushTarget, repository: string, tag: string, image: ImageContent): Promise<PushedDescriptor> {
   const tar = await tarOf(image.files);
-  const { bytes, suffix } = await compressed(tar, image.compression ?? "gzip");
+  const { bytes, suffix } = await compressLayer(tar, image.compression ?? "gzip");
   const config = imageConfig(image.labels ?? {}, digestOf(tar));
   return withPusher(target, repository, async (pusher) => {
     const layer = await pusher.blob(bytes, `${MediaType.ociLayer}${suffix}`);
@@ -52,17 +52,6 @@ export async function pushImage(target: PushTarget, repository: string, tag: str
     const manifest = { schemaVersion: 2, mediaType: MediaType.ociManifest, config: described, layers: [layer] };
     return pusher.manifest(tag, manifest);
   });
-}
-
-/** Pushes an index of images that are in the repository already, one a platform. */
-export async function pushIndex(
-  target: PushTarget,
-  repository: string,
-  tag: string,
-  images: readonly (PushedDescriptor & { readonly platform: { readonly os: string; readonly architecture: string } })[],
-): Promise<PushedDescriptor> {
-  const index = { schemaVersion: 2, mediaType: MediaType.ociIndex, manifests: images };
-  return withPusher(target, repository, (pusher) => pusher.manifest(tag, index));
 }
 
 /** Lends `work` a connection to one repository. */
@@ -81,7 +70,7 @@ export async function withPusher<T>(target: PushTarget, repository: string, work
 /** Sends blobs and manifests to one repository. */
 export class Pusher {
   readonly #store: RegistryStore;
-  readonly #signal = AbortSignal.timeout(CATALOG_LIMITS.timeoutMs);
+  readonly #signal = AbortSignal.timeout(CATALOG_IMAGE_LIMITS.timeoutMs);
 
   constructor(store: RegistryStore) {
     this.#store = store;

@@ -14,9 +14,9 @@ const NOBODY = 65_534;
 const PROGRAM = `
   const { pino } = await import("pino");
   const { Puller } = await import(process.argv[1] + "/puller.ts");
-  const { BUNDLE_LIMITS } = await import(process.argv[1] + "/../limits.ts");
+  const { BUNDLE_IMAGE_LIMITS } = await import(process.argv[1] + "/../limits.ts");
   const [, , cacheDir, registriesConf, host] = process.argv;
-  const puller = new Puller({ cacheDir, registriesConf, limits: BUNDLE_LIMITS, log: pino({ enabled: false }) });
+  const puller = new Puller({ cacheDir, registriesConf, limits: BUNDLE_IMAGE_LIMITS, log: pino({ enabled: false }) });
   const o = { signal: new AbortController().signal };
   await puller.pull("ext", host + "/ns/app:v1", o);
   await puller.pull("other", host + "/ns/app:v1", o);

@@ -1,10 +1,11 @@
 import { posix } from "node:path";
 import type { Logger } from "pino";
+import { MEDIA_TYPE, MEDIA_TYPE_KEY, unsupportedMediaType } from "../../bundle/annotations.ts";
 import { RetryableError, TerminalError, wrapError } from "../../errors/errors.ts";
-import { ContentError, RefusedError } from "../imageErrors.ts";
+import { ImageContentError, RefusedError } from "../imageErrors.ts";
 import type { ImageConfig } from "../manifest.ts";
 import type { ImageRequirements } from "../policy/signaturePolicy.ts";
-import { type Reference, referenceText } from "../reference.ts";
+import { formatReference, type Reference } from "../reference.ts";
 import type { Located } from "../registry/imageSource.ts";
 import type { CachedImage } from "./cache.ts";
 
@@ -70,7 +71,7 @@ export interface PullJob {
 /** The part of an image the job wants, or what its filter threw instead. */
 export function wantedPart({ filter, ref }: PullJob, config: ImageConfig): { filter: PathFilter } | { refused: unknown } {
   try {
-    return { filter: atOrBelow(filter ? filter(config, { text: referenceText(ref), isPinned: ref.digest !== undefined }).root : "") };
+    return { filter: atOrBelow(filter ? filter(config, { text: formatReference(ref), isPinned: ref.digest !== undefined }).root : "") };
   } catch (err) {
     return { refused: wrapError("error applying image: ", err) };
   }
@@ -95,6 +96,23 @@ export function catalogRoot(config: ImageConfig, { isPinned }: AskedImage): { ro
   const root = config.labels[CONFIG_DIR_LABEL];
   if (root !== undefined) return { root };
   const message = `catalog image is missing the required label "${CONFIG_DIR_LABEL}"`;
-  const cause = new ContentError(message);
+  const cause = new ImageContentError(message);
   throw isPinned ? new TerminalError("Blocked", message, { cause }) : new RetryableError("Retrying", message, { cause });
+}
+
+/**
+ * All of a bundle image: a filter for `Puller.pull` that refuses, before a layer is downloaded, an image that says it is something else. Labels that
+ * are missing say nothing.
+ * @param asked by digest the image stays what it is, by tag the next image may be a bundle
+ * @throws TerminalError or RetryableError that names the image and the label
+ */
+export function bundleRoot({ labels }: Pick<ImageConfig, "labels">, { text, isPinned }: AskedImage): { root: string } {
+  const mediaType = labels[MEDIA_TYPE_KEY] ?? "";
+  const isCatalog = mediaType === "" && labels[CONFIG_DIR_LABEL] !== undefined;
+  if (mediaType === MEDIA_TYPE || (mediaType === "" && !isCatalog)) return { root: "" };
+  const why = isCatalog
+    ? `is a catalog and no bundle, as its label ${CONFIG_DIR_LABEL} says: a ClusterCatalog serves it, and bundles are installed from that`
+    : `is refused for its label ${MEDIA_TYPE_KEY}: ${unsupportedMediaType(mediaType)}`;
+  const message = `image ${text} ${why}`;
+  throw isPinned ? new TerminalError("Blocked", message) : new RetryableError("Retrying", message);
 }

@@ -5,8 +5,8 @@ import { gzipSync, zstdCompressSync } from "node:zlib";
 import * as fc from "fast-check";
 import { afterAll, describe, expect, test } from "vitest";
 import { type TarEntry, tarball } from "../../../test/support/tarball.ts";
-import { ContentError, RefusedError } from "../imageErrors.ts";
-import { CATALOG_LIMITS, type Limits } from "../limits.ts";
+import { ImageContentError, RefusedError } from "../imageErrors.ts";
+import { CATALOG_IMAGE_LIMITS, type Limits } from "../limits.ts";
 import { removeTree } from "./cache.ts";
 import { atOrBelow } from "./imageFilter.ts";
 import { applyLayer } from "./layers.ts";
@@ -34,7 +34,7 @@ async function unpack(layers: readonly Uint8Array[], o: { root?: string; limits?
   const root = join(sandbox, "root");
   await mkdir(root);
   await writeFile(join(sandbox, "secret"), SECRET);
-  const limits = { ...CATALOG_LIMITS, ...o.limits };
+  const limits = { ...CATALOG_IMAGE_LIMITS, ...o.limits };
   const target = { tree: new Tree(root, limits.pathDepth), filter: atOrBelow(o.root ?? ""), limits, usage: { bytes: 0, entries: 0 } };
   let error: unknown;
   try {
@@ -393,7 +393,7 @@ describe("what is refused", () => {
     ["xz", Buffer.from("fd377a585a000004", "hex"), /^the layer is compressed with xz, only gzip and zstd are supported$/],
   ])("%s", async ([, layer, message]) => {
     const { error } = await unpack([layer]);
-    expect(error).toBeInstanceOf(ContentError);
+    expect(error).toBeInstanceOf(ImageContentError);
     expect((error as Error).message).toMatch(message);
   });
 });
@@ -464,7 +464,7 @@ describe("laws", () => {
       fc.asyncProperty(layers, async (archives) => {
         const { root, outside, error } = await unpack(archives.map((entries) => tarball(entries)));
         expect(outside).toEqual([]);
-        if (error !== undefined) expect(error).toBeInstanceOf(ContentError);
+        if (error !== undefined) expect(error).toBeInstanceOf(ImageContentError);
         else await expectInside(root);
       }),
       { numRuns: 400 },
@@ -480,7 +480,7 @@ describe("laws", () => {
         for (const [at, value] of changes) bytes[at] = value;
         const { root, outside, error } = await unpack([bytes]);
         expect(outside).toEqual([]);
-        if (error !== undefined) expect(error).toBeInstanceOf(ContentError);
+        if (error !== undefined) expect(error).toBeInstanceOf(ImageContentError);
         else await expectInside(root);
       }),
       { numRuns: 200 },

@@ -4,13 +4,13 @@ import { type Duplex, Transform } from "node:stream";
 import { pipeline } from "node:stream/promises";
 import { createGunzip, createZstdDecompress } from "node:zlib";
 import { extract } from "tar-stream";
-import { ContentError, RefusedError } from "../imageErrors.ts";
+import { ImageContentError, RefusedError } from "../imageErrors.ts";
 import type { PathFilter } from "./imageFilter.ts";
 import { componentsOf, type Tree } from "./tree.ts";
 import { zstdFrames } from "./zstdFrames.ts";
 
 /** The limits that count over all layers of an image, see Limits. */
-export interface LayerLimits {
+interface LayerLimits {
   readonly totalBytes: number;
   readonly fileBytes: number;
   readonly entries: number;
@@ -18,7 +18,7 @@ export interface LayerLimits {
 }
 
 /** What the layers applied so far have used up. */
-export interface Usage {
+interface Usage {
   bytes: number;
   entries: number;
 }
@@ -73,7 +73,7 @@ const UNSUPPORTED_COMPRESSION = new Map([
  * Applies one layer, a tar archive that is gzip or zstd compressed or not compressed, whatever its media type says. It may end right after the
  * content of its last file, as umoci before 0.5 leaves it and as Go's readers take it.
  * @param path the layer's file; its digest has been checked
- * @throws ContentError when the archive is broken; RefusedError when it goes beyond a limit or has an entry that is not to be unpacked
+ * @throws ImageContentError when the archive is broken; RefusedError when it goes beyond a limit or has an entry that is not to be unpacked
  */
 export async function applyLayer(path: string, target: LayerTarget, signal: AbortSignal): Promise<void> {
   const archive = extract(TAR_OPTIONS);
@@ -101,7 +101,7 @@ export async function applyLayer(path: string, target: LayerTarget, signal: Abor
   signal.throwIfAborted();
   if (err !== undefined) throw contentProblem(err);
   const rest = seen.bytes % BLOCK;
-  if (rest !== 0 && rest !== seen.lastSize % BLOCK) throw new ContentError("broken archive: Unexpected end of data");
+  if (rest !== 0 && rest !== seen.lastSize % BLOCK) throw new ImageContentError("broken archive: Unexpected end of data");
 }
 
 async function applyEntry(entry: Entry, target: LayerTarget): Promise<void> {
@@ -240,9 +240,9 @@ function counter({ limits, usage }: LayerTarget, seen: Seen): Duplex {
 
 /** Errors of tar, zlib and of names the disk refuses are the content's fault; all others, such as a full disk, are not. */
 function contentProblem(err: unknown): unknown {
-  if (!(err instanceof Error) || err instanceof ContentError) return err;
+  if (!(err instanceof Error) || err instanceof ImageContentError) return err;
   const code = (err as NodeJS.ErrnoException).code ?? "";
   if ((code === "" && err.name === "Error") || /^(Z_|ZSTD_|ERR_ZLIB|ERR_ZSTD)/.test(code))
-    return new ContentError(`broken archive: ${err.message}`, { cause: err });
+    return new ImageContentError(`broken archive: ${err.message}`, { cause: err });
   return NAME_ERRORS.has(code) ? new RefusedError(err.message.replace(/ '.*/s, ""), { cause: err }) : err;
 }

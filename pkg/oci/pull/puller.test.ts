@@ -680,7 +680,7 @@ describe("mirrors", () => {
   });
 
   test.for(["/v2/", "/manifests/"])("of which the first hangs at %s are passed over in time, once for each pull", async (at) => {
-    const { one, two, image, puller } = await mirrored("", { placeMs: 100 });
+    const { one, two, image, puller } = await mirrored("", { placeMs: 1_000 });
     const { digest } = two.addImage("mirror/ns/app", "v1", image);
     one.misbehave = ({ url }) => (at === "/v2/" ? url === at : (url?.includes(at) ?? false));
     expect((await puller.pull("ext", "quay.io/ns/app:v1", { signal })).digest).toBe(digest);

@@ -8,12 +8,12 @@ import type { Limits } from "../limits.ts";
 import { platformOf } from "../manifest.ts";
 import { admit, type Evidence, stillAdmitted } from "../policy/admission.ts";
 import { defaultPolicyPlace, type ImageRequirements, type PolicyPlace, SignaturePolicy } from "../policy/signaturePolicy.ts";
-import { canonical, familiarText, parsePullReference, type Reference, referenceText } from "../reference.ts";
+import { familiarText, formatCanonical, formatReference, parsePullReference, type Reference } from "../reference.ts";
 import type { CredentialSource } from "../registry/authFile.ts";
 import { ImageSource, type Located } from "../registry/imageSource.ts";
 import { defaultRegistriesConf, type RegistriesConfPaths } from "../registry/registriesConf.ts";
-import { TokenSource } from "../registry/tokens.ts";
-import { Transport } from "../registry/transport.ts";
+import { RegistryTokens } from "../registry/tokens.ts";
+import { RegistryTransport } from "../registry/transport.ts";
 import { type CachedImage, type Draft, ImageCache, type StoredImage } from "./cache.ts";
 import { fits, type ImageFilter, type PullJob, wantedPart } from "./imageFilter.ts";
 import { applyLayers, describeImage, downloadLayers, instanceDigest } from "./unpack.ts";
@@ -62,7 +62,7 @@ export class Puller {
   readonly #log: Logger;
   readonly #arch: NodeJS.Architecture;
   readonly #cache: ImageCache;
-  readonly #transport: Transport;
+  readonly #transport: RegistryTransport;
   readonly #source: ImageSource;
   readonly #policy: SignaturePolicy;
   readonly #locks = new KeyedLock();
@@ -75,7 +75,7 @@ export class Puller {
     this.#log = log;
     this.#arch = options.arch ?? process.arch;
     this.#cache = new ImageCache(cacheDir);
-    this.#transport = new Transport({ limits, env, log });
+    this.#transport = new RegistryTransport({ limits, env, log });
     const home = homedir();
     const places = typeof registriesConf === "string" ? { file: registriesConf, required: true } : registriesConf;
     const policy = typeof signaturePolicy === "string" ? { file: signaturePolicy, required: true } : signaturePolicy;
@@ -89,7 +89,7 @@ export class Puller {
       manifestBytes: limits.manifestBytes,
       placeMs: limits.placeMs,
       transport: this.#transport,
-      tokens: new TokenSource(this.#transport, log),
+      tokens: new RegistryTokens(this.#transport, log),
       log,
     });
   }
@@ -103,7 +103,7 @@ export class Puller {
     const ref = parsePullReference(text);
     await this.#requirementsFor(ref);
     const digest = ref.digest ?? (await this.#bounded(ref, signal, (bounded) => this.#locateTag(ref, bounded))).manifest.digest;
-    return { canonical: canonical(ref, digest), digest };
+    return { canonical: formatCanonical(ref, digest), digest };
   }
 
   /**
@@ -154,7 +154,7 @@ export class Puller {
       const requirements = await this.#requirementsFor(identity);
       const located = ref.digest === undefined ? await this.#locateTag(ref, signal) : undefined;
       const digest = ref.digest ?? located?.manifest.digest ?? "";
-      const log = this.#log.child({ ref: referenceText(ref), digest, owner });
+      const log = this.#log.child({ ref: formatReference(ref), digest, owner });
       const job = { owner, ref, digest, identity, requirements, located, filter: o.filter, signal, log };
       return this.#pulled(job, await this.#locks.run(lockKey(ref, digest), signal, () => this.#obtain(job)));
     });
@@ -172,7 +172,7 @@ export class Puller {
 
   #pulled({ owner, ref, digest }: PullJob, { dir, modTime, stored }: CachedImage): PulledImage {
     this.#remember(digest, owner);
-    return { canonical: canonical(ref, digest), digest, dir, root: stored.root, labels: stored.config.labels, modTime };
+    return { canonical: formatCanonical(ref, digest), digest, dir, root: stored.root, labels: stored.config.labels, modTime };
   }
 
   async #obtain(job: PullJob): Promise<CachedImage> {
@@ -284,7 +284,7 @@ export class Puller {
       if (deadline.isOver)
         throw new RetryableError(
           "Retrying",
-          `pull of ${referenceText(ref)} did not end within ${this.#limits.timeoutMs / 1000} s: it begins anew, and a mirror nearby may be faster`,
+          `pull of ${formatReference(ref)} did not end within ${this.#limits.timeoutMs / 1000} s: it begins anew, and a mirror nearby may be faster`,
           { cause: err },
         );
       throw refusalIn(err) ? notUnpacked(ref, err) : err;
@@ -294,12 +294,12 @@ export class Puller {
 
 /** What pulls that share one download have in common. */
 function lockKey(ref: Reference, digest: string): string {
-  return canonical(ref, digest);
+  return formatCanonical(ref, digest);
 }
 
 /** What an image holds is the same for ever under its digest, while a tag may come to name another. */
 function notUnpacked(ref: Reference, err: unknown): Error {
-  const text = `${messageOf(err)}; image ${referenceText(ref)} is not unpacked`;
+  const text = `${messageOf(err)}; image ${formatReference(ref)} is not unpacked`;
   if (ref.digest === undefined) return new RetryableError("Retrying", `${text} until its tag names one without that`, { cause: err });
   return new TerminalError("Blocked", `${text}: it has to be built anew without that, or another one chosen`, { cause: err });
 }

@@ -2,7 +2,7 @@ import { rename, rm, stat } from "node:fs/promises";
 import { join } from "node:path";
 import { forEachAbortOnError } from "../../async/concurrency.ts";
 import { messageOf } from "../../errors/errors.ts";
-import { ContentError, RefusedError, refusalIn } from "../imageErrors.ts";
+import { ImageContentError, RefusedError, refusalIn } from "../imageErrors.ts";
 import type { Limits } from "../limits.ts";
 import {
   chooseImage,
@@ -29,7 +29,7 @@ const PARALLEL_DOWNLOADS = 3;
 
 /**
  * Digest of the manifest for a platform: of the image's own, or of the one that its index names.
- * @throws ContentError when the manifest is malformed or names none for this platform
+ * @throws ImageContentError when the manifest is malformed or names none for this platform
  */
 export function instanceDigest({ manifest }: FoundContent, platform: WantedPlatform): string {
   const top = parseManifest(manifest.bytes, manifest.mediaType);
@@ -38,7 +38,7 @@ export function instanceDigest({ manifest }: FoundContent, platform: WantedPlatf
 
 /**
  * Reads the image's manifest and configuration, through the index when there is one.
- * @throws ContentError when they are malformed or not for this platform; RefusedError when they are beyond the limits
+ * @throws ImageContentError when they are malformed or not for this platform; RefusedError when they are beyond the limits
  */
 export async function describeImage(
   image: FoundContent,
@@ -62,9 +62,9 @@ async function imageManifest(image: FoundContent, platform: WantedPlatform, limi
   if (chosen.size > limits.manifestBytes) throw new RefusedError(`a manifest has more than ${limits.manifestBytes} bytes`);
   const { bytes, mediaType } = await image.repository.manifest(chosen.digest, limits.manifestBytes, signal);
   if (bytes.byteLength !== chosen.size)
-    throw new ContentError(`manifest ${chosen.digest} has ${bytes.byteLength} bytes, the index states ${chosen.size}`);
+    throw new ImageContentError(`manifest ${chosen.digest} has ${bytes.byteLength} bytes, the index states ${chosen.size}`);
   const manifest = parseManifest(bytes, mediaType);
-  if (manifest.kind === "index") throw new ContentError("the image index leads to another index");
+  if (manifest.kind === "index") throw new ImageContentError("the image index leads to another index");
   return manifest;
 }
 

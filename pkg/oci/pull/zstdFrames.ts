@@ -1,5 +1,5 @@
 import { Transform } from "node:stream";
-import { ContentError } from "../imageErrors.ts";
+import { ImageContentError } from "../imageErrors.ts";
 
 const MAGIC = 0xfd2fb528;
 const MAGIC_BYTES = Buffer.from("28b52ffd", "hex");
@@ -28,7 +28,7 @@ export function zstdFrames(): Transform {
       }
     },
     flush(done) {
-      done(scanner.between ? null : new ContentError("broken archive: the zstd data ends within a frame"));
+      done(scanner.between ? null : new ImageContentError("broken archive: the zstd data ends within a frame"));
     },
   });
 }
@@ -82,7 +82,7 @@ class FrameScanner {
       case "magic":
         if (value === MAGIC) this.#part = "frameHeader";
         else if ((value & ~0xf) >>> 0 === SKIPPABLE) this.#part = "skippableSize";
-        else throw new ContentError("broken archive: not a zstd frame");
+        else throw new ImageContentError("broken archive: not a zstd frame");
         break;
       case "skippableSize":
         this.#left = value;

@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import cases from "../../../test/cases/oci/credentials.json" with { type: "json" };
 import { parseReference } from "../reference.ts";
-import { type Credentials, credentialsFor, loginsOf, mergedEntries, readAuthFile, readPullSecret } from "./authFile.ts";
+import { credentialsFor, loginsOf, mergedEntries, type RegistryCredentials, readAuthFile, readPullSecret } from "./authFile.ts";
 
 interface Case {
   name: string;
@@ -18,7 +18,7 @@ beforeAll(async () => {
 });
 afterAll(() => rm(dir, { recursive: true, force: true }));
 
-async function read(content: unknown): Promise<(ref: string) => Credentials | undefined> {
+async function read(content: unknown): Promise<(ref: string) => RegistryCredentials | undefined> {
   const path = join(dir, "auth.json");
   await writeFile(path, typeof content === "string" ? content : JSON.stringify(content));
   const file = await readAuthFile(path);
@@ -28,7 +28,7 @@ async function read(content: unknown): Promise<(ref: string) => Credentials | un
   };
 }
 
-function shown(credentials: Credentials | undefined): string {
+function shown(credentials: RegistryCredentials | undefined): string {
   if (!credentials) return "";
   return `${credentials.username}:${credentials.password}${credentials.identityToken ? `+${credentials.identityToken}` : ""}`;
 }

@@ -5,7 +5,7 @@ import * as z from "zod";
 import { goQuote } from "../../golang/quote.ts";
 
 /** What a registry accepts as proof of identity; `registryToken` is used as it is, `identityToken` is exchanged for a token. */
-export interface Credentials {
+export interface RegistryCredentials {
   readonly username: string;
   readonly password: string;
   readonly identityToken?: string | undefined;
@@ -82,7 +82,7 @@ function jsonOf(text: string): unknown {
  * "quay.io"); hosts match whole, never as part of another. Then old URL keys ("https://index.docker.io/v1/") by their host.
  * @returns undefined when there is no entry, or an empty one (docker writes those beside a credential helper)
  */
-export function credentialsFor(file: AuthFile, registry: string, repository: string): Credentials | undefined {
+export function credentialsFor(file: AuthFile, registry: string, repository: string): RegistryCredentials | undefined {
   for (let key = `${registry}/${repository}`; ; key = key.slice(0, key.lastIndexOf("/"))) {
     const entry = file.get(key);
     if (entry) return credentialsOf(entry);
@@ -93,7 +93,7 @@ export function credentialsFor(file: AuthFile, registry: string, repository: str
   return undefined;
 }
 
-function credentialsOf(entry: z.output<typeof Entry>): Credentials | undefined {
+function credentialsOf(entry: z.output<typeof Entry>): RegistryCredentials | undefined {
   let username = entry.username ?? "";
   let password = entry.password ?? "";
   if (entry.auth) {

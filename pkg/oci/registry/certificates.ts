@@ -4,7 +4,7 @@ import { readdir, readFile } from "node:fs/promises";
 import { join } from "node:path";
 
 /** Extra trust and an own identity for one registry, PEM. */
-export interface TlsMaterial {
+export interface RegistryTlsMaterial {
   readonly ca: readonly string[];
   readonly identity?: { readonly cert: string; readonly key: string } | undefined;
   /** changes when the content does */
@@ -23,7 +23,7 @@ export function certificateDir(dir: string | undefined, host: string, home: stri
  * are ignored, a folder that is not there holds nothing. Read anew on each pull, so that a rotated authority is trusted at once.
  * @throws Error when half of a pair is missing
  */
-export async function readCertificates(dir: string | undefined): Promise<TlsMaterial> {
+export async function readCertificates(dir: string | undefined): Promise<RegistryTlsMaterial> {
   const names = dir === undefined ? [] : await namesIn(dir);
   const ca: string[] = [];
   let identity: { cert: string; key: string } | undefined;

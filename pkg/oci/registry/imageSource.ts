@@ -1,15 +1,15 @@
 import type { Logger } from "pino";
 import { Deadline } from "../../async/clock.ts";
 import { messageOf } from "../../errors/errors.ts";
-import { ContentError, RejectedError } from "../imageErrors.ts";
-import { nameOf, type Reference, referenceText } from "../reference.ts";
+import { ImageContentError, RejectedError } from "../imageErrors.ts";
+import { formatReference, nameOf, type Reference } from "../reference.ts";
 import { type AuthFile, type CredentialSource, credentialsFor, mergedEntries, readAuthFile } from "./authFile.ts";
 import { certificateDir, readCertificates } from "./certificates.ts";
 import { isSilence } from "./networkError.ts";
 import { loadRegistriesConf, type PullSource, pullSources, type RegistriesConfPaths } from "./registriesConf.ts";
 import { checkManifestExists, type FetchedManifest, Repository } from "./repository.ts";
-import type { TokenSource } from "./tokens.ts";
-import type { Transport } from "./transport.ts";
+import type { RegistryTokens } from "./tokens.ts";
+import type { RegistryTransport } from "./transport.ts";
 
 /** Where blobs are read from; `Repository` says how. */
 export type BlobSource = Pick<Repository, "blob"> & Partial<Pick<Repository, "hasAlternative">>;
@@ -35,8 +35,8 @@ export interface ImageSourceOptions {
   readonly manifestBytes: number;
   /** how long a place has to send the manifest while there are others to ask, in milliseconds */
   readonly placeMs: number;
-  readonly transport: Transport;
-  readonly tokens: TokenSource;
+  readonly transport: RegistryTransport;
+  readonly tokens: RegistryTokens;
   readonly log: Logger;
 }
 
@@ -61,7 +61,7 @@ export class ImageSource {
    * retries, after all others have failed.
    * @param o.start where the image was found before, by tag; that place is tried first and `ref` names the digest found there
    * @param o.doing what to put before the error when the last place has no such manifest
-   * @throws what `work` threw as ContentError, at once, for another place has the same content; what it threw as RejectedError, at once, for an
+   * @throws what `work` threw as ImageContentError, at once, for another place has the same content; what it threw as RejectedError, at once, for an
    * image is judged by the signatures that are where it is; otherwise the last place's error, with those of the mirrors before it
    */
   async withImage<T>(
@@ -79,9 +79,9 @@ export class ImageSource {
         return { value: await work({ ...place.found, repository }) };
       } catch (err) {
         signal.throwIfAborted();
-        if (err instanceof ContentError || err instanceof RejectedError) throw err;
-        place.failure = { ref: referenceText(place.ref), doing, err };
-        this.#options.log.debug({ ref: referenceText(place.ref), err }, "image is not to be had here");
+        if (err instanceof ImageContentError || err instanceof RejectedError) throw err;
+        place.failure = { ref: formatReference(place.ref), doing, err };
+        this.#options.log.debug({ ref: formatReference(place.ref), err }, "image is not to be had here");
         return undefined;
       }
     };
@@ -116,7 +116,7 @@ export class ImageSource {
         return;
       } catch (err) {
         signal.throwIfAborted();
-        failures.push({ ref: referenceText(source.ref), doing: "", err });
+        failures.push({ ref: formatReference(source.ref), doing: "", err });
       }
     }
     throw combined(failures);

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { innerAddress, outerLookup, refusal } from "./transport.ts";
+import { findRefusal, innerAddress, outerLookup } from "./transport.ts";
 
 test.for([
   ["localhost", "loopback"],
@@ -43,7 +43,7 @@ test.for([
   ["127.0.0.1", "localhost", undefined],
   ["localhost", "[::1]", undefined],
 ] as const)("registry %s names %s: %s", ([registry, target, want]) => {
-  expect(refusal(target, registry)).toBe(want);
+  expect(findRefusal(target, registry)).toBe(want);
 });
 
 test("a name is refused when it leads to this machine", async () => {

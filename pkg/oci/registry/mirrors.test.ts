@@ -3,7 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import cases from "../../../test/cases/oci/registriesConf.json" with { type: "json" };
-import { parseReference, referenceText } from "../reference.ts";
+import { formatReference, parseReference } from "../reference.ts";
 import { defaultRegistriesConf, loadRegistriesConf, parseRegistriesConf, pullSources, type RegistriesConf } from "./registriesConf.ts";
 
 interface Case {
@@ -53,7 +53,7 @@ test.for(cases.cases as Case[])("registries.conf: $name", async ({ name, file, d
     if (refused !== undefined) expect(textOf(() => pullSources(conf, parseReference(ref)))).toBe(refused);
     else
       expect(
-        pullSources(conf, parseReference(ref)).map((source) => ({ ref: referenceText(source.ref), insecure: source.insecure })),
+        pullSources(conf, parseReference(ref)).map((source) => ({ ref: formatReference(source.ref), insecure: source.insecure })),
       ).toEqual(sources?.map((source) => ({ insecure: false, ...source })));
   }
 });

@@ -5,7 +5,7 @@ import { parse as parseToml, TomlError } from "smol-toml";
 import * as z from "zod";
 import { goQuote } from "../../golang/quote.ts";
 import { compareText } from "../../text/compare.ts";
-import { nameOf, parse, type Reference, referenceText } from "../reference.ts";
+import { formatReference, nameOf, parse, type Reference } from "../reference.ts";
 
 const Mirror = z.looseObject({
   location: z.string().default(""),
@@ -245,7 +245,7 @@ function matchLength(text: string, prefix: string): number {
 
 function rewrite(ref: Reference, prefix: string, location: string): Reference {
   if (location === "") return ref;
-  const text = referenceText(ref);
+  const text = formatReference(ref);
   const rewritten = parse(location + text.slice(matchLength(text, prefix)));
   if (typeof rewritten === "string") throw new Error(`rewriting reference: ${rewritten}`);
   return rewritten;

@@ -1,17 +1,17 @@
 import { homedir } from "node:os";
 import type { Logger } from "pino";
-import { CATALOG_LIMITS, type Limits } from "../limits.ts";
+import { CATALOG_IMAGE_LIMITS, type Limits } from "../limits.ts";
 import type { Reference } from "../reference.ts";
 import { credentialsFor, type Logins } from "./authFile.ts";
 import { certificateDir, readCertificates } from "./certificates.ts";
 import { ImageSource, type Located } from "./imageSource.ts";
 import { defaultRegistriesConf, loadRegistriesConf, pullSources, type RegistriesConfPaths } from "./registriesConf.ts";
 import { Repository } from "./repository.ts";
-import { TokenSource } from "./tokens.ts";
-import { Transport } from "./transport.ts";
+import { RegistryTokens } from "./tokens.ts";
+import { RegistryTransport } from "./transport.ts";
 
 /** Finishing a large upload may take a registry a while. */
-const PUSH_LIMITS: Limits = { ...CATALOG_LIMITS, stallMs: 180_000 };
+const PUSH_LIMITS: Limits = { ...CATALOG_IMAGE_LIMITS, stallMs: 180_000 };
 
 /** How registries are reached from a command line. */
 export interface RegistryAccessOptions {
@@ -32,16 +32,16 @@ export class RegistryAccess {
   readonly #options: RegistryAccessOptions;
   readonly #home = homedir();
   readonly #conf: RegistriesConfPaths;
-  readonly #transport: Transport;
-  readonly #tokens: TokenSource;
+  readonly #transport: RegistryTransport;
+  readonly #tokens: RegistryTokens;
   readonly #source: ImageSource;
 
   constructor(options: RegistryAccessOptions) {
     const { registriesConf, logins, casDir, env, log, limits } = options;
     this.#options = options;
     this.limits = { ...PUSH_LIMITS, ...limits };
-    this.#transport = new Transport({ limits: this.limits, env, log });
-    this.#tokens = new TokenSource(this.#transport, log);
+    this.#transport = new RegistryTransport({ limits: this.limits, env, log });
+    this.#tokens = new RegistryTokens(this.#transport, log);
     this.#conf = registriesConf === undefined ? defaultRegistriesConf(env, this.#home) : { file: registriesConf, required: true };
     this.#source = new ImageSource({
       registriesConf: this.#conf,

@@ -1,5 +1,5 @@
 import { STATUS_CODES } from "node:http";
-import { type HttpResponse, retryAfterMs } from "./transport.ts";
+import { type RegistryResponse, retryAfterMs } from "./transport.ts";
 
 /** The default message of each error code of the distribution specification, as registries and containers/image know them. */
 const MESSAGES = new Map([
@@ -51,7 +51,7 @@ export function registryWaitOf(err: unknown): number | undefined {
 }
 
 /** The error a failed answer stands for, worded as containers/image words it; reads the body. */
-export async function registryError(response: HttpResponse): Promise<RegistryError> {
+export async function registryError(response: RegistryResponse): Promise<RegistryError> {
   const { status } = response;
   const wait = retryAfterMs(response.headers["retry-after"], Date.now());
   const text = await startOf(response);
@@ -68,7 +68,7 @@ export function unexpectedStatus(status: number): string {
  * What an answer of 4xx says.
  * @param text the body
  */
-export function describe(status: number, text: string): string {
+function describe(status: number, text: string): string {
   const first = firstError(text);
   if (first === undefined)
     return status === 401
@@ -99,7 +99,7 @@ function firstError(text: string): { code: string; message: string } | undefined
 }
 
 /** The first bytes of a body as text; the rest is thrown away. */
-async function startOf(response: HttpResponse): Promise<string> {
+async function startOf(response: RegistryResponse): Promise<string> {
   const chunks: Uint8Array[] = [];
   let size = 0;
   try {

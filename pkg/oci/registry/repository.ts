@@ -1,12 +1,12 @@
 import * as z from "zod";
 import { digestOf, readBounded } from "../digest.ts";
-import { ContentError } from "../imageErrors.ts";
+import { ImageContentError } from "../imageErrors.ts";
 import { ACCEPTED_MANIFESTS, type Descriptor, MediaType, parseManifest } from "../manifest.ts";
 import { nameOf, type Reference } from "../reference.ts";
-import type { Credentials } from "./authFile.ts";
+import type { RegistryCredentials } from "./authFile.ts";
 import { RegistryError, registryError } from "./registryError.ts";
-import { basic, type Challenge, parseChallenges, type TokenSource } from "./tokens.ts";
-import { drop, type HttpRequest, type HttpResponse, type Peer, type Transport } from "./transport.ts";
+import { type Challenge, formatBasicAuth, parseChallenges, type RegistryTokens } from "./tokens.ts";
+import { drop, type Peer, type RegistryRequest, type RegistryResponse, type RegistryTransport } from "./transport.ts";
 
 /** A manifest as the registry sent it; its digest was computed from the bytes. */
 export interface FetchedManifest {
@@ -19,9 +19,9 @@ export interface FetchedManifest {
 export interface RepositoryOptions {
   readonly ref: Reference;
   readonly peer: Peer;
-  readonly credentials: Credentials | undefined;
-  readonly transport: Transport;
-  readonly tokens: TokenSource;
+  readonly credentials: RegistryCredentials | undefined;
+  readonly transport: RegistryTransport;
+  readonly tokens: RegistryTokens;
   /** "pull" or "pull,push" */
   readonly actions: string;
   /** see {@link Repository.hasAlternative} */
@@ -29,7 +29,7 @@ export interface RepositoryOptions {
 }
 
 /** A request to a repository: below /v2/<repository>/, or to a full address that the registry named. */
-export interface RepositoryRequest extends Omit<HttpRequest, "url" | "peer" | "authorization" | "namedBy"> {
+export interface RepositoryRequest extends Omit<RegistryRequest, "url" | "peer" | "authorization" | "namedBy"> {
   readonly path: string | URL;
   /** further repositories of the registry that it reads, by their paths */
   readonly reads?: readonly string[];
@@ -133,14 +133,14 @@ export class Repository {
    * Sends a request below /v2/<repository>/ (or to a full address) with the authorization the registry asked for. When it refuses that, a
    * fresh token, with the scope it names if it names one, is tried once.
    */
-  async request(ask: RepositoryRequest): Promise<HttpResponse> {
+  async request(ask: RepositoryRequest): Promise<RegistryResponse> {
     this.#contact ??= this.#connect(ask.signal);
     const { base, challenges } = await this.#contact;
     const url = ask.path instanceof URL ? ask.path : new URL(`/v2/${this.ref.repository}/${ask.path}`, base);
     const foreign = url.origin !== base.origin;
     const { path: _, reads = [], ...rest } = ask;
     const namedBy = foreign ? { namedBy: base } : {};
-    const send = (authorization: string | undefined): Promise<HttpResponse> =>
+    const send = (authorization: string | undefined): Promise<RegistryResponse> =>
       this.#options.transport.send({
         leavesSilent: this.hasAlternative,
         ...rest,
@@ -175,7 +175,7 @@ export class Repository {
   async #authorization(contact: Contact, scopes: readonly string[], signal: AbortSignal, stale?: string): Promise<string | undefined> {
     const { credentials, peer, tokens } = this.#options;
     for (const challenge of contact.challenges) {
-      if (challenge.scheme === "basic") return credentials?.username ? basic(credentials) : undefined;
+      if (challenge.scheme === "basic") return credentials?.username ? formatBasicAuth(credentials) : undefined;
       if (challenge.scheme !== "bearer") continue;
       if (credentials?.registryToken) return `Bearer ${credentials.registryToken}`;
       const token = await tokens.token({ registry: contact.base, peer, challenge, scopes, credentials, signal }, stale);
@@ -212,7 +212,7 @@ export class Repository {
   }
 }
 
-async function prefixed(doing: string, answer: HttpResponse): Promise<RegistryError> {
+async function prefixed(doing: string, answer: RegistryResponse): Promise<RegistryError> {
   const err = await registryError(answer);
   return new RegistryError(`${doing}: ${err.message}`, err.status, err.retryAfterMs);
 }
@@ -243,7 +243,7 @@ const UNKNOWN = new Set([400, 404, 405, 406]);
 
 /**
  * What refers to a manifest, in the registry's order; from the tag that stands in for it where the registry has no such endpoint.
- * @throws ContentError when the list is none; RegistryError or Error when the registry fails
+ * @throws ImageContentError when the list is none; RegistryError or Error when the registry fails
  * @see https://github.com/opencontainers/distribution-spec/blob/main/spec.md#listing-referrers
  */
 export async function referrersOf(repository: Repository, digest: string, limit: number, signal: AbortSignal): Promise<Referrer[]> {
@@ -251,10 +251,10 @@ export async function referrersOf(repository: Repository, digest: string, limit:
   return bytes ? referrersIn(bytes) : [];
 }
 
-/** Those that a list names, in its order. @throws ContentError for what is no list */
+/** Those that a list names, in its order. @throws ImageContentError for what is no list */
 export function referrersIn(bytes: Uint8Array): Referrer[] {
   const index = parseManifest(bytes, MediaType.ociIndex);
-  if (index.kind !== "index") throw new ContentError("the list of referrers is no index");
+  if (index.kind !== "index") throw new ImageContentError("the list of referrers is no index");
   return index.manifests.map((entry) => ({
     digest: entry.digest,
     artifactType: Typed.safeParse(entry).data?.artifactType ?? "",

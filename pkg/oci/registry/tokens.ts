@@ -3,9 +3,9 @@ import { LRUCache } from "lru-cache";
 import type { Logger } from "pino";
 import * as z from "zod";
 import { readBounded } from "../digest.ts";
-import type { Credentials } from "./authFile.ts";
+import type { RegistryCredentials } from "./authFile.ts";
 import { RegistryError, registryError, unexpectedStatus } from "./registryError.ts";
-import type { HttpRequest, HttpResponse, Peer, Transport } from "./transport.ts";
+import type { Peer, RegistryRequest, RegistryResponse, RegistryTransport } from "./transport.ts";
 
 const Answer = z.looseObject({
   token: z.string().optional(),
@@ -26,7 +26,7 @@ export interface TokenRequest {
   readonly peer: Peer;
   readonly challenge: Challenge;
   readonly scopes: readonly string[];
-  readonly credentials: Credentials | undefined;
+  readonly credentials: RegistryCredentials | undefined;
   readonly signal: AbortSignal;
 }
 
@@ -38,12 +38,12 @@ export interface TokenRequest {
  * registry, to a host under the same parent domain. It never goes from an https registry to a plain http realm. In all other cases the
  * token is asked for anonymously, which works for public images.
  */
-export class TokenSource {
-  readonly #transport: Transport;
+export class RegistryTokens {
+  readonly #transport: RegistryTransport;
   readonly #log: Logger;
   readonly #cache = new LRUCache<string, string>({ max: CACHE_LIMIT, perf: Date });
 
-  constructor(transport: Transport, log: Logger) {
+  constructor(transport: RegistryTransport, log: Logger) {
     this.#transport = transport;
     this.#log = log;
   }
@@ -68,7 +68,11 @@ export class TokenSource {
     return token;
   }
 
-  async #fetch(realm: URL, want: TokenRequest, credentials: Credentials | undefined): Promise<{ token: string; lifetimeMs: number }> {
+  async #fetch(
+    realm: URL,
+    want: TokenRequest,
+    credentials: RegistryCredentials | undefined,
+  ): Promise<{ token: string; lifetimeMs: number }> {
     const oauth = credentials?.identityToken !== undefined;
     const url = new URL(realm);
     const params = oauth ? new URLSearchParams() : url.searchParams;
@@ -77,14 +81,14 @@ export class TokenSource {
     if (service) params.append("service", service);
     for (const scope of want.scopes) params.append("scope", scope);
     const peer = realm.origin === want.registry.origin ? want.peer : withoutIdentity(want.peer);
-    let ask: HttpRequest = { method: "GET", url, peer, namedBy: want.registry, signal: want.signal };
+    let ask: RegistryRequest = { method: "GET", url, peer, namedBy: want.registry, signal: want.signal };
     if (oauth) {
       params.append("grant_type", "refresh_token");
       params.append("refresh_token", credentials.identityToken ?? "");
       params.append("client_id", "olmv1");
       ask = { ...ask, method: "POST", headers: { "content-type": "application/x-www-form-urlencoded" }, body: params.toString() };
     } else if (credentials?.username && credentials.password) {
-      ask = { ...ask, authorization: basic(credentials) };
+      ask = { ...ask, authorization: formatBasicAuth(credentials) };
     }
     const answer = await this.#transport.send(ask);
     if (answer.status !== 200) throw await tokenError(answer, oauth ? "Trying to obtain access token" : "Requesting bearer token");
@@ -97,7 +101,7 @@ export class TokenSource {
 }
 
 /** The Authorization header of a user name and password. */
-export function basic(credentials: Credentials): string {
+export function formatBasicAuth(credentials: RegistryCredentials): string {
   return `Basic ${Buffer.from(`${credentials.username}:${credentials.password}`).toString("base64")}`;
 }
 
@@ -106,7 +110,7 @@ function withoutIdentity(peer: Peer): Peer {
   return { ...peer, tls: { ca: peer.tls.ca, fingerprint: `${peer.tls.fingerprint}, trust only` } };
 }
 
-/** Whether a token service may be given the registry's password; the rule is told at {@link TokenSource}. */
+/** Whether a token service may be given the registry's password; the rule is told at {@link RegistryTokens}. */
 export function mayReceivePassword(realm: URL, registry: URL, insecure: boolean): boolean {
   if (registry.protocol === "https:" && realm.protocol !== "https:") return false;
   if (realm.hostname === registry.hostname) return true;
@@ -122,12 +126,12 @@ function parentDomain(hostname: string): string | undefined {
   return hostname.includes(".") && parent.includes(".") && /[a-z]/i.test(parent) && !hostname.startsWith("[") ? parent : undefined;
 }
 
-function cacheKey(realm: URL, want: TokenRequest, credentials: Credentials | undefined): string {
+function cacheKey(realm: URL, want: TokenRequest, credentials: RegistryCredentials | undefined): string {
   const parts = [realm.href, want.challenge.params.get("service"), want.scopes, credentials, want.peer.insecure, want.peer.tls.fingerprint];
   return createHash("sha256").update(JSON.stringify(parts)).digest("hex");
 }
 
-async function tokenError(answer: HttpResponse, doing: string): Promise<Error> {
+async function tokenError(answer: RegistryResponse, doing: string): Promise<Error> {
   const err = await registryError(answer);
   if (answer.status === 401)
     return new RegistryError(`unable to retrieve auth token: invalid username/password: ${err.message}`, 401, err.retryAfterMs);

@@ -7,7 +7,7 @@ import { LRUCache } from "lru-cache";
 import type { Logger } from "pino";
 import { openConnections } from "../../http/connections.ts";
 import type { Connections, HttpResponse as ConnectionsResponse, HttpBody } from "../../http/types.ts";
-import type { TlsMaterial } from "./certificates.ts";
+import type { RegistryTlsMaterial } from "./certificates.ts";
 import { failureOf, isSilence, isTransient } from "./networkError.ts";
 import { proxyFor } from "./proxy.ts";
 
@@ -41,7 +41,7 @@ export function innerAddress(hostname: string): InnerAddress | undefined {
  * machine may name others on it, and nobody may name what is link-local.
  * @param registry the hostname of the registry that was asked.
  */
-export function refusal(target: string, registry: string): string | undefined {
+export function findRefusal(target: string, registry: string): string | undefined {
   const inner = innerAddress(target);
   if (inner === undefined || (inner !== "link-local" && inner === innerAddress(registry))) return undefined;
   return `refused to ask ${target}, a ${inner} address`;
@@ -62,14 +62,14 @@ export const outerLookup: LookupFunction = (hostname, options, callback) => {
 /** How to reach one registry; `insecure` accepts any certificate and plain HTTP. */
 export interface Peer {
   readonly insecure: boolean;
-  readonly tls: TlsMaterial;
+  readonly tls: RegistryTlsMaterial;
 }
 
 /** What a request sends; a function gives the same bytes each time it is called. */
-export type RequestBody = Uint8Array | string | (() => AsyncIterable<Uint8Array>);
+type RequestBody = Uint8Array | string | (() => AsyncIterable<Uint8Array>);
 
 /** A request whose body, if any, can be sent again. */
-export interface HttpRequest {
+export interface RegistryRequest {
   readonly method: "GET" | "HEAD" | "POST" | "PUT" | "PATCH";
   readonly url: URL;
   readonly headers?: Readonly<Record<string, string>>;
@@ -89,7 +89,7 @@ export interface HttpRequest {
 }
 
 /** An answer; whoever asked must read the body or `dump()` it. */
-export interface HttpResponse {
+export interface RegistryResponse {
   readonly status: number;
   readonly headers: ConnectionsResponse["headers"];
   readonly body: HttpBody;
@@ -116,7 +116,7 @@ const CONNECT_TIMEOUT_MS = 30_000;
  * HTTP to registries over keep-alive pools, one per way to reach a peer. Retries what can be repeated, follows redirects by hand so that
  * credentials and our own certificate stay with the origin they are for, and honours the proxy variables.
  */
-export class Transport {
+export class RegistryTransport {
   readonly #agents = new LRUCache<string, Connections>({
     max: AGENT_LIMIT,
     dispose: (agent, _, reason) => {
@@ -138,7 +138,7 @@ export class Transport {
    * asks for more patience than `retryAfterMs`, or that still fails at the last try, is returned as it is.
    * @throws Error `Get "https://…": …`; the signal's reason when it is aborted
    */
-  async send(ask: HttpRequest): Promise<HttpResponse> {
+  async send(ask: RegistryRequest): Promise<RegistryResponse> {
     const isRepeatable = ask.repeatable ?? (ask.method === "GET" || ask.method === "HEAD");
     const attempts = isRepeatable ? Math.min(ask.attempts ?? this.#limits.attempts, this.#limits.attempts) : 1;
     for (let attempt = 1; ; attempt++) {
@@ -168,12 +168,12 @@ export class Transport {
     await Promise.all(agents.map((agent) => agent.destroy()));
   }
 
-  async #follow(ask: HttpRequest): Promise<HttpResponse> {
+  async #follow(ask: RegistryRequest): Promise<RegistryResponse> {
     let url = ask.url;
     let foreign = false;
     const home = (ask.namedBy ?? ask.url).hostname;
     for (let hop = 0; ; hop++) {
-      const refused = refusal(url.hostname, home);
+      const refused = findRefusal(url.hostname, home);
       if (refused !== undefined) throw new Error(refused);
       const headers: Record<string, string> = { "user-agent": "olmv1", ...ask.headers };
       if (ask.authorization !== undefined && !foreign) headers["authorization"] = ask.authorization;
@@ -250,7 +250,7 @@ function redirectTarget(from: URL, location: string, insecure: boolean): URL {
 }
 
 /** Drops an answer whose body nobody wants to read; its connection is closed. */
-export function drop(answer: HttpResponse): void {
+export function drop(answer: RegistryResponse): void {
   answer.body.on("error", () => undefined);
   answer.body.destroy();
 }

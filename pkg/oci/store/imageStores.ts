@@ -1,7 +1,7 @@
 import { mkdtemp, rm, stat } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { type ImagePlace, type LayoutPlace, placeText } from "../imagePlace.ts";
+import { formatImagePlace, type ImagePlace, type LayoutPlace } from "../imagePlace.ts";
 import type { RegistryAccess } from "../registry/registryAccess.ts";
 import type { FetchedManifest } from "../registry/repository.ts";
 import type { ImageReader, ImageWriter } from "./imageStore.ts";
@@ -49,7 +49,7 @@ export class ImageStores {
   async writing<T>(place: ImagePlace, signal: AbortSignal, work: (writer: ImageWriter) => Promise<T>): Promise<T> {
     if (place.kind === "registry") return work(await this.registry(place.ref));
     if (place.kind === "oci") return work(await this.layout(place.path));
-    const layout = new LayoutStore(await this.#folder(), placeText({ ...place, tag: "" }));
+    const layout = new LayoutStore(await this.#folder(), formatImagePlace({ ...place, tag: "" }));
     await layout.create();
     const result = await work(layout);
     await packLayout(layout.dir, place.path, signal);
@@ -65,7 +65,7 @@ export class ImageStores {
     return layout;
   }
 
-  /** A layout to read; of an archive what is unpacked is gone after `close`. @throws ContentError that says what is there instead */
+  /** A layout to read; of an archive what is unpacked is gone after `close`. @throws ImageContentError that says what is there instead */
   opened(place: LayoutPlace, signal: AbortSignal): Promise<LayoutStore> {
     return openLayout(place, () => this.#folder(), signal);
   }

@@ -9,7 +9,7 @@ import { componentsOf } from "../pull/tree.ts";
 export type LayerCompression = "gzip" | "zstd" | "none";
 
 /** Fast, and within a tenth of the default level's size for YAML. */
-export const GZIP_LEVEL = 3;
+export const LAYER_GZIP_LEVEL = 3;
 const EPOCH = new Date(0);
 
 /** A file of an archive. */
@@ -56,8 +56,8 @@ export function tarStream(files: readonly ArchivedFile[]): AsyncIterable<Uint8Ar
 }
 
 /** `bytes` as a layer, and the media type's suffix for it. */
-export async function compressed(bytes: Uint8Array, compression: LayerCompression): Promise<{ bytes: Uint8Array; suffix: string }> {
-  if (compression === "gzip") return { bytes: await promisify(gzip)(bytes, { level: GZIP_LEVEL }), suffix: "+gzip" };
+export async function compressLayer(bytes: Uint8Array, compression: LayerCompression): Promise<{ bytes: Uint8Array; suffix: string }> {
+  if (compression === "gzip") return { bytes: await promisify(gzip)(bytes, { level: LAYER_GZIP_LEVEL }), suffix: "+gzip" };
   if (compression === "zstd") return { bytes: await promisify(zstdCompress)(bytes), suffix: "+zstd" };
   return { bytes, suffix: "" };
 }

@@ -5,8 +5,8 @@ import { pipeline } from "node:stream/promises";
 import { extract } from "tar-stream";
 import { messageOf } from "../../errors/errors.ts";
 import { goQuote } from "../../golang/quote.ts";
-import { ContentError, RefusedError } from "../imageErrors.ts";
-import { type LayoutPlace, placeText } from "../imagePlace.ts";
+import { ImageContentError, RefusedError } from "../imageErrors.ts";
+import { formatImagePlace, type LayoutPlace } from "../imagePlace.ts";
 import { tarStream } from "./layerArchive.ts";
 import { LayoutStore } from "./layoutStore.ts";
 
@@ -42,12 +42,12 @@ export async function unpackLayout(archive: string, dir: string, signal: AbortSi
   } catch (err) {
     signal.throwIfAborted();
     const why = await readingFault(archive, err);
-    throw new ContentError(`reading ${archive}: ${why}`, { cause: err });
+    throw new ImageContentError(`reading ${archive}: ${why}`, { cause: err });
   }
 }
 
 async function readingFault(archive: string, err: unknown): Promise<string> {
-  if (err instanceof ContentError) return err.message;
+  if (err instanceof ImageContentError) return err.message;
   const { code } = err as NodeJS.ErrnoException;
   if (code === "ENOENT") return "there is no such file";
   if (code === "EISDIR") return "it is a folder: oci:PATH names the layout in a folder";
@@ -89,15 +89,15 @@ export async function packLayout(dir: string, archive: string, signal: AbortSign
 /**
  * Opens the layout of a place to read it.
  * @param scratch makes an empty folder, for what an archive holds
- * @throws ContentError that says what is there instead
+ * @throws ImageContentError that says what is there instead
  */
 export async function openLayout(place: LayoutPlace, scratch: () => Promise<string>, signal: AbortSignal): Promise<LayoutStore> {
   const { kind, path } = place;
-  const name = placeText({ ...place, tag: "" });
+  const name = formatImagePlace({ ...place, tag: "" });
   if (kind === "oci") {
     const found = await stat(path).catch(() => undefined);
-    if (!found) throw new ContentError(`${name}: there is no such folder`);
-    if (!found.isDirectory()) throw new ContentError(`${name} is a file: oci-archive:${path} names the tar archive of a layout`);
+    if (!found) throw new ImageContentError(`${name}: there is no such folder`);
+    if (!found.isDirectory()) throw new ImageContentError(`${name} is a file: oci-archive:${path} names the tar archive of a layout`);
     return new LayoutStore(path, name);
   }
   const folder = await scratch();

@@ -7,7 +7,7 @@ import { folder } from "../../../test/support/pulling.ts";
 import { layout, parts, signal } from "../../../test/support/stores.ts";
 import { type TarEntry, tarball } from "../../../test/support/tarball.ts";
 import { parsePlace } from "../imagePlace.ts";
-import { CATALOG_LIMITS } from "../limits.ts";
+import { CATALOG_IMAGE_LIMITS } from "../limits.ts";
 import { SignaturePolicy } from "../policy/signaturePolicy.ts";
 import { buildImage } from "../publish/buildImage.ts";
 import { packLayout } from "./layoutArchive.ts";
@@ -24,7 +24,7 @@ async function read(place: string, policy: object = ANYTHING): Promise<string> {
   onTestFinished(() => images.close());
   const parsed = parsePlace(place);
   if (parsed.kind === "registry") throw new Error("no layout");
-  return images.withImage(parsed, ALL, { limits: CATALOG_LIMITS, signal }, ({ dir }) => readFile(join(dir, "text"), "utf8"));
+  return images.withImage(parsed, ALL, { limits: CATALOG_IMAGE_LIMITS, signal }, ({ dir }) => readFile(join(dir, "text"), "utf8"));
 }
 
 /** A layout with one image, or two. */

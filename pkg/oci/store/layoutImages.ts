@@ -1,7 +1,7 @@
 import { mkdtemp, realpath } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { isDigest, type LayoutPlace, placeText } from "../imagePlace.ts";
+import { formatImagePlace, isDigest, type LayoutPlace } from "../imagePlace.ts";
 import type { Limits } from "../limits.ts";
 import { type Descriptor, platformOf } from "../manifest.ts";
 import type { SignaturePolicy } from "../policy/signaturePolicy.ts";
@@ -32,10 +32,10 @@ export class LayoutImages {
     return new LayoutImages(await mkdtemp(join(tmpdir(), "olmv1-layouts-")), policy);
   }
 
-  /** The image by digest. @throws ContentError that says what there is not; RejectedError of the signature policy */
+  /** The image by digest. @throws ImageContentError that says what there is not; RejectedError of the signature policy */
   async resolve(place: LayoutPlace, signal: AbortSignal): Promise<{ canonical: string; digest: string }> {
     const { digest } = (await this.#found(place, signal)).manifest;
-    return { canonical: placeText({ ...place, tag: digest }), digest };
+    return { canonical: formatImagePlace({ ...place, tag: digest }), digest };
   }
 
   /** Lends `use` the image, unpacked as `filter` says. @throws as `resolve`; what the filter throws */
@@ -72,13 +72,13 @@ export class LayoutImages {
     const found = await this.#found(place, signal);
     const { digest } = found.manifest;
     const image = await describeImage(found, platformOf(process.arch), limits, signal);
-    const part = atOrBelow(filter(image.config, { text: placeText(place), isPinned: true }).root);
+    const part = atOrBelow(filter(image.config, { text: formatImagePlace(place), isPinned: true }).root);
     const draft = await this.#cache.begin(owner);
     try {
       await downloadLayers(found, image.layers, draft.scratch, limits, signal);
       await applyLayers(image.layers, draft.scratch, draft.content, part, limits, signal);
       const { dir, modTime } = await this.#cache.publish(draft, owner, digest, { config: image.config, root: part.root });
-      return { canonical: placeText({ ...place, tag: digest }), digest, dir, root: part.root, labels: image.config.labels, modTime };
+      return { canonical: formatImagePlace({ ...place, tag: digest }), digest, dir, root: part.root, labels: image.config.labels, modTime };
     } finally {
       await this.#cache.discard(draft);
     }

@@ -1,6 +1,6 @@
 import * as z from "zod";
 import { formatList } from "../../text/lists.ts";
-import { ContentError, RefusedError } from "../imageErrors.ts";
+import { ImageContentError, RefusedError } from "../imageErrors.ts";
 import { DescriptorShape, MediaType } from "../manifest.ts";
 
 /** The annotation of an entry of `index.json` that is its name, such as a tag. */
@@ -19,14 +19,16 @@ export type LayoutEntry = z.output<typeof Entry>;
 
 /**
  * Reads `index.json`.
- * @throws ContentError for what is none, or names too much
+ * @throws ImageContentError for what is none, or names too much
  * @see https://github.com/opencontainers/image-spec/blob/main/image-layout.md#indexjson-file
  */
 export function parseLayoutIndex(text: string): LayoutEntry[] {
   const parsed = IndexFile.safeParse(jsonOf(text));
   if (!parsed.success) {
     const [issue] = parsed.error.issues;
-    throw new ContentError(`index.json is malformed: ${[issue?.path.join(".") ?? "", issue?.message].filter((part) => part).join(": ")}`);
+    throw new ImageContentError(
+      `index.json is malformed: ${[issue?.path.join(".") ?? "", issue?.message].filter((part) => part).join(": ")}`,
+    );
   }
   const { manifests } = parsed.data;
   if (manifests.length > INDEX_LIMITS.entries) throw new RefusedError(`index.json names more than ${INDEX_LIMITS.entries} images`);

@@ -7,8 +7,8 @@ import { digestProblem } from "../../api/imageName.ts";
 import { KeyedLock } from "../../async/keyedLock.ts";
 import { messageOf, undefinedIfMissing } from "../../errors/errors.ts";
 import { readBounded, Verifier } from "../digest.ts";
-import { ContentError, RefusedError } from "../imageErrors.ts";
-import { CATALOG_LIMITS } from "../limits.ts";
+import { ImageContentError, RefusedError } from "../imageErrors.ts";
+import { CATALOG_IMAGE_LIMITS } from "../limits.ts";
 import { type Descriptor, MediaType } from "../manifest.ts";
 import type { FetchedManifest } from "../registry/repository.ts";
 import type { BlobBytes, BlobFate, ImageReader, ImageWriter } from "./imageStore.ts";
@@ -121,17 +121,17 @@ export class LayoutStore implements ImageReader, ImageWriter {
     });
   }
 
-  /** @throws ContentError that names what there is instead. */
+  /** @throws ImageContentError that names what there is instead. */
   async manifest(reference: string, signal: AbortSignal): Promise<FetchedManifest> {
     const found = await this.find(reference, signal);
     if (found) return found;
     const entries = await this.entries();
-    if (reference !== "") throw new ContentError(`${this.name} has no image ${reference}${namesText(entries)}`);
+    if (reference !== "") throw new ImageContentError(`${this.name} has no image ${reference}${namesText(entries)}`);
     const why = entries.length === 0 ? "no image" : "no image that is the only one: name its tag";
-    throw new ContentError(`${this.name} has ${why}${namesText(entries)}`);
+    throw new ImageContentError(`${this.name} has ${why}${namesText(entries)}`);
   }
 
-  /** @throws ContentError for one that `index.json` names and that is not there, or is another one. */
+  /** @throws ImageContentError for one that `index.json` names and that is not there, or is another one. */
   async find(reference: string, _signal: AbortSignal): Promise<FetchedManifest | undefined> {
     const isPinned = digestProblem(reference) === undefined;
     const entry = await this.#entry(reference, isPinned);
@@ -143,7 +143,7 @@ export class LayoutStore implements ImageReader, ImageWriter {
     return undefined;
   }
 
-  /** @throws ContentError, as it is read, for a blob that is not there or is another one. */
+  /** @throws ImageContentError, as it is read, for a blob that is not there or is another one. */
   blob(blob: Descriptor, signal: AbortSignal): BlobBytes {
     return (offset) => this.#bytes(blob, offset, signal);
   }
@@ -187,10 +187,10 @@ export class LayoutStore implements ImageReader, ImageWriter {
     });
   }
 
-  /** What `index.json` names. @throws ContentError where the folder is no layout. */
+  /** What `index.json` names. @throws ImageContentError where the folder is no layout. */
   async entries(): Promise<LayoutEntry[]> {
     const file = await openLayoutFile(this.dir, "index.json");
-    if (!file) throw new ContentError(`${this.name} is no OCI image layout: it has no index.json`);
+    if (!file) throw new ImageContentError(`${this.name} is no OCI image layout: it has no index.json`);
     try {
       const { ino, size, mtimeNs } = await file.stat({ bigint: true });
       const key = `${ino} ${size} ${mtimeNs}`;
@@ -200,7 +200,7 @@ export class LayoutStore implements ImageReader, ImageWriter {
       this.#index = { key, entries };
       return entries;
     } catch (err) {
-      throw new ContentError(`${this.name}: ${messageOf(err)}`, { cause: err });
+      throw new ImageContentError(`${this.name}: ${messageOf(err)}`, { cause: err });
     } finally {
       await file.close();
     }
@@ -234,7 +234,7 @@ export class LayoutStore implements ImageReader, ImageWriter {
     const file = await openLayoutFile(this.dir, blobPath(digest));
     if (!file) return undefined;
     try {
-      const bytes = await readBounded(file.createReadStream({ autoClose: false }), CATALOG_LIMITS.manifestBytes);
+      const bytes = await readBounded(file.createReadStream({ autoClose: false }), CATALOG_IMAGE_LIMITS.manifestBytes);
       const verifier = new Verifier({ digest, size: bytes.byteLength });
       verifier.update(bytes);
       verifier.finish();
@@ -265,12 +265,12 @@ export class LayoutStore implements ImageReader, ImageWriter {
     }
   }
 
-  #missing(digest: string): ContentError {
-    return new ContentError(`${this.name} is not complete: blob ${digest} is missing`);
+  #missing(digest: string): ImageContentError {
+    return new ImageContentError(`${this.name} is not complete: blob ${digest} is missing`);
   }
 
-  #damaged(digest: string, err: unknown): ContentError {
-    return new ContentError(`${this.name}: blob ${digest} is damaged: ${messageOf(err)}`, { cause: err });
+  #damaged(digest: string, err: unknown): ImageContentError {
+    return new ImageContentError(`${this.name}: blob ${digest} is damaged: ${messageOf(err)}`, { cause: err });
   }
 
   #blobFile(digest: string): string {
@@ -294,7 +294,7 @@ function blobPath(digest: string): string {
 }
 
 function undefinedIfDamaged(err: unknown): undefined {
-  if (!(err instanceof ContentError)) throw err;
+  if (!(err instanceof ImageContentError)) throw err;
 }
 
 function mediaTypeIn(bytes: Buffer): string {

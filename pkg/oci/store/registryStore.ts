@@ -6,7 +6,7 @@ import { blobBytes, type DownloadLimits } from "../registry/download.ts";
 import { isFetchFailure, isTransient } from "../registry/networkError.ts";
 import { RegistryError, registryError } from "../registry/registryError.ts";
 import { type FetchedManifest, type Referrer, type Repository, referrersOf } from "../registry/repository.ts";
-import type { HttpResponse } from "../registry/transport.ts";
+import type { RegistryResponse } from "../registry/transport.ts";
 import type { BlobBytes, BlobFate, ImageReader, ImageWriter } from "./imageStore.ts";
 
 /** What helps, by the status of the answer. */
@@ -37,7 +37,7 @@ const BYTES = { "content-type": "application/octet-stream" };
 const RETRIED = new Set([408, 429, 500, 502, 503, 504]);
 
 /** How a blob is sent. */
-export interface UploadOptions {
+interface UploadOptions {
   /** paths of repositories of the same registry that may have it */
   readonly mountFrom?: readonly string[] | undefined;
   readonly limits: DownloadLimits & { readonly retryAfterMs: number };
@@ -146,7 +146,7 @@ async function resumed(to: Repository, session: Session, blob: Descriptor, signa
 }
 
 /** Where an upload goes on. @throws RegistryError for another status. */
-async function locationOf(to: Repository, answer: HttpResponse, want: number, signal: AbortSignal, or = want): Promise<URL> {
+async function locationOf(to: Repository, answer: RegistryResponse, want: number, signal: AbortSignal, or = want): Promise<URL> {
   const { location } = answer.headers;
   if (answer.status !== want && answer.status !== or) throw await registryError(answer);
   await answer.body.dump();

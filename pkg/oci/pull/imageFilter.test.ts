@@ -3,7 +3,7 @@ import { type CaseHead, loadCases } from "../../../test/support/caseFiles.ts";
 import { insecureRegistry, loopbackRegistry, puller } from "../../../test/support/pulling.ts";
 import { type TarEntry, tarball } from "../../../test/support/tarball.ts";
 import { RetryableError, TerminalError } from "../../errors/errors.ts";
-import { bundleRoot } from "./bundleRoot.ts";
+import { bundleRoot } from "./imageFilter.ts";
 
 interface LabelCase extends CaseHead {
   labels: Record<string, string>;

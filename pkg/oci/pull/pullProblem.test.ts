@@ -1,0 +1,24 @@
+import { expect, test } from "vitest";
+import { RetryableError, TerminalError, wrapError } from "../../errors/errors.ts";
+import { ImageContentError } from "../imageErrors.ts";
+import { RegistryError } from "../registry/registryError.ts";
+import { pullProblemType } from "./pullProblem.ts";
+
+const refused = Object.assign(new Error("connect ECONNREFUSED"), { code: "ECONNREFUSED" });
+const late = new DOMException("The operation was aborted due to timeout", "TimeoutError");
+
+test.for<[what: string, error: unknown, type: string]>([
+  ["an image that does not exist", new Error("reading manifest", { cause: new RegistryError("manifest unknown", 404) }), "ImagePullFailed"],
+  ["an image whose layer is broken", new ImageContentError("unexpected end of archive"), "ImagePullFailed"],
+  ["a reference that is not one", new TerminalError("Blocked", "invalid reference format"), "ImagePullFailed"],
+  ["a full disk", Object.assign(new Error("no space left"), { code: "ENOSPC" }), "ImagePullFailed"],
+  ["something that is not an error", "thrown", "ImagePullFailed"],
+  ["credentials that the registry denies", new RegistryError("authentication required", 401), "RegistryUnavailable"],
+  ["too many requests", new RegistryError("too many requests to registry", 429), "RegistryUnavailable"],
+  ["a registry that fails", new RegistryError("received unexpected HTTP status", 503), "RegistryUnavailable"],
+  ["a registry that is down", new Error("pinging", { cause: refused }), "RegistryUnavailable"],
+  ["two addresses that are down", new AggregateError([refused, refused]), "RegistryUnavailable"],
+  ["a registry that does not answer in time", new RetryableError("Retrying", "did not end", { cause: late }), "RegistryUnavailable"],
+])("pullProblemType names the problem when a pull fails because of %s", ([, error, type]) => {
+  expect(pullProblemType(wrapError("error copying image: ", error))).toBe(type);
+});

@@ -1,0 +1,29 @@
+import type { ProblemType } from "../../api/problemTypes.ts";
+import { RegistryError } from "../registry/registryError.ts";
+
+/** Codes of connections that did not come about or broke. */
+const NETWORK = /^(E(CONN|HOST|NET|PIPE|TIMEDOUT|AI_|PROTO)|UND_ERR_|UNABLE_TO_)|^ENOTFOUND$|CERT/;
+
+/** Yields an error, its causes, and the errors of an AggregateError among them. */
+export function* causesOf(error: unknown): Generator<Error> {
+  for (let cause = error; cause instanceof Error; cause = cause.cause) {
+    yield cause;
+    if (cause instanceof AggregateError) for (const one of cause.errors) if (one instanceof Error) yield one;
+  }
+}
+
+/** Whether one of the errors has the code of a connection that did not come about or broke. */
+export function isUnreachable(errors: readonly Error[]): boolean {
+  return errors.some((error) => "code" in error && NETWORK.test(String(error.code)));
+}
+
+/**
+ * Returns the type of the problem of a failed pull, if the error carries none: RegistryUnavailable if the registry does not answer or denies the
+ * request, otherwise ImagePullFailed.
+ */
+export function pullProblemType(error: unknown): ProblemType {
+  const chain = [...causesOf(error)];
+  const answer = chain.find((cause) => cause instanceof RegistryError);
+  if (answer) return answer.status === 404 ? "ImagePullFailed" : "RegistryUnavailable";
+  return isUnreachable(chain) || chain.some(({ name }) => name === "TimeoutError") ? "RegistryUnavailable" : "ImagePullFailed";
+}
