@@ -23,14 +23,15 @@ const MAX_LISTED = 10;
  * @see operator-registry v1.73.0 alpha/declcfg/declcfg.go, Meta.UnmarshalJSON
  */
 export function metaFrom(value: unknown): Meta {
-  if (typeof value !== "object" || value === null || Array.isArray(value)) throw new Error(`expected an object, got ${kindOf(value)}`);
+  if (typeof value !== "object" || value === null || Array.isArray(value))
+    throw new Error(`expected an object, got ${describeKind(value)}`);
   const blob = value as JsonObject;
   const names = namesByFold(blob);
   return { schema: text(blob, names.get("schema")), package: text(blob, names.get("package")), name: text(blob, names.get("name")), blob };
 }
 
 /** What JSON calls the kind of `value`, with its article. */
-export function kindOf(value: unknown): string {
+export function describeKind(value: unknown): string {
   if (value === null || value === undefined) return "null";
   if (Array.isArray(value)) return "a list";
   if (typeof value === "object") return "an object";
@@ -43,7 +44,7 @@ export function wrongKind(value: unknown, expected: string): string {
 }
 
 function shownKind(value: unknown): string {
-  return isPlain(value) ? `${kindOf(value)}: ${value}` : kindOf(value);
+  return isPlain(value) ? `${describeKind(value)}: ${value}` : describeKind(value);
 }
 
 /** What to do about text that has become something else since it stands in YAML without quotes. */
@@ -231,12 +232,12 @@ function textOf(value: unknown, where: string): string | undefined {
 function list(members: JsonObject, key: string, at = ""): readonly unknown[] {
   const value = memberOf(members, key);
   if (value === undefined || value === null) return [];
-  if (!Array.isArray(value)) throw new Error(`${at}${key}: expected a list, got ${kindOf(value)}`);
+  if (!Array.isArray(value)) throw new Error(`${at}${key}: expected a list, got ${describeKind(value)}`);
   return value;
 }
 
 function object(value: unknown, where: string): JsonObject {
   if (typeof value !== "object" || value === null || Array.isArray(value))
-    throw new Error(`${where}: expected an object, got ${kindOf(value)}`);
+    throw new Error(`${where}: expected an object, got ${describeKind(value)}`);
   return value as JsonObject;
 }

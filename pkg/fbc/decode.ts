@@ -6,7 +6,7 @@ import { jsonFaultIn } from "../golang/jsonSyntax.ts";
 import { parseFirstYamlDocument } from "../golang/yaml.ts";
 import { excerpt } from "../text/truncate.ts";
 import { metaFrom } from "./content.ts";
-import { ByteQueue, JsonScanner, MAX_DEPTH, MAX_VALUES, newlinesIn, type Scan, YamlSplitter } from "./documentScanner.ts";
+import { ByteQueue, JsonObjectScanner, MAX_DEPTH, MAX_VALUES, newlinesIn, type Scan, YamlSplitter } from "./documentScanner.ts";
 import { ContentError, type ContentPlace, type PlacedMeta } from "./types.ts";
 
 /** Limits of decoding. */
@@ -63,7 +63,7 @@ export class MetaDecoder {
   readonly #queue: ByteQueue;
   readonly #onEmpty: ((place: ContentPlace) => void) | undefined;
   readonly #maxValues: number;
-  readonly #json: JsonScanner;
+  readonly #json: JsonObjectScanner;
   readonly #yaml = new YamlSplitter();
   /** "space": white space before YAML, after what is not JSON. */
   #format: "unknown" | "json" | "space" | "yaml" = "unknown";
@@ -77,7 +77,7 @@ export class MetaDecoder {
     this.#file = file;
     this.#maxBytes = options.maxDocumentBytes ?? DEFAULT_MAX_DOCUMENT_BYTES;
     this.#maxValues = options.maxValues ?? MAX_VALUES;
-    this.#json = new JsonScanner(this.#maxValues);
+    this.#json = new JsonObjectScanner(this.#maxValues);
     this.#queue = options.buffer ?? new ByteQueue();
     this.#queue.clear();
     this.#onEmpty = options.onEmpty;

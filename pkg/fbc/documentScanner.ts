@@ -30,7 +30,7 @@ export type Scan =
  * Finds the end of the next object in a growing piece of a JSON stream by its braces and quotes; what is between them is not checked.
  * It remembers how far it has looked, so looking again after more bytes arrived costs only the new bytes.
  */
-export class JsonScanner {
+export class JsonObjectScanner {
   #position = 0;
   #start = -1;
   #depth = 0;

@@ -101,7 +101,7 @@ export class ContentError extends Error {
   readonly reason: string;
 
   constructor(place: ContentPlace, reason: string, options?: ErrorOptions) {
-    super(`${placeText(place)}: ${reason}`, options);
+    super(`${formatContentPlace(place)}: ${reason}`, options);
     this.name = "ContentError";
     this.place = place;
     this.reason = reason;
@@ -109,7 +109,7 @@ export class ContentError extends Error {
 }
 
 /** Such as `a/catalog.yaml: document 3, line 40`. */
-export function placeText({ file, document, line }: ContentPlace): string {
+export function formatContentPlace({ file, document, line }: ContentPlace): string {
   const at = [document === undefined ? "" : `document ${document}`, line === undefined ? "" : `line ${line}`];
   return [file, at.filter((part) => part !== "").join(", ")].filter((part) => part !== "").join(": ");
 }

@@ -1,3 +1,4 @@
+import type { BlockedUpdate } from "../api/clusterExtensionStatus.ts";
 import { AVAILABLE_UPDATES_MAX } from "../api/constants.ts";
 import { compareNewestFirst } from "../fbc/bundleOrder.ts";
 import { NAME_LENGTH, truncate } from "../text/truncate.ts";
@@ -21,19 +22,8 @@ export interface AvailableUpdate {
   readonly deprecated: boolean;
 }
 
-/** The newest version that may not. */
-export interface BlockedUpdate {
-  readonly version: string;
-  readonly bundle: string;
-  readonly catalog: string;
-  /** Name of the first rule that excludes it with a capital letter, such as `UpgradeEdges`. */
-  readonly reason: string;
-  /** Each rule that excludes it, and what would let it through; at most 1,024 characters. */
-  readonly message: string;
-}
-
 /** What an installed extension can be upgraded to next. */
-export interface AvailableUpdates {
+export interface NextUpdates {
   /** Highest version first, at most ten. */
   readonly updates: readonly AvailableUpdate[];
   /** Where it is newer than all of those. */
@@ -48,7 +38,7 @@ const SEARCHED_ENTRIES = 2_000;
  * The newer versions that resolution may take next, from the catalogs whose priority counts, and the newest one that it may not take.
  * Undefined where nothing is installed, its version cannot be read, or a catalog that cannot be asked may have something better.
  */
-export function availableUpdates(filtered: FilteredCatalogs): AvailableUpdates | undefined {
+export function availableUpdates(filtered: FilteredCatalogs): NextUpdates | undefined {
   const { query, results, catalogs } = filtered;
   if (!query.installed || catalogs.length === 0) return undefined;
   const [first] = rankCatalogs(results);

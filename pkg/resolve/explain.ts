@@ -1,9 +1,9 @@
 import { formatClusterVersionConflict } from "../bundle/maxOpenShiftVersion.ts";
 import { compareNewestFirst } from "../fbc/bundleOrder.ts";
 import { goQuote } from "../golang/quote.ts";
-import { counted } from "../text/amounts.ts";
+import { formatCount } from "../text/lists.ts";
 import { truncate } from "../text/truncate.ts";
-import { stepBetween } from "../version/step.ts";
+import { stepBetween } from "../version/version.ts";
 import type { Candidate } from "./candidates.ts";
 import { type FilterResult, findClusterConflict, findEdge, type ResolutionQuery } from "./filters.ts";
 import { skippedBy } from "./successors.ts";
@@ -41,7 +41,7 @@ export function explainChoice(
 function describeRank({ allowed }: FilterResult, best: Candidate, query: ResolutionQuery): string {
   const supported = allowed.filter((candidate) => !candidate.deprecated).length;
   const count = best.deprecated ? allowed.length : supported;
-  const versions = `${count === 1 ? "the only version" : `highest of ${counted(count, "version")}`}${formatQuery(query)}`;
+  const versions = `${count === 1 ? "the only version" : `highest of ${formatCount(count, "version")}`}${formatQuery(query)}`;
   if (best.deprecated) return `${versions}, ${count === 1 ? "deprecated" : "all deprecated"}`;
   return supported < allowed.length ? `${versions} that ${count === 1 ? "is" : "are"} not deprecated` : versions;
 }

@@ -2,7 +2,7 @@ import { formatClusterVersionConflict } from "../bundle/maxOpenShiftVersion.ts";
 import { compareNewestFirst, defaultOf } from "../fbc/bundleOrder.ts";
 import type { FbcChannel } from "../fbc/types.ts";
 import { goQuote } from "../golang/quote.ts";
-import { counted } from "../text/amounts.ts";
+import { formatCount } from "../text/lists.ts";
 import { truncate } from "../text/truncate.ts";
 import { type Candidate, entryNames } from "./candidates.ts";
 import { type ClusterRejection, type FilterResult, findClusterConflict, isInRange, type ResolutionQuery } from "./filters.ts";
@@ -40,7 +40,7 @@ function formatRejections(rejections: readonly ClusterRejection[]): string {
     .slice(0, MAX_BUNDLES)
     .map(({ candidate, conflict }) => `bundle ${goQuote(candidate.bundle.name)} (${formatClusterVersionConflict(conflict)})`);
   const more = sorted.length - MAX_BUNDLES;
-  return [...told, ...(more > 0 ? [counted(more, "more bundle")] : [])].join(", ");
+  return [...told, ...(more > 0 ? [formatCount(more, "more bundle")] : [])].join(", ");
 }
 
 /** Channel entries that are looked at for a way of several upgrades: some milliseconds. */

@@ -7,7 +7,7 @@ export interface LabelSelector {
 }
 
 /** One expression of a selector; the operator is one of In, NotIn, Exists, DoesNotExist. */
-export interface LabelSelectorRequirement {
+interface LabelSelectorRequirement {
   readonly key: string;
   readonly operator: string;
   readonly values?: readonly string[] | undefined;
@@ -47,11 +47,6 @@ export function compileSelector(selector: LabelSelector | undefined): CompiledSe
   if (error !== undefined) return { error, requirements: 0, matches: () => false };
   const tests = requirements.map(matcherOf);
   return { error, requirements: tests.length, matches: (labels) => tests.every((test) => test(labels)) };
-}
-
-/** Returns whether one object with these labels is selected; `compileSelector` is for several. */
-export function matchesSelector(selector: LabelSelector | undefined, labels: Readonly<Record<string, string>>): boolean {
-  return compileSelector(selector).matches(labels);
 }
 
 /** Returns the first fault of `selector`, in Go's words, or undefined. */

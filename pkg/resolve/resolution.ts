@@ -1,4 +1,5 @@
 import type { CatalogSource } from "../api/clusterExtension.ts";
+import type { Problem } from "../api/problems.ts";
 import type { FbcBundle, FbcDeprecations, PackageContent } from "../fbc/types.ts";
 import type { ClusterVersion } from "../version/clusterVersion.ts";
 import type { VersionRelease } from "../version/version.ts";
@@ -60,7 +61,7 @@ export interface FilteredCatalogs {
 export type MatchingCatalog = FilterResult & { readonly best: Candidate };
 
 /** The bundle to install or keep. */
-export interface Resolved {
+export interface SuccessfulResolution {
   readonly kind: "resolved";
   readonly bundle: FbcBundle;
   readonly version: VersionRelease;
@@ -70,8 +71,8 @@ export interface Resolved {
   readonly deprecations: FbcDeprecations | undefined;
   /** Why this bundle, one sentence. */
   readonly explanation: string;
-  /** What clusterVersionPolicy comes to and which selected catalogs are unavailable, one sentence each, for the status; often none. */
-  readonly notes: readonly string[];
+  /** What clusterVersionPolicy decides and which selected catalogs are unavailable, for the status; often none. */
+  readonly problems: readonly Problem[];
   /** What the choice disregards, one sentence each; often none. */
   readonly warnings: readonly string[];
   /** How it follows the installed bundle; absent when nothing is installed, or when SelfCertified goes where no edge leads. */
@@ -127,4 +128,4 @@ export type Unresolved = UnresolvedCause & {
 };
 
 /** The answer to a ResolveRequest. */
-export type Resolution = Resolved | Unresolved;
+export type Resolution = SuccessfulResolution | Unresolved;

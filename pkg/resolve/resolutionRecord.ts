@@ -19,7 +19,7 @@ export interface RecordedBundle {
 }
 
 /** A candidate that a filter removed, and the rule that did, a clause. */
-export interface RemovedCandidate {
+interface RemovedCandidate {
   readonly bundle: string;
   readonly version?: string;
   readonly rule: string;
@@ -113,11 +113,6 @@ export interface ResolutionRecord {
 export interface CatalogCandidate {
   readonly result: FilterResult;
   readonly candidate: Candidate;
-}
-
-/** What the filters left in all catalogs, in the order in which resolution takes it: not deprecated, then priority, then as `compareNewestFirst` orders. */
-export function rankCandidates(results: readonly FilterResult[]): CatalogCandidate[] {
-  return results.flatMap((result) => result.allowed.map((candidate) => ({ result, candidate }))).sort(compareRanked);
 }
 
 /** The best of what `ranking` holds but `winner`; in one pass over it. */
@@ -276,7 +271,8 @@ function outcomeOf(resolution: Resolution): OutcomeRecord {
       ...(bundles.length > 0 ? { tied: bundles } : {}),
     };
   }
-  const { catalog, edge, notes, filtered } = resolution;
+  const { catalog, edge, problems, filtered } = resolution;
+  const notes = problems.map(({ message }) => message);
   const result = filtered.results.find((one) => one.catalog === catalog);
   if (!result?.best) throw new Error(`catalog ${catalog} of the chosen bundle was not considered`);
   const winner = { result, candidate: result.best };

@@ -1,4 +1,5 @@
 import type { CatalogSource } from "../api/clusterExtension.ts";
+import { newProblem, type Problem } from "../api/problems.ts";
 import { formatClusterVersionWarning } from "../bundle/maxOpenShiftVersion.ts";
 import { messageOf } from "../errors/errors.ts";
 import { defaultOf } from "../fbc/bundleOrder.ts";
@@ -15,13 +16,14 @@ import type {
   FilterRequest,
   MatchingCatalog,
   Resolution,
-  Resolved,
   ResolveRequest,
+  SuccessfulResolution,
   Unresolved,
 } from "./resolution.ts";
 import {
   ambiguousCatalogs,
   catalogUnavailable,
+  explainUnavailable,
   formatUnavailable,
   invalidBundleVersion,
   invalidInstalledVersion,
@@ -110,7 +112,7 @@ export function chooseBest(filtered: FilteredCatalogs): Resolution {
   }
 }
 
-function resolvedTo(chosen: MatchingCatalog, version: Resolved["version"], filtered: FilteredCatalogs): Resolved {
+function resolvedTo(chosen: MatchingCatalog, version: SuccessfulResolution["version"], filtered: FilteredCatalogs): SuccessfulResolution {
   const { best, catalog, deprecations } = chosen;
   const { query, results, catalogs } = filtered;
   const passedOver = results.filter((result) => result.best && result.catalog !== catalog);
@@ -125,16 +127,27 @@ function resolvedTo(chosen: MatchingCatalog, version: Resolved["version"], filte
     catalog,
     deprecations,
     explanation: explainChoice(chosen, best, query, passedOver, unavailable, rejections),
-    notes: [
-      ...clusterNotes(best, query),
-      ...rejections,
-      ...(unavailable.length > 0 ? [`catalogs not asked: ${formatEnumeration(unavailable)}`] : []),
+    problems: [
+      ...[...clusterNotes(best, query), ...rejections].map((message) => newProblem("ClusterVersionNotSupported", { message })),
+      ...unavailableProblems(catalogs),
     ],
     newest: newest?.version,
     warnings: findWarnings(chosen, best, query),
     ...(edge ? { edge } : {}),
     filtered,
   };
+}
+
+function unavailableProblems(catalogs: readonly CatalogPackage[]): Problem[] {
+  const unavailable = catalogs.filter((one) => one.unavailable !== undefined);
+  if (unavailable.length === 0) return [];
+  const message = `catalogs not asked: ${formatEnumeration(unavailable.map(formatUnavailable))}`;
+  return [
+    newProblem("CatalogUnavailable", {
+      message,
+      details: unavailable.map((one) => ({ name: one.name, message: explainUnavailable(one) })),
+    }),
+  ];
 }
 
 /** That the policy has nothing to compare with, or that the chosen bundle may not work on this cluster. */

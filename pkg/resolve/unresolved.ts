@@ -1,7 +1,7 @@
 import type { CatalogSource } from "../api/clusterExtension.ts";
 import { compareNewestFirst } from "../fbc/bundleOrder.ts";
 import { goQuote } from "../golang/quote.ts";
-import { counted } from "../text/amounts.ts";
+import { formatCount } from "../text/lists.ts";
 import { NAME_LENGTH, truncate } from "../text/truncate.ts";
 import type { Candidate } from "./candidates.ts";
 import { filterSteps } from "./filterSteps.ts";
@@ -105,14 +105,14 @@ function explainNothing(searched: readonly string[], results: readonly FilterRes
     return `${others.length === 0 ? `catalog ${goQuote(only)}` : `catalogs ${formatGoList(catalogs)}`}: ${sentence}`;
   });
   const more = sentences.length - MAX_SENTENCES;
-  return [...sentences.slice(0, MAX_SENTENCES), ...(more > 0 ? [`${counted(more, "more catalog")} without one`] : [])].join("; ");
+  return [...sentences.slice(0, MAX_SENTENCES), ...(more > 0 ? [`${formatCount(more, "more catalog")} without one`] : [])].join("; ");
 }
 
 /** Such as `6 bundles, 2 in channels [beta], none matching "3.0.0": the highest there is 1.0.2`. */
 function explainEmpty(result: FilterResult, query: ResolutionQuery): string {
   const { all } = result;
   if (all.length === 0) return "the package has no bundles";
-  const left = [counted(all.length, "bundle")];
+  const left = [formatCount(all.length, "bundle")];
   for (const step of filterSteps(result, query)) {
     left.push(`${step.left.length === 0 ? "none" : step.left.length} ${step.asks}`);
     if (step.left.length === 0) return `${left.join(", ")}: ${step.near().join(", ")}`;
@@ -148,7 +148,7 @@ export function explainUnavailable({ unavailable = "", reports }: CatalogPackage
 }
 
 /** A bundle that a filter excluded. */
-export interface ExcludedBundle {
+interface ExcludedBundle {
   readonly catalog: string;
   readonly bundle: string;
   readonly version?: string;

@@ -12,7 +12,7 @@ export interface TreeLine {
 }
 
 /** Something that is said of a bundle, a channel or the package. */
-export interface TreeMark {
+interface TreeMark {
   readonly text: string;
   readonly mood: "good" | "warning" | "faint";
 }

@@ -18,7 +18,7 @@ export interface GraphSource {
 export type EdgeType = "replaces" | "skips" | "skipRange";
 
 /** A possible update that an entry names: from an older bundle to a newer one. */
-export interface GraphEdge {
+interface GraphEdge {
   readonly from: string;
   readonly to: string;
   readonly type: "replaces" | "skips";
@@ -34,7 +34,7 @@ export interface GraphRange {
 }
 
 /** Nodes that follow each other, by their positions from 0, the last one included. */
-export interface NodeRun {
+interface NodeRun {
   readonly first: number;
   readonly last: number;
 }

@@ -1,13 +1,13 @@
 import type { JsonObject } from "../../api/k8s.ts";
 import { isObject, memberOf, objectsAt } from "../../golang/members.ts";
 import { truncate } from "../../text/truncate.ts";
-import { textAt } from "../boundedTexts.ts";
+import { readBoundedText } from "../boundedTexts.ts";
 import type { Meta } from "../types.ts";
 import { propertiesOf } from "./bundleSummary.ts";
 import { csvMetadataFrom } from "./csvMetadata.ts";
 
 /** A custom resource or API that a version brings. */
-export interface ProvidedKind {
+interface ProvidedKind {
   readonly group: string;
   readonly version: string;
   readonly kind: string;
@@ -49,31 +49,39 @@ export function bundleDetails(meta: Meta, reading: { examples: boolean } = { exa
     links: objectsAt(spec, "links")
       .slice(0, MAX_LIST)
       .flatMap((link) => {
-        const url = textAt(link, "url");
-        return url === undefined ? [] : [{ name: textAt(link, "name", 256) ?? "", url }];
+        const url = readBoundedText(link, "url");
+        return url === undefined ? [] : [{ name: readBoundedText(link, "name", 256) ?? "", url }];
       }),
     maintainers: objectsAt(spec, "maintainers")
       .slice(0, MAX_LIST)
       .flatMap((one) => {
-        const [name, email] = [textAt(one, "name", 256), textAt(one, "email", 256)];
+        const [name, email] = [readBoundedText(one, "name", 256), readBoundedText(one, "email", 256)];
         return name === undefined && email === undefined ? [] : [{ name: name ?? "", email }];
       }),
     provided: [
       ...objectsAt(crds, "owned").flatMap((crd) => {
-        const name = textAt(crd, "name", 253) ?? "";
+        const name = readBoundedText(crd, "name", 253) ?? "";
         return hidden.has(name) ? [] : providedKind(crd, name.slice(name.indexOf(".") + 1));
       }),
-      ...objectsAt(apiServices, "owned").flatMap((api) => providedKind(api, textAt(api, "group", 253) ?? "")),
+      ...objectsAt(apiServices, "owned").flatMap((api) => providedKind(api, readBoundedText(api, "group", 253) ?? "")),
     ],
-    suggestedNamespace: textAt(annotations, "operatorframework.io/suggested-namespace", 253),
+    suggestedNamespace: readBoundedText(annotations, "operatorframework.io/suggested-namespace", 253),
     examples: typeof almExamples !== "string" ? undefined : reading.examples ? examplesIn(almExamples) : [],
   };
 }
 
 function providedKind(described: Readonly<Record<string, unknown>>, group: string): ProvidedKind[] {
-  const [version, kind] = [textAt(described, "version", 63), textAt(described, "kind", 63)];
+  const [version, kind] = [readBoundedText(described, "version", 63), readBoundedText(described, "kind", 63)];
   if (version === undefined || kind === undefined) return [];
-  return [{ group, version, kind, displayName: textAt(described, "displayName", 256), description: textAt(described, "description") }];
+  return [
+    {
+      group,
+      version,
+      kind,
+      displayName: readBoundedText(described, "displayName", 256),
+      description: readBoundedText(described, "description"),
+    },
+  ];
 }
 
 function hiddenIn(value: unknown): string[] {
@@ -100,5 +108,5 @@ function examplesIn(text: string): JsonObject[] {
 
 /** What stands in an example as kind, for those who look for one. */
 export function kindOfExample(example: JsonObject): string {
-  return textAt(example, "kind", 63) ?? "";
+  return readBoundedText(example, "kind", 63) ?? "";
 }

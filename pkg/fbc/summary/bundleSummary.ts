@@ -2,7 +2,7 @@ import { numberToken } from "../../golang/json.ts";
 import { isObject, memberOf, objectAt, objectsAt } from "../../golang/members.ts";
 import { truncate } from "../../text/truncate.ts";
 import { parseVersionRelease } from "../../version/version.ts";
-import { MAX_TEXT, textAt, words, wordsAt } from "../boundedTexts.ts";
+import { collectWords, MAX_TEXT, readBoundedText, wordsAt } from "../boundedTexts.ts";
 import type { Meta } from "../types.ts";
 import { apisOf, type BundleApis, type CsvMetadata, csvMetadataFrom } from "./csvMetadata.ts";
 
@@ -30,7 +30,7 @@ function infrastructureFeatures(annotations: Readonly<Record<string, unknown>>):
     if (value === "true" || value === true) features.add(name);
     else features.delete(name);
   }
-  return words([...features].filter((name) => FEATURE.test(name)).sort());
+  return collectWords([...features].filter((name) => FEATURE.test(name)).sort());
 }
 
 /** Whatever spelling: in small letters, with the name that the newer annotations use. */
@@ -41,7 +41,7 @@ export function featureName(text: string): string {
 
 function olderFeatures(value: unknown): string[] {
   if (typeof value !== "string") return [];
-  return words(listIn(value)).map(featureName);
+  return collectWords(listIn(value)).map(featureName);
 }
 
 /** The entries of a JSON list; of something that is none, `[fips]` for one, what stands between brackets and commas. */
@@ -59,7 +59,7 @@ function listIn(text: string): readonly unknown[] {
 }
 
 /** The machines that a version of an Operator runs on; each list sorted and never empty, unless labels withdraw all. */
-export interface Platforms {
+interface Platforms {
   architectures: string[];
   operatingSystems: string[];
 }
@@ -127,7 +127,7 @@ export interface StatedVersion {
 }
 
 /** What a catalog tells of one bundle without its manifests. All texts are bounded; they share memory with the meta. */
-export interface BundleSummary extends StatedVersion {
+export interface CatalogBundleSummary extends StatedVersion {
   name: string;
   description: BundleDescription;
   support: BundleSupport;
@@ -142,7 +142,7 @@ export interface BundleSummary extends StatedVersion {
 const MAX_VERSION = 256;
 
 /** What the meta of a bundle tells. Never throws: what cannot be read is absent. */
-export function bundleSummary(meta: Meta): BundleSummary {
+export function bundleSummary(meta: Meta): CatalogBundleSummary {
   const properties = propertiesOf(meta);
   const csv = csvMetadataFrom(properties);
   const annotations = csv?.annotations ?? {};
@@ -153,8 +153,8 @@ export function bundleSummary(meta: Meta): BundleSummary {
     description: descriptionOf(csv),
     support: supportOf(properties, csv),
     apis: apisOf(properties, csv),
-    containerImage: textAt(annotations, "containerImage"),
-    createdAt: textAt(annotations, "createdAt", 64),
+    containerImage: readBoundedText(annotations, "containerImage"),
+    createdAt: readBoundedText(annotations, "createdAt", 64),
     relatedImages: Array.isArray(images) ? images.length : 0,
   };
 }
@@ -187,17 +187,17 @@ export function statedVersion(properties: readonly Readonly<Record<string, unkno
 function descriptionOf(csv: CsvMetadata | undefined): BundleDescription {
   if (!csv) return {};
   const { annotations, spec } = csv;
-  const certified = textAt(annotations, "certified");
+  const certified = readBoundedText(annotations, "certified");
   return {
-    displayName: textAt(spec, "displayName", 256),
-    description: textAt(annotations, "description") ?? firstParagraph(memberOf(spec, "description")),
-    provider: textAt(objectAt(spec, "provider"), "name", 256),
+    displayName: readBoundedText(spec, "displayName", 256),
+    description: readBoundedText(annotations, "description") ?? firstParagraph(memberOf(spec, "description")),
+    provider: readBoundedText(objectAt(spec, "provider"), "name", 256),
     keywords: unlessEmpty(wordsAt(spec, "keywords")),
-    categories: unlessEmpty(words((textAt(annotations, "categories") ?? "").split(","))),
-    maturity: textAt(spec, "maturity", 64),
+    categories: unlessEmpty(collectWords((readBoundedText(annotations, "categories") ?? "").split(","))),
+    maturity: readBoundedText(spec, "maturity", 64),
     certified: certified === undefined ? undefined : certified.toLowerCase() === "true",
-    support: textAt(annotations, "support", 256),
-    repository: textAt(annotations, "repository"),
+    support: readBoundedText(annotations, "support", 256),
+    repository: readBoundedText(annotations, "repository"),
   };
 }
 
@@ -206,9 +206,9 @@ function supportOf(properties: readonly Readonly<Record<string, unknown>>[], csv
   const spec = csv?.spec ?? {};
   const modes = objectsAt(spec, "installModes").filter((mode) => memberOf(mode, "supported") === true);
   return {
-    capability: textAt(annotations, "capabilities", 64),
-    installModes: words(modes.map((mode) => memberOf(mode, "type"))).sort(),
-    minKubeVersion: textAt(spec, "minKubeVersion", 64),
+    capability: readBoundedText(annotations, "capabilities", 64),
+    installModes: collectWords(modes.map((mode) => memberOf(mode, "type"))).sort(),
+    minKubeVersion: readBoundedText(spec, "minKubeVersion", 64),
     maxOpenShiftVersion: maxOpenShiftVersion(properties),
     ...platformsFrom(csv?.labels ?? {}),
     infrastructureFeatures: infrastructureFeatures(annotations),

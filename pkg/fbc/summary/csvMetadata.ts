@@ -1,7 +1,7 @@
 import type { JsonObject } from "../../api/k8s.ts";
 import { isObject, memberOf, objectAt, objectsAt } from "../../golang/members.ts";
 import { parseYaml } from "../../golang/yaml.ts";
-import { textAt } from "../boundedTexts.ts";
+import { readBoundedText } from "../boundedTexts.ts";
 
 /** What a catalog tells of a bundle's ClusterServiceVersion, in one form whichever way it is told. Members are not checked. */
 export interface CsvMetadata {
@@ -128,14 +128,14 @@ function sorted(gvks: Readonly<Record<string, unknown>>[], csv: CsvMetadata | un
   const services = csv ? objectsAt(csv.apiServices, key) : [];
   const crds = csv ? objectsAt(csv.crds, key) : [];
   const found = new Set<string>();
-  for (const gvk of [...gvks, ...services]) add(found, textAt(gvk, "group", 253) ?? "", gvk);
-  for (const crd of crds) add(found, groupOf(textAt(crd, "name", 253)), crd);
+  for (const gvk of [...gvks, ...services]) add(found, readBoundedText(gvk, "group", 253) ?? "", gvk);
+  for (const crd of crds) add(found, groupOf(readBoundedText(crd, "name", 253)), crd);
   return [...found].sort().slice(0, MAX_APIS);
 }
 
 function add(found: Set<string>, group: string, api: Readonly<Record<string, unknown>>): void {
-  const kind = textAt(api, "kind", 63);
-  const version = textAt(api, "version", 63);
+  const kind = readBoundedText(api, "kind", 63);
+  const version = readBoundedText(api, "version", 63);
   if (kind !== undefined && version !== undefined) found.add(`${group}/${version}/${kind}`);
 }
 

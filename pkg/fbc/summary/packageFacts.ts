@@ -2,7 +2,7 @@ import { createHash } from "node:crypto";
 import { memberOf, objectAt, objectsAt } from "../../golang/members.ts";
 import { compareText } from "../../text/compare.ts";
 import { compareVersionRelease, parseVersionRelease, type VersionRelease } from "../../version/version.ts";
-import { isName, MAX_TEXT, textAt } from "../boundedTexts.ts";
+import { isName, MAX_TEXT, readBoundedText } from "../boundedTexts.ts";
 import { channelHeads } from "../bundleOrder.ts";
 import { packageOf, Schema } from "../content.ts";
 import { ownText, Pool } from "../intern.ts";
@@ -176,8 +176,8 @@ export class PackageFacts {
     this.#keeps(entries.length <= this.#limits.deprecations);
     return entries.slice(0, this.#limits.deprecations).map((entry) => {
       const reference = objectAt(entry, "reference");
-      const text = (key: "schema" | "name"): string => ownText(textAt(reference, key) ?? "");
-      return { schema: text("schema"), name: text("name"), message: ownText(textAt(entry, "message", MAX_TEXT) ?? "") };
+      const text = (key: "schema" | "name"): string => ownText(readBoundedText(reference, key) ?? "");
+      return { schema: text("schema"), name: text("name"), message: ownText(readBoundedText(entry, "message", MAX_TEXT) ?? "") };
     });
   }
 
@@ -198,7 +198,7 @@ export class PackageFacts {
 }
 
 /** Bundles with the highest version first, then the highest release, then by name; those without a version last. */
-export function newestFirst(bundles: readonly BundleFacts[]): BundleFacts[] {
+export function sortBundlesByVersion(bundles: readonly BundleFacts[]): BundleFacts[] {
   const read = bundles.map((bundle) => ({ bundle, parsed: versionIn(bundle) }));
   read.sort((a, b) => compareParsed(a.parsed, b.parsed) || compareText(a.bundle.name, b.bundle.name));
   return read.map(({ bundle }) => bundle);
@@ -215,9 +215,9 @@ function compareParsed(a: VersionRelease | undefined, b: VersionRelease | undefi
 
 function statedPackage({ blob }: Meta): StatedPackage {
   return {
-    defaultChannel: owned(textAt(blob, "defaultChannel")),
-    description: owned(textAt(blob, "description", LONG_DESCRIPTION)),
-    icon: textAt(objectAt(blob, "icon"), "base64data", 1) !== undefined,
+    defaultChannel: owned(readBoundedText(blob, "defaultChannel")),
+    description: owned(readBoundedText(blob, "description", LONG_DESCRIPTION)),
+    icon: readBoundedText(objectAt(blob, "icon"), "base64data", 1) !== undefined,
   };
 }
 

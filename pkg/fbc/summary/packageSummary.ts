@@ -3,7 +3,7 @@ import type { VersionRelease } from "../../version/version.ts";
 import { MAX_TEXT } from "../boundedTexts.ts";
 import { channelRanks, defaultOf, latestOf } from "../bundleOrder.ts";
 import type { BundleDescription, BundleSupport, StatedVersion } from "./bundleSummary.ts";
-import { type BundleFacts, newestFirst, type PackageFacts, versionIn } from "./packageFacts.ts";
+import { type BundleFacts, type PackageFacts, sortBundlesByVersion, versionIn } from "./packageFacts.ts";
 
 /** A bundle by name and version. */
 export interface NamedVersion extends StatedVersion {
@@ -77,7 +77,7 @@ const MAX_DEPRECATED = 1_000;
  */
 export function packageSummary(facts: PackageFacts): PackageSummary {
   const { stated, channels, deprecations } = facts;
-  const bundles = newestFirst(facts.bundles);
+  const bundles = sortBundlesByVersion(facts.bundles);
   const byName = new Map(bundles.toReversed().map((bundle) => [bundle.name, bundle]));
   const head = presentedBy(facts);
   const latest = latestBundle(facts);

@@ -1,6 +1,6 @@
 import * as fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { closestNames, relevance, type SearchedTexts } from "./search.ts";
+import { closestNames, type SearchedTexts, scoreRelevance } from "./search.ts";
 
 const NOTHING: SearchedTexts = { name: "p", displayNames: [], keywords: [], kinds: [], providers: [], descriptions: [] };
 
@@ -22,23 +22,23 @@ describe("what a word is found in counts, most first", () => {
   test.for(ORDER.slice(1).map(([what, texts], at) => [what, texts, ORDER[at]!] as const))(
     "%s after what is before it",
     ([, texts, before]) => {
-      const [low, high] = [texts, before[1]].map((some) => relevance({ ...NOTHING, ...some }, ["KAFKA"]) ?? 0);
+      const [low, high] = [texts, before[1]].map((some) => scoreRelevance({ ...NOTHING, ...some }, ["KAFKA"]) ?? 0);
       expect(low).toBeGreaterThan(0);
       expect(high).toBeGreaterThan(low ?? 0);
     },
   );
 
   test("in several places it counts several times", () => {
-    const once = relevance({ ...NOTHING, keywords: ["kafka"] }, ["kafka"]) ?? 0;
-    expect(relevance({ ...NOTHING, keywords: ["kafka"], kinds: ["Kafka"] }, ["kafka"])).toBeGreaterThan(once);
+    const once = scoreRelevance({ ...NOTHING, keywords: ["kafka"] }, ["kafka"]) ?? 0;
+    expect(scoreRelevance({ ...NOTHING, keywords: ["kafka"], kinds: ["Kafka"] }, ["kafka"])).toBeGreaterThan(once);
   });
 });
 
 test("all words have to be found, and none finds everything", () => {
   const texts = { ...NOTHING, name: "kafka", descriptions: ["streams of events"] };
-  expect(relevance(texts, ["kafka", "events"])).toBeGreaterThan(0);
-  expect(relevance(texts, ["kafka", "nothing"])).toBeUndefined();
-  expect(relevance(texts, [])).toBe(0);
+  expect(scoreRelevance(texts, ["kafka", "events"])).toBeGreaterThan(0);
+  expect(scoreRelevance(texts, ["kafka", "nothing"])).toBeUndefined();
+  expect(scoreRelevance(texts, [])).toBe(0);
 });
 
 test("the order of words, their case and saying one twice change nothing", () => {
@@ -49,10 +49,10 @@ test("the order of words, their case and saying one twice change nothing", () =>
   fc.assert(
     fc.property(fc.array(word, { maxLength: 5 }), fc.string(), (words, name) => {
       const texts = { ...NOTHING, name, descriptions: words.slice(1) };
-      const once = relevance(texts, words);
-      expect(relevance(texts, words.toReversed())).toBe(once);
+      const once = scoreRelevance(texts, words);
+      expect(scoreRelevance(texts, words.toReversed())).toBe(once);
       expect(
-        relevance(
+        scoreRelevance(
           texts,
           [...words, ...words].map((one) => one.toUpperCase()),
         ),

@@ -1,6 +1,6 @@
 import { compareText } from "../../text/compare.ts";
 import type { BundleDescription, BundleSupport } from "./bundleSummary.ts";
-import { newestFirst, type PackageFacts } from "./packageFacts.ts";
+import { type PackageFacts, sortBundlesByVersion } from "./packageFacts.ts";
 import { latestBundle, messageFor, presentedBy } from "./packageSummary.ts";
 
 /**
@@ -49,7 +49,7 @@ export interface SearchRecord {
 
 /** The record of a package. */
 export function searchRecord(facts: PackageFacts): SearchRecord {
-  const bundles = newestFirst(facts.bundles);
+  const bundles = sortBundlesByVersion(facts.bundles);
   const channelsOf = channelIndexes(facts);
   const deprecated = new Set(facts.deprecations.flatMap(({ schema, name }) => (schema === "olm.bundle" ? [name] : [])));
   const apis = [...new Set(bundles.flatMap(({ provided }) => facts.apis.at(provided)))];
@@ -131,7 +131,7 @@ const WORTH = {
  * How well a package answers a search for words: higher is better. Letters match whatever their case.
  * @returns undefined where one of the words stands nowhere; 0 for no words.
  */
-export function relevance(texts: SearchedTexts, words: readonly string[]): number | undefined {
+export function scoreRelevance(texts: SearchedTexts, words: readonly string[]): number | undefined {
   let sum = 0;
   for (const word of new Set(words.map((one) => one.toLowerCase()))) {
     const worth =

@@ -2,13 +2,13 @@ import { isUtf8 } from "node:buffer";
 import { normalizedImageName } from "../../api/imageName.ts";
 import type { JsonObject } from "../../api/k8s.ts";
 import { messageOf } from "../../errors/errors.ts";
-import { decodedBase64 } from "../../golang/base64.ts";
-import { givenText, isObject, memberOf, objectMembers, readText, textMember } from "../../golang/members.ts";
+import { decodeBase64 } from "../../golang/base64.ts";
+import { givenText, isObject, memberOf, objectMembers, readGoText, textMember } from "../../golang/members.ts";
 import { parseFirstYamlDocument } from "../../golang/yaml.ts";
 import { formatVersion, parseRelease, parseVersion, type Version } from "../../version/version.ts";
-import { MAX_QUOTED, quoted } from "../boundedTexts.ts";
+import { MAX_QUOTED, quoteExcerpt } from "../boundedTexts.ts";
 import type { Meta } from "../types.ts";
-import type { FindingLog, Subject } from "./finding.ts";
+import type { FindingLog, FindingSubject } from "./finding.ts";
 import { checkProperty } from "./propertyCheck.ts";
 import type { RuleCode } from "./rules.ts";
 
@@ -22,7 +22,7 @@ const CLOSE = 0x7d;
 function bundleObjectFault(value: JsonObject, depth: ObjectDepth): { phase: "parse" | "convert"; fault: string } | undefined {
   const data = memberOf(value, "data");
   if (typeof data !== "string") return undefined; // null, or already told to be no text
-  const bytes = decodedBase64(data);
+  const bytes = decodeBase64(data);
   if (bytes === undefined) return { phase: "parse", fault: "illegal base64 data" };
   if (!isUtf8(bytes)) return { phase: "convert", fault: "invalid UTF-8" };
   const first = bytes.findIndex((byte) => byte > 0x20);
@@ -50,13 +50,13 @@ function yamlFault(text: string, isObject: boolean): { phase: "convert"; fault: 
 }
 
 /** What opm says of a bundle below each channel that has it. */
-export interface BundleLeaf {
+interface BundleLeaf {
   readonly rule: RuleCode;
   readonly message: string;
 }
 
 /** What is kept of a bundle until the whole catalog is known. */
-export interface BundleFacts extends Subject {
+export interface BundleOutline extends FindingSubject {
   /** Version, build metadata and release included; undefined where it cannot be read. */
   readonly version: string | undefined;
   readonly leaves: readonly BundleLeaf[];
@@ -65,9 +65,9 @@ export interface BundleFacts extends Subject {
 const NO_LEAVES: readonly BundleLeaf[] = [];
 
 /** Checks a bundle for itself. @param depth how far the objects in it are looked into. */
-export function checkBundle({ blob }: Meta, subject: Subject, log: FindingLog, depth: ObjectDepth): BundleFacts {
+export function checkBundleMeta({ blob }: Meta, subject: FindingSubject, log: FindingLog, depth: ObjectDepth): BundleOutline {
   const { objects, own } = checkProperties(blob, subject, log, depth);
-  const image = readText(blob, "image");
+  const image = readGoText(blob, "image");
   checkImages(image ?? "", blob, subject, log);
   const leaves: BundleLeaf[] = [];
   if (subject.name === "") leaves.push({ rule: "bundle-name-missing", message: "name must be set" });
@@ -78,7 +78,12 @@ export function checkBundle({ blob }: Meta, subject: Subject, log: FindingLog, d
 }
 
 /** @returns how many objects the bundle has, and the value of its only property olm.package where that can be read. */
-function checkProperties(blob: JsonObject, subject: Subject, log: FindingLog, depth: ObjectDepth): { objects: number; own?: JsonObject } {
+function checkProperties(
+  blob: JsonObject,
+  subject: FindingSubject,
+  log: FindingLog,
+  depth: ObjectDepth,
+): { objects: number; own?: JsonObject } {
   const owns: (JsonObject | undefined)[] = [];
   let objects = 0;
   for (const [i, property] of objectMembers(blob, "properties").entries()) {
@@ -98,16 +103,16 @@ function checkProperties(blob: JsonObject, subject: Subject, log: FindingLog, de
   return own === undefined ? { objects } : { objects, own };
 }
 
-function checkObject(value: JsonObject, i: number, subject: Subject, log: FindingLog, depth: ObjectDepth): void {
+function checkObject(value: JsonObject, i: number, subject: FindingSubject, log: FindingLog, depth: ObjectDepth): void {
   const found = bundleObjectFault(value, depth);
   if (found === undefined) return;
   const { phase, fault } = found;
   const what = phase === "parse" ? `parse property at index ${i} as bundle object` : `convert bundle object property at index ${i} to JSON`;
-  const message = `read bundle objects: package ${quoted(subject.package)}, bundle ${quoted(subject.name)}: ${what}: ${fault}`;
+  const message = `read bundle objects: package ${quoteExcerpt(subject.package)}, bundle ${quoteExcerpt(subject.name)}: ${what}: ${fault}`;
   log.add("bundle-object-unreadable", subject, message);
 }
 
-function checkImages(image: string, blob: JsonObject, subject: Subject, log: FindingLog): void {
+function checkImages(image: string, blob: JsonObject, subject: FindingSubject, log: FindingLog): void {
   const fault = imageFault(image);
   if (fault !== undefined) log.add("image-invalid", subject, `${named(subject)} image: ${fault}`);
   for (const [i, related] of objectMembers(blob, "relatedImages").entries()) {
@@ -119,41 +124,41 @@ function checkImages(image: string, blob: JsonObject, subject: Subject, log: Fin
   }
 }
 
-function named({ package: packageName, name }: Subject): string {
-  return `package ${quoted(packageName)} bundle ${quoted(name)}`;
+function named({ package: packageName, name }: FindingSubject): string {
+  return `package ${quoteExcerpt(packageName)} bundle ${quoteExcerpt(name)}`;
 }
 
 function imageFault(image: string): string | undefined {
   if (image === "") return undefined;
   const name = image.length > MAX_QUOTED ? `it has ${image.length} characters` : normalizedImageName(image);
-  return typeof name === "string" ? `invalid image pull spec ${quoted(image)}: ${name}` : undefined;
+  return typeof name === "string" ? `invalid image pull spec ${quoteExcerpt(image)}: ${name}` : undefined;
 }
 
-function versionText(own: JsonObject, subject: Subject, log: FindingLog, leaves: BundleLeaf[]): string | undefined {
+function versionText(own: JsonObject, subject: FindingSubject, log: FindingLog, leaves: BundleLeaf[]): string | undefined {
   const { package: packageName, name } = subject;
   const ownName = textMember(own, "packageName");
   if (ownName !== packageName) {
-    const message = `package ${quoted(packageName)} does not match "olm.package" property ${quoted(ownName)}`;
+    const message = `package ${quoteExcerpt(packageName)} does not match "olm.package" property ${quoteExcerpt(ownName)}`;
     log.add("package-property-mismatch", subject, message);
   }
   const version = parsed(parseVersion, textMember(own, "version"), (text, fault) =>
-    log.add("version-invalid", subject, `error parsing bundle ${quoted(name)} version ${quoted(text)}: ${fault}`),
+    log.add("version-invalid", subject, `error parsing bundle ${quoteExcerpt(name)} version ${quoteExcerpt(text)}: ${fault}`),
   );
   const release = parsed(parseRelease, givenText(own, "release") ?? "", (text, fault) =>
-    log.add("release-invalid", subject, `error parsing bundle ${quoted(name)} release version ${quoted(text)}: ${fault}`),
+    log.add("release-invalid", subject, `error parsing bundle ${quoteExcerpt(name)} release version ${quoteExcerpt(text)}: ${fault}`),
   );
   if (version === undefined || release === undefined) return undefined;
   if (release.length > 0) leaves.push(...releaseLeaves(subject, version, release));
   return release.length === 0 ? formatVersion(version) : `${formatVersion(version)}-${release.join(".")}`;
 }
 
-function releaseLeaves({ package: packageName, name }: Subject, version: Version, release: readonly string[]): BundleLeaf[] {
+function releaseLeaves({ package: packageName, name }: FindingSubject, version: Version, release: readonly string[]): BundleLeaf[] {
   const normalized = `${packageName}-v${formatVersion(version)}-${release.join(".")}`;
   const leaves: BundleLeaf[] = [];
   if (name !== normalized)
     leaves.push({
       rule: "bundle-name-not-normalized",
-      message: `name ${quoted(name)} does not match normalized name ${quoted(normalized)}`,
+      message: `name ${quoteExcerpt(name)} does not match normalized name ${quoteExcerpt(normalized)}`,
     });
   if (version.build.length > 0)
     leaves.push({ rule: "release-with-build", message: "cannot use build metadata in version with a release version" });

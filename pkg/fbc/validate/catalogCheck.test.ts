@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { describe, expect, test } from "vitest";
 import { type CaseHead, loadCases } from "../../../test/support/caseFiles.ts";
 import { MetaDecoder } from "../decode.ts";
-import { placeText } from "../types.ts";
+import { formatContentPlace } from "../types.ts";
 import { CatalogCheck, type CheckResult } from "./catalogCheck.ts";
 import { compareFindings, findingMessage, opmError } from "./finding.ts";
 import { RULES } from "./rules.ts";
@@ -53,7 +53,7 @@ test.for(cases)("$name", (one) => {
   one.finds.forEach(({ says, place }, i) => {
     const finding = got[i]!;
     if (says !== undefined) expect(findingMessage(finding)).toBe(says);
-    if (place !== undefined) expect(placeText(finding.place)).toBe(place);
+    if (place !== undefined) expect(formatContentPlace(finding.place)).toBe(place);
   });
   expect([errors, warnings]).toEqual([
     got.filter(({ severity }) => severity === "error").length,

@@ -1,11 +1,11 @@
 import { isObject, memberOf } from "../../golang/members.ts";
-import { MAX_QUOTED, quoted } from "../boundedTexts.ts";
-import { kindOf, Schema, wrongKind } from "../content.ts";
+import { MAX_QUOTED, quoteExcerpt } from "../boundedTexts.ts";
+import { describeKind, Schema, wrongKind } from "../content.ts";
 import { NameTable } from "../intern.ts";
-import { type ContentPlace, type Meta, type PlacedMeta, placeText } from "../types.ts";
-import { checkBundle, type ObjectDepth } from "./bundleCheck.ts";
+import { type ContentPlace, formatContentPlace, type Meta, type PlacedMeta } from "../types.ts";
+import { checkBundleMeta, type ObjectDepth } from "./bundleCheck.ts";
 import { checkChannel } from "./channelCheck.ts";
-import { type Finding, FindingLog, type Subject } from "./finding.ts";
+import { type Finding, FindingLog, type FindingSubject } from "./finding.ts";
 import { checkModel, type ModelFacts } from "./modelCheck.ts";
 import { checkDeprecations, checkPackage } from "./packageCheck.ts";
 import { SCHEMA_SHAPES, shapeFaults } from "./shape.ts";
@@ -25,7 +25,7 @@ class ContentRules {
   }
 
   /** @param subject the same meta without its content; it is kept. */
-  check(meta: Meta, subject: Subject): void {
+  check(meta: Meta, subject: FindingSubject): void {
     const { schema, name, blob } = meta;
     if (schema === "") this.#log.add("schema-missing", subject, `object '${name.slice(0, MAX_QUOTED)}' is missing root schema field`);
     if (meta.package === "" && memberOf(blob, "package") !== undefined)
@@ -34,7 +34,7 @@ class ContentRules {
     this.#checkUnique(subject);
   }
 
-  #checkProperties({ blob }: Meta, subject: Subject): void {
+  #checkProperties({ blob }: Meta, subject: FindingSubject): void {
     const properties = memberOf(blob, "properties");
     if (properties === undefined || properties === null) return;
     if (!Array.isArray(properties)) {
@@ -47,33 +47,33 @@ class ContentRules {
     }
   }
 
-  #checkProperty(type: unknown, value: unknown, i: number, subject: Subject): void {
+  #checkProperty(type: unknown, value: unknown, i: number, subject: FindingSubject): void {
     if (typeof type !== "string" || type === "") {
       const hint = type === undefined || type === "" ? undefined : wrongKind(type, "a string");
       this.#log.add("property-type-missing", subject, `invalid property[${i}]: type must be set`, hint === undefined ? {} : { hint });
     }
     if (value !== undefined && value !== null) return;
-    const typeText = quoted(typeof type === "string" ? type : "");
+    const typeText = quoteExcerpt(typeof type === "string" ? type : "");
     if (subject.schema === Schema.bundle && value === undefined) {
-      const message = `parse properties for bundle ${quoted(subject.name)}: parse property[${i}] of type ${typeText}: unexpected end of JSON input`;
+      const message = `parse properties for bundle ${quoteExcerpt(subject.name)}: parse property[${i}] of type ${typeText}: unexpected end of JSON input`;
       this.#log.add("property-value-missing", subject, message, { hint: "value must be set" });
     } else {
-      const hint = value === null ? `${kindOf(value)} is no value` : undefined;
+      const hint = value === null ? `${describeKind(value)} is no value` : undefined;
       const message = `invalid property[${i}] of type ${typeText}: value must be set`;
       this.#log.add("property-value-missing", subject, message, hint === undefined ? {} : { hint });
     }
   }
 
-  #checkUnique(subject: Subject): void {
+  #checkUnique(subject: FindingSubject): void {
     const { schema, package: packageName, name, place } = subject;
     if (schema === Schema.package && name !== "") {
       const first = this.#packages.get(name);
-      if (first) this.#log.add("duplicate-package", subject, `duplicate package ${quoted(name)}`, firstAt(first));
+      if (first) this.#log.add("duplicate-package", subject, `duplicate package ${quoteExcerpt(name)}`, firstAt(first));
       else this.#packages.set(name, place);
     } else if (schema === Schema.bundle && packageName !== "") {
       const bundles = this.#bundles.get(packageName) ?? new Map<string, ContentPlace>();
       const first = bundles.get(name);
-      const message = `package ${quoted(packageName)} has duplicate bundle ${quoted(name)}`;
+      const message = `package ${quoteExcerpt(packageName)} has duplicate bundle ${quoteExcerpt(name)}`;
       if (first) this.#log.add("duplicate-bundle", subject, message, firstAt(first));
       else this.#bundles.set(packageName, bundles.set(name, place));
     }
@@ -81,7 +81,7 @@ class ContentRules {
 }
 
 function firstAt(place: ContentPlace): { hint: string } {
-  return { hint: `the first stands in ${placeText(place)}` };
+  return { hint: `the first stands in ${formatContentPlace(place)}` };
 }
 
 /** How a catalog is checked. */
@@ -133,7 +133,7 @@ export class CatalogCheck {
 
   /** Takes the next object; its content is not kept. */
   add(meta: PlacedMeta): void {
-    const subject: Subject = {
+    const subject: FindingSubject = {
       schema: this.#names.keep(meta.schema),
       package: this.#names.keep(meta.package),
       name: this.#names.keep(meta.name),
@@ -144,7 +144,7 @@ export class CatalogCheck {
     this.counts[kind?.counted ?? "others"]++;
     if (kind) this.#checkTyped(meta, subject, kind.parse);
     else if (meta.schema.startsWith("olm."))
-      this.#log.add("reserved-schema", subject, `schema ${quoted(meta.schema)} is not one of OLM's`, {
+      this.#log.add("reserved-schema", subject, `schema ${quoteExcerpt(meta.schema)} is not one of OLM's`, {
         hint: "schemas that begin with olm. are reserved",
       });
   }
@@ -172,16 +172,16 @@ export class CatalogCheck {
     return { errors, warnings, findings: this.#log.findings };
   }
 
-  #checkTyped(meta: PlacedMeta, subject: Subject, kind: "package" | "channel" | "bundle" | "deprecation"): void {
+  #checkTyped(meta: PlacedMeta, subject: FindingSubject, kind: "package" | "channel" | "bundle" | "deprecation"): void {
     const shape = SCHEMA_SHAPES.get(meta.schema);
     const faults = shape === undefined ? [] : shapeFaults(meta.blob, shape);
-    const named = quoted(subject.name || subject.package);
+    const named = quoteExcerpt(subject.name || subject.package);
     for (const fault of faults) this.#log.add(`parse-${kind}`, subject, `parse ${kind}: ${named}: ${fault}`);
     const log = this.#log;
     const names = this.#names;
     if (kind === "package") this.#facts.packages.push(checkPackage(meta, subject, log, names));
     else if (kind === "channel") this.#facts.channels.push(checkChannel(meta, subject, log, names));
-    else if (kind === "bundle") this.#facts.bundles.push(checkBundle(meta, subject, log, this.#objects));
+    else if (kind === "bundle") this.#facts.bundles.push(checkBundleMeta(meta, subject, log, this.#objects));
     else this.#facts.deprecations.push(checkDeprecations(meta, subject, log, names));
   }
 }

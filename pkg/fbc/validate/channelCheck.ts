@@ -1,8 +1,8 @@
 import { givenText, listMember, objectMembers, textMember } from "../../golang/members.ts";
-import { quoted } from "../boundedTexts.ts";
+import { quoteExcerpt } from "../boundedTexts.ts";
 import type { NameTable } from "../intern.ts";
 import type { Meta } from "../types.ts";
-import type { FindingLog, Subject } from "./finding.ts";
+import type { FindingLog, FindingSubject } from "./finding.ts";
 import { rangeFaultOf } from "./propertyCheck.ts";
 import type { RuleCode } from "./rules.ts";
 
@@ -17,7 +17,7 @@ export interface EntryFacts {
 }
 
 /** What is kept of a channel until the whole catalog is known. */
-export interface ChannelFacts extends Subject {
+export interface ChannelOutline extends FindingSubject {
   /** By name, in the channel's order. */
   readonly entries: ReadonlyMap<string, EntryFacts>;
   /** Names that more than one entry has. */
@@ -27,15 +27,15 @@ export interface ChannelFacts extends Subject {
 const NOTHING: readonly string[] = [];
 
 /** Checks a channel for itself. */
-export function checkChannel({ blob }: Meta, subject: Subject, log: FindingLog, names: NameTable): ChannelFacts {
+export function checkChannel({ blob }: Meta, subject: FindingSubject, log: FindingLog, names: NameTable): ChannelOutline {
   const entries = new Map<string, EntryFacts>();
   const duplicates = new Set<string>();
   for (const [i, entry] of objectMembers(blob, "entries").entries()) {
     const name = names.keep(textMember(entry, "name"));
     const replaces = givenText(entry, "replaces");
     const skipRange = givenText(entry, "skipRange");
-    if (replaces === "") log.add("entry-replaces-empty", subject, `entries[${i}] (${quoted(name)}): replaces must not be empty`);
-    if (skipRange === "") log.add("entry-skip-range-empty", subject, `entries[${i}] (${quoted(name)}): skipRange must not be empty`);
+    if (replaces === "") log.add("entry-replaces-empty", subject, `entries[${i}] (${quoteExcerpt(name)}): replaces must not be empty`);
+    if (skipRange === "") log.add("entry-skip-range-empty", subject, `entries[${i}] (${quoteExcerpt(name)}): skipRange must not be empty`);
     const skips = listMember(entry, "skips").flatMap((skip) => (skip === null || typeof skip === "string" ? [names.keep(skip ?? "")] : []));
     if (entries.has(name)) duplicates.add(name);
     else
@@ -52,7 +52,7 @@ export function checkChannel({ blob }: Meta, subject: Subject, log: FindingLog, 
 function skipRangeFault(skipRange: string | undefined): string | undefined {
   if (skipRange === undefined || skipRange === "") return undefined;
   const fault = rangeFaultOf(skipRange);
-  return fault === undefined ? undefined : `invalid skipRange ${quoted(skipRange)}: ${fault}`;
+  return fault === undefined ? undefined : `invalid skipRange ${quoteExcerpt(skipRange)}: ${fault}`;
 }
 
 /** What is wrong with the upgrade graph of a channel. */

@@ -1,11 +1,11 @@
 import { compareText } from "../../text/compare.ts";
 import { excerpt } from "../../text/truncate.ts";
-import { quoted } from "../boundedTexts.ts";
-import { type ContentPlace, placeText } from "../types.ts";
+import { quoteExcerpt } from "../boundedTexts.ts";
+import { type ContentPlace, formatContentPlace } from "../types.ts";
 import { RULES, type RuleCode, type RuleDescription, refusesContent, SEVERITIES, type Severity } from "./rules.ts";
 
 /** A meta without its content: what a finding is about. */
-export interface Subject {
+export interface FindingSubject {
   readonly schema: string;
   readonly package: string;
   readonly name: string;
@@ -13,7 +13,7 @@ export interface Subject {
 }
 
 /** Something that breaks a rule. */
-export interface Finding extends Subject {
+export interface Finding extends FindingSubject {
   readonly rule: RuleCode;
   readonly severity: RuleDescription["severity"];
   /** In opm's words where it has any. */
@@ -42,7 +42,7 @@ export function findingMessage({ path, message, hint }: Pick<Finding, "path" | "
 }
 
 /** The form that is stored and served. */
-export function published(finding: Finding): PublishedFinding {
+export function toPublishedFinding(finding: Finding): PublishedFinding {
   const { rule, severity, schema, package: packageName, name } = finding;
   const { file, document, line } = finding.place;
   const place = { file, ...(document === undefined ? {} : { document }), ...(line === undefined ? {} : { line }) };
@@ -50,15 +50,15 @@ export function published(finding: Finding): PublishedFinding {
 }
 
 /** The finding on one line for people: place, meta, what is wrong. */
-export function findingText(finding: Finding): string {
-  return [placeText(finding.place), subjectText(finding), findingMessage(finding)].filter((text) => text !== "").join(": ");
+export function formatFinding(finding: Finding): string {
+  return [formatContentPlace(finding.place), subjectText(finding), findingMessage(finding)].filter((text) => text !== "").join(": ");
 }
 
 /** Such as `olm.bundle "foo.v1.0.0" of package "foo"`; empty for what has no schema. */
-export function subjectText({ schema, package: packageName, name }: Pick<Subject, "schema" | "package" | "name">): string {
+export function subjectText({ schema, package: packageName, name }: Pick<FindingSubject, "schema" | "package" | "name">): string {
   if (schema === "") return "";
-  const named = name === "" ? "" : ` ${quoted(name)}`;
-  return `${schema}${named}${packageName === "" ? "" : ` of package ${quoted(packageName)}`}`;
+  const named = name === "" ? "" : ` ${quoteExcerpt(name)}`;
+  return `${schema}${named}${packageName === "" ? "" : ` of package ${quoteExcerpt(packageName)}`}`;
 }
 
 /** As findings are stored and served: errors first, then by file, document and rule in the order of the checks. */
@@ -112,7 +112,7 @@ export class FindingLog {
   readonly #kept: Record<RuleDescription["severity"], Finding[]> = { error: [], warning: [] };
   #refusal: Finding | undefined;
 
-  add(rule: RuleCode, { schema, package: packageName, name, place }: Subject, message: string, details: FindingDetails = {}): void {
+  add(rule: RuleCode, { schema, package: packageName, name, place }: FindingSubject, message: string, details: FindingDetails = {}): void {
     const { severity } = RULES[rule];
     this.counts[severity]++;
     const kept = this.#kept[severity];

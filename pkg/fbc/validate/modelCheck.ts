@@ -1,17 +1,17 @@
 import { labelFaults } from "../../api/names.ts";
 import { compareText } from "../../text/compare.ts";
-import { quoted } from "../boundedTexts.ts";
+import { quoteExcerpt } from "../boundedTexts.ts";
 import { Schema } from "../content.ts";
-import type { BundleFacts } from "./bundleCheck.ts";
-import { type ChannelFacts, channelGraphFault, type EntryFacts } from "./channelCheck.ts";
+import type { BundleOutline } from "./bundleCheck.ts";
+import { type ChannelOutline, channelGraphFault, type EntryFacts } from "./channelCheck.ts";
 import type { FindingLog } from "./finding.ts";
-import { type DeprecationFacts, type DeprecationsFacts, type PackageFacts, referenceText } from "./packageCheck.ts";
+import { type DeprecationOutline, type DeprecationsFacts, formatScopedReference, type PackageOutline } from "./packageCheck.ts";
 
 /** A package with what belongs to it; of several of one name the first counts. */
 interface PackageModel {
-  readonly facts: PackageFacts;
-  readonly channels: Map<string, ChannelFacts>;
-  readonly bundles: Map<string, BundleFacts>;
+  readonly facts: PackageOutline;
+  readonly channels: Map<string, ChannelOutline>;
+  readonly bundles: Map<string, BundleOutline>;
 }
 
 /** Checks one package as a whole: its default channel, its channels with their entries and bundles, and its versions. */
@@ -22,7 +22,7 @@ function checkPackageModel({ facts, channels, bundles }: PackageModel, log: Find
   else if (defaultChannel !== undefined && !channels.has(defaultChannel))
     log.add("default-channel-unknown", facts, "channel must contain at least one bundle", {
       path: [...path, channelNode(defaultChannel)],
-      hint: `package ${quoted(facts.name)} has no channel ${quoted(defaultChannel)}, which is its default`,
+      hint: `package ${quoteExcerpt(facts.name)} has no channel ${quoteExcerpt(defaultChannel)}, which is its default`,
     });
   if (channels.size === 0) log.add("package-without-channel", facts, "package must contain at least one channel", { path });
   const told = new Set<string>();
@@ -34,8 +34,8 @@ function checkPackageModel({ facts, channels, bundles }: PackageModel, log: Find
 
 /** @param told bundles about which everything was said below an earlier channel. */
 function checkChannelModel(
-  channel: ChannelFacts,
-  bundles: ReadonlyMap<string, BundleFacts>,
+  channel: ChannelOutline,
+  bundles: ReadonlyMap<string, BundleOutline>,
   path: readonly string[],
   told: Set<string>,
   log: FindingLog,
@@ -56,14 +56,14 @@ function checkChannelModel(
   }
 }
 
-function checkEntry({ skips, skipRangeFault }: EntryFacts, channel: ChannelFacts, path: readonly string[], log: FindingLog): void {
+function checkEntry({ skips, skipRangeFault }: EntryFacts, channel: ChannelOutline, path: readonly string[], log: FindingLog): void {
   if (skips.includes(""))
     for (const [i, skip] of skips.entries()) if (skip === "") log.add("skip-empty", channel, `skip[${i}] is empty`, { path });
   if (skipRangeFault !== undefined) log.add("skip-range-invalid", channel, skipRangeFault, { path });
 }
 
 /** Such as `{1.0.0: [a, b]}`, by version. */
-function duplicateVersions(bundles: readonly BundleFacts[]): string[] {
+function duplicateVersions(bundles: readonly BundleOutline[]): string[] {
   const names = new Map<string, string[]>();
   for (const { name, version } of bundles) {
     if (version === undefined) continue;
@@ -79,24 +79,24 @@ function duplicateVersions(bundles: readonly BundleFacts[]): string[] {
 
 /** How opm names a package on the way to what is wrong below it. */
 function packageNode(name: string): string {
-  return `invalid package ${quoted(name)}`;
+  return `invalid package ${quoteExcerpt(name)}`;
 }
 
 /** The same for a channel. */
 function channelNode(name: string): string {
-  return `invalid channel ${quoted(name)}`;
+  return `invalid channel ${quoteExcerpt(name)}`;
 }
 
 /** The same for a bundle. */
 function bundleNode(name: string): string {
-  return `invalid bundle ${quoted(name)}`;
+  return `invalid bundle ${quoteExcerpt(name)}`;
 }
 
 /** What is known of all objects, in the catalog's order. */
 export interface ModelFacts {
-  readonly packages: PackageFacts[];
-  readonly channels: ChannelFacts[];
-  readonly bundles: BundleFacts[];
+  readonly packages: PackageOutline[];
+  readonly channels: ChannelOutline[];
+  readonly bundles: BundleOutline[];
   readonly deprecations: DeprecationsFacts[];
 }
 
@@ -112,7 +112,7 @@ export function checkModel(facts: ModelFacts, log: FindingLog): void {
   for (const one of model.values()) checkPackageModel(one, log);
 }
 
-function modelOf(packages: readonly PackageFacts[], log: FindingLog): Model {
+function modelOf(packages: readonly PackageOutline[], log: FindingLog): Model {
   const model = new Map<string, PackageModel>();
   for (const facts of packages) {
     const { name } = facts;
@@ -122,56 +122,62 @@ function modelOf(packages: readonly PackageFacts[], log: FindingLog): Model {
     }
     if (model.has(name)) continue; // told by the content rules
     const faults = labelFaults(name);
-    if (faults.length > 0) log.add("package-name-invalid", facts, `invalid package name ${quoted(name)}: [${faults.join(" ")}]`);
+    if (faults.length > 0) log.add("package-name-invalid", facts, `invalid package name ${quoteExcerpt(name)}: [${faults.join(" ")}]`);
     model.set(name, { facts, channels: new Map(), bundles: new Map() });
   }
   return model;
 }
 
-function addChannels(model: Model, channels: readonly ChannelFacts[], log: FindingLog): void {
+function addChannels(model: Model, channels: readonly ChannelOutline[], log: FindingLog): void {
   for (const channel of channels) {
     const { package: packageName, name } = channel;
     const owner = model.get(packageName);
-    if (!owner) log.add("channel-package-unknown", channel, `unknown package ${quoted(packageName)} for channel ${quoted(name)}`);
-    if (name === "") log.add("channel-name-missing", channel, `package ${quoted(packageName)} contains channel with no name`);
+    if (!owner)
+      log.add("channel-package-unknown", channel, `unknown package ${quoteExcerpt(packageName)} for channel ${quoteExcerpt(name)}`);
+    if (name === "") log.add("channel-name-missing", channel, `package ${quoteExcerpt(packageName)} contains channel with no name`);
     if (!owner || name === "") continue;
     for (const entry of channel.duplicates)
       log.add(
         "duplicate-entry",
         channel,
-        `invalid package ${quoted(packageName)}, channel ${quoted(name)}: duplicate entry ${quoted(entry)}`,
+        `invalid package ${quoteExcerpt(packageName)}, channel ${quoteExcerpt(name)}: duplicate entry ${quoteExcerpt(entry)}`,
       );
     if (owner.channels.has(name))
-      log.add("duplicate-channel", channel, `package ${quoted(packageName)} has duplicate channel ${quoted(name)}`);
+      log.add("duplicate-channel", channel, `package ${quoteExcerpt(packageName)} has duplicate channel ${quoteExcerpt(name)}`);
     else owner.channels.set(name, channel);
   }
 }
 
-function addBundles(model: Model, bundles: readonly BundleFacts[], log: FindingLog): void {
+function addBundles(model: Model, bundles: readonly BundleOutline[], log: FindingLog): void {
   const inChannels = new Map([...model].map(([name, { channels }]) => [name, entryNames(channels)]));
   for (const bundle of bundles) {
     const { package: packageName, name } = bundle;
     const owner = model.get(packageName);
-    if (packageName === "") log.add("bundle-package-missing", bundle, `package name must be set for bundle ${quoted(name)}`);
-    else if (!owner) log.add("bundle-package-unknown", bundle, `unknown package ${quoted(packageName)} for bundle ${quoted(name)}`);
+    if (packageName === "") log.add("bundle-package-missing", bundle, `package name must be set for bundle ${quoteExcerpt(name)}`);
+    else if (!owner)
+      log.add("bundle-package-unknown", bundle, `unknown package ${quoteExcerpt(packageName)} for bundle ${quoteExcerpt(name)}`);
     if (!owner || owner.bundles.has(name)) continue;
     owner.bundles.set(name, bundle);
     if (!inChannels.get(packageName)?.has(name))
-      log.add("bundle-without-entry", bundle, `package ${quoted(packageName)}, bundle ${quoted(name)} not found in any channel entries`);
+      log.add(
+        "bundle-without-entry",
+        bundle,
+        `package ${quoteExcerpt(packageName)}, bundle ${quoteExcerpt(name)} not found in any channel entries`,
+      );
   }
 }
 
-function entryNames(channels: ReadonlyMap<string, ChannelFacts>): Set<string> {
+function entryNames(channels: ReadonlyMap<string, ChannelOutline>): Set<string> {
   const names = new Set<string>();
   for (const { entries } of channels.values()) for (const name of entries.keys()) names.add(name);
   return names;
 }
 
-function checkEntriesHaveBundles(model: Model, channel: ChannelFacts, log: FindingLog): void {
+function checkEntriesHaveBundles(model: Model, channel: ChannelOutline, log: FindingLog): void {
   const owner = model.get(channel.package);
   const missing = owner ? [...channel.entries.keys()].filter((name) => !owner.bundles.has(name)) : [];
   if (missing.length === 0) return;
-  const of = `package ${quoted(channel.package)} for olm.channel entries [${missing.sort().join(" ")}]`;
+  const of = `package ${quoteExcerpt(channel.package)} for olm.channel entries [${missing.sort().join(" ")}]`;
   log.add("entry-without-bundle", channel, `no olm.bundle blobs found in ${of}`);
 }
 
@@ -182,20 +188,20 @@ function checkDeprecations(model: Model, all: readonly DeprecationsFacts[], log:
     const owner = model.get(packageName);
     if (packageName === "") log.add("deprecation-package-missing", deprecations, `package name must be set for deprecation item ${i}`);
     else if (!owner)
-      log.add("deprecation-package-unknown", deprecations, `cannot apply deprecations to an unknown package ${quoted(packageName)}`);
+      log.add("deprecation-package-unknown", deprecations, `cannot apply deprecations to an unknown package ${quoteExcerpt(packageName)}`);
     else if (seen.has(packageName))
-      log.add("duplicate-deprecations", deprecations, `expected a maximum of one deprecation per package: ${quoted(packageName)}`);
+      log.add("duplicate-deprecations", deprecations, `expected a maximum of one deprecation per package: ${quoteExcerpt(packageName)}`);
     else checkDeprecationEntries(owner, deprecations, log);
     seen.add(packageName);
   }
 }
 
 function checkDeprecationEntries(owner: PackageModel, deprecations: DeprecationsFacts, log: FindingLog): void {
-  const of = `for package ${quoted(deprecations.package)}`;
+  const of = `for package ${quoteExcerpt(deprecations.package)}`;
   const seen = new Set<string>();
   for (const [i, entry] of deprecations.entries.entries()) {
     const { schema, name, hasMessage } = entry;
-    const reference = referenceText(entry);
+    const reference = formatScopedReference(entry);
     if (schema === "") {
       log.add("deprecation-schema-missing", deprecations, `schema must be set for deprecation entry [${i}] ${of}`);
       continue;
@@ -206,14 +212,14 @@ function checkDeprecationEntries(owner: PackageModel, deprecations: Deprecations
     }
     seen.add(reference);
     if (schema === Schema.bundle && !owner.bundles.has(name))
-      log.add("deprecation-bundle-unknown", deprecations, `cannot deprecate bundle ${quoted(name)} ${of}: bundle not found`);
+      log.add("deprecation-bundle-unknown", deprecations, `cannot deprecate bundle ${quoteExcerpt(name)} ${of}: bundle not found`);
     else if (schema === Schema.channel && !owner.channels.has(name))
-      log.add("deprecation-channel-unknown", deprecations, `cannot deprecate channel ${quoted(name)} ${of}: channel not found`);
+      log.add("deprecation-channel-unknown", deprecations, `cannot deprecate channel ${quoteExcerpt(name)} ${of}: channel not found`);
     else if (schema === Schema.package && name !== "")
       log.add(
         "deprecation-package-named",
         deprecations,
-        `package name must be empty for deprecated package ${quoted(deprecations.package)} (specified ${quoted(name)})`,
+        `package name must be empty for deprecated package ${quoteExcerpt(deprecations.package)} (specified ${quoteExcerpt(name)})`,
       );
     else if (schema !== Schema.bundle && schema !== Schema.channel && schema !== Schema.package)
       log.add(
@@ -229,7 +235,7 @@ function checkDeprecationEntries(owner: PackageModel, deprecations: Deprecations
   }
 }
 
-function deprecationPath({ facts, channels }: PackageModel, { schema, name }: DeprecationFacts): string[] {
+function deprecationPath({ facts, channels }: PackageModel, { schema, name }: DeprecationOutline): string[] {
   const path = [packageNode(facts.name)];
   if (schema === Schema.channel) path.push(channelNode(name));
   if (schema !== Schema.bundle) return path;

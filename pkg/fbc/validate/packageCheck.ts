@@ -1,9 +1,9 @@
-import { decodedBase64 } from "../../golang/base64.ts";
-import { givenText, memberOf, objectMember, objectMembers, readText, textMember } from "../../golang/members.ts";
-import { quoted } from "../boundedTexts.ts";
+import { decodeBase64 } from "../../golang/base64.ts";
+import { givenText, memberOf, objectMember, objectMembers, readGoText, textMember } from "../../golang/members.ts";
+import { quoteExcerpt } from "../boundedTexts.ts";
 import type { NameTable } from "../intern.ts";
 import type { Meta } from "../types.ts";
-import type { FindingLog, Subject } from "./finding.ts";
+import type { FindingLog, FindingSubject } from "./finding.ts";
 
 /** The bytes with which the images begin that icons are made of, in hexadecimal; a dot is any digit. */
 const MAGIC: readonly (readonly [mediatype: string, start: RegExp])[] = [
@@ -42,26 +42,26 @@ function imageType(bytes: Buffer): string | undefined {
 }
 
 /** What is kept of a package until the whole catalog is known. */
-export interface PackageFacts extends Subject {
+export interface PackageOutline extends FindingSubject {
   /** Empty where there is none, undefined where it is no text. */
   readonly defaultChannel: string | undefined;
 }
 
 /** Checks a package for itself. */
-export function checkPackage({ blob }: Meta, subject: Subject, log: FindingLog, names: NameTable): PackageFacts {
+export function checkPackage({ blob }: Meta, subject: FindingSubject, log: FindingLog, names: NameTable): PackageOutline {
   const icon = objectMember(blob, "icon");
   if (icon) checkIcon(givenText(icon, "base64data") ?? "", givenText(icon, "mediatype") ?? "", subject, log);
-  const defaultChannel = readText(blob, "defaultChannel");
+  const defaultChannel = readGoText(blob, "defaultChannel");
   return { ...subject, defaultChannel: defaultChannel === undefined ? undefined : names.keep(defaultChannel) };
 }
 
-function checkIcon(data: string, mediatype: string, subject: Subject, log: FindingLog): void {
+function checkIcon(data: string, mediatype: string, subject: FindingSubject, log: FindingLog): void {
   const missing = Object.entries({ base64data: data, mediatype }).flatMap(([member, text]) => (text === "" ? [member] : []));
   if (missing.length > 0) log.add("icon-incomplete", subject, `invalid icon: ${missing.join(" and ")} must be set if icon is defined`);
   if (data === "") return;
-  const bytes = decodedBase64(data);
+  const bytes = decodeBase64(data);
   if (bytes === undefined) {
-    log.add("parse-package", subject, `parse package: ${quoted(subject.name)}: icon.base64data: illegal base64 data`);
+    log.add("parse-package", subject, `parse package: ${quoteExcerpt(subject.name)}: icon.base64data: illegal base64 data`);
     return;
   }
   const fault = mediatype === "" ? undefined : iconFault(bytes, mediatype);
@@ -69,7 +69,7 @@ function checkIcon(data: string, mediatype: string, subject: Subject, log: Findi
 }
 
 /** One entry of an olm.deprecations. */
-export interface DeprecationFacts {
+export interface DeprecationOutline {
   readonly schema: string;
   /** Empty where there is none. */
   readonly name: string;
@@ -77,27 +77,28 @@ export interface DeprecationFacts {
 }
 
 /** What is kept of an olm.deprecations until the whole catalog is known. */
-export interface DeprecationsFacts extends Subject {
-  readonly entries: readonly DeprecationFacts[];
+export interface DeprecationsFacts extends FindingSubject {
+  readonly entries: readonly DeprecationOutline[];
 }
 
 /** Checks an olm.deprecations for itself. */
-export function checkDeprecations({ blob, name }: Meta, subject: Subject, log: FindingLog, names: NameTable): DeprecationsFacts {
+export function checkDeprecations({ blob, name }: Meta, subject: FindingSubject, log: FindingLog, names: NameTable): DeprecationsFacts {
   if (memberOf(blob, "name") !== undefined)
-    log.add("deprecations-named", subject, `olm.deprecations must not have a name, found ${quoted(name)}`);
-  const entries = objectMembers(blob, "entries").map((entry): DeprecationFacts => {
+    log.add("deprecations-named", subject, `olm.deprecations must not have a name, found ${quoteExcerpt(name)}`);
+  const entries = objectMembers(blob, "entries").map((entry): DeprecationOutline => {
     const reference = objectMember(entry, "reference") ?? {};
     return {
       schema: names.keep(textMember(reference, "schema")),
       name: names.keep(textMember(reference, "name")),
-      hasMessage: readText(entry, "message") !== "",
+      hasMessage: readGoText(entry, "message") !== "",
     };
   });
-  if (entries.length === 0) log.add("deprecations-empty", subject, `olm.deprecations of package ${quoted(subject.package)} has no entries`);
+  if (entries.length === 0)
+    log.add("deprecations-empty", subject, `olm.deprecations of package ${quoteExcerpt(subject.package)} has no entries`);
   return { ...subject, entries };
 }
 
 /** The reference as Go prints it. */
-export function referenceText({ schema, name }: DeprecationFacts): string {
-  return `declcfg.PackageScopedReference{Schema:${quoted(schema)}, Name:${quoted(name)}}`;
+export function formatScopedReference({ schema, name }: DeprecationOutline): string {
+  return `declcfg.PackageScopedReference{Schema:${quoteExcerpt(schema)}, Name:${quoteExcerpt(name)}}`;
 }

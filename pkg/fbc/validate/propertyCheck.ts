@@ -3,9 +3,9 @@ import { isLabel1035, isSubdomain } from "../../api/names.ts";
 import { messageOf } from "../../errors/errors.ts";
 import { isObject, textMember } from "../../golang/members.ts";
 import { parseRange } from "../../version/blang.ts";
-import { MAX_QUOTED, quoted } from "../boundedTexts.ts";
+import { MAX_QUOTED, quoteExcerpt } from "../boundedTexts.ts";
 import { wrongKind } from "../content.ts";
-import type { FindingLog, Subject } from "./finding.ts";
+import type { FindingLog, FindingSubject } from "./finding.ts";
 import { PROPERTY_SHAPES, shapeFaults } from "./shape.ts";
 
 const MAX_OPENSHIFT_VERSION = "olm.maxOpenShiftVersion";
@@ -14,22 +14,22 @@ const MAX_OPENSHIFT_VERSION = "olm.maxOpenShiftVersion";
  * Checks the value of one property of a bundle.
  * @returns whether opm can read it.
  */
-export function checkProperty(type: string, value: unknown, i: number, subject: Subject, log: FindingLog): boolean {
+export function checkProperty(type: string, value: unknown, i: number, subject: FindingSubject, log: FindingLog): boolean {
   if (type === MAX_OPENSHIFT_VERSION && (typeof value === "number" || typeof value === "bigint"))
-    log.add("version-unquoted", subject, `property[${i}] of type ${quoted(type)}: ${wrongKind(value, "a string")}`);
+    log.add("version-unquoted", subject, `property[${i}] of type ${quoteExcerpt(type)}: ${wrongKind(value, "a string")}`);
   const shape = PROPERTY_SHAPES.get(type);
   if (shape === undefined) return true;
   const faults = shapeFaults(value, shape);
   for (const fault of faults) {
-    const message = `parse properties for bundle ${quoted(subject.name)}: parse property[${i}] of type ${quoted(type)}: ${fault}`;
+    const message = `parse properties for bundle ${quoteExcerpt(subject.name)}: parse property[${i}] of type ${quoteExcerpt(type)}: ${fault}`;
     log.add("property-unreadable", subject, message);
   }
   if (faults.length > 0 || !isObject(value)) return faults.length === 0;
   if (type === "olm.gvk" || type === "olm.gvk.required") {
-    for (const fault of gvkFaults(value)) log.add("gvk-invalid", subject, `property[${i}] of type ${quoted(type)}: ${fault}`);
+    for (const fault of gvkFaults(value)) log.add("gvk-invalid", subject, `property[${i}] of type ${quoteExcerpt(type)}: ${fault}`);
   } else if (type === "olm.package.required") {
     for (const fault of packageRequiredFaults(value))
-      log.add("package-required-invalid", subject, `property[${i}] of type ${quoted(type)}: ${fault}`);
+      log.add("package-required-invalid", subject, `property[${i}] of type ${quoteExcerpt(type)}: ${fault}`);
   }
   return true;
 }
@@ -38,9 +38,9 @@ export function checkProperty(type: string, value: unknown, i: number, subject: 
 export function gvkFaults(value: JsonObject): string[] {
   const [group, version, kind] = ["group", "version", "kind"].map((member) => textMember(value, member)) as [string, string, string];
   const faults = Object.entries({ group, version, kind }).flatMap(([member, text]) => (text === "" ? [`${member} must be set`] : []));
-  if (group !== "" && !isSubdomain(group)) faults.push(`group ${quoted(group)} is no DNS-1123 subdomain`);
-  if (version !== "" && !isLabel1035(version)) faults.push(`version ${quoted(version)} is no DNS-1035 label`);
-  if (kind !== "" && !isLabel1035(kind.toLowerCase())) faults.push(`kind ${quoted(kind)} in lower case is no DNS-1035 label`);
+  if (group !== "" && !isSubdomain(group)) faults.push(`group ${quoteExcerpt(group)} is no DNS-1123 subdomain`);
+  if (version !== "" && !isLabel1035(version)) faults.push(`version ${quoteExcerpt(version)} is no DNS-1035 label`);
+  if (kind !== "" && !isLabel1035(kind.toLowerCase())) faults.push(`kind ${quoteExcerpt(kind)} in lower case is no DNS-1035 label`);
   return faults;
 }
 
@@ -51,7 +51,7 @@ function packageRequiredFaults(value: JsonObject): string[] {
   if (packageName === "") faults.push("packageName must be set");
   const rangeFault = versionRange === "" ? undefined : rangeFaultOf(versionRange);
   if (versionRange === "") faults.push("versionRange must be set");
-  else if (rangeFault !== undefined) faults.push(`invalid versionRange ${quoted(versionRange)}: ${rangeFault}`);
+  else if (rangeFault !== undefined) faults.push(`invalid versionRange ${quoteExcerpt(versionRange)}: ${rangeFault}`);
   return faults;
 }
 

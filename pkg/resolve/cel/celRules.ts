@@ -51,7 +51,7 @@ function inputFrom(properties: readonly Property[]): CelList {
 }
 
 /** What came of a rule for the properties of one bundle. */
-export interface Evaluation {
+interface Evaluation {
   readonly holds: boolean;
   /** One more than there may be where they ran out. */
   readonly steps: number;

@@ -12,7 +12,7 @@ import { decodeMetas } from "../../fbc/decode.ts";
 import type { FbcBundle, Property } from "../../fbc/types.ts";
 import { CelRules } from "../cel/celRules.ts";
 import { type BundleConstraint, type Gvk, mentionsCel, type Provider } from "./constraint.ts";
-import { describe as described, holds, unmet, unmetText } from "./evaluate.ts";
+import { describeConstraint as described, findUnmet, holds, unmetText } from "./evaluate.ts";
 import { constraintsOf, faultText, gvkKey, providerFrom } from "./parse.ts";
 
 interface StatedBundle {
@@ -45,7 +45,7 @@ describe.for(cases.filter(({ properties }) => properties))("$name", ({ propertie
     const providers = bundles.map((stated) => providerFrom(bundleFrom(stated)));
     const apis = served.map(gvkOf);
     expect(constraints.every((constraint) => holds(constraint, providers, apis))).toBe(want);
-    const found = constraints.flatMap((constraint) => unmet(constraint, providers, apis)).map(unmetText);
+    const found = constraints.flatMap((constraint) => findUnmet(constraint, providers, apis)).map(unmetText);
     expect(found.length === 0).toBe(want);
     if (parts) expect(found).toEqual(parts);
   });
@@ -161,7 +161,7 @@ describe("bounds", () => {
     const [first] = constraints as [BundleConstraint];
     expect(described(first).length).toBeLessThanOrEqual(200);
     expect(first.failureMessage).toHaveLength(512);
-    expect(unmet(first, [], [])).toHaveLength(20);
+    expect(findUnmet(first, [], [])).toHaveLength(20);
     expect(read({ [long]: 1 }).faults[0]?.reason.length).toBeLessThan(400);
     expect(read({ package: { name: long, version: "1.0.0" } }).faults).toMatchObject([
       { reason: "the package's name has 100000 characters" },
@@ -267,7 +267,7 @@ describe("laws", () => {
 
   test("something is told exactly where a constraint does not hold", () => {
     const property = fc.property(constraint, providers, served, (asked, set, apis) => {
-      const parts = unmet(asked, set, apis);
+      const parts = findUnmet(asked, set, apis);
       expect(parts.length === 0).toBe(holds(asked, set, apis));
       for (const { leaf: part, excluded } of parts) expect(holds(part, set, apis)).toBe(excluded);
     });

@@ -24,7 +24,7 @@ export interface PackageConstraint extends Stated {
 }
 
 /** The API is provided by some bundle, or served by the cluster. */
-export interface GvkConstraint extends Stated {
+interface GvkConstraint extends Stated {
   readonly kind: "gvk";
   readonly gvk: Gvk;
 }

@@ -40,7 +40,7 @@ const COMPOUND = { all: "all of", any: "any of", not: "none of" } as const;
  * What is asked for in a few words, such as `package "b" >=2.0.0`, `API g.example.com/v1 Kind`, `all of (…, …)`; at most 200 characters on
  * one line. Failure messages are no part of it.
  */
-export function describe(constraint: BundleConstraint): string {
+export function describeConstraint(constraint: BundleConstraint): string {
   return truncate(described(constraint, MAX_TEXT).trim(), MAX_TEXT);
 }
 
@@ -82,7 +82,7 @@ export interface UnmetConstraint {
 const MAX_UNMET = 20;
 
 /** The parts that make `constraint` false, in its order, at most 20; none where it holds. */
-export function unmet(constraint: BundleConstraint, providers: readonly Provider[], served: readonly Gvk[]): UnmetConstraint[] {
+export function findUnmet(constraint: BundleConstraint, providers: readonly Provider[], served: readonly Gvk[]): UnmetConstraint[] {
   const found: UnmetConstraint[] = [];
   const truth = (part: BundleConstraint): boolean => holds(part, providers, served);
   const visit = (part: BundleConstraint, want: boolean, above: readonly string[]): void => {
@@ -98,5 +98,5 @@ export function unmet(constraint: BundleConstraint, providers: readonly Provider
 /** Such as `package "b" >=2.0.0 ("blue is needed for…")`, or `not package "b" >=2.0.0`; failure messages are the author's words, so quoted. */
 export function unmetText({ leaf, excluded, failureMessages }: UnmetConstraint): string {
   const messages = failureMessages.length === 0 ? "" : ` (${failureMessages.map(goQuote).join("; ")})`;
-  return `${excluded ? "not " : ""}${describe(leaf)}${messages}`;
+  return `${excluded ? "not " : ""}${describeConstraint(leaf)}${messages}`;
 }

@@ -1,6 +1,6 @@
 import type { JsonObject } from "../../api/k8s.ts";
 import { messageOf } from "../../errors/errors.ts";
-import { kindOf, wrongKind } from "../../fbc/content.ts";
+import { describeKind, wrongKind } from "../../fbc/content.ts";
 import type { FbcBundle, Property } from "../../fbc/types.ts";
 import { gvkFaults } from "../../fbc/validate/propertyCheck.ts";
 import { foldKey, isObject } from "../../golang/members.ts";
@@ -62,9 +62,9 @@ function below(path: string, member: string): string {
 }
 
 /** @throws ReadFault when `value` is no object. */
-export function objectAt(value: unknown, path: string): JsonObject {
+function objectAt(value: unknown, path: string): JsonObject {
   if (isObject(value)) return value;
-  throw new ReadFault(path, `expected an object, got ${kindOf(value)}`);
+  throw new ReadFault(path, `expected an object, got ${describeKind(value)}`);
 }
 
 /**
@@ -197,7 +197,7 @@ class ConstraintReader {
   #compound(kind: CompoundConstraint["kind"], members: Members, path: string, depth: number): CompoundConstraint {
     const at = below(path, "constraints");
     const list = members.get("constraints") ?? [];
-    if (!Array.isArray(list)) throw new ReadFault(at, `expected a list, got ${kindOf(list)}`);
+    if (!Array.isArray(list)) throw new ReadFault(at, `expected a list, got ${describeKind(list)}`);
     if (list.length === 0) throw new ReadFault(at, "must hold at least one constraint");
     return { kind, constraints: list.map((item: unknown, i) => this.#constraint(item, `${at}[${i}]`, depth + 1, kind)) };
   }

@@ -1,6 +1,6 @@
 import { goQuote } from "../../golang/quote.ts";
 import type { BundleConstraint, Gvk, Provider } from "../constraint/constraint.ts";
-import { holds, meets, unmet, unmetText } from "../constraint/evaluate.ts";
+import { findUnmet, holds, meets, unmetText } from "../constraint/evaluate.ts";
 import { type ConstraintFault, type DeclaredConstraints, faultText } from "../constraint/parse.ts";
 import type { ServedApi } from "../solver/problem.ts";
 import { formatEnumeration } from "../wording.ts";
@@ -35,7 +35,7 @@ export type DependencyConflict =
   | { readonly kind: "breaks"; readonly dependents: readonly BrokenDependent[] };
 
 /** An installed bundle and what it would miss. */
-export interface BrokenDependent {
+interface BrokenDependent {
   readonly extension: string;
   readonly bundle: string;
   /** Such as `API g.example.com/v1 Kind`. */
@@ -81,7 +81,7 @@ function dependentOf({ extension, bundle }: InstalledPeer, requires: readonly st
 }
 
 function unmetTexts(constraints: readonly BundleConstraint[], providers: readonly Provider[], served: readonly Gvk[]): string[] {
-  const all = constraints.flatMap((constraint) => unmet(constraint, providers, served).map(unmetText));
+  const all = constraints.flatMap((constraint) => findUnmet(constraint, providers, served).map(unmetText));
   return [...new Set(all)];
 }
 

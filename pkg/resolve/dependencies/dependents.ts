@@ -1,5 +1,5 @@
 import type { BundleConstraint, Gvk, Provider } from "../constraint/constraint.ts";
-import { describe, holds } from "../constraint/evaluate.ts";
+import { describeConstraint, holds } from "../constraint/evaluate.ts";
 import { gvkKey } from "../constraint/parse.ts";
 
 /** A bundle that an extension has installed, with what it asks of others. */
@@ -57,7 +57,7 @@ export function findDependents({ leaving, going = new Set(), installed, served }
   };
   return installed
     .filter(({ extension }) => extension !== leaving && !going.has(extension))
-    .map(({ extension, bundle, declared }) => ({ extension, bundle, needs: declared.constraints.filter(isNeeded).map(describe) }))
+    .map(({ extension, bundle, declared }) => ({ extension, bundle, needs: declared.constraints.filter(isNeeded).map(describeConstraint) }))
     .filter(({ needs }) => needs.length > 0)
     .sort((a, b) => (a.extension < b.extension ? -1 : 1));
 }

@@ -1,5 +1,5 @@
 import { goQuote } from "../../golang/quote.ts";
-import type { Problem, Solution, SolverBundle } from "../solver/problem.ts";
+import type { Solution, SolverBundle, SolverProblem } from "../solver/problem.ts";
 import { solve } from "../solver/solve.ts";
 import { formatEnumeration } from "../wording.ts";
 import { type DependencyConflict, findDependencyConflict, formatDependencyConflict, type InstallContext } from "./dependencyCheck.ts";
@@ -86,7 +86,7 @@ export function findHint(
 }
 
 /** The chosen bundles of packages of which nothing was wanted or installed, by name of the package. */
-function addedIn({ units }: Problem, chosen: ReadonlyMap<string, SolverBundle>): SolverBundle[] {
+function addedIn({ units }: SolverProblem, chosen: ReadonlyMap<string, SolverBundle>): SolverBundle[] {
   const offered = new Set(units.filter(({ kind }) => kind === "offered").map(({ packageName }) => packageName));
   return [...chosen.values()]
     .filter(({ packageName }) => offered.has(packageName))

@@ -3,13 +3,13 @@ import { deprecatedBundles } from "../candidates.ts";
 import type { Gvk } from "../constraint/constraint.ts";
 import { holds } from "../constraint/evaluate.ts";
 import { gvkKey, providerFrom } from "../constraint/parse.ts";
-import type { Problem, ServedApi, SolverBundle, Unit } from "../solver/problem.ts";
+import type { ServedApi, SolverBundle, SolverProblem, Unit } from "../solver/problem.ts";
 import type { AvailableBundle } from "./bundleIndex.ts";
 import type { InstallContext, InstalledPeer } from "./dependencyCheck.ts";
 import type { IndexedCatalog, ReadConstraints } from "./reachablePackages.ts";
 
 /** What a catalog says about a package beside its bundles; undefined where that is not known. */
-export type FindPackage = (catalog: string, packageName: string) => PackageContent | undefined;
+type FindPackage = (catalog: string, packageName: string) => PackageContent | undefined;
 
 /** The catalogs, and how to read them. */
 export interface CatalogIndex {
@@ -35,7 +35,7 @@ export function buildProblem(
   packages: Iterable<string>,
   index: CatalogIndex,
   movable: ReadonlySet<string> = new Set(),
-): Problem {
+): SolverProblem {
   const claimed = new Set<string>();
   const served: ServedApi[] = [...context.served];
   const units: Unit[] = [{ kind: "wanted", ...wanted }];

@@ -16,7 +16,7 @@ export function shownName(name: string): string {
 }
 
 /** `a, b and c`, and how many more there are than four. */
-export function enumerated(items: readonly string[], conjunction: "and" | "or" = "and"): string {
+export function formatConjunction(items: readonly string[], conjunction: "and" | "or" = "and"): string {
   const more = items.length - MAX_LISTED;
   const told = more > 0 ? [...items.slice(0, MAX_LISTED), `${more} more`] : items;
   return told.length < 2 ? told.join("") : `${told.slice(0, -1).join(", ")} ${conjunction} ${told.at(-1)}`;
@@ -49,7 +49,7 @@ export function versionsText(bundles: readonly SolverBundle[], all: readonly Sol
     else if (told.has(version)) runs.push([version]);
     isOpen = told.has(version);
   }
-  return enumerated(
+  return formatConjunction(
     runs.flatMap((run) => (run.length > 2 ? [`${run[0]} to ${run.at(-1)}`] : run)),
     conjunction,
   );
@@ -58,7 +58,7 @@ export function versionsText(bundles: readonly SolverBundle[], all: readonly Sol
 /** Bundles of any packages: `b 1.0.0 to 1.5.0 and d 2.0.0`. */
 export function bundlesText(bundles: readonly SolverBundle[], candidatesOf: (packageName: string) => readonly SolverBundle[]): string {
   const byPackage = Map.groupBy(bundles, ({ packageName }) => packageName);
-  return enumerated(
+  return formatConjunction(
     [...byPackage.keys()]
       .sort(compareText)
       .map((name) => `${shownName(name)} ${versionsText(byPackage.get(name) ?? [], candidatesOf(name))}`),

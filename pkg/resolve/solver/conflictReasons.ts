@@ -1,8 +1,8 @@
 import type { BundleConstraint, CompoundConstraint, Gvk, LeafConstraint } from "../constraint/constraint.ts";
-import { describe } from "../constraint/evaluate.ts";
+import { describeConstraint } from "../constraint/evaluate.ts";
 import { gvkKey } from "../constraint/parse.ts";
 import { leafKey } from "./offer.ts";
-import { decidedUnits, type Problem, type SolverBundle, type Unit } from "./problem.ts";
+import { decidedUnits, type SolverBundle, type SolverProblem, type Unit } from "./problem.ts";
 
 /** Whether a constraint is to hold or to fail. */
 export type Side = "holds" | "fails";
@@ -58,9 +58,9 @@ export type Fact =
   | { readonly kind: "exclusive"; readonly gvk: Gvk };
 
 /** A constraint as its parts that each have to hold. */
-export function* requirementsOf(constraint: BundleConstraint, above: readonly string[] = []): Generator<Requirement> {
+export function* splitRequirements(constraint: BundleConstraint, above: readonly string[] = []): Generator<Requirement> {
   if (constraint.kind !== "all") yield { constraint, above };
-  else for (const member of constraint.constraints) yield* requirementsOf(member, withMessage(above, constraint));
+  else for (const member of constraint.constraints) yield* splitRequirements(member, withMessage(above, constraint));
 }
 
 /** `messages` and that of the constraint, none twice. */
@@ -90,7 +90,7 @@ export function sentenceKey(fact: Fact): string {
   if (fact.kind === "offer") return offerKey(fact.leaf);
   if (fact.kind !== "requirement") return `${fact.kind} ${gvkKey(fact.gvk)}`;
   const { constraint, above } = fact.requirement;
-  return `requirement ${JSON.stringify([fact.bundle.packageName, describe(constraint), withMessage(above, constraint)])}`;
+  return `requirement ${JSON.stringify([fact.bundle.packageName, describeConstraint(constraint), withMessage(above, constraint)])}`;
 }
 
 /** The key of the fact that a wanted or installed package has to be there. */
@@ -109,11 +109,11 @@ export function packageOfferKey(packageName: string): string {
 }
 
 /** All facts about wanted and installed units and about `bundles`, in this order. */
-export function* factsAbout({ units }: Problem, bundles: readonly SolverBundle[]): Generator<Fact> {
+export function* factsAbout({ units }: SolverProblem, bundles: readonly SolverBundle[]): Generator<Fact> {
   for (const unit of decidedUnits(units)) yield { kind: "unit", unit };
   for (const bundle of bundles) {
     for (const constraint of bundle.constraints)
-      for (const requirement of requirementsOf(constraint)) {
+      for (const requirement of splitRequirements(constraint)) {
         yield { kind: "requirement", bundle, requirement };
         for (const { leaf, side } of leavesOf(requirement)) if (side === "holds") yield { kind: "offer", leaf };
       }

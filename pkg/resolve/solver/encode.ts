@@ -1,17 +1,17 @@
 import type { BundleConstraint, CompoundConstraint, Gvk, LeafConstraint } from "../constraint/constraint.ts";
 import { gvkKey } from "../constraint/parse.ts";
-import { type Fact, isCompound, membersFor, requirementsOf, type Side } from "./conflictReasons.ts";
+import { type Fact, isCompound, membersFor, type Side, splitRequirements } from "./conflictReasons.ts";
 import { leafKey, type Offer } from "./offer.ts";
 import { comparePreference, decidedUnits, type SolverBundle, type Unit } from "./problem.ts";
 import type { Search } from "./search.ts";
-import { type Literal, negated } from "./trail.ts";
+import { type Literal, negate } from "./trail.ts";
 
 /**
  * A problem as clauses, written as the search comes to what they are about: a bundle's constraints when the bundle is chosen, the members of a
  * compound when it is to hold. One variable stands for each bundle, and one for each constraint that is to hold or to fail (Tseitin's
  * transformation in the one direction that is needed: a constraint may hold without its variable being true).
  */
-export class Encoding {
+export class ClauseEncoding {
   readonly #search: Search;
   readonly #offer: Offer;
   readonly #labelOf: (fact: Fact) => Literal | undefined;
@@ -65,7 +65,7 @@ export class Encoding {
       this.#compounds.set(constraint, literals);
       return remembered(literals, `${side} ${JSON.stringify(catalog)}`, () => this.#compound(constraint, side, catalog));
     }
-    if (constraint.kind === "gvk" && this.#offer.servedAs(constraint.gvk)) return side === "holds" ? this.#true : negated(this.#true);
+    if (constraint.kind === "gvk" && this.#offer.servedAs(constraint.gvk)) return side === "holds" ? this.#true : negate(this.#true);
     const key = side === "fails" ? `fails ${leafKey(constraint)}` : `holds ${JSON.stringify(catalog)} ${leafKey(constraint)}`;
     return remembered(this.#leaves, key, () => this.#leaf(constraint, side, catalog));
   }
@@ -78,14 +78,14 @@ export class Encoding {
   /** Writes what chosen `bundle` means. */
   write(bundle: SolverBundle): void {
     this.#written.push(bundle);
-    const not = negated(this.literalOf(bundle));
+    const not = negate(this.literalOf(bundle));
     for (const gvk of bundle.apis) {
       const owner = this.#offer.servedAs(gvk)?.owner;
       if (owner !== undefined) this.#add({ kind: "owned", gvk }, [not]);
       this.#writeExclusive(gvk);
     }
     for (const constraint of bundle.constraints)
-      for (const requirement of requirementsOf(constraint)) {
+      for (const requirement of splitRequirements(constraint)) {
         const holds = this.constraintLiteral(requirement.constraint, "holds", bundle.catalog);
         this.#add({ kind: "requirement", bundle, requirement }, [not, holds]);
       }
@@ -93,7 +93,7 @@ export class Encoding {
 
   #add(fact: Fact, literals: readonly Literal[]): void {
     const label = this.#labelOf(fact);
-    this.#search.addClause(label === undefined ? literals : [...literals, negated(label)]);
+    this.#search.addClause(label === undefined ? literals : [...literals, negate(label)]);
   }
 
   #literalsOf(bundles: readonly SolverBundle[]): Literal[] {
@@ -122,7 +122,7 @@ export class Encoding {
       const members = membersFor(constraint, side);
       const literals = constraint.constraints.map((member) => this.constraintLiteral(member, members.side, catalog));
       if (members.quantity === "one") this.#search.addOptions(literal, literals);
-      else for (const member of literals) this.#search.addClause([negated(literal), member]);
+      else for (const member of literals) this.#search.addClause([negate(literal), member]);
     });
     return literal;
   }
@@ -132,8 +132,8 @@ export class Encoding {
       if (side === "holds") {
         const label = this.#labelOf({ kind: "offer", leaf });
         const options = this.#literalsOf(this.optionsOf(leaf, catalog));
-        this.#search.addOptions(literal, label === undefined ? options : [...options, negated(label)]);
-      } else for (const bundle of this.#offer.meeting(leaf)) this.#search.addClause([negated(literal), negated(this.literalOf(bundle))]);
+        this.#search.addOptions(literal, label === undefined ? options : [...options, negate(label)]);
+      } else for (const bundle of this.#offer.meeting(leaf)) this.#search.addClause([negate(literal), negate(this.literalOf(bundle))]);
     });
     return literal;
   }
@@ -148,7 +148,7 @@ export class Encoding {
     const provides = new Map([...byPackage.keys()].map((name) => [name, this.#search.newVariable()]));
     this.#search.addAtMostOne([...provides.values()]);
     for (const [name, provided] of provides)
-      for (const bundle of byPackage.get(name) ?? []) this.#add({ kind: "exclusive", gvk }, [negated(this.literalOf(bundle)), provided]);
+      for (const bundle of byPackage.get(name) ?? []) this.#add({ kind: "exclusive", gvk }, [negate(this.literalOf(bundle)), provided]);
   }
 }
 

@@ -4,20 +4,20 @@ import { canAllBe } from "../../../test/support/solverFacts.ts";
 import { range, smallProblems } from "../../../test/support/solverProblems.ts";
 import { solutionsOf } from "../../../test/support/solverReference.ts";
 import { parseVersionRelease } from "../../version/version.ts";
-import { Encoding } from "./encode.ts";
+import { ClauseEncoding } from "./encode.ts";
 import { explain, type Sentence, textsOf } from "./explain.ts";
 import { Offer } from "./offer.ts";
-import type { Problem, Unit } from "./problem.ts";
+import type { SolverProblem, Unit } from "./problem.ts";
 import { Search } from "./search.ts";
 import { solve } from "./solve.ts";
 
 const STEPS = 1_000_000;
 
 /** The explanation, with the facts that each sentence stands for; none where there is a solution. */
-function explained(problem: Problem): Sentence[] {
+function explained(problem: SolverProblem): Sentence[] {
   const search = new Search(STEPS);
   const offer = new Offer(problem);
-  const encoding = new Encoding(offer, search);
+  const encoding = new ClauseEncoding(offer, search);
   encoding.requireUnits(problem.units);
   return search.conflictOf([]) ? explain(problem, offer, encoding.written, STEPS) : [];
 }
@@ -51,7 +51,7 @@ test("what an explanation says leaves no solution, and without any of its senten
 });
 
 /** Packages that each require the next; the last requires one that is nowhere. */
-function brokenChain(length: number): Problem {
+function brokenChain(length: number): SolverProblem {
   const units = Array.from({ length }, (_, index): Unit => {
     const packageName = `package${index}`;
     const next = { kind: "package" as const, packageName: `package${index + 1}`, range: range(">=1.0.0") };

@@ -2,14 +2,14 @@ import { goQuote } from "../../golang/quote.ts";
 import { compareText } from "../../text/compare.ts";
 import { truncate } from "../../text/truncate.ts";
 import type { LeafConstraint } from "../constraint/constraint.ts";
-import { describe, shownGvk } from "../constraint/evaluate.ts";
-import { bundlesText, enumerated, isOneInText, shownName, versionsText, versionText } from "./bundlesText.ts";
+import { describeConstraint, shownGvk } from "../constraint/evaluate.ts";
+import { bundlesText, formatConjunction, isOneInText, shownName, versionsText, versionText } from "./bundlesText.ts";
 import { type Fact, factsAbout, leavesOf, offerKey, packageOfferKey, type Requirement, sentenceKey, unitKey } from "./conflictReasons.ts";
-import { Encoding } from "./encode.ts";
+import { ClauseEncoding } from "./encode.ts";
 import type { Offer } from "./offer.ts";
-import { decidedUnits, type Problem, type SolverBundle, type Unit } from "./problem.ts";
+import { decidedUnits, type SolverBundle, type SolverProblem, type Unit } from "./problem.ts";
 import { OutOfSteps, Search } from "./search.ts";
-import { type Literal, negated } from "./trail.ts";
+import { type Literal, negate } from "./trail.ts";
 
 /** Steps of a search that take as long as going on with a label. */
 const STEPS_OF_LABEL = 20;
@@ -25,7 +25,7 @@ type FactGroup = readonly Fact[];
  * @returns the groups by the key of their sentence.
  */
 function conflictingFacts(
-  problem: Problem,
+  problem: SolverProblem,
   offer: Offer,
   bundles: readonly SolverBundle[],
   maxSteps: number,
@@ -37,14 +37,14 @@ function conflictingFacts(
     for (const key of groups.keys()) left.set(key, search.newVariable());
     const labels = left;
     const never = search.newVariable();
-    search.addClause([negated(never)]);
+    search.addClause([negate(never)]);
     offer.spend = (steps) => search.spend(steps);
     const concerned = new Set(bundles);
     const labelOf = (fact: Fact): Literal => {
       const isKnown = fact.kind !== "requirement" || concerned.has(fact.bundle);
       return (isKnown ? labels.get(sentenceKey(fact)) : undefined) ?? never;
     };
-    new Encoding(offer, search, labelOf).requireUnits(problem.units);
+    new ClauseEncoding(offer, search, labelOf).requireUnits(problem.units);
     left = narrowed(left, search) ?? left;
     for (const key of [...left.keys()].reverse()) {
       if (!left.has(key)) continue;
@@ -116,7 +116,7 @@ class FactText {
     if (!requirement || !unit) return "";
     const isInstalled = unit.kind === "installed" && bundles.length === 1 && bundles[0] === unit.candidates[0];
     const subject = `${this.#bundles(bundles)}${isInstalled ? " (installed)" : ""}`;
-    return `${subject} ${isOneInText(bundles) ? "requires" : "require"} ${describe(requirement.constraint)}${this.#messages(requirement)}${this.#excluded(requirement)}`;
+    return `${subject} ${isOneInText(bundles) ? "requires" : "require"} ${describeConstraint(requirement.constraint)}${this.#messages(requirement)}${this.#excluded(requirement)}`;
   }
 
   /** Says that nothing at all meets the leaf; undefined where something does, though it cannot be chosen, or bundles of the package are there. */
@@ -137,10 +137,10 @@ class FactText {
   #available(leaf: LeafConstraint): string {
     if (leaf.kind === "package") return this.#packageText(leaf.packageName);
     const meeting = this.#bundles(this.#offer.meeting(leaf));
-    if (leaf.kind === "cel") return `${meeting === "" ? "no bundle" : `only ${meeting}`} is ${describe(leaf)}`;
+    if (leaf.kind === "cel") return `${meeting === "" ? "no bundle" : `only ${meeting}`} is ${describeConstraint(leaf)}`;
     return meeting === ""
-      ? `no bundle of the selected catalogs provides ${describe(leaf)}`
-      : `${describe(leaf)} is provided by ${meeting} only`;
+      ? `no bundle of the selected catalogs provides ${describeConstraint(leaf)}`
+      : `${describeConstraint(leaf)} is provided by ${meeting} only`;
   }
 
   #packageText(packageName: string): string {
@@ -154,7 +154,7 @@ class FactText {
       const versions = `${name} ${versionsText(byCatalog.get(catalog) ?? [], unit.candidates)} only`;
       return catalog === "" ? `there is ${versions}` : `catalog ${goQuote(truncate(catalog.trim(), MAX_MESSAGE))} has ${versions}`;
     });
-    return enumerated(parts);
+    return formatConjunction(parts);
   }
 
   /** What the author says, from the constraint as a whole to the parts that the explanation is about. */
@@ -171,10 +171,10 @@ class FactText {
     const parts: string[] = [];
     for (const { leaf, side } of leavesOf(requirement)) {
       if (side === "holds") continue;
-      if (leaf.kind === "gvk" && this.#offer.servedAs(leaf.gvk)) parts.push(`the cluster serves ${describe(leaf)}`);
+      if (leaf.kind === "gvk" && this.#offer.servedAs(leaf.gvk)) parts.push(`the cluster serves ${describeConstraint(leaf)}`);
       else parts.push(...this.#presence(leaf));
     }
-    return parts.length === 0 ? "" : `, while ${enumerated([...new Set(parts)])}`;
+    return parts.length === 0 ? "" : `, while ${formatConjunction([...new Set(parts)])}`;
   }
 
   /** The bundles of the explanation's packages that meet the leaf. */
@@ -189,7 +189,7 @@ class FactText {
     const isOne = isOneInText(concerned);
     const text = this.#bundles(concerned);
     if (leaf.kind === "package") return [`${isOne ? "there is" : "there are"} ${text}`];
-    return [`${text} ${leaf.kind === "gvk" ? (isOne ? "provides" : "provide") : isOne ? "is" : "are"} ${describe(leaf)}`];
+    return [`${text} ${leaf.kind === "gvk" ? (isOne ? "provides" : "provide") : isOne ? "is" : "are"} ${describeConstraint(leaf)}`];
   }
 }
 
@@ -222,7 +222,7 @@ const MAX_LENGTH = 400;
  * @param bundles those whose constraints leave no solution, together with the units.
  * @param maxSteps with fewer than it takes, some sentence may be one that could be left out.
  */
-export function explain(problem: Problem, offer: Offer, bundles: readonly SolverBundle[], maxSteps: number): Sentence[] {
+export function explain(problem: SolverProblem, offer: Offer, bundles: readonly SolverBundle[], maxSteps: number): Sentence[] {
   const groups = conflictingFacts(problem, offer, bundles, maxSteps);
   offer.spend = () => {};
   return new Explanation(problem, offer, groups).told();
@@ -247,7 +247,7 @@ class Explanation {
   readonly #requirements: ReadonlyMap<string, readonly string[]>;
   readonly #sentences: Sentence[] = [];
 
-  constructor(problem: Problem, offer: Offer, groups: ReadonlyMap<string, FactGroup>) {
+  constructor(problem: SolverProblem, offer: Offer, groups: ReadonlyMap<string, FactGroup>) {
     this.#units = decidedUnits(problem.units);
     this.#offer = offer;
     this.#left = new Map(groups);

@@ -2,7 +2,7 @@ import { compareText } from "../../text/compare.ts";
 import type { CelConstraint, Gvk, LeafConstraint, PackageConstraint } from "../constraint/constraint.ts";
 import { meets } from "../constraint/evaluate.ts";
 import { gvkKey } from "../constraint/parse.ts";
-import { comparePreference, type Problem, type ServedApi, type SolverBundle, type Unit } from "./problem.ts";
+import { comparePreference, type ServedApi, type SolverBundle, type SolverProblem, type Unit } from "./problem.ts";
 
 /** Two leaves have the same key when the same bundles meet them. */
 export function leafKey(leaf: LeafConstraint): string {
@@ -21,7 +21,7 @@ export class Offer {
   spend: (steps: number) => void;
   #byApi: ReadonlyMap<string, readonly SolverBundle[]> | undefined;
 
-  constructor({ units, served }: Problem, spend: (steps: number) => void = () => {}) {
+  constructor({ units, served }: SolverProblem, spend: (steps: number) => void = () => {}) {
     const byName = units.toSorted((a, b) => compareText(a.packageName, b.packageName));
     this.units = new Map(byName.map((unit) => [unit.packageName, unit]));
     this.#served = new Map(served.map((api) => [gvkKey(api.gvk), api]));

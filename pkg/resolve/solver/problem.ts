@@ -35,7 +35,7 @@ export interface ServedApi {
 }
 
 /** What there is to solve. Package names are unique among the units. */
-export interface Problem {
+export interface SolverProblem {
   readonly units: readonly Unit[];
   readonly served: readonly ServedApi[];
 }

@@ -1,9 +1,9 @@
-import { type Clause, isPositive, type Literal, negated, Propagation, type Reason, Trail, variableOf } from "./trail.ts";
+import { type Antecedent, type Clause, isPositive, type Literal, negate, Propagation, Trail, variableOf } from "./trail.ts";
 
 /** The literals that were true and together made `implied` true. */
-function* causesOf(implied: Literal, reason: Reason): Generator<Literal> {
+function* causesOf(implied: Literal, reason: Antecedent): Generator<Literal> {
   if (typeof reason === "number") yield reason;
-  else for (const literal of reason.literals) if (literal !== implied) yield negated(literal);
+  else for (const literal of reason.literals) if (literal !== implied) yield negate(literal);
 }
 
 /**
@@ -21,15 +21,15 @@ function learnedFrom(conflict: Clause, trail: Trail): Literal[] {
     if (level === 0 || seen.has(variable)) return;
     seen.add(variable);
     if (level === trail.level) open++;
-    else earlier.push(negated(cause));
+    else earlier.push(negate(cause));
   };
-  for (const literal of conflict.literals) note(negated(literal));
+  for (const literal of conflict.literals) note(negate(literal));
   for (let index = trail.literals.length - 1; ; index--) {
     const literal = trail.literals[index];
     if (literal === undefined) throw new Error("the conflict is not of the current level");
     if (trail.levelOf(literal) !== trail.level || !seen.has(variableOf(literal))) continue;
     const reason = trail.reasonOf(literal);
-    if (--open === 0 || reason === undefined) return ordered(negated(literal), shortened(earlier, seen, trail), trail);
+    if (--open === 0 || reason === undefined) return ordered(negate(literal), shortened(earlier, seen, trail), trail);
     for (const cause of causesOf(literal, reason)) note(cause);
   }
 }
@@ -39,7 +39,7 @@ function shortened(literals: readonly Literal[], seen: ReadonlySet<number>, trai
   return literals.filter((literal) => {
     const reason = trail.reasonOf(literal);
     if (reason === undefined) return true;
-    for (const cause of causesOf(negated(literal), reason)) if (trail.levelOf(cause) > 0 && !seen.has(variableOf(cause))) return true;
+    for (const cause of causesOf(negate(literal), reason)) if (trail.levelOf(cause) > 0 && !seen.has(variableOf(cause))) return true;
     return false;
   });
 }
@@ -140,7 +140,7 @@ export class Search {
   /** When `literal` is true, one of `options` is, the first that can be where nothing else decides. */
   addOptions(literal: Literal, options: readonly Literal[]): void {
     this.#options[variableOf(literal)] = [...options];
-    this.addClause([negated(literal), ...options]);
+    this.addClause([negate(literal), ...options]);
   }
 
   /** One of the literals is true. They may be assigned already: where all are false, it goes back until one is not. */
@@ -204,7 +204,7 @@ export class Search {
   excludes(literal: Literal, decisions: ReadonlySet<Literal>): boolean {
     if (!this.#trail.isFalse(literal)) return false;
     this.#spent += this.#trail.literals.length >> SCAN;
-    return [...decisionsBehind(negated(literal), this.#trail)].every((decision) => decisions.has(decision));
+    return [...decisionsBehind(negate(literal), this.#trail)].every((decision) => decisions.has(decision));
   }
 
   /** Explains one more of the variables that are true. @returns false when all are. */
@@ -249,7 +249,7 @@ export class Search {
 
   #behind(assumption: Literal): Literal[] {
     if (this.#trail.levelOf(assumption) > 0) this.#spent += this.#trail.literals.length >> SCAN;
-    return [assumption, ...decisionsBehind(negated(assumption), this.#trail)];
+    return [assumption, ...decisionsBehind(negate(assumption), this.#trail)];
   }
 
   /**

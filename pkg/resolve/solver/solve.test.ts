@@ -5,7 +5,7 @@ import { problemOf, type SolverCase, statedChoice } from "../../../test/support/
 import { api, smallProblems } from "../../../test/support/solverProblems.ts";
 import { bestOf, isConsistent, solutionsOf } from "../../../test/support/solverReference.ts";
 import { parseVersionRelease } from "../../version/version.ts";
-import type { Problem, Solution, SolverBundle, Unit } from "./problem.ts";
+import type { Solution, SolverBundle, SolverProblem, Unit } from "./problem.ts";
 import { solve } from "./solve.ts";
 
 interface Expected {
@@ -29,7 +29,7 @@ test.for(cases)("$name", (given) => {
 });
 
 /** The bundles of the solution by package, or that there is none. */
-function answer(problem: Problem): readonly SolverBundle[] | "unsolvable" {
+function answer(problem: SolverProblem): readonly SolverBundle[] | "unsolvable" {
   const solution = solve(problem);
   if (solution.kind === "undecided") throw new Error(`undecided after ${solution.steps} steps`);
   return solution.kind === "unsolvable" ? "unsolvable" : sorted(solution.chosen.values());
@@ -122,7 +122,7 @@ test("gives up after as many steps as it may take", () => {
 });
 
 /** More packages that each need an API of their own choice than there are APIs: hard for any solver of this kind. */
-function pigeons(holes: number): Problem {
+function pigeons(holes: number): SolverProblem {
   const units = Array.from({ length: holes + 1 }, (_, pigeon): Unit => {
     const packageName = `pigeon${pigeon}`;
     const candidates = Array.from(

@@ -1,11 +1,11 @@
 import type { BundleConstraint, LeafConstraint } from "../constraint/constraint.ts";
 import { isCompound, isOnSide, membersFor, type Side } from "./conflictReasons.ts";
-import { Encoding } from "./encode.ts";
+import { ClauseEncoding } from "./encode.ts";
 import { explain, textsOf } from "./explain.ts";
 import { Offer } from "./offer.ts";
-import { decidedUnits, type Problem, type Solution, type SolverBundle, type Unit } from "./problem.ts";
+import { decidedUnits, type Solution, type SolverBundle, type SolverProblem, type Unit } from "./problem.ts";
 import { OutOfSteps, Search } from "./search.ts";
-import { type Literal, negated } from "./trail.ts";
+import { type Literal, negate } from "./trail.ts";
 
 /**
  * Makes the choices of a solution one after the other, each the best that still leaves a solution.
@@ -15,7 +15,7 @@ import { type Literal, negated } from "./trail.ts";
  */
 class Choice {
   readonly #offer: Offer;
-  readonly #encoding: Encoding;
+  readonly #encoding: ClauseEncoding;
   readonly #search: Search;
   /** What was decided so far. */
   readonly #decided = new Set<Literal>();
@@ -23,14 +23,14 @@ class Choice {
   /** True in an assignment in which all that was decided is true. */
   #assignment: ReadonlySet<Literal> = new Set();
 
-  constructor(offer: Offer, encoding: Encoding, search: Search) {
+  constructor(offer: Offer, encoding: ClauseEncoding, search: Search) {
     this.#offer = offer;
     this.#encoding = encoding;
     this.#search = search;
   }
 
   /** @returns the bundles in the order in which they were chosen; undefined where there is no solution. @throws OutOfSteps */
-  make(problem: Problem): SolverBundle[] | undefined {
+  make(problem: SolverProblem): SolverBundle[] | undefined {
     if (!this.#isPossible([])) return undefined;
     for (const { candidates } of decidedUnits(problem.units)) this.#chooseFirst(candidates);
     // Bundles chosen on the way are appended, and come up here too.
@@ -89,7 +89,7 @@ class Choice {
  * go together.
  * @param chosen a solution, in the order in which it was chosen. @throws OutOfSteps
  */
-function pruned({ units, served }: Problem, chosen: readonly SolverBundle[], maxSteps: number): SolverBundle[] {
+function pruned({ units, served }: SolverProblem, chosen: readonly SolverBundle[], maxSteps: number): SolverBundle[] {
   const byPackage = new Map(chosen.map((bundle) => [bundle.packageName, bundle]));
   const kinds = new Map(units.map(({ packageName, kind }) => [packageName, kind]));
   const isOffered = ({ packageName }: SolverBundle): boolean => kinds.get(packageName) === "offered";
@@ -100,12 +100,12 @@ function pruned({ units, served }: Problem, chosen: readonly SolverBundle[], max
   });
   const problem = { units: [...decidedUnits(only), ...only.filter(({ kind }) => kind === "offered")], served };
   const search = new Search(maxSteps);
-  const encoding = new Encoding(new Offer(problem, (steps) => search.spend(steps)), search);
+  const encoding = new ClauseEncoding(new Offer(problem, (steps) => search.spend(steps)), search);
   encoding.requireUnits(problem.units);
   const without: Literal[] = [];
   const needed = new Set<SolverBundle>();
   for (const bundle of chosen.toReversed()) {
-    const left = negated(encoding.literalOf(bundle));
+    const left = negate(encoding.literalOf(bundle));
     if (!isOffered(bundle) || search.conflictOf([...without, left])) needed.add(bundle);
     else without.push(left);
   }
@@ -126,11 +126,11 @@ const MAX_STEPS = 50_000_000;
  * do with what is wanted or installed change nothing and cost next to nothing. A constraint of something installed that cannot be met leaves no
  * solution for anything; who wants one all the same leaves it out of the problem. What "best" means is told at `Choice` and `pruned`.
  */
-export function solve(problem: Problem, { maxSteps = MAX_STEPS }: SolveOptions = {}): Solution {
+export function solve(problem: SolverProblem, { maxSteps = MAX_STEPS }: SolveOptions = {}): Solution {
   const search = new Search(maxSteps);
   const offer = new Offer(problem, (steps) => search.spend(steps));
   try {
-    const encoding = new Encoding(offer, search);
+    const encoding = new ClauseEncoding(offer, search);
     encoding.requireUnits(problem.units);
     const chosen = new Choice(offer, encoding, search).make(problem);
     if (!chosen) return { kind: "unsolvable", sentences: textsOf(explain(problem, offer, encoding.written, maxSteps)) };

@@ -9,10 +9,10 @@ export interface Clause {
 }
 
 /** Why a literal is true: the clause in which all others are false, or the one literal that excludes its opposite. */
-export type Reason = Clause | Literal;
+export type Antecedent = Clause | Literal;
 
 /** The literal of which exactly one is true with `literal`. */
-export function negated(literal: Literal): Literal {
+export function negate(literal: Literal): Literal {
   return literal ^ 1;
 }
 
@@ -37,7 +37,7 @@ export class Trail {
   readonly #values: number[] = [];
   /** By variable. */
   readonly #levels: number[] = [];
-  readonly #reasons: (Reason | undefined)[] = [];
+  readonly #reasons: (Antecedent | undefined)[] = [];
   /** How long the trail was when each level began. */
   readonly #starts: number[] = [];
 
@@ -70,12 +70,12 @@ export class Trail {
   }
 
   /** Undefined for a decision, and for what was given. */
-  reasonOf(literal: Literal): Reason | undefined {
+  reasonOf(literal: Literal): Antecedent | undefined {
     return this.#reasons[variableOf(literal)];
   }
 
   /** @param level of the latest literal that the reason names, which may be earlier than the current one. */
-  assign(literal: Literal, reason: Reason | undefined, level: number): void {
+  assign(literal: Literal, reason: Antecedent | undefined, level: number): void {
     this.#values[literal] = 1;
     this.#values[literal ^ 1] = -1;
     this.#levels[literal >> 1] = level;
@@ -150,7 +150,7 @@ export class Propagation {
     const { literals } = this.#trail;
     while (this.#head < literals.length) {
       const literal = literals[this.#head++] ?? 0;
-      const conflict = this.#exclude(literal) ?? this.#follow(negated(literal));
+      const conflict = this.#exclude(literal) ?? this.#follow(negate(literal));
       if (conflict) return conflict;
     }
     return undefined;
@@ -164,8 +164,8 @@ export class Propagation {
       for (const variable of group) {
         const other = variable * 2;
         if (other === literal || trail.isFalse(other)) continue;
-        if (trail.isTrue(other)) return { literals: [negated(literal), negated(other)], dropped: true };
-        trail.assign(negated(other), literal, trail.levelOf(literal));
+        if (trail.isTrue(other)) return { literals: [negate(literal), negate(other)], dropped: true };
+        trail.assign(negate(other), literal, trail.levelOf(literal));
       }
     }
     return undefined;
