@@ -29,6 +29,9 @@ export interface BundleAnnotations extends BundleFolders {
   packageName: string;
 }
 
+/** The annotations file states a media type other than registry+v1. */
+export class UnsupportedMediaTypeError extends Error {}
+
 /**
  * Reads the annotations of a bundle. Keys may be of any letter case and a number or boolean counts as the text that it spells, as in Go; folders that
  * are not stated are `manifests` and `metadata`.
@@ -44,7 +47,7 @@ function statedIn(annotations: unknown): BundleAnnotations {
   const packageName = textIn(annotations, PACKAGE_KEY) ?? "";
   const mediaType = textIn(annotations, MEDIA_TYPE_KEY);
   if (mediaType !== undefined && mediaType !== MEDIA_TYPE)
-    throw new Error(`${ANNOTATIONS_FILE}: ${MEDIA_TYPE_KEY}: ${unsupportedMediaType(mediaType)}`);
+    throw new UnsupportedMediaTypeError(`${ANNOTATIONS_FILE}: ${MEDIA_TYPE_KEY}: ${unsupportedMediaType(mediaType)}`);
   return {
     packageName,
     manifests: folderIn(annotations, MANIFESTS_KEY) ?? FOLDERS.manifests,

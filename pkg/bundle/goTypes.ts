@@ -122,7 +122,7 @@ function stringsOf(items: readonly unknown[]): unknown {
  * unknown or null vanish, members without `omitempty` appear with their zero value, quantities become canonical.
  * The input is never changed; parts of it may be shared with the result.
  */
-export class GoTypes {
+class GoTypes {
   readonly mode: GoMode;
   readonly #structs = new Map<string, StructType>();
   readonly #schema: () => GoType;

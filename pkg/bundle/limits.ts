@@ -1,4 +1,5 @@
 import { Reason } from "../api/constants.ts";
+import { newProblem } from "../api/problems.ts";
 import { TerminalError } from "../errors/errors.ts";
 import { goQuote } from "../golang/quote.ts";
 import { countValues, eachMember } from "../golang/yamlDocument.ts";
@@ -45,7 +46,8 @@ for (const char of "\n\r,[{-") IS_SEPARATOR[char.charCodeAt(0)] = 1;
 
 /** Returns the error for a bundle above a limit: terminal, because the same image is as large on every try. */
 export function bundleTooLarge(message: string, options?: ErrorOptions): TerminalError {
-  return new TerminalError(Reason.Blocked, `bundle is too large: ${message}`, options);
+  const text = `bundle is too large: ${message}`;
+  return new TerminalError(Reason.Blocked, text, { ...options, problems: [newProblem("BundleInvalid", { message: text })] });
 }
 
 /** So many bytes are read before a count is compared with its limit. */

@@ -1,7 +1,7 @@
 import { ANNOTATION_PROPERTIES } from "../api/constants.ts";
 import type { JsonObject } from "../api/k8s.ts";
 import { messageOf, terminalIn } from "../errors/errors.ts";
-import { kindOf, wrongKind } from "../fbc/content.ts";
+import { describeKind, wrongKind } from "../fbc/content.ts";
 import type { Property } from "../fbc/types.ts";
 import { goJson, stringEnd } from "../golang/json.ts";
 import { goJsonFault } from "../golang/jsonSyntax.ts";
@@ -18,7 +18,7 @@ import type { BundleFiles, Csv, DeclaredDependencies } from "./types.ts";
  * An item of a list of properties or dependencies without the member `property` that some authors put around it, as in
  * `- property: {type: color, value: red}`; one that states a type of its own stays as it is.
  */
-export function unwrapped(item: JsonObject): JsonObject {
+export function unwrapProperty(item: JsonObject): JsonObject {
   const inner = memberOf(item, "property");
   return isObject(inner) && memberOf(item, "type") === undefined ? inner : item;
 }
@@ -57,7 +57,7 @@ function itemsIn(content: Uint8Array, onMember: OnMember): readonly unknown[] {
   const document = yamlDocument(new TextDecoder().decode(content), onMember);
   const items = isObject(document) ? memberOf(document, "dependencies") : undefined;
   if (items === undefined || items === null) return [];
-  if (!Array.isArray(items)) throw new Error(`dependencies: expected a list, got ${kindOf(items)}`);
+  if (!Array.isArray(items)) throw new Error(`dependencies: expected a list, got ${describeKind(items)}`);
   if (items.length > MAX_DEPENDENCIES)
     throw new Error(`dependencies: ${items.length} of them, more than the ${MAX_DEPENDENCIES} that are read`);
   return items;
@@ -81,13 +81,13 @@ function declared(path: string, items: readonly unknown[]): DeclaredDependencies
 }
 
 function requiredBy(item: unknown): Property {
-  if (!isObject(item)) throw new Error(`: expected an object, got ${kindOf(item)}`);
-  const dependency = unwrapped(item);
+  if (!isObject(item)) throw new Error(`: expected an object, got ${describeKind(item)}`);
+  const dependency = unwrapProperty(item);
   const type = text(dependency, "type", "");
   const value = memberOf(dependency, "value") ?? null;
   if (type === "") throw new Error(".type: must be set");
   if (type !== "olm.package" && type !== "olm.gvk") return { type, value };
-  if (!isObject(value)) throw new Error(`.value: expected an object, got ${kindOf(value)}`);
+  if (!isObject(value)) throw new Error(`.value: expected an object, got ${describeKind(value)}`);
   if (type === "olm.gvk") {
     const [group, kind, version] = ["group", "kind", "version"].map((key) => text(value, key, ".value"));
     return { type: "olm.gvk.required", value: { group, kind, version } };
@@ -222,7 +222,9 @@ function propertiesIn(document: unknown): RawProperty[] {
     if (document === null) return [];
     if (goKindOf(document) !== "map") throw jsonMismatch(document, "source.RegistryV1Properties");
     const properties = memberOf(document as JsonObject, "properties") ?? null;
-    const items = Array.isArray(properties) ? properties.map((item: unknown) => (isObject(item) ? unwrapped(item) : item)) : properties;
+    const items = Array.isArray(properties)
+      ? properties.map((item: unknown) => (isObject(item) ? unwrapProperty(item) : item))
+      : properties;
     return rawProperties(goJson(items));
   } catch (err) {
     throw new Error(`error unmarshaling JSON: while decoding JSON: ${messageOf(err)}`, { cause: err });

@@ -14,7 +14,7 @@ export interface BundleRequirements {
 }
 
 /** A kind that the API server serves. */
-export interface ServedKind {
+interface ServedKind {
   readonly group: string;
   readonly version: string;
   /** Plural name in paths. */

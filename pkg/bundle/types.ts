@@ -8,7 +8,7 @@ export type BundleFiles = ReadonlyMap<string, Uint8Array>;
 export type InstallModeType = "AllNamespaces" | "MultiNamespace" | "OwnNamespace" | "SingleNamespace";
 
 /** rbac/v1 PolicyRule, members in Go's order. */
-export interface PolicyRule {
+export interface CsvPolicyRule {
   verbs: string[] | null;
   apiGroups?: string[];
   resources?: string[];
@@ -19,7 +19,7 @@ export interface PolicyRule {
 /** What one ServiceAccount of the operator may do; the name is empty for the namespace's default one. */
 export interface StrategyPermission {
   serviceAccountName: string;
-  rules: PolicyRule[] | null;
+  rules: CsvPolicyRule[] | null;
 }
 
 /** A named object with a mount path, image or value, of which only these members are looked at. */

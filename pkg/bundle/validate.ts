@@ -6,8 +6,8 @@ import { findDuplicates } from "../text/lists.ts";
 import { ownedApiServices, portOf } from "./apiServices.ts";
 import type { ApiServiceDescription, Csv, InstallModeType, RegistryV1Bundle, StrategyDeployment, WebhookDescription } from "./types.ts";
 
-/** Scope of every kind that a bundle may hold beside its CSV and CRDs, by kind alone, as operator-registry has it. */
-const SCOPES: Readonly<Record<string, "namespaced" | "cluster">> = {
+/** The scope of every kind that a bundle may contain, its CSV and CRDs included; by kind only, as operator-registry has it. */
+export const SUPPORTED_KINDS: Readonly<Record<string, "namespaced" | "cluster">> = {
   ClusterServiceVersion: "namespaced",
   CustomResourceDefinition: "cluster",
   Secret: "namespaced",
@@ -32,12 +32,9 @@ const SCOPES: Readonly<Record<string, "namespaced" | "cluster">> = {
   ConsolePlugin: "cluster",
 };
 
-/** Every kind that a bundle may hold, its CSV and CRDs included. */
-export const SUPPORTED_KINDS: readonly string[] = Object.keys(SCOPES);
-
 /** Whether objects of `kind` live in a namespace; undefined for a kind that bundles must not hold. */
 export function supportedScope(kind: string): "namespaced" | "cluster" | undefined {
-  return Object.hasOwn(SCOPES, kind) ? SCOPES[kind] : undefined;
+  return Object.hasOwn(SUPPORTED_KINDS, kind) ? SUPPORTED_KINDS[kind] : undefined;
 }
 
 const REQUIRED = ["group", "version", "kind", "name", "deploymentName"] as const;

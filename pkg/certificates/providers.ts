@@ -20,7 +20,7 @@ interface CertificateSecret {
 }
 
 /** The kinds that can carry a hint for a certificate provider. */
-export type AnnotatedKind =
+type AnnotatedKind =
   | "ValidatingWebhookConfiguration"
   | "MutatingWebhookConfiguration"
   | "CustomResourceDefinition"

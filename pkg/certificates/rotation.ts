@@ -97,7 +97,7 @@ function faultOf(pair: PairState, now: number): string | undefined {
  * What stored certificates are worth for a Service of these names; undefined where there are none.
  * An authority that cannot be read counts as ended.
  */
-export function stateOf(stored: StoredCertificates | undefined, dnsNames: readonly string[]): CertificateState | undefined {
+export function assessCertificates(stored: StoredCertificates | undefined, dnsNames: readonly string[]): CertificateState | undefined {
   if (!stored) return undefined;
   const authorities = stored.authorities.map(parsed);
   return {
@@ -153,22 +153,22 @@ export interface NewCertificate {
  * What to store when `made` is served at once. Authorities that somebody may still need are trusted beside its own.
  * @param known authorities so far, PEM, oldest first. @param now milliseconds since the epoch.
  */
-export function issued({ authority, pair }: NewCertificate, known: readonly string[], now: number): StoredCertificates {
+export function storeIssued({ authority, pair }: NewCertificate, known: readonly string[], now: number): StoredCertificates {
   return { serving: pair, authorities: withAuthority(known, authority, now) };
 }
 
 /** What to store when `made` is to be served once its authority is trusted everywhere. @param now milliseconds since the epoch. */
-export function prepared(stored: StoredCertificates, { authority, pair }: NewCertificate, now: number): StoredCertificates {
+export function storePrepared(stored: StoredCertificates, { authority, pair }: NewCertificate, now: number): StoredCertificates {
   return { serving: stored.serving, next: pair, authorities: withAuthority(stored.authorities, authority, now) };
 }
 
 /** What to store when what was prepared is served: the same where nothing was. */
-export function promoted(stored: StoredCertificates): StoredCertificates {
+export function promotePrepared(stored: StoredCertificates): StoredCertificates {
   return stored.next ? { serving: stored.next, authorities: stored.authorities } : stored;
 }
 
 /** What to store when authorities that have ended are no longer trusted. @param now milliseconds since the epoch. */
-export function trimmed(stored: StoredCertificates, now: number): StoredCertificates {
+export function dropEndedAuthorities(stored: StoredCertificates, now: number): StoredCertificates {
   return { ...stored, authorities: notEnded(stored.authorities, now) };
 }
 

@@ -28,7 +28,7 @@ export function storedIn(secret: KubeObject): StoredCertificates {
   return {
     serving: { certificate: text("tls.crt"), key: text("tls.key") },
     ...(next.certificate === "" ? {} : { next }),
-    authorities: certificatesIn(text("ca.crt")),
+    authorities: parseCertificates(text("ca.crt")),
   };
 }
 
@@ -51,6 +51,6 @@ export function bundleOf(authorities: readonly string[]): string {
 }
 
 /** The certificates in a PEM text, each once; of more than `AUTHORITIES_MAX` the last. */
-export function certificatesIn(text: string): string[] {
+export function parseCertificates(text: string): string[] {
   return [...new Set([...text.matchAll(PEM)].map(([certificate]) => certificate))].slice(-AUTHORITIES_MAX);
 }

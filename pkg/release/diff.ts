@@ -52,7 +52,7 @@ export function changedFields(
   after: KubeObject,
   hidden?: Hidden,
 ): { changes: FieldChange[]; more: number } {
-  const found = differences(before, after).map((difference) => ({ difference, at: pathText(difference.path) }));
+  const found = findDifferences(before, after).map((difference) => ({ difference, at: formatDiffPath(difference.path) }));
   found.sort((a, b) => compareText(a.at, b.at));
   const changes = found.slice(0, MAX_FIELD_CHANGES).map(({ difference, at }) => fieldChange(difference, at, hidden));
   const secret = after.kind === "Secret" && after.apiVersion === "v1";
@@ -60,14 +60,14 @@ export function changedFields(
 }
 
 /** The same with paths in steps and whole values, in the order of the objects' members. */
-export function differences(before: KubeObject | undefined, after: KubeObject): Difference[] {
+export function findDifferences(before: KubeObject | undefined, after: KubeObject): Difference[] {
   const found: Difference[] = [];
   compare(before ? cleanObject(before) : {}, cleanObject(after), [], found);
   return found;
 }
 
 /** Such as `spec.template.spec.containers[name=manager].image`. */
-export function pathText(path: readonly PathStep[]): string {
+export function formatDiffPath(path: readonly PathStep[]): string {
   return path.reduce<string>((text, step) => {
     if (typeof step === "object") return `${text}[${"key" in step ? `${step.key}=${step.value}` : step.index}]`;
     if (!PLAIN_MEMBER.test(step)) return `${text}[${JSON.stringify(step)}]`;

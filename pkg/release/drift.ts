@@ -11,9 +11,9 @@ import {
 import { groupOf, type KubeObject } from "../api/k8s.ts";
 import { canonicalJson } from "../golang/json.ts";
 import { isObject } from "../golang/members.ts";
-import { type Difference, differences, type PathStep, pathText } from "./diff.ts";
+import { type Difference, findDifferences, formatDiffPath, type PathStep } from "./diff.ts";
 import { objectKey } from "./identity.ts";
-import { pathOf, pointerOf, replacedAt, valueAt } from "./jsonPointer.ts";
+import { parseJsonPointer, pointerOf, replaceAt, valueAt } from "./jsonPointer.ts";
 import { isApplied, managersOf } from "./managedFields.ts";
 import type { ReleaseRecord } from "./record.ts";
 
@@ -63,17 +63,17 @@ const INJECTED: Readonly<Record<string, string>> = {
 export function withIgnored(object: KubeObject, live: KubeObject | undefined, rules: readonly IgnoreRule[]): KubeObject {
   if (!live) return object;
   const pointers = rules.filter(({ target }) => isMeant(object, target)).flatMap((rule) => rule.paths);
-  const paths = [...pointers.map(pathOf), ...injectedPaths(object)].flatMap((path) => leavesAt(valueAt(object, path), path));
+  const paths = [...pointers.map(parseJsonPointer), ...injectedPaths(object)].flatMap((path) => leavesAt(valueAt(object, path), path));
   return paths.reduce((applied, path) => {
     const there = livePath(object, live, path);
     const isOthers = there === undefined || managersOf(live, there).length > 0;
-    return replacedAt(applied, path, isOthers ? undefined : valueAt(live, there));
+    return replaceAt(applied, path, isOthers ? undefined : valueAt(live, there));
   }, object);
 }
 
 function injectedPaths(object: KubeObject): string[][] {
   if (takesTrustedCa(object)) return [["data", TRUSTED_CA_KEY]];
-  const path = pathOf(INJECTED[`${groupOf(object.apiVersion)}/${object.kind}`] ?? "");
+  const path = parseJsonPointer(INJECTED[`${groupOf(object.apiVersion)}/${object.kind}`] ?? "");
   const star = path.indexOf("*");
   if (star < 0) return path.length > 0 ? [path] : [];
   const list = valueAt(object, path.slice(0, star));
@@ -129,12 +129,15 @@ export interface DriftedField {
  * @param before the live object. @param after the answer to the apply.
  */
 export function driftedFields(before: KubeObject, after: KubeObject): DriftedField[] {
-  return driftIn(before, after).map(({ path }) => ({ path: pathText(path), managers: managersOf(before, positionsIn(before, path)) }));
+  return driftIn(before, after).map(({ path }) => ({
+    path: formatDiffPath(path),
+    managers: managersOf(before, positionsIn(before, path)),
+  }));
 }
 
 /** The same with paths in steps and the values. */
 export function driftIn(before: KubeObject, after: KubeObject): Difference[] {
-  return differences(before, after).filter(({ path }) => isApplied(after, positionsIn(after, path)));
+  return findDifferences(before, after).filter(({ path }) => isApplied(after, positionsIn(after, path)));
 }
 
 /** The same path with the position of each entry of a list in `object`; -1 for one that is not there. */

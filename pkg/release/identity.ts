@@ -1,5 +1,6 @@
 import { createHash } from "node:crypto";
 import { groupOf, type KubeObject, type ObjectRef, refOf } from "../api/k8s.ts";
+import { newProblem } from "../api/problems.ts";
 import { TerminalError } from "../errors/errors.ts";
 import { canonicalJson } from "../golang/json.ts";
 
@@ -39,7 +40,14 @@ export function requireIdentities(objects: readonly KubeObject[]): void {
     const label = [kind || "object", metadata?.name ? `"${metadata.name}"` : `number ${i + 1}`].join(" ");
     return lacks.length === 0 ? [] : [`${label} has no ${lacks.join(" and no ")}`];
   });
-  if (nameless.length > 0) throw new TerminalError("Blocked", `the bundle holds objects that cannot be applied: ${nameless.join(", ")}`);
+  if (nameless.length > 0) throw new UnidentifiedObjectsError(`the bundle holds objects that cannot be applied: ${nameless.join(", ")}`);
+}
+
+/** Objects without apiVersion, kind or name. */
+export class UnidentifiedObjectsError extends TerminalError {
+  constructor(message: string) {
+    super("Blocked", message, { problems: [newProblem("BundleInvalid", { message })] });
+  }
 }
 
 /** SHA-256 (hex) of one object, whatever the order of its members. */

@@ -1,7 +1,7 @@
 import { isObject } from "../golang/members.ts";
 
 /** Members and positions, from the outside in, of a JSON pointer (RFC 6901) such as "/metadata/annotations/example.com~1team". */
-export function pathOf(pointer: string): string[] {
+export function parseJsonPointer(pointer: string): string[] {
   return pointer
     .split("/")
     .slice(1)
@@ -25,16 +25,16 @@ export function valueAt(value: unknown, path: readonly string[]): unknown {
  * `value` with something else at `path`, or without it where `replacement` is undefined; as it is where `path` leads nowhere.
  * What is changed is copied on the way; items of a list are replaced, never removed.
  */
-export function replacedAt<T>(value: T, path: readonly string[], replacement: unknown): T {
+export function replaceAt<T>(value: T, path: readonly string[], replacement: unknown): T {
   const [member, ...rest] = path;
   if (member === undefined) return replacement as T;
   if (Array.isArray(value)) {
     const at = Number(member);
     if (!(at in value) || (rest.length === 0 && replacement === undefined)) return value;
-    return value.with(at, replacedAt(value[at] as unknown, rest, replacement)) as T;
+    return value.with(at, replaceAt(value[at] as unknown, rest, replacement)) as T;
   }
   if (!isObject(value) || !Object.hasOwn(value, member)) return value;
-  if (rest.length > 0) return { ...value, [member]: replacedAt(value[member], rest, replacement) };
+  if (rest.length > 0) return { ...value, [member]: replaceAt(value[member], rest, replacement) };
   const { [member]: _left, ...others } = value;
   return (replacement === undefined ? others : { ...value, [member]: replacement }) as T;
 }

@@ -1,7 +1,7 @@
 import { createHash } from "node:crypto";
 import { ANNOTATION_OWNER_UID, LABEL_BUNDLE_VERSION, LABEL_OWNER_KIND, LABEL_OWNER_NAME, LABEL_PACKAGE_NAME } from "../api/constants.ts";
 import type { KubeObject, ObjectMeta } from "../api/k8s.ts";
-import { differences } from "./diff.ts";
+import { findDifferences } from "./diff.ts";
 import { isCrd } from "./identity.ts";
 
 /** Longest value of a label. */
@@ -61,7 +61,7 @@ export function withoutBundleLabels(object: KubeObject): KubeObject {
 
 /** Whether two states of an object differ, and in nothing but the labels of `withBundleLabels`. */
 export function onlyBundleLabelsDiffer(before: KubeObject, after: KubeObject): boolean {
-  return differences(before, after).length > 0 && differences(withoutBundleLabels(before), withoutBundleLabels(after)).length === 0;
+  return findDifferences(before, after).length > 0 && findDifferences(withoutBundleLabels(before), withoutBundleLabels(after)).length === 0;
 }
 
 /** The extension that objects are marked with. */

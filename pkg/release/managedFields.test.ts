@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 import type { JsonObject } from "../api/k8s.ts";
-import { handedOver } from "./managedFields.ts";
+import { handOverFields } from "./managedFields.ts";
 
 const OURS = "olm.operatorframework.io";
 const entry = (manager: string, operation: string, fieldsV1: JsonObject, more: JsonObject = {}): JsonObject => ({
@@ -12,7 +12,7 @@ const entry = (manager: string, operation: string, fieldsV1: JsonObject, more: J
   time: "2026-01-01T00:00:00Z",
   ...more,
 });
-const moved = (entries: readonly JsonObject[]): JsonObject[] | undefined => handedOver(entries, "operator-controller", OURS);
+const moved = (entries: readonly JsonObject[]): JsonObject[] | undefined => handOverFields(entries, "operator-controller", OURS);
 
 // Source: k8s.io/client-go v0.36.3 util/csaupgrade; O-04.
 describe("what another manager wrote by updates", () => {

@@ -32,7 +32,7 @@ const HELM_MARKS: Readonly<Record<string, readonly string[]>> = {
  * @param managedFields as the API server gives them; what is no entry stays as it is.
  * @see k8s.io/client-go v0.36.3 util/csaupgrade/upgrade.go
  */
-export function handedOver(managedFields: readonly JsonObject[], from: string, to: string): JsonObject[] | undefined {
+export function handOverFields(managedFields: readonly JsonObject[], from: string, to: string): JsonObject[] | undefined {
   const given = managedFields.filter((entry) => isEntryOf(entry, from, "Update"));
   if (given.length === 0) return undefined;
   const taken = [...managedFields.filter((entry) => isEntryOf(entry, to, "Apply")), ...given] as Entry[];

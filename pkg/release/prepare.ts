@@ -1,4 +1,5 @@
 import type { GroupVersionKind, KubeObject, ObjectMeta } from "../api/k8s.ts";
+import { newProblem } from "../api/problems.ts";
 import { TerminalError } from "../errors/errors.ts";
 import { canonicalJson } from "../golang/json.ts";
 import { isObject } from "../golang/members.ts";
@@ -53,10 +54,8 @@ function withoutRepeats(objects: readonly KubeObject[]): KubeObject[] {
   for (const object of objects) {
     const other = byKey.get(objectKey(object));
     if (other && !says(other, object) && !says(object, other)) {
-      throw new TerminalError(
-        "Blocked",
-        `the bundle holds two different objects ${describeObject(object)}: only one of them could be applied`,
-      );
+      const message = `the bundle holds two different objects ${describeObject(object)}: only one of them could be applied`;
+      throw new TerminalError("Blocked", message, { problems: [newProblem("BundleInvalid", { message })] });
     }
     byKey.set(objectKey(object), other && says(other, object) ? other : object);
   }

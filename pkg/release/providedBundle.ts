@@ -8,7 +8,7 @@ import {
 import type { KubeObject } from "../api/k8s.ts";
 import { aggregatedApis } from "../bundle/apiServices.ts";
 import { rawProperties } from "../bundle/properties.ts";
-import { kindOf, versionsOf } from "../crdsafety/crdParts.ts";
+import { readCrdKind, versionsOf } from "../crdsafety/crdParts.ts";
 import type { Property } from "../fbc/types.ts";
 import { goJson } from "../golang/json.ts";
 import type { Gvk, Provider } from "../resolve/constraint/constraint.ts";
@@ -58,7 +58,7 @@ export function keptProperties(properties: readonly Property[]): string {
  */
 function servedApis(objects: readonly KubeObject[]): Gvk[] {
   const defined = objects.filter(isCrd).flatMap((crd) => {
-    const { group, kind } = kindOf(crd);
+    const { group, kind } = readCrdKind(crd);
     if (group === "" || kind === "") return [];
     return versionsOf(crd).flatMap(({ name, served }) => (served && name !== "" ? [{ group, version: name, kind }] : []));
   });
@@ -85,11 +85,11 @@ export function providedBundle(release: Pick<ReleaseRecord, "labels" | "annotati
   const [name = "", packageName = ""] = [labels[LABEL_BUNDLE_NAME], labels[LABEL_PACKAGE_NAME]];
   const stated = providerFrom({ name, package: packageName, properties });
   const version = versionOf(labels[LABEL_BUNDLE_VERSION], labels[LABEL_BUNDLE_RELEASE]);
-  return { ...stated, name, version, apis: providedApis(servedApis(objects), stated.apis) };
+  return { ...stated, name, version, apis: mergeProvidedApis(servedApis(objects), stated.apis) };
 }
 
 /** What definitions serve, with what else is stated. */
-export function providedApis(served: readonly Gvk[], stated: readonly Gvk[]): Gvk[] {
+export function mergeProvidedApis(served: readonly Gvk[], stated: readonly Gvk[]): Gvk[] {
   const defined = new Set(served.map(({ group, kind }) => `${group}/${kind}`));
   const others = stated.filter(({ group, kind }) => !defined.has(`${group}/${kind}`));
   return [...new Map([...served, ...others].map((gvk) => [gvkKey(gvk), gvk])).values()].slice(0, MAX_APIS);

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import type { KubeObject } from "../api/k8s.ts";
-import { type CountedObject, exceededQuotas, exceededText } from "./quota.ts";
+import { type CountedObject, exceededQuotas, formatExceededQuota } from "./quota.ts";
 
 const quota = (hard: Record<string, string>, used: Record<string, string> = {}, spec: object = {}): KubeObject => ({
   apiVersion: "v1",
@@ -61,7 +61,7 @@ test.for<[what: string, quota: KubeObject, created: CountedObject[], text: strin
   ["is no load balancer", quota({ "services.loadbalancers": "0" }), [counted("services", "", nodePorts)], undefined],
 ])("what is created %s", ([, of, created, text]) => {
   const [exceeded] = exceededQuotas([of], created);
-  expect(exceeded && exceededText(exceeded)).toBe(text);
+  expect(exceeded && formatExceededQuota(exceeded)).toBe(text);
 });
 
 test("the objects that count are named", () => {

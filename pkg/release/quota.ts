@@ -66,7 +66,7 @@ export function exceededQuotas(quotas: readonly KubeObject[], created: readonly 
 }
 
 /** As the API server says it of one object: `exceeded quota: q, requested: configmaps=3, used: configmaps=1, limited: configmaps=3`. */
-export function exceededText({ name, limits }: ExceededQuota): string {
+export function formatExceededQuota({ name, limits }: ExceededQuota): string {
   const values = (of: (limit: ExceededQuota["limits"][number]) => number): string =>
     limits.map((limit) => `${limit.key}=${of(limit)}`).join(",");
   return (

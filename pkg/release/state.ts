@@ -1,5 +1,5 @@
 import type { KubeObject } from "../api/k8s.ts";
-import { counted } from "../text/amounts.ts";
+import { formatCount } from "../text/lists.ts";
 import { objectDigest, objectKey, objectsDigest } from "./identity.ts";
 import { withoutBundleLabels } from "./labels.ts";
 import { isPending, lastDeployed, newestFirst, type ReleaseRecord } from "./record.ts";
@@ -92,5 +92,5 @@ function describeChanges(release: ReleaseRecord, { objects, labels }: DesiredRel
 }
 
 function count(n: number): string {
-  return `${counted(n, "object")} ${n === 1 ? "is" : "are"}`;
+  return `${formatCount(n, "object")} ${n === 1 ? "is" : "are"}`;
 }

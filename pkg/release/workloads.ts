@@ -26,7 +26,7 @@ const CONTAINERS = ["initContainers", "containers"] as const;
 const LISTED_VALUE = 80;
 
 /** A list entry that was dropped in favour of a later one with the same key. */
-export interface DroppedEntry {
+interface DroppedEntry {
   /** Such as `container "manager"`; empty for a list of the Pod itself. */
   container: string;
   list: string;

@@ -2,7 +2,7 @@ import { expect, test } from "vitest";
 import { bundleOf } from "../../test/support/bundleFixture.ts";
 import { type CaseHead, loadCases } from "../../test/support/caseFiles.ts";
 import type { JsonObject } from "../api/k8s.ts";
-import { TerminalError } from "../errors/errors.ts";
+import { problemsIn, TerminalError } from "../errors/errors.ts";
 import { goJson } from "../golang/json.ts";
 import { bundleConfig } from "./config.ts";
 import { targetNamespaces } from "./watchScope.ts";
@@ -44,6 +44,18 @@ function faultOf(run: () => unknown): string {
   throw new Error("the configuration was accepted");
 }
 
+/** The message of the problem, which also says what the error omits, behind the prefix of the error. */
+function fullFaultOf(run: () => unknown): string {
+  const text = faultOf(run);
+  try {
+    run();
+  } catch (err) {
+    const [problem] = problemsIn(err);
+    if (problem && text.startsWith(PREFIX)) return `${PREFIX}invalid configuration: ${problem.message}`;
+  }
+  return text;
+}
+
 test.for(loadCases<ConfigCase>("render-config"))("$name", ({ modes, namespace, config, error, deploymentConfig }) => {
   const run = () => check(modes, namespace, JSON.parse(config), GO);
   if (error !== undefined) {
@@ -58,7 +70,7 @@ test.for(loadCases<ConfigCase>("render-config"))("$name", ({ modes, namespace, c
 
 test.for(loadCases<ExtendedCase>("config-extended"))("$name", ({ modes = ["AllNamespaces"], config, targets, error }) => {
   const run = () => check(modes, "ns", config);
-  if (error !== undefined) expect(faultOf(run)).toBe(`${PREFIX}${error}`);
+  if (error !== undefined) expect(fullFaultOf(run)).toBe(`${PREFIX}${error}`);
   else expect(targetNamespaces(bundleOf({ modes }).csv, run().watchNamespaces)).toEqual(targets);
 });
 
@@ -98,7 +110,7 @@ test("what was given is known: an empty node selector differs from none", () => 
 });
 
 test("a configuration with very many mistakes tells some of them, and how many more there are", () => {
-  const fault = faultOf(() => check(["AllNamespaces"], "ns", Object.fromEntries(Array.from({ length: 500 }, (_, i) => [`x${i}`, i]))));
+  const fault = fullFaultOf(() => check(["AllNamespaces"], "ns", Object.fromEntries(Array.from({ length: 500 }, (_, i) => [`x${i}`, i]))));
   expect(fault.split("\n")).toHaveLength(22);
   expect(fault).toMatch(/and 480 more$/);
 });
@@ -117,7 +129,7 @@ test.for<[what: string, env: unknown[]]>([
 
 test("of thousands of unknown fields twenty are listed, and the others counted", () => {
   const fields = Object.fromEntries(Array.from({ length: 9_000 }, (_, i) => [`deploymentConfi${i}`, 1]));
-  const lines = faultOf(() => check(["AllNamespaces"], "ns", fields)).split("\n");
+  const lines = fullFaultOf(() => check(["AllNamespaces"], "ns", fields)).split("\n");
   expect(lines).toHaveLength(22);
   expect(lines.at(-1)).toBe("  - and 8980 more");
 });

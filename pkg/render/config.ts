@@ -1,14 +1,15 @@
 import { Reason } from "../api/constants.ts";
 import type { JsonObject } from "../api/k8s.ts";
+import { newProblem } from "../api/problems.ts";
 import { CONFIG_TYPES } from "../bundle/goTypes.ts";
 import type { Container, Csv, NamedItem, PodTemplate } from "../bundle/types.ts";
 import { messageOf, TerminalError } from "../errors/errors.ts";
 import { type LabelSelector, selectorError } from "../resolve/labelSelector.ts";
 import { compareText } from "../text/compare.ts";
-import { configErrorText } from "./configErrors.ts";
+import { configErrors } from "./configErrors.ts";
 import { checkConfigSize, INVALID_CONFIG } from "./configLimits.ts";
 import { type ConfigSchemaOptions, configFormats, configSchema } from "./configSchema.ts";
-import { type Failure, type JsonSchema, SchemaChecker } from "./jsonSchema.ts";
+import { type JsonSchema, SchemaChecker, type SchemaFailure } from "./jsonSchema.ts";
 import kubernetes from "./kubeSchemas.json" with { type: "json" };
 import { type TrustedCa, trustedCaFault } from "./trustedCa.ts";
 import { exclusionFault, listFault, watchRemarks, watchScope } from "./watchScope.ts";
@@ -67,11 +68,11 @@ export function bundleConfig(csv: Csv, inline: unknown, options: ConfigOptions):
   const failures = extended
     ? found.concat(extendedFaults(csv, given, { asked, rest, installNamespace, isSound: found.length === 0 }))
     : found;
-  if (failures.length > 0)
-    throw new TerminalError(
-      Reason.InvalidConfiguration,
-      `${INVALID_CONFIG}${configErrorText(failures, watchRemarks(csv, given, extended))}`,
-    );
+  if (failures.length > 0) {
+    const { text, fullText, mistakes } = configErrors(failures, watchRemarks(csv, given, extended));
+    const problems = [newProblem("InvalidConfiguration", { message: fullText, details: mistakes })];
+    throw new TerminalError(Reason.InvalidConfiguration, `${INVALID_CONFIG}${text}`, { problems });
+  }
   const { deploymentConfig, deploymentConfigs = [] } = rest as ConfigMembers;
   const configs = options.deploymentConfig ? [...(deploymentConfig ? [deploymentConfig] : []), ...deploymentConfigs] : [];
   return { ...(asked ? { watchNamespaces: asked } : {}), deploymentConfigs: configs.map(decoded) };
@@ -93,7 +94,7 @@ function extendedFaults(
     installNamespace,
     isSound,
   }: { asked: readonly string[] | undefined; rest: unknown; installNamespace: string; isSound: boolean },
-): Failure[] {
+): SchemaFailure[] {
   const faults = [exclusionFault(given)];
   if (isSound) {
     const { deploymentConfig, deploymentConfigs = [], watchNamespaces } = rest as ConfigMembers;
@@ -104,9 +105,9 @@ function extendedFaults(
   return faults.filter((fault) => fault !== undefined);
 }
 
-function configFaults(config: JsonObject, path: readonly string[]): Failure[] {
+function configFaults(config: JsonObject, path: readonly string[]): SchemaFailure[] {
   const errors = { selector: selectorError(config["selector"] as LabelSelector | undefined), trustedCA: trustedCaFault(config) };
-  return Object.entries(errors).flatMap(([member, error]): Failure[] => {
+  return Object.entries(errors).flatMap(([member, error]): SchemaFailure[] => {
     if (error === undefined) return [];
     const field = [...path, member];
     return [{ fault: { keyword: "rule", text: `invalid value for field "${field.join(".")}": ${error}` }, path: field, causes: [] }];

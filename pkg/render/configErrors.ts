@@ -1,8 +1,7 @@
 import { goQuote } from "../golang/quote.ts";
-import { counted } from "../text/amounts.ts";
 import { similarName } from "../text/compare.ts";
-import { formatList } from "../text/lists.ts";
-import type { Failure } from "./jsonSchema.ts";
+import { formatCount, formatList } from "../text/lists.ts";
+import type { SchemaFailure } from "./jsonSchema.ts";
 
 /** Sentences beyond operator-controller's at most; who makes more mistakes reads on after correcting these. */
 const MAX_UNTOLD = 20;
@@ -21,26 +20,44 @@ interface Lines {
   readonly untold: string[];
 }
 
+/** What is wrong with a configuration. */
+export interface ConfigErrors {
+  /** In the words of the Go operator-controller. */
+  readonly text: string;
+  /** The same, followed by what that text omits: faults behind a reference, further unknown or missing fields, their paths, similar names. */
+  readonly fullText: string;
+  /** The innermost faults in the order of the configuration, at most MAX_UNTOLD. */
+  readonly mistakes: { path: string; message: string }[];
+}
+
 /**
- * All that is wrong with a configuration: operator-controller's text, then after `; ` what that text does not say (faults hidden behind a
- * reference, further unknown or missing fields, where they are, what may have been meant), always in the same order.
+ * Describes everything that is wrong with a configuration, always in the same order.
  * @param failures at least one.
  * @param remarks sentences to add, by the member of the configuration that each explains.
  * @see operator-controller df2c201d internal/operator-controller/config formatSchemaError
  */
-export function configErrorText(failures: readonly Failure[], remarks: ReadonlyMap<string, string> = new Map()): string {
+export function configErrors(failures: readonly SchemaFailure[], remarks: ReadonlyMap<string, string> = new Map()): ConfigErrors {
   const lines: Lines = { told: [], toldLength: 0, untold: [] };
   for (const failure of failures) tell(failure, remarks, lines);
   const { told, untold } = lines;
   const text = told.length === 1 ? (told[0] ?? "") : `multiple errors found:${BULLET}${told.join(BULLET)}`;
   const more = [...new Set([...untold, ...remarks.values()])];
-  if (more.length === 0) return text;
-  if (more.length === 1 && told.length === 1) return `${text}; ${more[0]}`;
-  return `${text}; in detail:${BULLET}${formatList(more, { max: MAX_UNTOLD, separator: BULLET })}`;
+  const mistakes = failures.flatMap(innermost).slice(0, MAX_UNTOLD);
+  if (more.length === 0) return { text, fullText: text, mistakes };
+  if (more.length === 1 && told.length === 1) return { text, fullText: `${text}; ${more[0]}`, mistakes };
+  return { text, fullText: `${text}; in detail:${BULLET}${formatList(more, { max: MAX_UNTOLD, separator: BULLET })}`, mistakes };
+}
+
+function innermost({ fault, path, causes }: SchemaFailure): ConfigErrors["mistakes"] {
+  const at = (names: readonly string[], message: string): ConfigErrors["mistakes"][number] => ({ path: fieldPath(names), message });
+  if (fault.keyword === "required") return fault.missing.map((name) => at([...path, name], "required field is missing"));
+  if (fault.keyword === "additionalProperties") return fault.unknown.map((name) => at([...path, name], "unknown field"));
+  if (causes.length > 0 && fault.keyword !== "oneOf") return causes.flatMap(innermost);
+  return [at(path, sentence({ fault, path, causes }))];
 }
 
 /** Adds the lines of a failure; none once operator-controller's are longer than any message. */
-function tell(failure: Failure, remarks: ReadonlyMap<string, string>, lines: Lines): void {
+function tell(failure: SchemaFailure, remarks: ReadonlyMap<string, string>, lines: Lines): void {
   if (lines.toldLength > MAX_TOLD) return;
   const { fault, path, causes } = failure;
   const text = sentence(failure);
@@ -63,7 +80,7 @@ function add({ untold }: Lines, more: readonly string[]): void {
 }
 
 /** The sentences of the innermost faults, with full paths. */
-function details(failure: Failure): string[] {
+function details(failure: SchemaFailure): string[] {
   const { fault, path, causes } = failure;
   if (fault.keyword === "required") return missingFields(path, fault.missing);
   if (fault.keyword === "additionalProperties") return unknownFields(failure);
@@ -72,7 +89,7 @@ function details(failure: Failure): string[] {
 }
 
 /** @param remarks of the root, of which the first unknown field is told already. */
-function unknownFields({ fault, path }: Failure, remarks?: ReadonlyMap<string, string>): string[] {
+function unknownFields({ fault, path }: SchemaFailure, remarks?: ReadonlyMap<string, string>): string[] {
   if (fault.keyword !== "additionalProperties") return [];
   const { unknown, known } = fault;
   const lines: string[] = [];
@@ -90,7 +107,7 @@ function unknownFields({ fault, path }: Failure, remarks?: ReadonlyMap<string, s
   return [...lines, `the fields${where} are ${known.map(goQuote).join(", ")}`];
 }
 
-function sentence({ fault, path }: Failure): string {
+function sentence({ fault, path }: SchemaFailure): string {
   const field = fieldPath(path);
   const named = field === "" ? "" : ` for field ${goQuote(field)}`;
   switch (fault.keyword) {
@@ -111,7 +128,7 @@ function sentence({ fault, path }: Failure): string {
       return `field ${goQuote(field)} must have ${fault.keyword === "minLength" ? "minimum" : "maximum"} length of ${fault.want} (len=${fault.got})`;
     case "minItems":
     case "maxItems": {
-      const bound = `${fault.keyword === "minItems" ? "least" : "most"} ${counted(fault.want, "item")}`;
+      const bound = `${fault.keyword === "minItems" ? "least" : "most"} ${formatCount(fault.want, "item")}`;
       return `field ${goQuote(field)} must have at ${bound} (it has ${fault.got})`;
     }
     case "uniqueItems":

@@ -12,7 +12,7 @@ import type { JsonSchema } from "./jsonSchema.ts";
 import kubernetes from "./kubeSchemas.json" with { type: "json" };
 
 /** A field that is accepted and then left out. */
-export interface IgnoredMember {
+interface IgnoredMember {
   /** Its full path. */
   readonly field: string;
   /** Returns the name that may have been meant. It is compared only when asked for: there may be thousands of such fields. */

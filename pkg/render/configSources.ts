@@ -9,7 +9,7 @@ import { CONFIG_LIMITS, configSizeFault } from "./configLimits.ts";
  * What a source of configuration comes to. `missing`: it is waited for; `invalid`: somebody has to change it. Texts begin with a noun and hold
  * nothing of what the source holds.
  */
-export type SourceValues =
+type SourceValues =
   | { readonly kind: "values"; readonly values: JsonObject }
   | { readonly kind: "missing" | "invalid"; readonly text: string };
 

@@ -1,5 +1,6 @@
 import { Reason } from "../api/constants.ts";
 import type { KubeObject } from "../api/k8s.ts";
+import { newProblem } from "../api/problems.ts";
 import type { ProxyVariables } from "../api/proxy.ts";
 import { ownedApiServices } from "../bundle/apiServices.ts";
 import { MANIFEST_TYPES, sortedKeys } from "../bundle/goTypes.ts";
@@ -7,8 +8,8 @@ import { uniqueName } from "../bundle/objectNames.ts";
 import type {
   Crd,
   Csv,
+  CsvPolicyRule,
   DeploymentSpec,
-  PolicyRule,
   RegistryV1Bundle,
   StrategyDeployment,
   StrategyPermission,
@@ -47,10 +48,7 @@ export function additionalResources({ others }: RegistryV1Bundle, { installNames
   return others.map((object) => {
     const scope = supportedScope(object.kind);
     if (scope === undefined) {
-      throw new RetryableError(
-        Reason.Retrying,
-        `bundle contains unsupported resource: Name: ${object.metadata?.name ?? ""}, Kind: ${object.kind}`,
-      );
+      throw refused(`bundle contains unsupported resource: Name: ${object.metadata?.name ?? ""}, Kind: ${object.kind}`);
     }
     return scope === "namespaced" ? inNamespace(object, installNamespace) : object;
   });
@@ -108,7 +106,7 @@ function converted(crd: Crd, webhook: WebhookDescription, { installNamespace, ce
 }
 
 function refused(text: string): RetryableError {
-  return new RetryableError(Reason.Retrying, text);
+  return new RetryableError(Reason.Retrying, text, { problems: [newProblem("BundleInvalid", { message: text })] });
 }
 
 /**
@@ -174,7 +172,7 @@ function withAnnotations(spec: DeploymentSpec, csv: Csv, { targetNamespaces, ins
 const GROUP = "rbac.authorization.k8s.io";
 const API_VERSION = `${GROUP}/v1`;
 const DEFAULT_ACCOUNT = "default";
-const READ_NAMESPACES: PolicyRule = { verbs: ["get", "list", "watch"], apiGroups: [""], resources: ["namespaces"] };
+const READ_NAMESPACES: CsvPolicyRule = { verbs: ["get", "list", "watch"], apiGroups: [""], resources: ["namespaces"] };
 
 /** A ServiceAccount for each name that permissions are given to, except the namespace's own default one. */
 export function serviceAccounts({ csv }: RegistryV1Bundle, { installNamespace }: GeneratorOptions): KubeObject[] {

@@ -24,7 +24,7 @@ export interface JsonSchema {
 export type JsonType = "null" | "boolean" | "number" | "integer" | "string" | "array" | "object";
 
 /** Why a value does not fit a schema: which keyword failed and what it was compared with. */
-export type Fault =
+type Fault =
   | { readonly keyword: "type"; readonly got: JsonType; readonly want: JsonType }
   | { readonly keyword: "format"; readonly value: string; readonly format: string; readonly reason: string }
   | { readonly keyword: "required"; readonly missing: readonly string[] }
@@ -38,11 +38,11 @@ export type Fault =
   | { readonly keyword: "rule"; readonly text: string };
 
 /** A fault at one place; for those that hold others, the others in the order in which they were found. */
-export interface Failure {
+export interface SchemaFailure {
   readonly fault: Fault;
   /** Member names and list indexes from the root. */
   readonly path: readonly string[];
-  readonly causes: readonly Failure[];
+  readonly causes: readonly SchemaFailure[];
 }
 
 /** Says what is wrong with a text of a format, or undefined. */
@@ -65,13 +65,13 @@ export class SchemaChecker {
   }
 
   /** The faults of `value`, those of the root taken apart; none when it fits. */
-  check(schema: JsonSchema, value: unknown): readonly Failure[] {
+  check(schema: JsonSchema, value: unknown): readonly SchemaFailure[] {
     const failure = this.#check(schema, value, []);
     if (!failure) return [];
     return failure.fault.keyword === "group" ? failure.causes : [failure];
   }
 
-  #check(schema: JsonSchema, value: unknown, path: readonly string[]): Failure | undefined {
+  #check(schema: JsonSchema, value: unknown, path: readonly string[]): SchemaFailure | undefined {
     const got = typeOf(value);
     const { type: want } = schema;
     if (want !== undefined && want !== got && !(want === "integer" && Number.isInteger(value)))
@@ -88,13 +88,13 @@ export class SchemaChecker {
     return found.length > 1 ? { fault: { keyword: "group" }, path, causes: found } : found[0];
   }
 
-  #checkContent(schema: JsonSchema, value: unknown, got: JsonType, path: readonly string[]): (Failure | undefined)[] {
+  #checkContent(schema: JsonSchema, value: unknown, got: JsonType, path: readonly string[]): (SchemaFailure | undefined)[] {
     if (got === "object") return this.#checkObject(schema, value as Readonly<Record<string, unknown>>, path);
     if (got === "array") return this.#checkList(schema, value as readonly unknown[], path);
     return typeof value === "string" ? checkString(schema, value, path) : [];
   }
 
-  #checkReference(reference: string, value: unknown, path: readonly string[]): Failure | undefined {
+  #checkReference(reference: string, value: unknown, path: readonly string[]): SchemaFailure | undefined {
     const target = this.#references[reference];
     if (!target) throw new Error(`the schema refers to ${reference}, which is not there`);
     const failure = this.#check(target, value, path);
@@ -102,8 +102,8 @@ export class SchemaChecker {
     return { fault: { keyword: "$ref" }, path, causes: failure.fault.keyword === "group" ? failure.causes : [failure] };
   }
 
-  #checkObject(schema: JsonSchema, object: Readonly<Record<string, unknown>>, path: readonly string[]): (Failure | undefined)[] {
-    const failures: (Failure | undefined)[] = [];
+  #checkObject(schema: JsonSchema, object: Readonly<Record<string, unknown>>, path: readonly string[]): (SchemaFailure | undefined)[] {
+    const failures: (SchemaFailure | undefined)[] = [];
     const missing = (schema.required ?? []).filter((name) => !Object.hasOwn(object, name));
     if (missing.length > 0) failures.push(leaf({ keyword: "required", missing }, path));
     const unknown: string[] = [];
@@ -118,9 +118,9 @@ export class SchemaChecker {
     return failures;
   }
 
-  #checkList(schema: JsonSchema, list: readonly unknown[], path: readonly string[]): (Failure | undefined)[] {
+  #checkList(schema: JsonSchema, list: readonly unknown[], path: readonly string[]): (SchemaFailure | undefined)[] {
     const { items, minItems = 0, maxItems = Number.POSITIVE_INFINITY, uniqueItems } = schema;
-    const failures: (Failure | undefined)[] = [];
+    const failures: (SchemaFailure | undefined)[] = [];
     const got = list.length;
     if (got < minItems) failures.push(leaf({ keyword: "minItems", got, want: minItems }, path));
     if (got > maxItems) return [leaf({ keyword: "maxItems", got, want: maxItems }, path)];
@@ -130,29 +130,29 @@ export class SchemaChecker {
     return failures;
   }
 
-  #checkAll({ allOf = [] }: JsonSchema, value: unknown, path: readonly string[]): Failure | undefined {
+  #checkAll({ allOf = [] }: JsonSchema, value: unknown, path: readonly string[]): SchemaFailure | undefined {
     const causes = this.#failuresOf(allOf, value, path);
     return causes.length > 0 ? { fault: { keyword: "allOf" }, path, causes } : undefined;
   }
 
-  #checkAny({ anyOf = [] }: JsonSchema, value: unknown, path: readonly string[]): Failure | undefined {
+  #checkAny({ anyOf = [] }: JsonSchema, value: unknown, path: readonly string[]): SchemaFailure | undefined {
     const causes = this.#failuresOf(anyOf, value, path);
     return anyOf.length > 0 && causes.length === anyOf.length ? { fault: { keyword: "anyOf" }, path, causes } : undefined;
   }
 
   /** The alternatives of the schemas in use exclude each other, so that more than one match does not occur. */
-  #checkOne({ oneOf = [] }: JsonSchema, value: unknown, path: readonly string[]): Failure | undefined {
+  #checkOne({ oneOf = [] }: JsonSchema, value: unknown, path: readonly string[]): SchemaFailure | undefined {
     const causes = this.#failuresOf(oneOf, value, path);
     return oneOf.length > 0 && causes.length === oneOf.length ? { fault: { keyword: "oneOf" }, path, causes } : undefined;
   }
 
-  #failuresOf(schemas: readonly JsonSchema[], value: unknown, path: readonly string[]): Failure[] {
+  #failuresOf(schemas: readonly JsonSchema[], value: unknown, path: readonly string[]): SchemaFailure[] {
     return schemas.map((schema) => this.#check(schema, value, path)).filter((failure) => failure !== undefined);
   }
 }
 
-function checkString(schema: JsonSchema, text: string, path: readonly string[]): (Failure | undefined)[] {
-  const failures: Failure[] = [];
+function checkString(schema: JsonSchema, text: string, path: readonly string[]): (SchemaFailure | undefined)[] {
+  const failures: SchemaFailure[] = [];
   const got = Array.from(text).length;
   const { minLength, maxLength, pattern } = schema;
   if (minLength !== undefined && got < minLength) failures.push(leaf({ keyword: "minLength", got, want: minLength }, path));
@@ -168,7 +168,7 @@ function repeatedIn(list: readonly unknown[]): string[] {
   return [...repeated];
 }
 
-function leaf(fault: Fault, path: readonly string[]): Failure {
+function leaf(fault: Fault, path: readonly string[]): SchemaFailure {
   return { fault, path, causes: [] };
 }
 

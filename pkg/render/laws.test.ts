@@ -3,7 +3,7 @@ import { describe, expect, test } from "vitest";
 import { type BundleParts, bundleOf, crdOf } from "../../test/support/bundleFixture.ts";
 import { deepFreeze } from "../../test/support/deepFreeze.ts";
 import type { JsonObject, KubeObject } from "../api/k8s.ts";
-import type { PolicyRule, RegistryV1Bundle } from "../bundle/types.ts";
+import type { CsvPolicyRule, RegistryV1Bundle } from "../bundle/types.ts";
 import { CERTIFICATE_PROVIDERS } from "../certificates/providers.ts";
 import { canonicalJson } from "../golang/json.ts";
 import { type RenderOptions, renderBundle } from "./render.ts";
@@ -97,8 +97,8 @@ function holds(law: (given: BundleParts, rendering: RenderOptions) => void): voi
 }
 
 const sortedTexts = (objects: readonly unknown[]): string[] => objects.map((object) => canonicalJson(object)).sort();
-const rulesOf = (objects: readonly KubeObject[], kinds: readonly string[]): PolicyRule[] =>
-  objects.filter(({ kind }) => kinds.includes(kind)).flatMap((role) => (role["rules"] ?? []) as PolicyRule[]);
+const rulesOf = (objects: readonly KubeObject[], kinds: readonly string[]): CsvPolicyRule[] =>
+  objects.filter(({ kind }) => kinds.includes(kind)).flatMap((role) => (role["rules"] ?? []) as CsvPolicyRule[]);
 
 describe("laws of rendering", () => {
   test("the same bundle and options give the same objects in the same order", () => {

@@ -2,7 +2,6 @@ import { describe, expect, test } from "vitest";
 import { type BundleParts, bundleOf, crdOf } from "../../test/support/bundleFixture.ts";
 import type { JsonObject, KubeObject } from "../api/k8s.ts";
 import { certManager, serviceCa } from "../certificates/providers.ts";
-import { RetryableError, TerminalError } from "../errors/errors.ts";
 import { goJson } from "../golang/json.ts";
 import { type RenderOptions, renderBundle } from "./render.ts";
 
@@ -51,12 +50,14 @@ describe("what is not rendered at all, in this order", () => {
     ],
     [{ packageName: "", others: [{ kind: "Pod" }] }, {}, 'package name is empty\nunsupported resource "" with kind "Pod"'],
   ])("%#", ([parts, options, error]) => {
-    expect(() => render(parts, options)).toThrow(new RetryableError("Retrying", error));
+    expect(() => render(parts, options)).toThrow(expect.objectContaining({ message: error, reason: "Retrying", retry: true }));
   });
 
   test("configuration is looked at before the bundle's own faults", () => {
     const fault = 'invalid ClusterExtension configuration: invalid configuration: required field "watchNamespace" is missing';
-    expect(() => render({ modes: ["OwnNamespace"], packageName: "" })).toThrow(new TerminalError("InvalidConfiguration", fault));
+    expect(() => render({ modes: ["OwnNamespace"], packageName: "" })).toThrow(
+      expect.objectContaining({ message: fault, reason: "InvalidConfiguration" }),
+    );
   });
 
   test("without the single- and own-namespace feature configuration is only looked at when it is there", () => {

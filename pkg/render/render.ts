@@ -1,5 +1,6 @@
 import { Reason } from "../api/constants.ts";
 import type { JsonObject, KubeObject } from "../api/k8s.ts";
+import { newProblem } from "../api/problems.ts";
 import type { ProxyVariables } from "../api/proxy.ts";
 import { BUNDLE_LIMITS, bundleTooLarge } from "../bundle/limits.ts";
 import type { Csv, RegistryV1Bundle } from "../bundle/types.ts";
@@ -111,7 +112,7 @@ export function renderBundle(bundle: RegistryV1Bundle, options: RenderOptions): 
   checkSupported(bundle.csv, options);
   const { watchNamespaces, deploymentConfigs } = configOf(bundle.csv, options);
   const faults = validateBundle(bundle);
-  if (faults.length > 0) throw refused(faults.join("\n"));
+  if (faults.length > 0) throw new InvalidBundleError(faults.join("\n"));
   const targets = targetNamespaces(bundle.csv, watchNamespaces);
   const fault = targetFault(bundle.csv, installNamespace, targets);
   if (fault !== undefined) throw refused(`invalid option(s): invalid target namespaces [${targets.join(" ")}]: ${fault}`);
@@ -147,6 +148,13 @@ function configOf(csv: Csv, options: RenderOptions): BundleConfig {
   return bundleConfig(csv, config, { installNamespace, deploymentConfig, extended });
 }
 
+/** A bundle that no validator of the Go operator-controller accepts, or that it does not support. */
+export class InvalidBundleError extends RetryableError {
+  constructor(message: string) {
+    super(Reason.Retrying, message, { problems: [newProblem("BundleInvalid", { message })] });
+  }
+}
+
 function refused(text: string): RetryableError {
-  return new RetryableError(Reason.Retrying, text);
+  return new RetryableError(Reason.Retrying, text, { problems: [newProblem("BundleInvalid", { message: text })] });
 }

@@ -32,7 +32,7 @@ test.for([undefined, false])("one that is there already (create: %s) is none of 
 
 test.for<[why: string, config: JsonObject, error: string]>([
   ["a name that no ConfigMap can have", trustedCA("My_CA"), 'field "deploymentConfig.trustedCA.configMapName" must match pattern'],
-  ["no name", { trustedCA: { create: true } }, 'required field "deploymentConfig.trustedCA.configMapName" is missing'],
+  ["no name", { trustedCA: { create: true } }, 'invalid configuration: required field "configMapName" is missing'],
   ["another member", { trustedCA: { configMapName: "ca", key: "x" } }, 'unknown field "key"'],
   [
     "a mount of the user's at the same place",

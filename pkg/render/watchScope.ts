@@ -2,7 +2,7 @@ import type { Csv } from "../bundle/types.ts";
 import { installModes } from "../bundle/validate.ts";
 import { goQuote } from "../golang/quote.ts";
 import { compareText } from "../text/compare.ts";
-import type { Failure } from "./jsonSchema.ts";
+import type { SchemaFailure } from "./jsonSchema.ts";
 
 /**
  * The namespaces that the operator is to watch: those that were asked for, sorted and each once, else `[""]` (all) when the bundle supports
@@ -63,14 +63,14 @@ export function watchScope(csv: Csv, config: unknown, extended: boolean): WatchS
 }
 
 /** What is wrong with the two members together, whatever is wrong with each. */
-export function exclusionFault(config: unknown): Failure | undefined {
+export function exclusionFault(config: unknown): SchemaFailure | undefined {
   const { watchNamespace, watchNamespaces } = config as WatchMembers;
   if (watchNamespace === undefined || watchNamespace === null || watchNamespaces === undefined) return undefined;
   return rule(`fields "watchNamespace" and "watchNamespaces" exclude each other: leave one of them out`);
 }
 
 /** Why the bundle cannot watch a list of namespaces of which each is well-formed. */
-export function listFault(csv: Csv, installNamespace: string, asked: readonly string[]): Failure | undefined {
+export function listFault(csv: Csv, installNamespace: string, asked: readonly string[]): SchemaFailure | undefined {
   const targets = targetNamespaces(csv, asked);
   const fault = targetFault(csv, installNamespace, targets);
   if (fault === undefined) return undefined;
@@ -111,6 +111,6 @@ function standsForAll(text: unknown): text is (typeof ALL_TEXTS)[number] {
   return ALL_TEXTS.some((known) => known === text);
 }
 
-function rule(text: string): Failure {
+function rule(text: string): SchemaFailure {
   return { fault: { keyword: "rule", text }, path: [], causes: [] };
 }

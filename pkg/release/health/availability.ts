@@ -1,8 +1,8 @@
 import type { Condition, ObjectRef } from "../../api/k8s.ts";
-import { counted } from "../../text/amounts.ts";
+import { formatCount } from "../../text/lists.ts";
 import { describeObject } from "../identity.ts";
 import type { ReleaseRecord } from "../record.ts";
-import { bounded, type Health, type HealthState } from "./healthState.ts";
+import { boundText, type Health, type HealthState } from "./healthState.ts";
 import type { PodProblem } from "./pods.ts";
 
 /** What one object of a release says about itself. */
@@ -16,6 +16,8 @@ export interface Availability {
   status: Condition["status"];
   reason: "Healthy" | "Unhealthy" | "RollingOut" | "Unknown";
   message: string;
+  /** The objects that are not healthy, the worst first; absent unless the reason is Unhealthy. */
+  unhealthy?: readonly ObjectHealth[];
 }
 
 /** The worst first. */
@@ -39,11 +41,12 @@ export function availabilityOf(objects: readonly ObjectHealth[], { rolledOut }: 
   const [worst] = ill;
   if (!worst) return { status: "True", reason: "Healthy", message: healthyText(objects.length) };
   const others = ill.length - 1;
-  const more = others === 0 ? "" : `; ${counted(others, "more object")} ${others === 1 ? "is" : "are"} not healthy`;
+  const more = others === 0 ? "" : `; ${formatCount(others, "more object")} ${others === 1 ? "is" : "are"} not healthy`;
   const message = `${describeObject(worst.ref)}: ${worst.health.message}${more}`;
   const { state } = worst.health;
   if (state === "unknown") return { status: "Unknown", reason: "Unknown", message };
-  return { status: "False", reason: state === "failed" || rolledOut ? "Unhealthy" : "RollingOut", message };
+  if (state === "progressing" && !rolledOut) return { status: "False", reason: "RollingOut", message };
+  return { status: "False", reason: "Unhealthy", message, unhealthy: ill };
 }
 
 /** `health` of a workload with what is wrong with its Pods: one that waits for Pods that do not come has failed. */
@@ -52,7 +55,7 @@ export function withPodProblem(health: Health, problem: PodProblem | undefined):
   return {
     ...health,
     state: problem.isFailing ? "failed" : health.state,
-    message: bounded(health.message === "" ? problem.text : `${health.message}; ${problem.text}`),
+    message: boundText(health.message === "" ? problem.text : `${health.message}; ${problem.text}`),
   };
 }
 
@@ -81,6 +84,6 @@ export function rolloutEnds(release: Pick<ReleaseRecord, "lastDeployed" | "rolle
  * The message of Progressing=False/ProgressDeadlineExceeded.
  * @see operator-controller df2c201d internal/operator-controller/controllers/clusterobjectset_controller.go
  */
-export function exceededText(version: string, { minutes }: ProgressDeadline, { message }: Availability): string {
+export function formatDeadlineExceeded(version: string, { minutes }: ProgressDeadline, { message }: Availability): string {
   return `Revision has not rolled out for ${minutes} minute(s). Last status: Revision ${version} is rolling out.; ${message}`;
 }

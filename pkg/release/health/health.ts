@@ -1,8 +1,7 @@
 import { ANNOTATION_INJECT_CA_FROM_SECRET } from "../../api/constants.ts";
 import { type GroupVersionKind, groupOf, type JsonObject, type KubeObject } from "../../api/k8s.ts";
 import { isApiService } from "../../bundle/apiServices.ts";
-import { counted } from "../../text/amounts.ts";
-import { formatList } from "../../text/lists.ts";
+import { formatCount, formatList } from "../../text/lists.ts";
 import { conditionsOf, HEALTHY, type Health, health, listAt, memberAt, numberAt, textAt } from "./healthState.ts";
 import { podHealth } from "./pods.ts";
 
@@ -22,7 +21,7 @@ function firstShort(rows: readonly Row[]): Health | undefined {
 function pendingTermination(have: number, want: number): Health | undefined {
   if (have <= want) return undefined;
   const extra = have - want;
-  return health("progressing", "ExtraPods", `${counted(extra, "Pod")} ${extra === 1 ? "is" : "are"} still to be removed`);
+  return health("progressing", "ExtraPods", `${formatCount(extra, "Pod")} ${extra === 1 ? "is" : "are"} still to be removed`);
 }
 
 /** A Deployment: all replicas updated and available, and none left of before. */
@@ -173,7 +172,7 @@ function jobHealth(object: KubeObject): Health {
     const reason = conditionsOf(object).find(({ type }) => type === "Failed");
     const because = [reason?.reason, reason?.message].filter((text) => text).join(": ");
     const failed = numberAt(object, "status.failed");
-    return health("failed", "JobFailed", `it failed after ${counted(failed, "failed Pod")}${because ? ` (${because})` : ""}`);
+    return health("failed", "JobFailed", `it failed after ${formatCount(failed, "failed Pod")}${because ? ` (${because})` : ""}`);
   }
   if (isTrue("Complete") || isTrue("Suspended") || textAt(object, "status.startTime") !== "") return HEALTHY;
   return health("progressing", "JobNotStarted", "it has not started yet");

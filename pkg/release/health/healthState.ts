@@ -23,11 +23,11 @@ const MAX_TEXT = 1_024;
 
 /** A verdict with a bounded message. */
 export function health(state: HealthState, reason: string, message: string): Health {
-  return { state, reason, message: bounded(message) };
+  return { state, reason, message: boundText(message) };
 }
 
 /** `text` in one line and at most 1,024 characters. */
-export function bounded(text: string): string {
+export function boundText(text: string): string {
   const line = text
     .slice(0, 2 * MAX_TEXT)
     .replaceAll(/\s+/g, " ")

@@ -1,8 +1,8 @@
 import { groupOf, type JsonObject, type KubeObject } from "../../api/k8s.ts";
 import { isObject } from "../../golang/members.ts";
-import { counted } from "../../text/amounts.ts";
 import { compareText } from "../../text/compare.ts";
-import { bounded, conditionsOf, HEALTHY, type Health, health, listAt, memberAt, numberAt, textAt } from "./healthState.ts";
+import { formatCount } from "../../text/lists.ts";
+import { boundText, conditionsOf, HEALTHY, type Health, health, listAt, memberAt, numberAt, textAt } from "./healthState.ts";
 
 /** How long a Pod may be without a node before it counts as one that gets none. */
 const SCHEDULE_WINDOW_MS = 15_000;
@@ -50,9 +50,9 @@ export function podProblem(pod: KubeObject, now: number): PodProblem | undefined
     ...statusesOf(pod).flatMap((status) => containerProblem(status, "container") ?? []),
   ];
   const worst = problems.toSorted((a, b) => b.rank - a.rank)[0];
-  if (worst) return { pod: name, ...worst, text: bounded(worst.text) };
+  if (worst) return { pod: name, ...worst, text: boundText(worst.text) };
   const said = [textAt(pod, "status.reason"), textAt(pod, "status.message")].filter((text) => text !== "").join(": ");
-  if (phase === "Failed") return { pod: name, text: bounded(`it failed${said && ` (${said})`}`), isFailing: true, rank: 2 };
+  if (phase === "Failed") return { pod: name, text: boundText(`it failed${said && ` (${said})`}`), isFailing: true, rank: 2 };
   return { pod: name, text: whole.message || "it is not ready", isFailing: false, rank: 0 };
 }
 
@@ -65,14 +65,14 @@ export function worstPod(pods: readonly KubeObject[], now: number): PodProblem |
   const [worst] = problems;
   if (!worst) return undefined;
   const others = problems.length - 1;
-  const more = others === 0 ? "" : `, and ${counted(others, "more Pod")} ${others === 1 ? "is" : "are"} not ready`;
+  const more = others === 0 ? "" : `, and ${formatCount(others, "more Pod")} ${others === 1 ? "is" : "are"} not ready`;
   return { ...worst, text: `Pod ${worst.pod}: ${worst.text}${more}` };
 }
 
 function containerProblem(status: JsonObject, what: string): Omit<PodProblem, "pod"> | undefined {
   const container = `${what} "${textAt(status, "name")}"`;
   const restarts = numberAt(status, "restartCount");
-  const restarted = restarts === 0 ? "" : `, restarted ${counted(restarts, "time")}`;
+  const restarted = restarts === 0 ? "" : `, restarted ${formatCount(restarts, "time")}`;
   const waiting = waitingReason(status);
   if (waiting === "CrashLoopBackOff") {
     return { text: `${container} is in CrashLoopBackOff${restarted}${lastEnd(status)}`, isFailing: true, rank: 3 };

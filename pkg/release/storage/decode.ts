@@ -59,9 +59,9 @@ const SYSTEM_MARKS: ReadonlySet<string> = new Set([
 export function releaseIndex({ name: secret, labels = {}, ownerReferences = [] }: ObjectMeta): ReleaseIndex | UnreadableRelease {
   const { name = "", version = "", status } = labels;
   if (!POSITIVE_INTEGER.test(version))
-    return unreadable(secret, `its label version ${goQuote(version.slice(0, MAX_LABEL))} is not a positive whole number`);
+    return markUnreadable(secret, `its label version ${goQuote(version.slice(0, MAX_LABEL))} is not a positive whole number`);
   const number = Number(version);
-  if (releaseKey(name, number) !== secret) return unreadable(secret, "its name is not that of the release that its labels name");
+  if (releaseKey(name, number) !== secret) return markUnreadable(secret, "its name is not that of the release that its labels name");
   const owner = ownerReferences.find(({ apiVersion, kind }) => kind === CLUSTER_EXTENSION && groupOf(apiVersion) === groupOf(API_VERSION));
   return { kind: "index", key: secret, version: number, status: statusFrom(status), uid: owner?.uid };
 }
@@ -88,14 +88,14 @@ export function decodeRelease(index: KubeObject, chunks: readonly KubeObject[]):
     reader.add(decompress(found));
     return readRelease(found, reader.end());
   } catch (err) {
-    return unreadable(found.index.key, messageOf(err));
+    return markUnreadable(found.index.key, messageOf(err));
   }
 }
 
 /** The record of a release, or what in it contradicts the labels of its Secret. */
 export function readRelease({ index }: CompressedRelease, record: ReleaseRecord): DecodedRelease {
   const contradiction = contradictionIn(record, index);
-  return contradiction === undefined ? { kind: "readable", record } : unreadable(index.key, contradiction);
+  return contradiction === undefined ? { kind: "readable", record } : markUnreadable(index.key, contradiction);
 }
 
 /** The data of `index` and its chunks, put together. @param chunks as for `decodeRelease`. */
@@ -110,7 +110,7 @@ export function compressedRelease(
   if (!Array.isArray(names)) return names;
   if (names.length + 1 > MAX_CHUNKS) {
     const text = `release too large: ${goQuote(secret)} consists of ${names.length + 1} chunks, which exceeds the maximum of ${MAX_CHUNKS}`;
-    return unreadable(secret, text);
+    return markUnreadable(secret, text);
   }
   const isBegun = isPending(labelled) && annotations?.[ANNOTATION_INCOMPLETE] !== undefined;
   try {
@@ -118,12 +118,12 @@ export function compressedRelease(
     for (const [i, name] of names.entries()) {
       const chunk = chunks.find(({ metadata }) => metadata.name === name);
       if (!chunk && isBegun) return { kind: "unfinished" };
-      if (!chunk) return unreadable(secret, `failed to get chunk ${i + 2} secret ${goQuote(name)}: it does not exist`);
+      if (!chunk) return markUnreadable(secret, `failed to get chunk ${i + 2} secret ${goQuote(name)}: it does not exist`);
       parts.push(dataOf(chunk, "chunk") ?? missing(`chunk ${i + 2} secret ${goQuote(name)} missing chunk data`));
     }
     return { kind: "compressed", index: labelled, data: Buffer.concat(parts), labels: bundleLabels(index) };
   } catch (err) {
-    return unreadable(secret, messageOf(err));
+    return markUnreadable(secret, messageOf(err));
   }
 }
 
@@ -131,20 +131,20 @@ export function compressedRelease(
 export function extraChunks(index: KubeObject): string[] | UnreadableRelease {
   const { name } = index.metadata;
   const data = dataOf(index, "extraChunks");
-  if (!data) return unreadable(name, `index secret ${goQuote(name)} missing chunks data`);
+  if (!data) return markUnreadable(name, `index secret ${goQuote(name)} missing chunks data`);
   let names: unknown;
   try {
     names = JSON.parse(data.toString("utf8"));
   } catch {
-    return unreadable(name, `failed to parse chunk names from index ${goQuote(name)}: not JSON`);
+    return markUnreadable(name, `failed to parse chunk names from index ${goQuote(name)}: not JSON`);
   }
   if (names === null) return [];
   if (Array.isArray(names) && names.every((one) => typeof one === "string")) return names;
-  return unreadable(name, `failed to parse chunk names from index ${goQuote(name)}: not a list of names`);
+  return markUnreadable(name, `failed to parse chunk names from index ${goQuote(name)}: not a list of names`);
 }
 
 /** The outcome for a Secret that cannot be read. */
-export function unreadable(secret: string, because: string): UnreadableRelease {
+export function markUnreadable(secret: string, because: string): UnreadableRelease {
   return { kind: "unreadable", secret, because: because.slice(0, MAX_CAUSE).toWellFormed() };
 }
 

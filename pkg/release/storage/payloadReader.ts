@@ -60,7 +60,7 @@ function isEscapedNewline(escape: Uint8Array): boolean {
 }
 
 /** The payload is not that of a release. The message names the member; it quotes no value, since a release may hold Secrets. */
-export class PayloadFault extends Error {}
+class PayloadFault extends Error {}
 
 /** Where a payload comes from. */
 export interface PayloadSource {
