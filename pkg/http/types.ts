@@ -55,7 +55,7 @@ export interface ConnectionsOptions {
 }
 
 /** The TLS options of Node that connections take. */
-export const TLS_OPTIONS = [
+const TLS_OPTIONS = [
   "ca",
   "cert",
   "key",

@@ -1,6 +1,6 @@
 import * as fc from "fast-check";
 import { expect, test } from "vitest";
-import { jsonLines, readText } from "./response.ts";
+import { jsonLines, readBodyText } from "./response.ts";
 
 async function* cutAt(bytes: Uint8Array, cuts: readonly number[]): AsyncGenerator<Uint8Array> {
   const places = [...new Set(cuts.map((cut) => cut % (bytes.length + 1)))].sort((a, b) => a - b);
@@ -43,5 +43,5 @@ test("a line without an end does not fill the memory", async () => {
 });
 
 test("a body is read as one text", async () => {
-  expect(await readText(cutAt(Buffer.from("grün"), [3]))).toBe("grün");
+  expect(await readBodyText(cutAt(Buffer.from("grün"), [3]))).toBe("grün");
 });

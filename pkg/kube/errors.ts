@@ -71,6 +71,14 @@ export function isForbidden(err: unknown): err is KubeError {
   return err instanceof KubeError && err.status === 403;
 }
 
+/** How RBAC denies; admission and quotas have status 403 too. @see kubernetes v1.36.3 apiserver pkg/endpoints/handlers/responsewriters/errors.go */
+const RBAC_DENIED = /is forbidden: User ".*" cannot /;
+
+/** True for a 403 of the authorizer, for which the API server has no code of its own. */
+export function isRbacDenied(err: unknown): err is KubeError {
+  return isForbidden(err) && RBAC_DENIED.test(err.message);
+}
+
 /** How a ValidatingAdmissionPolicy and a webhook deny; the first has status 422 unless it says otherwise. */
 const DENIED = /ValidatingAdmissionPolicy '[^']*' with binding '[^']*' denied request|admission webhook "[^"]*" denied the request/;
 

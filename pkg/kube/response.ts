@@ -11,7 +11,7 @@ const MAX_LINE_BYTES = 32 * 1024 * 1024;
 const NEWLINE = 0x0a;
 
 /** The whole of `body` as text. @throws Error when it is larger than half a gigabyte. */
-export async function readText(body: AsyncIterable<Uint8Array>): Promise<string> {
+export async function readBodyText(body: AsyncIterable<Uint8Array>): Promise<string> {
   const chunks: Uint8Array[] = [];
   let size = 0;
   for await (const chunk of body) {
@@ -109,13 +109,13 @@ export type Told = (text: string) => string;
 /** The parsed body of an answer; undefined where it is empty. @throws KubeError on every status from 400. */
 export async function answerOf(response: HttpResponse, told: Told): Promise<unknown> {
   if (response.statusCode >= 400) throw await errorOf(response, told);
-  const text = await readText(response.body);
+  const text = await readBodyText(response.body);
   return text === "" ? undefined : JSON.parse(text);
 }
 
 /** The error that an answer of status 400 and above is. */
 export async function errorOf(response: HttpResponse, told: Told): Promise<KubeError> {
-  const text = await readText(response.body);
+  const text = await readBodyText(response.body);
   const retryAfter = response.headers["retry-after"];
   const err = kubeErrorFrom(response.statusCode, parsed(text), typeof retryAfter === "string" ? retryAfter : undefined);
   const message = told(err.message);

@@ -1,6 +1,6 @@
 import { isObject } from "../golang/members.ts";
 import type { Client } from "./client.ts";
-import { kubeErrorFrom, readText } from "./response.ts";
+import { kubeErrorFrom, readBodyText } from "./response.ts";
 
 /** One kind that the API server serves, of one version. */
 export interface ServedResource {
@@ -56,7 +56,7 @@ export class ServedResources {
     const known = this.#parts.get(path);
     const headers = { accept: ACCEPT, ...(known?.etag === undefined ? {} : { "if-none-match": known.etag }) };
     const response = await this.#client.request("GET", path, { headers, signal });
-    const text = await readText(response.body);
+    const text = await readBodyText(response.body);
     if (response.statusCode === 304 && known) return known;
     const answer = parsed(text);
     if (response.statusCode >= 400) throw kubeErrorFrom(response.statusCode, answer, undefined);

@@ -5,7 +5,7 @@ import type { Client } from "../kube/client.ts";
 import type { Logger } from "../telemetry/log.ts";
 
 /** Whether a request may be answered; if not, the HTTP status and text to answer with. */
-export type Verdict = { allowed: true } | { allowed: false; status: 401 | 403 | 429 | 500; text: string };
+export type AccessDecision = { allowed: true } | { allowed: false; status: 401 | 403 | 429 | 500; text: string };
 
 /** What is asked for, as RBAC's nonResourceURLs have it. */
 export interface NonResourceAction {
@@ -53,8 +53,8 @@ export class AccessReviews {
   readonly #log: Logger;
   readonly #hashKey = randomBytes(32);
   /** By hash. */
-  readonly #held: LRUCache<string, Verdict>;
-  readonly #underReview = new Map<string, Promise<Verdict>>();
+  readonly #held: LRUCache<string, AccessDecision>;
+  readonly #underReview = new Map<string, Promise<AccessDecision>>();
 
   constructor({ client, log, now = Date.now }: AccessReviewsOptions) {
     this.#client = client;
@@ -63,7 +63,7 @@ export class AccessReviews {
   }
 
   /** What to answer to a request with this Authorization header. Never throws. */
-  async check(authorization: string | undefined, action: NonResourceAction): Promise<Verdict> {
+  async check(authorization: string | undefined, action: NonResourceAction): Promise<AccessDecision> {
     const token = bearerToken(authorization);
     if (token === undefined) return { allowed: false, status: 401, text: "Unauthorized" };
     const key = createHmac("sha256", this.#hashKey).update(`${action.verb} ${action.path} ${token}`).digest("base64");
@@ -79,7 +79,7 @@ export class AccessReviews {
     return verdict;
   }
 
-  async #review(token: string, action: NonResourceAction): Promise<Verdict> {
+  async #review(token: string, action: NonResourceAction): Promise<AccessDecision> {
     let user: UserInfo | undefined;
     try {
       user = await this.#userOf(token);

@@ -1,6 +1,6 @@
 import { X509Certificate } from "node:crypto";
 import { expect, test } from "vitest";
-import { stateOf } from "../certificates/rotation.ts";
+import { assessCertificates } from "../certificates/rotation.ts";
 import { ThreadIssuer } from "./certificateIssuer.ts";
 
 const HOST = `${"a".repeat(63)}-service.ns`;
@@ -15,7 +15,7 @@ test("an authority signs one certificate for the names of a Service, for as long
   expect(leaf.keyUsage).toEqual(["1.3.6.1.5.5.7.3.1"]);
   expect(leaf.subjectAltName).toBe(TASK.dnsNames.map((name) => `DNS:${name}`).join(", "));
   const stored = { serving: { certificate, key }, authorities: [authority] };
-  expect(stateOf(stored, TASK.dnsNames)).toEqual({ serving: { startsAt: STARTS, endsAt: ENDS }, authorityEnds: [ENDS] });
+  expect(assessCertificates(stored, TASK.dnsNames)).toEqual({ serving: { startsAt: STARTS, endsAt: ENDS }, authorityEnds: [ENDS] });
 });
 
 test("two authorities for one Service differ in name, and what is missing or does not fit is a fault", async () => {
@@ -24,7 +24,7 @@ test("two authorities for one Service differ in name, and what is missing or doe
   const [one, other] = await Promise.all([issuer.issue(TASK, signal), issuer.issue(TASK, signal)]);
   expect(new X509Certificate(one.authority).subject).not.toBe(new X509Certificate(other.authority).subject);
   const serving = { certificate: one.certificate, key: one.key };
-  const fault = (stored: Parameters<typeof stateOf>[0], names = TASK.dnsNames) => stateOf(stored, names)?.serving;
+  const fault = (stored: Parameters<typeof assessCertificates>[0], names = TASK.dnsNames) => assessCertificates(stored, names)?.serving;
   expect(fault({ serving, authorities: [other.authority] })).toEqual({
     fault: "its certificate is of no authority that is stored beside it",
   });
@@ -33,13 +33,13 @@ test("two authorities for one Service differ in name, and what is missing or doe
   });
   expect(fault({ serving, authorities: [one.authority] }, ["b.ns.svc"])).toEqual({ fault: "its certificate is not for b.ns.svc" });
   expect(fault({ serving: { certificate: "", key: "" }, authorities: ["-----"] })).toEqual({ fault: "its certificate cannot be read" });
-  expect(stateOf({ serving, next: { certificate: other.certificate, key: other.key }, authorities: ["-----", one.authority] }, [])).toEqual(
-    {
-      serving: { startsAt: STARTS, endsAt: ENDS },
-      next: { fault: "its certificate is of no authority that is stored beside it" },
-      authorityEnds: [Number.NEGATIVE_INFINITY, ENDS],
-    },
-  );
+  expect(
+    assessCertificates({ serving, next: { certificate: other.certificate, key: other.key }, authorities: ["-----", one.authority] }, []),
+  ).toEqual({
+    serving: { startsAt: STARTS, endsAt: ENDS },
+    next: { fault: "its certificate is of no authority that is stored beside it" },
+    authorityEnds: [Number.NEGATIVE_INFINITY, ENDS],
+  });
 });
 
 test("a stop ends it", async () => {

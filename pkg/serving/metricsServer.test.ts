@@ -5,7 +5,7 @@ import { TempFolder } from "../../test/support/contentFixture.ts";
 import { serverCertificate } from "../../test/support/serverCertificate.ts";
 import { createLogger } from "../telemetry/log.ts";
 import { createMetrics } from "../telemetry/metrics.ts";
-import type { NonResourceAction, Verdict } from "./accessReviews.ts";
+import type { AccessDecision, NonResourceAction } from "./accessReviews.ts";
 import { type Page, type PageAnswer, startMetricsServer } from "./metricsServer.ts";
 import { TlsFiles } from "./serverTls.ts";
 
@@ -16,7 +16,7 @@ afterEach(async () => {
 });
 
 /** A server with one metric, with pages, and what it asked to be reviewed. */
-async function setUp(verdict: Verdict = { allowed: true }, metrics = createMetrics("t"), pages: Page[] = []) {
+async function setUp(verdict: AccessDecision = { allowed: true }, metrics = createMetrics("t"), pages: Page[] = []) {
   const folder = new TempFolder();
   open.push(() => folder[Symbol.dispose]());
   const { cert, key } = await serverCertificate("localhost");

@@ -4,14 +4,14 @@ import type { KubeObject } from "../api/k8s.ts";
 import { Backoff } from "../async/backoff.ts";
 import { type Clock, sleep, systemClock } from "../async/clock.ts";
 import {
+  assessCertificates,
   type CertificateState,
   type CertificateTimes,
-  issued,
+  dropEndedAuthorities,
   type NewCertificate,
-  prepared,
-  promoted,
-  stateOf,
-  trimmed,
+  promotePrepared,
+  storeIssued,
+  storePrepared,
 } from "../certificates/rotation.ts";
 import {
   type ServingAction,
@@ -32,7 +32,7 @@ import type { ServerCertificate, ServerTls } from "./serverTls.ts";
 import type { TlsSettings } from "./tlsProfile.ts";
 
 /** Reasons of the Events about such a certificate, and their types. */
-export type ServingCertificateEvent = Extract<
+type ServingCertificateEvent = Extract<
   EventReason,
   "CertificateIssued" | "CertificatePrepared" | "CertificateRenewed" | "CertificateRestored" | "CertificateRefused"
 >;
@@ -158,7 +158,7 @@ export class SelfManagedCertificate implements ServerTls {
     const { dnsNames, settings = {}, log, place } = this.#init;
     if (secret.kind !== "stored") return undefined;
     const { stored } = secret;
-    const state = stateOf(stored, dnsNames);
+    const state = assessCertificates(stored, dnsNames);
     if (!state || "fault" in state.serving) {
       if (state && "fault" in state.serving) this.#failed(state.serving.fault);
       return state;
@@ -185,9 +185,9 @@ export class SelfManagedCertificate implements ServerTls {
     const now = this.#now();
     const stored = secret.kind === "stored" ? secret.stored : undefined;
     if (action.kind === "restore" && this.#held) return this.#held.stored;
-    if (!stored || action.kind === "issue") return issued(await this.#made(signal), stored?.authorities ?? [], now);
-    if (action.kind === "prepare") return prepared(stored, await this.#made(signal), now);
-    return action.kind === "promote" ? promoted(stored) : trimmed(stored, now);
+    if (!stored || action.kind === "issue") return storeIssued(await this.#made(signal), stored?.authorities ?? [], now);
+    if (action.kind === "prepare") return storePrepared(stored, await this.#made(signal), now);
+    return action.kind === "promote" ? promotePrepared(stored) : dropEndedAuthorities(stored, now);
   }
 
   async #made(signal: AbortSignal): Promise<NewCertificate> {

@@ -5,7 +5,7 @@ import type { Logger } from "./log.ts";
 import type { Metrics } from "./metrics.ts";
 
 /** Passes by returning, fails by throwing; must answer within seconds. A text that it returns is shown to who asks with `?verbose`. */
-export type HealthCheck = () => string | void | Promise<string | void>;
+type HealthCheck = () => string | void | Promise<string | void>;
 /** Checks by name. */
 export type HealthChecks = Readonly<Record<string, HealthCheck>>;
 
@@ -71,9 +71,8 @@ function allAddresses(): string {
 
 function serveChecks(app: FastifyInstance, path: string, checks: HealthChecks, log: Logger): void {
   const all = Object.entries(checks);
-  app.get(path, async (request, reply) => {
-    const query = new URLSearchParams(request.url.split("?", 2)[1]);
-    const excluded = new Set(query.getAll("exclude"));
+  app.get<{ Querystring: { exclude?: string | string[]; verbose?: string | string[] } }>(path, async ({ query }, reply) => {
+    const excluded = new Set([query.exclude ?? []].flat());
     const results = await Promise.all(
       all.map(async ([name, check]) => {
         if (excluded.delete(name)) return { line: `[+]${name} excluded: ok`, ok: true };
@@ -84,7 +83,7 @@ function serveChecks(app: FastifyInstance, path: string, checks: HealthChecks, l
     const unknown = [...excluded].slice(0, MAX_UNKNOWN).map((name) => JSON.stringify(name.slice(0, MAX_NAME)));
     const warning = unknown.length > 0 ? [`warn: some health checks cannot be excluded: no matches for ${unknown.join(",")}`] : [];
     const passed = results.every(({ ok }) => ok);
-    if (passed && !query.has("verbose")) return reply.type("text/plain").send("ok");
+    if (passed && query.verbose === undefined) return reply.type("text/plain").send("ok");
     const lines = [...results.map(({ line }) => line), ...warning, `${path.slice(1)} check ${passed ? "passed" : "failed"}`];
     return reply
       .code(passed ? 200 : 500)

@@ -47,7 +47,7 @@ export function prettyLine(line: string, colour: boolean): string {
 export type Logger = PinoLogger;
 
 /** Where lines go; standard output unless given. */
-export interface LogDestination {
+interface LogDestination {
   write(line: string): unknown;
 }
 

@@ -139,7 +139,7 @@ function existing<T>(registry: Registry, name: string, type: new (...args: never
 }
 
 /** How one reconcile ended, as controller-runtime labels it. */
-export type ReconcileResult = "success" | "error" | "requeue" | "requeue_after";
+type ReconcileResult = "success" | "error" | "requeue" | "requeue_after";
 const RESULTS: readonly ReconcileResult[] = ["success", "error", "requeue", "requeue_after"];
 
 /** What a controller reports of its reconciles. */

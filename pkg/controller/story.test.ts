@@ -1,0 +1,89 @@
+import { expect, test } from "vitest";
+import { isRetryable, TerminalError } from "../errors/errors.ts";
+import { createLogger } from "../telemetry/log.ts";
+import { type Ended, fail, leave, type Step, StepError, Story, stop } from "./story.ts";
+
+const lines: Record<string, unknown>[] = [];
+const log = createLogger({ component: "test", destination: { write: (line) => lines.push(JSON.parse(line) as Record<string, unknown>) } });
+const context = (signal = new AbortController().signal) => ({ log, signal });
+
+type Began = { readonly phase: "began" };
+type Read = { readonly phase: "read"; readonly text: string };
+type Phase = Began | Read;
+
+const BEGAN: Began = { phase: "began" };
+const READ: Read = { phase: "read", text: "a" };
+
+function read(run: Step<Began, Read, Phase>["run"] = () => Promise.resolve(READ)): Step<Began, Read, Phase> {
+  return { name: "Read", run: (phase, ctx) => (ctx.log.info("ran"), run(phase, ctx)) };
+}
+
+function write(seen: Phase[], end?: Ended<Phase>): Step<Read, Read, Phase> {
+  return { name: "Write", run: (phase, ctx) => (ctx.log.info("ran"), seen.push(phase), Promise.resolve(end ?? phase)) };
+}
+
+test("a story gives each step the phase that the one before returned, and its name to the log", async () => {
+  const seen: Phase[] = [];
+  const story = Story.from<Began, Phase>().step(read()).step(write(seen));
+  expect(await story.run(BEGAN, context())).toEqual({ kind: "done", phase: READ });
+  expect([seen, story.steps]).toEqual([[READ], ["Read", "Write"]]);
+  expect(lines.slice(-2).map((line) => line["step"])).toEqual(["Read", "Write"]);
+});
+
+test.for<[what: string, end: Ended<Phase>, want: object]>([
+  ["stops it", stop(READ, { requeueAfterMs: 5 }), { kind: "stopped", phase: READ, result: { requeueAfterMs: 5 }, writesStatus: true }],
+  ["stops it without a time", stop(READ), { kind: "stopped", phase: READ, result: {}, writesStatus: true }],
+  ["leaves the object", leave(READ), { kind: "stopped", phase: READ, result: {}, writesStatus: false }],
+])("a step that %s ends the story in the phase that it names", async ([, end, want]) => {
+  const seen: Phase[] = [];
+  const story = Story.from<Began, Phase>()
+    .step(read(() => Promise.resolve(end)))
+    .step(write(seen));
+  expect(await story.run(BEGAN, context())).toEqual(want);
+  expect(seen).toEqual([]);
+});
+
+test.for<[why: string, run: Step<Began, Read, Phase>["run"], phase: Phase]>([
+  ["throws", () => Promise.reject(THROWN), BEGAN],
+  [
+    "throws at once",
+    () => {
+      throw THROWN;
+    },
+    BEGAN,
+  ],
+  ["fails in a phase of its own", () => Promise.resolve(fail<Phase>(READ, THROWN)), READ],
+])("a story fails with the step's name for logs, and what happened for conditions, when a step %s", async ([, run, phase]) => {
+  const seen: Phase[] = [];
+  const outcome = await Story.from<Began, Phase>().step(read(run)).step(write(seen)).run(BEGAN, context());
+  if (outcome.kind !== "failed") throw new Error(`the story ended as ${outcome.kind}`);
+  expect([outcome.phase, seen]).toEqual([phase, []]);
+  expect(outcome.error).toBeInstanceOf(StepError);
+  expect(outcome.error).toMatchObject({ step: "Read", message: "Read: invalid", cause: THROWN });
+  expect(isRetryable(outcome.error)).toBe(false);
+});
+
+const THROWN = new TerminalError("Blocked", "invalid");
+
+test("the timer of a story gets every step that ran, and whether it failed", async () => {
+  const timed: unknown[] = [];
+  const timer = (step: string, seconds: number, hasFailed: boolean): void => void timed.push([step, seconds >= 0, hasFailed]);
+  await Story.from<Began, Phase>()
+    .step(read())
+    .step(write([], fail<Phase>(READ, THROWN)))
+    .run(BEGAN, context(), timer);
+  expect(timed).toEqual([
+    ["Read", true, false],
+    ["Write", true, true],
+  ]);
+});
+
+test("no step begins after a stop", async () => {
+  const aborting = new AbortController();
+  const seen: Phase[] = [];
+  const story = Story.from<Began, Phase>()
+    .step(read(() => (aborting.abort(new Error("stopping")), Promise.resolve(READ))))
+    .step(write(seen));
+  await expect(story.run(BEGAN, context(aborting.signal))).rejects.toThrow("stopping");
+  expect(seen).toEqual([]);
+});
