@@ -1,7 +1,8 @@
 import { isIP } from "node:net";
 import * as z from "zod";
-import { parseDuration } from "../../pkg/api/duration.ts";
-import { CATALOG_VALIDATIONS } from "../../pkg/catalogd/load/findingsPart.ts";
+import type { GatedEndpoint } from "../../pkg/catalogd/http/catalogRoutes.ts";
+import { CATALOG_VALIDATIONS } from "../../pkg/catalogd/load/findingsArtifact.ts";
+import { parseDuration } from "../../pkg/golang/time.ts";
 import { parseBindAddress } from "../../pkg/telemetry/health.ts";
 import {
   duration,
@@ -111,7 +112,10 @@ export function parseFlags(args: string[]): Flags | "help" {
   return parseFlagsWith(Flags, Flags.shape, args);
 }
 
-/** Ids of the endpoints whose feature gates are off: for clients they do not exist. */
-export function gatedEndpoints({ "feature-gates": { enabled } }: Flags): Set<string> {
-  return new Set([...(enabled.APIV1MetasHandler ? [] : ["findMetas"]), ...(enabled.GraphQLCatalogQueries ? [] : ["queryCatalog"])]);
+/** Returns the endpoints whose feature gates are off: for clients they do not exist. */
+export function gatedEndpoints({ "feature-gates": { enabled } }: Flags): Set<GatedEndpoint> {
+  const gated = new Set<GatedEndpoint>();
+  if (!enabled.APIV1MetasHandler) gated.add("findMetas");
+  if (!enabled.GraphQLCatalogQueries) gated.add("queryCatalog");
+  return gated;
 }

@@ -8,7 +8,7 @@ import { Loader } from "../../pkg/catalogd/load/loader.ts";
 import { ReplicaReadiness } from "../../pkg/catalogd/readiness.ts";
 import { runUntilStopped, stopOnSignals } from "../../pkg/controller/shutdown.ts";
 import { Client } from "../../pkg/kube/client.ts";
-import { CATALOG_LIMITS } from "../../pkg/oci/limits.ts";
+import { CATALOG_IMAGE_LIMITS } from "../../pkg/oci/limits.ts";
 import { parseBindAddress, startProbeServer } from "../../pkg/telemetry/health.ts";
 import { createLogger } from "../../pkg/telemetry/log.ts";
 import { createMetrics, restClientMetrics } from "../../pkg/telemetry/metrics.ts";
@@ -43,7 +43,7 @@ async function run(flags: Flags): Promise<void> {
   });
   const { tls } = certificate;
   const credentials = await pullSecretsFor(flags, { client, log, metrics });
-  const puller = pullerFor(flags, { cacheDir: folders.unpack, limits: CATALOG_LIMITS, credentials, log });
+  const puller = pullerFor(flags, { cacheDir: folders.unpack, limits: CATALOG_IMAGE_LIMITS, credentials, log });
   const loader = new Loader({ validation: flags["catalog-validation"] });
   const store = await CatalogStore.open({ dir: folders.catalogs, log, loader });
   const leadership = leadershipFor(flags, {

@@ -5,7 +5,7 @@ import { systemClock } from "../async/clock.ts";
 import { Controller, type ReconcileContext, type ReconcileOutcome } from "../controller/controller.ts";
 import { Informer, withoutBulk } from "../controller/informer.ts";
 import { LeadershipLost } from "../controller/leaderElection.ts";
-import type { StepResult } from "../controller/reconcile.ts";
+import type { StepResult } from "../controller/story.ts";
 import { KeyedTimers, WorkQueue } from "../controller/workQueue.ts";
 import { isRetryable, messageOf } from "../errors/errors.ts";
 import type { Client } from "../kube/client.ts";

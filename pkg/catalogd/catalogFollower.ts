@@ -1,12 +1,12 @@
 import type { ClusterCatalog } from "../api/clusterCatalog.ts";
 import { Backoff } from "../async/backoff.ts";
-import type { StepResult } from "../controller/reconcile.ts";
+import type { StepResult } from "../controller/story.ts";
 import { messageOf } from "../errors/errors.ts";
 import type { Logger } from "../telemetry/log.ts";
 import type { CatalogImageSource } from "./catalogImages.ts";
 import type { ReplicaMetrics } from "./catalogMetrics.ts";
 import type { CatalogKeeper } from "./finalizer.ts";
-import { newReconcileState } from "./reconcileState.ts";
+import { type Fetched, newStarted } from "./phases.ts";
 import { type ServedImage, servedImage } from "./status.ts";
 import type { CatalogContent } from "./store/content.ts";
 import { type StoreDependencies, storeContent } from "./storeContent.ts";
@@ -82,14 +82,14 @@ export class CatalogFollower {
     signal: AbortSignal,
   ): Promise<"loaded" | "pending"> {
     const { store, images } = this.#deps;
-    const facts = newReconcileState(catalog);
     const pull = images.load(name, wanted.ref, identityOf(catalog, wanted));
     if (pull.kind === "pending") return "pending";
     if (pull.kind === "failed") throw pull.error;
     const unpacked = pull.value;
     // As the leader's status has it: should this replica lead one day, it finds nothing to write.
-    facts.unpacked = { ...unpacked, modTime: wanted.lastUnpacked === undefined ? unpacked.modTime : new Date(wanted.lastUnpacked) };
-    await storeContent({ store, images, events: SILENT }).run(facts, { object: catalog, log, signal });
+    const modTime = wanted.lastUnpacked === undefined ? unpacked.modTime : new Date(wanted.lastUnpacked);
+    const fetched: Fetched = { ...newStarted(catalog), phase: "fetched", image: { kind: "unpacked", unpacked: { ...unpacked, modTime } } };
+    await storeContent({ store, images, events: SILENT }).run(fetched, { log, signal });
     return "loaded";
   }
 

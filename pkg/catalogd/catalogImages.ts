@@ -2,12 +2,13 @@ import type { ClusterCatalog } from "../api/clusterCatalog.ts";
 import { findCondition } from "../api/conditions.ts";
 import { ConditionType, Reason } from "../api/constants.ts";
 import { systemClock } from "../async/clock.ts";
-import type { Step } from "../controller/reconcile.ts";
-import { TerminalError, wrapError } from "../errors/errors.ts";
+import { leave, stop } from "../controller/story.ts";
+import { TerminalError } from "../errors/errors.ts";
 import { goQuote } from "../golang/quote.ts";
 import { type PullCounts, PullPool, type PullState, targetOf } from "../oci/pull/pullPool.ts";
+import { SourceError } from "./failures.ts";
 import type { CatalogKeeper } from "./finalizer.ts";
-import type { CatalogReconcileState, ResolvedImage, UnpackedImage } from "./reconcileState.ts";
+import type { CatalogStep, Fetched, ResolvedImage, Started, UnpackedImage } from "./phases.ts";
 import type { CatalogContent } from "./store/content.ts";
 
 /** Looks up and pulls catalog images; of each only the catalog's folder is unpacked. */
@@ -157,43 +158,30 @@ const LOST_RETRY_MS = 300;
  * Finds out which image is wanted, and fetches it unless its content is stored. The registry is asked only when the spec changed, when the
  * interval has passed, and after a restart or a failure. The step does not wait for it: the pass ends, and the end of the fetch brings the next one.
  */
-export function fetchImage({
-  images,
-  contents,
-  polls,
-  now,
-}: FetchDependencies): Step<CatalogReconcileState["catalog"], CatalogReconcileState> {
+export function fetchImage({ images, contents, polls, now }: FetchDependencies): CatalogStep<Started, Fetched> {
   return {
     name: "FetchImage",
-    async run(facts, { log }) {
-      const { metadata, spec } = facts.catalog;
-      const { ref, pollIntervalMinutes } = imageOf(facts);
+    async run(phase, { log }) {
+      const { metadata, spec } = phase.catalog;
+      const { ref, pollIntervalMinutes } = imageOf(phase);
       const stored = contents.get(metadata.name);
       const record = polls.get(metadata.name);
       const subject = { ref, generation: metadata.generation ?? 0, intervalMinutes: pollIntervalMinutes };
       const reason = pollReason(record, subject, now()) ?? (stored ? undefined : "no stored content found for this catalog");
-      if (reason === undefined && record && stored?.origin.ref === record.canonical) {
-        facts.content = stored;
-        return undefined;
-      }
+      if (reason === undefined && record && stored?.origin.ref === record.canonical)
+        return { ...phase, phase: "fetched", image: { kind: "stored", content: stored } };
       const fetched = images.fetch(metadata.name, ref, (canonical) => contents.get(metadata.name)?.origin.ref === canonical);
-      if (fetched.kind === "failed") throw wrapError("source catalog content: ", fetched.error);
+      if (fetched.kind === "failed") throw new SourceError(fetched.error);
       if (fetched.kind === "pending" && fetched.isNew) log.debug({ reason, source: spec.source.type }, "unpack required");
       if (fetched.kind === "pending") {
-        if (!fetched.isSlow || !isToldOf(facts.catalog)) facts.leave = true;
-        else facts.unpacking = ref;
-        return { isPending: true };
+        if (!fetched.isSlow || !isToldOf(phase.catalog)) return leave(phase, { isPending: true });
+        return stop({ ...phase, phase: "fetching", ref }, { isPending: true });
       }
       const { resolved, unpacked, pullBegan } = fetched.value;
-      facts.resolved = resolved;
-      if (unpacked) facts.unpacked = unpacked;
-      else if (stored?.origin.ref === resolved.canonical) facts.content = stored;
-      else {
-        facts.leave = true; // what was stored is lost since then
-        return { isPending: true, requeueAfterMs: LOST_RETRY_MS };
-      }
-      if (pullBegan !== undefined) facts.pullBegan = pullBegan;
-      return undefined;
+      const looked = { ...phase, phase: "fetched", resolved, ...(pullBegan === undefined ? {} : { pullBegan }) } as const;
+      if (unpacked) return { ...looked, image: { kind: "unpacked", unpacked } };
+      if (stored?.origin.ref === resolved.canonical) return { ...looked, image: { kind: "stored", content: stored } };
+      return leave(phase, { isPending: true, requeueAfterMs: LOST_RETRY_MS }); // what was stored is lost since then
     },
   };
 }
@@ -205,7 +193,7 @@ function isToldOf({ metadata, status }: Readonly<ClusterCatalog>): boolean {
   return progressing.reason === Reason.Succeeded && progressing.observedGeneration !== metadata.generation;
 }
 
-function imageOf({ catalog }: CatalogReconcileState): { ref: string; pollIntervalMinutes?: number | undefined } {
+function imageOf({ catalog }: Started): { ref: string; pollIntervalMinutes?: number | undefined } {
   const { type, image } = catalog.spec.source;
   if ((type as string) !== "Image") throw new TerminalError("Blocked", `unknown source type ${goQuote(type)}`);
   if (!image) throw new TerminalError("Blocked", `error parsing ClusterCatalog ${goQuote(catalog.metadata.name)}, image source is nil`);

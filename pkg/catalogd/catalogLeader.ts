@@ -1,5 +1,5 @@
 import type { ClusterCatalog } from "../api/clusterCatalog.ts";
-import type { StepResult } from "../controller/reconcile.ts";
+import { type StepResult, Story } from "../controller/story.ts";
 import type { Client } from "../kube/client.ts";
 import { EventRecorder } from "../kube/events.ts";
 import type { Logger } from "../telemetry/log.ts";
@@ -7,6 +7,7 @@ import { type CatalogImageSource, fetchImage, type PollRecord } from "./catalogI
 import type { CatalogMetrics, ReplicaMetrics } from "./catalogMetrics.ts";
 import type { CatalogStore } from "./catalogStore.ts";
 import { CatalogMetadata, ensureMetadata, withdraw } from "./finalizer.ts";
+import type { Phase, Started } from "./phases.ts";
 import { CatalogReconciler } from "./reconciler.ts";
 import { servedImage } from "./status.ts";
 import { storeContent } from "./storeContent.ts";
@@ -49,12 +50,11 @@ export class CatalogLeader {
       now,
       random: Math.random,
       comeBack,
-      steps: [
-        withdraw([store, images]),
-        ensureMetadata(metadata),
-        fetchImage({ images, contents: store, polls, now }),
-        reported.timed(storeContent({ store, images, events })),
-      ],
+      steps: Story.from<Started, Phase>()
+        .step(withdraw([store, images]))
+        .step(ensureMetadata(metadata))
+        .step(fetchImage({ images, contents: store, polls, now }))
+        .step(reported.timed(storeContent({ store, images, events }))),
     });
   }
 

@@ -1,11 +1,8 @@
 import { CATALOG_FAILURE_REASONS, CATALOG_FAILURE_REASONS_TEXT } from "../api/clusterCatalog.ts";
-import type { Step } from "../controller/reconcile.ts";
 import type { Metrics } from "../telemetry/metrics.ts";
-import type { CatalogReconcileState } from "./reconcileState.ts";
-import { failureReason } from "./status.ts";
+import { failureReason } from "./failures.ts";
+import type { CatalogStep, Fetched, Stored } from "./phases.ts";
 import type { CatalogContent } from "./store/content.ts";
-
-type CatalogStep = Step<CatalogReconcileState["catalog"], CatalogReconcileState>;
 
 /** What is served of each catalog, as metrics. */
 export class CatalogMetrics {
@@ -55,14 +52,14 @@ export class CatalogMetrics {
   }
 
   /** The step that stores an image, timed from the beginning of its pull. */
-  timed(store: CatalogStep): CatalogStep {
+  timed(store: CatalogStep<Fetched, Stored>): CatalogStep<Fetched, Stored> {
     return {
       name: store.name,
-      run: async (facts, context) => {
-        const result = await store.run(facts, context);
-        const { pullBegan } = facts;
+      run: async (phase, context) => {
+        const result = await store.run(phase, context);
+        const { pullBegan, catalog } = phase;
         if (pullBegan !== undefined)
-          this.#unpackSeconds.observe((performance.now() - pullBegan) / 1_000, { catalog: facts.catalog.metadata.name });
+          this.#unpackSeconds.observe((performance.now() - pullBegan) / 1_000, { catalog: catalog.metadata.name });
         return result;
       },
     };

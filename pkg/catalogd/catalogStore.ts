@@ -6,14 +6,14 @@ import { mapInParallel } from "../async/concurrency.ts";
 import type { Logger } from "../telemetry/log.ts";
 import { Loader } from "./load/loader.ts";
 import { Compressor } from "./store/compressor.ts";
-import type { CatalogContent, ContentOrigin, Damage, PartName } from "./store/content.ts";
+import type { ArtifactName, CatalogContent, ContentOrigin, Damage } from "./store/content.ts";
 import { ContentFolder } from "./store/contentFolder.ts";
 import { ContentIndex } from "./store/contentIndex.ts";
 import type { ContentDescription } from "./store/indexFile.ts";
 import { PostPublish } from "./store/postPublish.ts";
 
 interface LastContent {
-  tags: ReadonlyMap<PartName, string>;
+  tags: ReadonlyMap<ArtifactName, string>;
   /** Whole seconds since the epoch. */
   lastModified: number;
 }
@@ -22,19 +22,19 @@ interface LastContent {
 class LastContents {
   readonly #contents = new Map<string, LastContent>();
 
-  remember(name: string, { indexes, lastModified }: { indexes: ReadonlyMap<PartName, ContentIndex>; lastModified: number }): void {
-    this.#contents.set(name, { tags: new Map([...indexes].map(([part, { tag }]) => [part, tag])), lastModified });
+  remember(name: string, { indexes, lastModified }: { indexes: ReadonlyMap<ArtifactName, ContentIndex>; lastModified: number }): void {
+    this.#contents.set(name, { tags: new Map([...indexes].map(([artifact, { tag }]) => [artifact, tag])), lastModified });
   }
 
   forget(name: string): void {
     this.#contents.delete(name);
   }
 
-  /** Since when a content is what it is: as before when all parts are equal, otherwise `now`, but later than before. Whole seconds since the epoch. */
-  timeOf(name: string, indexes: ReadonlyMap<PartName, ContentIndex>, now: number): number {
+  /** Since when a content is what it is: as before when all artifacts are equal, otherwise `now`, but later than before. Whole seconds since the epoch. */
+  timeOf(name: string, indexes: ReadonlyMap<ArtifactName, ContentIndex>, now: number): number {
     const last = this.#contents.get(name);
     if (!last) return now;
-    const isEqual = last.tags.size === indexes.size && [...indexes].every(([part, { tag }]) => last.tags.get(part) === tag);
+    const isEqual = last.tags.size === indexes.size && [...indexes].every(([artifact, { tag }]) => last.tags.get(artifact) === tag);
     return isEqual ? last.lastModified : Math.max(now, last.lastModified + 1);
   }
 }
@@ -123,8 +123,8 @@ export class CatalogStore {
     const folder = this.#folder(name);
     const staging = await folder.stage();
     try {
-      const { parts, files, findings } = await this.#loader.load(root, staging, signal);
-      const indexes = new Map([...parts].map(([part, columns]) => [part, new ContentIndex(columns)] as const));
+      const { artifacts, files, findings } = await this.#loader.load(root, staging, signal);
+      const indexes = new Map([...artifacts].map(([artifact, columns]) => [artifact, new ContentIndex(columns)] as const));
       // The time of the unpacking, which the status tells all replicas, so that they agree on the time of a content.
       const lastModified = this.#last.timeOf(name, indexes, Math.floor(Date.parse(origin.lastUnpacked) / 1_000));
       const content = await this.#publish(name, staging, { origin, lastModified, indexes, findings });
@@ -242,8 +242,8 @@ export class CatalogStore {
     this.#finish(name, served);
   }
 
-  #damaged(name: string, content: CatalogContent, { part, encoding, err }: Damage): void {
-    if (encoding === undefined) this.#lose(name, content, new Error(`${part}: ${err.message}`, { cause: err }));
+  #damaged(name: string, content: CatalogContent, { artifact, encoding, err }: Damage): void {
+    if (encoding === undefined) this.#lose(name, content, new Error(`${artifact}: ${err.message}`, { cause: err }));
     else this.#finishAgain(name, content, "compressed catalog content is damaged, making it again");
   }
 

@@ -108,7 +108,7 @@ describe("at the start", () => {
   test.for<[string, (version: string) => void | Promise<void>]>([
     ...DAMAGES,
     ["an index of an older format", (at) => reseal(at, { format: 2 })],
-    ["an index that knows parts that we do not", (at) => reseal(at, { parts: ["catalog", "unheard-of"] })],
+    ["an index that knows artifacts that we do not", (at) => reseal(at, { artifacts: ["catalog", "unheard-of"] })],
     ["a store of an older form", (at) => renameSync(join(at, "index"), join(at, "index.json"))],
   ])("content with %s is removed and reported, other content is served", async ([, spoil]) => {
     await spoil(version());
@@ -218,12 +218,12 @@ describe("while content is served", () => {
   test("a short read of a compressed form only ends that form, until it is made again", async () => {
     await open();
     await store.settled();
-    const part = store.get("test")?.catalog;
+    const artifact = store.get("test")?.catalog;
     truncateSync(join(version(), "catalog.jsonl.gz"), 10);
-    await expect(part?.compressed("gzip")?.read(Buffer.alloc(100), 0, 100, 10)).rejects.toThrow("shorter");
-    expect([part?.encodings, lost]).toEqual([["zstd"], []]);
+    await expect(artifact?.compressed("gzip")?.read(Buffer.alloc(100), 0, 100, 10)).rejects.toThrow("shorter");
+    expect([artifact?.encodings, lost]).toEqual([["zstd"], []]);
     await store.settled();
-    expect(part?.encodings).toEqual(["zstd", "gzip"]);
+    expect(artifact?.encodings).toEqual(["zstd", "gzip"]);
   });
 
   test("damage that is found while compressing ends the service of that content", async () => {

@@ -1,11 +1,12 @@
 import type { ClusterCatalog } from "../api/clusterCatalog.ts";
 import { FINALIZER_DELETE_SERVER_CACHE, LABEL_METADATA_NAME } from "../api/constants.ts";
 import { refOf } from "../api/k8s.ts";
-import type { Step } from "../controller/reconcile.ts";
+import { fail, leave, stop } from "../controller/story.ts";
 import { wrapError } from "../errors/errors.ts";
 import type { Client } from "../kube/client.ts";
 import { isConflict, isNotFound } from "../kube/errors.ts";
-import type { CatalogReconcileState } from "./reconcileState.ts";
+import { UpdateError } from "./failures.ts";
+import type { CatalogStep, Started, Withdrawn } from "./phases.ts";
 
 /** Label values end here; a longer name cannot be one. */
 const MAX_LABEL = 63;
@@ -46,19 +47,18 @@ export class CatalogMetadata {
 const CONFLICT_MS = 1_000;
 
 /** Puts finalizer and name label on a catalog before anything is stored for it. */
-export function ensureMetadata(metadata: CatalogMetadata): Step<CatalogReconcileState["catalog"], CatalogReconcileState> {
+export function ensureMetadata(metadata: CatalogMetadata): CatalogStep<Started> {
   return {
     name: "EnsureMetadata",
-    async run(facts, { log, signal }) {
-      const finalizers = facts.catalog.metadata.finalizers ?? [];
+    async run(phase, { log, signal }) {
+      const finalizers = phase.catalog.metadata.finalizers ?? [];
       const missing = finalizers.includes(FINALIZER_DELETE_SERVER_CACHE) ? undefined : [...finalizers, FINALIZER_DELETE_SERVER_CACHE];
       try {
-        if (await metadata.set(facts.catalog, missing, signal)) log.debug("metadata set");
-        return undefined;
+        if (await metadata.set(phase.catalog, missing, signal)) log.debug("metadata set");
+        return phase;
       } catch (err) {
-        if (!isConflict(err)) throw wrapError("error updating finalizers: ", err);
-        facts.leave = true; // somebody changed the object; the pass that its event brings works with the new one
-        return { requeueAfterMs: CONFLICT_MS };
+        if (!isConflict(err)) throw new UpdateError("finalizers", err);
+        return leave(phase, { requeueAfterMs: CONFLICT_MS }); // the reconcile that the change brings works with the new object
       }
     },
   };
@@ -75,25 +75,22 @@ export interface CatalogKeeper {
  * status has been written.
  * @param keepers in order: what is served first.
  */
-export function withdraw(keepers: readonly CatalogKeeper[]): Step<CatalogReconcileState["catalog"], CatalogReconcileState> {
+export function withdraw(keepers: readonly CatalogKeeper[]): CatalogStep<Started> {
   return {
     name: "Withdraw",
-    async run(facts) {
-      const { metadata, spec } = facts.catalog;
+    async run(phase) {
+      const { metadata, spec } = phase.catalog;
       const unavailable = spec.availabilityMode === "Unavailable";
       const deleted = metadata.deletionTimestamp !== undefined;
-      if (!unavailable && !deleted) return undefined;
-      if (deleted && !metadata.finalizers?.includes(FINALIZER_DELETE_SERVER_CACHE)) {
-        facts.leave = true;
-        return {};
-      }
-      facts.withdrawn = deleted ? "deleted" : "unavailable";
+      if (!unavailable && !deleted) return phase;
+      if (deleted && !metadata.finalizers?.includes(FINALIZER_DELETE_SERVER_CACHE)) return leave(phase);
+      const withdrawn: Withdrawn = { ...phase, phase: "withdrawn", why: deleted ? "deleted" : "unavailable" };
       try {
         for (const keeper of keepers) await keeper.remove(metadata.name);
       } catch (err) {
-        throw unavailable ? err : wrapError(`finalizer "${FINALIZER_DELETE_SERVER_CACHE}" failed: `, err);
+        return fail(withdrawn, unavailable ? err : wrapError(`finalizer "${FINALIZER_DELETE_SERVER_CACHE}" failed: `, err));
       }
-      return {};
+      return stop(withdrawn);
     },
   };
 }

@@ -4,12 +4,13 @@ import { FakeCatalogServer, FakeImages, FakeStore } from "../../test/support/cat
 import type { ClusterCatalog } from "../api/clusterCatalog.ts";
 import { findCondition } from "../api/conditions.ts";
 import { API_VERSION, FINALIZER_DELETE_SERVER_CACHE, LABEL_METADATA_NAME } from "../api/constants.ts";
-import type { StepResult } from "../controller/reconcile.ts";
+import { type StepResult, Story } from "../controller/story.ts";
 import { TerminalError } from "../errors/errors.ts";
 import type { Client } from "../kube/client.ts";
 import { createLogger } from "../telemetry/log.ts";
 import { CatalogImages, fetchImage } from "./catalogImages.ts";
 import { CatalogMetadata, ensureMetadata, withdraw } from "./finalizer.ts";
+import type { Phase, Started } from "./phases.ts";
 import { CatalogReconciler } from "./reconciler.ts";
 import { storeContent } from "./storeContent.ts";
 
@@ -42,12 +43,11 @@ function newReconciler(): CatalogReconciler {
     now: () => now,
     random: () => 0.5,
     comeBack: (name, afterMs) => void comingBack.push([name, afterMs]),
-    steps: [
-      withdraw([store, source]),
-      ensureMetadata(metadata),
-      fetchImage({ images: source, contents: store, polls, now: () => now }),
-      storeContent({ store, images: source, events: recorder }),
-    ],
+    steps: Story.from<Started, Phase>()
+      .step(withdraw([store, source]))
+      .step(ensureMetadata(metadata))
+      .step(fetchImage({ images: source, contents: store, polls, now: () => now }))
+      .step(storeContent({ store, images: source, events: recorder })),
   });
 }
 

@@ -3,15 +3,17 @@ import { changedConditions } from "../api/conditions.ts";
 import { FINALIZER_DELETE_SERVER_CACHE } from "../api/constants.ts";
 import { EVENTS, type EventSink } from "../api/events.ts";
 import type { KubeObject, ObjectMeta } from "../api/k8s.ts";
-import { replaceStatus, runSteps, type Step, type StepResult, withoutStep } from "../controller/reconcile.ts";
-import { isRetryable, wrapError } from "../errors/errors.ts";
+import { replaceStatus } from "../controller/statusWriter.ts";
+import type { StepResult, Story } from "../controller/story.ts";
+import { isRetryable } from "../errors/errors.ts";
 import { canonicalJson } from "../golang/json.ts";
 import { formatTime } from "../golang/time.ts";
 import type { Client } from "../kube/client.ts";
 import type { Logger } from "../telemetry/log.ts";
 import { nextPollMs, type PollRecord } from "./catalogImages.ts";
+import { UpdateError } from "./failures.ts";
 import type { CatalogMetadata } from "./finalizer.ts";
-import { type CatalogReconcileState, newReconcileState } from "./reconcileState.ts";
+import { newStarted, type Phase, type Started } from "./phases.ts";
 import { catalogEvents, statusFrom } from "./status.ts";
 import type { CatalogContent } from "./store/content.ts";
 
@@ -21,7 +23,7 @@ export interface ReconcilerDependencies {
   events: EventSink;
   metadata: CatalogMetadata;
   contents: { get(name: string): CatalogContent | undefined };
-  steps: readonly Step<CatalogReconcileState["catalog"], CatalogReconcileState>[];
+  steps: Story<Started, Phase, Phase>;
   /** By catalog name; the steps read it, the reconciler keeps it. */
   polls: Map<string, PollRecord>;
   /** Base URL under which the catalog of a name is served. */
@@ -45,36 +47,31 @@ export class CatalogReconciler {
   /** @throws what the steps threw, after it has been written to the conditions. */
   async reconcile(catalog: Readonly<ClusterCatalog>, log: Logger, signal: AbortSignal): Promise<StepResult> {
     const { name } = catalog.metadata;
-    const facts = newReconcileState(catalog);
-    let result: StepResult;
-    let error: unknown;
-    try {
-      result = await runSteps(this.#deps.steps, facts, { object: catalog, log, signal });
-    } catch (err) {
-      if (signal.aborted) throw err;
-      error = withoutStep(err);
-    }
-    if (facts.leave) return result;
-    if (facts.unpacking === undefined || error !== undefined) this.#remember(facts, error);
-    const content = facts.withdrawn ? undefined : this.#deps.contents.get(name);
-    if (content) facts.content = content;
-    const resourceVersion = await this.#writeStatus(catalog, facts, error, log);
+    const outcome = await this.#deps.steps.run(newStarted(catalog), { log, signal });
+    const { phase } = outcome;
+    if (outcome.kind === "failed" && signal.aborted) throw outcome.error;
+    if (outcome.kind === "stopped" && !outcome.writesStatus) return outcome.result;
+    const error = outcome.kind === "failed" ? outcome.error.cause : undefined;
+    this.#remember(phase, error);
+    const resourceVersion = await this.#writeStatus(phase, error, log);
     if (error !== undefined) {
       if (!isRetryable(error)) this.#pollAllTheSame(catalog);
       throw error;
     }
-    if (facts.unpacking !== undefined) return result;
-    if (facts.withdrawn) await this.#letGo({ ...catalog, metadata: { ...catalog.metadata, ...resourceVersion } }, signal);
+    if (phase.phase === "fetching") return outcome.kind === "stopped" ? outcome.result : undefined;
+    if (phase.phase === "withdrawn") await this.#letGo({ ...catalog, metadata: { ...catalog.metadata, ...resourceVersion } }, signal);
     return this.#nextPoll(name, catalog.spec.source.image?.pollIntervalMinutes);
   }
 
   /** A failure forgets when the reference was looked up, so that the next try looks again. */
-  #remember({ catalog, content, resolved, withdrawn }: CatalogReconcileState, error: unknown): void {
+  #remember(phase: Phase, error: unknown): void {
     const { polls, now } = this.#deps;
-    const { name, generation = 0 } = catalog.metadata;
-    const ref = catalog.spec.source.image?.ref ?? "";
-    if (error !== undefined || withdrawn || !content) polls.delete(name);
-    else if (resolved) polls.set(name, { ref, canonical: content.origin.ref, generation, at: now() });
+    const { metadata, spec } = phase.catalog;
+    const { name, generation = 0 } = metadata;
+    const ref = spec.source.image?.ref ?? "";
+    if (error === undefined && phase.phase === "fetching") return;
+    if (error !== undefined || phase.phase !== "stored") polls.delete(name);
+    else if (phase.resolved) polls.set(name, { ref, canonical: phase.content.origin.ref, generation, at: now() });
   }
 
   #nextPoll(name: string, intervalMinutes: number | undefined): StepResult {
@@ -97,29 +94,27 @@ export class CatalogReconciler {
     try {
       await this.#deps.metadata.set(catalog, others.length < finalizers.length ? others : undefined, signal);
     } catch (err) {
-      throw wrapError("error updating finalizers: ", err);
+      throw new UpdateError("finalizers", err);
     }
   }
 
   /** @returns the object's new resourceVersion; nothing when there was nothing to write. */
-  async #writeStatus(
-    catalog: Readonly<ClusterCatalog>,
-    facts: CatalogReconcileState,
-    error: unknown,
-    log: Logger,
-  ): Promise<Pick<ObjectMeta, "resourceVersion">> {
-    const { client, baseOf, now } = this.#deps;
-    const time = formatTime(new Date(now()));
-    const status = statusFrom(catalog, facts, { error, base: baseOf(catalog.metadata.name), now: time });
+  async #writeStatus(phase: Phase, error: unknown, log: Logger): Promise<Pick<ObjectMeta, "resourceVersion">> {
+    const { client, contents, baseOf, now } = this.#deps;
+    const { catalog } = phase;
+    const { name } = catalog.metadata;
+    const content =
+      phase.phase === "withdrawn" ? undefined : (contents.get(name) ?? (phase.phase === "stored" ? phase.content : undefined));
+    const status = statusFrom(phase, { content, error, base: baseOf(name), now: formatTime(new Date(now())) });
     if (canonicalJson(status) === canonicalJson(catalog.status ?? {})) return {};
     let written: KubeObject | undefined;
     try {
       written = await replaceStatus(client, catalog, status);
     } catch (err) {
-      throw wrapError("error updating status: ", err);
+      throw new UpdateError("status", err);
     }
     if (!written) return {};
-    this.#announce(catalog, status, facts.withdrawn === "deleted", log);
+    this.#announce(catalog, status, phase.phase === "withdrawn" && phase.why === "deleted", log);
     const { resourceVersion } = written.metadata;
     return resourceVersion === undefined ? {} : { resourceVersion };
   }

@@ -2,9 +2,11 @@ import { describe, expect, test } from "vitest";
 import type { ClusterCatalog, ClusterCatalogStatus } from "../api/clusterCatalog.ts";
 import { API_VERSION } from "../api/constants.ts";
 import type { Condition } from "../api/k8s.ts";
+import { newProblem, type Problem } from "../api/problems.ts";
 import { RetryableError, TerminalError, wrapError } from "../errors/errors.ts";
 import { RegistryError } from "../oci/registry/registryError.ts";
-import { type CatalogReconcileState, newReconcileState } from "./reconcileState.ts";
+import { SourceError } from "./failures.ts";
+import { newStarted, type Phase, type Withdrawn } from "./phases.ts";
 import { statusFrom } from "./status.ts";
 import { type CatalogContent, type FindingsSummary, NO_FINDINGS } from "./store/content.ts";
 
@@ -53,18 +55,30 @@ const SERVED: ClusterCatalogStatus = {
   ...served(OLD_REF),
 };
 
-/** The status after a pass, apart from `failure`, which has a test of its own. */
-function after(before: ClusterCatalogStatus | undefined, facts: Partial<CatalogReconcileState>, error?: unknown): ClusterCatalogStatus {
-  const { failure: _, ...status } = wholeAfter(before, facts, error);
+/** What a reconcile reached: what is served, and the phase. */
+interface Reached {
+  content?: CatalogContent;
+  problems?: Problem[];
+  withdrawn?: Withdrawn["why"];
+  fetching?: string;
+}
+
+/** The status after a reconcile, apart from `failure`, which has a test of its own. */
+function after(before: ClusterCatalogStatus | undefined, reached: Reached, error?: unknown): ClusterCatalogStatus {
+  const { failure: _, ...status } = wholeAfter(before, reached, error);
+  if (error !== undefined) delete status.problems;
   return status;
 }
 
-function wholeAfter(
-  before: ClusterCatalogStatus | undefined,
-  facts: Partial<CatalogReconcileState>,
-  error?: unknown,
-): ClusterCatalogStatus {
-  return statusFrom(catalog(before), { ...newReconcileState(catalog(before)), ...facts }, { error, base: BASE, now: NOW });
+function wholeAfter(before: ClusterCatalogStatus | undefined, reached: Reached, error?: unknown): ClusterCatalogStatus {
+  return statusFrom(phaseFrom(catalog(before), reached), { content: reached.content, error, base: BASE, now: NOW });
+}
+
+function phaseFrom(object: ClusterCatalog, { content, problems = [], withdrawn, fetching }: Reached): Phase {
+  const known = { ...newStarted(object), problems };
+  if (withdrawn) return { ...known, phase: "withdrawn", why: withdrawn };
+  if (fetching !== undefined) return { ...known, phase: "fetching", ref: fetching };
+  return content ? { ...known, phase: "stored", content } : known;
 }
 
 describe("content is served", () => {
@@ -90,9 +104,11 @@ describe("content is served", () => {
     });
   });
 
-  test("notes come behind the exact text", () => {
-    const [progressing] = after(undefined, { content: contentOf(NEW_REF), notes: ["the catalog holds no objects"] }).conditions ?? [];
-    expect(progressing?.message).toBe(`${SUCCEEDED}; the catalog holds no objects`);
+  test("statusFrom reports the problems of the steps when the reconcile succeeds", () => {
+    const empty = newProblem("CatalogEmpty", { message: "the catalog holds no objects" });
+    const { conditions = [], problems } = after(undefined, { content: contentOf(NEW_REF), problems: [empty] });
+    expect(conditions[0]?.message).toBe(SUCCEEDED);
+    expect(problems).toEqual([empty]);
   });
 
   test("conditions of types that are not ours stay", () => {
@@ -128,11 +144,8 @@ describe("the content was checked", () => {
 });
 
 describe("an error", () => {
-  const terminal = wrapError(
-    "source catalog content: ",
-    new TerminalError("Blocked", 'error parsing image reference "x": invalid reference format'),
-  );
-  const nested = wrapError("source catalog content: ", wrapError("error applying image: ", new TerminalError("Blocked", "no label")));
+  const terminal = new SourceError(new TerminalError("Blocked", 'error parsing image reference "x": invalid reference format'));
+  const nested = new SourceError(wrapError("error applying image: ", new TerminalError("Blocked", "no label")));
   const network = new RetryableError(
     "Retrying",
     "source catalog content: lookup r on 10.0.0.1:53: read udp 10.2.0.8:46753->10.9.0.1:53: i/o timeout",
@@ -167,6 +180,15 @@ describe("an error", () => {
     ],
   ])("%s", ([, error, want]) => {
     expect(after(undefined, {}, error)).toEqual({ conditions: [want] });
+  });
+
+  test.for<[error: unknown, type: string]>([
+    [terminal, "InvalidSpec"],
+    [new SourceError(network), "RegistryUnavailable"],
+    [new RetryableError("Retrying", "x", { problems: [newProblem("ImageRejected", { message: "x" })] }), "ImageRejected"],
+    [new Error("no"), "ReconcileFailed"],
+  ])("statusFrom reports problem %#", ([error, type]) => {
+    expect(wholeAfter(undefined, {}, error).problems).toMatchObject([{ type, severity: "Error" }]);
   });
 
   test("leaves what is served as it was", () => {
@@ -210,17 +232,17 @@ describe("withdrawn content", () => {
 
 describe("status.failure", () => {
   test("names the class of an error, and goes with the next success", () => {
-    const failed = wholeAfter(SERVED, {}, wrapError("source catalog content: ", new RegistryError("manifest unknown", 404)));
+    const failed = wholeAfter(SERVED, {}, new SourceError(new RegistryError("manifest unknown", 404)));
     expect(failed.failure).toEqual({ reason: "not_found" });
     expect(wholeAfter(failed, { content: contentOf(NEW_REF) }).failure).toBeUndefined();
   });
 });
 
-test.for<[what: string, before: ClusterCatalogStatus | undefined, facts: Partial<CatalogReconcileState>, serving: string | undefined]>([
+test.for<[what: string, before: ClusterCatalogStatus | undefined, reached: Reached, serving: string | undefined]>([
   ["nothing is served yet", undefined, {}, undefined],
   ["the content before is served", SERVED, { content: contentOf(OLD_REF) }, "True"],
-])("while an image is fetched Progressing says so and the rest stays when %s", ([, before, facts, serving]) => {
-  const { conditions = [], resolvedSource } = after(before, { ...facts, unpacking: "quay.io/c:v2" });
+])("while an image is fetched Progressing says so and the rest stays when %s", ([, before, reached, serving]) => {
+  const { conditions = [], resolvedSource } = after(before, { ...reached, fetching: "quay.io/c:v2" });
   const found = (type: string): Condition | undefined => conditions.find((one) => one.type === type);
   expect(found("Progressing")).toMatchObject({
     status: "True",

@@ -1,62 +1,14 @@
-import type { CatalogFailureReason, ClusterCatalog, ClusterCatalogStatus } from "../api/clusterCatalog.ts";
+import type { ClusterCatalog, ClusterCatalogStatus } from "../api/clusterCatalog.ts";
 import { boundedMessage, changedConditions, findCondition, setCondition } from "../api/conditions.ts";
 import { ConditionType, Reason } from "../api/constants.ts";
 import { type EventReason, warningReason } from "../api/events.ts";
 import type { Condition } from "../api/k8s.ts";
-import { messageOf, TerminalError, terminalIn } from "../errors/errors.ts";
-import { ContentError, rejectionIn } from "../oci/imageErrors.ts";
-import { RegistryError } from "../oci/registry/registryError.ts";
-import { InvalidCatalogError } from "./load/loader.ts";
-import type { CatalogReconcileState } from "./reconcileState.ts";
-import { StoreFailedError, validity } from "./storeContent.ts";
-
-/** Codes of connections that did not come about or broke. */
-const NETWORK = /^(E(CONN|HOST|NET|PIPE|TIMEDOUT|AI_|PROTO)|UND_ERR_|UNABLE_TO_)|^ENOTFOUND$|CERT/;
-
-/**
- * The class of a failed pass. Pure. Of a pull, what has no other class and was not refused by this machine is the registry's.
- *
- * | what ended it                                            | reason                                        |
- * | an error that is not tried again                         | blocked                                       |
- * | content that is not a valid catalog                      | content                                       |
- * | reading a catalog that took too long                     | timeout                                       |
- * | a disk that is full, or broken                           | storage                                       |
- * | a write to the API server                                | api                                           |
- * | an answer of the registry                                | unauthorized, not_found, rate_limited, registry |
- * | an image that is broken                                  | image                                         |
- * | an image that the signature policy does not let pass     | rejected                                      |
- * | a pull that took too long                                | timeout                                       |
- * | no connection to the registry                            | unreachable                                   |
- */
-export function failureReason(error: unknown): CatalogFailureReason {
-  if (terminalIn(error)) return "blocked";
-  const text = messageOf(error);
-  if (text.startsWith("error updating ")) return "api";
-  if (rejectionIn(error)) return "rejected";
-  const chain = [...causesOf(error)];
-  if (chain.some((cause) => cause instanceof InvalidCatalogError)) return "content";
-  const answer = chain.find((cause) => cause instanceof RegistryError);
-  if (answer) return ofStatus(answer.status);
-  if (chain.some((cause) => cause instanceof ContentError)) return "image";
-  if (chain.some((cause) => cause.name === "TimeoutError")) return "timeout";
-  if (chain.some((cause) => cause instanceof StoreFailedError)) return "storage";
-  const codes = chain.flatMap((cause) => ("code" in cause ? [String(cause.code)] : []));
-  if (codes.some((code) => NETWORK.test(code))) return "unreachable";
-  return codes.length === 0 && text.startsWith("source catalog content: ") ? "registry" : "other";
-}
-
-function ofStatus(status: number): CatalogFailureReason {
-  if (status === 401 || status === 403) return "unauthorized";
-  if (status === 404) return "not_found";
-  return status === 429 ? "rate_limited" : "registry";
-}
-
-function* causesOf(error: unknown): Generator<Error> {
-  for (let cause = error; cause instanceof Error; cause = cause.cause) {
-    yield cause;
-    if (cause instanceof AggregateError) for (const one of cause.errors) if (one instanceof Error) yield one;
-  }
-}
+import { boundProblems, newProblem, type Problem } from "../api/problems.ts";
+import { messageOf, problemsIn, TerminalError, terminalIn } from "../errors/errors.ts";
+import { failureReason, problemTypeOf } from "./failures.ts";
+import type { Phase } from "./phases.ts";
+import type { CatalogContent } from "./store/content.ts";
+import { validity } from "./storeContent.ts";
 
 type Verdict = Pick<Condition, "type" | "status" | "reason" | "message">;
 /** The members of the status that say what is served. */
@@ -67,8 +19,10 @@ const UNPACKED = "Successfully unpacked and stored content from resolved source"
 const SERVING = "Serving desired content from resolved source";
 const LOST = "the stored content was lost and has not been fetched again";
 
-/** What `statusFrom` has to know beside the facts of the pass. */
+/** What `statusFrom` has to know besides the phase that the reconcile reached. */
 export interface StatusInputs {
+  /** What is served after the reconcile. */
+  content: CatalogContent | undefined;
   /** What ended the pass early, if anything did. */
   error: unknown;
   /** Base URL of a catalog's content. */
@@ -90,44 +44,55 @@ export interface StatusInputs {
  * Valid is about the content that is served; without content there is no such condition.
  * @see operator-controller df2c201d internal/catalogd/controllers/core/clustercatalog_controller.go
  */
-export function statusFrom(catalog: Readonly<ClusterCatalog>, facts: CatalogReconcileState, inputs: StatusInputs): ClusterCatalogStatus {
+export function statusFrom(phase: Phase, inputs: StatusInputs): ClusterCatalogStatus {
+  const { catalog } = phase;
   const observedGeneration = catalog.metadata.generation ?? 0;
   let conditions: Condition[] = [...(catalog.status?.conditions ?? [])];
-  for (const verdict of [...verdictsOf(catalog, facts, inputs.error), ...validityOf(catalog, facts, inputs)]) {
+  for (const verdict of [...verdictsOf(phase, inputs), ...validityOf(catalog, inputs)]) {
     conditions = setCondition(
       conditions,
       { ...verdict, message: boundedMessage(verdict.message, { keepTerminal: true }), observedGeneration },
       inputs.now,
     );
   }
-  if (!facts.content) conditions = conditions.filter(({ type }) => type !== ConditionType.Valid);
+  if (!inputs.content) conditions = conditions.filter(({ type }) => type !== ConditionType.Valid);
   const failed = inputs.error === undefined ? {} : { failure: { reason: failureReason(inputs.error) } };
-  return { conditions, ...failed, ...servedAfter(catalog, facts, inputs) };
+  return { conditions, ...failed, ...boundProblems(problemsOf(phase, inputs)), ...servedAfter(phase, inputs) };
 }
 
-function verdictsOf(catalog: Readonly<ClusterCatalog>, facts: CatalogReconcileState, error: unknown): Verdict[] {
+/** What ended the reconcile, and what is wrong with the content that is served. */
+function problemsOf({ phase, problems }: Phase, { content, error, base }: StatusInputs): Problem[] {
+  const own = problemsIn(error);
+  const failed = error === undefined ? [] : own.length > 0 ? own : [newProblem(problemTypeOf(error), { message: messageOf(error) })];
+  if (!content || phase === "withdrawn") return [...failed, ...problems];
+  const { reason, message } = validity(content.findings, base);
+  const invalid = reason === Reason.InvalidContent ? [newProblem("CatalogWarning", { message })] : [];
+  return [...failed, ...problems, ...invalid];
+}
+
+function verdictsOf(phase: Phase, inputs: StatusInputs): Verdict[] {
   const { Progressing, Serving } = ConditionType;
-  if (error !== undefined) return [failure(error), ...lostServing(catalog, facts)];
-  if (facts.unpacking !== undefined) {
-    const message = `Unpacking image ${facts.unpacking}`;
-    return [{ type: Progressing, status: "True", reason: Reason.RollingOut, message }, ...lostServing(catalog, facts)];
+  if (inputs.error !== undefined) return [failure(inputs.error), ...lostServing(phase, inputs)];
+  if (phase.phase === "fetching") {
+    const message = `Unpacking image ${phase.ref}`;
+    return [{ type: Progressing, status: "True", reason: Reason.RollingOut, message }, ...lostServing(phase, inputs)];
   }
-  if (facts.withdrawn === "deleted") return [{ type: Serving, status: "False", reason: Reason.Unavailable, message: "" }];
-  if (facts.withdrawn === "unavailable") {
+  if (phase.phase === "withdrawn") {
+    if (phase.why === "deleted") return [{ type: Serving, status: "False", reason: Reason.Unavailable, message: "" }];
     return [
       { type: Progressing, status: "True", reason: Reason.Succeeded, message: SWITCHED_OFF },
       { type: Serving, status: "False", reason: Reason.UserSpecifiedUnavailable, message: SWITCHED_OFF },
     ];
   }
-  if (!facts.content) return [];
+  if (!inputs.content) return [];
   return [
-    { type: Progressing, status: "True", reason: Reason.Succeeded, message: [UNPACKED, ...facts.notes].join("; ") },
+    { type: Progressing, status: "True", reason: Reason.Succeeded, message: UNPACKED },
     { type: Serving, status: "True", reason: Reason.Available, message: SERVING },
   ];
 }
 
 /** An error leaves the condition as it was, like the content. */
-function validityOf(catalog: Readonly<ClusterCatalog>, { content }: CatalogReconcileState, { base, error }: StatusInputs): Verdict[] {
+function validityOf(catalog: Readonly<ClusterCatalog>, { content, base, error }: StatusInputs): Verdict[] {
   if (!content || (error !== undefined && findCondition(catalog.status?.conditions, ConditionType.Valid))) return [];
   return [validity(content.findings, base)];
 }
@@ -148,22 +113,23 @@ function markedMessage(error: unknown): string {
   return `${text.slice(0, text.length - innermost.message.length)}terminal error: ${innermost.message}`;
 }
 
-function isLost(catalog: Readonly<ClusterCatalog>, facts: CatalogReconcileState): boolean {
-  return !facts.content && findCondition(catalog.status?.conditions, ConditionType.Serving)?.status === "True";
+function isLost({ catalog }: Phase, { content }: StatusInputs): boolean {
+  return !content && findCondition(catalog.status?.conditions, ConditionType.Serving)?.status === "True";
 }
 
-function lostServing(catalog: Readonly<ClusterCatalog>, facts: CatalogReconcileState): Verdict[] {
-  if (!isLost(catalog, facts)) return [];
-  return [{ type: ConditionType.Serving, status: "False", reason: Reason.Unavailable, message: facts.withdrawn ? "" : LOST }];
+function lostServing(phase: Phase, inputs: StatusInputs): Verdict[] {
+  if (!isLost(phase, inputs)) return [];
+  return [{ type: ConditionType.Serving, status: "False", reason: Reason.Unavailable, message: phase.phase === "withdrawn" ? "" : LOST }];
 }
 
-function servedAfter(catalog: Readonly<ClusterCatalog>, facts: CatalogReconcileState, { error, base }: StatusInputs): Served {
-  if (facts.withdrawn && error === undefined) return {};
-  if (facts.content) {
-    const { ref, lastUnpacked } = facts.content.origin;
+function servedAfter(phase: Phase, inputs: StatusInputs): Served {
+  const { content, error, base } = inputs;
+  if (phase.phase === "withdrawn" && error === undefined) return {};
+  if (content) {
+    const { ref, lastUnpacked } = content.origin;
     return { resolvedSource: { type: "Image", image: { ref } }, urls: { base }, lastUnpacked };
   }
-  return isLost(catalog, facts) ? {} : servedBefore(catalog.status);
+  return isLost(phase, inputs) ? {} : servedBefore(phase.catalog.status);
 }
 
 function servedBefore({ resolvedSource, urls, lastUnpacked }: ClusterCatalogStatus = {}): Served {
@@ -192,15 +158,15 @@ export function catalogEvents(
   { deleted }: { deleted: boolean },
 ): CatalogEvent[] {
   return changedConditions(before?.conditions, after.conditions).flatMap(({ condition, before: old }) => {
-    if (condition.type === ConditionType.Progressing) return progressEvents(condition, old);
+    if (condition.type === ConditionType.Progressing) return progressEvents(condition, old, after);
     const lost = condition.type === ConditionType.Serving && old?.status === "True" && condition.status === "False";
     return lost ? [lossEvent(condition, deleted)] : [];
   });
 }
 
-function progressEvents(condition: Condition, before: Condition | undefined): CatalogEvent[] {
+function progressEvents(condition: Condition, before: Condition | undefined, { problems }: ClusterCatalogStatus): CatalogEvent[] {
   const { reason, message } = condition;
-  if (isFailure(condition)) return [{ reason: warningReason(reason, message), message }];
+  if (isFailure(condition)) return [{ reason: warningReason(reason, problems), message }];
   if (!before || !isFailure(before)) return [];
   return [{ reason: "Recovered", message: `${message}; before: ${before.message}` }];
 }

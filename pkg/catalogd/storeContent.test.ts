@@ -3,7 +3,7 @@ import { catalogNamed } from "../../test/support/catalogs.ts";
 import { TempFolder } from "../../test/support/contentFixture.ts";
 import { restMsOf } from "../errors/errors.ts";
 import { createLogger } from "../telemetry/log.ts";
-import { newReconcileState } from "./reconcileState.ts";
+import { newStarted } from "./phases.ts";
 import { storeContent } from "./storeContent.ts";
 
 const log = createLogger({ component: "test", level: "error" });
@@ -25,16 +25,15 @@ test.for<[tookMs: number, restMs: number | undefined]>([
     events: { record: () => undefined },
     now: () => now,
   });
-  const object = catalogNamed("hostile", {});
-  const facts = newReconcileState(object);
-  facts.unpacked = {
+  const unpacked = {
     canonical: "quay.io/c@sha256:1",
     digest: "sha256:1",
     dir: folder.write("image", { "configs/a.yaml": "" }),
     root: "configs",
     modTime: new Date(0),
   };
-  const error: unknown = await step.run(facts, { object, log, signal: new AbortController().signal }).catch((err: unknown) => err);
+  const fetched = { ...newStarted(catalogNamed("hostile", {})), phase: "fetched", image: { kind: "unpacked", unpacked } } as const;
+  const error: unknown = await step.run(fetched, { log, signal: new AbortController().signal }).catch((err: unknown) => err);
   expect(error).toMatchObject({ message: "error storing fbc: error walking FBC root: a.yaml: line 1: broken" });
   expect(restMsOf(error)).toBe(restMs);
 });

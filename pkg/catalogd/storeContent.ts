@@ -3,13 +3,14 @@ import { join, sep } from "node:path";
 import { ConditionType, Reason } from "../api/constants.ts";
 import type { EventSink } from "../api/events.ts";
 import type { Condition } from "../api/k8s.ts";
-import type { Step } from "../controller/reconcile.ts";
-import { messageOf, RetryableError, TerminalError, terminalIn, wrapError } from "../errors/errors.ts";
+import { newProblem } from "../api/problems.ts";
+import { messageOf, RetryableError, TerminalError, terminalIn } from "../errors/errors.ts";
 import { goQuote } from "../golang/quote.ts";
 import { formatTime } from "../golang/time.ts";
-import { counted } from "../text/amounts.ts";
+import { formatCount } from "../text/lists.ts";
+import { SourceError, StoreFailedError } from "./failures.ts";
 import type { CatalogKeeper } from "./finalizer.ts";
-import type { CatalogReconcileState, UnpackedImage } from "./reconcileState.ts";
+import type { CatalogStep, Fetched, Stored, UnpackedImage } from "./phases.ts";
 import type { CatalogContent, ContentOrigin, FindingsSummary } from "./store/content.ts";
 
 const SOUND = "no errors were found in the content that is served";
@@ -23,7 +24,7 @@ export function validity(
   if (errors === 0 && warnings === 0) return { type, status: "True", reason: Reason.Valid, message: SOUND };
   const list = [`all at ${base}/findings; the first:`, ...first].join("\n");
   if (errors === 0)
-    return { type, status: "True", reason: Reason.Valid, message: `${SOUND}, but ${counted(warnings, "warning")}; ${list}` };
+    return { type, status: "True", reason: Reason.Valid, message: `${SOUND}, but ${formatCount(warnings, "warning")}; ${list}` };
   return {
     type,
     status: "False",
@@ -34,7 +35,7 @@ export function validity(
 
 /** Such as "2 errors and 1 warning". */
 function countsText({ errors, warnings }: Pick<FindingsSummary, "errors" | "warnings">): string {
-  return `${counted(errors, "error")}${warnings > 0 ? ` and ${counted(warnings, "warning")}` : ""}`;
+  return `${formatCount(errors, "error")}${warnings > 0 ? ` and ${formatCount(warnings, "warning")}` : ""}`;
 }
 
 /** What storing needs from the outside. */
@@ -55,34 +56,26 @@ const CHEAP_MS = 20_000;
 const REST_FACTOR = 4;
 const EMPTY = "the catalog holds no objects";
 
-/** The content of a catalog could not be read or stored; the cause says which. */
-export class StoreFailedError extends RetryableError {
-  override readonly name = "StoreFailedError";
-}
-
 /** Reads the unpacked catalog and serves it from now on; what was served before stays when that fails. */
-export function storeContent({
-  store,
-  images,
-  events,
-  now = () => performance.now(),
-}: StoreDependencies): Step<CatalogReconcileState["catalog"], CatalogReconcileState> {
+export function storeContent({ store, images, events, now = () => performance.now() }: StoreDependencies): CatalogStep<Fetched, Stored> {
   return {
     name: "StoreContent",
-    async run(facts, { log, signal }) {
-      const { catalog, unpacked } = facts;
+    async run({ image, ...fetched }, { log, signal }) {
+      const { catalog, problems } = fetched;
       const { name } = catalog.metadata;
-      if (unpacked) {
-        const root = await catalogRoot(facts, unpacked);
+      const unpack = async (unpacked: UnpackedImage): Promise<CatalogContent> => {
+        const root = await catalogRoot(catalog, unpacked);
         const origin = { ref: unpacked.canonical, digest: unpacked.digest, lastUnpacked: formatTime(unpacked.modTime) };
-        facts.content = await stored(() => store.store(name, root, origin, signal), signal, now);
-        events.record(catalog, "Normal", "ContentStored", `serving ${summary(facts.content)} of ${unpacked.canonical}`);
-        const { findings } = facts.content;
+        const content = await stored(() => store.store(name, root, origin, signal), signal, now);
+        events.record(catalog, "Normal", "ContentStored", `serving ${summary(content)} of ${unpacked.canonical}`);
+        const { findings } = content;
         if (findings.errors > 0) events.record(catalog, "Warning", "InvalidContent", invalidText(findings));
         await images.remove(name).catch((err: unknown) => log.warn({ err }, "unpacked image was not removed"));
-      }
-      if (facts.content?.catalog.index.lines === 0) facts.notes.push(EMPTY);
-      return undefined;
+        return content;
+      };
+      const content = image.kind === "stored" ? image.content : await unpack(image.unpacked);
+      if (content.catalog.index.lines === 0) problems.push(newProblem("CatalogEmpty", { message: EMPTY }));
+      return { ...fetched, phase: "stored", content };
     },
   };
 }
@@ -106,7 +99,7 @@ async function stored(store: () => Promise<CatalogContent>, signal: AbortSignal,
 }
 
 /** The catalog's folder on disk; Go serves nothing, and says nothing, when the image does not have it. */
-async function catalogRoot({ catalog }: CatalogReconcileState, { dir, root }: UnpackedImage): Promise<string> {
+async function catalogRoot(catalog: Stored["catalog"], { dir, root }: UnpackedImage): Promise<string> {
   const wanted = join(dir, root);
   const top = await realpath(dir);
   const found = await realpath(wanted).catch(() => undefined);
@@ -114,7 +107,7 @@ async function catalogRoot({ catalog }: CatalogReconcileState, { dir, root }: Un
   if (inside && (await lstat(found)).isDirectory()) return found;
   const text = `catalog image has no folder ${goQuote(`/${root}`)}, where its label ${goQuote(ROOT_LABEL)} says the catalog is`;
   const error = catalog.spec.source.image?.ref.includes("@") ? new TerminalError("Blocked", text) : new RetryableError("Retrying", text);
-  throw wrapError("source catalog content: ", error);
+  throw new SourceError(error);
 }
 
 function invalidText(findings: FindingsSummary): string {

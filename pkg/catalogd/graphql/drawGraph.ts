@@ -7,7 +7,7 @@ import { type GraphSource, GraphTooLargeError, graphJson, updateGraph } from "..
 import { isObject } from "../../golang/members.ts";
 
 /** The forms of a graph. */
-export type GraphFormat = "json" | "mermaid" | "svg";
+type GraphFormat = "json" | "mermaid" | "svg";
 
 /** What a client asks for of a package's update graph. */
 export interface GraphRequest {
@@ -23,7 +23,7 @@ export interface GraphRequest {
 export interface GraphLines {
   /** The package, its channels and its deprecations. */
   readonly metas: Uint8Array<ArrayBuffer>;
-  /** The lines of part "properties". */
+  /** The lines of artifact "properties". */
   readonly properties: Uint8Array<ArrayBuffer>;
 }
 
@@ -76,7 +76,7 @@ function objectsIn(lines: Uint8Array): unknown[] {
   return text.split("\n").flatMap((line) => (line === "" ? [] : [JSON.parse(line) as unknown]));
 }
 
-/** Versions by bundle, of lines of part "properties". */
+/** Versions by bundle, of lines of artifact "properties". */
 function versionsFrom(lines: readonly unknown[]): Map<string, BundleVersion> {
   const versions = new Map<string, BundleVersion>();
   for (const line of lines) {

@@ -33,7 +33,7 @@ export class QueryContext {
   readonly #abort = new AbortController();
   readonly #end: number;
   #readBytes = 0;
-  #answerBytes = 0;
+  #responseBytes = 0;
 
   /** @param stopped whether nobody waits for the answer any more. */
   constructor(source: ObjectSource, limits: QueryLimits, stopped: () => boolean) {
@@ -59,8 +59,8 @@ export class QueryContext {
 
   /** Accounts for so many bytes of the answer, and for the time. @throws QueryError beyond a limit; execution then ends at once. */
   spend(bytes: number): void {
-    this.#answerBytes += bytes;
-    if (this.#answerBytes > this.#limits.answerBytes) this.#fail(answerTooLarge(this.#limits).message);
+    this.#responseBytes += bytes;
+    if (this.#responseBytes > this.#limits.responseBytes) this.#fail(responseTooLarge(this.#limits).message);
     if (performance.now() > this.#end) this.#fail("context deadline exceeded");
     if (this.#stopped()) this.#fail("context canceled");
   }
@@ -92,8 +92,8 @@ export class QueryContext {
 }
 
 /** What is said of an answer that is too large. */
-export function answerTooLarge({ answerBytes }: QueryLimits): QueryError {
-  return new QueryError(`query answer exceeds ${answerBytes} bytes; ask for fewer objects (limit) or fields`);
+export function responseTooLarge({ responseBytes }: QueryLimits): QueryError {
+  return new QueryError(`query answer exceeds ${responseBytes} bytes; ask for fewer objects (limit) or fields`);
 }
 
 function loadError(schema: string, err: unknown): Error {
@@ -126,7 +126,7 @@ export interface QueryLimits {
   /** Bytes of objects that are read, of one object, and of the answer. */
   readBytes: number;
   objectBytes: number;
-  answerBytes: number;
+  responseBytes: number;
 }
 
 /**
@@ -143,7 +143,7 @@ export const QUERY_LIMITS: QueryLimits = {
   milliseconds: 5_000,
   readBytes: 256 * MIB,
   objectBytes: 16 * MIB,
-  answerBytes: 32 * MIB,
+  responseBytes: 32 * MIB,
 };
 
 /** Objects of a page, and their number without a limit. */

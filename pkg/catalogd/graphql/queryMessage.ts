@@ -2,12 +2,12 @@ import type { GraphLines, GraphRefusal, GraphRequest } from "./drawGraph.ts";
 import type { LineRange, PageQuery } from "./queryContext.ts";
 
 /** The open files of a catalog's content. They stay open until the thread is done or has ended. */
-export interface CatalogFiles {
+export interface OpenCatalogFiles {
   /** Equal for the same content, and for no other. */
   readonly key: number;
   /** Descriptor of the metas. */
   readonly metas: number;
-  /** Descriptor and size of the part that tells the schemas. */
+  /** Descriptor and size of the artifact that tells the schemas. */
   readonly schemas: { readonly fd: number; readonly bytes: number };
 }
 
@@ -17,7 +17,7 @@ export type ToQueryThread =
       readonly kind: "run";
       readonly request: QueryRequest;
       /** Undefined where there is no such catalog. */
-      readonly catalog: CatalogFiles | undefined;
+      readonly catalog: OpenCatalogFiles | undefined;
       /** One number; not zero when nobody waits any more. */
       readonly stop: Int32Array<SharedArrayBuffer>;
     }
@@ -49,7 +49,7 @@ export interface QueryFault {
 }
 
 /** The answer to a query in JSON, with a newline, as Go's encoder writes it. */
-export function answerText(data: unknown, faults: readonly QueryFault[]): string {
+export function responseText(data: unknown, faults: readonly QueryFault[]): string {
   const errors = faults.map(({ message, locations, path }) => ({ message, locations: locations ?? [], ...(path ? { path } : {}) }));
   const text = JSON.stringify(errors.length > 0 ? { data, errors } : { data });
   // These characters occur nowhere but in strings.
@@ -58,5 +58,5 @@ export function answerText(data: unknown, faults: readonly QueryFault[]): string
 
 /** An answer that says only why there is none. */
 export function failedQuery(message: string): string {
-  return answerText(null, [{ message }]);
+  return responseText(null, [{ message }]);
 }

@@ -3,12 +3,12 @@ import { workerFile } from "../../async/taskThread.ts";
 import type { CatalogContent } from "../store/content.ts";
 import { type GraphLines, GraphRefusedError, type GraphRequest } from "./drawGraph.ts";
 import type { LineRange, PageQuery } from "./queryContext.ts";
-import { type CatalogFiles, type FromQueryThread, failedQuery, type QueryRequest, type ToQueryThread } from "./queryMessage.ts";
+import { type FromQueryThread, failedQuery, type OpenCatalogFiles, type QueryRequest, type ToQueryThread } from "./queryMessage.ts";
 
 /** A query and where its objects are found. */
 interface QueryJob {
   readonly request: QueryRequest;
-  readonly catalog: (CatalogFiles & { find(query: PageQuery): readonly LineRange[] }) | undefined;
+  readonly catalog: (OpenCatalogFiles & { find(query: PageQuery): readonly LineRange[] }) | undefined;
 }
 
 /** What a thread may take. Milliseconds. */
@@ -84,7 +84,7 @@ class QueryThread {
       const files = catalog && { key: catalog.key, metas: catalog.metas, schemas: catalog.schemas };
       return await this.#ask(
         { kind: "run", request, catalog: files, stop },
-        { find: (query) => catalog?.find(query) ?? [], failed: failedAnswer },
+        { find: (query) => catalog?.find(query) ?? [], failed: failedResponse },
       );
     } finally {
       signal.removeEventListener("abort", cancel);
@@ -148,20 +148,20 @@ class QueryThread {
 
   #settleEnded(late: boolean, failed: AskOptions["failed"], done: PromiseWithResolvers<Uint8Array | undefined>): void {
     try {
-      done.resolve(this.#answerOfEnded(late, failed));
+      done.resolve(this.#responseOfEnded(late, failed));
     } catch (err) {
       done.reject(err);
     }
   }
 
-  #answerOfEnded(late: boolean, failed: AskOptions["failed"]): Uint8Array {
+  #responseOfEnded(late: boolean, failed: AskOptions["failed"]): Uint8Array {
     if (late) return failed("late");
     if (this.#failure?.code === "ERR_WORKER_OUT_OF_MEMORY") return failed("memory");
     throw new Error("the thread that executes queries ended early", { cause: this.#failure });
   }
 }
 
-function failedAnswer(reason: FailedQuery): Uint8Array {
+function failedResponse(reason: FailedQuery): Uint8Array {
   return Buffer.from(failedQuery(reason === "late" ? "context deadline exceeded" : TOO_MUCH_MEMORY));
 }
 
@@ -304,10 +304,10 @@ export class ContentKeys {
   }
 }
 
-/** What a thread needs to know to query a content, which has to be held meanwhile. @throws Error when the content has no part "graphql". */
+/** What a thread needs to know to query a content, which has to be held meanwhile. @throws Error when the content has no artifact "graphql". */
 export function queriedCatalog(content: CatalogContent, keys: ContentKeys): NonNullable<QueryJob["catalog"]> {
-  const part = content.parts.get("graphql");
-  if (!part) throw new Error("the catalog was stored without what its GraphQL schema is made of");
+  const artifact = content.artifacts.get("graphql");
+  if (!artifact) throw new Error("the catalog was stored without what its GraphQL schema is made of");
   const { index, file } = content.catalog;
   /** Aliases ask for the same lines again and again. */
   const found = new Map<string, Uint32Array>();
@@ -320,7 +320,7 @@ export function queriedCatalog(content: CatalogContent, keys: ContentKeys): NonN
   return {
     key: keys.of(content),
     metas: file.handle.fd,
-    schemas: { fd: part.file.handle.fd, bytes: part.index.bytes },
+    schemas: { fd: artifact.file.handle.fd, bytes: artifact.index.bytes },
     find: (query) =>
       [...linesOf(query).subarray(query.offset, query.offset + query.limit)].flatMap((line): LineRange[] => index.slices([line])),
   };

@@ -5,9 +5,9 @@ import { LRUCache } from "lru-cache";
 import { messageOf } from "../../errors/errors.ts";
 import { drawGraph, GraphRefusedError } from "./drawGraph.ts";
 import type { LineRange, ObjectSource, PageQuery } from "./queryContext.ts";
-import type { CatalogFiles, FromQueryThread, ToQueryThread } from "./queryMessage.ts";
+import type { FromQueryThread, OpenCatalogFiles, ToQueryThread } from "./queryMessage.ts";
 import { type QueriedCatalog, runQuery } from "./runQuery.ts";
-import { storedSchema } from "./schema.ts";
+import { readStoredSchema } from "./schema.ts";
 
 // The body of the thread that `queryThreads.ts` starts: executes one query after another. Here it may take as long and as much memory as it is
 // given, while the server answers others.
@@ -33,15 +33,15 @@ function read(fd: number, { start, end }: LineRange): Uint8Array {
   return bytes;
 }
 
-function schemaOf({ key, schemas: { fd, bytes } }: CatalogFiles): GraphQLSchema {
+function schemaOf({ key, schemas: { fd, bytes } }: OpenCatalogFiles): GraphQLSchema {
   const known = schemas.get(key);
   if (known) return known;
-  const schema = storedSchema(read(fd, { start: 0, end: bytes }));
+  const schema = readStoredSchema(read(fd, { start: 0, end: bytes }));
   schemas.set(key, schema);
   return schema;
 }
 
-function objectsOf({ metas }: CatalogFiles): ObjectSource {
+function objectsOf({ metas }: OpenCatalogFiles): ObjectSource {
   return {
     find: (query: PageQuery) =>
       new Promise((resolve) => {

@@ -60,9 +60,9 @@ describe("limits of a query", () => {
   const failure = (message: string): unknown => ({ data: null, errors: [{ message, locations: [] }] });
 
   test.for([
-    [{ answerBytes: 50_000 }, "{ as { text } }", "query answer exceeds 50000 bytes; ask for fewer objects (limit) or fields"],
+    [{ responseBytes: 50_000 }, "{ as { text } }", "query answer exceeds 50000 bytes; ask for fewer objects (limit) or fields"],
     [
-      { answerBytes: 2_000 },
+      { responseBytes: 2_000 },
       "{ __schema { types { name description } } }",
       "query answer exceeds 2000 bytes; ask for fewer objects (limit) or fields",
     ],

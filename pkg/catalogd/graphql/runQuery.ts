@@ -13,8 +13,8 @@ import {
   validate,
 } from "graphql";
 import { messageOf } from "../../errors/errors.ts";
-import { answerTooLarge, type ObjectSource, QUERY_LIMITS, QueryContext, QueryError, type QueryLimits } from "./queryContext.ts";
-import { answerText, failedQuery, type QueryRequest } from "./queryMessage.ts";
+import { type ObjectSource, QUERY_LIMITS, QueryContext, QueryError, type QueryLimits, responseTooLarge } from "./queryContext.ts";
+import { failedQuery, type QueryRequest, responseText } from "./queryMessage.ts";
 
 /** Fields of the query that ask for the schema itself. */
 const INTROSPECTION: ReadonlySet<string> = new Set(["__schema", "__type"]);
@@ -175,7 +175,7 @@ export async function runQuery(
     if (document.definitions.length === 0) return failedQuery("Must provide an operation.");
     const { schema, objects } = catalog;
     const faults = validate(schema, document);
-    if (faults.length > 0) return answerText(null, faults);
+    if (faults.length > 0) return responseText(null, faults);
     const context = new QueryContext(objects, limits, stopped);
     const { data = null, errors = [] } = await execute({
       schema,
@@ -185,8 +185,8 @@ export async function runQuery(
       operationName: request.operationName,
       abortSignal: context.signal,
     });
-    const text = answerText(data, errors);
-    return text.length > limits.answerBytes ? failedQuery(answerTooLarge(limits).message) : text;
+    const text = responseText(data, errors);
+    return text.length > limits.responseBytes ? failedQuery(responseTooLarge(limits).message) : text;
   } catch (err) {
     const cause = err instanceof AbortedGraphQLExecutionError ? err.cause : err;
     if (cause instanceof QueryError) return failedQuery(cause.message);

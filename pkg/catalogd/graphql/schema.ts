@@ -170,12 +170,12 @@ function summaryField(planned: readonly PlannedSchema[], leftOut: number): Field
   };
 }
 
-/** A line of part "graphql". */
+/** A line of artifact "graphql". */
 const Line = z.union([z.strictObject({ leftOut: z.int() }), DiscoveredSchema]);
 
-/** The schema that part "graphql" tells. @throws Error when it is none. */
-export function storedSchema(part: Uint8Array): GraphQLSchema {
-  const lines = Buffer.from(part.buffer, part.byteOffset, part.byteLength)
+/** The schema that artifact "graphql" tells. @throws Error when it is none. */
+export function readStoredSchema(artifact: Uint8Array): GraphQLSchema {
+  const lines = Buffer.from(artifact.buffer, artifact.byteOffset, artifact.byteLength)
     .toString()
     .split("\n")
     .filter((line) => line !== "")

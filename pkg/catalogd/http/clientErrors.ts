@@ -36,19 +36,19 @@ function clientErrorStatus({ code = "", rawPacket }: ClientError): number {
  * @param underWay the last answer on this connection; once it has begun nothing may come between.
  * @returns the status that was sent; undefined when nothing could be.
  */
-export function answerClientError(err: ClientError, socket: Socket, underWay: ServerResponse | undefined): number | undefined {
-  const midAnswer = underWay?.headersSent === true && !underWay.writableFinished;
-  if (err.code === "ECONNRESET" || !socket.writable || midAnswer) {
+export function respondToClientError(err: ClientError, socket: Socket, underWay: ServerResponse | undefined): number | undefined {
+  const midResponse = underWay?.headersSent === true && !underWay.writableFinished;
+  if (err.code === "ECONNRESET" || !socket.writable || midResponse) {
     socket.destroy();
     return undefined;
   }
   const status = clientErrorStatus(err);
-  socket.end(rawAnswer(status), () => socket.destroy());
+  socket.end(rawResponse(status), () => socket.destroy());
   return status;
 }
 
 /** A whole answer for a connection without a request. */
-export function rawAnswer(status: number, text = `${status} ${REASONS[status] ?? ""}`): string {
+export function rawResponse(status: number, text = `${status} ${REASONS[status] ?? ""}`): string {
   const body = status === 405 ? "Method Not Allowed\n" : `${text}\n`;
   const head = [
     `HTTP/1.1 ${status} ${REASONS[status] ?? "Not Found"}`,

@@ -197,7 +197,7 @@ describe("a client that does not read", () => {
   });
 
   test("is cut in the end, even where it does not count as stalled yet", async () => {
-    const server = await limited({ answerMs: 700 });
+    const server = await limited({ responseMs: 700 });
     const connection = await server.stalled();
     await server.underWay(1);
     await server.underWay(0);

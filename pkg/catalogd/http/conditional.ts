@@ -76,7 +76,7 @@ export interface Validators {
 }
 
 /** Whether a request for content is to be answered with it, with 304 or with 412. */
-export type Verdict = "proceed" | "notModified" | "failed";
+export type PreconditionResult = "proceed" | "notModified" | "failed";
 
 const ETAG = /(W\/)?("[!\u0023-\u007e\u0080-\uffff]*")/y;
 
@@ -85,7 +85,7 @@ const ETAG = /(W\/)?("[!\u0023-\u007e\u0080-\uffff]*")/y;
  * matches, since all of them are the same content.
  * @see RFC 9110 section 13.2.2
  */
-export function evaluatePreconditions(headers: IncomingHttpHeaders, { etags, lastModified }: Validators): Verdict {
+export function evaluatePreconditions(headers: IncomingHttpHeaders, { etags, lastModified }: Validators): PreconditionResult {
   const ifMatch = headers["if-match"];
   const unmodifiedSince = headers["if-unmodified-since"];
   if (ifMatch) {
@@ -148,7 +148,7 @@ const MAX_PARTS = 128;
  * Reads a Range header for a content of `size` bytes. Parts that lie behind the end are left out; if all do, the answer is "none".
  * @see Go 1.26 net/http/fs.go, parseRange
  */
-export function parseRange(header: string, size: number): Ranges {
+export function parseRangeHeader(header: string, size: number): Ranges {
   if (!header.startsWith("bytes=")) return { kind: "invalid" };
   const parts: ByteRange[] = [];
   let behind = false;

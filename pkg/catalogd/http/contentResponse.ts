@@ -2,17 +2,27 @@ import { createHash, randomBytes } from "node:crypto";
 import type { IncomingHttpHeaders } from "node:http";
 import { crc32 } from "node:zlib";
 import type { CatalogContent } from "../store/content.ts";
-import type { MetaQuery, Selection, Slice } from "../store/contentIndex.ts";
+import type { LineSelection, MetaQuery, Slice } from "../store/contentIndex.ts";
 import { compressBytes, ENCODINGS, type Encoding, MAKER } from "../store/encodings.ts";
+import type { GzipSelection, StoredArtifact } from "../store/storedArtifact.ts";
 import type { HeldFile } from "../store/storedFile.ts";
-import type { GzipSelection, StoredPart } from "../store/storedPart.ts";
-import type { AnswerCache } from "./answerCache.ts";
-import { type ByteRange, chosenEncoding, contentRange, evaluatePreconditions, httpDate, parseRange, rangeApplies } from "./conditional.ts";
-import { type Answer, NO_BODY, textAnswer, withoutBody } from "./response.ts";
+import {
+  type ByteRange,
+  chosenEncoding,
+  contentRange,
+  evaluatePreconditions,
+  httpDate,
+  parseRangeHeader,
+  rangeApplies,
+} from "./conditional.ts";
+import { ProblemError } from "./problem.ts";
+import { type ContentResponse, NO_BODY, withoutBody } from "./response.ts";
+import type { ResponseCache } from "./responseCache.ts";
 
-/** The parts of a request that matter for content. */
+/** What of a request matters for content. */
 export interface ContentRequest {
-  readonly method: "GET" | "HEAD";
+  /** GET or HEAD. */
+  readonly method: string;
   readonly headers: IncomingHttpHeaders;
 }
 
@@ -22,74 +32,90 @@ export const MIN_COMPRESSED_BYTES = 1_024;
 /** What filtered answers can be had in, the better one first: gzip costs nothing, as it is put together from what is there. */
 const SELECTION_ENCODINGS: readonly Encoding[] = ["gzip", "zstd"];
 
-/** A part of a content. */
-export interface ServedPart {
+/** An artifact of a content. */
+export interface ServedArtifact {
   readonly content: CatalogContent;
-  readonly part: StoredPart;
+  readonly artifact: StoredArtifact;
 }
 
 /**
- * A whole part of a catalog's content, with everything that a static file has: conditions, ranges, HEAD; compressed where the client takes it and the
+ * A whole artifact of a catalog's content, with everything that a static file has: conditions, ranges, HEAD; compressed where the client takes it and the
  * compressed form is there.
+ * @throws ProblemError when a precondition fails or there is no such range.
  * @see Go 1.26 net/http/fs.go, serveContent
  */
-export function allAnswer({ content, part }: ServedPart, request: ContentRequest): Answer {
-  const { tag } = part.index;
+export function allResponse({ content, artifact }: ServedArtifact, request: ContentRequest): ContentResponse {
+  const { tag } = artifact.index;
   const etag = quoted(tag);
   const common = commonHeaders(content);
   const verdict = evaluatePreconditions(request.headers, { etags: etagsOf(tag), lastModified: content.lastModified });
-  if (verdict === "failed") return preconditionFailed({ ...common, ...TYPE });
+  if (verdict === "failed") throw preconditionFailed({ ...common, ...TYPE });
   if (verdict === "notModified") return notModified(content, request, tag);
-  const answer = rangeAnswer({ content, part }, request, etag) ?? wholeAnswer({ content, part }, request, etag);
-  return request.method === "HEAD" ? withoutBody(answer) : answer;
+  const response = rangeResponse({ content, artifact }, request, etag) ?? wholeResponse({ content, artifact }, request, etag);
+  return request.method === "HEAD" ? withoutBody(response) : response;
 }
 
-/** The lines of a part that match a query; no ranges. Small answers come from `cache`. */
-export async function metasAnswer(
-  { content, part }: ServedPart,
+/**
+ * Returns the lines of an artifact that match a query; no ranges. Small responses come from `cache`.
+ * @throws ProblemError when a precondition fails.
+ */
+export async function metasResponse(
+  { content, artifact }: ServedArtifact,
   query: MetaQuery,
   request: ContentRequest,
-  cache: AnswerCache,
-): Promise<Answer> {
-  const selection = part.select(query);
+  cache: ResponseCache,
+): Promise<ContentResponse> {
+  const selection = artifact.select(query);
   const { tag } = selection;
   const common = commonHeaders(content);
   const verdict = evaluatePreconditions(request.headers, { etags: etagsOf(tag), lastModified: content.lastModified });
-  if (verdict === "failed") return preconditionFailed(common);
+  if (verdict === "failed") throw preconditionFailed(common);
   if (verdict === "notModified") return notModified(content, request, tag);
   if (request.method === "HEAD") return { status: 200, headers: { ...common, ...TYPE, etag: quoted(tag) }, body: NO_BODY };
-  return (await smallAnswer({ content, part }, selection, request, cache)) ?? selectionAnswer({ content, part }, selection, request);
+  return (
+    (await smallResponse({ content, artifact }, selection, request, cache)) ?? selectionResponse({ content, artifact }, selection, request)
+  );
 }
 
 function commonHeaders(content: CatalogContent): Record<string, string | number> {
   return { "last-modified": httpDate(content.lastModified), "olm-catalog-digest": content.origin.digest };
 }
 
-/** The answer to a request for other content than there is. */
-function preconditionFailed(headers: Answer["headers"]): Answer {
+/** Returns the failure of a request for other content than there is. */
+function preconditionFailed(headers: ContentResponse["headers"]): ProblemError {
   const detail = "the content is not the one that If-Match or If-Unmodified-Since names";
-  return { status: 412, headers: { ...headers, "content-length": 0 }, body: NO_BODY, problem: { code: "PreconditionFailed", detail } };
+  return new ProblemError("PreconditionFailed", detail, { headers, text: "" });
 }
 
-function notModified(content: CatalogContent, { headers }: ContentRequest, tag: string): Answer {
+/** Returns the failure of a request for ranges that the content does not have. */
+function rangeNotSatisfiable(text: string, headers: ContentResponse["headers"]): ProblemError {
+  return new ProblemError("RangeNotSatisfiable", text, { headers, text });
+}
+
+function notModified(content: CatalogContent, { headers }: ContentRequest, tag: string): ContentResponse {
   const known = etagsOf(tag).find((etag) => headers["if-none-match"]?.includes(etag));
   return { status: 304, headers: { ...commonHeaders(content), etag: known ?? quoted(tag) }, body: NO_BODY };
 }
 
 /** The whole content; undefined ranges have been dealt with. HEAD is never compressed, as its length is the content's. */
-function wholeAnswer({ content, part }: ServedPart, request: ContentRequest, etag: string): Answer {
-  const { file } = part;
+function wholeResponse({ content, artifact }: ServedArtifact, request: ContentRequest, etag: string): ContentResponse {
+  const { file } = artifact;
   const worthIt = file.bytes >= MIN_COMPRESSED_BYTES && request.method === "GET";
-  const encoding = worthIt ? chosenEncoding(request.headers["accept-encoding"], part.encodings) : undefined;
-  const compressed = encoding && part.compressed(encoding);
+  const encoding = worthIt ? chosenEncoding(request.headers["accept-encoding"], artifact.encodings) : undefined;
+  const compressed = encoding && artifact.compressed(encoding);
   if (compressed) {
-    const own = { "content-encoding": encoding, etag: quoted(part.index.tag, encoding) };
-    return fileAnswer(content, compressed, [{ start: 0, end: compressed.bytes }], own);
+    const own = { "content-encoding": encoding, etag: quoted(artifact.index.tag, encoding) };
+    return fileResponse(content, compressed, [{ start: 0, end: compressed.bytes }], own);
   }
-  return fileAnswer(content, file, [{ start: 0, end: file.bytes }], { "accept-ranges": "bytes", etag });
+  return fileResponse(content, file, [{ start: 0, end: file.bytes }], { "accept-ranges": "bytes", etag });
 }
 
-function fileAnswer(content: CatalogContent, file: HeldFile, slices: readonly Slice[], headers: Answer["headers"]): Answer {
+function fileResponse(
+  content: CatalogContent,
+  file: HeldFile,
+  slices: readonly Slice[],
+  headers: ContentResponse["headers"],
+): ContentResponse {
   const length = slices.reduce((sum, { start, end }) => sum + end - start, 0);
   return {
     status: 200,
@@ -99,17 +125,17 @@ function fileAnswer(content: CatalogContent, file: HeldFile, slices: readonly Sl
 }
 
 /** The answer to a Range header; undefined when there is none that counts. */
-function rangeAnswer({ content, part }: ServedPart, { headers }: ContentRequest, etag: string): Answer | undefined {
-  const { file } = part;
+function rangeResponse({ content, artifact }: ServedArtifact, { headers }: ContentRequest, etag: string): ContentResponse | undefined {
+  const { file } = artifact;
   const wanted = headers.range;
   if (!wanted || !rangeApplies(headers["if-range"] as string | undefined, etag, content.lastModified)) return undefined;
-  const ranges = parseRange(wanted, file.bytes);
+  const ranges = parseRangeHeader(wanted, file.bytes);
   if (ranges.kind === "tooMany") return undefined;
   const digest = { "olm-catalog-digest": content.origin.digest };
-  if (ranges.kind === "invalid") return textAnswer(416, "invalid range", digest);
+  if (ranges.kind === "invalid") throw rangeNotSatisfiable("invalid range", digest);
   if (ranges.kind === "none") {
     if (file.bytes === 0) return undefined;
-    return textAnswer(416, "invalid range: failed to overlap", { ...digest, "content-range": `bytes */${file.bytes}` });
+    throw rangeNotSatisfiable("invalid range: failed to overlap", { ...digest, "content-range": `bytes */${file.bytes}` });
   }
   const { parts } = ranges;
   const total = parts.reduce((sum, { length }) => sum + length, 0);
@@ -141,17 +167,17 @@ function sliceOf({ start, length }: ByteRange): Slice {
 }
 
 /** An answer that fits the cache. */
-async function smallAnswer(
-  { content, part }: ServedPart,
-  selection: Selection,
+async function smallResponse(
+  { content, artifact }: ServedArtifact,
+  selection: LineSelection,
   request: ContentRequest,
-  cache: AnswerCache,
-): Promise<Answer | undefined> {
+  cache: ResponseCache,
+): Promise<ContentResponse | undefined> {
   const { tag, bytes: size } = selection;
   const encoding = selectionEncoding(selection, request);
-  const gzip = encoding === "gzip" ? part.gzipped(selection) : undefined;
+  const gzip = encoding === "gzip" ? artifact.gzipped(selection) : undefined;
   if (!cache.fits(gzip?.bytes ?? size)) return undefined;
-  const plain = (): Promise<Uint8Array> => cache.get(tag, () => readSelection(part.file, selection));
+  const plain = (): Promise<Uint8Array> => cache.get(tag, () => readSelection(artifact.file, selection));
   const gzipped = gzip && (await cache.get(`${tag} gzip`, () => readPieces(gzip)));
   const zstd = encoding === "zstd" ? await cache.getUnlessBusy(`${tag} zstd`, async () => compressBytes("zstd", await plain())) : undefined;
   const made = gzipped ? "gzip" : zstd && "zstd";
@@ -165,18 +191,18 @@ async function smallAnswer(
 }
 
 /** The coding that the client wants a filtered answer in. */
-function selectionEncoding({ bytes }: Selection, { headers }: ContentRequest): Encoding | undefined {
+function selectionEncoding({ bytes }: LineSelection, { headers }: ContentRequest): Encoding | undefined {
   return bytes >= MIN_COMPRESSED_BYTES ? chosenEncoding(headers["accept-encoding"], SELECTION_ENCODINGS) : undefined;
 }
 
-/** An answer too large for the cache: whole parts in any coding there is, others put together as gzip. */
-function selectionAnswer({ content, part }: ServedPart, selection: Selection, request: ContentRequest): Answer {
-  if (selection.tag === part.index.tag) {
-    const { headers, ...answer } = wholeAnswer({ content, part }, request, quoted(selection.tag));
-    return { ...answer, headers: Object.fromEntries(Object.entries(headers).filter(([name]) => name !== "accept-ranges")) };
+/** An answer too large for the cache: whole artifacts in any coding there is, others put together as gzip. */
+function selectionResponse({ content, artifact }: ServedArtifact, selection: LineSelection, request: ContentRequest): ContentResponse {
+  if (selection.tag === artifact.index.tag) {
+    const { headers, ...response } = wholeResponse({ content, artifact }, request, quoted(selection.tag));
+    return { ...response, headers: Object.fromEntries(Object.entries(headers).filter(([name]) => name !== "accept-ranges")) };
   }
-  const gzip = selectionEncoding(selection, request) === "gzip" ? part.gzipped(selection) : undefined;
-  if (!gzip) return fileAnswer(content, part.file, selection.slices, { etag: quoted(selection.tag) });
+  const gzip = selectionEncoding(selection, request) === "gzip" ? artifact.gzipped(selection) : undefined;
+  if (!gzip) return fileResponse(content, artifact.file, selection.slices, { etag: quoted(selection.tag) });
   return {
     status: 200,
     headers: {
@@ -191,7 +217,7 @@ function selectionAnswer({ content, part }: ServedPart, selection: Selection, re
 }
 
 /** The bytes of a selection, checked: what is cached would be wrong for long. */
-export async function readSelection(file: HeldFile, selection: Selection): Promise<Uint8Array> {
+export async function readSelection(file: HeldFile, selection: LineSelection): Promise<Uint8Array> {
   const bytes = await readPieces({ file, bytes: selection.bytes, pieces: selection.slices });
   if (crc32(bytes) !== selection.crc32) throw file.damage("the content has another checksum than it was written with");
   return bytes;
@@ -242,15 +268,22 @@ export function documentOf(bytes: Uint8Array, type: string): ServedDocument {
   return { bytes, type, tag: createHash("sha256").update(bytes).digest("base64url").slice(0, 22) };
 }
 
-/** A document with its tag, conditional and compressed as the client takes it. Compressed forms are kept in `cache`. */
-export async function documentAnswer({ bytes, type, tag }: ServedDocument, request: ContentRequest, cache: AnswerCache): Promise<Answer> {
+/**
+ * Returns a document with its tag, conditional and compressed as the client takes it. Compressed forms are kept in `cache`.
+ * @throws ProblemError when a precondition fails.
+ */
+export async function documentResponse(
+  { bytes, type, tag }: ServedDocument,
+  request: ContentRequest,
+  cache: ResponseCache,
+): Promise<ContentResponse> {
   const encoding = bytes.byteLength >= MIN_COMPRESSED_BYTES ? chosenEncoding(request.headers["accept-encoding"]) : undefined;
   const etag = quoted(tag, encoding);
   const verdict = evaluatePreconditions(request.headers, { etags: etagsOf(tag), lastModified: undefined });
-  if (verdict === "failed") return preconditionFailed({ etag });
+  if (verdict === "failed") throw preconditionFailed({ etag });
   if (verdict === "notModified") return { status: 304, headers: { etag }, body: NO_BODY };
   const sent = encoding ? await cache.get(`${tag} ${encoding}`, () => compressBytes(encoding, bytes)) : bytes;
   const headers = { "content-type": type, etag, ...(encoding ? { "content-encoding": encoding } : {}), "content-length": sent.byteLength };
-  const answer: Answer = { status: 200, headers, body: { kind: "bytes", bytes: sent } };
-  return request.method === "HEAD" ? withoutBody(answer) : answer;
+  const response: ContentResponse = { status: 200, headers, body: { kind: "bytes", bytes: sent } };
+  return request.method === "HEAD" ? withoutBody(response) : response;
 }

@@ -1,24 +1,10 @@
-import { Readable } from "node:stream";
 import { expect, test } from "vitest";
-import { type ContentSource, ofContent } from "./contentRoutes.ts";
-import { NO_BODY } from "./response.ts";
-import type { RouteRequest } from "./route.ts";
-
-const REQUEST: RouteRequest = {
-  method: "GET",
-  url: "/catalogs/c/api/v1/all",
-  params: { catalog: "c" },
-  query: "",
-  headers: {},
-  body: Readable.from([]),
-  signal: new AbortController().signal,
-};
+import { type ContentSource, withContent } from "./contentRoutes.ts";
 
 test.for([
-  { what: "is expected here and not here yet", expected: ["c"], status: 503, code: "CatalogNotLoaded", retry: { "retry-after": 5 } },
-  { what: "is unknown", expected: ["other"], status: 404, code: "CatalogNotFound", retry: {} },
-])("a catalog that $what is answered with $status", async ({ expected, status, code, retry }) => {
+  { what: "is expected here and not here yet", expected: ["c"], statusCode: 503, code: "CatalogNotLoaded", headers: { "retry-after": 5 } },
+  { what: "is unknown", expected: ["other"], statusCode: 404, code: "CatalogNotFound", headers: {} },
+])("a catalog that $what is answered with $statusCode", async ({ expected, statusCode, code, headers }) => {
   const source: ContentSource = { get: () => undefined, catalogs: () => expected, expects: (name) => expected.includes(name) };
-  const made = await ofContent(source, REQUEST, () => ({ status: 200, headers: {}, body: NO_BODY }));
-  expect(made).toMatchObject({ status, headers: retry, problem: { code } });
+  await expect(withContent(source, "c", () => expect.unreachable())).rejects.toMatchObject({ statusCode, code, headers });
 });

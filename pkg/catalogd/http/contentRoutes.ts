@@ -1,13 +1,13 @@
 import * as z from "zod";
-import { subdomainFaults } from "../../api/names.ts";
+import { formatTime } from "../../golang/time.ts";
+import { compareText } from "../../text/compare.ts";
 import type { CatalogContent } from "../store/content.ts";
-import type { MetaQuery } from "../store/contentIndex.ts";
 import { FILE_SUFFIX } from "../store/encodings.ts";
-import type { AnswerCache } from "./answerCache.ts";
-import { allAnswer, type ContentRequest, documentAnswer, jsonDocument, metasAnswer } from "./contentResponse.ts";
-import { parseMetaQuery } from "./request.ts";
-import { type Answer, problemAnswer, textAnswer } from "./response.ts";
-import type { Prepared, Route, RouteRequest } from "./route.ts";
+import { allResponse, documentResponse, jsonDocument, metasResponse } from "./contentResponse.ts";
+import { ProblemError } from "./problem.ts";
+import { FIRST_OF_EACH } from "./queryParameters.ts";
+import type { ResponseCache } from "./responseCache.ts";
+import { CatalogPath, type CatalogServer } from "./route.ts";
 
 /** Where the server finds content. */
 export interface ContentSource {
@@ -21,25 +21,27 @@ export interface ContentSource {
 /** What the endpoints of catalogs' content are built from. */
 export interface ContentRouteDependencies {
   source: ContentSource;
-  cache: AnswerCache;
+  cache: ResponseCache;
 }
 
 /** Another replica may have it at once. */
 const RETRY_LATER = { "retry-after": 5 };
 const JSON_LINES = "application/jsonl";
-const UNKNOWN_PARAMETER = "the query has a parameter that is not schema, package or name, or something that cannot be read";
-const MetaQueryParameters = z.strictObject({
-  schema: z.string().optional().describe("schema of the metas, such as `olm.bundle`"),
-  package: z.string().optional().describe("package that the metas belong to"),
-  name: z.string().optional().describe("name of the metas"),
-});
+const MetaQuery = z
+  .strictObject({
+    schema: z.string().optional().describe("schema of the metas, such as `olm.bundle`"),
+    package: z.string().optional().describe("package that the metas belong to"),
+    name: z.string().optional().describe("name of the metas"),
+  })
+  .meta(FIRST_OF_EACH);
 
-/** The endpoints of a catalog's metas. @see operator-controller df2c201d internal/catalogd/server/handlers.go */
-export function contentRoutes({ source, cache }: ContentRouteDependencies): Route[] {
-  return [
-    {
-      path: "/catalogs/{catalog}/api/v1/all",
-      methods: ["GET", "HEAD"],
+/** Registers the endpoint of all metas of a catalog. @see operator-controller df2c201d internal/catalogd/server/handlers.go */
+export function registerAllRoute(server: CatalogServer, { source }: Pick<ContentRouteDependencies, "source">): void {
+  server.route({
+    method: ["GET", "HEAD"],
+    url: "/catalogs/:catalog/api/v1/all",
+    schema: { params: CatalogPath },
+    config: {
       failures: "text",
       operation: {
         id: "getAllMetas",
@@ -55,11 +57,19 @@ export function contentRoutes({ source, cache }: ContentRouteDependencies): Rout
           416: { description: "They do not have these ranges." },
         },
       },
-      answer: (request) => ofContent(source, request, (content) => allAnswer({ content, part: content.catalog }, asked(request))),
     },
-    {
-      path: "/catalogs/{catalog}/api/v1/metas",
-      methods: ["GET", "HEAD"],
+    handler: (request, reply) =>
+      withContent(source, request.params.catalog, (content) => reply.respond(allResponse({ content, artifact: content.catalog }, request))),
+  });
+}
+
+/** Registers the endpoint of those metas of a catalog that match a filter. @see operator-controller df2c201d internal/catalogd/server/handlers.go */
+export function registerMetasRoute(server: CatalogServer, { source, cache }: ContentRouteDependencies): void {
+  server.route({
+    method: ["GET", "HEAD"],
+    url: "/catalogs/:catalog/api/v1/metas",
+    schema: { params: CatalogPath, querystring: MetaQuery },
+    config: {
       failures: "text",
       operation: {
         id: "findMetas",
@@ -67,74 +77,55 @@ export function contentRoutes({ source, cache }: ContentRouteDependencies): Rout
         description:
           "As JSON Lines, in the order of the catalog. All parameters that are given have to match, exactly; of one that is repeated the first counts. " +
           "An `olm.package` has no package: ask for `schema=olm.package&name=NAME`. Conditional requests work, ranges do not.",
-        query: MetaQueryParameters,
         responses: {
           200: { description: "The metas that match; none is an empty body.", content: { [JSON_LINES]: undefined } },
           304: { description: "They are those that the client knows." },
           412: { description: "They are not those that the request is about." },
         },
       },
-      answer: (request) => {
-        const query = (): MetaQuery | undefined => parseMetaQuery(request.query);
-        return ofContent(
-          source,
-          request,
-          (content) => metasAnswer({ content, part: content.catalog }, query() ?? {}, asked(request), cache),
-          () => (query() ? undefined : problemAnswer("InvalidQuery", UNKNOWN_PARAMETER)),
-        );
-      },
     },
-  ];
+    handler: (request, reply) =>
+      withContent(source, request.params.catalog, async (content) =>
+        reply.respond(await metasResponse({ content, artifact: content.catalog }, request.query, request, cache)),
+      ),
+  });
 }
 
 /**
- * What `answer` makes of the content of the catalog that the request names, which is held until the answer has been sent; the answers of the Go
- * server to a name that is none and to an unknown catalog.
- * @param refuse looks at the request before the catalog is looked for.
+ * Gives `respond` the content of a catalog, which is held until the response has been sent.
+ * @throws ProblemError when there is no content of that name here, or not yet.
  */
-export async function ofContent(
-  source: ContentSource,
-  request: RouteRequest,
-  answer: (content: CatalogContent) => Answer | Promise<Answer>,
-  refuse: () => Answer | undefined = () => undefined,
-): Promise<Answer | Prepared> {
-  const name = request.params["catalog"] ?? "";
-  const refusal = nameRefusal(name) ?? refuse();
-  if (refusal) return refusal;
-  const content = source.get(name);
-  if (!content && source.expects?.(name))
-    return problemAnswer("CatalogNotLoaded", `the content of catalog ${JSON.stringify(name)} is being loaded; try again`, RETRY_LATER);
-  if (!content)
-    return problemAnswer("CatalogNotFound", `no catalog ${JSON.stringify(name)} is served here; /catalogs lists those that are`);
+export async function withContent(source: ContentSource, name: string, respond: (content: CatalogContent) => Promise<void>): Promise<void> {
+  const content = findContent(source, name);
   content.hold();
-  const release = (): void => content.release();
   try {
-    return { answer: await answer(content), release };
-  } catch (err) {
-    release();
-    throw err;
+    await respond(content);
+  } finally {
+    content.release();
   }
 }
 
-/** The answer to a name that no catalog can have; undefined for one that a catalog can have. */
-export function nameRefusal(name: string): Answer | undefined {
-  const problems = subdomainFaults(name);
-  if (problems.length === 0) return undefined;
-  const detail = `invalid catalog name: ${problems.join("; ")}`;
-  return textAnswer(400, detail, {}, { code: "InvalidCatalogName", detail });
+function findContent(source: ContentSource, name: string): CatalogContent {
+  const content = source.get(name);
+  if (content) return content;
+  const shown = JSON.stringify(name);
+  if (source.expects?.(name))
+    throw new ProblemError("CatalogNotLoaded", `the content of catalog ${shown} is being loaded; try again`, { headers: RETRY_LATER });
+  throw catalogNotFound(name);
 }
 
-/** What of a request matters for content. */
-export function asked({ method, headers }: RouteRequest): ContentRequest {
-  return { method: method === "HEAD" ? "HEAD" : "GET", headers };
+/** Returns the failure of a request for an unknown catalog. */
+export function catalogNotFound(name: string): ProblemError {
+  return new ProblemError("CatalogNotFound", `no catalog ${JSON.stringify(name)} is served here; /catalogs lists those that are`);
 }
 
-/** The endpoint of what the check of a catalog's content found. */
-export function findingsRoutes({ source }: Pick<ContentRouteDependencies, "source">): Route[] {
-  return [
-    {
-      path: "/catalogs/{catalog}/findings",
-      methods: ["GET", "HEAD"],
+/** Registers the endpoint of what the check of a catalog's content found. */
+export function registerFindingsRoute(server: CatalogServer, { source }: Pick<ContentRouteDependencies, "source">): void {
+  server.route({
+    method: ["GET", "HEAD"],
+    url: "/catalogs/:catalog/findings",
+    schema: { params: CatalogPath },
+    config: {
       failures: "problem",
       operation: {
         id: "getFindings",
@@ -154,14 +145,14 @@ export function findingsRoutes({ source }: Pick<ContentRouteDependencies, "sourc
           416: { description: "They do not have these ranges." },
         },
       },
-      answer: (request) =>
-        ofContent(source, request, (content) => {
-          const part = content.parts.get("findings");
-          if (!part) return problemAnswer("Unavailable", "the content of this catalog has not been checked");
-          return allAnswer({ content, part }, asked(request));
-        }),
     },
-  ];
+    handler: (request, reply) =>
+      withContent(source, request.params.catalog, async (content) => {
+        const artifact = content.artifacts.get("findings");
+        if (!artifact) throw new ProblemError("Unavailable", "the content of this catalog has not been checked");
+        await reply.respond(allResponse({ content, artifact }, request));
+      }),
+  });
 }
 
 /** One catalog as it is listed. */
@@ -184,27 +175,29 @@ const ListedCatalog = z
   .meta({ id: "ListedCatalog", description: "A catalog and what is served of it; what is not known is left out." });
 const CatalogList = z.object({ catalogs: z.array(ListedCatalog).describe("by name") }).meta({ id: "CatalogList" });
 
-/** The endpoint that tells which catalogs are served. */
-export function catalogListRoute({ source, cache }: ContentRouteDependencies): Route {
-  return {
-    path: "/catalogs",
-    methods: ["GET", "HEAD"],
-    failures: "problem",
-    operation: {
-      id: "listCatalogs",
-      summary: "The catalogs that this server knows, with what it serves of each",
-      responses: {
-        200: { description: "The catalogs.", content: { "application/json": CatalogList } },
-        304: { description: "They are as the client knows them." },
-        412: { description: "They are not as the client knows them." },
+/** Registers the endpoint that lists the catalogs. */
+export function registerCatalogListRoute(server: CatalogServer, { source, cache }: ContentRouteDependencies): void {
+  server.route({
+    method: ["GET", "HEAD"],
+    url: "/catalogs",
+    config: {
+      failures: "problem",
+      operation: {
+        id: "listCatalogs",
+        summary: "The catalogs that this server knows, with what it serves of each",
+        responses: {
+          200: { description: "The catalogs.", content: { "application/json": CatalogList } },
+          304: { description: "They are as the client knows them." },
+          412: { description: "They are not as the client knows them." },
+        },
       },
     },
-    answer: (request) => {
-      const catalogs = source.catalogs().toSorted((a, b) => (a < b ? -1 : 1));
+    handler: async (request, reply) => {
+      const catalogs = source.catalogs().toSorted(compareText);
       const list: z.infer<typeof CatalogList> = { catalogs: catalogs.map((name) => listed(name, source.get(name))) };
-      return documentAnswer(jsonDocument(list), asked(request), cache);
+      await reply.respond(await documentResponse(jsonDocument(list), request, cache));
     },
-  };
+  });
 }
 
 function listed(name: string, content: CatalogContent | undefined): z.infer<typeof ListedCatalog> {
@@ -216,7 +209,7 @@ function listed(name: string, content: CatalogContent | undefined): z.infer<type
     digest: origin.digest,
     ref: origin.ref,
     lastUnpacked: origin.lastUnpacked,
-    lastModified: new Date(lastModified * 1_000).toISOString().replace(".000Z", "Z"),
+    lastModified: formatTime(new Date(lastModified * 1_000)),
     objects: catalog.index.lines,
     bytes: catalog.index.bytes,
     findings: content.findings.errors + content.findings.warnings,

@@ -104,15 +104,18 @@ describe("routes", () => {
     expect([status, body]).toEqual([400, "400 Bad Request\n"]);
   });
 
-  test("a POST with a body is not read as anything", async () => {
+  test.for(["application/json", "nonsense"])("a POST with a body of type %s is not read as anything", async (type) => {
     const url = `http://127.0.0.1:${server.address.port}${BASE}/all`;
-    const answer = await request(url, {
-      method: "POST",
-      body: "{nonsense",
-      headers: { "content-type": "application/json" },
-      dispatcher: agent,
-    });
+    const answer = await request(url, { method: "POST", body: "{nonsense", headers: { "content-type": type }, dispatcher: agent });
     expect([answer.statusCode, await answer.body.text()]).toEqual([405, "Method Not Allowed\n"]);
+  });
+
+  test("problem details of a wrong query name the parameter", async () => {
+    const { status, body } = await get(`${BASE}/metas?other=1`, { accept: "application/problem+json" });
+    expect([status, body.toString()]).toEqual([
+      400,
+      expect.stringContaining(String.raw`unknown parameter \"other\"; known are schema, package, name`),
+    ]);
   });
 
   test.for(["/catalogs/unknown/api/v1/all", "/catalogs/unknown/api/v1/metas?schema=a"])("%s: no such catalog", async (path) => {

@@ -2,22 +2,21 @@ import { createServer, type IncomingMessage, METHODS, type RequestListener, type
 import { createServer as createTlsServer, type Server as TlsServer } from "node:https";
 import type { AddressInfo, Socket } from "node:net";
 import { setTimeout as delay } from "node:timers/promises";
-import { type FastifyInstance, type FastifyReply, type FastifyRequest, fastify } from "fastify";
+import { fastify } from "fastify";
 import type { ServerTls } from "../../serving/serverTls.ts";
 import type { Logger } from "../../telemetry/log.ts";
 import { QueryThreads } from "../graphql/queryThreads.ts";
-import { AnswerCache } from "./answerCache.ts";
-import { answerClientError, type ClientError, rawAnswer } from "./clientErrors.ts";
-import { type ContentSource, catalogListRoute, contentRoutes, findingsRoutes } from "./contentRoutes.ts";
-import { type GraphqlRouteDependencies, graphqlRoutes } from "./graphqlRoutes.ts";
-import { type GraphRouteDependencies, graphRoutes } from "./graphRoutes.ts";
+import { type GatedEndpoint, registerCatalogRoutes } from "./catalogRoutes.ts";
+import { type ClientError, rawResponse, respondToClientError } from "./clientErrors.ts";
+import type { ContentSource } from "./contentRoutes.ts";
+import { Exchanges } from "./exchanges.ts";
+import { registerFailureHandlers, registerOtherMethods } from "./failures.ts";
 import type { HttpMetrics } from "./httpMetrics.ts";
-import { openApiRoute } from "./openApi.ts";
-import { packagesRoutes } from "./packagesRoutes.ts";
-import { pageRoutes } from "./pageRoutes.ts";
-import { type Destination, RequestHandler } from "./requestHandler.ts";
-import { fastifyPath, type Route } from "./route.ts";
-import { searchRoute } from "./searchRoute.ts";
+import { compileValidator, readQueryString, type ZodTypeProvider } from "./queryParameters.ts";
+import { registerRequestChecks } from "./requestChecks.ts";
+import { ResponseCache } from "./responseCache.ts";
+import type { CatalogServer } from "./route.ts";
+import { registerSender } from "./send.ts";
 import { SERVER_LIMITS, type ServerLimits } from "./serverLimits.ts";
 
 /** Counts the open connections of each client, by address. */
@@ -46,24 +45,6 @@ class ConnectionCount {
   }
 }
 
-/** What the endpoints are built from. */
-export type RouteDependencies = GraphRouteDependencies & GraphqlRouteDependencies;
-
-/** All endpoints of the content server: it serves them, and the OpenAPI document and the reference are made of them. */
-export function catalogRoutes(dependencies: RouteDependencies): Route[] {
-  const routes: Route[] = [
-    ...contentRoutes(dependencies),
-    ...graphqlRoutes(dependencies),
-    ...findingsRoutes(dependencies),
-    catalogListRoute(dependencies),
-    ...packagesRoutes(dependencies),
-    ...graphRoutes(dependencies),
-    searchRoute(dependencies),
-    ...pageRoutes(dependencies.cache),
-  ];
-  return [...routes, openApiRoute(routes, dependencies.cache)];
-}
-
 /** What the content server is built from. */
 export interface ContentServerOptions {
   source: ContentSource;
@@ -71,11 +52,11 @@ export interface ContentServerOptions {
   /** Certificate, key and which connections are accepted; plain HTTP without. */
   tls?: ServerTls | undefined;
   metrics?: HttpMetrics;
-  cache?: AnswerCache;
+  cache?: ResponseCache;
   /** Those that are not given are the usual ones. */
   limits?: Partial<ServerLimits>;
-  /** Ids of the operations that are not served. */
-  without?: ReadonlySet<string>;
+  /** Endpoints that are not served. */
+  without?: ReadonlySet<GatedEndpoint>;
   /** Whether catalogs can be queried with GraphQL; default true. Without, such queries are answered with 503. */
   graphql?: boolean;
 }
@@ -96,8 +77,8 @@ const CHECK_MS = 1_000;
 const GRACE_MS = 20_000;
 
 /**
- * Serves catalogs: `/catalogs/{catalog}/api/v1/all` and the other endpoints of `catalogRoutes`. Nothing is parsed on a request but its headers: answers
- * are byte ranges of content files, conditional on tags. HTTP/1.1 and 1.0 only, as the Go server.
+ * Serves catalogs: `/catalogs/{catalog}/api/v1/all` and the other endpoints of `registerCatalogRoutes`. Nothing is parsed on a request but its headers:
+ * responses are byte ranges of content files, conditional on tags. HTTP/1.1 and 1.0 only, as the Go server.
  * @throws Error when the address cannot be listened on.
  * @see operator-controller df2c201d internal/catalogd/server/handlers.go
  */
@@ -105,14 +86,17 @@ export async function startContentServer(
   { host, port }: { host: string; port: number },
   options: ContentServerOptions,
 ): Promise<ContentServer> {
-  const { source, log, tls, metrics, cache = new AnswerCache(), without = new Set(), graphql = true } = options;
+  const { source, log, tls, metrics, cache = new ResponseCache(), without = new Set(), graphql = true } = options;
   const limits = { ...SERVER_LIMITS, ...options.limits };
   const queries = new QueryThreads();
-  const routes = catalogRoutes({ source, cache, graphs: queries, queries: graphql ? queries : undefined }).filter(
-    ({ operation }) => !without.has(operation.id),
-  );
-  const handler = new RequestHandler({ limits, log, metrics });
-  const app = routerOf(routes, handler, { limits, log, tls });
+  const exchanges = new Exchanges({ limits, log, metrics });
+  const app = newApp({ limits, log, tls, exchanges });
+  exchanges.register(app);
+  registerRequestChecks(app, { limits, exchanges });
+  registerSender(app, { limits, log });
+  registerFailureHandlers(app, log);
+  const routes = registerCatalogRoutes(app, { source, cache, graphs: queries, queries: graphql ? queries : undefined, without });
+  registerOtherMethods(app, routes);
   await app.listen({ host, port });
   const { server } = app;
   server.on("error", (err) => log.error({ err }, "content server"));
@@ -120,12 +104,12 @@ export async function startContentServer(
   return {
     address: server.address() as AddressInfo,
     get draining() {
-      return handler.draining;
+      return exchanges.draining;
     },
-    drain: () => handler.drain(),
+    drain: () => exchanges.drain(),
     close: async (graceMs = GRACE_MS) => {
       stopReloading?.();
-      handler.drain();
+      exchanges.drain();
       const timer = setTimeout(() => server.closeAllConnections(), graceMs);
       await app.close();
       await queries.close();
@@ -134,55 +118,44 @@ export async function startContentServer(
   };
 }
 
-interface RouterInit {
+interface AppInit {
   limits: ServerLimits;
   log: Logger;
   tls: ServerTls | undefined;
+  exchanges: Exchanges;
 }
 
-/** The routes in fastify, which finds them by method and path; the answers are the handler's, without fastify's parsing and sending. */
-function routerOf(routes: readonly Route[], handler: RequestHandler, { limits, log, tls }: RouterInit): FastifyInstance {
-  const handle = (request: FastifyRequest, reply: FastifyReply, destination: Destination | undefined): void => {
-    reply.hijack();
-    handler.handle(request.raw, reply.raw, destination);
-  };
-  const app: FastifyInstance = fastify({
-    logger: false,
-    exposeHeadRoutes: false,
+/** Where a path leads that the router cannot read: nothing is served there. */
+const UNREADABLE = "/";
+
+/** A fastify server without routes, that takes paths, methods and queries as the Go server does. */
+function newApp({ limits, log, tls, exchanges }: AppInit): CatalogServer {
+  const app = fastify({
+    logger: false, // it would create a logger for each request; `Exchanges` logs
+    exposeHeadRoutes: false, // routes name HEAD themselves
     return503OnClosing: false,
-    routerOptions: { maxParamLength: limits.urlLength },
+    routerOptions: {
+      // Longer ones are within the limit of the headers, and rejected as URLs that are too long.
+      maxParamLength: limits.headerBytes,
+      querystringParser: readQueryString,
+      // An escape that is not one, or no path: fastify calls no hooks for these unless they lead to a handler.
+      onBadUrl: (_path, request, response) => {
+        Object.assign(request, { originalUrl: request.url, url: UNREADABLE });
+        app.routing(request, response);
+      },
+    },
     serverFactory: (listener) => newServer(tls, limits, listener),
     clientErrorHandler: (error, socket) => {
       const err = error as Error as ClientError; // fastify's type has the packet as JSON, it is a buffer
-      const status = answerClientError(err, socket, handler.lastOn(socket));
+      const status = respondToClientError(err, socket, exchanges.lastOn(socket));
       log.debug({ reason: err.code ?? err.message, status }, "request cannot be read");
     },
-    // An escape that is none.
-    frameworkErrors: (_err, request, reply) => handle(request, reply, undefined),
   });
-  for (const method of METHODS) if (!app.supportedMethods.includes(method)) app.addHttpMethod(method);
-  for (const [path, samePath] of Map.groupBy(routes, ({ path: one }) => one)) {
-    for (const method of app.supportedMethods.filter((one) => one !== "CONNECT")) {
-      const route = samePath.find(({ methods }) => (methods as readonly string[]).includes(method));
-      const config: RouteConfig = { route, samePath };
-      app.route({ method, url: fastifyPath(path), config, handler: answeredBefore });
-    }
-  }
-  app.setNotFoundHandler(answeredBefore);
-  // Before fastify looks at the body.
-  app.addHook("onRequest", (request, reply) => {
-    const { route, samePath = [] } = request.routeOptions.config as Partial<RouteConfig>;
-    handle(request, reply, { route, samePath, params: (request.params ?? {}) as Destination["params"] });
-  });
-  return app;
-}
-
-/** What fastify keeps of a path and method. */
-type RouteConfig = Pick<Destination, "route" | "samePath">;
-
-/** Requests have been answered when fastify would have them handled. */
-function answeredBefore(): never {
-  throw new Error("a request that was not answered");
+  // Of all methods, so that other methods are told from other paths. None has a body that fastify reads: the endpoint that takes one reads it itself,
+  // whatever its Content-Type, and a body that comes with another method is left unread.
+  for (const method of METHODS) app.addHttpMethod(method, { overrideExisting: true });
+  app.setValidatorCompiler(compileValidator);
+  return app.withTypeProvider<ZodTypeProvider>();
 }
 
 function newServer(tls: ServerTls | undefined, limits: ServerLimits, listener: RequestListener): Server {
@@ -210,7 +183,7 @@ function newServer(tls: ServerTls | undefined, limits: ServerLimits, listener: R
   });
   // Idle connections make room for those that want something.
   server.on("drop", () => server.closeIdleConnections());
-  server.on("connect", (_request: IncomingMessage, socket: Socket) => socket.end(rawAnswer(404, "404 page not found")));
+  server.on("connect", (_request: IncomingMessage, socket: Socket) => socket.end(rawResponse(404, "404 page not found")));
   return server;
 }
 

@@ -2,14 +2,13 @@ import * as z from "zod";
 import { GraphRefusedError } from "../graphql/drawGraph.ts";
 import { QueriesBusyError, type QueryThreads } from "../graphql/queryThreads.ts";
 import type { CatalogContent } from "../store/content.ts";
-import type { MetaQuery, Selection } from "../store/contentIndex.ts";
-import type { StoredPart } from "../store/storedPart.ts";
+import type { LineSelection, MetaQuery } from "../store/contentIndex.ts";
+import type { StoredArtifact } from "../store/storedArtifact.ts";
 import { preferredType } from "./conditional.ts";
-import { documentAnswer, documentOf, readSelection } from "./contentResponse.ts";
-import { asked, type ContentRouteDependencies, ofContent } from "./contentRoutes.ts";
-import { routeWithQuery } from "./request.ts";
-import { type Answer, problemAnswer } from "./response.ts";
-import type { Route, RouteRequest } from "./route.ts";
+import { documentOf, documentResponse, readSelection, type ServedDocument } from "./contentResponse.ts";
+import { type ContentRouteDependencies, withContent } from "./contentRoutes.ts";
+import { ProblemError } from "./problem.ts";
+import { CatalogName, type CatalogServer } from "./route.ts";
 
 /** The forms of a graph and their media types; the first is the one for clients that do not say. */
 const TYPES = { json: "application/json", mermaid: "text/vnd.mermaid", svg: "image/svg+xml" } as const;
@@ -70,57 +69,64 @@ export interface GraphRouteDependencies extends ContentRouteDependencies {
   graphs: QueryThreads;
 }
 
-/** The endpoint of a package's update graph. */
-export function graphRoutes(dependencies: GraphRouteDependencies): Route[] {
-  const route = routeWithQuery(Query, {
-    path: "/api/v1/catalogs/{catalog}/packages/{package}/graph",
-    methods: ["GET", "HEAD"],
-    failures: "problem",
-    operation: {
-      id: "getUpdateGraph",
-      summary: "The update graph of a package as JSON, Mermaid or SVG",
-      description:
-        "Every update that the catalog allows. `edges` are those that entries name; `ranges` tell for each `skipRange` which nodes it covers, as runs of positions in `nodes`.",
-      params: { package: z.string().describe("name of the package") },
-      responses: {
-        200: { description: "The graph.", content: { [TYPES.json]: Graph, [TYPES.mermaid]: undefined, [TYPES.svg]: undefined } },
-        304: { description: "It is as the client knows it." },
-        412: { description: "It is not as the client knows it." },
-        413: {
-          description:
-            "The graph is too large: more than 5,000 entries in a channel, 100,000 updates, or 64 MiB of text (16 MiB of a drawing).",
+const GraphPath = z.object({ catalog: CatalogName, package: z.string().describe("name of the package") });
+
+/** Registers the endpoint of a package's update graph. */
+export function registerGraphRoute(server: CatalogServer, dependencies: GraphRouteDependencies): void {
+  server.route({
+    method: ["GET", "HEAD"],
+    url: "/api/v1/catalogs/:catalog/packages/:package/graph",
+    schema: { params: GraphPath, querystring: Query },
+    config: {
+      failures: "problem",
+      operation: {
+        id: "getUpdateGraph",
+        summary: "The update graph of a package as JSON, Mermaid or SVG",
+        description:
+          "Every update that the catalog allows. `edges` are those that entries name; `ranges` tell for each `skipRange` which nodes it covers, as runs of positions in `nodes`.",
+        responses: {
+          200: { description: "The graph.", content: { [TYPES.json]: Graph, [TYPES.mermaid]: undefined, [TYPES.svg]: undefined } },
+          304: { description: "It is as the client knows it." },
+          412: { description: "It is not as the client knows it." },
+          413: {
+            description:
+              "The graph is too large: more than 5,000 entries in a channel, 100,000 updates, or 64 MiB of text (16 MiB of a drawing).",
+          },
+          503: { description: "Too many graphs and queries are being computed." },
         },
-        503: { description: "Too many graphs and queries are being computed." },
       },
     },
-    answer: (request, query) => ofContent(dependencies.source, request, (content) => graphAnswer(content, request, query, dependencies)),
+    handler: (request, reply) =>
+      withContent(dependencies.source, request.params.catalog, async (content) => {
+        const format = request.query.format ?? preferredFormat(request.headers.accept);
+        const graph = await readGraph(content, { ...request.query, package: request.params.package, format }, dependencies);
+        if (format === "svg") reply.header("content-security-policy", PICTURE_POLICY);
+        reply.headers({ "x-content-type-options": "nosniff", vary: "Accept, Accept-Encoding" });
+        await reply.respond(await documentResponse(graph, request, dependencies.cache));
+      }),
   });
-  return [route];
 }
 
-async function graphAnswer(
+/** @throws ProblemError when the content does not have the package or the channel, the graph is too large, or too many are being drawn. */
+async function readGraph(
   content: CatalogContent,
-  request: RouteRequest,
-  query: Query,
+  wanted: Query & { readonly package: string; readonly format: Format },
   { cache, graphs }: GraphRouteDependencies,
-): Promise<Answer> {
-  const name = request.params["package"] ?? "";
-  const format = query.format ?? preferredFormat(request.headers.accept);
+): Promise<ServedDocument> {
+  const { package: name, format, channel, minimum } = wanted;
   try {
-    const parts = partsOf(content, name);
-    if (!parts) return problemAnswer("PackageNotFound", `the catalog has no package ${JSON.stringify(name)}`);
-    const { metas, properties } = parts;
+    const artifacts = artifactsOf(content, name);
+    if (!artifacts) throw new ProblemError("PackageNotFound", `the catalog has no package ${JSON.stringify(name)}`);
+    const { metas, properties } = artifacts;
     const tags = [...metas, ...properties].map(({ selection }) => selection.tag);
-    const key = `graph ${JSON.stringify([tags, format, query.channel, query.minimum])}`;
+    const key = `graph ${JSON.stringify([tags, format, channel, minimum])}`;
     const read = async () => ({ metas: await linesOf(metas), properties: await linesOf(properties) });
     // Not the signal of this client: others may wait for the same graph.
-    const bytes = await cache.get(key, () => graphs.graph({ ...query, package: name, format }, read, new AbortController().signal));
-    const answer = await documentAnswer(documentOf(bytes, TYPES[format]), asked(request), cache);
-    const policy = format === "svg" ? { "content-security-policy": PICTURE_POLICY } : {};
-    return { ...answer, headers: { ...answer.headers, ...policy, "x-content-type-options": "nosniff", vary: "Accept, Accept-Encoding" } };
+    const bytes = await cache.get(key, () => graphs.graph(wanted, read, new AbortController().signal));
+    return documentOf(bytes, TYPES[format]);
   } catch (err) {
-    if (err instanceof GraphRefusedError) return problemAnswer(err.code, err.message);
-    if (err instanceof QueriesBusyError) return problemAnswer("Overloaded", err.message, { "retry-after": 1 });
+    if (err instanceof GraphRefusedError) throw new ProblemError(err.code, err.message, { cause: err });
+    if (err instanceof QueriesBusyError) throw new ProblemError("Overloaded", err.message, { headers: { "retry-after": 1 }, cause: err });
     throw err;
   }
 }
@@ -131,21 +137,21 @@ function preferredFormat(accept: string | undefined): Format {
   return formats.find((format) => TYPES[format] === type) ?? "json";
 }
 
-interface ReadPart {
-  readonly part: StoredPart;
-  readonly selection: Selection;
+interface ReadArtifact {
+  readonly artifact: StoredArtifact;
+  readonly selection: LineSelection;
 }
 
 /** What the graph of a package is made of; undefined when the catalog does not have it. @throws GraphRefusedError when that is too large. */
-function partsOf(content: CatalogContent, name: string): { metas: ReadPart[]; properties: ReadPart[] } | undefined {
-  const select = (part: StoredPart, query: MetaQuery): ReadPart => ({ part, selection: part.select(query) });
+function artifactsOf(content: CatalogContent, name: string): { metas: ReadArtifact[]; properties: ReadArtifact[] } | undefined {
+  const select = (artifact: StoredArtifact, query: MetaQuery): ReadArtifact => ({ artifact, selection: artifact.select(query) });
   const queries = [
     { schema: "olm.package", name },
     { schema: "olm.channel", package: name },
     { schema: "olm.deprecations", package: name },
   ];
   const metas = queries.map((query) => select(content.catalog, query));
-  const stored = content.parts.get("properties");
+  const stored = content.artifacts.get("properties");
   const properties = stored ? [select(stored, { package: name })] : [];
   const bytes = [...metas, ...properties].reduce((sum, { selection }) => sum + selection.bytes, 0);
   if (bytes === 0) return undefined;
@@ -155,8 +161,8 @@ function partsOf(content: CatalogContent, name: string): { metas: ReadPart[]; pr
 }
 
 /** Joins the lines of several selections. */
-async function linesOf(parts: readonly ReadPart[]): Promise<Uint8Array<ArrayBuffer>> {
-  const lines = await Promise.all(parts.map(({ part, selection }) => readSelection(part.file, selection)));
+async function linesOf(artifacts: readonly ReadArtifact[]): Promise<Uint8Array<ArrayBuffer>> {
+  const lines = await Promise.all(artifacts.map(({ artifact, selection }) => readSelection(artifact.file, selection)));
   const joined = new Uint8Array(lines.reduce((sum, { byteLength }) => sum + byteLength, 0));
   let at = 0;
   for (const bytes of lines) {

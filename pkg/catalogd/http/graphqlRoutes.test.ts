@@ -166,6 +166,13 @@ describe("the body", () => {
     expect(got.headers).toMatchObject({ "content-type": "application/json", vary: "Accept-Encoding", "olm-catalog-digest": DIGEST });
   });
 
+  test.for(["nonsense", "application/json; charset=nonsense", "multipart/form-data; boundary=x"])(
+    "Content-Type %s is not looked at",
+    async (type) => {
+      expect((await post(SUMMARY, PATH, { "content-type": type })).status).toBe(200);
+    },
+  );
+
   test("a body that does not end does not keep the server waiting", { timeout: 30_000 }, async () => {
     const socket = connect(server.address.port, "127.0.0.1");
     let text = "";

@@ -1,14 +1,17 @@
+import type { Readable } from "node:stream";
+import type { FastifyReply, FastifyRequest } from "fastify";
 import * as z from "zod";
-import { JsonScanner } from "../../fbc/documentScanner.ts";
+import { JsonObjectScanner } from "../../fbc/documentScanner.ts";
 import { isObject } from "../../golang/members.ts";
 import type { QueryRequest } from "../graphql/queryMessage.ts";
 import { ContentKeys, QueriesBusyError, type QueryThreads, queriedCatalog } from "../graphql/queryThreads.ts";
 import { compressBytes } from "../store/encodings.ts";
 import { chosenEncoding } from "./conditional.ts";
-import { type ContentSource, nameRefusal, ofContent } from "./contentRoutes.ts";
-import { requestBody } from "./request.ts";
-import { type Answer, problemAnswer, textAnswer } from "./response.ts";
-import type { Prepared, Route, RouteRequest } from "./route.ts";
+import { type ContentSource, withContent } from "./contentRoutes.ts";
+import { ProblemError } from "./problem.ts";
+import { goneSignal, requestBody } from "./request.ts";
+import type { ContentResponse } from "./response.ts";
+import { CatalogPath, type CatalogServer } from "./route.ts";
 
 /**
  * The query in the body of a request: its first JSON value, whatever follows; members are found whatever the case of their letters, others passed over. A
@@ -32,7 +35,7 @@ function graphqlBody(bytes: Uint8Array): QueryRequest | undefined {
 
 function firstObject(bytes: Uint8Array): Record<string, unknown> | undefined {
   const text = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
-  const scan = new JsonScanner().scan(text);
+  const scan = new JsonObjectScanner().scan(text);
   // For Go `null` is an object without members.
   if (scan.kind === "other" && /^null(?![\w$])/.test(text.toString("latin1", scan.start, scan.start + 5))) return {};
   if (scan.kind !== "object") return undefined;
@@ -54,6 +57,7 @@ export interface GraphqlRouteDependencies {
 const MAX_BODY_BYTES = 1024 * 1024;
 const MAX_QUERY_BYTES = 100_000;
 const BODY_TIMEOUT_MS = 5_000;
+const QUERIES_OFF = "GraphQL queries are not enabled";
 /** Smaller answers are not worth compressing. */
 const MIN_COMPRESSED_BYTES = 1_024;
 
@@ -65,7 +69,7 @@ const GraphqlRequest = z
   })
   .meta({ id: "GraphqlRequest" });
 const Location = z.object({ line: z.int().describe("from 1"), column: z.int().describe("from 1") });
-const GraphqlAnswer = z
+const GraphqlResponse = z
   .object({
     data: z.record(z.string(), z.unknown()).nullable().describe("what was asked for; null when the query is faulty or exceeds a limit"),
     errors: z
@@ -82,15 +86,16 @@ const GraphqlAnswer = z
       .optional()
       .describe("what is wrong with the query, or could not be answered; absent when nothing is"),
   })
-  .meta({ id: "GraphqlAnswer" });
+  .meta({ id: "GraphqlResponse" });
 
-/** The endpoint that answers GraphQL queries. @see operator-controller df2c201d internal/catalogd/server/handlers.go, handleV1GraphQL */
-export function graphqlRoutes(dependencies: GraphqlRouteDependencies): Route[] {
+/** Registers the endpoint that answers GraphQL queries. @see operator-controller df2c201d internal/catalogd/server/handlers.go, handleV1GraphQL */
+export function registerGraphqlRoute(server: CatalogServer, { source, queries }: GraphqlRouteDependencies): void {
   const keys = new ContentKeys();
-  return [
-    {
-      path: "/catalogs/{catalog}/api/v1/graphql",
-      methods: ["POST"],
+  server.route({
+    method: "POST",
+    url: "/catalogs/:catalog/api/v1/graphql",
+    schema: { params: CatalogPath },
+    config: {
       failures: "text",
       operation: {
         id: "queryCatalog",
@@ -101,60 +106,74 @@ export function graphqlRoutes(dependencies: GraphqlRouteDependencies): Route[] {
           "32 MiB of answer), is answered with 200 and `errors`.",
         body: { "application/json": GraphqlRequest },
         responses: {
-          200: { description: "The answer, or what is wrong with the query.", content: { "application/json": GraphqlAnswer } },
+          200: { description: "The answer, or what is wrong with the query.", content: { "application/json": GraphqlResponse } },
           400: { description: "The body is no query, or too large." },
           503: { description: "GraphQL queries are turned off, or too many are being executed." },
         },
       },
-      answer: (request) => graphqlAnswer(request, dependencies, keys),
     },
-  ];
+    // Before the name of the catalog is looked at.
+    preValidation: queries ? [] : rejectQuery,
+    handler: queries
+      ? (request, reply) => answerQuery({ source, queries, keys, catalog: request.params.catalog }, request, reply)
+      : rejectQuery,
+  });
 }
 
-async function graphqlAnswer(
-  request: RouteRequest,
-  { source, queries }: GraphqlRouteDependencies,
-  keys: ContentKeys,
-): Promise<Answer | Prepared> {
-  if (!queries) return textAnswer(503, "GraphQL queries are not enabled");
-  const name = request.params["catalog"] ?? "";
-  const nameless = nameRefusal(name);
-  if (nameless) return nameless;
-  const query = await readQuery(request);
-  if ("status" in query) return query;
-  const { signal } = request;
+async function rejectQuery(): Promise<never> {
+  throw new ProblemError("Unavailable", QUERIES_OFF, { text: QUERIES_OFF });
+}
+
+/** What a query is answered from. */
+interface Queried {
+  readonly source: ContentSource;
+  readonly queries: QueryThreads;
+  readonly keys: ContentKeys;
+  /** Name of the catalog. */
+  readonly catalog: string;
+}
+
+async function answerQuery({ source, queries, keys, catalog }: Queried, request: FastifyRequest, reply: FastifyReply): Promise<void> {
+  if (request.headers.expect) reply.raw.writeContinue();
+  const signal = goneSignal(reply.raw);
+  const query = await readQuery(request.raw, signal);
   try {
-    // What is wrong with the query itself is told before what is wrong with its catalog.
-    const early = source.get(name) ? undefined : await queries.run({ request: query, catalog: undefined }, signal);
-    if (early) return await resultAnswer(early, request);
-    return await ofContent(source, request, async (content) => {
+    // What is wrong with the query itself is reported before what is wrong with its catalog.
+    const early = source.get(catalog) ? undefined : await queries.run({ request: query, catalog: undefined }, signal);
+    if (early) return await reply.respond(await resultResponse(early, request));
+    await withContent(source, catalog, async (content) => {
       const found = await queries.run({ request: query, catalog: queriedCatalog(content, keys) }, signal);
       if (!found) throw new Error("a query of a catalog was answered without it");
-      return resultAnswer(found, request, { "olm-catalog-digest": content.origin.digest });
+      await reply.respond(await resultResponse(found, request, { "olm-catalog-digest": content.origin.digest }));
     });
   } catch (err) {
-    if (signal.aborted) return problemAnswer("RequestTimeout", "the client is gone");
-    if (err instanceof QueriesBusyError) return problemAnswer("Overloaded", err.message, { "retry-after": 1 });
+    if (signal.aborted) throw new ProblemError("RequestTimeout", "the client is gone", { cause: err });
+    if (err instanceof QueriesBusyError) throw new ProblemError("Overloaded", err.message, { headers: { "retry-after": 1 }, cause: err });
     throw err;
   }
 }
 
-async function readQuery(request: RouteRequest): Promise<QueryRequest | Answer> {
-  const body = await requestBody(request.body, { maxBytes: MAX_BODY_BYTES, timeoutMs: BODY_TIMEOUT_MS, signal: request.signal });
+/** Reads the body, whatever its Content-Type says, as the Go server does. @throws ProblemError when it is not a query. */
+async function readQuery(request: Readable, signal: AbortSignal): Promise<QueryRequest> {
+  const body = await requestBody(request, { maxBytes: MAX_BODY_BYTES, timeoutMs: BODY_TIMEOUT_MS, signal });
   // What was not read would be taken for the next request.
-  if (!body) return badBody("Invalid request body", { connection: "close" });
+  if (!body) throw badBody("Invalid request body", { connection: "close" });
   const query = graphqlBody(body);
-  if (!query) return badBody("Invalid request body");
-  if (query.query === "") return badBody("Query cannot be empty");
-  if (Buffer.byteLength(query.query) > MAX_QUERY_BYTES) return badBody("Query too large");
+  if (!query) throw badBody("Invalid request body");
+  if (query.query === "") throw badBody("Query cannot be empty");
+  if (Buffer.byteLength(query.query) > MAX_QUERY_BYTES) throw badBody("Query too large");
   return query;
 }
 
-function badBody(text: string, headers: Answer["headers"] = {}): Answer {
-  return textAnswer(400, text, headers, { code: "InvalidBody", detail: text });
+function badBody(text: string, headers: ContentResponse["headers"] = {}): ProblemError {
+  return new ProblemError("InvalidBody", text, { text, headers });
 }
 
-async function resultAnswer(json: Uint8Array, { headers }: RouteRequest, own: Answer["headers"] = {}): Promise<Answer> {
+async function resultResponse(
+  json: Uint8Array,
+  { headers }: Pick<FastifyRequest, "headers">,
+  own: ContentResponse["headers"] = {},
+): Promise<ContentResponse> {
   const encoding = json.byteLength >= MIN_COMPRESSED_BYTES ? chosenEncoding(headers["accept-encoding"]) : undefined;
   const bytes = encoding ? await compressBytes(encoding, json) : json;
   const coding = encoding ? { "content-encoding": encoding } : {};

@@ -1,20 +1,20 @@
 import { expect, test } from "vitest";
 import * as z from "zod";
 import { QueryThreads } from "../graphql/queryThreads.ts";
-import { AnswerCache } from "./answerCache.ts";
-import { catalogRoutes } from "./contentServer.ts";
-import { type JsonSchema, openApiDocument } from "./openApi.ts";
-import { type Operation, pathParameters, type Route } from "./route.ts";
+import { catalogRoutes } from "./catalogRoutes.ts";
+import { openApiDocument, type SchemaObject } from "./openApi.ts";
+import { ResponseCache } from "./responseCache.ts";
+import { bracedPath, type CatalogRoute, methodsOf, type Operation, pathParameters } from "./route.ts";
 
 const routes = catalogRoutes({
   source: { get: () => undefined, catalogs: () => [] },
-  cache: new AnswerCache(),
+  cache: new ResponseCache(),
   graphs: new QueryThreads(),
 });
 const document = openApiDocument(routes);
 
 test("every route is in the document, with each of its methods", () => {
-  const wanted = routes.flatMap(({ path, methods }) => methods.map((method) => `${method} ${path}`));
+  const wanted = routes.flatMap((route) => methodsOf(route).map((method) => `${method} ${bracedPath(route.url)}`));
   const found = Object.entries(document.paths).flatMap(([path, operations]) =>
     Object.keys(operations).map((method) => `${method.toUpperCase()} ${path}`),
   );
@@ -54,8 +54,8 @@ test("all references lead to a schema of the document", () => {
 });
 
 test("members of what is answered say what they are", () => {
-  const check = (at: string, schema: JsonSchema): void => {
-    const { properties = {}, items } = schema as { properties?: Record<string, JsonSchema>; items?: JsonSchema };
+  const check = (at: string, schema: SchemaObject): void => {
+    const { properties = {}, items } = schema as { properties?: Record<string, SchemaObject>; items?: SchemaObject };
     for (const [name, member] of Object.entries(properties)) {
       if (member["$ref"] === undefined) expect(member["description"], `${at}.${name}`).toBeTypeOf("string");
       check(`${at}.${name}`, member);
@@ -65,27 +65,32 @@ test("members of what is answered say what they are", () => {
   for (const [name, schema] of Object.entries(document.components.schemas)) check(name, schema);
 });
 
+interface Described {
+  readonly schema?: CatalogRoute["schema"];
+  readonly operation?: Partial<Operation>;
+  readonly failures?: "problem" | "text";
+}
+
 /** A route for which only the description matters. */
-function described(path: string, operation: Partial<Operation>, failures: Route["failures"] = "problem"): Route {
+function described(url: string, { schema, operation, failures = "problem" }: Described = {}): CatalogRoute {
   const full = { id: "x", summary: "X", responses: { 200: { description: "It." } }, ...operation };
-  return { path, methods: ["GET", "HEAD"], failures, operation: full, answer: () => expect.unreachable() };
+  return { url, method: ["GET", "HEAD"], schema, config: { failures, operation: full } };
 }
 
 test("a parameter of a path that is not declared is a fault of the route", () => {
-  expect(() => openApiDocument([described("/a/{b}", {})])).toThrow("/a/{b}: the parameter b is not declared");
+  expect(() => openApiDocument([described("/a/:b")])).toThrow("/a/{b}: the parameter b is not declared");
 });
 
 test("what a schema says stands in the document", () => {
   const Thing = z.object({ name: z.string().describe("its name") }).meta({ id: "Thing" });
-  const query = z.strictObject({
+  const querystring = z.strictObject({
     limit: z.coerce.number().int().min(1).max(10).default(5).describe("how many"),
     word: z.string().describe("which"),
   });
   const { paths, components } = openApiDocument([
-    described("/a/{b}", {
-      query,
-      params: { b: z.string().max(3).describe("b") },
-      responses: { 200: { description: "Things.", content: { "application/json": z.array(Thing) } } },
+    described("/a/:b", {
+      schema: { querystring, params: z.object({ b: z.string().max(3).describe("b") }) },
+      operation: { responses: { 200: { description: "Things.", content: { "application/json": z.array(Thing) } } } },
     }),
   ]);
   const get = paths["/a/{b}"]?.["get"];
@@ -109,6 +114,6 @@ test("what a schema says stands in the document", () => {
 });
 
 test("routes that tell failures as text offer problem details as well", () => {
-  const { paths } = openApiDocument([described("/a", {}, "text")]);
+  const { paths } = openApiDocument([described("/a", { failures: "text" })]);
   expect(Object.keys(paths["/a"]?.["get"]?.responses["500"]?.content ?? {})).toEqual(["text/plain", "application/problem+json"]);
 });

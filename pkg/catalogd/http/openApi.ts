@@ -1,27 +1,34 @@
 import * as z from "zod";
-import type { AnswerCache } from "./answerCache.ts";
-import { documentAnswer, jsonDocument, type ServedDocument } from "./contentResponse.ts";
-import { asked } from "./contentRoutes.ts";
-import { PROBLEM_TYPE, ProblemDetails } from "./response.ts";
-import { type MediaTypes, type Operation, pathParameters, type ResponseDescription, type Route, type RouteMethod } from "./route.ts";
+import { documentResponse, jsonDocument, type ServedDocument } from "./contentResponse.ts";
+import type { ContentRouteDependencies } from "./contentRoutes.ts";
+import { PROBLEM_TYPE, ProblemDetails } from "./problem.ts";
+import {
+  bracedPath,
+  type CatalogRoute,
+  type CatalogServer,
+  type MediaTypes,
+  methodsOf,
+  pathParameters,
+  type ResponseDescription,
+} from "./route.ts";
 
 /** A JSON Schema, of which the document needs to know little. */
-export type JsonSchema = { readonly [member: string]: unknown };
+export type SchemaObject = { readonly [member: string]: unknown };
 
 /** A parameter of an operation. @see OpenAPI 3.1, Parameter Object */
-export interface OpenApiParameter {
+interface OpenApiParameter {
   readonly name: string;
   readonly in: "path" | "query";
   readonly required: boolean;
   readonly description: string;
-  readonly schema: JsonSchema;
+  readonly schema: SchemaObject;
 }
 
 /** Schemas of a body by media type; one without a schema is text. */
-export type OpenApiContent = Readonly<Record<string, { readonly schema?: JsonSchema }>>;
+type OpenApiContent = Readonly<Record<string, { readonly schema?: SchemaObject }>>;
 
 /** An answer of an operation. @see OpenAPI 3.1, Response Object */
-export interface OpenApiResponse {
+interface OpenApiResponse {
   readonly description: string;
   readonly content?: OpenApiContent;
 }
@@ -41,7 +48,7 @@ export interface OpenApiDocument {
   readonly openapi: "3.1.1";
   readonly info: { readonly title: string; readonly version: string; readonly description: string };
   readonly paths: Readonly<Record<string, Readonly<Record<string, OpenApiOperation>>>>;
-  readonly components: { readonly schemas: Readonly<Record<string, JsonSchema>> };
+  readonly components: { readonly schemas: Readonly<Record<string, SchemaObject>> };
 }
 
 const INFO = {
@@ -54,7 +61,6 @@ const INFO = {
 };
 
 /** What all routes take and answer. */
-const CATALOG_NAME = z.string().max(253).describe("name of the ClusterCatalog");
 const OF_ALL: Readonly<Record<number, string>> = {
   500: "The request could not be answered.",
   503: "Too many requests are being answered: try again after the seconds in `Retry-After`.",
@@ -69,22 +75,23 @@ const OF_CATALOGS: Readonly<Record<number, string>> = {
  * The document that describes the routes: an operation for each method of each, with the failures that all of them have.
  * @throws Error when a path has a parameter that its route does not declare.
  */
-export function openApiDocument(routes: readonly Route[]): OpenApiDocument {
+export function openApiDocument(routes: readonly CatalogRoute[]): OpenApiDocument {
   const schemas = new Schemas();
   const paths: Record<string, Record<string, OpenApiOperation>> = {};
   for (const route of routes) {
-    const operations = Object.fromEntries(route.methods.map((method) => [method.toLowerCase(), operation(route, method, schemas)]));
-    paths[route.path] = { ...paths[route.path], ...operations };
+    const operations = Object.fromEntries(methodsOf(route).map((method) => [method.toLowerCase(), operation(route, method, schemas)]));
+    const path = bracedPath(route.url);
+    paths[path] = { ...paths[path], ...operations };
   }
   return { openapi: "3.1.1", info: INFO, paths, components: { schemas: schemas.named } };
 }
 
-function operation(route: Route, method: RouteMethod, schemas: Schemas): OpenApiOperation {
-  const { id, summary, description, body } = route.operation;
-  const parameters = [...pathParametersOf(route, schemas), ...queryParametersOf(route.operation, schemas)];
+function operation(route: CatalogRoute, method: string, schemas: Schemas): OpenApiOperation {
+  const { id, summary, description, body } = route.config.operation;
+  const parameters = [...pathParametersOf(route, schemas), ...queryParametersOf(route, schemas)];
   const head = method === "HEAD";
   return {
-    operationId: head && route.methods.includes("GET") ? `${id}Head` : id,
+    operationId: head && methodsOf(route).includes("GET") ? `${id}Head` : id,
     summary: head ? `${summary}: the headers alone` : summary,
     ...(description ? { description } : {}),
     ...(parameters.length > 0 ? { parameters } : {}),
@@ -93,17 +100,21 @@ function operation(route: Route, method: RouteMethod, schemas: Schemas): OpenApi
   };
 }
 
-function pathParametersOf({ path, operation: { params = {} } }: Route, schemas: Schemas): OpenApiParameter[] {
+function pathParametersOf({ url, schema }: CatalogRoute, schemas: Schemas): OpenApiParameter[] {
+  const path = bracedPath(url);
+  const params = schema?.params;
+  const declared: Readonly<Record<string, z.core.$ZodType>> = params instanceof z.ZodObject ? params.shape : {};
   return pathParameters(path).map((name) => {
-    const schema = Object.hasOwn(params, name) ? params[name] : name === "catalog" ? CATALOG_NAME : undefined;
-    if (!schema) throw new Error(`${path}: the parameter ${name} is not declared`);
-    return { name, in: "path", required: true, ...described(schemas.of(schema)) };
+    const own = Object.hasOwn(declared, name) ? declared[name] : undefined;
+    if (!own) throw new Error(`${path}: the parameter ${name} is not declared`);
+    return { name, in: "path", required: true, ...described(schemas.of(own)) };
   });
 }
 
-function queryParametersOf({ query }: Operation, schemas: Schemas): OpenApiParameter[] {
-  if (!query) return [];
-  const { properties = {}, required = [] } = schemas.of(query) as { properties?: Record<string, JsonSchema>; required?: string[] };
+function queryParametersOf({ schema }: CatalogRoute, schemas: Schemas): OpenApiParameter[] {
+  const querystring = schema?.querystring;
+  if (!(querystring instanceof z.ZodObject)) return [];
+  const { properties = {}, required = [] } = schemas.of(querystring) as { properties?: Record<string, SchemaObject>; required?: string[] };
   return Object.entries(properties).map(([name, schema]) => ({
     name,
     in: "query",
@@ -112,17 +123,17 @@ function queryParametersOf({ query }: Operation, schemas: Schemas): OpenApiParam
   }));
 }
 
-function described({ description, ...schema }: JsonSchema): { description: string; schema: JsonSchema } {
+function described({ description, ...schema }: SchemaObject): { description: string; schema: SchemaObject } {
   return { description: typeof description === "string" ? description : "", schema };
 }
 
-function responsesOf(route: Route, head: boolean, schemas: Schemas): Record<string, OpenApiResponse> {
-  const { responses } = route.operation;
-  const failures: MediaTypes = { ...(route.failures === "text" ? { "text/plain": undefined } : {}), [PROBLEM_TYPE]: ProblemDetails };
+function responsesOf({ url, schema, config }: CatalogRoute, head: boolean, schemas: Schemas): Record<string, OpenApiResponse> {
+  const { responses } = config.operation;
+  const failures: MediaTypes = { ...(config.failures === "text" ? { "text/plain": undefined } : {}), [PROBLEM_TYPE]: ProblemDetails };
   const known: Record<number, ResponseDescription> = {};
-  for (const [status, description] of Object.entries({ ...OF_ALL, ...(pathParameters(route.path).includes("catalog") ? OF_CATALOGS : {}) }))
-    known[Number(status)] = { description };
-  if (route.operation.query) known[400] ??= { description: "The query is wrong." };
+  const ofAll = pathParameters(bracedPath(url)).includes("catalog") ? { ...OF_ALL, ...OF_CATALOGS } : OF_ALL;
+  for (const [status, description] of Object.entries(ofAll)) known[Number(status)] = { description };
+  if (schema?.querystring) known[400] ??= { description: "The query is wrong." };
   return Object.fromEntries(
     Object.entries({ ...known, ...responses }).map(([status, { description, content }]) => {
       const types = content ?? (Number(status) >= 400 ? failures : undefined);
@@ -137,9 +148,9 @@ function contentOf(types: MediaTypes, schemas: Schemas): OpenApiContent {
 
 /** Schemas in the form of JSON; those with an id stand once, by that name. */
 class Schemas {
-  readonly named: Record<string, JsonSchema> = {};
+  readonly named: Record<string, SchemaObject> = {};
 
-  of(schema: z.ZodType): JsonSchema {
+  of(schema: z.core.$ZodType): SchemaObject {
     const { $schema: _, $defs = {}, ...own } = z.toJSONSchema(schema, { io: "input", unrepresentable: "any" });
     for (const [name, definition] of Object.entries($defs)) this.named[name] = moved(definition);
     return moved(own);
@@ -147,30 +158,35 @@ class Schemas {
 }
 
 /** With references that lead to the document's components. */
-function moved(schema: JsonSchema): JsonSchema {
+function moved(schema: SchemaObject): SchemaObject {
   const text = JSON.stringify(schema);
-  return JSON.parse(text.replaceAll('"$ref":"#/$defs/', '"$ref":"#/components/schemas/')) as JsonSchema;
+  return JSON.parse(text.replaceAll('"$ref":"#/$defs/', '"$ref":"#/components/schemas/')) as SchemaObject;
 }
 
-/** The endpoint of the document that describes `routes` and itself. */
-export function openApiRoute(routes: readonly Route[], cache: AnswerCache): Route {
+/** Registers the endpoint of the document that describes `routes`, which has this endpoint, too, when the document is asked for. */
+export function registerOpenApiRoute(
+  server: CatalogServer,
+  routes: readonly CatalogRoute[],
+  { cache }: Pick<ContentRouteDependencies, "cache">,
+): void {
   let document: ServedDocument | undefined;
-  const route: Route = {
-    path: "/openapi.json",
-    methods: ["GET", "HEAD"],
-    failures: "problem",
-    operation: {
-      id: "getOpenApi",
-      summary: "This API as an OpenAPI document",
-      responses: {
-        200: { description: "The document.", content: { "application/json": z.looseObject({}) } },
-        304: { description: "It is the one that the client knows." },
+  server.route({
+    method: ["GET", "HEAD"],
+    url: "/openapi.json",
+    config: {
+      failures: "problem",
+      operation: {
+        id: "getOpenApi",
+        summary: "This API as an OpenAPI document",
+        responses: {
+          200: { description: "The document.", content: { "application/json": z.looseObject({}) } },
+          304: { description: "It is the one that the client knows." },
+        },
       },
     },
-    answer: (request) => {
-      document ??= jsonDocument(openApiDocument([...routes, route]));
-      return documentAnswer(document, asked(request), cache);
+    handler: async (request, reply) => {
+      document ??= jsonDocument(openApiDocument(routes));
+      await reply.respond(await documentResponse(document, request, cache));
     },
-  };
-  return route;
+  });
 }

@@ -1,11 +1,11 @@
 import * as z from "zod";
 import type { AnyVersion, ChannelSummary, HeadSummary, NamedVersion, PackageSummary } from "../../fbc/summary/packageSummary.ts";
-import type { CatalogContent, DerivedPart } from "../store/content.ts";
-import { allAnswer, metasAnswer } from "./contentResponse.ts";
-import { asked, type ContentRouteDependencies, ofContent } from "./contentRoutes.ts";
-import { routeWithQuery } from "./request.ts";
-import { type Answer, problemAnswer } from "./response.ts";
-import type { Operation, Route, RouteRequest } from "./route.ts";
+import type { CatalogContent, DerivedArtifact } from "../store/content.ts";
+import { allResponse, type ContentRequest, metasResponse } from "./contentResponse.ts";
+import { type ContentRouteDependencies, withContent } from "./contentRoutes.ts";
+import { ProblemError } from "./problem.ts";
+import type { ContentResponse } from "./response.ts";
+import { CatalogPath, type CatalogServer, type Operation } from "./route.ts";
 
 const text = (description: string): z.ZodOptional<z.ZodString> => z.string().optional().describe(description);
 const texts = (description: string): z.ZodArray<z.ZodString> => z.array(z.string()).describe(description);
@@ -113,12 +113,13 @@ const PropertiesQuery = z.strictObject({
   name: name.describe("only bundles of this name"),
 });
 
-/** The endpoints that list packages and properties of one catalog. */
-export function packagesRoutes(dependencies: ContentRouteDependencies): Route[] {
-  return [
-    routeWithQuery(PackagesQuery, {
-      path: "/catalogs/{catalog}/packages",
-      methods: ["GET", "HEAD"],
+/** Registers the endpoints that list packages and properties of one catalog. */
+export function registerPackagesRoutes(server: CatalogServer, dependencies: ContentRouteDependencies): void {
+  server.route({
+    method: ["GET", "HEAD"],
+    url: "/catalogs/:catalog/packages",
+    schema: { params: CatalogPath, querystring: PackagesQuery },
+    config: {
       failures: "problem",
       operation: {
         id: "listPackages",
@@ -128,11 +129,17 @@ export function packagesRoutes(dependencies: ContentRouteDependencies): Route[] 
           "Without a parameter, conditional requests and ranges work as on a static file, and it comes compressed without cost to the server.",
         responses: responsesWith("The packages; an unknown package is an empty body.", PackageLine),
       },
-      answer: (request, query) => partAnswer(dependencies, request, "packages", query),
-    }),
-    routeWithQuery(PropertiesQuery, {
-      path: "/catalogs/{catalog}/properties",
-      methods: ["GET", "HEAD"],
+    },
+    handler: (request, reply) =>
+      withContent(dependencies.source, request.params.catalog, async (content) =>
+        reply.respond(await artifactResponse(content, "packages", request, dependencies)),
+      ),
+  });
+  server.route({
+    method: ["GET", "HEAD"],
+    url: "/catalogs/:catalog/properties",
+    schema: { params: CatalogPath, querystring: PropertiesQuery },
+    config: {
       failures: "problem",
       operation: {
         id: "listProperties",
@@ -142,9 +149,12 @@ export function packagesRoutes(dependencies: ContentRouteDependencies): Route[] 
           "Without a parameter, conditional requests and ranges work as on a static file, and it comes compressed without cost to the server.",
         responses: responsesWith("The bundles that match; none is an empty body.", PropertiesLine),
       },
-      answer: (request, query) => partAnswer(dependencies, request, "properties", query),
-    }),
-  ];
+    },
+    handler: (request, reply) =>
+      withContent(dependencies.source, request.params.catalog, async (content) =>
+        reply.respond(await artifactResponse(content, "properties", request, dependencies)),
+      ),
+  });
 }
 
 function responsesWith(description: string, line: z.ZodType): Operation["responses"] {
@@ -157,22 +167,23 @@ function responsesWith(description: string, line: z.ZodType): Operation["respons
   };
 }
 
-/** The whole part where the query is empty, else the lines that match. */
-function partAnswer(
-  { source, cache }: ContentRouteDependencies,
-  request: RouteRequest,
-  partName: DerivedPart,
-  query: { readonly package?: string | undefined; readonly name?: string | undefined },
-): ReturnType<Route["answer"]> {
-  return ofContent(source, request, (content): Answer | Promise<Answer> => {
-    const part = content.parts.get(partName);
-    if (!part) return notMade(content, partName);
-    const whole = query.package === undefined && query.name === undefined;
-    if (whole) return allAnswer({ content, part }, asked(request));
-    return metasAnswer({ content, part }, { package: query.package ?? "", name: query.name ?? "" }, asked(request), cache);
-  });
+/** What of a request for an artifact matters. */
+interface ArtifactRequest extends ContentRequest {
+  readonly query: { readonly package?: string | undefined; readonly name?: string | undefined };
 }
 
-function notMade({ origin }: CatalogContent, part: DerivedPart): Answer {
-  return problemAnswer("CatalogNotLoaded", `the ${part} of ${origin.digest} have not been collected yet; try again`);
+/** Returns the whole artifact where the query is empty, else the lines that match. @throws ProblemError when the content does not have the artifact. */
+async function artifactResponse(
+  content: CatalogContent,
+  name: DerivedArtifact,
+  request: ArtifactRequest,
+  { cache }: ContentRouteDependencies,
+): Promise<ContentResponse> {
+  const { query } = request;
+  const artifact = content.artifacts.get(name);
+  if (!artifact)
+    throw new ProblemError("CatalogNotLoaded", `the ${name} of ${content.origin.digest} have not been collected yet; try again`);
+  const whole = query.package === undefined && query.name === undefined;
+  if (whole) return allResponse({ content, artifact }, request);
+  return metasResponse({ content, artifact }, query, request, cache);
 }

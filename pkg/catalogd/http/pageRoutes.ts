@@ -1,7 +1,6 @@
-import type { AnswerCache } from "./answerCache.ts";
-import { documentAnswer, documentOf } from "./contentResponse.ts";
-import { asked } from "./contentRoutes.ts";
-import type { Route } from "./route.ts";
+import { documentOf, documentResponse } from "./contentResponse.ts";
+import type { ContentRouteDependencies } from "./contentRoutes.ts";
+import type { CatalogServer } from "./route.ts";
 
 /** The page; all of what it shows is fetched by its script. Addresses are relative, so that it works behind a path, too, as kubectl proxy has it. */
 const PAGE_HTML = `<!doctype html>
@@ -226,26 +225,22 @@ const PARTS = [
   { path: "/ui/style.css", id: "getPageStyle", summary: "How the page looks", type: "text/css; charset=utf-8", text: PAGE_CSS },
 ] as const;
 
-/** The endpoints of the read-only page for people; it uses the others. */
-export function pageRoutes(cache: AnswerCache): Route[] {
-  return PARTS.map(({ path, id, summary, type, text }) => {
+/** Registers the endpoints of the read-only page for people; it uses the others. */
+export function registerPageRoutes(server: CatalogServer, { cache }: Pick<ContentRouteDependencies, "cache">): void {
+  for (const { path, id, summary, type, text } of PARTS) {
     const document = documentOf(Buffer.from(text), type);
-    return {
-      path,
-      methods: ["GET", "HEAD"],
-      failures: "problem",
-      operation: {
-        id,
-        summary,
-        responses: {
-          200: { description: "It.", content: { [type.replace(/;.*/, "")]: undefined } },
-          304: { description: "It is the one that the client knows." },
-        },
-      },
-      answer: async (request) => {
-        const answer = await documentAnswer(document, asked(request), cache);
-        return { ...answer, headers: { ...answer.headers, ...SECURITY } };
-      },
+    const responses = {
+      200: { description: "It.", content: { [type.replace(/;.*/, "")]: undefined } },
+      304: { description: "It is the one that the client knows." },
     };
-  });
+    server.route({
+      method: ["GET", "HEAD"],
+      url: path,
+      config: { failures: "problem", operation: { id, summary, responses } },
+      handler: async (request, reply) => {
+        reply.headers(SECURITY);
+        await reply.respond(await documentResponse(document, request, cache));
+      },
+    });
+  }
 }

@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 import * as z from "zod";
-import { parseQuery } from "./request.ts";
+import { FIRST_OF_EACH, parseQueryString } from "./queryParameters.ts";
 
 const Query = z.strictObject({
   limit: z.coerce.number().int().min(1).max(10).default(5),
@@ -16,7 +16,7 @@ describe("parameters", () => {
     ["arch=amd64", { limit: 5, arch: ["amd64"] }],
     ["arch=amd64&arch=arm64&&deprecated=false", { limit: 5, arch: ["amd64", "arm64"], deprecated: false }],
   ])("%s", ([query, values]) => {
-    expect(parseQuery(Query, query)).toEqual({ ok: true, values });
+    expect(parseQueryString(Query, query)).toEqual({ ok: true, values });
   });
 
   test.for<[string, string]>([
@@ -31,11 +31,17 @@ describe("parameters", () => {
     ["deprecated=perhaps", "deprecated: "],
     [`${"x".repeat(500)}=1`, `unknown parameter "${"x".repeat(64)}…";`],
   ])("%s is refused", ([query, problem]) => {
-    expect(parseQuery(Query, query)).toEqual({ ok: false, problem: expect.stringContaining(problem) });
+    expect(parseQueryString(Query, query)).toEqual({ ok: false, problem: expect.stringContaining(problem) });
+  });
+
+  test("the first of a repeated one counts when the schema says so", () => {
+    const schema = z.strictObject({ name: z.string().optional() }).meta(FIRST_OF_EACH);
+    expect(parseQueryString(schema, "name=a&name=b")).toEqual({ ok: true, values: { name: "a" } });
+    expect(parseQueryString(schema, "name=a&other=b&other=c")).toEqual({ ok: false, problem: expect.stringContaining('"other"') });
   });
 
   test("no name reaches the prototype of the values", () => {
-    const parsed = parseQuery(z.object({ a: z.string().optional() }), "__proto__=1&a=2");
+    const parsed = parseQueryString(z.object({ a: z.string().optional() }), "__proto__=1&a=2");
     expect(parsed).toEqual({ ok: true, values: { a: "2" } });
     expect(parsed.ok && Object.getPrototypeOf(parsed.values)).toBe(Object.prototype);
   });

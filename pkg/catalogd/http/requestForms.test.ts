@@ -4,7 +4,7 @@ import { ContentWorld } from "../../../test/support/contentWorld.ts";
 import { RawConnection } from "../../../test/support/rawConnection.ts";
 import { SERVER_LIMITS } from "./serverLimits.ts";
 
-interface WantedAnswer {
+interface WantedResponse {
   status: number;
   body?: string;
   bodyHas?: string;
@@ -15,7 +15,7 @@ interface WantedAnswer {
 interface RequestCase extends CaseHead {
   /** ALL stands for the path of the catalog's content. */
   send: string;
-  answers: WantedAnswer[];
+  answers: WantedResponse[];
   /** Whether the server closes the connection. */
   closed?: boolean;
 }

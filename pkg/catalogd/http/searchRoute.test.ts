@@ -1,10 +1,8 @@
-import { Readable } from "node:stream";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { type CaseHead, loadCases } from "../../../test/support/caseFiles.ts";
 import { ContentWorld, type Got } from "../../../test/support/contentWorld.ts";
 import type { SearchResult } from "../search/searchCatalogs.ts";
-import { AnswerCache } from "./answerCache.ts";
-import { searchRoute } from "./searchRoute.ts";
+import type { CatalogContent } from "../store/content.ts";
 
 type Found = SearchResult & { continue?: string; missing?: string[] };
 
@@ -223,20 +221,9 @@ test("new content is searched as soon as it is served", async () => {
 });
 
 test("a catalog that is not loaded yet is told, not passed over in silence", async () => {
-  const route = searchRoute({
-    source: { get: (name) => (name === "alpha" ? world.store.get(name) : undefined), catalogs: () => ["late", "alpha"] },
-    cache: new AnswerCache(),
-  });
-  const request = {
-    method: "GET",
-    url: "/api/v1/search",
-    params: {},
-    query: "package=db",
-    headers: {},
-    body: Readable.from([]),
-    signal: new AbortController().signal,
-  } as const;
-  const answer = await route.answer(request);
-  const body = "body" in answer && answer.body.kind === "bytes" ? Buffer.from(answer.body.bytes).toString() : "";
-  expect(JSON.parse(body)).toMatchObject({ total: 1, missing: ["late"] });
+  const get = (name: string): CatalogContent | undefined => (name === "alpha" ? world.store.get(name) : undefined);
+  const other = await ContentWorld.start({}, { source: { get, catalogs: () => ["late", "alpha"] } });
+  const { body } = await other.get("/api/v1/search?package=db");
+  await other.close();
+  expect(JSON.parse(body.toString())).toMatchObject({ total: 1, missing: ["late"] });
 });

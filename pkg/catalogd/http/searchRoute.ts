@@ -12,12 +12,12 @@ import {
 import { SearchIndexes } from "../search/searchIndex.ts";
 import { type SearchQuery, searchQuery } from "../search/searchQuery.ts";
 import type { CatalogContent } from "../store/content.ts";
-import { documentAnswer, jsonDocument } from "./contentResponse.ts";
-import { asked, type ContentRouteDependencies, type ContentSource } from "./contentRoutes.ts";
+import { documentResponse, jsonDocument } from "./contentResponse.ts";
+import { type ContentRouteDependencies, type ContentSource, catalogNotFound } from "./contentRoutes.ts";
 import { namedVersionShape } from "./packagesRoutes.ts";
-import { routeWithQuery } from "./request.ts";
-import { type Answer, problemAnswer } from "./response.ts";
-import type { Route, RouteRequest } from "./route.ts";
+import { ProblemError } from "./problem.ts";
+import { goneSignal } from "./request.ts";
+import type { CatalogServer } from "./route.ts";
 
 const word = z.string().min(1).max(256);
 const all = (what: string): z.ZodOptional<z.ZodArray<z.ZodString>> =>
@@ -83,30 +83,33 @@ const Result = z
 
 type Parameters = z.output<typeof Query>;
 
-/** The endpoint that searches all catalogs. */
-export function searchRoute({ source, cache }: ContentRouteDependencies): Route {
+/** Registers the endpoint that searches all catalogs. */
+export function registerSearchRoute(server: CatalogServer, { source, cache }: ContentRouteDependencies): void {
   const indexes = new SearchIndexes();
-  return routeWithQuery(Query, {
-    path: "/api/v1/search",
-    methods: ["GET", "HEAD"],
-    failures: "problem",
-    operation: {
-      id: "search",
-      summary: "Packages of all catalogs with a version that matches",
-      description:
-        "Every version is looked at, in whatever channel it is, and one version has to match all of the query. Letters match whatever their case, except in names of " +
-        "packages, channels and catalogs. Without a parameter everything matches. Pages follow each other as long as no catalog that is searched changes.",
-      responses: {
-        200: { description: "What was found; nothing is an empty list.", content: { "application/json": Result } },
-        304: { description: "It is what the client knows." },
-        404: { description: "There is no such catalog." },
-        410: { description: "A catalog has changed since the page before: begin anew." },
-        412: { description: "It is not what the client knows." },
+  server.route({
+    method: ["GET", "HEAD"],
+    url: "/api/v1/search",
+    schema: { querystring: Query },
+    config: {
+      failures: "problem",
+      operation: {
+        id: "search",
+        summary: "Packages of all catalogs with a version that matches",
+        description:
+          "Every version is looked at, in whatever channel it is, and one version has to match all of the query. Letters match whatever their case, except in names of " +
+          "packages, channels and catalogs. Without a parameter everything matches. Pages follow each other as long as no catalog that is searched changes.",
+        responses: {
+          200: { description: "What was found; nothing is an empty list.", content: { "application/json": Result } },
+          304: { description: "It is what the client knows." },
+          404: { description: "There is no such catalog." },
+          410: { description: "A catalog has changed since the page before: begin anew." },
+          412: { description: "It is not what the client knows." },
+        },
       },
     },
-    answer: async (request, parameters) => {
-      const found = await answerFor({ source, indexes }, request, parameters);
-      return "status" in found ? found : documentAnswer(jsonDocument(found), asked(request), cache);
+    handler: async (request, reply) => {
+      const found = await search({ source, indexes }, request.query, goneSignal(reply.raw));
+      await reply.respond(await documentResponse(jsonDocument(found), request, cache));
     },
   });
 }
@@ -117,17 +120,15 @@ interface Searched {
   indexes: SearchIndexes;
 }
 
-async function answerFor(searched: Searched, { signal }: RouteRequest, parameters: Parameters): Promise<z.input<typeof Result> | Answer> {
+/** @throws ProblemError for a query that cannot be read, an unknown catalog, and a page that no longer exists. */
+async function search(searched: Searched, parameters: Parameters, signal: AbortSignal): Promise<z.input<typeof Result>> {
   const query = queryOf(parameters);
-  if (typeof query === "string") return problemAnswer("InvalidQuery", query);
   const unknown = parameters.catalog?.find((name) => !searched.source.catalogs().includes(name));
-  if (unknown !== undefined)
-    return problemAnswer("CatalogNotFound", `no catalog ${JSON.stringify(unknown)} is served here; /catalogs lists those that are`);
+  if (unknown !== undefined) throw catalogNotFound(unknown);
   const { contents, missing } = selected(searched.source, parameters.catalog);
   const here = { query: queryId(parameters), content: contentId(contents) };
   const after = parameters.continue === undefined ? undefined : positionIn(parameters.continue);
-  const refusal = parameters.continue === undefined ? undefined : refusedPosition(after, here);
-  if (refusal) return refusal;
+  if (parameters.continue !== undefined) checkPosition(after, here);
   // All at once, since a content that nobody holds may be closed at the next await.
   const catalogs = await Promise.all(contents.map(async ([name, content]) => ({ name, index: await searched.indexes.of(content) })));
   const { limit, matches } = parameters;
@@ -143,21 +144,20 @@ async function answerFor(searched: Searched, { signal }: RouteRequest, parameter
   };
 }
 
-/** The query, or what is wrong with it. */
-function queryOf({ deprecated, ...parameters }: Parameters): SearchQuery | string {
+function queryOf({ deprecated, ...parameters }: Parameters): SearchQuery {
   try {
     return searchQuery({ ...parameters, deprecated: deprecated === undefined ? undefined : deprecated === "true" });
   } catch (err) {
-    return messageOf(err);
+    throw new ProblemError("InvalidQuery", messageOf(err), { cause: err });
   }
 }
 
-function refusedPosition(position: SearchPosition | undefined, here: { query: string; content: string }): Answer | undefined {
-  if (!position) return problemAnswer("InvalidQuery", "continue: not a value that a search gave");
+function checkPosition(position: SearchPosition | undefined, here: { query: string; content: string }): void {
+  if (!position) throw new ProblemError("InvalidQuery", "continue: not a value that a search gave");
   if (position.query !== here.query)
-    return problemAnswer("InvalidQuery", "continue: it belongs to another query; keep all parameters but limit and matches");
-  if (position.content === here.content) return undefined;
-  return problemAnswer("ContinueExpired", "a catalog has changed since the page before; search again without continue");
+    throw new ProblemError("InvalidQuery", "continue: it belongs to another query; keep all parameters but limit and matches");
+  if (position.content !== here.content)
+    throw new ProblemError("ContinueExpired", "a catalog has changed since the page before; search again without continue");
 }
 
 /** The catalogs to search, in order of name. */
@@ -181,7 +181,7 @@ function queryId({ limit: _limit, matches: _matches, continue: _continue, ...que
 
 /** Equal as long as searches find the same. */
 function contentId(contents: readonly [string, CatalogContent][]): string {
-  return hashOf(contents.map(([name, content]) => [name, content.parts.get("search")?.index.tag]));
+  return hashOf(contents.map(([name, content]) => [name, content.artifacts.get("search")?.index.tag]));
 }
 
 function hashOf(value: unknown): string {

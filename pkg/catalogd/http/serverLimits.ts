@@ -13,7 +13,7 @@ export interface ServerLimits {
   /** Milliseconds without any progress, in reading or in writing, after which a connection is cut. */
   stallMs: number;
   /** Milliseconds that an answer takes at most, however fast it makes progress. */
-  answerMs: number;
+  responseMs: number;
   /** Milliseconds that a connection may be idle between two requests. */
   idleMs: number;
   /** Connections, of all clients and of one address; more are closed at once. */
@@ -42,7 +42,7 @@ export const SERVER_LIMITS: ServerLimits = {
   requestMs: 5_000,
   handshakeMs: 10_000,
   stallMs: 30_000,
-  answerMs: 5 * 60_000,
+  responseMs: 5 * 60_000,
   idleMs: 60_000,
   connections: 1_024,
   connectionsPerClient: 512,

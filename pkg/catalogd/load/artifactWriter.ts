@@ -167,8 +167,8 @@ function isHighSurrogate(code: number): boolean {
   return code >= 0xd800 && code <= 0xdbff;
 }
 
-/** Writes a part's file, one canonical JSON object a line, and collects its index. */
-export class PartWriter {
+/** Writes an artifact's file, one canonical JSON object a line, and collects its index. */
+export class ArtifactWriter {
   readonly #out: LineWriter;
   readonly #index = new IndexBuilder();
   readonly #maxLength: number;

@@ -6,24 +6,24 @@ import { packageSummary } from "../../fbc/summary/packageSummary.ts";
 import { searchRecord } from "../../fbc/summary/search.ts";
 import type { PlacedMeta } from "../../fbc/types.ts";
 import { memberOf } from "../../golang/members.ts";
-import type { DerivedPart } from "../store/content.ts";
+import type { DerivedArtifact } from "../store/content.ts";
 
-/** One line of a part: what it is found by, and the object itself. */
-export interface PartLine {
+/** One line of an artifact: what it is found by, and the object itself. */
+export interface ArtifactLine {
   schema: string;
   package: string;
   name: string;
   value: unknown;
 }
 
-/** Takes a part's lines in order. */
-export type EmitLine = (line: PartLine) => void;
+/** Takes an artifact's lines in order. */
+export type EmitLine = (line: ArtifactLine) => void;
 
-/** Makes one part of a catalog's content out of its metas as they pass; one maker for each reading of a catalog. */
-export interface PartMaker {
+/** Makes one artifact of a catalog's content out of its metas as they pass; one maker for each reading of a catalog. */
+export interface ArtifactMaker {
   /**
    * @param meta must not be kept: it is large. Text taken from it has to be copied, see `ownText`.
-   * @param sha256 of its line in the part "catalog".
+   * @param sha256 of its line in the artifact "catalog".
    * @throws ContentError to refuse the catalog.
    */
   add(meta: PlacedMeta, emit: EmitLine, sha256: Buffer): void;
@@ -31,16 +31,16 @@ export interface PartMaker {
   end(emit: EmitLine): void;
 }
 
-/** Schema of the lines of part "packages", by which they are found. */
+/** Schema of the lines of artifact "packages", by which they are found. */
 const PACKAGE_LINE = "package";
-/** Schema of the lines of part "search". */
+/** Schema of the lines of artifact "search". */
 const SEARCH_LINE = "search";
 
 /** Properties that make a bundle large and tell a dependency solver nothing. */
 const LARGE = new Set<unknown>(["olm.bundle.object", "olm.csv.metadata"]);
 
-/** Makers of the parts "packages" and "search", a line for each package in order of its name, and "properties", a line for each bundle as it comes. */
-function summaryParts(): Record<"packages" | "properties" | "search", PartMaker> {
+/** Makers of the artifacts "packages" and "search", a line for each package in order of its name, and "properties", a line for each bundle as it comes. */
+function summaryArtifacts(): Record<"packages" | "properties" | "search", ArtifactMaker> {
   const facts = new CatalogFacts();
   return {
     packages: {
@@ -51,7 +51,7 @@ function summaryParts(): Record<"packages" | "properties" | "search", PartMaker>
         for (const one of facts.packages) emit({ schema: PACKAGE_LINE, package: one.name, name: "", value: packageSummary(one) });
       },
     },
-    properties: propertiesPart,
+    properties: propertiesArtifact,
     // What is searched was collected for the packages.
     search: {
       add() {},
@@ -62,7 +62,7 @@ function summaryParts(): Record<"packages" | "properties" | "search", PartMaker>
   };
 }
 
-const propertiesPart: PartMaker = {
+const propertiesArtifact: ArtifactMaker = {
   add(meta, emit) {
     if (meta.schema !== Schema.bundle) return;
     const properties = propertiesOf(meta);
@@ -79,8 +79,8 @@ const propertiesPart: PartMaker = {
   end() {},
 };
 
-/** Makes part "graphql": a line a schema with the fields of its metas, and one without a schema when some metas are left out. */
-class GraphqlPart implements PartMaker {
+/** Makes artifact "graphql": a line a schema with the fields of its metas, and one without a schema when some metas are left out. */
+class GraphqlArtifact implements ArtifactMaker {
   readonly #discovery = new SchemaDiscovery();
 
   add({ schema, blob }: PlacedMeta): void {
@@ -94,7 +94,7 @@ class GraphqlPart implements PartMaker {
   }
 }
 
-/** A new maker for each derived part. */
-export function partMakers(): Partial<Record<DerivedPart, PartMaker>> {
-  return { ...summaryParts(), graphql: new GraphqlPart() };
+/** A new maker for each derived artifact. */
+export function artifactMakers(): Partial<Record<DerivedArtifact, ArtifactMaker>> {
+  return { ...summaryArtifacts(), graphql: new GraphqlArtifact() };
 }

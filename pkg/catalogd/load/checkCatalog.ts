@@ -8,7 +8,7 @@ import { catalogFiles } from "./catalogFiles.ts";
 import { CONTENT_LIMITS } from "./loader.ts";
 
 /** One file of a catalog: its path with slashes below the catalog's root, and its bytes. */
-export interface CatalogSource {
+export interface CatalogFileSource {
   readonly path: string;
   readonly bytes: AsyncIterable<Uint8Array>;
 }
@@ -43,7 +43,7 @@ export async function checkCatalogFolder(root: string, seen?: (meta: PlacedMeta)
  * @param seen is given each object too.
  * @throws what taking them throws, unless it is a ContentError.
  */
-export async function checkCatalog(files: AsyncIterable<CatalogSource>, seen?: (meta: PlacedMeta) => void): Promise<CheckedCatalog> {
+export async function checkCatalog(files: AsyncIterable<CatalogFileSource>, seen?: (meta: PlacedMeta) => void): Promise<CheckedCatalog> {
   const check = new CatalogCheck();
   const faults: ReadFault[] = [];
   const options = { maxDocumentBytes: CONTENT_LIMITS.documentBytes, onEmpty: (place: ContentPlace) => check.addEmpty(place) };
@@ -71,7 +71,7 @@ function faultOf(err: unknown): ReadFault {
 }
 
 // oxlint-disable-next-line require-await -- an error of the walk belongs to the iteration
-async function* filesIn(root: string): AsyncGenerator<CatalogSource> {
+async function* filesIn(root: string): AsyncGenerator<CatalogFileSource> {
   for (const { path, location } of catalogFiles(root, CONTENT_LIMITS)) {
     yield { path, bytes: createReadStream(location) as AsyncIterable<Uint8Array> };
   }

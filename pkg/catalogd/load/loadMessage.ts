@@ -1,7 +1,7 @@
-import type { FindingsSummary, PartName } from "../store/content.ts";
+import type { ArtifactName, FindingsSummary } from "../store/content.ts";
 import type { IndexColumns } from "../store/contentIndex.ts";
 import type { FileLimits } from "./catalogFiles.ts";
-import type { CatalogValidation } from "./findingsPart.ts";
+import type { CatalogValidation } from "./findingsArtifact.ts";
 
 /** Limits of one catalog's content. */
 export interface ContentLimits extends FileLimits {
@@ -9,7 +9,7 @@ export interface ContentLimits extends FileLimits {
   metas: number;
 }
 
-/** What the worker thread is to do: read the catalog at `root` and write the files of its parts into the folder `staging`. */
+/** What the worker thread is to do: read the catalog at `root` and write the files of its artifacts into the folder `staging`. */
 export interface LoadTask {
   root: string;
   staging: string;
@@ -21,7 +21,7 @@ export interface LoadTask {
 
 /** How reading a catalog ended. */
 export type LoadEnd =
-  | { kind: "loaded"; files: number; parts: ReadonlyMap<PartName, IndexColumns>; findings: FindingsSummary }
+  | { kind: "loaded"; files: number; artifacts: ReadonlyMap<ArtifactName, IndexColumns>; findings: FindingsSummary }
   /** `isContent`: the catalog is at fault, and not the machine that reads it. */
   | { kind: "failed"; message: string; isContent: boolean };
 

@@ -5,14 +5,14 @@ import { messageOf } from "../../errors/errors.ts";
 import { type DecodeOptions, MetaDecoder } from "../../fbc/decode.ts";
 import { ByteQueue } from "../../fbc/documentScanner.ts";
 import { ContentError, type ContentPlace, type PlacedMeta } from "../../fbc/types.ts";
-import { type DerivedPart, type PartName, partFile } from "../store/content.ts";
-import { type EmitLine, type PartMaker, partMakers } from "./artifacts.ts";
-import { PartWriter } from "./artifactWriter.ts";
+import { type ArtifactName, artifactFile, type DerivedArtifact } from "../store/content.ts";
+import { type ArtifactMaker, artifactMakers, type EmitLine } from "./artifacts.ts";
+import { ArtifactWriter } from "./artifactWriter.ts";
 import { type CatalogFile, catalogFiles } from "./catalogFiles.ts";
-import { FindingsPart } from "./findingsPart.ts";
+import { FindingsArtifact } from "./findingsArtifact.ts";
 import { CurrentFile, type LoadEnd, type LoadMessage, type LoadTask } from "./loadMessage.ts";
 
-// The body of the worker thread that `loader.ts` starts: reads a catalog's files and writes the files of its parts, one document in memory at a time.
+// The body of the worker thread that `loader.ts` starts: reads a catalog's files and writes the files of its artifacts, one document in memory at a time.
 
 const READ_BYTES = 256 * 1024;
 
@@ -35,7 +35,7 @@ function* metasOf(file: CatalogFile, { read, queue }: Buffers, options: DecodeOp
 
 /** A maker and what writes the lines that it makes. */
 interface DerivedWriter {
-  maker: PartMaker;
+  maker: ArtifactMaker;
   emit: EmitLine;
 }
 
@@ -45,18 +45,20 @@ function say(message: LoadMessage): void {
 
 function load({ root, staging, limits, validation, at }: LoadTask): LoadEnd {
   const current = new CurrentFile(at);
-  const writers = new Map<PartName, PartWriter>();
-  const writerOf = (part: PartName): PartWriter => {
-    const writer = new PartWriter(join(staging, partFile(part)), limits.documentBytes);
-    writers.set(part, writer);
+  const writers = new Map<ArtifactName, ArtifactWriter>();
+  const writerOf = (artifact: ArtifactName): ArtifactWriter => {
+    const writer = new ArtifactWriter(join(staging, artifactFile(artifact)), limits.documentBytes);
+    writers.set(artifact, writer);
     return writer;
   };
   const catalog = writerOf("catalog");
-  const findings = new FindingsPart(validation);
-  const derived = (Object.entries({ findings, ...partMakers() }) as [DerivedPart, PartMaker][]).map(([part, maker]): DerivedWriter => {
-    const writer = writerOf(part);
-    return { maker, emit: (line) => void writer.add(line, line.value) };
-  });
+  const findings = new FindingsArtifact(validation);
+  const derived = (Object.entries({ findings, ...artifactMakers() }) as [DerivedArtifact, ArtifactMaker][]).map(
+    ([artifact, maker]): DerivedWriter => {
+      const writer = writerOf(artifact);
+      return { maker, emit: (line) => void writer.add(line, line.value) };
+    },
+  );
   const buffers = { read: Buffer.allocUnsafeSlow(READ_BYTES), queue: new ByteQueue() };
   const decoding = { maxDocumentBytes: limits.documentBytes, onEmpty: (place: ContentPlace) => findings.addEmpty(place) };
   const files = catalogFiles(root, limits);
@@ -70,12 +72,12 @@ function load({ root, staging, limits, validation, at }: LoadTask): LoadEnd {
     }
   }
   for (const { maker, emit } of derived) maker.end(emit);
-  const parts = new Map([...writers].map(([part, writer]) => [part, writer.close()] as const));
-  return { kind: "loaded", files: files.length, parts, findings: findings.summary };
+  const artifacts = new Map([...writers].map(([artifact, writer]) => [artifact, writer.close()] as const));
+  return { kind: "loaded", files: files.length, artifacts, findings: findings.summary };
 }
 
 /** The line's SHA-256. @throws ContentError for a meta that has no JSON form, or one that is too long. */
-function written(catalog: PartWriter, meta: PlacedMeta): Buffer {
+function written(catalog: ArtifactWriter, meta: PlacedMeta): Buffer {
   try {
     return catalog.add(meta, meta.blob);
   } catch (err) {
@@ -93,7 +95,7 @@ function answer(): LoadEnd {
 }
 
 const message = answer();
-const columns = message.kind === "loaded" ? [...message.parts.values()].flatMap((part) => Object.values(part)) : [];
+const columns = message.kind === "loaded" ? [...message.artifacts.values()].flatMap((artifact) => Object.values(artifact)) : [];
 parentPort?.postMessage(
   message,
   columns.flatMap((column) => (Array.isArray(column) ? [] : [column.buffer])),

@@ -3,9 +3,9 @@ import { Worker } from "node:worker_threads";
 import { FairQueue } from "../../async/fairQueue.ts";
 import { workerFile } from "../../async/taskThread.ts";
 import { excerpt } from "../../text/truncate.ts";
-import type { FindingsSummary, PartName } from "../store/content.ts";
+import type { ArtifactName, FindingsSummary } from "../store/content.ts";
 import type { IndexColumns } from "../store/contentIndex.ts";
-import type { CatalogValidation } from "./findingsPart.ts";
+import type { CatalogValidation } from "./findingsArtifact.ts";
 import { type ContentLimits, CurrentFile, type LoadEnd, type LoadMessage, type LoadTask } from "./loadMessage.ts";
 
 const MIB = 1024 * 1024;
@@ -22,13 +22,13 @@ export const CONTENT_LIMITS: ContentLimits = {
 /** What was read from a catalog's files. */
 export interface LoadedContent {
   files: number;
-  /** The index of each part's file. */
-  parts: ReadonlyMap<PartName, IndexColumns>;
+  /** The index of each artifact's file. */
+  artifacts: ReadonlyMap<ArtifactName, IndexColumns>;
   findings: FindingsSummary;
 }
 
 /** How long reading a catalog may take. */
-export interface LoadDeadline {
+interface LoadDeadline {
   /** For any catalog. */
   baseMs: number;
   /** Beside that for each MiB of its files. */
@@ -77,7 +77,7 @@ export class Loader {
   }
 
   /**
-   * Reads the catalog at `root` and writes the files of its parts into the folder `staging`, which lies in a folder of this catalog alone.
+   * Reads the catalog at `root` and writes the files of its artifacts into the folder `staging`, which lies in a folder of this catalog alone.
    * @throws Error whose text names file, document, line and reason, or the file at which time or memory ended.
    */
   load(root: string, staging: string, signal: AbortSignal): Promise<LoadedContent> {
@@ -128,7 +128,7 @@ async function run(task: Omit<LoadTask, "at">, { deadline, heapMib }: Bounds, si
       worker.once("exit", () => reject(signal.reason ?? new Error(`the thread that reads the catalog ended early, at ${at()}`)));
     });
     if (message.kind === "failed") throw message.isContent ? new InvalidCatalogError(message.message) : new Error(message.message);
-    return { files: message.files, parts: message.parts, findings: message.findings };
+    return { files: message.files, artifacts: message.artifacts, findings: message.findings };
   } finally {
     clearTimeout(timer);
     signal.removeEventListener("abort", stop);

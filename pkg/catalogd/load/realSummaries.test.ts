@@ -28,8 +28,8 @@ async function loaded(data: string, name: string): Promise<Loaded> {
   if (existsSync(archive)) execFileSync("tar", ["-xzf", archive, "-C", folder.path]);
   const staging = folder.write("staging", {});
   await new Loader().load(existsSync(archive) ? join(folder.path, name) : join(data, "fbc", name), staging, new AbortController().signal);
-  const lines = (part: string): string[] =>
-    readFileSync(join(staging, `${part}.jsonl`), "utf8")
+  const lines = (artifact: string): string[] =>
+    readFileSync(join(staging, `${artifact}.jsonl`), "utf8")
       .split("\n")
       .slice(0, -1);
   const metas: Meta[] = [];

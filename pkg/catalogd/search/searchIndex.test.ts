@@ -45,7 +45,7 @@ test("a content is read once, whoever asks, and may be replaced meanwhile", asyn
 test("a content that cannot be read is tried again", async () => {
   await withContent(async (content) => {
     const indexes = new SearchIndexes();
-    vi.spyOn(content.parts.get("search")!.file.handle, "read").mockRejectedValueOnce(new Error("the disk is gone"));
+    vi.spyOn(content.artifacts.get("search")!.file.handle, "read").mockRejectedValueOnce(new Error("the disk is gone"));
     await expect(indexes.of(content)).rejects.toThrow("the disk is gone");
     expect((await indexes.of(content)).packages).toHaveLength(3);
   });

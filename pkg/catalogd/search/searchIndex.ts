@@ -1,14 +1,14 @@
 import { setImmediate as nextTurn } from "node:timers/promises";
 import type { SearchRecord } from "../../fbc/summary/search.ts";
 import type { CatalogContent } from "../store/content.ts";
-import type { StoredPart } from "../store/storedPart.ts";
+import type { StoredArtifact } from "../store/storedArtifact.ts";
 import { type SearchedPackage, searchedPackage } from "./searchQuery.ts";
 
 const CHUNK_BYTES = 256 * 1024;
 const NEWLINE = 0x0a;
 
-/** The lines of a part, without their newlines, one after another. The part must be held meanwhile. @throws Error when the file ends early. */
-async function* partLines({ file, index }: StoredPart): AsyncGenerator<string> {
+/** The lines of an artifact, without their newlines, one after another. The artifact must be held meanwhile. @throws Error when the file ends early. */
+async function* artifactLines({ file, index }: StoredArtifact): AsyncGenerator<string> {
   const chunk = Buffer.allocUnsafeSlow(CHUNK_BYTES);
   let begun: Buffer[] = [];
   for (let position = 0; position < index.bytes; ) {
@@ -69,14 +69,14 @@ export class SearchIndexes {
   }
 
   async #read(content: CatalogContent): Promise<SearchIndex> {
-    const part = content.parts.get("search");
+    const artifact = content.artifacts.get("search");
     const limits = this.#limits;
     const packages: SearchedPackage[] = [];
     let versions = 0;
     let characters = 0;
     let incomplete = false;
-    if (!part) return { packages, incomplete: true };
-    for await (const line of partLines(part)) {
+    if (!artifact) return { packages, incomplete: true };
+    for await (const line of artifactLines(artifact)) {
       if (line.length > limits.charactersOfPackage) {
         incomplete = true;
         continue;

@@ -11,8 +11,8 @@ test("who does not want a form any more before its turn does not wait for the fo
   const never = new AbortController().signal;
   const text = Array.from({ length: 3_000 }, (_, i) => `{"schema":"s","name":"n${i}","text":"${String(i).repeat(300)}"}`).join("\n");
   const staging = folder.write("staging", {});
-  const { parts } = await new Loader().load(folder.write("catalog", { "a.json": text }), staging, never);
-  const columns = parts.get("catalog");
+  const { artifacts } = await new Loader().load(folder.write("catalog", { "a.json": text }), staging, never);
+  const columns = artifacts.get("catalog");
   if (!columns) throw new Error("no metas");
   const index = new ContentIndex(columns);
   const task = (to: string): CompressTask => ({ encoding: "gzip", from: join(staging, "catalog.jsonl"), index, to: join(folder.path, to) });
@@ -33,8 +33,8 @@ test("a form given up at any moment does not keep the next one from being made",
   using folder = new TempFolder();
   const never = new AbortController().signal;
   const staging = folder.write("staging", {});
-  const { parts } = await new Loader().load(folder.write("catalog", { "a.json": '{"schema":"s"}' }), staging, never);
-  const columns = parts.get("catalog");
+  const { artifacts } = await new Loader().load(folder.write("catalog", { "a.json": '{"schema":"s"}' }), staging, never);
+  const columns = artifacts.get("catalog");
   if (!columns) throw new Error("no metas");
   const task: CompressTask = {
     encoding: "gzip",
@@ -63,8 +63,8 @@ test("a form given up while its lines are compressed stops the work and leaves t
   const never = new AbortController().signal;
   const staging = folder.write("staging", {});
   const text = Array.from({ length: 100_000 }, (_, i) => `{"schema":"s","name":"n${i}"}`).join("\n");
-  const { parts } = await new Loader().load(folder.write("catalog", { "a.json": text }), staging, never);
-  const columns = parts.get("catalog");
+  const { artifacts } = await new Loader().load(folder.write("catalog", { "a.json": text }), staging, never);
+  const columns = artifacts.get("catalog");
   if (!columns) throw new Error("no metas");
   const to = join(folder.path, "to");
   const task: CompressTask = { encoding: "gzip", from: join(staging, "catalog.jsonl"), index: new ContentIndex(columns), to };

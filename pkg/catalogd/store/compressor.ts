@@ -9,11 +9,11 @@ import { DamagedError } from "./storedFile.ts";
 
 /** The thread holds two buffers and one segment at a time. */
 const HEAP = { maxYoungGenerationSizeMb: 4, maxOldGenerationSizeMb: 128 };
-/** How long the thread waits for more: a content has several parts, and a thread takes longer to start than most of them to compress. */
+/** How long the thread waits for more: a content has several artifacts, and a thread takes longer to start than most of them to compress. */
 const IDLE_MS = 1_000;
 
 /**
- * A thread that compresses parts, one at a time; it is there only while there is something to compress. It is asked to stop and to end, and never
+ * A thread that compresses artifacts, one at a time; it is there only while there is something to compress. It is asked to stop and to end, and never
  * terminated: a thread that is terminated while it sets up a zlib stream aborts the whole process (Node 24.21, `init_done_ && "close before init"`).
  */
 class SegmentThread {
@@ -21,7 +21,7 @@ class SegmentThread {
   #idle: NodeJS.Timeout | undefined;
 
   /**
-   * Compresses a part; when `signal` aborts, the thread stops before the next line. Not while another task is under way.
+   * Compresses an artifact; when `signal` aborts, the thread stops before the next line. Not while another task is under way.
    * @throws Error when `signal` aborts or the thread ends.
    */
   async run(task: Omit<SegmentTask, "stop">, signal: AbortSignal): Promise<SegmentMessage> {
@@ -89,15 +89,15 @@ const IO_BYTES = 512 * 1024;
 /** From here on zstd takes the memory that its window and its search need. */
 const LARGE_BYTES = 16 * 1024 * 1024;
 
-/** Compresses parts of catalogs, one at a time, so that one core is left for answers. */
+/** Compresses artifacts of catalogs, one at a time, so that one core is left for answers. */
 export class Compressor {
   readonly #thread = new SegmentThread();
   #last: Promise<unknown> = Promise.resolve();
 
   /**
-   * Writes the compressed form of a part; it is safely on disk afterwards. When `signal` aborts, a form that is being made is given up first; one
+   * Writes the compressed form of an artifact; it is safely on disk afterwards. When `signal` aborts, a form that is being made is given up first; one
    * that waits for its turn is not waited for.
-   * @throws DamagedError when the part's file is not what its index says.
+   * @throws DamagedError when the artifact's file is not what its index says.
    */
   async make(task: CompressTask, signal: AbortSignal): Promise<MadeForm> {
     signal.throwIfAborted();
@@ -147,7 +147,7 @@ async function zstd({ from, to }: CompressTask, signal: AbortSignal): Promise<Ma
   return made;
 }
 
-/** What the worker thread that compresses a part is to do: write the gzip form of the file `from` to the file `to`. */
+/** What the worker thread that compresses an artifact is to do: write the gzip form of the file `from` to the file `to`. */
 export interface SegmentTask {
   from: string;
   to: string;

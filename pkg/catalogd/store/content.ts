@@ -1,10 +1,10 @@
 import * as z from "zod";
 import type { ContentIndex } from "./contentIndex.ts";
 import type { Encoding } from "./encodings.ts";
+import type { OpenForm, StoredArtifact } from "./storedArtifact.ts";
 import type { DamagedError } from "./storedFile.ts";
-import type { OpenForm, StoredPart } from "./storedPart.ts";
 
-/** How sound a content is; the findings themselves are its part "findings". */
+/** How sound a content is; the findings themselves are its artifact "findings". */
 export const FindingsSummary = z.object({
   errors: z.int().min(0),
   warnings: z.int().min(0),
@@ -28,7 +28,7 @@ export interface ContentOrigin {
 
 /** What of a content is not as it was written. */
 export interface Damage {
-  part: PartName;
+  artifact: ArtifactName;
   /** The compressed form; without, it is the content itself. */
   encoding: Encoding | undefined;
   err: DamagedError;
@@ -40,39 +40,39 @@ export interface Damage {
  */
 export class CatalogContent {
   readonly origin: ContentOrigin;
-  readonly parts: ReadonlyMap<PartName, StoredPart>;
+  readonly artifacts: ReadonlyMap<ArtifactName, StoredArtifact>;
   /** Whole seconds since the epoch. */
   readonly lastModified: number;
   readonly findings: FindingsSummary;
   /** The metas. */
-  readonly catalog: StoredPart;
+  readonly catalog: StoredArtifact;
   #holders = 1;
   #retired = false;
 
-  /** @throws Error when the metas are not among the parts. */
-  constructor(origin: ContentOrigin, parts: ReadonlyMap<PartName, StoredPart>, lastModified: number, findings = NO_FINDINGS) {
-    const catalog = parts.get("catalog");
+  /** @throws Error when the metas are not among the artifacts. */
+  constructor(origin: ContentOrigin, artifacts: ReadonlyMap<ArtifactName, StoredArtifact>, lastModified: number, findings = NO_FINDINGS) {
+    const catalog = artifacts.get("catalog");
     if (!catalog) throw new Error("a content without metas");
     this.origin = origin;
-    this.parts = parts;
+    this.artifacts = artifacts;
     this.lastModified = lastModified;
     this.findings = findings;
     this.catalog = catalog;
   }
 
-  /** The index of each part. */
-  get indexes(): Map<PartName, ContentIndex> {
-    return new Map([...this.parts].map(([part, { index }]) => [part, index]));
+  /** The index of each artifact. */
+  get indexes(): Map<ArtifactName, ContentIndex> {
+    return new Map([...this.artifacts].map(([artifact, { index }]) => [artifact, index]));
   }
 
   /** Sets who is told when something of it cannot be read as it was written. */
   onDamage(damaged: (damage: Damage) => void): void {
-    for (const [part, stored] of this.parts) stored.onDamage((err, encoding) => damaged({ part, encoding, err }));
+    for (const [artifact, stored] of this.artifacts) stored.onDamage((err, encoding) => damaged({ artifact, encoding, err }));
   }
 
-  /** Hands over a part's compressed file. */
-  async addCompressed(part: PartName, encoding: Encoding, form: OpenForm): Promise<void> {
-    const stored = this.#retired ? undefined : this.parts.get(part);
+  /** Hands over an artifact's compressed file. */
+  async addCompressed(artifact: ArtifactName, encoding: Encoding, form: OpenForm): Promise<void> {
+    const stored = this.#retired ? undefined : this.artifacts.get(artifact);
     if (stored) stored.addCompressed(encoding, form);
     else await form.handle.close();
   }
@@ -83,7 +83,7 @@ export class CatalogContent {
 
   release(): void {
     if (--this.#holders > 0) return;
-    for (const part of this.parts.values()) part.close();
+    for (const artifact of this.artifacts.values()) artifact.close();
   }
 
   /** Ends the owner's hold: nobody new will get this content. */
@@ -98,14 +98,14 @@ export class CatalogContent {
  * What is stored of a catalog, each as a file of JSON Lines with an index: the metas themselves ("catalog"), and what is made of them while they
  * are read.
  */
-export const PARTS = ["catalog", "findings", "packages", "properties", "search", "graphql"] as const;
-/** Name of a part of a content. */
-export type PartName = (typeof PARTS)[number];
+export const ARTIFACTS = ["catalog", "findings", "packages", "properties", "search", "graphql"] as const;
+/** Name of an artifact of a content. */
+export type ArtifactName = (typeof ARTIFACTS)[number];
 
-/** The parts that are made of the metas. */
-export type DerivedPart = Exclude<PartName, "catalog">;
+/** The artifacts that are made of the metas. */
+export type DerivedArtifact = Exclude<ArtifactName, "catalog">;
 
-/** Name of a part's file in the folder of a content. */
-export function partFile(part: PartName): string {
-  return `${part}.jsonl`;
+/** Name of an artifact's file in the folder of a content. */
+export function artifactFile(artifact: ArtifactName): string {
+  return `${artifact}.jsonl`;
 }

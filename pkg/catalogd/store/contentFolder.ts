@@ -4,23 +4,23 @@ import { join } from "node:path";
 import * as z from "zod";
 import { undefinedIfMissing } from "../../errors/errors.ts";
 import type { Compressor } from "./compressor.ts";
-import { CatalogContent, type PartName, partFile } from "./content.ts";
+import { type ArtifactName, artifactFile, CatalogContent } from "./content.ts";
 import type { ContentIndex } from "./contentIndex.ts";
 import { ENCODINGS, type Encoding, FILE_SUFFIX, MAKER } from "./encodings.ts";
-import { type ContentDescription, INDEX_FILE, readIndex, words, writeIndex } from "./indexFile.ts";
+import { type ContentDescription, INDEX_FILE, readIndex, viewAsWords, writeIndex } from "./indexFile.ts";
+import { type OpenForm, StoredArtifact } from "./storedArtifact.ts";
 import { checkFile, DamagedError, readSealed, writeSealed } from "./storedFile.ts";
-import { type OpenForm, StoredPart } from "./storedPart.ts";
 
 const Description = z.object({ maker: z.string(), tag: z.string(), bytes: z.int(), crc32: z.int() });
 
-/** A compressed form of a part in the folder of a content: a file, and beside it a small one that says what it is and where each line's segment ends. */
+/** A compressed form of an artifact in the folder of a content: a file, and beside it a small one that says what it is and where each line's segment ends. */
 class CompressedForm {
   readonly #file: string;
   readonly #encoding: Encoding;
   readonly #index: ContentIndex;
 
-  constructor(dir: string, part: PartName, encoding: Encoding, index: ContentIndex) {
-    this.#file = join(dir, partFile(part));
+  constructor(dir: string, artifact: ArtifactName, encoding: Encoding, index: ContentIndex) {
+    this.#file = join(dir, artifactFile(artifact));
     this.#encoding = encoding;
     this.#index = index;
   }
@@ -46,10 +46,10 @@ class CompressedForm {
       throw err;
     }
     const [segments] = sealed.columns;
-    return { handle, bytes: said.data.bytes, segments: segments && words(segments) };
+    return { handle, bytes: said.data.bytes, segments: segments && viewAsWords(segments) };
   }
 
-  /** @throws DamagedError when the part itself is not what its index says; Error when there is no room, say. */
+  /** @throws DamagedError when the artifact itself is not what its index says; Error when there is no room, say. */
   async make(compressor: Compressor, signal: AbortSignal): Promise<OpenForm> {
     const [target, description] = [`${this.#target}.tmp`, `${this.#description}.tmp`];
     try {
@@ -66,7 +66,7 @@ class CompressedForm {
     }
   }
 
-  /** Takes over the files of a form of an equal part. */
+  /** Takes over the files of a form of an equal artifact. */
   async inherit(from: CompressedForm): Promise<void> {
     await link(from.#target, this.#target).catch(undefinedIfMissing);
     await link(from.#description, this.#description).catch(undefinedIfMissing);
@@ -113,11 +113,11 @@ export class ContentFolder {
   async open(version: string, described: ContentDescription): Promise<CatalogContent> {
     const content = await this.#content(version, described);
     try {
-      await checkParts(content);
-      for (const [part, { index }] of content.parts) {
+      await checkArtifacts(content);
+      for (const [artifact, { index }] of content.artifacts) {
         for (const encoding of ENCODINGS) {
-          const form = await this.#form(version, part, encoding, index).open();
-          if (form) await content.addCompressed(part, encoding, form);
+          const form = await this.#form(version, artifact, encoding, index).open();
+          if (form) await content.addCompressed(artifact, encoding, form);
         }
       }
       return content;
@@ -167,7 +167,7 @@ export class ContentFolder {
 
   /** Puts a version safely on disk, then removes all others, and makes the compressed forms that it does not have. */
   async finish(version: string, content: CatalogContent, compressor: Compressor, signal: AbortSignal): Promise<void> {
-    for (const { file } of content.parts.values()) await file.handle.datasync();
+    for (const { file } of content.artifacts.values()) await file.handle.datasync();
     for (const path of [join(version, INDEX_FILE), version, "."]) await synced(join(this.#dir, path));
     const others = (await this.versions()).filter((other) => other !== version);
     for (const other of others) {
@@ -175,37 +175,37 @@ export class ContentFolder {
       await this.drop(other);
     }
     for (const encoding of ENCODINGS.toReversed()) {
-      for (const [part, stored] of content.parts) {
+      for (const [artifact, stored] of content.artifacts) {
         if (stored.compressed(encoding)) continue;
-        const form = this.#form(version, part, encoding, stored.index);
-        await content.addCompressed(part, encoding, (await form.open()) ?? (await form.make(compressor, signal)));
+        const form = this.#form(version, artifact, encoding, stored.index);
+        await content.addCompressed(artifact, encoding, (await form.open()) ?? (await form.make(compressor, signal)));
       }
     }
   }
 
-  /** Takes over the compressed forms of another version's parts that are equal. */
+  /** Takes over the compressed forms of another version's artifacts that are equal. */
   async inherit(version: string, content: CatalogContent, from: { version: string; content: CatalogContent }): Promise<void> {
-    for (const [part, { index }] of content.parts) {
-      const before = from.content.parts.get(part);
+    for (const [artifact, { index }] of content.artifacts) {
+      const before = from.content.artifacts.get(artifact);
       if (before?.index.tag !== index.tag) continue;
       for (const encoding of before.encodings)
-        await this.#form(version, part, encoding, index).inherit(this.#form(from.version, part, encoding, index));
+        await this.#form(version, artifact, encoding, index).inherit(this.#form(from.version, artifact, encoding, index));
     }
   }
 
   /**
    * Reads a version's files once more. Compressed forms that are damaged are removed.
    * @returns whether all compressed forms are fine.
-   * @throws DamagedError or another Error when the index or a part is damaged or gone.
+   * @throws DamagedError or another Error when the index or an artifact is damaged or gone.
    */
   async check(version: string, content: CatalogContent, signal: AbortSignal): Promise<boolean> {
     await this.describe(version);
     const again = await this.#content(version, content);
-    await checkParts(again, signal).finally(() => again.retire());
+    await checkArtifacts(again, signal).finally(() => again.retire());
     let isFine = true;
-    for (const [part, stored] of content.parts) {
+    for (const [artifact, stored] of content.artifacts) {
       for (const encoding of stored.encodings) {
-        const form = await this.#form(version, part, encoding, stored.index).open();
+        const form = await this.#form(version, artifact, encoding, stored.index).open();
         await form?.handle.close();
         if (form) continue;
         stored.withdrawCompressed(encoding);
@@ -237,20 +237,20 @@ export class ContentFolder {
     return readlink(join(this.#dir, CURRENT)).catch(() => undefined);
   }
 
-  #form(version: string, part: PartName, encoding: Encoding, index: ContentIndex): CompressedForm {
-    return new CompressedForm(join(this.#dir, version), part, encoding, index);
+  #form(version: string, artifact: ArtifactName, encoding: Encoding, index: ContentIndex): CompressedForm {
+    return new CompressedForm(join(this.#dir, version), artifact, encoding, index);
   }
 
   async #content(version: string, { origin, indexes, lastModified, findings }: ContentDescription): Promise<CatalogContent> {
-    const parts = new Map<PartName, StoredPart>();
+    const artifacts = new Map<ArtifactName, StoredArtifact>();
     const handles: FileHandle[] = [];
     try {
-      for (const [part, index] of indexes) {
-        const handle = await open(join(this.#dir, version, partFile(part)));
+      for (const [artifact, index] of indexes) {
+        const handle = await open(join(this.#dir, version, artifactFile(artifact)));
         handles.push(handle);
-        parts.set(part, new StoredPart(index, handle));
+        artifacts.set(artifact, new StoredArtifact(index, handle));
       }
-      return new CatalogContent(origin, parts, lastModified, findings);
+      return new CatalogContent(origin, artifacts, lastModified, findings);
     } catch (err) {
       for (const handle of handles) await handle.close();
       throw err;
@@ -258,12 +258,12 @@ export class ContentFolder {
   }
 }
 
-async function checkParts(content: CatalogContent, signal?: AbortSignal): Promise<void> {
-  for (const [part, { file, index }] of content.parts) {
+async function checkArtifacts(content: CatalogContent, signal?: AbortSignal): Promise<void> {
+  for (const [artifact, { file, index }] of content.artifacts) {
     try {
       await checkFile(file.handle, { bytes: index.bytes, crc32: index.crc32 }, signal);
     } catch (err) {
-      if (err instanceof DamagedError) throw new DamagedError(`${partFile(part)}: ${err.message}`, { cause: err });
+      if (err instanceof DamagedError) throw new DamagedError(`${artifactFile(artifact)}: ${err.message}`, { cause: err });
       throw err;
     }
   }

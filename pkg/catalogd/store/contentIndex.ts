@@ -3,12 +3,12 @@ import { appendedCrc32 } from "./crc32.ts";
 
 /** A filter on metas; an absent or empty member matches everything. */
 export interface MetaQuery {
-  schema?: string;
-  package?: string;
-  name?: string;
+  schema?: string | undefined;
+  package?: string | undefined;
+  name?: string | undefined;
 }
 
-/** A part of a file: the bytes from `start` up to, not including, `end`. */
+/** A range of a file: the bytes from `start` up to, not including, `end`. */
 export interface Slice {
   start: number;
   end: number;
@@ -214,8 +214,8 @@ class LinesById {
   }
 }
 
-/** The lines of a part that answer one query. */
-export class Selection {
+/** The lines of an artifact that answer one query. */
+export class LineSelection {
   /** Equal for equal bytes. */
   readonly tag: string;
   readonly bytes: number;
@@ -230,7 +230,7 @@ export class Selection {
     this.bytes = index.bytesOf(runs);
   }
 
-  /** Where the lines are in the part's file; made anew at each call. */
+  /** Where the lines are in the artifact's file; made anew at each call. */
   get slices(): Slice[] {
     return this.#index.slicesOf(this.runs);
   }

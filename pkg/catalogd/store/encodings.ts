@@ -65,7 +65,7 @@ export interface GzipPieces {
 }
 
 /**
- * Where each line of a part is in its gzip file. That file is the part as one gzip member, in which each line is a deflate segment that needs none
+ * Where each line of an artifact is in its gzip file. That file is the artifact as one gzip member, in which each line is a deflate segment that needs none
  * before it and ends at a whole byte; so any segments between a header and an end are one gzip member as well, and nothing is compressed again.
  */
 export class GzipSegments {

@@ -1,6 +1,6 @@
 import { join } from "node:path";
 import * as z from "zod";
-import { type ContentOrigin, FindingsSummary, PARTS, type PartName } from "./content.ts";
+import { ARTIFACTS, type ArtifactName, type ContentOrigin, FindingsSummary } from "./content.ts";
 import { ContentIndex, type IndexColumns } from "./contentIndex.ts";
 import { DamagedError, readSealed, writeSealed } from "./storedFile.ts";
 
@@ -23,18 +23,18 @@ export function columnsFrom(stored: readonly Uint8Array<ArrayBuffer>[]): IndexCo
   if (!lengths || !schemas || !packages || !names || !hashes || !checksums || !sizes || !texts)
     throw new DamagedError("the index lacks columns");
   return {
-    strings: stringsFrom(words(sizes), Buffer.from(texts.buffer, texts.byteOffset, texts.byteLength)),
-    lengths: words(lengths),
-    schemas: words(schemas),
-    packages: words(packages),
-    names: words(names),
+    strings: stringsFrom(viewAsWords(sizes), Buffer.from(texts.buffer, texts.byteOffset, texts.byteLength)),
+    lengths: viewAsWords(lengths),
+    schemas: viewAsWords(schemas),
+    packages: viewAsWords(packages),
+    names: viewAsWords(names),
     hashes,
-    checksums: words(checksums),
+    checksums: viewAsWords(checksums),
   };
 }
 
 /** The numbers of a column of 32-bit numbers. */
-export function words(column: Uint8Array<ArrayBuffer>): Uint32Array<ArrayBuffer> {
+export function viewAsWords(column: Uint8Array<ArrayBuffer>): Uint32Array<ArrayBuffer> {
   return new Uint32Array(column.buffer, column.byteOffset, column.byteLength / Uint32Array.BYTES_PER_ELEMENT);
 }
 
@@ -55,7 +55,7 @@ const Value = z.object({
   lastUnpacked: z.string(),
   lastModified: z.int(),
   findings: FindingsSummary,
-  parts: z.array(z.enum(PARTS)),
+  artifacts: z.array(z.enum(ARTIFACTS)),
 });
 
 /** Everything about a content but its lines. */
@@ -63,13 +63,13 @@ export interface ContentDescription {
   readonly origin: ContentOrigin;
   /** Whole seconds since the epoch. */
   readonly lastModified: number;
-  readonly indexes: ReadonlyMap<PartName, ContentIndex>;
+  readonly indexes: ReadonlyMap<ArtifactName, ContentIndex>;
   readonly findings: FindingsSummary;
 }
 
 /** Writes the index file of the content in a folder. */
 export async function writeIndex(dir: string, { origin, lastModified, indexes, findings }: ContentDescription): Promise<void> {
-  const value: z.input<typeof Value> = { format: FORMAT, ...origin, lastModified, findings, parts: [...indexes.keys()] };
+  const value: z.input<typeof Value> = { format: FORMAT, ...origin, lastModified, findings, artifacts: [...indexes.keys()] };
   const columns = [...indexes.values()].flatMap((index) => storedFrom(index.columns));
   await writeSealed(join(dir, INDEX_FILE), value, columns);
 }
@@ -79,10 +79,10 @@ export async function readIndex(dir: string): Promise<ContentDescription> {
   const { value, columns } = await readSealed(join(dir, INDEX_FILE));
   const said = Value.safeParse(value);
   if (!said.success) throw new DamagedError("the index is of another version of this program", { cause: said.error });
-  const { ref, digest, lastUnpacked, lastModified, findings, parts } = said.data;
-  const indexes = parts.map((part, i) => {
+  const { ref, digest, lastUnpacked, lastModified, findings, artifacts } = said.data;
+  const indexes = artifacts.map((artifact, i) => {
     const own = columns.slice(i * STORED_COLUMNS, (i + 1) * STORED_COLUMNS);
-    return [part, new ContentIndex(columnsFrom(own))] as const;
+    return [artifact, new ContentIndex(columnsFrom(own))] as const;
   });
   return { origin: { ref, digest, lastUnpacked }, lastModified, findings, indexes: new Map(indexes) };
 }

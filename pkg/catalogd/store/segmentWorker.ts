@@ -7,7 +7,7 @@ import { messageOf } from "../../errors/errors.ts";
 import type { SegmentMessage, SegmentTask } from "./compressor.ts";
 import { GZIP_HEADER, GZIP_LEVEL, gzipEnd } from "./encodings.ts";
 
-// The body of the worker thread that `compressor.ts` starts: writes the gzip forms of parts, a segment for each line.
+// The body of the worker thread that `compressor.ts` starts: writes the gzip forms of artifacts, a segment for each line.
 
 const IO_BYTES = 1024 * 1024;
 /** Ends a segment at a whole byte and lets nothing after it refer to it. */

@@ -1,25 +1,25 @@
 import { expect, test } from "vitest";
 import { metaFrom } from "../../fbc/content.ts";
-import type { PartLine } from "./artifacts.ts";
-import { FindingsPart } from "./findingsPart.ts";
+import type { ArtifactLine } from "./artifacts.ts";
+import { FindingsArtifact } from "./findingsArtifact.ts";
 
 /** Metas of a schema that is reserved, which is a warning, and deprecations of no package, which is an error. */
-function filled(part: FindingsPart, { warnings, errors }: { warnings: number; errors: number }): PartLine[] {
+function filled(artifact: FindingsArtifact, { warnings, errors }: { warnings: number; errors: number }): ArtifactLine[] {
   const place = (document: number) => ({ file: "catalog.json", document });
-  for (let i = 0; i < warnings; i++) part.add({ ...metaFrom({ schema: "olm.other", name: `w${i}` }), place: place(i + 1) });
+  for (let i = 0; i < warnings; i++) artifact.add({ ...metaFrom({ schema: "olm.other", name: `w${i}` }), place: place(i + 1) });
   const entries = [{ reference: { schema: "olm.package" }, message: "x" }];
-  for (let i = 0; i < errors; i++) part.add({ ...metaFrom({ schema: "olm.deprecations", entries }), place: place(warnings + i + 1) });
-  const lines: PartLine[] = [];
-  part.end((line) => lines.push(line));
+  for (let i = 0; i < errors; i++) artifact.add({ ...metaFrom({ schema: "olm.deprecations", entries }), place: place(warnings + i + 1) });
+  const lines: ArtifactLine[] = [];
+  artifact.end((line) => lines.push(line));
   return lines;
 }
 
 test("errors come first; the first ten are summed up on a line each", () => {
-  const part = new FindingsPart("Warn");
-  const lines = filled(part, { warnings: 20, errors: 2 });
+  const artifact = new FindingsArtifact("Warn");
+  const lines = filled(artifact, { warnings: 20, errors: 2 });
   expect(lines).toHaveLength(22);
   expect(lines.slice(0, 3).map(({ value }) => (value as { severity: string }).severity)).toEqual(["error", "error", "warning"]);
-  const { errors, warnings, first } = part.summary;
+  const { errors, warnings, first } = artifact.summary;
   expect([errors, warnings, first.length]).toEqual([2, 20, 10]);
   expect(first[0]).toBe("error: catalog.json: document 21: olm.deprecations: package name must be set for deprecation item 0");
   expect(first[2]).toBe(
@@ -28,17 +28,17 @@ test("errors come first; the first ten are summed up on a line each", () => {
 });
 
 test("at most a thousand lines are made, of all the counts are told", () => {
-  const part = new FindingsPart("Warn");
-  expect(filled(part, { warnings: 1_500, errors: 10 })).toHaveLength(1_000);
-  expect(part.summary).toMatchObject({ errors: 10, warnings: 1_500 });
+  const artifact = new FindingsArtifact("Warn");
+  expect(filled(artifact, { warnings: 1_500, errors: 10 })).toHaveLength(1_000);
+  expect(artifact.summary).toMatchObject({ errors: 10, warnings: 1_500 });
 });
 
 test("in Strict validation errors refuse the catalog and warnings do not", () => {
-  expect(filled(new FindingsPart("Strict"), { warnings: 2, errors: 0 })).toHaveLength(2);
-  expect(() => filled(new FindingsPart("Strict"), { warnings: 2, errors: 1 })).toThrow(
+  expect(filled(new FindingsArtifact("Strict"), { warnings: 2, errors: 0 })).toHaveLength(2);
+  expect(() => filled(new FindingsArtifact("Strict"), { warnings: 2, errors: 1 })).toThrow(
     /^1 error in the catalog, none are allowed by --catalog-validation=Strict: error: catalog\.json: document 3: [^;]*$/,
   );
-  expect(() => filled(new FindingsPart("Strict"), { warnings: 0, errors: 5 })).toThrow(/; and 2 more$/);
+  expect(() => filled(new FindingsArtifact("Strict"), { warnings: 0, errors: 5 })).toThrow(/; and 2 more$/);
 });
 
 test("what breaks the format is refused at once, by place and name", () => {
@@ -46,7 +46,7 @@ test("what breaks the format is refused at once, by place and name", () => {
     ...metaFrom({ schema: "olm.bundle", package: "foo", name: "foo.v1", properties: 1 }),
     place: { file: "a.yaml", document: 2, line: 7 },
   };
-  expect(() => new FindingsPart("Warn").add(meta)).toThrow(
+  expect(() => new FindingsArtifact("Warn").add(meta)).toThrow(
     'a.yaml: document 2, line 7: olm.bundle "foo.v1" of package "foo": properties: expected a list, got a number: 1',
   );
 });

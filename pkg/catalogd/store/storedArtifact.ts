@@ -1,16 +1,16 @@
 import type { FileHandle } from "node:fs/promises";
-import { type ContentIndex, type MetaQuery, Selection } from "./contentIndex.ts";
+import { type ContentIndex, LineSelection, type MetaQuery } from "./contentIndex.ts";
 import { ENCODINGS, type Encoding, type GzipPieces, GzipSegments } from "./encodings.ts";
 import { type DamagedError, HeldFile } from "./storedFile.ts";
 
-/** A compressed form of a part as an open file; `segments`, of gzip, are the bytes of each line's segment. */
+/** A compressed form of an artifact as an open file; `segments`, of gzip, are the bytes of each line's segment. */
 export interface OpenForm {
   handle: FileHandle;
   bytes: number;
   segments?: Uint32Array | undefined;
 }
 
-/** What of a part is damaged: a compressed form, or the lines themselves. */
+/** What of an artifact is damaged: a compressed form, or the lines themselves. */
 export type Damaged = (err: DamagedError, encoding: Encoding | undefined) => void;
 
 /** A gzip answer: where its bytes are. */
@@ -20,11 +20,11 @@ export interface GzipSelection extends GzipPieces {
 
 const MAX_REMEMBERED_QUERIES = 4_096;
 
-/** One part of a content: an open file and its index, which always belong together. */
-export class StoredPart {
+/** One artifact of a content: an open file and its index, which always belong together. */
+export class StoredArtifact {
   readonly index: ContentIndex;
   readonly file: HeldFile;
-  readonly #selections = new Map<string, Selection>();
+  readonly #selections = new Map<string, LineSelection>();
   readonly #compressed = new Map<Encoding, HeldFile>();
   /** Compressed forms that are served no more, but may still be read. */
   readonly #withdrawn: HeldFile[] = [];
@@ -41,12 +41,12 @@ export class StoredPart {
     this.#damaged = damaged;
   }
 
-  /** The whole part compressed; undefined until that is done. */
+  /** The whole artifact compressed; undefined until that is done. */
   compressed(encoding: Encoding): HeldFile | undefined {
     return this.#compressed.get(encoding);
   }
 
-  /** The codings in which the whole part is there, the better one first. */
+  /** The codings in which the whole artifact is there, the better one first. */
   get encodings(): Encoding[] {
     return ENCODINGS.filter((encoding) => this.#compressed.has(encoding));
   }
@@ -71,7 +71,7 @@ export class StoredPart {
   }
 
   /** The lines that match a query; all of them when the query is empty. */
-  select(query: MetaQuery): Selection {
+  select(query: MetaQuery): LineSelection {
     const key = JSON.stringify([query.schema ?? "", query.package ?? "", query.name ?? ""]);
     const known = this.#selections.get(key);
     if (known) return known;
@@ -81,18 +81,18 @@ export class StoredPart {
     return selection;
   }
 
-  /** A selection of this part as one gzip member, without compressing anything; undefined until the part has been compressed. */
-  gzipped(selection: Selection): GzipSelection | undefined {
+  /** A selection of this artifact as one gzip member, without compressing anything; undefined until the artifact has been compressed. */
+  gzipped(selection: LineSelection): GzipSelection | undefined {
     const file = this.#compressed.get("gzip");
     return file && this.#segments && { file, ...this.#segments.pieces(selection) };
   }
 
-  #find(query: MetaQuery): Selection {
+  #find(query: MetaQuery): LineSelection {
     const { index } = this;
     if (!query.schema && !query.package && !query.name)
-      return new Selection(index, Uint32Array.from(index.lines === 0 ? [] : [0, index.lines]), index.tag);
+      return new LineSelection(index, Uint32Array.from(index.lines === 0 ? [] : [0, index.lines]), index.tag);
     const lines = index.find(query);
-    return new Selection(index, index.runs(lines), index.tagOf(lines));
+    return new LineSelection(index, index.runs(lines), index.tagOf(lines));
   }
 
   /** Nobody may read from it any more. */

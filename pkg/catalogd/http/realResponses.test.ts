@@ -6,8 +6,8 @@ import { ContentWorld } from "../../../test/support/contentWorld.ts";
 import { describeWithData } from "../../../test/support/sharedData.ts";
 import { decodeMetas } from "../../fbc/decode.ts";
 import { canonicalJson } from "../../golang/json.ts";
-import { CACHE_LIMITS } from "./answerCache.ts";
 import { MIN_COMPRESSED_BYTES } from "./contentResponse.ts";
+import { CACHE_LIMITS } from "./responseCache.ts";
 
 /** A meta as it is served, and what it is found by. */
 interface Line {

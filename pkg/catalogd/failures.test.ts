@@ -1,15 +1,14 @@
 import { expect, test } from "vitest";
 import { CATALOG_FAILURE_REASONS } from "../api/clusterCatalog.ts";
 import { RetryableError, TerminalError, wrapError } from "../errors/errors.ts";
-import { ContentError, RefusedError, RejectedError } from "../oci/imageErrors.ts";
+import { ImageContentError, RefusedError, RejectedError } from "../oci/imageErrors.ts";
 import type { ImageConfig } from "../oci/manifest.ts";
 import { type AskedImage, catalogRoot } from "../oci/pull/imageFilter.ts";
 import { RegistryError } from "../oci/registry/registryError.ts";
+import { failureReason, SourceError, StoreFailedError, UpdateError } from "./failures.ts";
 import { InvalidCatalogError } from "./load/loader.ts";
-import { failureReason } from "./status.ts";
-import { StoreFailedError } from "./storeContent.ts";
 
-const pulling = (err: unknown): Error => wrapError("source catalog content: ", wrapError("error copying image: ", err));
+const pulling = (err: unknown): Error => new SourceError(wrapError("error copying image: ", err));
 const storing = (cause: unknown): Error =>
   new StoreFailedError("Retrying", "error storing fbc: error walking FBC root: a.yaml: broken", { cause });
 const refused = Object.assign(new Error("connect ECONNREFUSED"), { code: "ECONNREFUSED" });
@@ -36,14 +35,14 @@ const CASES: [what: string, error: unknown, reason: string][] = [
   ["one of two addresses that are down", pulling(new AggregateError([refused, refused])), "unreachable"],
   ["a blob that is not what its digest says", pulling(new Error("Digest did not match")), "registry"],
   ["a slow registry", pulling(new RetryableError("Retrying", "did not end", { cause: late })), "timeout"],
-  ["a layer that is none", pulling(new ContentError("unexpected end of archive")), "image"],
+  ["a layer that is none", pulling(new ImageContentError("unexpected end of archive")), "image"],
   ["an image by tag that is too large", pulling(new RefusedError("too large")), "image"],
   ["an image by tag that is not a catalog", pulling(thrownBy(() => catalogRoot(CONFIG, { isPinned: false } as AskedImage))), "image"],
   ["an image that nobody signed", pulling(new RejectedError("A signature was required, but no signature exists")), "rejected"],
   ["a broken document", storing(new InvalidCatalogError("a.yaml: broken")), "content"],
   ["a catalog that takes too long to read", storing(late), "timeout"],
   ["a full disk below the content", storing(Object.assign(new Error("no space left"), { code: "ENOSPC" })), "storage"],
-  ["the API server", wrapError("error updating status: ", new Error("conflict")), "api"],
+  ["the API server", new UpdateError("status", new Error("conflict")), "api"],
   ["a full disk", pulling(Object.assign(new Error("no space left"), { code: "ENOSPC" })), "other"],
   ["something that is no error", "thrown", "other"],
 ];

@@ -1,11 +1,10 @@
 import { ContentError, type ContentPlace, type PlacedMeta } from "../../fbc/types.ts";
 import { CatalogCheck } from "../../fbc/validate/catalogCheck.ts";
-import { compareFindings, type Finding, findingText, published } from "../../fbc/validate/finding.ts";
-import { counted } from "../../text/amounts.ts";
-import { formatList } from "../../text/lists.ts";
+import { compareFindings, type Finding, formatFinding, toPublishedFinding } from "../../fbc/validate/finding.ts";
+import { formatCount, formatList } from "../../text/lists.ts";
 import { truncate } from "../../text/truncate.ts";
 import { type FindingsSummary, NO_FINDINGS } from "../store/content.ts";
-import type { EmitLine, PartMaker } from "./artifacts.ts";
+import type { ArtifactMaker, EmitLine } from "./artifacts.ts";
 
 /** What errors of the model check do: they are told, or they refuse the catalog. */
 export const CATALOG_VALIDATIONS = ["Warn", "Strict"] as const;
@@ -18,8 +17,8 @@ const FIRST = 10;
 const FIRST_REFUSED = 3;
 const MAX_FIRST_LENGTH = 512;
 
-/** Checks a catalog as it is read; its findings are a part of the content, at most 1,000 lines, errors first. */
-export class FindingsPart implements PartMaker {
+/** Checks a catalog as it is read; its findings are an artifact of the content, at most 1,000 lines, errors first. */
+export class FindingsArtifact implements ArtifactMaker {
   readonly #validation: CatalogValidation;
   readonly #check: CatalogCheck;
   #summary: FindingsSummary = NO_FINDINGS;
@@ -38,7 +37,7 @@ export class FindingsPart implements PartMaker {
   add(meta: PlacedMeta): void {
     this.#check.add(meta);
     const { refusal } = this.#check;
-    if (refusal) throw new ContentError(refusal.place, findingText({ ...refusal, place: { file: "" } }));
+    if (refusal) throw new ContentError(refusal.place, formatFinding({ ...refusal, place: { file: "" } }));
   }
 
   /** Takes a document that holds nothing. */
@@ -52,7 +51,7 @@ export class FindingsPart implements PartMaker {
     const sorted = findings.sort(compareFindings).slice(0, MAX_LINES);
     this.#summary = { errors, warnings, first: sorted.slice(0, FIRST).map(line) };
     if (this.#validation === "Strict" && errors > 0) throw new Error(refusalText(errors, this.#summary.first));
-    for (const finding of sorted) emit({ ...keyOf(finding), value: published(finding) });
+    for (const finding of sorted) emit({ ...keyOf(finding), value: toPublishedFinding(finding) });
   }
 }
 
@@ -61,10 +60,10 @@ function keyOf({ schema, package: packageName, name }: Finding): { schema: strin
 }
 
 function line(finding: Finding): string {
-  return truncate(`${finding.severity}: ${findingText(finding)}`.replace(/\s*\n\s*/g, " "), MAX_FIRST_LENGTH);
+  return truncate(`${finding.severity}: ${formatFinding(finding)}`.replace(/\s*\n\s*/g, " "), MAX_FIRST_LENGTH);
 }
 
 function refusalText(errors: number, first: readonly string[]): string {
   const list = formatList(first, { max: Math.min(FIRST_REFUSED, errors), separator: "; ", total: errors });
-  return `${counted(errors, "error")} in the catalog, none are allowed by --catalog-validation=Strict: ${list}`;
+  return `${formatCount(errors, "error")} in the catalog, none are allowed by --catalog-validation=Strict: ${list}`;
 }

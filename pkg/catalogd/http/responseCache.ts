@@ -12,7 +12,7 @@ const MAX_COSTLY = 2;
 export const CACHE_LIMITS: CacheLimits = { total: 32 * MIB, entry: 4 * MIB };
 
 /** The bytes of recent answers by a key that changes with them; the ones unused for longest make room. */
-export class AnswerCache {
+export class ResponseCache {
   readonly #limits: CacheLimits;
   readonly #entries: LRUCache<string, Uint8Array>;
   readonly #pending = new Map<string, Promise<Uint8Array>>();

@@ -1,0 +1,90 @@
+import type { CatalogFailureReason } from "../api/clusterCatalog.ts";
+import type { ProblemType } from "../api/problemTypes.ts";
+import { ReconcileError, RetryableError, terminalIn, wrapError } from "../errors/errors.ts";
+import { ImageContentError, rejectionIn } from "../oci/imageErrors.ts";
+import { causesOf, isUnreachable } from "../oci/pull/pullProblem.ts";
+import { RegistryError } from "../oci/registry/registryError.ts";
+import { InvalidCatalogError } from "./load/loader.ts";
+
+/** A write of a catalog's metadata or status failed. */
+export class UpdateError extends RetryableError {
+  /** @param what the part of the object, such as `status`. */
+  constructor(what: string, cause: unknown) {
+    const { reason, message } = wrapError(`error updating ${what}: `, cause);
+    super(reason, message, { cause });
+  }
+}
+
+/** The image of a catalog could not be resolved or pulled. It is retryable as its cause is. */
+export class SourceError extends ReconcileError {
+  readonly retry: boolean;
+
+  constructor(cause: unknown) {
+    const { reason, message, retry } = wrapError("source catalog content: ", cause);
+    super(reason, message, { cause });
+    this.retry = retry;
+  }
+}
+
+/** The content of a catalog could not be read or stored; the cause says which. */
+export class StoreFailedError extends RetryableError {
+  override readonly name = "StoreFailedError";
+}
+
+/**
+ * The class of a failed pass. Pure. Of a pull, what has no other class and was not refused by this machine is the registry's.
+ *
+ * | what ended it                                            | reason                                        |
+ * | an error that is not tried again                         | blocked                                       |
+ * | content that is not a valid catalog                      | content                                       |
+ * | reading a catalog that took too long                     | timeout                                       |
+ * | a disk that is full, or broken                           | storage                                       |
+ * | a write to the API server                                | api                                           |
+ * | an answer of the registry                                | unauthorized, not_found, rate_limited, registry |
+ * | an image that is broken                                  | image                                         |
+ * | an image that the signature policy does not let pass     | rejected                                      |
+ * | a pull that took too long                                | timeout                                       |
+ * | no connection to the registry                            | unreachable                                   |
+ */
+export function failureReason(error: unknown): CatalogFailureReason {
+  if (terminalIn(error)) return "blocked";
+  const chain = [...causesOf(error)];
+  if (chain.some((cause) => cause instanceof UpdateError)) return "api";
+  if (rejectionIn(error)) return "rejected";
+  if (chain.some((cause) => cause instanceof InvalidCatalogError)) return "content";
+  const answer = chain.find((cause) => cause instanceof RegistryError);
+  if (answer) return ofStatus(answer.status);
+  if (chain.some((cause) => cause instanceof ImageContentError)) return "image";
+  if (chain.some((cause) => cause.name === "TimeoutError")) return "timeout";
+  if (chain.some((cause) => cause instanceof StoreFailedError)) return "storage";
+  if (isUnreachable(chain)) return "unreachable";
+  const hasCode = chain.some((cause) => "code" in cause);
+  return !hasCode && chain.some((cause) => cause instanceof SourceError) ? "registry" : "other";
+}
+
+function ofStatus(status: number): CatalogFailureReason {
+  if (status === 401 || status === 403) return "unauthorized";
+  if (status === 404) return "not_found";
+  return status === 429 ? "rate_limited" : "registry";
+}
+
+/** Returns the type of the problem that a failed reconcile reports, if the error carries none. */
+export function problemTypeOf(error: unknown): ProblemType {
+  return PROBLEM_OF_REASON[failureReason(error)];
+}
+
+const PROBLEM_OF_REASON: Readonly<Record<CatalogFailureReason, ProblemType>> = {
+  blocked: "InvalidSpec",
+  unauthorized: "RegistryUnavailable",
+  not_found: "ImagePullFailed",
+  rate_limited: "RegistryUnavailable",
+  registry: "RegistryUnavailable",
+  unreachable: "RegistryUnavailable",
+  timeout: "RegistryUnavailable",
+  image: "ImagePullFailed",
+  rejected: "ImageRejected",
+  content: "CatalogInvalid",
+  storage: "StorageFailed",
+  api: "ReconcileFailed",
+  other: "ReconcileFailed",
+};

@@ -1,0 +1,37 @@
+import type { Logger } from "../../telemetry/log.ts";
+import { shortenUri } from "./exchanges.ts";
+import { ProblemError, problemDetails, problemText, wantsProblemDetails } from "./problem.ts";
+import { type CatalogRoute, type CatalogServer, methodsOf } from "./route.ts";
+
+/** Sets the handlers of failures and of unknown paths. */
+export function registerFailureHandlers(server: CatalogServer, log: Logger): void {
+  server.setErrorHandler((err, request, reply) => {
+    const { exchange, headers, originalUrl, routeOptions } = request;
+    if (!(err instanceof ProblemError)) log.error({ err, uri: shortenUri(originalUrl), code: 500 }, "HTTP error");
+    const problem = err instanceof ProblemError ? err : new ProblemError("InternalError", "500 Internal Server Error");
+    const inDetails = (exchange.route !== undefined && routeOptions.config.failures === "problem") || wantsProblemDetails(headers.accept);
+    return reply.respond(inDetails ? problemDetails(problem, originalUrl) : problemText(problem));
+  });
+  server.setNotFoundHandler(() => {
+    throw new ProblemError("PathNotFound", "nothing is served at this path; /openapi.json tells what is", { text: "404 page not found" });
+  });
+}
+
+/** Registers all methods that the routes of a path do not take, as fastify answers those with 404. */
+export function registerOtherMethods(server: CatalogServer, routes: readonly CatalogRoute[]): void {
+  for (const [url, samePath] of Map.groupBy(routes, (route) => route.url)) {
+    const methods = samePath.flatMap(methodsOf);
+    const failures = samePath.every(({ config }) => config.failures === "problem") ? "problem" : "text";
+    const text = "Method Not Allowed";
+    // The Go server does not send Allow.
+    const headers = failures === "problem" ? { allow: methods.join(", ") } : {};
+    server.route({
+      method: server.supportedMethods.filter((method) => method !== "CONNECT" && !methods.includes(method)),
+      url,
+      config: { failures },
+      handler: () => {
+        throw new ProblemError("MethodNotAllowed", `this path is served to ${methods.join(", ")}`, { text, headers });
+      },
+    });
+  }
+}
