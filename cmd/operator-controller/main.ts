@@ -2,13 +2,13 @@ import { setFlagsFromString } from "node:v8";
 import { servingSecretName } from "../../pkg/certificates/servingCertificate.ts";
 import { runUntilStopped, stopOnSignals } from "../../pkg/controller/shutdown.ts";
 import { Client } from "../../pkg/kube/client.ts";
-import { BUNDLE_LIMITS } from "../../pkg/oci/limits.ts";
+import { BUNDLE_IMAGE_LIMITS } from "../../pkg/oci/limits.ts";
 import { CatalogClient } from "../../pkg/operatorcontroller/catalogs/catalogClient.ts";
 import { SecretAuthorities } from "../../pkg/operatorcontroller/catalogs/certificateAuthorities.ts";
+import { resolutionPage } from "../../pkg/operatorcontroller/dryResolution.ts";
 import { clusterProxySource } from "../../pkg/operatorcontroller/openshift/clusterProxy.ts";
 import { ClusterVersionSource } from "../../pkg/operatorcontroller/openshift/clusterVersion.ts";
 import { OperatorController } from "../../pkg/operatorcontroller/operatorController.ts";
-import { resolutionPage } from "../../pkg/operatorcontroller/resolutionPage.ts";
 import { clientSettings } from "../../pkg/serving/tlsProfile.ts";
 import { startProbeServer } from "../../pkg/telemetry/health.ts";
 import { createLogger } from "../../pkg/telemetry/log.ts";
@@ -51,7 +51,7 @@ async function run(flags: Flags): Promise<void> {
     tls: () => clientSettings(certificate.settings()),
   });
   const credentials = await pullSecretsFor(flags, { client, log, metrics });
-  const puller = pullerFor(flags, { cacheDir: flags["cache-path"], limits: BUNDLE_LIMITS, credentials, log });
+  const puller = pullerFor(flags, { cacheDir: flags["cache-path"], limits: BUNDLE_IMAGE_LIMITS, credentials, log });
   const leadership = leadershipFor(flags, { client, name: LEASE_NAME, log, metrics });
   const clusterVersion = new ClusterVersionSource({ client, byFlag: flags["cluster-version"], log });
   const clusterProxy = clusterProxySource(operatorProxySettings(flags), { client, log });

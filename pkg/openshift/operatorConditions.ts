@@ -62,7 +62,7 @@ function isStatus(value: unknown): value is OperatorCondition["status"] {
 }
 
 /** Types of a ClusterOperator's conditions, in library-go's order, each with the status that it has when all is well. */
-export const FOLDED = {
+const FOLDED = {
   Degraded: "False",
   Progressing: "False",
   Available: "True",

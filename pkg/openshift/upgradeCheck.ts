@@ -3,10 +3,10 @@ import { goQuote } from "../golang/quote.ts";
 import { compareText } from "../text/compare.ts";
 import { type ClusterVersion, isBelow, type MinorVersion, minorOf, minorText, nextMinor } from "../version/clusterVersion.ts";
 import { compareVersions, formatVersion, parseVersion, type Version } from "../version/version.ts";
-import { type ActiveRelease, type Verdict, verdictOn } from "./upgradeable.ts";
+import { type ActiveRelease, type ReleaseVerdict, verdictOn } from "./upgradeable.ts";
 
 /** The version of the cluster that is asked about. */
-export interface UpgradeTarget {
+export interface ClusterUpgradeTarget {
   /** As it was asked for, or the next minor: "4.19", "4.18.9". */
   readonly text: string;
   readonly minor: MinorVersion;
@@ -63,7 +63,7 @@ const PARTIAL = /^\d+(\.\d+)?$/;
  * The target that `to` names: "5", "4.19" or a whole version; the next minor version of the cluster without it.
  * @throws Error when `to` is no version or is below the cluster's, or when there is neither.
  */
-export function upgradeTarget(to: string | undefined, cluster: ClusterVersion): UpgradeTarget {
+export function upgradeTarget(to: string | undefined, cluster: ClusterVersion): ClusterUpgradeTarget {
   if (to === undefined) {
     if (cluster.kind !== "known") throw new Error("there is no target: the version of the cluster is not known");
     if (BigInt(cluster.minor.minor) === MAX_UINT64)
@@ -97,7 +97,11 @@ function wholeVersion(text: string): Version {
  * Whether the cluster may be upgraded to `target` with what is installed. Every active release counts, and one that cannot be judged blocks:
  * nobody knows what it supports. For the next minor version the answer is that of the condition `InstalledOLMOperatorsUpgradeable`.
  */
-export function checkUpgrade(extensions: readonly ExtensionReleases[], cluster: ClusterVersion, target: UpgradeTarget): UpgradeCheck {
+export function checkUpgrade(
+  extensions: readonly ExtensionReleases[],
+  cluster: ClusterVersion,
+  target: ClusterUpgradeTarget,
+): UpgradeCheck {
   const rows = extensions.toSorted((a, b) => compareText(a.extension, b.extension)).flatMap((one) => rowsOf(one, target));
   return {
     formatVersion: 1,
@@ -108,14 +112,14 @@ export function checkUpgrade(extensions: readonly ExtensionReleases[], cluster: 
   };
 }
 
-function rowsOf({ extension, releases, unreadable = [], remedy = "" }: ExtensionReleases, target: UpgradeTarget): UpgradeCheckRow[] {
+function rowsOf({ extension, releases, unreadable = [], remedy = "" }: ExtensionReleases, target: ClusterUpgradeTarget): UpgradeCheckRow[] {
   const all = [...releases, ...unreadable.map((because) => ({ extension, because }))];
   if (all.length === 0) return [emptyRow({ extension, bundle: "", version: "" }, "not installed")];
   const rows = all.map((release) => rowFrom(verdictOn(release, NO_CLUSTER), remedy, target));
   return [...new Map(rows.map((row) => [JSON.stringify(row), row])).values()];
 }
 
-function rowFrom(verdict: Verdict, remedy: string, target: UpgradeTarget): UpgradeCheckRow {
+function rowFrom(verdict: ReleaseVerdict, remedy: string, target: ClusterUpgradeTarget): UpgradeCheckRow {
   if (verdict.kind === "unlimited") return emptyRow(verdict, "unlimited");
   const obstacle = target.isPatch ? {} : { blocks: true, remedy };
   if (verdict.kind === "error") return { ...emptyRow(verdict, "error"), ...obstacle, message: verdict.text };

@@ -3,12 +3,19 @@ import { describe, expect, test } from "vitest";
 import { type CaseHead, loadCases } from "../../test/support/caseFiles.ts";
 import { MESSAGE_MAX_BYTES } from "../api/constants.ts";
 import { type ClusterVersion, minorOf } from "../version/clusterVersion.ts";
-import { type ActiveRelease, gateDegradedFrom, type UnreadableReleases, upgradeableFrom, type Verdict, verdictOn } from "./upgradeable.ts";
+import {
+  type ActiveRelease,
+  gateDegradedFrom,
+  type ReleaseVerdict,
+  type UnreadableReleases,
+  upgradeableFrom,
+  verdictOn,
+} from "./upgradeable.ts";
 
 interface UpgradeableCase extends CaseHead {
   cluster: string | { unknown: string } | null;
   releases?: (Omit<ActiveRelease, "properties"> & { properties?: string })[] | UnreadableReleases[];
-  verdicts?: Verdict["kind"][];
+  verdicts?: ReleaseVerdict["kind"][];
   remedies?: Record<string, string>;
   upgradeable: "True" | "False";
   reason?: string;
@@ -45,12 +52,12 @@ test.for(cases)("$name", ({ cluster, releases = [], remedies = {}, verdicts, upg
 
 describe("very many extensions", () => {
   const cluster = known("4.17.0");
-  const blocked = (count: number): Verdict[] =>
+  const blocked = (count: number): ReleaseVerdict[] =>
     Array.from({ length: count }, (_, i) => {
       const name = `extension-${String(i).padStart(5, "0")}`;
       return { extension: name, bundle: `${name}.v1.0.0`, version: "1.0.0", kind: "blocked", max: { major: 4, minor: 17 } };
     });
-  const errors = (count: number): Verdict[] =>
+  const errors = (count: number): ReleaseVerdict[] =>
     Array.from({ length: count }, (_, i) => {
       const extension = `failed-${String(i).padStart(5, "0")}`;
       return { extension, bundle: "", version: "", kind: "error", text: `error returning the last deployed release for ${extension}; x` };
@@ -95,7 +102,10 @@ describe("very many extensions", () => {
       { extension: "a", because: huge },
       { extension: "b", bundle: huge, version: huge, properties: "x" },
     ];
-    const hostile: Verdict[] = [{ ...blocked(1)[0]!, bundle: huge, version: huge }, ...releases.map((one) => verdictOn(one, cluster))];
+    const hostile: ReleaseVerdict[] = [
+      { ...blocked(1)[0]!, bundle: huge, version: huge },
+      ...releases.map((one) => verdictOn(one, cluster)),
+    ];
     const { message } = upgradeableFrom([...hostile, ...blocked(20)], cluster);
     expect(message.match(/for ClusterExtension/g)).toHaveLength(21);
     expect(message.length).toBeLessThan(10_000);

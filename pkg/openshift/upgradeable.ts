@@ -32,7 +32,7 @@ export function noReleaseText(bundle: string, systemNamespace?: string): string 
 }
 
 /** What one release means for the cluster's upgrade to its next minor version; bundle and version are empty where the releases cannot be read. */
-export type Verdict = { readonly extension: string; readonly bundle: string; readonly version: string } & (
+export type ReleaseVerdict = { readonly extension: string; readonly bundle: string; readonly version: string } & (
   | { readonly kind: "unlimited" }
   | { readonly kind: "compatible" | "blocked"; readonly max: MinorVersion }
   /** A maximum is stated and the version of the cluster is not known, or there is no OpenShift cluster. */
@@ -45,7 +45,7 @@ export type Verdict = { readonly extension: string; readonly bundle: string; rea
  * What `release` means for the upgrade of a cluster of that version. What cannot be read is an error, which blocks as well.
  * @see https://github.com/openshift/cluster-olm-operator/blob/9983877d/pkg/controller/incompatible_operator_controller.go checkIncompatibility
  */
-export function verdictOn(release: ActiveRelease | UnreadableReleases, cluster: ClusterVersion): Verdict {
+export function verdictOn(release: ActiveRelease | UnreadableReleases, cluster: ClusterVersion): ReleaseVerdict {
   if ("because" in release) {
     const { extension, because } = release;
     const text = `error returning the last deployed release for ${extension}; ${truncate(because, CAUSE_LENGTH)}`;
@@ -117,7 +117,7 @@ interface Obstacles {
  * @see https://github.com/openshift/cluster-olm-operator/blob/9983877d/pkg/controller/incompatible_operator_controller.go sync
  */
 export function upgradeableFrom(
-  verdicts: readonly Verdict[],
+  verdicts: readonly ReleaseVerdict[],
   cluster: ClusterVersion,
   remedies: ReadonlyMap<string, string> = new Map(),
 ): NewOperatorCondition {
@@ -129,7 +129,7 @@ export function upgradeableFrom(
 }
 
 /** The condition `OLMIncompatibleOperatorControllerDegraded`: True when the gate could not tell about some extension. */
-export function gateDegradedFrom(verdicts: readonly Verdict[], cluster: ClusterVersion): NewOperatorCondition {
+export function gateDegradedFrom(verdicts: readonly ReleaseVerdict[], cluster: ClusterVersion): NewOperatorCondition {
   const { errors } = obstaclesIn(verdicts, cluster, new Map());
   const type = GATE_DEGRADED;
   if (errors.length === 0) return { type, status: "False", reason: "AsExpected", message: "" };
@@ -158,7 +158,7 @@ function errorLines(errors: readonly string[], bytes: number): string {
   return joinedWithin(errors, "\n", bytes, (leftOut) => `and ${leftOut} more errors`);
 }
 
-function obstaclesIn(verdicts: readonly Verdict[], cluster: ClusterVersion, remedies: ReadonlyMap<string, string>): Obstacles {
+function obstaclesIn(verdicts: readonly ReleaseVerdict[], cluster: ClusterVersion, remedies: ReadonlyMap<string, string>): Obstacles {
   const blocked = verdicts.flatMap((verdict) =>
     verdict.kind === "blocked" ? [`bundle ${quoted(verdict.bundle)} for ClusterExtension ${goQuote(verdict.extension)}`] : [],
   );
@@ -168,21 +168,21 @@ function obstaclesIn(verdicts: readonly Verdict[], cluster: ClusterVersion, reme
 }
 
 /** What `textOf` says of each verdict, once, in order of extension and then of the text. */
-function ordered(verdicts: readonly Verdict[], textOf: (verdict: Verdict) => string | undefined): string[] {
+function ordered(verdicts: readonly ReleaseVerdict[], textOf: (verdict: ReleaseVerdict) => string | undefined): string[] {
   const said = verdicts.map((verdict) => ({ extension: verdict.extension, text: textOf(verdict) ?? "" })).filter(({ text }) => text !== "");
   said.sort((a, b) => compareBytes(a.extension, b.extension) || compareBytes(a.text, b.text));
   return [...new Set(said.map(({ text }) => text))];
 }
 
 /** A maximum that cannot be compared is as bad as one that cannot be read; without an OpenShift cluster there is nothing to gate. */
-function errorOf(verdict: Verdict, cluster: ClusterVersion): string | undefined {
+function errorOf(verdict: ReleaseVerdict, cluster: ClusterVersion): string | undefined {
   if (verdict.kind === "error") return verdict.text;
   if (verdict.kind !== "undecided" || cluster.kind === "none") return undefined;
   const { extension, bundle, max, because } = verdict;
   return `error with cluster extension ${extension}: error in bundle ${truncate(bundle, NAME_LENGTH)}: it supports OpenShift up to ${minorText(max)} and the version of this cluster is not known: ${truncate(because, CAUSE_LENGTH)}`;
 }
 
-function adviceOn(verdict: Verdict, cluster: ClusterVersion, remedy: string | undefined): string | undefined {
+function adviceOn(verdict: ReleaseVerdict, cluster: ClusterVersion, remedy: string | undefined): string | undefined {
   const { extension, bundle, version } = verdict;
   const what = `ClusterExtension ${goQuote(extension)}: bundle ${quoted(bundle)} version ${truncate(version, NAME_LENGTH)}`;
   if (verdict.kind === "blocked") {

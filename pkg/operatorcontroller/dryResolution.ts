@@ -1,10 +1,12 @@
 import type { ClusterExtension } from "../api/clusterExtension.ts";
+import { messageOf } from "../errors/errors.ts";
 import { findRemedy, remedyText } from "../resolve/remedy.ts";
 import { type ResolutionRecord, recordResolution } from "../resolve/resolutionRecord.ts";
+import type { Page } from "../serving/metricsServer.ts";
 import type { ClusterVersion } from "../version/clusterVersion.ts";
 import { type CatalogLister, type CatalogPackages, selectClusterCatalogs } from "./catalogs/catalogPackages.ts";
 import { chooseInstallable, type ResolveDependencies, readCandidates } from "./reconcile/resolve.ts";
-import { hasSpec } from "./state/reconcileState.ts";
+import { hasSpec } from "./state/extensionSpec.ts";
 
 /**
  * Records how a resolution of `extension` goes now, from what its status says is installed: repeated, mostly from memory, so that nothing has to
@@ -58,4 +60,33 @@ export async function remedyFor(
   } catch {
     return undefined;
   }
+}
+
+/** Where the record of a resolution is served, with the name of the ClusterExtension behind it. */
+const PREFIX = "/debug/resolution/";
+
+/** What the page asks the controller. */
+interface ResolutionSource {
+  /** Whether the controller has seen the cluster's state once. */
+  readonly ready: boolean;
+  /** Returns how a resolution of an extension goes now; undefined if there is no such extension. */
+  resolutionOf(name: string, signal: AbortSignal): Promise<ResolutionRecord | undefined>;
+}
+
+/** How the resolution of a ClusterExtension goes, as JSON: 404 where there is no such extension, 503 from a replica that does not lead, and while it cannot be found out. */
+export function resolutionPage(controller: ResolutionSource, leads: () => boolean): Page {
+  return {
+    prefix: PREFIX,
+    answer: async (name, signal) => {
+      if (!leads() || !controller.ready)
+        return { status: 503, text: "this replica does not lead, or has only just begun to: ask another one" };
+      let record: ResolutionRecord | undefined;
+      try {
+        record = await controller.resolutionOf(name, signal);
+      } catch (err) {
+        return { status: 503, text: `not known right now: ${messageOf(err)}` };
+      }
+      return record ? { json: record } : { status: 404, text: `there is no ClusterExtension "${name}" with spec.source.catalog` };
+    },
+  };
 }

@@ -16,6 +16,7 @@ import { reconcileSteps, type StepParts } from "./reconcile/reconcileSteps.ts";
 import { choiceEvents } from "./reconcile/resolve.ts";
 import { type RollbackDependencies, rollBackOverdue } from "./reconcile/rollback.ts";
 import type { ExtensionMetrics } from "./state/extensionMetrics.ts";
+import { hasClient } from "./state/phases.ts";
 
 /** What the controller shares with the passes over its extensions. */
 export interface ReconcilerParts extends Omit<StepParts, "client" | "bundles" | "providers" | "applying"> {
@@ -46,14 +47,17 @@ export function extensionReconciler(options: OperatorControllerOptions, parts: R
     clusterProxy: () => options.clusterProxy?.current() ?? { kind: "none" },
     now,
     resyncMs: parts.resyncMs,
-    passed: ({ extension, isAimed = false, isSuspended = false, deleting }, failed) =>
-      parts.handovers.passed(extension, isAimed, isAimed || isSuspended || failed || deleting !== undefined),
-    keepInstalled: (facts, context) => keepInstalled(applying, facts, context),
-    checkHealth: async (facts, context) => {
-      await checkHealth(health, facts, context);
-      if (await rollBackOverdue(applying, facts, context)) await checkHealth(health, facts, context);
+    passed: (phase, hasFailed) => {
+      const isAimed = hasClient(phase) && phase.changes.isAimed === true;
+      const isOver = isAimed || hasFailed || phase.phase === "suspended" || phase.phase === "deleting";
+      parts.handovers.passed(phase.extension, isAimed, isOver);
     },
-    steps: reconcileSteps({ ...parts, client, bundles, providers, applying }).map((step) => metrics.timed(step)),
+    keepInstalled: (phase, context) => keepInstalled(applying, phase, context),
+    checkHealth: async (phase, context) => {
+      await checkHealth(health, phase, context);
+      if (await rollBackOverdue(applying, phase, context)) await checkHealth(health, phase, context);
+    },
+    steps: reconcileSteps({ ...parts, client, bundles, providers, applying }),
   });
 }
 

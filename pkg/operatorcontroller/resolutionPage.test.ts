@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { recordResolution } from "../resolve/resolutionRecord.ts";
 import { filterCandidates } from "../resolve/resolve.ts";
-import { resolutionPage } from "./resolutionPage.ts";
+import { resolutionPage } from "./dryResolution.ts";
 
 const filtered = filterCandidates({ source: { packageName: "p", version: "nonsense" }, catalogs: [] });
 const record = filtered.kind === "unresolved" ? recordResolution("p", filtered) : undefined;

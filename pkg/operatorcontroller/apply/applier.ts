@@ -1,9 +1,18 @@
 import { FIELD_MANAGER } from "../../api/constants.ts";
 import { groupOf, type KubeObject, type ObjectRef, refOf } from "../../api/k8s.ts";
+import { newProblem, type Problem, toProblemObject } from "../../api/problems.ts";
 import { mapInParallel } from "../../async/concurrency.ts";
-import { messageOf, RetryableError } from "../../errors/errors.ts";
+import { messageOf, problemsIn, RetryableError } from "../../errors/errors.ts";
 import type { Client } from "../../kube/client.ts";
-import { isConflict, isImmutableField, isInvalid, isNamespaceMissing, KindNotServed } from "../../kube/errors.ts";
+import {
+  isConflict,
+  isImmutableField,
+  isInvalid,
+  isNamespaceMissing,
+  isQuotaExceeded,
+  isRbacDenied,
+  KindNotServed,
+} from "../../kube/errors.ts";
 import type { ApplyOptions } from "../../kube/request.ts";
 import { describeObject, objectKey } from "../../release/identity.ts";
 import { onlyBundleLabelsDiffer } from "../../release/labels.ts";
@@ -100,21 +109,27 @@ export async function failuresOf<T extends KubeObject | ObjectRef>(
   return failures.flat();
 }
 
-/** Names the object of a failure, says why it failed, and what to do. */
-export function failureText(failure: Failure): string {
-  const { message, next } = failureParts(failure);
-  return next === undefined ? message : `${message}; ${next}`;
-}
-
-/** The same in two parts; `next` is what to do, where that is known. */
+/** Names the object of a failure and why it failed; `next` is what to do, where that is known. */
 export function failureParts({ item, err }: Failure): { message: string; next?: string } {
   const next = adviceFor(item, err);
   return { message: `${describeObject(item)}: ${messageOf(err)}`, ...(next === undefined ? {} : { next }) };
 }
 
+/** Returns the problems that a failed request becomes in `status.problems`. */
+export function failureProblems(failure: Failure): readonly Problem[] {
+  const { item, err } = failure;
+  const { message, next } = failureParts(failure);
+  const own = problemsIn(err);
+  if (own.length > 0) return own;
+  if (isNamespaceMissing(err)) return [newProblem("NamespaceNotFound", { message, next, details: [String(err.details?.["name"])] })];
+  if (isQuotaExceeded(err)) return [newProblem("QuotaExceeded", { message, next })];
+  if (isRbacDenied(err)) return [newProblem("MissingPermissions", { message, next })];
+  return [newProblem("ObjectRejected", { message, next, details: [toProblemObject("metadata" in item ? refOf(item) : item)] })];
+}
+
 /** Writes one failure as a sentence and several in Helm's form ("N errors occurred:"). @param doing what each begins with. */
 export function failuresText(doing: string, failures: readonly Failure[]): string {
-  const lines = failures.map((failure) => `${doing}${failureText(failure)}`);
+  const lines = failures.map((failure) => `${doing}${failureParts(failure).message}`);
   return lines.length === 1 ? String(lines[0]) : `${lines.length} errors occurred:\n${lines.map((line) => `\t* ${line}\n`).join("")}\n`;
 }
 
@@ -124,7 +139,7 @@ export class RequestsFailed extends RetryableError {
 
   /** @param doing what the text of each failure begins with. */
   constructor(doing: string, failures: readonly Failure[]) {
-    super("Retrying", failuresText(doing, failures), { cause: failures[0]?.err });
+    super("Retrying", failuresText(doing, failures), { cause: failures[0]?.err, problems: failures.flatMap(failureProblems) });
     this.failures = failures;
   }
 }

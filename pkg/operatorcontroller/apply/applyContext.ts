@@ -1,6 +1,6 @@
 import type { EventSink } from "../../api/events.ts";
 import type { KubeObject } from "../../api/k8s.ts";
-import type { StepContext } from "../../controller/reconcile.ts";
+import type { StepContext } from "../../controller/story.ts";
 import type { Client } from "../../kube/client.ts";
 import { withIgnored } from "../../release/drift.ts";
 import { objectKey } from "../../release/identity.ts";
@@ -13,7 +13,7 @@ import type { JournalOptions } from "../releases/releaseJournal.ts";
 import type { ExtensionCache } from "../state/extensionCache.ts";
 import type { ExtensionMetrics } from "../state/extensionMetrics.ts";
 import type { LiveObjects } from "../state/objectActions.ts";
-import type { ReconcileState, ResolvedBundle } from "../state/reconcileState.ts";
+import type { ActingPhase, ResolvedBundle } from "../state/phases.ts";
 import type { ObjectWatches } from "../watches/objectWatches.ts";
 import { Applier } from "./applier.ts";
 import type { CertificateDependencies } from "./certificates.ts";
@@ -25,25 +25,25 @@ import { leavingCrds, type PruneRequest } from "./prune.ts";
 /** The objects of one extension in one pass: what the parts of the pass do with them, and with whose identity. */
 export class ApplyContext {
   readonly deps: ApplyDependencies;
-  readonly facts: ReconcileState;
+  readonly phase: ActingPhase;
   /** With the extension's identity. */
   readonly scoped: Client;
-  readonly context: StepContext<ReconcileState["extension"]>;
+  readonly context: StepContext;
   readonly applier: Applier;
   readonly dryRun: DryRun;
 
-  constructor(deps: ApplyDependencies, facts: ReconcileState, scoped: Client, context: StepContext<ReconcileState["extension"]>) {
+  constructor(deps: ApplyDependencies, phase: ActingPhase, context: StepContext) {
     this.deps = deps;
-    this.facts = facts;
-    this.scoped = scoped;
+    this.phase = phase;
+    this.scoped = phase.client;
     this.context = context;
-    this.applier = new Applier(scoped, context.log, context.signal);
-    this.dryRun = new DryRun(scoped, context.signal);
+    this.applier = new Applier(this.scoped, context.log, context.signal);
+    this.dryRun = new DryRun(this.scoped, context.signal);
   }
 
   /** Whose the objects are. */
   get owner(): Owner {
-    const { metadata, spec } = this.facts.extension;
+    const { metadata, spec } = this.phase.extension;
     const { name, uid = "" } = metadata;
     return { name, uid, installNamespace: spec.namespace };
   }
@@ -54,7 +54,7 @@ export class ApplyContext {
    * @throws TerminalError Blocked for objects that cannot be applied.
    */
   prepare(objects: readonly KubeObject[], bundle?: ResolvedBundle): Promise<PreparedObjects> {
-    return prepareFor(this.deps.client, this.facts.extension, objects, bundle);
+    return prepareFor(this.deps.client, this.phase.extension, objects, bundle);
   }
 
   /**
@@ -87,7 +87,7 @@ export class ApplyContext {
    * @param keepsOrder lists that are only sorted otherwise stay as they are live, or all Pods are made anew for the order of a list.
    */
   applied(objects: readonly KubeObject[], live: LiveObjects, keepsOrder: boolean): KubeObject[] {
-    const { ignore = [] } = this.facts.extension.spec.drift ?? {};
+    const { ignore = [] } = this.phase.extension.spec.drift ?? {};
     return objects.map((object) => {
       const there = live.get(objectKey(object));
       const wanted = withIgnored(object, there, ignore);
@@ -97,14 +97,14 @@ export class ApplyContext {
 
   /** What would be pruned for `desired`, and for whom. */
   pruneRequest(desired: readonly KubeObject[]): PruneRequest {
-    const { history, extension } = this.facts;
+    const { releases, extension } = this.phase;
     const isWanted = (object: KubeObject): boolean => this.deps.handovers.isWanted(this.owner.name, object);
-    return { history: history.current, desired, crdPolicy: crdPolicyOf(extension.spec), owner: this.owner, isWanted };
+    return { history: releases.history.current, desired, crdPolicy: crdPolicyOf(extension.spec), owner: this.owner, isWanted };
   }
 
   /** What becomes of the custom resources of definitions that `desired` leaves out. */
   async lostConversions(desired: readonly KubeObject[]): Promise<LostConversionRequest> {
-    return upgradeConversions(this.facts.extension, await leavingCrds(this.applier, this.pruneRequest(desired)));
+    return upgradeConversions(this.phase.extension, await leavingCrds(this.applier, this.pruneRequest(desired)));
   }
 
   /**

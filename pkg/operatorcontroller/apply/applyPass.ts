@@ -1,9 +1,8 @@
 import { CLUSTER_EXTENSION, LABEL_BUNDLE_NAME, Reason } from "../../api/constants.ts";
 import { CLASSIC_FIELD_MANAGERS, isMigrated } from "../../api/migration.ts";
 import { providerOf } from "../../certificates/providers.ts";
-import type { StepContext } from "../../controller/reconcile.ts";
+import type { StepContext } from "../../controller/story.ts";
 import { messageOf, RetryableError } from "../../errors/errors.ts";
-import type { Client } from "../../kube/client.ts";
 import { isForbidden } from "../../kube/errors.ts";
 import { withoutDrifted } from "../../release/drift.ts";
 import { describeObject } from "../../release/identity.ts";
@@ -14,8 +13,9 @@ import { watchPermissions } from "../permissions/ownRules.ts";
 import { rbacCommand } from "../permissions/permissions.ts";
 import { ReleaseJournal } from "../releases/releaseJournal.ts";
 import { withCurrent } from "../releases/releaseStore.ts";
-import { changes, listed, summary } from "../state/objectActions.ts";
-import { configOf, type ReconcileState } from "../state/reconcileState.ts";
+import { configOf } from "../state/extensionSpec.ts";
+import { formatFirst, selectChanges, summarizeActions } from "../state/objectActions.ts";
+import type { ActingPhase } from "../state/phases.ts";
 import { ApplyContext, type ApplyDependencies } from "./applyContext.ts";
 import { requireApproval } from "./approval.ts";
 import { ExtensionCertificates } from "./certificates.ts";
@@ -32,7 +32,7 @@ import { prune, unwanted } from "./prune.ts";
 import { ReleaseEvents } from "./releaseEvents.ts";
 
 /** What writing a release works with. */
-export interface WriteTools {
+interface WriteTools {
   pass: ApplyContext;
   certificates: ExtensionCertificates;
   events: ReleaseEvents;
@@ -55,12 +55,12 @@ async function writeRelease(
   { bundle, objects, base, content, leavesDrift }: NextRelease,
   { live: found, after, needs }: Pick<Checked, "live" | "after" | "needs">,
 ): Promise<Written> {
-  const { applier, facts, deps, scoped, context, owner } = pass;
+  const { applier, phase, deps, scoped, context, owner } = pass;
   const live = await pass.takeFromOthers(needs, found);
   for (const need of needs) events.record("Normal", "HandedOver", handedOverText(need));
   await certificates.withdraw(objects, live);
-  const taken = await pass.take(live, writersBefore(facts.extension, base, content));
-  const applied = pass.applied(objects, taken, base === undefined && isMigrated(facts.extension));
+  const taken = await pass.take(live, writersBefore(phase.extension, base, content));
+  const applied = pass.applied(objects, taken, base === undefined && isMigrated(phase.extension));
   const written = leavesDrift ? withoutDrifted(applied, { recorded: base?.objects ?? [], live: taken, after }) : applied;
   await applier.apply(written, taken);
   for (const text of await dropConversions(scoped, await pass.lostConversions(objects), context.signal))
@@ -68,7 +68,7 @@ async function writeRelease(
   const { kept, left } = await prune(applier, scoped, pass.pruneRequest(objects), context.signal);
   for (const { text } of kept) events.record("Normal", "Kept", text);
   const given = left.filter((one) => !isKept(one));
-  if (given.length > 0) events.record("Normal", "HandedOver", `left for other extensions: ${listed(given.map(describeObject))}`);
+  if (given.length > 0) events.record("Normal", "HandedOver", `left for other extensions: ${formatFirst(given.map(describeObject))}`);
   await certificates.keep(objects);
   events.applied(bundle.name, applier.actions, live, owner, deps.extensionExists);
   return { isDriftLeft: written.length < applied.length || written.some((object) => !applied.includes(object)), left };
@@ -83,7 +83,7 @@ function handedOverText({ object, owner }: Need): string {
  * bundle of an extension that a Subscription was converted to, whose Pods are made anew anyhow.
  */
 function writersBefore(
-  extension: ReconcileState["extension"],
+  extension: ActingPhase["extension"],
   base: NextRelease["base"],
   { labels }: NextRelease["content"],
 ): readonly string[] {
@@ -94,23 +94,30 @@ function writersBefore(
 /** One pass over the objects of one extension, with the extension's identity: they are kept as they are, or brought to a new release. */
 export class ApplyPass {
   readonly #deps: ApplyDependencies;
-  readonly #facts: ReconcileState;
+  readonly #phase: ActingPhase;
   readonly #pass: ApplyContext;
   readonly #journal: ReleaseJournal;
   readonly #certificates: ExtensionCertificates;
   readonly #events: ReleaseEvents;
   readonly #rights: PermissionCheck;
 
-  constructor(deps: ApplyDependencies, facts: ReconcileState, scoped: Client, context: StepContext<ReconcileState["extension"]>) {
+  constructor(deps: ApplyDependencies, phase: ActingPhase, context: StepContext) {
     const { log, signal } = context;
     const { memory, now, driftIntervalMs: intervalMs } = deps;
     this.#deps = deps;
-    this.#facts = facts;
-    this.#pass = new ApplyContext(deps, facts, scoped, context);
-    this.#certificates = new ExtensionCertificates(deps, facts, scoped, context);
-    this.#events = new ReleaseEvents(facts.extension, deps.events, memory);
-    this.#journal = new ReleaseJournal({ store: deps.releases, owner: this.#pass.owner, history: facts.history, now, signal, log });
-    this.#rights = new PermissionCheck({ facts, scoped, events: this.#events, memory, intervalMs, now, signal });
+    this.#phase = phase;
+    this.#pass = new ApplyContext(deps, phase, context);
+    this.#certificates = new ExtensionCertificates(deps, phase, context);
+    this.#events = new ReleaseEvents(phase.extension, deps.events, memory);
+    this.#journal = new ReleaseJournal({
+      store: deps.releases,
+      owner: this.#pass.owner,
+      history: phase.releases.history,
+      now,
+      signal,
+      log,
+    });
+    this.#rights = new PermissionCheck({ phase, events: this.#events, memory, intervalMs, now, signal });
   }
 
   /**
@@ -119,7 +126,7 @@ export class ApplyPass {
    * @throws RetryableError with everything that could not be put back, or provided.
    */
   async maintain(): Promise<void> {
-    const deployed = lastDeployed(this.#facts.history.current);
+    const deployed = lastDeployed(this.#phase.releases.history.current);
     if (!deployed) throw new RetryableError(Reason.Retrying, "catalog content unavailable and no release installed");
     if (this.#journal.isUnsettled) await this.#journal.settle(deployed);
     await this.#rights.warn(() => this.#rightsSubject(deployed));
@@ -144,12 +151,13 @@ export class ApplyPass {
    * @param isAim whether it is known to be.
    */
   async keep(isAim: boolean): Promise<void> {
-    const { extension, history, unpacking } = this.#facts;
-    const deployed = lastDeployed(history.current);
-    if (deployed && unpacking && isOfAnotherWriter(deployed)) return; // the next reconcile takes it over unchanged
+    const { extension, releases, changes } = this.#phase;
+    const deployed = lastDeployed(releases.history.current);
+    const isUnpacking = this.#phase.phase === "unpacking";
+    if (deployed && isUnpacking && isOfAnotherWriter(deployed)) return; // the next reconcile takes it over unchanged
     if (deployed && isAim) this.#deps.handovers.settle(extension, deployed.objects);
-    else if (deployed && !unpacking) this.#deps.handovers.assume(extension, deployed.objects);
-    if (isAim) this.#facts.isAimed = true;
+    else if (deployed && !isUnpacking) this.#deps.handovers.assume(extension, deployed.objects);
+    if (isAim) changes.isAimed = true;
     await this.maintain();
   }
 
@@ -163,19 +171,19 @@ export class ApplyPass {
     const request = this.#preflightRequest(prepared, rendered.bundle.image);
     const checked = newChecked();
     await preflight(request, { mode: "stop", checks: KIND_CHECKS, checked });
-    const next = nextRelease(this.#facts, rendered, prepared);
+    const next = nextRelease(this.#phase, rendered, prepared);
     const { state, bundle, objects } = next;
-    const { extension } = this.#facts;
+    const { extension, releases, changes } = this.#phase;
     const { handovers } = this.#deps;
     if (state.kind === "Unchanged") {
       const renewed = await this.#journal.renew(state.release, next.content);
-      this.#facts.history = withCurrent(this.#facts.history, renewed);
+      releases.history = withCurrent(releases.history, renewed);
       handovers.settle(extension, state.release.objects);
-      this.#facts.isAimed = true;
+      changes.isAimed = true;
       return this.maintain();
     }
     handovers.aim(extension, objects, next.base?.objects ?? []);
-    this.#facts.isAimed = true;
+    changes.isAimed = true;
     this.#pass.context.log.info({ state: state.kind, reason: state.reason }, "release needed");
     let written: Written | undefined;
     try {
@@ -210,20 +218,20 @@ export class ApplyPass {
    * @throws HandoverPending that names them, until they can.
    */
   #requireHandovers({ needs }: Pick<Checked, "needs">): void {
-    const { name } = this.#facts.extension.metadata;
+    const { name } = this.#phase.extension.metadata;
     const { handovers } = this.#deps;
     handovers.ready(name, needs);
     if (!handovers.agreed(name)) throw new HandoverPending(needs, () => handovers.agreed(name));
   }
 
   #preflightRequest({ objects: desired, kinds }: PreparedObjects, image: string): PreflightRequest {
-    const { extension, history } = this.#facts;
+    const { extension, releases } = this.#phase;
     const { applier, dryRun, owner, scoped: client, context } = this.#pass;
     const images = this.#images(image);
     return {
       desired,
       kinds,
-      base: lastDeployed(history.current),
+      base: lastDeployed(releases.history.current),
       owner,
       extensionExists: this.#deps.extensionExists,
       extension,
@@ -233,7 +241,7 @@ export class ApplyPass {
       client,
       discovery: this.#deps.client,
       permissions: () => this.#rights.find({ desired, images, kinds }),
-      advice: `print the exact roles: ${rbacCommand(extension, images, providerOf(desired)?.name, configOf(this.#facts))}`,
+      advice: `print the exact roles: ${rbacCommand(extension, images, providerOf(desired)?.name, configOf(this.#phase))}`,
       pruning: this.#pass.pruneRequest(desired),
       objects: this.#deps.objectChecker,
       signal: context.signal,
@@ -242,13 +250,14 @@ export class ApplyPass {
 
   /** Stores that the release begins: from here on the pass has to come to its end. */
   async #begin({ content, state }: NextRelease): Promise<ReleaseRecord> {
-    const { extension, history } = this.#facts;
+    const { extension, releases, changes } = this.#phase;
+    const { current } = releases.history;
     const record = await this.#journal.begin(content, state);
-    this.#facts.began = true;
-    this.#facts.active = activeReleases([record, ...history.current.filter(({ version }) => version !== record.version)]);
-    this.#facts.unreadable = [];
-    delete this.#facts.unknownBecause;
-    this.#deps.memory.record(extension, [record, ...history.current]);
+    changes.began = true;
+    releases.active = activeReleases([record, ...current.filter(({ version }) => version !== record.version)]);
+    releases.unreadable = [];
+    delete releases.unknownBecause;
+    this.#deps.memory.record(extension, [record, ...current]);
     this.#deps.handovers.writing(extension.metadata.name);
     this.#deps.watches?.hold(extension.metadata.name);
     return record;
@@ -256,21 +265,22 @@ export class ApplyPass {
 
   async #failed(next: NextRelease, record: ReleaseRecord, err: unknown): Promise<void> {
     const { actions, applied } = this.#pass.applier;
-    const done = changes(actions).filter(({ labelsOnly }) => !labelsOnly);
-    const text = `${underWay(next)} failed${done.length > 0 ? ` after ${summary(done)}` : ""}: ${messageOf(err)}`;
+    const done = selectChanges(actions).filter(({ labelsOnly }) => !labelsOnly);
+    const text = `${underWay(next)} failed${done.length > 0 ? ` after ${summarizeActions(done)}` : ""}: ${messageOf(err)}`;
     const release = await this.#journal.failed(record, text);
-    this.#facts.failed = { release, applied, actions };
+    this.#phase.changes.failed = { release, applied, actions };
     this.#events.record("Warning", "ApplyFailed", text);
   }
 
   async #deployed(record: ReleaseRecord, { left }: Written): Promise<void> {
     const deployed = await this.#journal.deployed(left.length > 0 ? { ...record, left } : record);
-    this.#deps.handovers.settle(this.#facts.extension, deployed.objects);
+    this.#deps.handovers.settle(this.#phase.extension, deployed.objects);
     watchLeft(deployed, this.#pass);
     this.#certificates.kept(record);
-    this.#facts.deployed = deployed;
-    this.#facts.live = this.#pass.applier.applied;
-    this.#facts.active = [deployed];
+    const { changes, releases } = this.#phase;
+    changes.deployed = deployed;
+    changes.live = this.#pass.applier.applied;
+    releases.active = [deployed];
   }
 
   async #follow({ objects, kinds }: NextRelease): Promise<void> {
@@ -280,16 +290,21 @@ export class ApplyPass {
   }
 
   #tell(next: NextRelease): void {
-    this.#events.record("Normal", next.kind, `${completed(next, this.#facts.installed?.name)}: ${summary(this.#pass.applier.actions)}`);
-    this.#events.proxy(next, this.#facts);
+    this.#events.record(
+      "Normal",
+      next.kind,
+      `${completed(next, this.#phase.releases.installed?.name)}: ${summarizeActions(this.#pass.applier.actions)}`,
+    );
+    this.#events.proxy(next, this.#phase);
     for (const note of next.notes) this.#events.record("Normal", "ManifestAdjusted", note);
   }
 
   /** Tells what was left as somebody changed it. */
   async #reportDrift(): Promise<void> {
-    if (!this.#facts.deployed) return;
-    delete this.#deps.memory.of(this.#facts.extension).checkedAt;
-    await maintain(this.#facts.deployed, this.#pass);
+    const { extension, changes } = this.#phase;
+    if (!changes.deployed) return;
+    delete this.#deps.memory.of(extension).checkedAt;
+    await maintain(changes.deployed, this.#pass);
   }
 
   /** What rights a deployed release takes, as far as its kinds are served. */
@@ -300,6 +315,6 @@ export class ApplyPass {
 
   /** The installed bundle's, if there is one, and a new one's: the roles printed for them do for both. */
   #images(image?: string): string[] {
-    return [this.#facts.installed?.image, image].filter((found) => found !== undefined);
+    return [this.#phase.releases.installed?.image, image].filter((found) => found !== undefined);
   }
 }

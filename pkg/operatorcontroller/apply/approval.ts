@@ -2,6 +2,7 @@ import type { ClusterExtension } from "../../api/clusterExtension.ts";
 import type { Plan } from "../../api/clusterExtensionStatus.ts";
 import { ANNOTATION_APPROVE, PLAN_FIELDS_MAX, PLAN_OBJECTS_MAX, Reason } from "../../api/constants.ts";
 import { groupOf } from "../../api/k8s.ts";
+import { newProblem } from "../../api/problems.ts";
 import { TerminalError } from "../../errors/errors.ts";
 import { widensRights } from "../../rbac/ruleSets.ts";
 import { type ChangePlan, changePlan, countActions, type PlannedObject, planDigest } from "../../release/changePlan.ts";
@@ -19,23 +20,23 @@ export function isApproved({ metadata }: Readonly<ClusterExtension>, digest: str
 }
 
 /**
- * Makes sure that what would be done is approved, or needs no approval; what waits is told in `facts.plan`.
+ * Makes sure that what would be done is approved, or needs no approval; what waits is reported as plan.
  * @throws TerminalError AwaitingApproval when somebody has to approve it.
  */
 export async function requireApproval(
   pass: ApplyContext,
   events: Pick<ReleaseEvents, "approved">,
   rendered: Pick<RenderedBundle, "objects">,
-  { bundle, objects: desired, base }: NextRelease,
+  { bundle, objects: desired, base, content }: NextRelease,
   { live, after }: Pick<Checked, "live" | "after">,
 ): Promise<void> {
-  const { extension, inputDigest, hidden } = pass.facts;
+  const { extension, hidden, report } = pass.phase;
   if (extension.spec.approval !== "Manual") return;
-  const digest = planDigest({ inputDigest, rendered: rendered.objects, base: base?.version ?? 0 });
+  const digest = planDigest({ inputDigest: content.inputDigest, rendered: rendered.objects, base: base?.version ?? 0 });
   if (isApproved(extension, digest)) return events.approved(bundle.name, digest);
   const leaving = await leavingObjects(pass.applier, pass.pruneRequest(desired));
   const plan = planStatus(changePlan({ digest, desired, live, after, leaving, widens: widensRights, hidden }), bundle);
-  pass.facts.plan = plan;
+  report.plan = plan;
   throw awaitingApproval(extension, plan);
 }
 
@@ -58,11 +59,10 @@ function planStatus(plan: ChangePlan, bundle: { name: string; version: string })
 function awaitingApproval({ metadata: { name } }: Readonly<ClusterExtension>, plan: Plan): TerminalError {
   const { create, update, unchanged, digest } = plan;
   const widening = (plan.objects ?? []).filter(({ widens }) => widens).length;
-  const text =
-    `waiting for approval to create ${create}, change ${update} and delete ${plan.delete} objects, ${unchanged} staying as they are` +
-    `${widening > 0 ? `; ${widening} of them give more rights than now` : ""}; status.plan names them; ` +
-    `approve: kubectl annotate clusterextension ${name} --overwrite ${ANNOTATION_APPROVE}=${digest}`;
-  return new TerminalError(Reason.AwaitingApproval, text);
+  const widens = widening > 0 ? `; ${widening} objects grant more permissions than now` : "";
+  const message = `waiting for approval to create ${create}, update ${update} and delete ${plan.delete} objects; ${unchanged} do not change${widens}`;
+  const next = `kubectl annotate clusterextension ${name} --overwrite ${ANNOTATION_APPROVE}=${digest}`;
+  return new TerminalError(Reason.AwaitingApproval, message, { problems: [newProblem("AwaitingApproval", { message, next })] });
 }
 
 function objectStatus({ action, ref, changes, widens }: PlannedObject): NonNullable<Plan["objects"]>[number] {

@@ -1,12 +1,11 @@
 import { X509Certificate } from "node:crypto";
 import { describe, expect, test } from "vitest";
 import { stepContext } from "../../../test/support/extensionFakes.ts";
-import { extensionNamed } from "../../../test/support/extensions.ts";
 import { API_VERSION, CLUSTER_EXTENSION } from "../../api/constants.ts";
 import type { KubeObject, ObjectRef } from "../../api/k8s.ts";
 import { bundlesIn, type CaTarget } from "../../certificates/caBundle.ts";
 import type { CertificateTimes } from "../../certificates/rotation.ts";
-import { certificatesIn, storedIn } from "../../certificates/storedCertificates.ts";
+import { parseCertificates, storedIn } from "../../certificates/storedCertificates.ts";
 import type { WantedCertificate } from "../../certificates/wantedCertificates.ts";
 import { objectKey } from "../../release/identity.ts";
 import { issueCertificate } from "../../serving/issueWorker.ts";
@@ -71,7 +70,7 @@ class FakeObjects {
 
   /** Certificates that a Pod may serve with at that time and that some target does not trust. */
   untrusted(now: number): string[] {
-    const bundles = WANTED.targets.map((one) => bundlesIn(this.objects.get(objectKey(one.ref))!, one).flatMap(certificatesIn));
+    const bundles = WANTED.targets.map((one) => bundlesIn(this.objects.get(objectKey(one.ref))!, one).flatMap(parseCertificates));
     return this.served.filter((pem) => {
       const leaf = new X509Certificate(pem);
       const isTrusted = (authority: string): boolean => leaf.verify(new X509Certificate(authority).publicKey);
@@ -85,7 +84,7 @@ function keeping(objects: FakeObjects, { replaced = [], uid = "u" }: { replaced?
   const clock = { now: Date.UTC(2026, 0, 1) };
   const told: string[] = [];
   const trustedSince = new Map<string, number>();
-  const { log, signal } = stepContext(extensionNamed("x", { packageName: "p" }));
+  const { log, signal } = stepContext();
   const keep = (): Promise<number> =>
     new CertificateKeeper({
       client: objects,

@@ -4,18 +4,18 @@ import type { KubeObject, ObjectRef } from "../../api/k8s.ts";
 import { bundlesIn, type CaTarget, canTrust, losesConversion, withBundle, withoutBundle } from "../../certificates/caBundle.ts";
 import { servedNames } from "../../certificates/providers.ts";
 import {
+  assessCertificates,
   type CertificateTimes,
-  issued,
+  dropEndedAuthorities,
   type NewCertificate,
   nextAction,
-  prepared,
-  promoted,
-  stateOf,
-  trimmed,
+  promotePrepared,
+  storeIssued,
+  storePrepared,
 } from "../../certificates/rotation.ts";
-import { bundleOf, certificatesIn, type StoredCertificates, secretFrom, storedIn } from "../../certificates/storedCertificates.ts";
+import { bundleOf, parseCertificates, type StoredCertificates, secretFrom, storedIn } from "../../certificates/storedCertificates.ts";
 import { type WantedCertificate, wantedCertificates } from "../../certificates/wantedCertificates.ts";
-import type { StepContext } from "../../controller/reconcile.ts";
+import type { StepContext } from "../../controller/story.ts";
 import { RetryableError, wrapError } from "../../errors/errors.ts";
 import type { Client } from "../../kube/client.ts";
 import { describeObject, objectKey } from "../../release/identity.ts";
@@ -26,9 +26,10 @@ import type { CertificateIssuer } from "../../serving/certificateIssuer.ts";
 import type { Logger } from "../../telemetry/log.ts";
 import type { ExtensionCache } from "../state/extensionCache.ts";
 import type { LiveObjects } from "../state/objectActions.ts";
-import type { ReconcileState } from "../state/reconcileState.ts";
+import type { WithClient } from "../state/phases.ts";
+
 /** Reasons of the Events about certificates. */
-export type CertificateEvent = Extract<EventReason, "CertificateIssued" | "CertificatePrepared" | "CertificateRenewed">;
+type CertificateEvent = Extract<EventReason, "CertificateIssued" | "CertificatePrepared" | "CertificateRenewed">;
 
 /** With what, for whom and when certificates are kept. */
 export interface KeeperOptions {
@@ -87,7 +88,7 @@ export class CertificateKeeper {
     await keeping.readTargets();
     for (let i = 0; i < ACTIONS_MAX; i++) {
       if (await keeping.spread()) trustedSince.set(key, now());
-      const state = stateOf(keeping.stored, wanted.dnsNames);
+      const state = assessCertificates(keeping.stored, wanted.dnsNames);
       const action = nextAction(state, { now: now(), trustedSince: trustedSince.get(key) ?? 0, times });
       if (action.kind === "rest") return action.at;
       if (action.kind === "issue") await keeping.issue(action.because);
@@ -138,9 +139,9 @@ class Keeping {
 
   /** The new authority is trusted beside whatever Pods may still serve with before anything is served with it. */
   async issue(because: string): Promise<void> {
-    const injected = this.#targets.flatMap(({ target, live }) => bundlesIn(live, target).flatMap(certificatesIn));
+    const injected = this.#targets.flatMap(({ target, live }) => bundlesIn(live, target).flatMap(parseCertificates));
     const known = [...injected, ...(this.stored?.authorities ?? [])];
-    const stored = issued(await this.#made(), known, this.#options.now());
+    const stored = storeIssued(await this.#made(), known, this.#options.now());
     await this.#trust(stored.authorities);
     await this.#store(stored);
     this.#say("CertificateIssued", "issued", because);
@@ -148,18 +149,18 @@ class Keeping {
 
   async prepare(because: string): Promise<void> {
     if (!this.stored) return;
-    await this.#store(prepared(this.stored, await this.#made(), this.#options.now()));
+    await this.#store(storePrepared(this.stored, await this.#made(), this.#options.now()));
     this.#say("CertificatePrepared", "its successor issued, whose authority is trusted from now on", because);
   }
 
   async promote(): Promise<void> {
     if (!this.stored?.next) return;
-    await this.#store(promoted(this.stored));
+    await this.#store(promotePrepared(this.stored));
     this.#say("CertificateRenewed", "renewed: the operator is given its successor, and the authority of both is trusted");
   }
 
   async trim(): Promise<void> {
-    if (this.stored) await this.#store(trimmed(this.stored, this.#options.now()));
+    if (this.stored) await this.#store(dropEndedAuthorities(this.stored, this.#options.now()));
   }
 
   async #made(): Promise<NewCertificate> {
@@ -224,14 +225,12 @@ interface PassParts {
 /** The certificates that operator-controller provides for the webhooks and API services of one extension, in one pass. */
 export class ExtensionCertificates {
   readonly #deps: PassParts;
-  readonly #facts: ReconcileState;
-  readonly #scoped: Client;
-  readonly #context: StepContext<ReconcileState["extension"]>;
+  readonly #phase: WithClient;
+  readonly #context: StepContext;
 
-  constructor(deps: PassParts, facts: ReconcileState, scoped: Client, context: StepContext<ReconcileState["extension"]>) {
+  constructor(deps: PassParts, phase: WithClient, context: StepContext) {
     this.#deps = deps;
-    this.#facts = facts;
-    this.#scoped = scoped;
+    this.#phase = phase;
     this.#context = context;
   }
 
@@ -242,17 +241,17 @@ export class ExtensionCertificates {
    */
   async maintain(release: ReleaseRecord): Promise<void> {
     const { memory, now, certificates: own, driftIntervalMs } = this.#deps;
-    const { extension, began } = this.#facts;
+    const { extension, changes } = this.#phase;
     const known = memory.of(extension).certificates;
     const inMs = known.checkAt - now(); // more than an interval after the clock was put back
-    const isDue = known.release !== release.version || began || inMs <= 0 || inMs > driftIntervalMs;
+    const isDue = known.release !== release.version || changes.began || inMs <= 0 || inMs > driftIntervalMs;
     if (!isDue) own?.wake(extension.metadata.name, known.checkAt - now());
     else if (await this.keep(release.objects)) this.kept(release);
   }
 
   /** Tells that everything a release needs is there. */
   kept({ version }: Pick<ReleaseRecord, "version">): void {
-    this.#deps.memory.of(this.#facts.extension).certificates.release = version;
+    this.#deps.memory.of(this.#phase.extension).certificates.release = version;
   }
 
   /** Gives up the CA in what is to lose its conversion webhook, right before that is applied. */
@@ -261,7 +260,7 @@ export class ExtensionCertificates {
       const found = live.get(objectKey(object));
       if (!losesConversion(object, found)) continue;
       const { signal, log } = this.#context;
-      await this.#scoped.apply(withoutBundle(found), { fieldManager: CERTIFICATES_FIELD_MANAGER, force: true, signal });
+      await this.#phase.client.apply(withoutBundle(found), { fieldManager: CERTIFICATES_FIELD_MANAGER, force: true, signal });
       log.info({ target: describeObject(object) }, "CA withdrawn");
     }
   }
@@ -274,18 +273,18 @@ export class ExtensionCertificates {
     const { certificates: own, memory, now, driftIntervalMs, extensionExists, events } = this.#deps;
     const wanted = wantedCertificates(objects);
     if (!own || wanted.length === 0) return false;
-    const { extension, history } = this.#facts;
+    const { extension, releases, client } = this.#phase;
     const { name, uid = "" } = extension.metadata;
     const known = memory.of(extension).certificates;
     const keeper = new CertificateKeeper({
-      client: this.#scoped,
+      client,
       issuer: own.issuer,
       times: own.times,
       now,
       owner: { apiVersion: API_VERSION, kind: CLUSTER_EXTENSION, name, uid },
       installNamespace: extension.spec.namespace,
       extensionExists,
-      replaced: replacedSecrets(lastDeployed(history.current)?.objects ?? []),
+      replaced: replacedSecrets(lastDeployed(releases.history.current)?.objects ?? []),
       trustedSince: known.trustedSince,
       tell: (reason, message) => events.record(extension, "Normal", reason, message),
       signal: this.#context.signal,

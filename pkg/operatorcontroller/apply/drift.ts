@@ -1,6 +1,7 @@
 import { Reason } from "../../api/constants.ts";
 import { type KubeObject, type ObjectRef, refOf } from "../../api/k8s.ts";
 import { isMigrated } from "../../api/migration.ts";
+import { newProblem, type ProblemObject, toProblemObject } from "../../api/problems.ts";
 import { RetryableError } from "../../errors/errors.ts";
 import { type DriftedField, type DriftPolicy, driftedFields, driftPolicyOf } from "../../release/drift.ts";
 import { describeObject, objectKey } from "../../release/identity.ts";
@@ -8,9 +9,10 @@ import { wroteAlthoughSame } from "../../release/managedFields.ts";
 import type { ReleaseRecord } from "../../release/record.ts";
 import { watchIdentityOf } from "../permissions/identity.ts";
 import { type MayWatchAll, watchPermissions } from "../permissions/ownRules.ts";
-import { changes, type LiveObjects, listed, named } from "../state/objectActions.ts";
-import { reconcileRequestOf } from "../state/reconcileState.ts";
+import { reconcileRequestOf } from "../state/extensionSpec.ts";
+import { formatActions, formatFirst, type LiveObjects, selectChanges } from "../state/objectActions.ts";
 import { type Compared, markOf } from "../watches/followedObjects.ts";
+import { formatUnwatched } from "../watches/objectWatches.ts";
 import type { Outcome } from "./applier.ts";
 import type { ApplyContext } from "./applyContext.ts";
 import { foreignObjects } from "./ownershipCheck.ts";
@@ -20,7 +22,7 @@ import { kindsOf } from "./preparedObjects.ts";
 export const FULL_EVERY = 12;
 
 /** Which objects of a deployed release are to be compared with the cluster. */
-export interface ComparisonDue {
+interface ComparisonDue {
   /** Everything is; otherwise `keys`. */
   readonly isFull: boolean;
   /** The drift interval is up, so what cannot be watched is in `keys`. */
@@ -43,10 +45,10 @@ export interface ComparisonDue {
  * @param reported keys of what was reported under another policy and is to be put back now.
  */
 function comparisonDue(
-  { deps, facts, scoped }: Pick<ApplyContext, "deps" | "facts" | "scoped">,
+  { deps, phase, scoped }: Pick<ApplyContext, "deps" | "phase" | "scoped">,
   reported: readonly string[],
 ): ComparisonDue {
-  const { extension } = facts;
+  const { extension } = phase;
   const { name, uid = "" } = extension.metadata;
   const { watches, memory, now, driftIntervalMs } = deps;
   const { checkedAt, comparedAt } = memory.of(extension);
@@ -65,7 +67,7 @@ function comparisonDue(
 }
 
 /** An object that is other than it was applied. */
-export interface Drift {
+interface Drift {
   readonly ref: ObjectRef;
   readonly kind: "deleted" | "changed";
   /** What was changed; empty where that is not known. */
@@ -90,40 +92,39 @@ class DriftReport {
 
   /** Records Events for what a comparison of `objects` found and was not known yet, and for what it put back; remembers what stays as it is. */
   tell(objects: readonly KubeObject[]): void {
-    const { deps, facts, applier } = this.#pass;
+    const { deps, phase, applier } = this.#pass;
     const { policy, isTakenOver } = this.#chosen;
-    const { extension, installed } = facts;
-    const bundle = installed?.name ?? "";
+    const { extension, releases } = phase;
+    const bundle = releases.installed?.name ?? "";
     const drifts = objects.flatMap((object) => driftOf(applier.outcomes.get(objectKey(object)), policy) ?? []);
     const { drifted } = deps.memory.of(extension);
-    const known = new Set(drifted.values());
+    const known = new Set([...drifted.values()].map(({ text }) => text));
     for (const key of applier.outcomes.keys()) drifted.delete(key);
-    if (policy === "Warn") for (const drift of drifts) drifted.set(objectKey(drift.ref), describeDrift(drift));
+    if (policy === "Warn")
+      for (const drift of drifts) drifted.set(objectKey(drift.ref), { text: describeDrift(drift), object: toDriftedObject(drift) });
     const news = drifts.map(describeDrift).filter((text) => !known.has(text));
     const why = isTakenOver ? `; ${TAKEN_OVER}` : "";
-    if (news.length > 0) deps.events.record(extension, "Warning", "Drifted", `of bundle "${bundle}": ${listed(news)}${why}`);
+    if (news.length > 0) deps.events.record(extension, "Warning", "Drifted", `of bundle "${bundle}": ${formatFirst(news)}${why}`);
     if (policy === "Warn") return; // what the applier wrote before is not about this
     const keys = new Set(drifts.map(({ ref }) => objectKey(ref)));
-    const corrected = changes(applier.actions).filter(({ ref }) => keys.has(objectKey(ref)));
+    const corrected = selectChanges(applier.actions).filter(({ ref }) => keys.has(objectKey(ref)));
     if (corrected.length === 0) return;
     deps.metrics?.corrected(extension.metadata.name, corrected.length);
-    deps.events.record(extension, "Normal", "DriftCorrected", `put back of bundle "${bundle}": ${named(corrected)}`);
+    deps.events.record(extension, "Normal", "DriftCorrected", `put back of bundle "${bundle}": ${formatActions(corrected)}`);
   }
 
   /** Says in the condition what is not put back, and what is looked after less closely. */
   note(): void {
-    const { deps, facts } = this.#pass;
-    const { extension } = facts;
-    const say = (text: string): unknown => facts.notes.includes(text) || facts.notes.push(text);
+    const { deps, phase } = this.#pass;
+    const { extension } = phase;
     const { drifted } = deps.memory.of(extension);
     const why = this.#chosen.isTakenOver ? TAKEN_OVER : "drift is not put back, since spec.drift.policy is Warn";
-    if (drifted.size > 0) say(`${why}: ${listed([...drifted.values()])}`);
+    const message = `${why}: ${formatFirst([...drifted.values()].map(({ text }) => text))}`;
+    const details = [...drifted.values()].map(({ object }) => object);
+    if (drifted.size > 0) phase.report.problems.push(newProblem("DriftDetected", { message, details }));
     const unwatched = (deps.watches?.unwatched(extension.metadata.name) ?? []).filter(({ because }) => because !== undefined);
-    const [first] = unwatched;
-    if (!first) return;
-    const minutes = Math.max(1, Math.round(deps.driftIntervalMs / 60_000));
-    const objects = listed(unwatched.map(({ ref }) => describeObject(ref)));
-    say(`changes of ${objects} are noticed within ${minutes} min only, as they cannot be watched: ${first.because ?? ""}`);
+    if (unwatched.length === 0) return;
+    phase.report.problems.push(newProblem("DriftUnwatched", { message: formatUnwatched(unwatched, deps.driftIntervalMs) }));
   }
 }
 
@@ -146,7 +147,11 @@ function driftOf(outcome: Outcome | undefined, policy: DriftPolicy["policy"]): D
 /** Such as `Service ns/a was changed: /spec/ports/0/name by "kubectl-edit"`; never with values, which may be secret. */
 function describeDrift({ ref, kind, fields, meanwhile }: Drift): string {
   const what = `${describeObject(ref)} was ${kind}${meanwhile ? " while it was compared" : ""}`;
-  return fields.length === 0 ? what : `${what}: ${listed(fields.map(describeField))}`;
+  return fields.length === 0 ? what : `${what}: ${formatFirst(fields.map(describeField))}`;
+}
+
+function toDriftedObject({ ref, kind, fields }: Drift): ProblemObject {
+  return { ...toProblemObject(ref), message: kind, ...(fields.length > 0 ? { fields: fields.map(({ path }) => path) } : {}) };
 }
 
 function describeField({ path, managers }: DriftedField): string {
@@ -162,8 +167,8 @@ type ActivePolicy = "Correct" | "Warn";
  * @throws RetryableError with everything that could not be compared or put back.
  */
 export async function maintain(deployed: ReleaseRecord, pass: ApplyContext): Promise<void> {
-  const { deps, facts, scoped, context } = pass;
-  const { extension, installed } = facts;
+  const { deps, phase, scoped, context } = pass;
+  const { extension, releases, changes } = phase;
   const chosen = driftPolicyOf(extension.spec, deployed);
   const { policy } = chosen;
   const remembered = deps.memory.of(extension);
@@ -176,7 +181,7 @@ export async function maintain(deployed: ReleaseRecord, pass: ApplyContext): Pro
     deps.watches?.remind(extension.metadata.name);
     return report.note();
   }
-  facts.began = true;
+  changes.began = true;
   const from = deps.now();
   const { objects, kinds } = await pass.prepare(deployed.objects);
   const wanted = due.isFull ? objects : objects.filter((object) => due.keys.has(objectKey(object)));
@@ -192,18 +197,18 @@ export async function maintain(deployed: ReleaseRecord, pass: ApplyContext): Pro
     watchOn(pass, wanted, chosen, due.isFull ? { mayWatchAll } : undefined);
     if (deps.watches && due.isFull) remembered.comparedAt = from; // what failed is known by name now
   }
-  if (due.isFull && policy === "Correct") facts.live = pass.applier.applied;
+  if (due.isFull && policy === "Correct") changes.live = pass.applier.applied;
   report.note();
   if (unserved.length > 0) {
-    const text = `this cluster no longer serves ${kindsOf(unserved)}: objects of that kind in bundle "${installed?.name ?? ""}" cannot be put back`;
+    const text = `this cluster no longer serves ${kindsOf(unserved)}: objects of that kind in bundle "${releases.installed?.name ?? ""}" cannot be put back`;
     throw new RetryableError("KindNotServed", text);
   }
   if (due.isFull || due.isIntervalUp) remembered.checkedAt = from;
 }
 
 /** Watches everything of a release that has just been applied. @param mayWatchAll as `watchPermissions` gave it; undefined where nothing is watched. */
-export function followRelease({ deps, facts, scoped, applier }: ApplyContext, mayWatchAll: MayWatchAll | undefined): void {
-  const { extension } = facts;
+export function followRelease({ deps, phase, scoped, applier }: ApplyContext, mayWatchAll: MayWatchAll | undefined): void {
+  const { extension } = phase;
   const { name, uid = "" } = extension.metadata;
   const remembered = deps.memory.of(extension);
   remembered.checkedAt = remembered.comparedAt = deps.now();
@@ -217,13 +222,13 @@ export function followRelease({ deps, facts, scoped, applier }: ApplyContext, ma
 
 /** Puts objects back, or with policy Warn only finds out what would be; what comes of each is in the applier's outcomes. */
 function compare(pass: ApplyContext, objects: readonly KubeObject[], policy: ActivePolicy): Promise<void> {
-  const { applier, facts } = pass;
+  const { applier, phase } = pass;
   return pass.claiming(objects, async () => {
     const read = await applier.read(objects.map(refOf));
     const { found, lost } = await withoutLost(pass, objects, read, policy);
     const live = policy === "Warn" ? found : await pass.take(found);
     const ours = objects.filter((object) => !lost.has(objectKey(object)));
-    const applied = pass.applied(ours, live, isMigrated(facts.extension)); // or all Pods that OLM classic made are made anew
+    const applied = pass.applied(ours, live, isMigrated(phase.extension)); // or all Pods that OLM classic made are made anew
     await (policy === "Warn" ? applier.compare(applied, live) : applier.apply(applied, live, { goOn: true }));
     if (lost.size > 0) throw new RetryableError(Reason.Retrying, [...lost.values()].join("\n"));
   });
@@ -255,16 +260,16 @@ async function withoutLost(
 
 /** Lets the watches go on from what a comparison came to. @param full set when everything was compared: from now on everything is watched. */
 function watchOn(
-  { deps, facts, scoped, context, applier }: ApplyContext,
+  { deps, phase, scoped, context, applier }: ApplyContext,
   objects: readonly KubeObject[],
   { policy }: DriftPolicy,
   full: { mayWatchAll: MayWatchAll | undefined } | undefined,
 ): void {
-  const { name, uid = "" } = facts.extension.metadata;
+  const { name, uid = "" } = phase.extension.metadata;
   const active = policy === "Warn" ? "Warn" : "Correct";
   const compared = objects.map((object) => comparedFrom(object, applier.outcomes.get(objectKey(object)), active));
   if (context.signal.aborted) deps.watches?.resume(name, []);
-  else if (full) deps.watches?.follow(name, uid, watchIdentityOf(facts.extension, scoped, full.mayWatchAll), compared);
+  else if (full) deps.watches?.follow(name, uid, watchIdentityOf(phase.extension, scoped, full.mayWatchAll), compared);
   else deps.watches?.resume(name, compared);
 }
 

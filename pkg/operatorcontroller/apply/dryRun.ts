@@ -2,7 +2,7 @@ import { FIELD_MANAGER } from "../../api/constants.ts";
 import { type KubeObject, type ObjectRef, refOf } from "../../api/k8s.ts";
 import { isDenied, isImmutableField, isNamespaceMissing, isNotFound } from "../../kube/errors.ts";
 import { describeObject, objectKey } from "../../release/identity.ts";
-import { type LiveObjects, listed } from "../state/objectActions.ts";
+import { formatFirst, type LiveObjects } from "../state/objectActions.ts";
 import { DeniedError, type IsOver } from "../state/waiting.ts";
 import {
   type Answers,
@@ -37,7 +37,7 @@ const MAX_WARNING_EVENTS = 5;
 export function warningTexts(warnings: readonly ApiWarning[], bundle: string): string[] {
   const texts = warnings
     .slice(0, MAX_WARNING_EVENTS)
-    .map(({ text, refs }) => `the API server warns about ${listed(refs.map(describeObject))} of bundle "${bundle}": ${text}`);
+    .map(({ text, refs }) => `the API server warns about ${formatFirst(refs.map(describeObject))} of bundle "${bundle}": ${text}`);
   const more = warnings.length - texts.length;
   return more > 0 ? [...texts, `the API server warns of ${more} more things about bundle "${bundle}": olmv1 plan shows them`] : texts;
 }

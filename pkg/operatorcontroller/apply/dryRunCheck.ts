@@ -11,7 +11,7 @@ import type { LiveObjects } from "../state/objectActions.ts";
 import { WaitingError } from "../state/waiting.ts";
 import { type Failure, failureParts } from "./applier.ts";
 import type { DryRun } from "./dryRun.ts";
-import { type Check, findingText, type PreflightFinding, type PreflightRequest } from "./preflightRequest.ts";
+import { type Check, type PreflightFinding, type PreflightRequest } from "./preflightRequest.ts";
 
 /**
  * Asks admission, validation, quota and the permissions of the identity, each object for itself. Missing namespaces come first, once each and not
@@ -98,6 +98,6 @@ export function namespacesError(
   const first = failures.find(({ err }) => isNamespaceMissing(err));
   const object = first && tried.find((other) => objectKey(other) === objectKey(first.item));
   if (!object) return undefined;
-  const text = `${missing.map(findingText).join("; ")}; nothing was changed, and it goes on by itself within seconds once there is such a namespace`;
+  const text = missing.map(({ message }) => message).join("; ");
   return new WaitingError(Reason.Retrying, text, { cause: first.err, isOver: dryRun.untilNot(isNamespaceMissing, object) });
 }

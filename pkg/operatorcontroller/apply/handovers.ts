@@ -5,9 +5,9 @@ import { RetryableError } from "../../errors/errors.ts";
 import type { Client } from "../../kube/client.ts";
 import { isConflict } from "../../kube/errors.ts";
 import { describeObject, isCrd, objectKey } from "../../release/identity.ts";
-import { GO_FIELD_MANAGER, handedOver } from "../../release/managedFields.ts";
+import { GO_FIELD_MANAGER, handOverFields } from "../../release/managedFields.ts";
 import { type Owner, ownershipOf } from "../../release/ownership.ts";
-import { listed } from "../state/objectActions.ts";
+import { formatFirst } from "../state/objectActions.ts";
 import { WaitingError } from "../state/waiting.ts";
 
 /** An object that a release needs and another extension owns. */
@@ -176,7 +176,7 @@ const HANDOVER_LOOK_MS = 1_000;
 export class HandoverPending extends WaitingError {
   constructor(needs: readonly Need[], agreed: () => boolean) {
     const objects = needs.map(({ object, owner }) => `${describeObject(object)} of ${CLUSTER_EXTENSION} "${owner}"`);
-    const text = `waiting for ${listed(objects)}, whose next release no longer contains it and cannot be applied yet; nothing was changed, and the controller retries automatically`;
+    const text = `waiting for ${formatFirst(objects)}, whose next release no longer contains it and cannot be applied yet; nothing was changed, and the controller retries automatically`;
     super(Reason.Retrying, text, { isOver: () => Promise.resolve(agreed()), everyMs: HANDOVER_LOOK_MS });
   }
 }
@@ -282,7 +282,7 @@ export async function takeOver(
 }
 
 function takenFields({ metadata: { managedFields = [] } }: KubeObject, managers: readonly string[]): JsonObject {
-  const ours = managers.reduce((entries, manager) => handedOver(entries, manager, FIELD_MANAGER) ?? entries, managedFields);
+  const ours = managers.reduce((entries, manager) => handOverFields(entries, manager, FIELD_MANAGER) ?? entries, managedFields);
   return ours === managedFields ? {} : { managedFields: ours };
 }
 

@@ -33,12 +33,11 @@ export function kindsNotServed(
   );
   const listed = each.length === 1 ? each[0] : `[${each.join(", ")}]`;
   const message = `this cluster does not serve ${kindsOf(unserved)}`;
-  const text = `${message}: nothing was changed, and the install goes on by itself once it does`;
   const isOver = async (): Promise<boolean> => (await resourceOf(client, first)) !== undefined;
   const kinds = unservedKinds(desired, unserved);
   return {
     findings: [{ kind: "kindNotServed", message, next: servedAdvice(kinds), kinds }],
-    error: new WaitingError("KindNotServed", `${GO_PREFIX}${listed}; ${text}`, { isOver }),
+    error: new WaitingError("KindNotServed", `${GO_PREFIX}${listed}`, { isOver }),
   };
 }
 

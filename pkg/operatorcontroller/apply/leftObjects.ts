@@ -4,8 +4,8 @@ import { crdPolicyOf } from "../../release/plan.ts";
 import type { LeftObject, ReleaseRecord } from "../../release/record.ts";
 import type { ReleaseJournal } from "../releases/releaseJournal.ts";
 import { withCurrent } from "../releases/releaseStore.ts";
-import { listed } from "../state/objectActions.ts";
-import { reconcileRequestOf } from "../state/reconcileState.ts";
+import { reconcileRequestOf } from "../state/extensionSpec.ts";
+import { formatFirst } from "../state/objectActions.ts";
 import { either } from "../state/waiting.ts";
 import type { ApplyContext } from "./applyContext.ts";
 import { asLeft, asObject, isKept, oursOf, recheckKept, removeCrds } from "./keptCrds.ts";
@@ -21,7 +21,7 @@ import { asLeft, asObject, isKept, oursOf, recheckKept, removeCrds } from "./kep
  * @throws RetryableError Retrying with every refused deletion.
  */
 export async function pruneLeft(deployed: ReleaseRecord, pass: ApplyContext, journal: Pick<ReleaseJournal, "leave">): Promise<void> {
-  const { applier, facts, context, deps } = pass;
+  const { applier, phase, context, deps } = pass;
   const { left = [] } = deployed;
   const given = left.filter((one) => !isKept(one));
   const isDue = left.some(isKept) && isRecheckDue(left, pass);
@@ -33,8 +33,8 @@ export async function pruneLeft(deployed: ReleaseRecord, pass: ApplyContext, jou
     const keys = new Set(left.map(objectKey));
     const deleted = applier.actions.filter(({ verb, ref }) => verb === "deleted" && keys.has(objectKey(ref)));
     if (deleted.length > 0) {
-      const text = `deleted what an earlier bundle left: ${listed(deleted.map(({ ref }) => describeObject(ref)))}`;
-      deps.events.record(facts.extension, "Normal", "Pruned", text);
+      const text = `deleted what an earlier bundle left: ${formatFirst(deleted.map(({ ref }) => describeObject(ref)))}`;
+      deps.events.record(phase.extension, "Normal", "Pruned", text);
     }
     if (isSame(left, stays)) return;
     context.log.info(
@@ -42,7 +42,7 @@ export async function pruneLeft(deployed: ReleaseRecord, pass: ApplyContext, jou
       "what earlier releases left changed",
     );
     release = await journal.leave(deployed, stays);
-    facts.history = withCurrent(facts.history, release);
+    phase.releases.history = withCurrent(phase.releases.history, release);
   });
   watchLeft(release, pass);
 }
@@ -50,21 +50,21 @@ export async function pruneLeft(deployed: ReleaseRecord, pass: ApplyContext, jou
 /** Lets a reconcile follow when something that was left for others may be deleted, or anything that was left has been taken. */
 export function watchLeft({ left = [] }: ReleaseRecord, pass: ApplyContext): void {
   if (left.length === 0) return;
-  const { facts } = pass;
+  const { report } = pass.phase;
   const isOver = (): Promise<boolean> =>
     Promise.resolve(left.some((one) => (!isKept(one) && !isWanted(asObject(one), pass)) || isTaken(one, pass)));
-  facts.awaits = either(facts.awaits, isOver);
+  report.awaits = either(report.awaits, isOver);
 }
 
 /** @returns what stays. */
 async function removeGiven(given: readonly LeftObject[], pass: ApplyContext): Promise<LeftObject[]> {
   if (given.length === 0) return [];
-  const { applier, scoped, facts, owner, context, deps } = pass;
+  const { applier, scoped, phase, owner, context, deps } = pass;
   const ours = oursOf(given.map(asObject), await applier.read(given), owner);
   const going = ours.filter((object) => !isWanted(object, pass));
   await applier.remove(going.filter((object) => !isCrd(object)));
-  const { kept } = await removeCrds(applier, scoped, going.filter(isCrd), crdPolicyOf(facts.extension.spec), context.signal);
-  for (const { text } of kept) deps.events.record(facts.extension, "Normal", "Kept", text);
+  const { kept } = await removeCrds(applier, scoped, going.filter(isCrd), crdPolicyOf(phase.extension.spec), context.signal);
+  for (const { text } of kept) deps.events.record(phase.extension, "Normal", "Kept", text);
   const wanted = new Set(ours.filter((object) => !going.includes(object)).map(objectKey));
   return [...given.filter((one) => wanted.has(objectKey(one))), ...kept.map(asLeft)];
 }
@@ -74,24 +74,24 @@ async function removeGiven(given: readonly LeftObject[], pass: ApplyContext): Pr
  * @returns what stays.
  */
 async function recheck(kept: readonly LeftObject[], pass: ApplyContext): Promise<LeftObject[]> {
-  const { applier, scoped, facts, owner, context, deps } = pass;
-  const policy = crdPolicyOf(facts.extension.spec) === "Retain" ? "Retain" : "DeleteIfUnused";
+  const { applier, scoped, phase, owner, context, deps } = pass;
+  const policy = crdPolicyOf(phase.extension.spec) === "Retain" ? "Retain" : "DeleteIfUnused";
   const request = { policy, owner, isWanted: (crd: KubeObject): boolean => isWanted(crd, pass) } as const;
   const still = await recheckKept(applier, scoped, kept, request, context.signal);
-  deps.memory.of(facts.extension).keptCheckedAt = deps.now();
+  deps.memory.of(phase.extension).keptCheckedAt = deps.now();
   // What another extension owns may no longer be readable for this one.
   return still.map(({ left }) => left).filter((one) => !(isKept(one) && isTaken(one, pass)));
 }
 
 function isRecheckDue(left: readonly LeftObject[], pass: ApplyContext): boolean {
-  const { facts, deps } = pass;
-  const { keptCheckedAt } = deps.memory.of(facts.extension);
-  const request = reconcileRequestOf(facts.extension);
+  const { phase, deps } = pass;
+  const { keptCheckedAt } = deps.memory.of(phase.extension);
+  const request = reconcileRequestOf(phase.extension);
   const sinceMs = keptCheckedAt === undefined ? Number.POSITIVE_INFINITY : deps.now() - keptCheckedAt;
   return (
     sinceMs < 0 ||
     sinceMs >= deps.driftIntervalMs ||
-    (request !== undefined && request !== facts.extension.status?.lastHandledReconcileAt) ||
+    (request !== undefined && request !== phase.extension.status?.lastHandledReconcileAt) ||
     left.some((one) => isKept(one) && isTaken(one, pass))
   );
 }

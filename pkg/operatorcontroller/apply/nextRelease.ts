@@ -7,8 +7,7 @@ import { isTakeOver, lastDeployed, type ReleaseRecord } from "../../release/reco
 import { determineState, type ReleaseState } from "../../release/state.ts";
 import type { ReleaseContent } from "../releases/releaseJournal.ts";
 import { sourcedIn } from "../state/hiddenValues.ts";
-import { proxyOf } from "../state/proxyVariables.ts";
-import type { ReconcileState, ResolvedBundle } from "../state/reconcileState.ts";
+import type { ResolvedBundle, WithReleases } from "../state/phases.ts";
 import type { PreparedObjects, ServedKinds } from "./preparedObjects.ts";
 
 /** A rendered bundle on its way to the cluster. */
@@ -21,8 +20,12 @@ export interface RenderedBundle {
   requirements?: BundleRequirements | undefined;
   /** What is wrong with the bundle itself. */
   flaws?: readonly string[] | undefined;
-  /** Set when an earlier release is gone back to: why, and what its objects were rendered from. */
-  rollback?: { why: Pick<ReleaseRecord, "rolledBack" | "pinnedTo">; inputDigest: string | undefined; proxy: ProxyVariables | undefined };
+  /** Identity of what the objects were rendered from. */
+  inputDigest?: string | undefined;
+  /** The proxy variables that they were rendered with. */
+  proxy?: ProxyVariables | undefined;
+  /** Why, if an earlier release is restored. */
+  rollback?: Pick<ReleaseRecord, "rolledBack" | "pinnedTo">;
 }
 
 /** What a release is to the extension: reason of the Event that tells it, and how it is spoken of. */
@@ -51,16 +54,16 @@ export interface NextRelease {
   leavesDrift: boolean;
 }
 
-/** The release that `rendered` comes to for an extension of which `facts` tells. */
-export function nextRelease(facts: ReconcileState, rendered: RenderedBundle, { objects, notes, kinds }: PreparedObjects): NextRelease {
-  const { extension, history } = facts;
-  const { bundle, annotations, requirements, flaws = [], rollback } = rendered;
+/** Returns the release that `rendered` comes to for an extension. */
+export function nextRelease(phase: WithReleases, rendered: RenderedBundle, { objects, notes, kinds }: PreparedObjects): NextRelease {
+  const { extension, releases, hidden } = phase;
+  const { history } = releases;
+  const { bundle, annotations, requirements, flaws = [], inputDigest, proxy, rollback } = rendered;
   const labels = labelsFrom(bundle);
   const base = lastDeployed(history.current);
-  const isTaken = isTakeOver(base, { labels, ...rollback?.why });
+  const isTaken = isTakeOver(base, { labels, ...rollback });
   const takenOver = isTaken ? { takenOver: true as const } : {};
-  const { inputDigest, proxy } = rollback ?? { inputDigest: facts.inputDigest, proxy: proxyOf(facts) };
-  const sourced = sourcedIn(facts.hidden, objects);
+  const sourced = sourcedIn(hidden, objects);
   const origin = {
     ...(sourced.length > 0 ? { sourced } : {}),
     ...(bundle.properties === undefined ? {} : { properties: bundle.properties }),
@@ -79,7 +82,7 @@ export function nextRelease(facts: ReconcileState, rendered: RenderedBundle, { o
     kinds,
     state: determineState(history.current, { objects, labels }),
     base,
-    content: { namespace: extension.spec.namespace, labels, annotations, objects, ...rollback?.why, ...takenOver, ...origin },
+    content: { namespace: extension.spec.namespace, labels, annotations, objects, ...rollback, ...takenOver, ...origin },
     leavesDrift: isTaken && !rollback && driftPolicyOf(extension.spec, takenOver).policy !== "Correct",
   };
 }

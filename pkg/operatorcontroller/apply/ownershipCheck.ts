@@ -7,7 +7,7 @@ import { type Claim, claimText, type ExtensionExists, type Owner, ownershipConfl
 import { uninstallOrder } from "../../release/plan.ts";
 import type { LiveObjects } from "../state/objectActions.ts";
 import { type IsOver, WaitingError } from "../state/waiting.ts";
-import { type Check, findingText, type PreflightFinding } from "./preflightRequest.ts";
+import { type Check, type PreflightFinding } from "./preflightRequest.ts";
 
 /** What can be desired and is there, and for whom. */
 interface KindRequest {
@@ -47,8 +47,8 @@ async function kindConflicts(
       const conflict = `${CRD_KIND} '${name}' cannot define kind ${kind} of group '${group}', which is served as '${ref.name}' already`;
       conflicts.push({
         kind: "kindConflict",
-        message: claim ? `${conflict}; ${claim.text}` : conflict,
-        ...(claim?.remedy === undefined ? {} : { next: claim.remedy }),
+        message: conflict,
+        ...(claim ? { next: claimText(claim) } : {}),
         crd: name,
         group,
         defines: kind,
@@ -171,7 +171,7 @@ export const ownershipCheck: Check = {
     };
     // The ServiceAccount may not be allowed to read the definition, but the kinds that are served anybody may.
     const isUndefined: IsOver = async (until) => (await kindConflicts(client, readable, until)).length === 0;
-    const error = new WaitingError(Reason.Retrying, `${GO_PREFIX}${findings.map(findingText).join("\n")}`, {
+    const error = new WaitingError(Reason.Retrying, `${GO_PREFIX}${findings.map(({ message }) => message).join("\n")}`, {
       isOver: last ? isFree(refOf(last)) : isUndefined,
       everyMs: CONFLICT_RECHECK_MS,
     });
@@ -182,8 +182,8 @@ export const ownershipCheck: Check = {
 function ownershipFinding({ object, refusal, claim, owner }: ForeignObject): PreflightFinding {
   return {
     kind: "ownership",
-    message: `${refusal}; ${claim.text}`,
-    ...(claim.remedy === undefined ? {} : { next: claim.remedy }),
+    message: refusal,
+    next: claimText(claim),
     object: refOf(object),
     claim: claimText(claim),
     ...(owner === undefined ? {} : { extension: owner }),

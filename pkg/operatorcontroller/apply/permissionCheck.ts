@@ -1,11 +1,12 @@
 import { Reason } from "../../api/constants.ts";
 import type { KubeObject } from "../../api/k8s.ts";
+import type { Problem } from "../../api/problems.ts";
 import { messageOf } from "../../errors/errors.ts";
-import type { Client } from "../../kube/client.ts";
 import { crdPolicyOf } from "../../release/plan.ts";
-import { type LackingPermissions, lackingPermissions, NOTHING_CHANGED } from "../permissions/permissions.ts";
+import { type LackingPermissions, lackingPermissions } from "../permissions/permissions.ts";
 import type { ExtensionCache } from "../state/extensionCache.ts";
-import { configOf, type ReconcileState } from "../state/reconcileState.ts";
+import { configOf } from "../state/extensionSpec.ts";
+import type { ActingPhase } from "../state/phases.ts";
 import { DeniedError, WaitingError } from "../state/waiting.ts";
 import type { ServedKinds } from "./preparedObjects.ts";
 import { removals } from "./prune.ts";
@@ -13,9 +14,7 @@ import type { ReleaseEvents } from "./releaseEvents.ts";
 
 /** With what, and of whom, rights are looked up. */
 export interface PermissionCheckOptions {
-  facts: ReconcileState;
-  /** Of the extension's ServiceAccount. */
-  scoped: Client;
+  phase: ActingPhase;
   events: Pick<ReleaseEvents, "permissions">;
   memory: ExtensionCache;
   /** How long what was found under Warn counts. */
@@ -42,11 +41,11 @@ export class PermissionCheck {
 
   /** Looks up the missing permissions, if there are any, and records an Event when that has changed. */
   async find({ desired, images, kinds }: PermissionSubject): Promise<LackingPermissions | undefined> {
-    const { facts, scoped, events, signal } = this.#options;
-    const { extension, history } = facts;
-    const pruned = removals({ history: history.current, desired, crdPolicy: crdPolicyOf(extension.spec) });
-    const request = { extension, config: configOf(facts), desired, pruned, images, resourceOf: kinds.resourceOf.bind(kinds) };
-    const lacking = await lackingPermissions(scoped, request, signal);
+    const { phase, events, signal } = this.#options;
+    const { extension, releases, client } = phase;
+    const pruned = removals({ history: releases.history.current, desired, crdPolicy: crdPolicyOf(extension.spec) });
+    const request = { extension, config: configOf(phase), desired, pruned, images, resourceOf: kinds.resourceOf.bind(kinds) };
+    const lacking = await lackingPermissions(client, request, signal);
     if (!lacking?.doubtful) events.permissions(lacking !== undefined);
     return lacking;
   }
@@ -54,52 +53,50 @@ export class PermissionCheck {
   /** With Warn, reports the missing permissions and remembers that they were looked up. */
   tell(lacking: LackingPermissions | undefined): void {
     if (!this.#warns) return;
-    const { facts, memory, now } = this.#options;
-    const text = lacking && toleratedText(lacking);
-    memory.of(facts.extension).rights = { checkedAt: now(), lacking: text };
-    if (text !== undefined) facts.lacking = text;
+    const { phase, memory, now } = this.#options;
+    const problem = lacking && toleratedProblem(lacking);
+    memory.of(phase.extension).rights = { checkedAt: now(), lacking: problem };
+    if (problem) phase.report.lacking = problem;
   }
 
   /** With Warn, says what is missing for a deployed release, looked up once an interval. */
   async warn(subject: () => Promise<PermissionSubject>): Promise<void> {
-    const { facts, memory, intervalMs, now } = this.#options;
-    if (!this.#warns || facts.lacking !== undefined) return;
-    const { rights } = memory.of(facts.extension);
+    const { phase, memory, intervalMs, now } = this.#options;
+    if (!this.#warns || phase.report.lacking !== undefined) return;
+    const { rights } = memory.of(phase.extension);
     const sinceMs = rights ? now() - rights.checkedAt : Number.POSITIVE_INFINITY;
     if (!rights || sinceMs < 0 || sinceMs >= intervalMs) this.tell(await this.find(await subject()));
-    else if (rights.lacking !== undefined) facts.lacking = rights.lacking;
+    else if (rights.lacking !== undefined) phase.report.lacking = rights.lacking;
   }
 
   /** The same after a refusal, of which nothing that is remembered knows; the next pass looks again, as that may be over by then. */
   async warnOfRefusal(subject: () => Promise<PermissionSubject>): Promise<void> {
-    const { facts, memory } = this.#options;
+    const { phase, memory } = this.#options;
     if (!this.#warns) return;
-    delete facts.lacking;
+    delete phase.report.lacking;
     this.tell(await this.find(await subject()));
-    delete memory.of(facts.extension).rights;
+    delete memory.of(phase.extension).rights;
   }
 
   /** Whether to go on without rights that are missing. */
   get #warns(): boolean {
-    return this.#options.facts.extension.spec.install?.permissions === "Warn";
+    return this.#options.phase.extension.spec.install?.permissions === "Warn";
   }
 }
 
-/** Reports missing permissions that do not refuse a release. */
-export function toleratedText({ text }: LackingPermissions): string {
-  return `spec.install.permissions is Warn: ${text}`;
+/** Returns the problem of missing permissions that do not refuse a release. */
+function toleratedProblem({ problem }: LackingPermissions): Problem {
+  return { ...problem, severity: "Warning" };
 }
 
-/** @returns the error that refuses a release for missing permissions; over once they are granted. */
-export function permissionsError({ text, isOver }: LackingPermissions): WaitingError {
-  return new WaitingError(Reason.Retrying, `${text}; ${NOTHING_CHANGED}`, { isOver });
+/** Returns the error that refuses a release for missing permissions; over once they are granted. */
+export function permissionsError({ text, problem, isOver }: LackingPermissions): WaitingError {
+  return new WaitingError(Reason.Retrying, text, { isOver, problems: [problem] });
 }
 
-/** @returns an error for what refused a release although it was not certain that permissions are missing, with these permissions first. */
-export function withLacking(err: unknown, { text, isOver }: LackingPermissions): WaitingError {
-  return new WaitingError(
-    Reason.Retrying,
-    `${text}; ${NOTHING_CHANGED}; the API server says: ${err instanceof DeniedError ? err.said : messageOf(err)}`,
-    { cause: err, isOver },
-  );
+/** Returns the error of a release that was denied although it was not certain that permissions are missing. */
+export function withLacking(err: unknown, { text, problem, isOver }: LackingPermissions): WaitingError {
+  const said = err instanceof DeniedError ? err.said : messageOf(err);
+  const problems = [{ ...problem, message: `${problem.message}: ${said}` }];
+  return new WaitingError(Reason.Retrying, text, { cause: err, isOver, problems });
 }

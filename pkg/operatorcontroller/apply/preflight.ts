@@ -1,5 +1,5 @@
 import { refOf } from "../../api/k8s.ts";
-import { messageOf } from "../../errors/errors.ts";
+import { messageOf, ReconcileError } from "../../errors/errors.ts";
 import { objectKey } from "../../release/identity.ts";
 import { checkCrdUpgrades } from "../crds/crdUpgrades.ts";
 import { conversionRefusal, upgradeConversions } from "../crds/lostConversions.ts";
@@ -10,6 +10,7 @@ import { dryRunCheck } from "./dryRunCheck.ts";
 import { kindsCheck } from "./kindsCheck.ts";
 import { ownershipCheck } from "./ownershipCheck.ts";
 import { permissionsError, withLacking } from "./permissionCheck.ts";
+import { problemsFrom } from "./preflightProblems.ts";
 import type { Check, Checked, PreflightFinding, PreflightRequest, Refusal } from "./preflightRequest.ts";
 import { leavingCrds } from "./prune.ts";
 import { quotaCheck } from "./quotaCheck.ts";
@@ -27,8 +28,8 @@ const permissionsCheck: Check = {
   },
 };
 
-function permissionsFinding({ message, next, missing }: LackingPermissions): PreflightFinding {
-  return { kind: "permissions", message, next, rules: missing };
+function permissionsFinding({ text, problem, missing }: LackingPermissions): PreflightFinding {
+  return { kind: "permissions", message: text, ...(problem.next === undefined ? {} : { next: problem.next }), rules: missing };
 }
 
 /** Reads the objects as they are. */
@@ -78,7 +79,14 @@ const conversionsCheck: Check = {
       const refusal = await conversionRefusal(client, lost, signal);
       if (!refusal) return undefined;
       const crds = refusal.needed.map(({ crd }) => crd.metadata.name);
-      return { findings: [{ kind: "conversion", message: messageOf(refusal.error), crds }], error: refusal.error };
+      const next = refusal.error.problems[0]?.next;
+      const finding: PreflightFinding = {
+        kind: "conversion",
+        message: messageOf(refusal.error),
+        ...(next === undefined ? {} : { next }),
+        crds,
+      };
+      return { findings: [finding], error: refusal.error };
     } catch (err) {
       signal.throwIfAborted();
       if (checked.findings.some(({ kind }) => kind === "read")) return undefined; // which has said why
@@ -128,9 +136,15 @@ export async function preflight(request: PreflightRequest, options: PreflightOpt
     if (!refusal) continue;
     const { findings, error } = explained(refusal);
     checked.findings.push(...findings);
-    if (mode === "stop") throw error;
+    if (mode === "stop") throw reporting(error, findings);
   }
   return checked;
+}
+
+/** Lets the error report its findings as problems, unless it reports problems of its own. */
+function reporting(error: unknown, findings: readonly PreflightFinding[]): unknown {
+  if (error instanceof ReconcileError && error.problems.length === 0) error.problems = findings.flatMap(problemsFrom);
+  return error;
 }
 
 /** Reports permissions that may be missing first, with the refusal that they may have caused. */

@@ -50,8 +50,6 @@ export type PreflightFinding = (
 /** Separates what is wrong from what to do about it. */
 const SEPARATORS: Readonly<Partial<Record<PreflightFinding["kind"], string>>> = {
   kindNotServed: ": ",
-  ownership: ": ",
-  kindConflict: ": ",
   namespace: ": ",
 };
 

@@ -11,8 +11,8 @@ import { requireIdentities } from "../../release/identity.ts";
 import type { ObjectBundle } from "../../release/labels.ts";
 import { installOrder } from "../../release/plan.ts";
 import { prepareObjects } from "../../release/prepare.ts";
-import type { BundleContent } from "../bundles/bundleCache.ts";
-import { configOf, type ReconcileState } from "../state/reconcileState.ts";
+import type { RenderableBundle } from "../bundles/bundleCache.ts";
+import { type ConfigInputs, configOf } from "../state/extensionSpec.ts";
 
 /** What the API server says about the kinds of a set of objects. */
 export interface ServedKinds {
@@ -69,13 +69,13 @@ export interface PreparedObjects {
  * @throws TerminalError for a bundle or configuration that cannot be rendered.
  */
 export async function renderFor(
-  facts: Pick<ReconcileState, "extension" | "sourcedConfig">,
-  bundle: Pick<BundleContent, "render">,
+  inputs: ConfigInputs,
+  bundle: Pick<RenderableBundle, "render">,
   certProvider: CertificateProvider | undefined,
   proxy: ProxyVariables | undefined,
 ): Promise<readonly KubeObject[]> {
-  const { spec } = facts.extension;
-  const rendered = await bundle.render({ installNamespace: spec.namespace, config: configOf(facts), certProvider, proxy });
+  const { spec } = inputs.extension;
+  const rendered = await bundle.render({ installNamespace: spec.namespace, config: configOf(inputs), certProvider, proxy });
   return spec.install?.userRoles === "Aggregate" ? [...rendered, ...userRoles(rendered)] : rendered;
 }
 

@@ -2,8 +2,8 @@ import { groupOf } from "../../api/k8s.ts";
 import type { Client } from "../../kube/client.ts";
 import { KubeError } from "../../kube/errors.ts";
 import { describeObject, objectKey } from "../../release/identity.ts";
-import { type CountedObject, type ExceededQuota, exceededQuotas, exceededText } from "../../release/quota.ts";
-import { listed } from "../state/objectActions.ts";
+import { type CountedObject, type ExceededQuota, exceededQuotas, formatExceededQuota } from "../../release/quota.ts";
+import { formatFirst } from "../state/objectActions.ts";
 import { DeniedError } from "../state/waiting.ts";
 import type { Check, Checked, PreflightFinding, PreflightRequest } from "./preflightRequest.ts";
 
@@ -58,6 +58,6 @@ function createdObjects({ desired, kinds }: PreflightRequest, { live, refused }:
 
 function quotaFinding(exceeded: ExceededQuota): PreflightFinding {
   const { namespace, name, objects } = exceeded;
-  const message = `ResourceQuota ${namespace}/${name} has no room for all new objects: ${exceededText(exceeded)}; counted are ${listed(objects.map(describeObject))}`;
+  const message = `ResourceQuota ${namespace}/${name} has no room for all new objects: ${formatExceededQuota(exceeded)}; counted are ${formatFirst(objects.map(describeObject))}`;
   return { kind: "quota", message, ...exceeded };
 }

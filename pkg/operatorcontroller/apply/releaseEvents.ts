@@ -1,16 +1,15 @@
 import type { ClusterExtension } from "../../api/clusterExtension.ts";
-import { findCondition } from "../../api/conditions.ts";
-import { ConditionType } from "../../api/constants.ts";
 import type { EVENTS, EventReason, EventSink } from "../../api/events.ts";
 import type { KubeObject } from "../../api/k8s.ts";
+import { findProblem } from "../../api/problems.ts";
 import { overridesProxy } from "../../api/proxy.ts";
 import { describeObject, objectKey } from "../../release/identity.ts";
 import { type ExtensionExists, type Owner, ownershipOf } from "../../release/ownership.ts";
-import { lacksPermissions } from "../permissions/permissions.ts";
 import type { ExtensionCache } from "../state/extensionCache.ts";
-import { type LiveObjects, listed, type ObjectAction } from "../state/objectActions.ts";
+import { type ConfigInputs, configOf } from "../state/extensionSpec.ts";
+import { formatFirst, type LiveObjects, type ObjectAction } from "../state/objectActions.ts";
+import type { WithExtension } from "../state/phases.ts";
 import { proxyChange } from "../state/proxyVariables.ts";
-import { configOf, type ReconcileState } from "../state/reconcileState.ts";
 import { type ApiWarning, warningTexts } from "./dryRun.ts";
 import type { NextRelease } from "./nextRelease.ts";
 
@@ -33,8 +32,7 @@ export class ReleaseEvents {
   /** @param lacking whether the ServiceAccount lacks rights now; that it does is told by the condition that says so. */
   permissions(lacking: boolean): void {
     const remembered = this.#memory.of(this.#extension);
-    const { message = "" } = findCondition(this.#extension.status?.conditions, ConditionType.Progressing) ?? {};
-    const before = remembered.lacked ?? lacksPermissions(message);
+    const before = remembered.lacked ?? findProblem(this.#extension.status, "MissingPermissions") !== undefined;
     remembered.lacked = lacking;
     if (before && !lacking) this.record("Normal", "PermissionsGranted", `${this.#account()} has got every right that it lacked`);
   }
@@ -53,11 +51,11 @@ export class ReleaseEvents {
   /** Which proxy variables of the cluster the Deployments got or lost in an upgrade, and who says so. */
   proxy(
     { kind, base, content }: Pick<NextRelease, "kind" | "base" | "content">,
-    facts: Pick<ReconcileState, "extension" | "sourcedConfig" | "clusterProxy">,
+    phase: ConfigInputs & Pick<WithExtension, "clusterProxy">,
   ): void {
-    const { clusterProxy: cluster } = facts;
+    const { clusterProxy: cluster } = phase;
     const changed = kind === "Upgraded" ? proxyChange(base?.proxy, content.proxy) : undefined;
-    if (changed === undefined || overridesProxy(configOf(facts))) return;
+    if (changed === undefined || overridesProxy(configOf(phase))) return;
     const source = cluster.kind === "known" ? cluster.source : "the cluster has no proxy";
     this.record("Normal", "ProxyChanged", `proxy variables of the Deployments changed as those of the cluster did (${source}): ${changed}`);
   }
@@ -75,12 +73,12 @@ export class ReleaseEvents {
     const done = (verb: ObjectAction["verb"]): string[] =>
       actions.filter((action) => action.verb === verb).map(({ ref }) => describeObject(ref));
     const [deleted, recreated] = [done("deleted"), done("recreated")];
-    if (deleted.length > 0) this.record("Normal", "Pruned", `deleted what bundle "${bundle}" does not hold: ${listed(deleted)}`);
+    if (deleted.length > 0) this.record("Normal", "Pruned", `deleted what bundle "${bundle}" does not hold: ${formatFirst(deleted)}`);
     if (recreated.length > 0)
-      this.record("Normal", "Recreated", `created anew for bundle "${bundle}", since a field cannot be changed: ${listed(recreated)}`);
+      this.record("Normal", "Recreated", `created anew for bundle "${bundle}", since a field cannot be changed: ${formatFirst(recreated)}`);
     const written = new Set(actions.map(({ ref }) => objectKey(ref)));
     const adopted = [...live].flatMap(([key, object]) => (written.has(key) ? this.#orphan(object, owner, extensionExists) : []));
-    if (adopted.length > 0) this.record("Normal", "Adopted", `took into bundle "${bundle}": ${listed(adopted)}`);
+    if (adopted.length > 0) this.record("Normal", "Adopted", `took into bundle "${bundle}": ${formatFirst(adopted)}`);
   }
 
   #orphan(object: KubeObject, owner: Owner, extensionExists: ExtensionExists): string[] {

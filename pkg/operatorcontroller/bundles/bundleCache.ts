@@ -3,9 +3,10 @@ import { deserialize } from "node:v8";
 import { LRUCache } from "lru-cache";
 import { Reason } from "../../api/constants.ts";
 import type { KubeObject } from "../../api/k8s.ts";
+import type { Problem } from "../../api/problems.ts";
 import type { Clock } from "../../async/clock.ts";
-import { type Ask, movable, TaskThread, type TaskThreadLimits, ThreadLimitExceeded } from "../../async/taskThread.ts";
-import { Turns } from "../../async/turns.ts";
+import { Turns } from "../../async/concurrency.ts";
+import { type Ask, listMovable, TaskThread, type TaskThreadLimits, ThreadLimitExceeded } from "../../async/taskThread.ts";
 import { type BundleSummary, summarizeBundle } from "../../bundle/bundleSummary.ts";
 import { bundleTooLarge, isWithin } from "../../bundle/limits.ts";
 import { loadBundle } from "../../bundle/load.ts";
@@ -15,7 +16,7 @@ import { canonicalJson } from "../../golang/json.ts";
 import { type RenderOptions, renderBundle } from "../../render/render.ts";
 
 /** A bundle as the controller uses it, in whichever thread its manifests are. */
-export interface BundleContent extends BundleSummary {
+export interface RenderableBundle extends BundleSummary {
   /**
    * Renders the objects of the bundle. They may be shared with other callers: treat them as read-only.
    * @throws as `renderBundle`.
@@ -24,7 +25,7 @@ export interface BundleContent extends BundleSummary {
 }
 
 /** Returns the content of a bundle that is loaded in this thread. */
-export function contentOf(bundle: RegistryV1Bundle): BundleContent {
+export function contentOf(bundle: RegistryV1Bundle): RenderableBundle {
   return {
     ...summarizeBundle(bundle),
     // A promise also for what cannot be rendered.
@@ -58,7 +59,7 @@ export class BundleThread {
    * @throws as `loadBundle`. @throws TerminalError Blocked for a bundle that takes more memory than the thread has.
    * @throws RetryableError Retrying for one that takes too long.
    */
-  async load(digest: string, files: BundleFiles, read: () => Promise<BundleFiles>): Promise<BundleContent> {
+  async load(digest: string, files: BundleFiles, read: () => Promise<BundleFiles>): Promise<RenderableBundle> {
     const summary = await this.#run((ask) => this.#load(ask, digest, files));
     return { ...summary, render: (options) => this.#render(digest, options, read) };
   }
@@ -69,7 +70,7 @@ export class BundleThread {
   }
 
   async #load(ask: AskThread, digest: string, files: BundleFiles) {
-    const response = await ask({ kind: "load", digest, files }, movable(files.values()));
+    const response = await ask({ kind: "load", digest, files }, listMovable(files.values()));
     if (response.kind !== "loaded") throw errorOf(response);
     return response.summary;
   }
@@ -104,8 +105,8 @@ export class BundleThread {
 
 function errorOf(response: BundleResponse): Error {
   if (response.kind !== "failed") return new Error(`the thread that loads bundles responded with ${response.kind}`);
-  const { terminal, reason, message } = response;
-  return terminal ? new TerminalError(reason, message) : new RetryableError(reason, message);
+  const { terminal, reason, message, problems } = response;
+  return terminal ? new TerminalError(reason, message, { problems }) : new RetryableError(reason, message, { problems });
 }
 
 async function decodeAll(encoded: readonly EncodedObject[]): Promise<KubeObject[]> {
@@ -138,7 +139,7 @@ const MAX_RENDERINGS = 4;
 const MAIN_THREAD_LIMITS = { bytes: 1024 * 1024, separators: 12_000 };
 
 interface CachedBundle {
-  readonly bundle: Promise<BundleContent>;
+  readonly bundle: Promise<RenderableBundle>;
   bytes: number;
   cancel: () => void;
 }
@@ -171,7 +172,7 @@ export class BundleCache {
    * objects. A bundle above a limit is kept as its error, because finding that out is expensive; what fails otherwise is not kept.
    * @throws as `read` and `BundleThread.load`.
    */
-  load(digest: string, read: () => Promise<BundleFiles>): Promise<BundleContent> {
+  load(digest: string, read: () => Promise<BundleFiles>): Promise<RenderableBundle> {
     const kept = this.#kept.get(digest) ?? this.#begin(digest, read);
     kept.cancel();
     kept.cancel = this.#clock.after(this.#limits.keepMs, () => this.#drop(digest, kept));
@@ -181,7 +182,7 @@ export class BundleCache {
   }
 
   #begin(digest: string, read: () => Promise<BundleFiles>): CachedBundle {
-    const loading = async (): Promise<BundleContent> => {
+    const loading = async (): Promise<RenderableBundle> => {
       try {
         const files = await read();
         for (const { byteLength } of files.values()) kept.bytes += byteLength;
@@ -217,7 +218,7 @@ export class BundleCache {
 }
 
 /** Returns `content` with the last objects that were rendered of it. */
-function remembering(content: BundleContent): BundleContent {
+function remembering(content: RenderableBundle): RenderableBundle {
   const renderings = new LRUCache<string, Promise<readonly KubeObject[]>>({ max: MAX_RENDERINGS });
   return {
     ...content,
@@ -241,7 +242,7 @@ function renderKey(options: RenderOptions): string {
 }
 
 /** A certificate provider has functions, so threads name it. */
-export type RenderTask = Omit<RenderOptions, "certProvider"> & { readonly certProvider: string | undefined };
+type RenderTask = Omit<RenderOptions, "certProvider"> & { readonly certProvider: string | undefined };
 
 /** What `BundleThread` asks of its thread, one request at a time. */
 export type BundleRequest =
@@ -260,4 +261,10 @@ export type BundleResponse =
   | { readonly kind: "rendered"; readonly objects: readonly EncodedObject[] }
   /** The thread holds another bundle, or none. */
   | { readonly kind: "unknown" }
-  | { readonly kind: "failed"; readonly terminal: boolean; readonly reason: string; readonly message: string };
+  | {
+      readonly kind: "failed";
+      readonly terminal: boolean;
+      readonly reason: string;
+      readonly message: string;
+      readonly problems: Problem[];
+    };

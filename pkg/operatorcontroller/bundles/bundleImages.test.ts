@@ -76,7 +76,9 @@ test("the substitute is pulled when the image is not available, in one go", asyn
   await ask("x", wanted);
   await settled();
   const pull = await ask("x", wanted);
-  expect(pull).toEqual({ kind: "done", value: { image: imageOf("x", "r/b:1"), unavailable: new Error("r/a:1 is unknown") } });
+  const problems = [{ type: "ImagePullFailed", severity: "Error", message: "r/a:1 is unknown" }];
+  const unavailable = expect.objectContaining({ message: "r/a:1 is unknown", problems }) as unknown;
+  expect(pull).toEqual({ kind: "done", value: { image: imageOf("x", "r/b:1"), unavailable } });
 });
 
 test("another image cancels the pull before it", async () => {

@@ -1,8 +1,11 @@
 import type { ObjectMeta } from "../../api/k8s.ts";
+import { newProblem } from "../../api/problems.ts";
 import { systemClock } from "../../async/clock.ts";
-import { bundleRoot } from "../../oci/pull/bundleRoot.ts";
+import { problemsIn, wrapError } from "../../errors/errors.ts";
+import { bundleRoot } from "../../oci/pull/imageFilter.ts";
 import type { ImageFilter } from "../../oci/pull/puller.ts";
 import { type PullCounts, PullPool, type PullState, targetOf } from "../../oci/pull/pullPool.ts";
+import { pullProblemType } from "../../oci/pull/pullProblem.ts";
 
 /** A bundle image on disk. */
 export interface BundleImage {
@@ -117,11 +120,24 @@ export class BundleImages implements BundleImageSource {
 
   async #pull(extension: string, { ref, substitute }: WantedImage, signal: AbortSignal): Promise<ObtainedImage> {
     try {
-      return { image: await this.#puller.pull(extension, ref, { signal, filter: bundleRoot }) };
+      return { image: await this.#pullOne(extension, ref, signal) };
     } catch (unavailable) {
       signal.throwIfAborted();
       if (substitute === undefined) throw unavailable;
-      return { image: await this.#puller.pull(extension, substitute, { signal, filter: bundleRoot }), unavailable };
+      return { image: await this.#pullOne(extension, substitute, signal), unavailable };
+    }
+  }
+
+  /** @throws ReconcileError that carries the problem of the pull. */
+  async #pullOne(extension: string, ref: string, signal: AbortSignal): Promise<BundleImage> {
+    try {
+      return await this.#puller.pull(extension, ref, { signal, filter: bundleRoot });
+    } catch (err) {
+      signal.throwIfAborted();
+      if (problemsIn(err).length > 0) throw err;
+      const failure = wrapError("", err);
+      failure.problems = [newProblem(pullProblemType(err), { message: failure.message })];
+      throw failure;
     }
   }
 }

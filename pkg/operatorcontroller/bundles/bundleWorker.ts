@@ -1,12 +1,12 @@
 import { serialize } from "node:v8";
 import { Reason } from "../../api/constants.ts";
 import type { KubeObject } from "../../api/k8s.ts";
-import { movable, type Served, serveTasks } from "../../async/taskThread.ts";
+import { listMovable, type Served, serveTasks } from "../../async/taskThread.ts";
 import { summarizeBundle } from "../../bundle/bundleSummary.ts";
 import { loadBundle } from "../../bundle/load.ts";
 import type { RegistryV1Bundle } from "../../bundle/types.ts";
 import { CERTIFICATE_PROVIDERS } from "../../certificates/providers.ts";
-import { messageOf, ReconcileError, terminalIn } from "../../errors/errors.ts";
+import { messageOf, problemsIn, ReconcileError, terminalIn } from "../../errors/errors.ts";
 import { renderBundle } from "../../render/render.ts";
 import type { BundleRequest, BundleResponse, EncodedObject } from "./bundleCache.ts";
 
@@ -22,7 +22,8 @@ class BundleWorker {
       return request.kind === "load" ? this.#load(request) : this.#render(request);
     } catch (err) {
       const reason = err instanceof ReconcileError ? err.reason : Reason.Retrying;
-      return { response: { kind: "failed", terminal: terminalIn(err) !== undefined, reason, message: messageOf(err) } };
+      const problems = [...problemsIn(err)];
+      return { response: { kind: "failed", terminal: terminalIn(err) !== undefined, reason, message: messageOf(err), problems } };
     }
   }
 
@@ -37,7 +38,7 @@ class BundleWorker {
     if (!this.#bundle || this.#digest !== digest) return { response: { kind: "unknown" } };
     const certProvider = CERTIFICATE_PROVIDERS.find((provider) => provider.name === name);
     const objects = renderBundle(this.#bundle, { ...options, certProvider }).map(encode);
-    return { response: { kind: "rendered", objects }, transfer: movable(objects.map(({ bytes }) => bytes)) };
+    return { response: { kind: "rendered", objects }, transfer: listMovable(objects.map(({ bytes }) => bytes)) };
   }
 }
 

@@ -105,7 +105,7 @@ class CatalogConnections {
 const REQUEST_TIMEOUT_MS = 5 * 60_000;
 const MIB = 1024 * 1024;
 /** The largest public package has less than 70 MB, of which 260 KB and 15,000 values are kept, and no object above 1.3 MB. */
-const PACKAGE_LIMITS: PackageLimits = {
+const PACKAGE_LIMITS: PackageReadLimits = {
   answerBytes: 140 * MIB,
   objectBytes: 4 * MIB,
   objectValues: 200_000,
@@ -126,14 +126,14 @@ interface Reading {
 }
 
 /** How large a package may be; a larger one is refused. */
-export interface PackageLimits extends ReadLimits {
+export interface PackageReadLimits extends ReadLimits {
   /** The response of the catalog about one package. */
   readonly answerBytes: number;
 }
 
 /** How catalogs are reached, and how much is accepted of one package. */
 export interface CatalogClientOptions extends CatalogConnectionsOptions {
-  limits?: Partial<PackageLimits>;
+  limits?: Partial<PackageReadLimits>;
   clock?: Clock;
 }
 
@@ -143,7 +143,7 @@ export interface CatalogClientOptions extends CatalogConnectionsOptions {
  */
 export class CatalogClient {
   readonly #connections: CatalogConnections;
-  readonly #limits: PackageLimits;
+  readonly #limits: PackageReadLimits;
   readonly #thread: ResponseThread;
 
   constructor({ limits = {}, clock = systemClock, ...connections }: CatalogClientOptions = {}) {

@@ -2,12 +2,11 @@ import { expect, test } from "vitest";
 import { contentFrom } from "../../../test/support/catalogFixture.ts";
 import { catalogNamed } from "../../../test/support/catalogs.ts";
 import { dependencyWorld } from "../../../test/support/dependencyFixture.ts";
-import { stepContext } from "../../../test/support/extensionFakes.ts";
 import { extensionNamed } from "../../../test/support/extensions.ts";
+import { authenticated, runStep } from "../../../test/support/phases.ts";
 import type { ClusterCatalog } from "../../api/clusterCatalog.ts";
 import type { ClusterExtension } from "../../api/clusterExtension.ts";
 import { resolveBundle } from "../reconcile/resolve.ts";
-import { newReconcileState } from "../state/reconcileState.ts";
 import { CatalogPackages, findConcerned } from "./catalogPackages.ts";
 
 const EXTENSIONS = 1_000;
@@ -39,9 +38,8 @@ class ManyExtensions {
   }
 
   async resolve(extension: ClusterExtension): Promise<string | undefined> {
-    const facts = newReconcileState(extension);
-    await this.step.run(facts, stepContext(extension));
-    return facts.resolved?.version;
+    const { next } = await runStep(this.step, authenticated(extension));
+    return next?.bundle.version;
   }
 }
 

@@ -1,6 +1,6 @@
 import type { JsonObject } from "../../api/k8s.ts";
 import type { Clock } from "../../async/clock.ts";
-import { movable, TaskThread, type TaskThreadLimits, ThreadLimitExceeded } from "../../async/taskThread.ts";
+import { listMovable, TaskThread, type TaskThreadLimits, ThreadLimitExceeded } from "../../async/taskThread.ts";
 import { messageOf } from "../../errors/errors.ts";
 import type { Meta } from "../../fbc/types.ts";
 import { withNumberTokens } from "../../golang/json.ts";
@@ -73,7 +73,7 @@ export class ResponseThread {
   }
 
   async #ask(request: ReadRequest): Promise<Meta[]> {
-    const transfer = request.kind === "push" ? movable([request.bytes]) : [];
+    const transfer = request.kind === "push" ? listMovable([request.bytes]) : [];
     const response = await this.#thread
       .run((ask) => ask(request, transfer))
       .catch((err: unknown) => {

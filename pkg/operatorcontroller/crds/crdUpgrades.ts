@@ -11,10 +11,8 @@ import { isForbidden } from "../../kube/errors.ts";
 import { storedVersionsGrant } from "../../rbac/requiredRules.ts";
 import { ruleLines, ruleOf } from "../../rbac/ruleSets.ts";
 import { isCrd, objectKey } from "../../release/identity.ts";
-import { counted } from "../../text/amounts.ts";
-import { formatList } from "../../text/lists.ts";
+import { formatCount, formatList } from "../../text/lists.ts";
 import { isAllowed } from "../permissions/ownRules.ts";
-import { NOTHING_CHANGED } from "../permissions/permissions.ts";
 import type { LiveObjects } from "../state/objectActions.ts";
 import { WaitingError } from "../state/waiting.ts";
 import { servedKindOf } from "./crdUse.ts";
@@ -78,7 +76,7 @@ async function dropStoredVersions(
     const [line] = ruleLines(rules, Number.POSITIVE_INFINITY);
     const isOver = (asked: AbortSignal): Promise<boolean> => isAllowed(client, "", grant, asked);
     const message = `${text}; service account requires the following permission:\n  ${line}`;
-    const error = new WaitingError(Reason.Retrying, `${message}; ${advice}; ${NOTHING_CHANGED}`, { cause: err, isOver });
+    const error = new WaitingError(Reason.Retrying, message, { cause: err, isOver });
     return { crds, message, next: advice, error };
   }
   return `took ${versions.join(", ")} from status.storedVersions of CRD ${goQuote(name)}: no custom resource of it exists`;
@@ -133,10 +131,12 @@ export async function checkCrdUpgrades(
   const refusals = upgrades.flatMap((upgrade) => upgrade.refusals);
   const notes = upgrades.flatMap((upgrade) => upgrade.notes);
   if (findings !== "" || refusals.length > 0) {
-    const message = [...(findings === "" ? [] : [findings]), ...refusals, ...notes].join("; ");
+    const texts = [...(findings === "" ? [] : [findings]), ...refusals, ...notes];
+    const [message = "", ...more] = texts;
     const crds = upgrades.filter((upgrade) => upgrade.findings.length > 0 || upgrade.refusals.length > 0);
     const named = crds.map((upgrade) => ({ name: upgrade.name, findings: upgrade.findings, refusals: upgrade.refusals }));
-    return { notes: [], tried: [], refusal: { crds: named, message, error: new RetryableError(Reason.Retrying, message) } };
+    const next = more.length > 0 ? { next: more.join("; ") } : {};
+    return { notes: [], tried: [], refusal: { crds: named, message, ...next, error: new RetryableError(Reason.Retrying, message) } };
   }
   const tried: KubeObject[] = [];
   for (const { live: crd, drop } of upgrades) {
@@ -184,7 +184,7 @@ function tellInvalid({ name, refusals, notes }: CrdUpgrade, objects: ObjectsFoun
     return;
   }
   const { count, cut, invalid, named, someUnknown } = objects;
-  const all = counted(count, "custom resource");
+  const all = formatCount(count, "custom resource");
   if (invalid > 0) {
     const list = formatList(named, { max: named.length, separator: "; ", total: invalid });
     refusals.push(`existingObjects: ${invalid} of ${all} would not be valid under the new CRD ${goQuote(name)}: ${list}`);

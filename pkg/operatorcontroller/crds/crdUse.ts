@@ -86,7 +86,7 @@ function storageHash(crd: KubeObject, group: string, kind: string): string | und
 }
 
 /** Why a CustomResourceDefinition counts as in use. */
-export type CrdUseReason =
+type CrdUseReason =
   | "CustomResourcesExist"
   /** Someone has deleted the definition already. */
   | "BeingDeleted"

@@ -1,7 +1,7 @@
 import { Reason } from "../../api/constants.ts";
 import type { KubeObject } from "../../api/k8s.ts";
 import type { Clock } from "../../async/clock.ts";
-import { movable, TaskThread, type TaskThreadLimits, ThreadLimitExceeded } from "../../async/taskThread.ts";
+import { listMovable, TaskThread, type TaskThreadLimits, ThreadLimitExceeded } from "../../async/taskThread.ts";
 import type { ObjectCheck } from "../../crdsafety/existingObjects.ts";
 import { messageOf, RetryableError } from "../../errors/errors.ts";
 import { writeExactJson } from "../../golang/json.ts";
@@ -133,7 +133,7 @@ export class ObjectChecker {
     const task = { before: encoder.encode(writeExactJson(before)), after: encoder.encode(writeExactJson(after)), ignored: [...ignored] };
     if (task.before.byteLength + task.after.byteLength <= MAIN_THREAD_BYTES) return compareCrds(task);
     try {
-      return (await this.#thread.run((ask) => ask(task, movable([task.before, task.after])))) as CrdComparison;
+      return (await this.#thread.run((ask) => ask(task, listMovable([task.before, task.after])))) as CrdComparison;
     } catch (err) {
       if (!(err instanceof ThreadLimitExceeded)) throw err;
       const { name } = before.metadata;
@@ -196,7 +196,7 @@ export class ObjectChecker {
 
   async #checkPage(task: PageTask): Promise<PageResult> {
     try {
-      return (await this.#thread.run((ask) => ask(task, movable([task.page])))) as PageFindings;
+      return (await this.#thread.run((ask) => ask(task, listMovable([task.page])))) as PageFindings;
     } catch (err) {
       if (err instanceof ThreadLimitExceeded) return { kind: "exceeded", because: `checking a custom resource: ${messageOf(err)}` };
       throw err;

@@ -1,13 +1,14 @@
 import type { ClusterExtension } from "../../api/clusterExtension.ts";
 import { ANNOTATION_DROP_CONVERSION, FIELD_MANAGER, Reason } from "../../api/constants.ts";
 import { type KubeObject, type ObjectRef, refOf } from "../../api/k8s.ts";
+import { newProblem } from "../../api/problems.ts";
 import { conversionServiceOf, isConvertibleByName, storedVersionsOf } from "../../crdsafety/crdParts.ts";
 import { messageOf } from "../../errors/errors.ts";
 import type { Client } from "../../kube/client.ts";
 import { isForbidden } from "../../kube/errors.ts";
 import { describeObject, objectKey } from "../../release/identity.ts";
 import type { CrdPolicy } from "../../release/plan.ts";
-import { listed } from "../state/objectActions.ts";
+import { formatFirst } from "../state/objectActions.ts";
 import { WaitingError } from "../state/waiting.ts";
 import { type CrdUse, crdUse, servedKindOf } from "./crdUse.ts";
 
@@ -74,12 +75,15 @@ export async function conversionRefusal(
   const [first] = needed;
   if (!first) return undefined;
   const { extension, refusal } = request;
-  const text =
-    `${refusal}: ${needed.map((one) => one.text).join("; ")}. Nothing was removed. Delete the custom resources, set spec.uninstall.crdPolicy to Delete to delete them with their ` +
-    `definition, or keep them without conversion, which can hide fields that only one version has: ` +
-    `kubectl annotate clusterextension ${extension} ${ANNOTATION_DROP_CONVERSION}=true`;
+  const message = `${refusal}: ${needed.map((one) => one.text).join("; ")}`;
+  const next =
+    "delete the custom resources, set spec.uninstall.crdPolicy to Delete to delete them with their definition, or keep them without conversion, " +
+    `which can hide fields that only one version has: kubectl annotate clusterextension ${extension} ${ANNOTATION_DROP_CONVERSION}=true`;
+  const problems = [
+    newProblem("ConversionNeeded", { message, next, details: needed.map(({ crd, text }) => ({ name: crd.metadata.name, message: text })) }),
+  ];
   const isOver = async (until: AbortSignal): Promise<boolean> => (await crdUse(client, first.crd, until)).kind !== "in use";
-  return { needed, error: new WaitingError(Reason.ConversionNeeded, text, { isOver, everyMs: RECHECK_MS }) };
+  return { needed, error: new WaitingError(Reason.ConversionNeeded, message, { isOver, everyMs: RECHECK_MS, problems }) };
 }
 
 /**
@@ -156,7 +160,7 @@ async function descriptionOf(client: Pick<Client, "list">, { crd, use }: LostCon
   try {
     const { items } = await client.list(kind, { limit: READ_MAX, maxItems: READ_MAX, metadataOnly: true, signal });
     const names = items.map(({ metadata: { namespace, name } }) => (namespace === undefined ? name : `${namespace}/${name}`));
-    return names.length === 0 ? head : `${head}: ${listed(names)}${items.length === READ_MAX ? " or more" : ""}`;
+    return names.length === 0 ? head : `${head}: ${formatFirst(names)}${items.length === READ_MAX ? " or more" : ""}`;
   } catch (err) {
     signal.throwIfAborted();
     return `${head}; they could not be listed: ${messageOf(err)}`;

@@ -11,7 +11,7 @@ import type { ServedApi } from "../../resolve/solver/problem.ts";
 import type { Logger } from "../../telemetry/log.ts";
 
 /** What CrdOwners is built from. */
-export interface CrdOwnersOptions {
+interface CrdOwnersOptions {
   client: Pick<Client, "list" | "watch">;
   extensions: Pick<Informer<ClusterExtension>, "get">;
   log: Logger;

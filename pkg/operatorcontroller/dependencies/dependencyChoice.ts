@@ -18,12 +18,12 @@ import { findReachablePackages, type IndexedCatalog } from "../../resolve/depend
 import { findHint, formatHint, type ResolutionHint, type UnavailableCatalog } from "../../resolve/dependencies/resolutionHints.ts";
 import { type CatalogIndex, toSolverBundles } from "../../resolve/dependencies/solverProblem.ts";
 import type { FilterResult } from "../../resolve/filters.ts";
-import type { FilteredCatalogs, Resolution, Resolved } from "../../resolve/resolution.ts";
+import type { FilteredCatalogs, Resolution, SuccessfulResolution } from "../../resolve/resolution.ts";
 import { chooseBest } from "../../resolve/resolve.ts";
 import type { SolverBundle } from "../../resolve/solver/problem.ts";
 import type { CatalogBundleIndexes } from "../catalogs/catalogBundleIndexes.ts";
 import type { CatalogPackages } from "../catalogs/catalogPackages.ts";
-import type { DependencyNeed, PendingDependencies } from "../state/reconcileState.ts";
+import type { DependencyNeed, PendingDependencies } from "../state/phases.ts";
 import type { IsOver } from "../state/waiting.ts";
 import type { ConstraintCache } from "./constraintCache.ts";
 import { canBeNamed } from "./dependencyExtensions.ts";
@@ -255,7 +255,7 @@ export class DependencyChoice {
 }
 
 /** Reports whether the installed bundle is the best there is: it may stay whatever its dependencies are. */
-function keepsInstalled({ bundle, edge, filtered: { query } }: Resolved): boolean {
+function keepsInstalled({ bundle, edge, filtered: { query } }: SuccessfulResolution): boolean {
   return bundle.name === query.installedName && edge?.via === "stay";
 }
 

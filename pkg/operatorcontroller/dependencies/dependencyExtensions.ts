@@ -18,7 +18,7 @@ import type { Client } from "../../kube/client.ts";
 import { isAlreadyExists, isConflict, isNotFound } from "../../kube/errors.ts";
 import { compareText } from "../../text/compare.ts";
 import { truncate } from "../../text/truncate.ts";
-import type { DependencyNeed } from "../state/reconcileState.ts";
+import type { DependencyNeed } from "../state/phases.ts";
 import type { Dependents } from "./installContext.ts";
 
 const HASH_LENGTH = 8;

@@ -4,7 +4,7 @@ import type { Provider } from "../../resolve/constraint/constraint.ts";
 import { gvkKey } from "../../resolve/constraint/parse.ts";
 import type { InstallContext, InstalledPeer } from "../../resolve/dependencies/dependencyCheck.ts";
 import { type Dependent, findDependents } from "../../resolve/dependencies/dependents.ts";
-import { counted } from "../../text/amounts.ts";
+import { formatCount } from "../../text/lists.ts";
 import type { InstalledBundles } from "../releases/installedReleases.ts";
 import type { ExtensionCache } from "../state/extensionCache.ts";
 import { WaitingError } from "../state/waiting.ts";
@@ -68,7 +68,7 @@ export class InstallContextReader {
     const { installed, apis } = this.#options;
     const unread = installed.unread();
     if (unread.length > 0)
-      throw new WaitingError("Retrying", `the releases of ${counted(unread.length, "extension")} are being read`, {
+      throw new WaitingError("Retrying", `the releases of ${formatCount(unread.length, "extension")} are being read`, {
         isOver: () => Promise.resolve(installed.unread().length === 0),
         everyMs: UNREAD_MS,
       });

@@ -4,7 +4,7 @@ import type { Condition, KubeObject } from "../../api/k8s.ts";
 import type { Clock } from "../../async/clock.ts";
 import { Informer, withoutBulk } from "../../controller/informer.ts";
 import type { ObjectState } from "../../controller/optionalObject.ts";
-import { replaceStatus } from "../../controller/reconcile.ts";
+import { replaceStatus } from "../../controller/statusWriter.ts";
 import { RetryableError } from "../../errors/errors.ts";
 import { goQuote } from "../../golang/quote.ts";
 import type { Client } from "../../kube/client.ts";

@@ -58,7 +58,7 @@ export function clusterProxySource(
 }
 
 /** What the settings alone say; undefined where they leave it to the cluster. */
-export function proxyOfSettings({ mode, given }: OperatorProxySettings): ClusterProxy | undefined {
+function proxyOfSettings({ mode, given }: OperatorProxySettings): ClusterProxy | undefined {
   if (mode === "none") return { kind: "none" };
   const variables = proxyFrom(given);
   return variables && { kind: "known", variables, source: "flags of operator-controller" };

@@ -8,7 +8,7 @@ import { WorkQueue } from "../../controller/workQueue.ts";
 import { messageOf } from "../../errors/errors.ts";
 import type { Client } from "../../kube/client.ts";
 import type { OperatorStatus } from "../../openshift/clusterOperatorStatus.ts";
-import { gateDegradedFrom, upgradeableFrom, type Verdict, verdictOn } from "../../openshift/upgradeable.ts";
+import { gateDegradedFrom, type ReleaseVerdict, upgradeableFrom, verdictOn } from "../../openshift/upgradeable.ts";
 import type { Logger } from "../../telemetry/log.ts";
 import { controllerMetrics, type GaugeMetric, type Labels, type Metrics, queueMetrics } from "../../telemetry/metrics.ts";
 import { type ClusterVersion, minorText } from "../../version/clusterVersion.ts";
@@ -47,7 +47,7 @@ export class GateMetrics {
   }
 
   /** @param upgradeable undefined where there is nothing to say about the cluster. */
-  report(verdicts: readonly Verdict[], cluster: ClusterVersion, upgradeable: boolean | undefined): void {
+  report(verdicts: readonly ReleaseVerdict[], cluster: ClusterVersion, upgradeable: boolean | undefined): void {
     const shown = new Map<string, Labels>();
     for (const verdict of verdicts) {
       if (verdict.kind === "unlimited") continue;
@@ -63,7 +63,7 @@ export class GateMetrics {
   }
 }
 
-function blocks({ kind }: Verdict, cluster: ClusterVersion): boolean {
+function blocks({ kind }: ReleaseVerdict, cluster: ClusterVersion): boolean {
   return kind === "blocked" || kind === "error" || (kind === "undecided" && cluster.kind === "unknown");
 }
 
@@ -299,7 +299,7 @@ export class ClusterUpgradeGate {
     return { requeueAfterMs: Math.min(nextCheckAfterMs, RESYNC_MS) };
   }
 
-  #remediesFor(verdicts: readonly Verdict[], signal: AbortSignal): ReadonlyMap<string, string> {
+  #remediesFor(verdicts: readonly ReleaseVerdict[], signal: AbortSignal): ReadonlyMap<string, string> {
     if (this.#clock.now() - this.#outdatedAt >= RESYNC_MS) this.#outdateRemedies();
     const inTheWay = verdicts.filter(({ kind, bundle }) => kind === "blocked" || (kind === "error" && bundle !== ""));
     return this.#remedies.of(inTheWay, signal);

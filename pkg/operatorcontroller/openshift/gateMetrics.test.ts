@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import type { Verdict } from "../../openshift/upgradeable.ts";
+import type { ReleaseVerdict } from "../../openshift/upgradeable.ts";
 import { createMetrics } from "../../telemetry/metrics.ts";
 import type { ClusterVersion } from "../../version/clusterVersion.ts";
 import { GateMetrics } from "./clusterUpgradeGate.ts";
@@ -23,7 +23,7 @@ function metrics() {
 test("every bundle that states a maximum is shown, with whether it blocks", async () => {
   const { made, lines } = metrics();
   expect(await lines()).toEqual([]);
-  const verdicts: Verdict[] = [
+  const verdicts: ReleaseVerdict[] = [
     { ...about("a"), kind: "blocked", max },
     { ...about("b"), kind: "compatible", max: { major: 5, minor: 0 } },
     { ...about("c"), kind: "unlimited" },

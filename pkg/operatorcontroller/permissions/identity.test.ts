@@ -2,6 +2,7 @@ import { afterEach, expect, test } from "vitest";
 import { extensionNamed } from "../../../test/support/extensions.ts";
 import { type Answer, LoopbackApi, statusAnswer } from "../../../test/support/loopbackApi.ts";
 import type { ClusterExtension } from "../../api/clusterExtension.ts";
+import { problemsIn } from "../../errors/errors.ts";
 import { Client } from "../../kube/client.ts";
 import { ServiceAccountTokens } from "../../kube/tokens.ts";
 import { Identities, type ServiceAccountFallback, ServiceAccountMissing } from "./identity.ts";
@@ -33,37 +34,41 @@ async function start(answers: Record<string, Answer>, fallback: ServiceAccountFa
 }
 
 const noAccount = statusAnswer(404, "NotFound", 'serviceaccounts "x-installer" not found');
-const noNamespace = statusAnswer(404, "NotFound", 'namespaces "x-system" not found');
+const noNamespace = statusAnswer(404, "NotFound", 'namespaces "x-system" not found', { name: "x-system", kind: "namespaces" });
 const forbidden = statusAnswer(403, "Forbidden", 'serviceaccounts "x-installer" is forbidden');
 const notFound = `${VALIDATION}service account "x-installer" not found in namespace "x-system"`;
 
-test.for<[why: string, answers: Record<string, Answer>, missing: boolean, message: string]>([
-  ["the account does not exist", { [TOKEN]: noAccount }, true, notFound],
-  ["the namespace does not exist", { [TOKEN]: noNamespace }, true, `${notFound}; namespace "x-system" does not exist`],
+test.for<[why: string, answers: Record<string, Answer>, missing: boolean, message: string, problem?: string]>([
+  ["the account does not exist", { [TOKEN]: noAccount }, true, notFound, "ServiceAccountNotFound"],
+  ["the namespace does not exist", { [TOKEN]: noNamespace }, true, notFound, "NamespaceNotFound"],
   [
     "rights in a namespace that does not exist are missing",
     { [TOKEN]: forbidden, [NAMESPACE]: noNamespace },
     true,
-    `${notFound}; namespace "x-system" does not exist`,
+    notFound,
+    "NamespaceNotFound",
   ],
   [
     "the right to mint tokens is missing",
     { [TOKEN]: forbidden, [NAMESPACE]: { json: { metadata: { name: "x-system" } } } },
     false,
-    `${VALIDATION}operator-controller may not create serviceaccounts/token "x-installer" in namespace "x-system"; apply: olmv1 rbac --token-only --namespace x-system --service-account x-installer`,
+    `${VALIDATION}operator-controller may not create serviceaccounts/token "x-installer" in namespace "x-system"`,
+    "TokenDenied",
   ],
   [
     "that and the right to look at namespaces are missing",
     { [TOKEN]: forbidden, [NAMESPACE]: forbidden },
     false,
-    `${VALIDATION}operator-controller may not create serviceaccounts/token "x-installer" in namespace "x-system"; apply: olmv1 rbac --token-only --namespace x-system --service-account x-installer`,
+    `${VALIDATION}operator-controller may not create serviceaccounts/token "x-installer" in namespace "x-system"`,
+    "TokenDenied",
   ],
   ["the API server has a bad moment", { [TOKEN]: statusAnswer(500, "InternalError", "etcd is gone") }, false, "etcd is gone"],
-])("why there is no client is said: %s", async ([, answers, missing, message]) => {
+])("why there is no client is said: %s", async ([, answers, missing, message, problem]) => {
   const { identities } = await start(answers);
   const err: unknown = await identities.clientFor(X, signal).catch((thrown: unknown) => thrown);
   expect(err).toMatchObject({ message });
   expect(err instanceof ServiceAccountMissing).toBe(missing);
+  expect(problemsIn(err).map(({ type }) => type)).toEqual(problem === undefined ? [] : [problem]);
 });
 
 test.for([{}, { serviceAccount: undefined }, { serviceAccount: {} }])(
@@ -74,7 +79,10 @@ test.for([{}, { serviceAccount: undefined }, { serviceAccount: {} }])(
     await expect(denied.identities.clientFor(extension, signal)).rejects.toMatchObject({
       reason: "Blocked",
       retry: false,
-      message: `${VALIDATION}spec.serviceAccount.name is empty: name a ServiceAccount of namespace "x-system" that may manage the bundle's objects; print one with its rules: olmv1 rbac --namespace x-system --service-account NAME BUNDLE`,
+      message: `${VALIDATION}spec.serviceAccount.name is empty`,
+      problems: [
+        { type: "ServiceAccountNotSet", next: expect.stringContaining("olmv1 rbac --namespace x-system --service-account NAME BUNDLE") },
+      ],
     });
     const allowed = await start({}, "controller");
     expect(await allowed.identities.clientFor(extension, signal)).toBe(allowed.client);

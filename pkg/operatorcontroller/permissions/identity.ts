@@ -1,8 +1,9 @@
 import type { ClusterExtension } from "../../api/clusterExtension.ts";
+import { newProblem } from "../../api/problems.ts";
 import { untilAborted } from "../../async/concurrency.ts";
 import { messageOf, TerminalError } from "../../errors/errors.ts";
 import type { Client } from "../../kube/client.ts";
-import { isForbidden, isNotFound, KubeError } from "../../kube/errors.ts";
+import { isForbidden, isNamespaceMissing, isNotFound, KubeError } from "../../kube/errors.ts";
 import type { ServiceAccountTokens } from "../../kube/tokens.ts";
 import { type IsOver, WaitingError } from "../state/waiting.ts";
 import type { WatchIdentity } from "../watches/streamPool.ts";
@@ -51,11 +52,13 @@ export class Identities {
     const account = serviceAccount?.name;
     if (!account) {
       if (this.#fallback === "controller") return this.#client;
-      throw new TerminalError(
-        "Blocked",
-        `${FAILED_VALIDATION}spec.serviceAccount.name is empty: name a ServiceAccount of namespace "${namespace}" that may manage the bundle's objects; ` +
-          `print one with its rules: olmv1 rbac --namespace ${namespace} --service-account NAME BUNDLE`,
-      );
+      const message = "spec.serviceAccount.name is empty";
+      const next =
+        `create a ServiceAccount in namespace "${namespace}" that may manage the objects of the bundle: ` +
+        `olmv1 rbac --namespace ${namespace} --service-account NAME BUNDLE | kubectl apply -f -`;
+      throw new TerminalError("Blocked", FAILED_VALIDATION + message, {
+        problems: [newProblem("ServiceAccountNotSet", { message, next })],
+      });
     }
     const source = this.#tokens.tokenFor(namespace, account);
     try {
@@ -85,19 +88,36 @@ export class Identities {
   async #explain(err: unknown, namespace: string, name: string, isOver: IsOver): Promise<unknown> {
     if (!(err instanceof KubeError)) return err;
     const missing = `${FAILED_VALIDATION}service account "${name}" not found in namespace "${namespace}"`;
+    const noNamespace = newProblem("NamespaceNotFound", {
+      message: `namespace "${namespace}" does not exist`,
+      next: `kubectl create namespace ${namespace}`,
+      details: [namespace],
+    });
     if (isNotFound(err)) {
-      const also = err.message.includes(`namespaces "${namespace}"`) ? `; namespace "${namespace}" does not exist` : "";
-      return new ServiceAccountMissing("Retrying", missing + also, { cause: err, isOver });
+      const noAccount = newProblem("ServiceAccountNotFound", {
+        message: `ServiceAccount ${namespace}/${name} does not exist`,
+        next: `olmv1 rbac --namespace ${namespace} --service-account ${name} BUNDLE | kubectl apply -f -`,
+      });
+      return new ServiceAccountMissing("Retrying", missing, {
+        cause: err,
+        isOver,
+        problems: [isNamespaceMissing(err) ? noNamespace : noAccount],
+      });
     }
     if (!isForbidden(err)) return err;
-    if (!(await this.#namespaceExists(namespace))) {
-      const text = `${missing}; namespace "${namespace}" does not exist`;
-      return new ServiceAccountMissing("Retrying", text, { cause: err, isOver: () => this.#namespaceExists(namespace) });
-    }
-    const text =
-      `operator-controller may not create serviceaccounts/token "${name}" in namespace "${namespace}"; ` +
-      `apply: olmv1 rbac --token-only --namespace ${namespace} --service-account ${name}`;
-    return new WaitingError("Retrying", FAILED_VALIDATION + text, { cause: err, isOver });
+    if (!(await this.#namespaceExists(namespace)))
+      return new ServiceAccountMissing("Retrying", missing, {
+        cause: err,
+        isOver: () => this.#namespaceExists(namespace),
+        problems: [noNamespace],
+      });
+    const message = `operator-controller may not create serviceaccounts/token "${name}" in namespace "${namespace}"`;
+    const next = `olmv1 rbac --token-only --namespace ${namespace} --service-account ${name} | kubectl apply -f -`;
+    return new WaitingError("Retrying", FAILED_VALIDATION + message, {
+      cause: err,
+      isOver,
+      problems: [newProblem("TokenDenied", { message, next })],
+    });
   }
 
   /** Without the right to look, the namespace is taken to exist: the message about rights then stays the right one. */

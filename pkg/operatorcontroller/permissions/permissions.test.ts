@@ -67,9 +67,7 @@ test("where it cannot, what it did not list is asked for right by right", async 
   const some = await lacking(incomplete, (verb) => verb !== "delete");
   expect(some.asked.toSorted()).toEqual(["create b", "delete b", "get b", "list ", "list b", "patch b", "watch b"]);
   expect(listed(some.found?.text)).toEqual(['  Namespace:"x-system" APIGroups:[] Resources:[configmaps] ResourceNames:[b] Verbs:[delete]']);
-  expect(some.found?.text).toContain(
-    "; authorization evaluation error: missing rules may be incomplete: webhook authorizer does not support user rule resolution; ",
-  );
+  expect(some.found?.text).toContain("\nauthorization evaluation error: webhook authorizer does not support user rule resolution");
   some.asked.length = 0;
   expect(await some.found?.isOver(signal)).toBe(false);
   expect(some.asked).toEqual(["delete b"]);

@@ -1,5 +1,6 @@
 import type { ClusterExtension } from "../../api/clusterExtension.ts";
 import type { JsonObject, KubeObject } from "../../api/k8s.ts";
+import { newProblem, type Problem, type ProblemData } from "../../api/problems.ts";
 import { mapInParallel } from "../../async/concurrency.ts";
 import { providerOf } from "../../certificates/providers.ts";
 import type { Client } from "../../kube/client.ts";
@@ -75,14 +76,12 @@ export interface PermissionRequest {
   images: readonly string[];
 }
 
-/** Rights that the ServiceAccount lacks. */
+/** Permissions that the ServiceAccount lacks. */
 export interface LackingPermissions {
-  /** All of them, and whose they should be. */
-  message: string;
-  /** How to get them. */
-  next: string;
-  /** `message` and `next`. */
+  /** All of them, in the words of the Go operator-controller. */
   text: string;
+  /** All of them, who lacks them, and the command that prints the roles. */
+  problem: Problem;
   /** All of them, as rules. */
   missing: RequiredRules;
   /** It cannot be told without trying: what is missing are rights to bind roles of others, whose rules the ServiceAccount may hold itself. */
@@ -90,14 +89,8 @@ export interface LackingPermissions {
   isOver: IsOver;
 }
 
-/** Ends each text about missing permissions that refused a change. */
-export const NOTHING_CHANGED = "nothing was changed, and it goes on by itself within seconds once they are granted";
-
+/** @see operator-controller v1.5.0 internal/operator-controller/applier/helm.go runPreAuthorizationChecks */
 const HEAD = "pre-authorization failed: service account requires the following permissions to manage cluster extension:";
-/** Whether a text such as the message of a condition says that rights are missing. */
-export function lacksPermissions(text: string): boolean {
-  return text.includes(HEAD);
-}
 
 /** The condition has room for more, but nobody reads more. */
 const MAX_RULE_BYTES = 8_192;
@@ -133,27 +126,41 @@ export async function lackingPermissions(
   const missing = own.incomplete ? missingRules(unlisted, await allowedOf(client, unlisted, signal)) : unlisted;
   const essential = commonRules(missing, needed(true));
   if (isNothing(essential)) return undefined;
-  const message = messageFor(missing, own, request);
-  const { images, config } = request;
-  const next = `print the exact roles: ${rbacCommand(extension, images, providerOf(desired)?.name, config)}`;
   return {
-    message,
-    next,
-    text: `${message}; ${next}`,
+    text: textOf(missing, own),
+    problem: problemOf(missing, request),
     missing,
     doubtful: isDoubtful(essential, desired),
     isOver: changeIn(client, essential, own),
   };
 }
 
-function messageFor(missing: RequiredRules, { error }: OwnRules, { extension }: PermissionRequest): string {
-  const { namespace, serviceAccount } = extension.spec;
+function textOf(missing: RequiredRules, { error }: OwnRules): string {
   const lines = ruleLines(missing, MAX_RULE_BYTES).map((line) => `\n  ${line}`);
-  const unread = error === "" ? "" : `; authorization evaluation error: missing rules may be incomplete: ${error}`;
-  const user = serviceAccount?.name ? `User "system:serviceaccount:${namespace}:${serviceAccount.name}"` : "operator-controller";
-  return (
-    `${HEAD}${lines.join("")}${unread}; ${user} is forbidden to do these on these resources and names ` +
-    `(Namespace:"" is the cluster scope)`
+  return `${HEAD}${lines.join("")}${error === "" ? "" : `\nauthorization evaluation error: ${error}`}`;
+}
+
+function problemOf(missing: RequiredRules, { extension, images, desired, config }: PermissionRequest): Problem {
+  const { namespace, serviceAccount } = extension.spec;
+  const account = serviceAccount?.name ? `ServiceAccount ${namespace}/${serviceAccount.name}` : "operator-controller";
+  return newProblem("MissingPermissions", {
+    message: `${account} lacks permissions that the bundle needs`,
+    next: `${rbacCommand(extension, images, providerOf(desired)?.name, config)} | kubectl apply -f -`,
+    details: ruleDetails(missing),
+  });
+}
+
+/** Missing rules as a problem lists them, those of the whole cluster first. */
+export function ruleDetails({ clusterRules, namespaceRules }: RequiredRules): NonNullable<ProblemData["permissions"]> {
+  return [["", clusterRules] as const, ...namespaceRules].flatMap(([namespace, rules]) =>
+    rules.map(({ apiGroups, resources, resourceNames, nonResourceURLs, verbs }) => ({
+      ...(namespace === "" ? {} : { namespace }),
+      ...(apiGroups ? { apiGroups: [...apiGroups] } : {}),
+      ...(resources ? { resources: [...resources] } : {}),
+      ...(resourceNames ? { resourceNames: [...resourceNames] } : {}),
+      ...(nonResourceURLs ? { nonResourceURLs: [...nonResourceURLs] } : {}),
+      verbs: [...verbs],
+    })),
   );
 }
 

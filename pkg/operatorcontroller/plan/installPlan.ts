@@ -2,7 +2,7 @@ import type { PlannedAction } from "../../release/changePlan.ts";
 import type { FieldChange } from "../../release/diff.ts";
 
 /** Why operator-controller would refuse, or why that cannot be told. */
-export interface Finding {
+export interface PlanFinding {
   /**
    * namespace: spec.namespace does not exist; kindNotServed: the cluster does not know a kind; read: an object may not be read;
    * ownership: an object is somebody else's; crdUpgrade: a CustomResourceDefinition may not replace the one that exists;
@@ -62,7 +62,7 @@ export interface InstallPlan {
   readonly counts: Readonly<Record<"create" | "update" | "delete" | "unchanged", number>>;
   /** Those that change first, in the order in which they would. */
   readonly objects: readonly InstallPlanObject[];
-  readonly findings: readonly Finding[];
+  readonly findings: readonly PlanFinding[];
   /** What the API server, or an admission webhook or policy, says about objects without refusing them. */
   readonly warnings: readonly InstallPlanWarning[];
   readonly notes: readonly string[];

@@ -8,8 +8,10 @@ import {
   SYSTEM_NAMESPACE,
 } from "../../api/constants.ts";
 import type { KubeObject } from "../../api/k8s.ts";
+import { newProblem } from "../../api/problems.ts";
 import type { RegistryV1Bundle } from "../../bundle/types.ts";
 import { providerOf } from "../../certificates/providers.ts";
+import { Story } from "../../controller/story.ts";
 import { messageOf, wrapError } from "../../errors/errors.ts";
 import type { Property } from "../../fbc/types.ts";
 import { goQuote } from "../../golang/quote.ts";
@@ -25,8 +27,9 @@ import { crdPolicyOf } from "../../release/plan.ts";
 import { lastDeployed } from "../../release/record.ts";
 import { determineState } from "../../release/state.ts";
 import { configNotes } from "../../render/configNotes.ts";
-import { describe } from "../../resolve/constraint/evaluate.ts";
+import { describeConstraint } from "../../resolve/constraint/evaluate.ts";
 import { constraintsOf, faultText, isDependency } from "../../resolve/constraint/parse.ts";
+import type { FilteredCatalogs } from "../../resolve/resolution.ts";
 import { chooseBest } from "../../resolve/resolve.ts";
 import { explainUnavailable } from "../../resolve/unresolved.ts";
 import { formatEnumeration } from "../../resolve/wording.ts";
@@ -37,7 +40,6 @@ import { Applier } from "../apply/applier.ts";
 import { isApproved } from "../apply/approval.ts";
 import type { CertificateProviders } from "../apply/certificateProviders.ts";
 import { DryRun } from "../apply/dryRun.ts";
-import { toleratedText } from "../apply/permissionCheck.ts";
 import { preflight } from "../apply/preflight.ts";
 import { type Checked, findingText, type PreflightFinding } from "../apply/preflightRequest.ts";
 import { type PreparedObjects, prepareFor, renderFor } from "../apply/preparedObjects.ts";
@@ -55,31 +57,43 @@ import { pinInstalledImage } from "../reconcile/pinInstalledImage.ts";
 import { resolveBundle } from "../reconcile/resolve.ts";
 import { inputDigest, pullReference } from "../reconcile/unpack.ts";
 import { ReleaseStore, requireReadable } from "../releases/releaseStore.ts";
+import { unknownReleases } from "../state/clusterChanges.ts";
 import { ExtensionCache } from "../state/extensionCache.ts";
+import { configOf } from "../state/extensionSpec.ts";
 import { hideInError, hideSourced, revealNamespaces } from "../state/hiddenValues.ts";
+import {
+  type Authenticated,
+  newStarted,
+  type Phase,
+  type ReconcileStep,
+  type Resolved,
+  type ResolvedBundle,
+  type Started,
+  type Unpacked,
+} from "../state/phases.ts";
 import { proxyOf } from "../state/proxyVariables.ts";
-import { configOf, newReconcileState, type ReconcileState, type ResolvedBundle } from "../state/reconcileState.ts";
-import type { Finding, InstallPlan, InstallPlanObject, InstallPlanWarning } from "./installPlan.ts";
+import type { InstallPlan, InstallPlanObject, InstallPlanWarning, PlanFinding } from "./installPlan.ts";
 import type { WantedExtension } from "./wantedExtension.ts";
 
 /** The objects against the cluster. */
 async function compare(
   request: PlanRequest,
-  facts: ReconcileState,
+  phase: Unpacked,
   { objects: desired, kinds }: PreparedObjects,
   digest: string,
-): Promise<{ plan: ChangePlan; refused: ReadonlySet<string>; findings: Finding[]; warnings: InstallPlanWarning[]; notes: string[] }> {
+): Promise<{ plan: ChangePlan; refused: ReadonlySet<string>; findings: PlanFinding[]; warnings: InstallPlanWarning[]; notes: string[] }> {
   const { client, isServiceAccount, willBeGiven, log, signal } = request;
-  const { extension, history, installed, resolved, hidden, scoped = request.scoped } = facts;
+  const { extension, releases, bundle, hidden, client: scoped } = phase;
+  const { history, installed } = releases;
   const { spec, metadata } = extension;
   const applier = new Applier(scoped, log, signal);
   const owner = { name: metadata.name, uid: metadata.uid ?? "", installNamespace: spec.namespace };
   const crdPolicy = crdPolicyOf(spec);
   const pruning: PruneRequest = { history: history.current, desired, crdPolicy, owner };
-  const images = [installed, resolved].flatMap((bundle) => (bundle ? [bundle.image] : []));
+  const images = [installed, bundle].flatMap((one) => (one ? [one.image] : []));
   const lackingOf = (identity: Client): Promise<LackingPermissions | undefined> => {
     const resourceOf: ResourceOf = (gvk) => kinds.resourceOf(gvk);
-    const permissions = { extension, desired, pruned: removals(pruning), images, config: configOf(facts), resourceOf };
+    const permissions = { extension, desired, pruned: removals(pruning), images, config: configOf(phase), resourceOf };
     return lackingPermissions(identity, permissions, signal);
   };
   request.account?.tell(await lackingOf(request.account.client));
@@ -99,7 +113,7 @@ async function compare(
       client: scoped,
       discovery: client,
       permissions: isServiceAccount ? () => lackingOf(scoped) : undefined,
-      advice: `print the exact roles: ${rbacCommand(extension, images, providerOf(desired)?.name, configOf(facts))}`,
+      advice: `print the exact roles: ${rbacCommand(extension, images, providerOf(desired)?.name, configOf(phase))}`,
       pruning,
       onlyTries: true,
       signal,
@@ -116,12 +130,16 @@ async function compare(
     return [];
   });
   const warnings = dryRun.warnings.map(({ text, refs }) => ({ text, objects: refs.map(describeObject) }));
-  const notes = [...checked.notes, ...(tolerated ? [toleratedText(tolerated)] : []), ...(doubtful ? [doubtful.text] : [])];
+  const notes = [...checked.notes, ...[tolerated, doubtful].flatMap((lacking) => (lacking ? [missingText(lacking)] : []))];
   return { plan: changePlan({ digest, desired, live, after, leaving, widens: widensRights, hidden }), refused, findings, warnings, notes };
 }
 
+function missingText({ text, problem }: LackingPermissions): string {
+  return problem.next === undefined ? text : `${text}; ${problem.next}`;
+}
+
 /** In format version 1 of a plan, a conflict of kinds is one of ownership. */
-function planFinding(finding: PreflightFinding): Finding {
+function planFinding(finding: PreflightFinding): PlanFinding {
   return { kind: finding.kind === "kindConflict" ? "ownership" : finding.kind, text: findingText(finding) };
 }
 
@@ -141,47 +159,66 @@ async function otherExtensions(client: Client, signal: AbortSignal): Promise<Ext
 const NO_UID = "00000000-0000-0000-0000-000000000000";
 
 /**
- * What a pass over the extension would know before it renders the bundle: releases, resolution and configuration.
+ * The phase that a reconcile of the extension would reach before it unpacks the bundle: releases, resolution and configuration.
  * @throws Error where no bundle can be resolved, or the cluster may not be asked.
  */
-async function factsOf(request: PlanRequest): Promise<ReconcileState> {
-  const { wanted, catalogs, client, clusterProxy, scoped, isServiceAccount, contents, systemNamespace, log, signal } = request;
-  const { metadata, spec } = wanted.extension;
-  const { uid = NO_UID } = metadata;
-  const extension = { ...wanted.extension, metadata: { ...metadata, uid }, spec };
-  const facts = newReconcileState(extension, await clusterVersion(client), clusterProxy);
-  facts.history = await new ReleaseStore(client, systemNamespace)
-    .history({ name: metadata.name, uid }, { signal })
-    .catch((err: unknown) => {
-      throw wrapError(`read the releases of ClusterExtension ${goQuote(metadata.name)} in namespace ${goQuote(systemNamespace)}: `, err);
-    });
-  requireReadable(facts.history, "cannot plan: ");
-  facts.installed = installedOf(facts.history.current);
-  hideSourced(facts);
-  facts.scoped = scoped.telling((text) => facts.hidden.hide(text));
+async function resolve(request: PlanRequest, phase: Authenticated): Promise<Resolved> {
+  const { catalogs, isServiceAccount, contents, log, signal } = request;
+  const sources = { catalogs: { list: () => catalogs }, contents };
+  const dependencies = { choose: (_: unknown, filtered: FilteredCatalogs) => Promise.resolve({ resolution: chooseBest(filtered) }) };
+  const outcome = await Story.from<Authenticated, Phase>()
+    .step(resolveBundle({ ...sources, dependencies }))
+    .step(noteDependencies)
+    .step(pinInstalledImage({ record: () => undefined }, new ExtensionCache()))
+    .step(readConfiguration({ driftIntervalMs: 0, isServiceAccount }))
+    .run(phase, { log, signal });
+  if (outcome.kind === "failed") throw outcome.error.cause;
+  if (outcome.phase.phase !== "resolved")
+    throw new Error(`no bundle was found for ClusterExtension ${goQuote(phase.extension.metadata.name)}`);
+  return outcome.phase;
+}
+
+/** The phase in which the releases are read and the plan acts as the given user. @throws Error where they cannot be read. */
+async function observe({ wanted, client, scoped, systemNamespace, signal }: PlanRequest, started: Started): Promise<Authenticated> {
+  const { extension, hidden } = started;
+  const { name, uid = NO_UID } = extension.metadata;
+  const history = await new ReleaseStore(client, systemNamespace).history({ name, uid }, { signal }).catch((err: unknown) => {
+    throw wrapError(`read the releases of ClusterExtension ${goQuote(name)} in namespace ${goQuote(systemNamespace)}: `, err);
+  });
+  requireReadable(history, "cannot plan: ");
+  const installed = installedOf(history.current);
+  const releases = { ...unknownReleases(), history, installed };
+  hideSourced({ ...started, releases });
   const before = wanted.extension.status?.install?.bundle.name;
-  if (!facts.installed && before !== undefined)
+  if (!installed && before !== undefined)
     throw new Error(
       `bundle ${goQuote(before)} is installed, and namespace ${goQuote(systemNamespace)} holds no release of it; give --system-namespace the namespace of operator-controller (default ${SYSTEM_NAMESPACE})`,
     );
-  await resolveBundle({
-    catalogs: { list: () => catalogs },
-    contents,
-    dependencies: { choose: (_, filtered) => Promise.resolve({ resolution: chooseBest(filtered) }) },
-  }).run(facts, { object: extension, log, signal });
-  facts.notes.push(...(await dependencyNotes(facts)));
-  await pinInstalledImage({ record: () => undefined }, new ExtensionCache()).run(facts, { object: extension, log, signal });
-  await readConfiguration({ driftIntervalMs: 0, isServiceAccount }).run(facts, { object: extension, log, signal });
-  return facts;
+  return { ...started, phase: "authenticated", releases, client: scoped.telling((text) => hidden.hide(text)), changes: {} };
 }
 
-/** What the bundle depends on: whether that is met, operator-controller finds out. */
-async function dependencyNotes({ extension, resolved }: ReconcileState): Promise<string[]> {
-  const properties = JSON.parse(resolved?.properties ?? "[]") as Property[];
-  if (!resolved || extension.spec.dependencies?.policy === "Ignore" || !properties.some(({ type }) => isDependency(type))) return [];
-  const { constraints, faults } = constraintsOf({ name: resolved.name, properties }, await loadCelRules());
+async function start({ wanted, client, clusterProxy }: PlanRequest): Promise<Started> {
+  const { metadata, spec } = wanted.extension;
+  const { uid = NO_UID } = metadata;
+  return newStarted({ ...wanted.extension, metadata: { ...metadata, uid }, spec }, await clusterVersion(client), clusterProxy);
+}
+
+/** Reports what the bundle depends on: whether that is met, operator-controller finds out. */
+const noteDependencies: ReconcileStep<Resolved> = {
+  name: "NoteDependencies",
+  async run(phase) {
+    const notes = await dependencyNotes(phase);
+    phase.report.problems.push(...notes.map((message) => newProblem("UnsatisfiedDependencies", { severity: "Warning", message })));
+    return phase;
+  },
+};
+
+async function dependencyNotes({ extension, bundle }: Resolved): Promise<string[]> {
+  const properties = JSON.parse(bundle.properties ?? "[]") as Property[];
+  if (extension.spec.dependencies?.policy === "Ignore" || !properties.some(({ type }) => isDependency(type))) return [];
+  const { constraints, faults } = constraintsOf({ name: bundle.name, properties }, await loadCelRules());
   const policy = extension.spec.dependencies?.policy ?? "Require";
-  const needs = constraints.map(describe);
+  const needs = constraints.map(describeConstraint);
   return [
     ...faults.map(faultText),
     ...(needs.length > 0
@@ -203,52 +240,62 @@ async function clusterVersion(client: Client): Promise<ClusterVersion> {
  * @throws Error where no bundle can be resolved, pulled or rendered, or the cluster may not be asked.
  */
 export async function makePlan(request: PlanRequest): Promise<InstallPlan> {
-  const facts = await factsOf(request);
+  const authenticated = await observe(request, await start(request));
+  const resolved = await resolve(request, authenticated);
   try {
-    return await planFrom(request, facts);
+    return await planFrom(request, resolved);
   } catch (err) {
-    hideInError(err, facts.hidden);
+    hideInError(err, resolved.hidden);
     throw err;
   }
 }
 
-async function planFrom(request: PlanRequest, facts: ReconcileState): Promise<InstallPlan> {
+async function planFrom(request: PlanRequest, resolved: Resolved): Promise<InstallPlan> {
   const { wanted, client, reader, providers } = request;
-  const { extension, history, resolved } = facts;
-  if (!resolved) throw new Error(`no bundle was found for ClusterExtension ${goQuote(extension.metadata.name)}`);
-  const bundle = await reader.bundle(pullReference(resolved)).catch((err: unknown) => {
-    throw wrapError(`bundle ${goQuote(resolved.name)}: `, err);
+  const { extension, releases, bundle, hidden, report } = resolved;
+  const { installed, history } = releases;
+  const loaded = await reader.bundle(pullReference(bundle)).catch((err: unknown) => {
+    throw wrapError(`bundle ${goQuote(bundle.name)}: `, err);
   });
-  facts.content = contentOf(bundle);
-  await reportProxy.run(facts, { object: extension, log: request.log, signal: request.signal });
-  const unmet = await unmetFindings(request, facts);
+  const content = contentOf(loaded);
+  const phase: Unpacked = { ...resolved, phase: "unpacked", content };
+  await reportProxy.run(phase, request);
+  const unmet = await unmetFindings(request, phase);
   const base = lastDeployed(history.current);
-  const rendered = await renderFor(facts, facts.content, await providers.choose(base?.objects ?? []), proxyOf(facts));
-  revealNamespaces(facts.hidden, rendered);
-  const prepared = await prepareFor(client, extension, rendered, resolved);
-  const inputs = { inputDigest: inputDigest(facts), rendered, base: base?.version ?? 0 };
+  const rendered = await renderFor(phase, content, await providers.choose(base?.objects ?? []), proxyOf(phase));
+  revealNamespaces(hidden, rendered);
+  const prepared = await prepareFor(client, extension, rendered, bundle);
+  const inputs = { inputDigest: inputDigest(phase), rendered, base: base?.version ?? 0 };
   const digest = wanted.exists ? planDigest(inputs) : "";
-  const { plan, refused, findings, warnings, notes } = await compare(request, facts, prepared, digest);
+  const { plan, refused, findings, warnings, notes } = await compare(request, phase, prepared, digest);
   const counts = countActions(plan);
-  const isDeployed = determineState(history.current, { objects: prepared.objects, labels: labelsFrom(resolved) }).kind === "Unchanged";
+  const isDeployed = determineState(history.current, { objects: prepared.objects, labels: labelsFrom(bundle) }).kind === "Unchanged";
   const relabeled = isDeployed ? [] : relabeledIn(plan);
-  const unused = configNotes(configOf(facts), rendered);
-  const remarks = [...wanted.notes, ...remarksOn(facts, isDeployed), ...facts.notes, ...unused, ...prepared.notes, ...notes, ...relabeled];
+  const unused = configNotes(configOf(phase), rendered);
+  const remarks = [
+    ...wanted.notes,
+    ...remarksOn(phase, isDeployed),
+    ...report.problems.map(({ message }) => message),
+    ...unused,
+    ...prepared.notes,
+    ...notes,
+    ...relabeled,
+  ];
   return {
     formatVersion: 1,
     extension: extension.metadata.name,
     exists: wanted.exists,
-    installed: base && facts.installed ? { bundle: facts.installed.name, version: facts.installed.version, revision: base.version } : null,
-    bundle: bundleOf(resolved),
-    explanation: resolved.explanation,
-    unavailableCatalogs: (facts.catalogs ?? [])
+    installed: base && installed ? { bundle: installed.name, version: installed.version, revision: base.version } : null,
+    bundle: bundleOf(bundle),
+    explanation: bundle.explanation,
+    unavailableCatalogs: (report.catalogs.packages ?? [])
       .filter(({ unavailable }) => unavailable !== undefined)
       .map((one) => ({ catalog: one.name, because: truncate(explainUnavailable(one), CAUSE_LENGTH) })),
     counts: { create: counts.Create, update: counts.Update, delete: counts.Delete, unchanged: counts.Unchanged },
     objects: objectsOf(plan, refused),
-    findings: [...unmet, ...findings].map((finding) => ({ ...finding, text: facts.hidden.hide(finding.text) })),
+    findings: [...unmet, ...findings].map((finding) => ({ ...finding, text: hidden.hide(finding.text) })),
     warnings,
-    notes: remarks.map((remark) => facts.hidden.hide(remark)),
+    notes: remarks.map((remark) => hidden.hide(remark)),
     digest: wanted.exists ? digest : null,
     approval: {
       needed: extension.spec.approval === "Manual" && !isDeployed,
@@ -257,12 +304,12 @@ async function planFrom(request: PlanRequest, facts: ReconcileState): Promise<In
   };
 }
 
-/** What the bundle requires in vain, where it would be refused for that; where it would not be, the facts' notes say it. */
-async function unmetFindings({ client, log, signal }: PlanRequest, facts: ReconcileState): Promise<Finding[]> {
+/** What the bundle requires in vain, where it would be refused for that; where it would not be, a problem says it. */
+async function unmetFindings({ client, log, signal }: PlanRequest, phase: Unpacked): Promise<PlanFinding[]> {
   const apis = new ClusterApis({ client, extensions: { get: () => undefined, onEvent: () => undefined }, log });
   const step = checkRequirements({ apis, events: { record: () => undefined }, memory: new ExtensionCache() });
   try {
-    await step.run(facts, { object: facts.extension, log, signal });
+    await step.run(phase, { log, signal });
     return [];
   } catch (err) {
     signal.throwIfAborted();
@@ -270,7 +317,7 @@ async function unmetFindings({ client, log, signal }: PlanRequest, facts: Reconc
   }
 }
 
-function remarksOn({ extension }: ReconcileState, isDeployed: boolean): string[] {
+function remarksOn({ extension }: Unpacked, isDeployed: boolean): string[] {
   const pinned = extension.metadata.annotations?.[ANNOTATION_ROLLBACK_TO];
   return [
     ...(extension.spec.suspend ? ["spec.suspend is true: nothing of this is done before it is false"] : []),

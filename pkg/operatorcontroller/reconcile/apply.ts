@@ -1,5 +1,6 @@
-import { refOf } from "../../api/k8s.ts";
-import type { Step, StepContext } from "../../controller/reconcile.ts";
+import { type KubeObject, refOf } from "../../api/k8s.ts";
+import { newProblem } from "../../api/problems.ts";
+import type { StepContext } from "../../controller/story.ts";
 import { messageOf, RetryableError } from "../../errors/errors.ts";
 import { isQuotaExceeded } from "../../kube/errors.ts";
 import { isCrd, objectKey } from "../../release/identity.ts";
@@ -11,10 +12,12 @@ import type { ApplyDependencies } from "../apply/applyContext.ts";
 import { ApplyPass } from "../apply/applyPass.ts";
 import { oursOf, removeCrds } from "../apply/keptCrds.ts";
 import { renderFor } from "../apply/preparedObjects.ts";
+import type { RenderableBundle } from "../bundles/bundleCache.ts";
+import { configOf } from "../state/extensionSpec.ts";
 import { revealNamespaces } from "../state/hiddenValues.ts";
-import { changes, summary } from "../state/objectActions.ts";
+import { selectChanges, summarizeActions } from "../state/objectActions.ts";
+import { type Applied, type Authenticated, hasClient, type Phase, type ReconcileStep, type Unpacked } from "../state/phases.ts";
 import { proxyOf } from "../state/proxyVariables.ts";
-import { configOf, type ReconcileState } from "../state/reconcileState.ts";
 import { requireCurrentCrds } from "./check.ts";
 import { finishRollback, goToPinned, type RollbackDependencies, undoFailed } from "./rollback.ts";
 
@@ -30,25 +33,25 @@ function exceedsQuota(err: unknown): boolean {
  */
 async function withdrawRefused(
   deps: Pick<ApplyDependencies, "events">,
-  { failed, history, scoped, extension }: ReconcileState,
-  { log, signal }: StepContext<ReconcileState["extension"]>,
+  { changes: { failed }, releases, client, extension }: Unpacked,
+  { log, signal }: StepContext,
   cause: unknown,
 ): Promise<void> {
-  if (!failed || !scoped || lastDeployed(history.current) || signal.aborted || !exceedsQuota(cause)) return;
+  if (!failed || lastDeployed(releases.history.current) || signal.aborted || !exceedsQuota(cause)) return;
   const created = new Set(failed.actions.filter(({ verb }) => verb === "created").map(({ ref }) => objectKey(ref)));
   if (created.size === 0) return;
   const { name, uid = "" } = extension.metadata;
   const owner = { name, uid, installNamespace: extension.spec.namespace };
-  const applier = new Applier(scoped, log, signal);
+  const applier = new Applier(client, log, signal);
   const written = uninstallOrder(failed.release.objects.filter((object) => created.has(objectKey(object))));
   let outcome: string;
   try {
     const live = await applier.read(written.map(refOf));
     const ours = oursOf(written, live, owner);
     await applier.remove(ours.filter((object) => !isCrd(object)));
-    const { kept } = await removeCrds(applier, scoped, ours.filter(isCrd), "DeleteIfUnused", signal);
+    const { kept } = await removeCrds(applier, client, ours.filter(isCrd), "DeleteIfUnused", signal);
     const stays = kept.length === 0 ? "" : `; kept: ${kept.map(({ text }) => text).join("; ")}`;
-    outcome = `what had been created was removed again: ${summary(changes(applier.actions))}${stays}`;
+    outcome = `what had been created was removed again: ${summarizeActions(selectChanges(applier.actions))}${stays}`;
   } catch (err) {
     signal.throwIfAborted();
     outcome = `removing again what had been created failed as well: ${messageOf(err)}`;
@@ -71,82 +74,79 @@ async function withdrawRefused(
  * A pinned release is applied, or maintained, in place of all this. An upgrade that is refused in the middle is undone, see
  * `undoFailed`, and so is an install that exceeds a quota, see `withdrawRefused`.
  */
-export function applyBundle(deps: RollbackDependencies): Step<ReconcileState["extension"], ReconcileState> {
+export function applyBundle(deps: RollbackDependencies): ReconcileStep<Unpacked, Applied> {
   return {
     name: "ApplyBundle",
-    async run(facts, context) {
-      const { resolved, scoped, content } = facts;
-      if (!resolved || !scoped) return undefined;
-      if (facts.pinned) {
-        await goToPinned(deps, facts, context);
-        return undefined;
+    async run(phase, context) {
+      const { content, pinned, held, releases } = phase;
+      const [latest] = releases.history.current;
+      if (pinned) await goToPinned(deps, pinned, phase, context);
+      else if (held && latest?.status !== "deployed") await finishRollback(deps, phase, context);
+      else if (content) await applyContent(deps, phase, content, context);
+      else {
+        if (latest?.inputDigest === phase.inputDigest) warnOfConfig(phase, latest?.objects ?? []);
+        await new ApplyPass(deps, phase, context).keep(true);
       }
-      const pass = new ApplyPass(deps, facts, scoped, context);
-      if (facts.held && facts.history.current[0]?.status !== "deployed") {
-        await finishRollback(deps, facts, context);
-        return undefined;
-      }
-      const config = configOf(facts);
-      if (!content) {
-        const [latest] = facts.history.current;
-        if (latest?.inputDigest === facts.inputDigest) facts.notes.push(...configNotes(config, latest?.objects ?? []));
-        await pass.keep(true);
-        return undefined;
-      }
-      const objects = await renderFor(facts, content, facts.certProvider, proxyOf(facts));
-      revealNamespaces(facts.hidden, objects);
-      facts.notes.push(...configNotes(config, objects));
-      requireCurrentCrds(resolved.name, content);
-      try {
-        const { annotations, requirements } = content;
-        await pass.release({ bundle: resolved, objects, annotations, requirements, flaws: facts.flaws });
-        facts.installed = resolved;
-      } catch (err) {
-        await withdrawRefused(deps, facts, context, err);
-        if (!(await undoFailed(deps, facts, context, err))) throw err;
-      }
-      return undefined;
+      return { ...phase, phase: "applied" };
     },
   };
+}
+
+async function applyContent(deps: RollbackDependencies, phase: Unpacked, content: RenderableBundle, context: StepContext): Promise<void> {
+  const { bundle, certProvider, inputDigest, flaws, hidden, releases } = phase;
+  const proxy = proxyOf(phase);
+  const objects = await renderFor(phase, content, certProvider, proxy);
+  revealNamespaces(hidden, objects);
+  warnOfConfig(phase, objects);
+  requireCurrentCrds(bundle.name, content);
+  try {
+    const { annotations, requirements } = content;
+    await new ApplyPass(deps, phase, context).release({ bundle, objects, annotations, requirements, flaws, inputDigest, proxy });
+    releases.installed = bundle;
+  } catch (err) {
+    await withdrawRefused(deps, phase, context, err);
+    if (!(await undoFailed(deps, phase, context, err))) throw err;
+  }
+}
+
+/** Reports what of the configuration has no effect on the objects. */
+function warnOfConfig(phase: Unpacked, objects: readonly KubeObject[]): void {
+  phase.report.problems.push(...configNotes(configOf(phase), objects).map((message) => newProblem("ConfigurationWarning", { message })));
 }
 
 /**
  * Keeps what is installed as it is in a pass that could not get to anything newer: no bundle was found, or it cannot be fetched, rendered or
  * applied. Once a release of something newer has begun there is nothing to keep: putting the old objects back would undo it half.
  */
-export async function keepInstalled(
-  deps: RollbackDependencies,
-  facts: ReconcileState,
-  context: StepContext<ReconcileState["extension"]>,
-): Promise<void> {
-  const { scoped, history, began, deleting, installed } = facts;
+export async function keepInstalled(deps: RollbackDependencies, phase: Phase, context: StepContext): Promise<void> {
+  if (!hasClient(phase) || phase.changes.began) return;
+  const { installed, history } = phase.releases;
   const [latest] = history.current;
-  if (scoped && latest?.rolledBack && latest.status !== "deployed" && !began && deleting === undefined)
-    return finishRollback(deps, facts, context);
-  if (!scoped || !installed || began || deleting !== undefined || latest?.status !== "deployed") return;
-  await new ApplyPass(deps, facts, scoped, context).keep(false);
+  if (latest?.rolledBack && latest.status !== "deployed") return finishRollback(deps, phase, context);
+  if (!installed || latest?.status !== "deployed") return;
+  await new ApplyPass(deps, phase, context).keep(false);
 }
 
 /**
  * Puts back at once what was seen to be deleted or changed, before anything is resolved: neither catalogs nor registries are needed for it.
  * A failure is left to the steps that follow, which try again: what they are about to install may be the cure.
  */
-export function correctDrift(deps: ApplyDependencies): Step<ReconcileState["extension"], ReconcileState> {
+export function correctDrift(deps: ApplyDependencies): ReconcileStep<Authenticated> {
   return {
     name: "CorrectDrift",
-    async run(facts, context) {
-      const { extension, scoped, history, installed } = facts;
-      const [latest] = history.current;
-      if (!scoped || !installed || latest?.status !== "deployed") return undefined;
-      if ((deps.watches?.suspects(extension.metadata.name) ?? []).length === 0) return undefined;
+    async run(phase, context) {
+      const { extension, releases, changes: done } = phase;
+      const [latest] = releases.history.current;
+      if (!releases.installed || latest?.status !== "deployed") return phase;
+      if ((deps.watches?.suspects(extension.metadata.name) ?? []).length === 0) return phase;
       try {
-        await new ApplyPass(deps, facts, scoped, context).maintain();
+        await new ApplyPass(deps, phase, context).maintain();
       } catch (err) {
         context.signal.throwIfAborted();
-        facts.began = false;
+        done.began = false;
         context.log.debug({ reason: messageOf(err) }, "drift not corrected at once");
       }
-      return undefined;
+      return phase;
     },
   };
 }

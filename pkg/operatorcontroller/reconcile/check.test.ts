@@ -1,14 +1,16 @@
 import { expect, test } from "vitest";
-import { RecordedEvents, stepContext } from "../../../test/support/extensionFakes.ts";
+import { RecordedEvents } from "../../../test/support/extensionFakes.ts";
 import { extensionNamed } from "../../../test/support/extensions.ts";
+import { type PhaseParts, problemTexts, runStep, unpacked } from "../../../test/support/phases.ts";
 import { releaseRecord } from "../../../test/support/releases.ts";
 import { loadBundle } from "../../bundle/load.ts";
 import { type BundleRequirements, requirementsOf } from "../../bundle/requirements.ts";
 import { sampleBundles } from "../../devcluster/sample/sample.ts";
+import { problemsIn } from "../../errors/errors.ts";
 import type { ServedResource } from "../../kube/servedResources.ts";
 import { contentOf } from "../bundles/bundleCache.ts";
 import { ExtensionCache } from "../state/extensionCache.ts";
-import { newReconcileState, type ReconcileState, type ResolvedBundle } from "../state/reconcileState.ts";
+import type { Phase, ResolvedBundle, Unpacked } from "../state/phases.ts";
 import { waitingIn } from "../state/waiting.ts";
 import { checkRequirements } from "./check.ts";
 
@@ -19,7 +21,7 @@ const THINGS: BundleRequirements = { definitions: [{ name: "things.g.io", versio
 const THING: ServedResource = { group: "g.io", version: "v1", resource: "things", kind: "Thing" };
 const TOO_OLD = "its minKubeVersion is 1.40.0 and the API server's version v1.36.3";
 const NO_THINGS = 'CustomResourceDefinition "things.g.io" is required and not served';
-const note = (told: string): string => `bundle "p.v1.1.0" may not work on this cluster, since its requirements are not met: ${told}`;
+const note = (told: string): string => `bundle "p.v1.1.0" may not work: the cluster does not meet its requirements: ${told}`;
 
 interface Given {
   policy?: "Enforce" | "Warn";
@@ -28,7 +30,7 @@ interface Given {
   bundle?: BundleRequirements;
   /** What the one of the deployed release does. */
   release?: BundleRequirements;
-  facts?: Partial<ReconcileState>;
+  parts?: PhaseParts<Unpacked>;
   fails?: Error;
 }
 
@@ -38,10 +40,10 @@ class RequirementsFixture {
   readonly events = new RecordedEvents();
   readonly #memory = new ExtensionCache();
 
-  async pass({ policy, installed, bundle, release, facts: more = {}, fails }: Given): Promise<{ facts: ReconcileState; error: unknown }> {
+  async pass({ policy, installed, bundle, release, parts = {}, fails }: Given): Promise<{ phase: Phase; error: unknown }> {
     const made = extensionNamed("x", { packageName: "p" });
     const extension = policy ? { ...made, spec: { ...made.spec, install: { requirements: policy } } } : made;
-    const facts: ReconcileState = { ...newReconcileState(extension), resolved: BUNDLE, installed, ...more };
+    let phase = unpacked(extension, BUNDLE, { releases: { installed }, ...parts });
     if (bundle) {
       const [sample] = sampleBundles();
       const content = loadBundle(sample?.files ?? new Map());
@@ -49,19 +51,16 @@ class RequirementsFixture {
       content.csv.spec.customresourcedefinitions.required = definitions.map((one) => ({ ...one, kind: "Thing" }));
       content.csv.spec.minKubeVersion = minKubeVersion ?? "";
       expect(requirementsOf(content)).toEqual(bundle);
-      facts.content = contentOf(content);
+      phase = { ...phase, content: contentOf(content) };
     }
-    if (release) facts.history = { ...facts.history, current: [releaseRecord(1, "deployed", { requirements: release })] };
+    const { releases } = phase;
+    if (release) releases.history = { ...releases.history, current: [releaseRecord(1, "deployed", { requirements: release })] };
     const apis = {
       resources: () => (fails ? Promise.reject(fails) : Promise.resolve([...this.served])),
       version: () => Promise.resolve("v1.36.3"),
     };
     const step = checkRequirements({ apis, events: this.events, memory: this.#memory });
-    const error = await step.run(facts, stepContext(extension)).then(
-      () => undefined,
-      (err: unknown) => err,
-    );
-    return { facts, error };
+    return runStep(step, phase);
   }
 }
 
@@ -75,15 +74,15 @@ test.for<[why: string, given: Given, notes: string[]]>([
   ["the same, written down", { policy: "Warn", bundle: BOTH }, [note(`${TOO_OLD}, ${NO_THINGS}`)]],
   ["it is installed, and the release says what it requires", { installed: BUNDLE, release: THINGS }, [note(NO_THINGS)]],
   ["it is installed, whatever the policy", { policy: "Enforce", installed: BUNDLE, bundle: THINGS }, [note(NO_THINGS)]],
-  ["it was given up", { policy: "Enforce", bundle: THINGS, facts: { held: { reason: "Retrying", message: "" } } }, []],
+  ["it was given up", { policy: "Enforce", bundle: THINGS, parts: { held: { reason: "Retrying", message: "" } } }, []],
   ["the cluster cannot be asked", { bundle: THINGS, fails: new Error("other side closed") }, []],
   ["the same, and it is installed", { policy: "Enforce", installed: BUNDLE, release: THINGS, fails: new Error("other side closed") }, []],
 ])("a bundle is taken: %s", async ([, given, notes]) => {
   const world = new RequirementsFixture();
-  const { facts, error } = await world.pass(given);
-  expect([error, facts.notes]).toEqual([undefined, notes]);
+  const { phase, error } = await world.pass(given);
+  expect([error, problemTexts(phase)]).toEqual([undefined, notes]);
   expect(world.events.seen).toEqual(notes.map((text) => `Warning RequirementsNotMet: ${text}`));
-  expect(facts.awaits !== undefined).toBe(notes.length > 0);
+  expect(phase.report.awaits !== undefined).toBe(notes.length > 0);
 });
 
 test.for<[why: string, given: Given]>([
@@ -91,12 +90,20 @@ test.for<[why: string, given: Given]>([
   ["in place of what is installed", { installed: OLDER, release: NEWER }],
 ])("under Enforce a bundle is not installed before all is met: %s", async ([, given]) => {
   const world = new RequirementsFixture();
-  const { facts, error } = await world.pass({ policy: "Enforce", bundle: BOTH, ...given });
+  const { phase, error } = await world.pass({ policy: "Enforce", bundle: BOTH, ...given });
   expect(error).toMatchObject({ reason: "RequirementsNotMet", retry: true });
   expect((error as Error).message).toBe(
-    `bundle "p.v1.1.0" is not installed, since its requirements are not met: ${TOO_OLD}, ${NO_THINGS}; nothing was changed, and it goes on by itself within seconds once they are; spec.install.requirements Warn would install it`,
+    `bundle "p.v1.1.0" is not installed: the cluster does not meet its requirements: ${TOO_OLD}, ${NO_THINGS}`,
   );
-  expect([facts.notes, world.events.seen, facts.awaits]).toEqual([[], [], undefined]);
+  expect(problemsIn(error)).toMatchObject([
+    {
+      type: "RequirementsNotMet",
+      severity: "Error",
+      details: { requirements: [TOO_OLD, NO_THINGS] },
+      next: expect.stringContaining("Warn"),
+    },
+  ]);
+  expect([phase.report.problems, world.events.seen, phase.report.awaits]).toEqual([[], [], undefined]);
   const { signal } = new AbortController();
   expect(await waitingIn(error)?.isOver(signal)).toBe(false);
   world.served.push(THING);
@@ -114,18 +121,18 @@ test("under Enforce a cluster that cannot be asked is asked again", async () => 
 test("what is not met is told by one Event until it is another thing", async () => {
   const world = new RequirementsFixture();
   const given: Given = { installed: BUNDLE, release: BOTH };
-  const { facts } = await world.pass(given);
+  const { phase } = await world.pass(given);
   await world.pass(given);
   expect(world.events.seen).toHaveLength(1);
   world.served.push(THING);
-  expect(await facts.awaits?.(new AbortController().signal)).toBe(true);
+  expect(await phase.report.awaits?.(new AbortController().signal)).toBe(true);
   const later = await world.pass(given);
-  expect(later.facts.notes).toEqual([note(TOO_OLD)]);
+  expect(problemTexts(later.phase)).toEqual([note(TOO_OLD)]);
   expect(world.events.seen).toHaveLength(2);
 });
 
 test("of many findings twenty are told, and how many more there are", async () => {
   const definitions = Array.from({ length: 30 }, (_, i) => ({ name: `d${i}.g.io`, version: "v1" }));
-  const { facts } = await new RequirementsFixture().pass({ bundle: { definitions } });
-  expect(facts.notes[0]).toContain('"d19.g.io" is required and not served, and 10 more');
+  const { phase } = await new RequirementsFixture().pass({ bundle: { definitions } });
+  expect(problemTexts(phase)[0]).toContain('"d19.g.io" is required and not served, and 10 more');
 });

@@ -1,5 +1,6 @@
 import { ANNOTATION_PROPERTIES, Reason } from "../../api/constants.ts";
 import type { EventSink } from "../../api/events.ts";
+import { newProblem } from "../../api/problems.ts";
 import { type BundleSummary, bundleFlaws } from "../../bundle/bundleSummary.ts";
 import { legacyCrdFaults } from "../../bundle/legacyCrds.ts";
 import {
@@ -11,57 +12,66 @@ import {
 } from "../../bundle/maxOpenShiftVersion.ts";
 import { rawProperties } from "../../bundle/properties.ts";
 import { type BundleRequirements, unmetRequirements } from "../../bundle/requirements.ts";
-import type { Step } from "../../controller/reconcile.ts";
+import { fail, stop } from "../../controller/story.ts";
 import { messageOf, RetryableError, TerminalError } from "../../errors/errors.ts";
 import { goQuote } from "../../golang/quote.ts";
 import { lastDeployed } from "../../release/record.ts";
 import type { ClusterApis } from "../dependencies/clusterApis.ts";
 import type { Identities } from "../permissions/identity.ts";
 import type { ExtensionCache } from "../state/extensionCache.ts";
+import { hasSpec } from "../state/extensionSpec.ts";
+import {
+  type Authenticated,
+  isInstalled,
+  keepsEarlierRelease,
+  type Observed,
+  type ReconcileStep,
+  type Started,
+  type Unpacked,
+  type WithContent,
+} from "../state/phases.ts";
 import { proxyNote } from "../state/proxyVariables.ts";
-import { hasSpec, type ReconcileState } from "../state/reconcileState.ts";
 import { either, WaitingError } from "../state/waiting.ts";
 import type { ObjectWatches } from "../watches/objectWatches.ts";
 
 /** Stops a pass over an extension without spec, which older definitions let in, before any other step reads it. */
-export const requireSpec: Step<ReconcileState["extension"], ReconcileState> = {
+export const requireSpec: ReconcileStep<Started> = {
   name: "RequireSpec",
-  run(facts) {
-    if (hasSpec(facts.extension)) return Promise.resolve(undefined);
+  run(phase) {
+    if (hasSpec(phase.extension)) return Promise.resolve(phase);
     const text = "spec is missing: set spec.namespace, spec.serviceAccount and spec.source, or delete the ClusterExtension";
-    return Promise.reject(new TerminalError(Reason.Blocked, text));
+    return Promise.reject(new TerminalError(Reason.Blocked, text, { problems: [newProblem("InvalidSpec", { message: text })] }));
   },
 };
 
 /** Ends the pass over a suspended extension. Nothing of it is watched either: once it resumes, everything is compared. */
-export function skipSuspended(watches: readonly Pick<ObjectWatches, "forget">[]): Step<ReconcileState["extension"], ReconcileState> {
+export function skipSuspended(watches: readonly Pick<ObjectWatches, "forget">[]): ReconcileStep<Observed> {
   return {
     name: "SkipSuspended",
-    run(facts) {
-      const { metadata, spec } = facts.extension;
-      if (!spec.suspend) return Promise.resolve(undefined);
-      facts.isSuspended = true;
+    run(phase) {
+      const { metadata, spec } = phase.extension;
+      if (!spec.suspend) return Promise.resolve(phase);
       for (const one of watches) one.forget(metadata.name);
-      return Promise.resolve({});
+      return Promise.resolve(stop({ ...phase, phase: "suspended" }));
     },
   };
 }
 
 /** Makes sure that the pass can act as the extension's ServiceAccount before it looks for anything to do. */
-export function validate(identities: Pick<Identities, "clientFor">): Step<ReconcileState["extension"], ReconcileState> {
+export function validate(identities: Pick<Identities, "clientFor">): ReconcileStep<Observed, Authenticated> {
   return {
     name: "Validate",
-    async run(facts, { signal }) {
+    async run(phase, { signal }) {
+      const { extension, hidden, releases } = phase;
       try {
-        const { extension, hidden } = facts;
-        const client = await identities.clientFor(extension, signal);
+        const own = await identities.clientFor(extension, signal);
         const hides = extension.spec.config?.valuesFrom !== undefined || !hidden.isEmpty;
-        facts.scoped = hides ? client.telling((text) => hidden.hide(text)) : client;
+        const client = hides ? own.telling((text) => hidden.hide(text)) : own;
+        return { ...phase, phase: "authenticated", client, changes: {} };
       } catch (err) {
-        facts.unknownBecause = messageOf(err);
-        throw err;
+        releases.unknownBecause = messageOf(err);
+        return fail(phase, err);
       }
-      return undefined;
     },
   };
 }
@@ -70,24 +80,24 @@ export function validate(identities: Pick<Identities, "clientFor">): Step<Reconc
  * Tells what is wrong with a bundle that is installed all the same: its catalog says something else of it, or its author has made a mistake. A note
  * for as long as it is installed, and an Event once.
  */
-export function checkBundle(events: EventSink, memory: ExtensionCache): Step<ReconcileState["extension"], ReconcileState> {
+export function checkBundle(events: EventSink, memory: ExtensionCache): ReconcileStep<Unpacked> {
   return {
     name: "CheckBundle",
-    run(facts) {
-      const { extension, resolved, content, history } = facts;
-      if (!resolved || facts.held || facts.pinned) return Promise.resolve(undefined);
-      const flaws = content ? bundleFlaws(content, resolved) : (lastDeployed(history.current)?.flaws ?? []);
-      facts.flaws = flaws;
+    run(unpacked) {
+      const { extension, bundle, content, releases, report } = unpacked;
+      if (keepsEarlierRelease(unpacked)) return Promise.resolve(unpacked);
+      const flaws = content ? bundleFlaws(content, bundle) : (lastDeployed(releases.history.current)?.flaws ?? []);
+      const phase: Unpacked = { ...unpacked, flaws };
       const remembered = memory.of(extension);
       if (flaws.length === 0) {
         delete remembered.flawed;
-        return Promise.resolve(undefined);
+        return Promise.resolve(phase);
       }
-      const warning = `bundle ${goQuote(resolved.name)} has mistakes for its author to correct: ${flaws.join(", and ")}`;
-      facts.notes.push(warning);
+      const warning = `bundle ${goQuote(bundle.name)} has mistakes for its author to correct: ${flaws.join(", and ")}`;
+      report.problems.push(newProblem("BundleWarning", { message: warning }));
       if (remembered.flawed !== warning) events.record(extension, "Warning", "FlawedBundle", warning);
       remembered.flawed = warning;
-      return Promise.resolve(undefined);
+      return Promise.resolve(phase);
     },
   };
 }
@@ -106,8 +116,9 @@ export function requireCurrentCrds(name: string, bundle: Pick<BundleSummary, "le
   const more =
     faults.length > MAX_LEGACY_CRDS ? [`${faults.length - MAX_LEGACY_CRDS} more such findings, which olmv1 bundle validate tells`] : [];
   const told = [...faults.slice(0, MAX_LEGACY_CRDS), ...more].join(", and ");
-  const text = `bundle ${goQuote(name)} cannot be applied: ${told}; nothing was changed, and another version can be chosen with spec.source.catalog.version`;
-  throw new TerminalError(Reason.Blocked, text);
+  const message = `bundle ${goQuote(name)} cannot be applied: ${told}`;
+  const next = "choose another version with spec.source.catalog.version";
+  throw new TerminalError(Reason.Blocked, message, { problems: [newProblem("BundleInvalid", { message, next })] });
 }
 
 /**
@@ -118,26 +129,28 @@ export function requireCurrentCrds(name: string, bundle: Pick<BundleSummary, "le
  * | Enforce              | is the installed one     | stays, with a note                            |
  * | Warn                 | any                      | taken, with a note                            |
  */
-export const checkClusterVersion: Step<ReconcileState["extension"], ReconcileState> = {
+export const checkClusterVersion: ReconcileStep<Unpacked> = {
   name: "CheckClusterVersion",
-  run(facts) {
-    const { resolved, extension, clusterVersion, notes } = facts;
-    if (facts.held || facts.pinned) return Promise.resolve(undefined); // what is gone back to was on this cluster before
-    const conflict = resolved && findClusterVersionConflict(statedMax(facts), clusterVersion);
-    if (!conflict) return Promise.resolve(undefined);
-    if (extension.spec.source.catalog?.clusterVersionPolicy === "Enforce" && !isInstalled(facts)) {
-      const text = `bundle ${goQuote(resolved.name)} is not installed: ${formatClusterVersionConflict(conflict)}, as its ClusterServiceVersion says and the catalog does not; clusterVersionPolicy Warn would install it, and a version range can leave it out`;
-      return Promise.reject(new RetryableError(Reason.Retrying, text));
+  run(phase) {
+    const { bundle, extension, clusterVersion, report } = phase;
+    if (keepsEarlierRelease(phase)) return Promise.resolve(phase);
+    const conflict = findClusterVersionConflict(statedMax(phase), clusterVersion);
+    if (!conflict) return Promise.resolve(phase);
+    if (extension.spec.source.catalog?.clusterVersionPolicy === "Enforce" && !isInstalled(phase)) {
+      const message = `bundle ${goQuote(bundle.name)} is not installed: ${formatClusterVersionConflict(conflict)}, as its ClusterServiceVersion says and the catalog does not`;
+      const next = "exclude the version with spec.source.catalog.version, or set clusterVersionPolicy to Warn";
+      const problems = [newProblem("ClusterVersionNotSupported", { severity: "Error", message, next })];
+      return Promise.reject(new RetryableError(Reason.Retrying, message, { problems }));
     }
-    const warning = formatClusterVersionWarning(resolved.name, conflict);
-    if (conflict.kind !== "unknown" && !notes.includes(warning)) notes.push(warning);
-    return Promise.resolve(undefined);
+    const message = formatClusterVersionWarning(bundle.name, conflict);
+    if (conflict.kind !== "unknown") report.problems.push(newProblem("ClusterVersionNotSupported", { message }));
+    return Promise.resolve(phase);
   },
 };
 
 /** What the bundle's own annotation states; that of the release where the bundle was not fetched, since it is installed already. */
-function statedMax({ content, history }: ReconcileState): MaxVersion {
-  const annotations = content ? content.annotations : lastDeployed(history.current)?.annotations;
+function statedMax({ content, releases }: WithContent): MaxVersion {
+  const annotations = content ? content.annotations : lastDeployed(releases.history.current)?.annotations;
   const properties = annotations?.[ANNOTATION_PROPERTIES];
   if (properties === undefined) return { kind: "none" };
   try {
@@ -145,11 +158,6 @@ function statedMax({ content, history }: ReconcileState): MaxVersion {
   } catch (err) {
     return { kind: "invalid", errors: [messageOf(err)] };
   }
-}
-
-/** Whether the pass works towards the very bundle that is installed. */
-export function isInstalled({ resolved, installed }: ReconcileState): boolean {
-  return installed !== undefined && installed.name === resolved?.name && installed.version === resolved.version;
 }
 
 /** What the check needs from the outside. */
@@ -172,41 +180,43 @@ const MAX_UNMET = 20;
  *
  * Where the cluster cannot be asked, only what would be refused waits.
  */
-export function checkRequirements({ apis, events, memory }: RequirementDependencies): Step<ReconcileState["extension"], ReconcileState> {
+export function checkRequirements({ apis, events, memory }: RequirementDependencies): ReconcileStep<Unpacked> {
   return {
     name: "CheckRequirements",
-    async run(facts, { signal, log }) {
-      const { extension, resolved } = facts;
+    async run(phase, { signal, log }) {
+      const { extension, bundle, report } = phase;
       const remembered = memory.of(extension);
-      if (!resolved || facts.held || facts.pinned) return undefined; // what is gone back to was on this cluster before
-      const requirements = requirementsIn(facts);
-      const isRefusal = extension.spec.install?.requirements === "Enforce" && !isInstalled(facts);
+      if (keepsEarlierRelease(phase)) return phase;
+      const requirements = requirementsIn(phase);
+      const isRefusal = extension.spec.install?.requirements === "Enforce" && !isInstalled(phase);
       let unmet: readonly string[];
       try {
         unmet = requirements ? await unmetNow(requirements, apis) : [];
       } catch (err) {
         signal.throwIfAborted();
-        const text = `what bundle ${goQuote(resolved.name)} requires cannot be compared with what this cluster serves: ${messageOf(err)}`;
+        const text = `what bundle ${goQuote(bundle.name)} requires cannot be compared with what this cluster serves: ${messageOf(err)}`;
         if (isRefusal) throw new RetryableError(Reason.Retrying, text, { cause: err });
-        log.warn({ bundle: resolved.name, reason: messageOf(err) }, "requirements of bundle not checked");
-        return undefined;
+        log.warn({ bundle: bundle.name, reason: messageOf(err) }, "requirements of bundle not checked");
+        return phase;
       }
       if (!requirements || unmet.length === 0) {
         delete remembered.unmet;
-        return undefined;
+        return phase;
       }
       const isOver = async (): Promise<boolean> => formatUnmet(await unmetNow(requirements, apis)) !== told;
       const told = formatUnmet(unmet);
       if (isRefusal) {
-        const text = `bundle ${goQuote(resolved.name)} is not installed, since its requirements are not met: ${told}; nothing was changed, and it goes on by itself within seconds once they are; spec.install.requirements Warn would install it`;
-        throw new WaitingError(Reason.RequirementsNotMet, text, { isOver });
+        const message = `bundle ${goQuote(bundle.name)} is not installed: the cluster does not meet its requirements: ${told}`;
+        const next = "install what is missing, or set spec.install.requirements to Warn";
+        const problems = [newProblem("RequirementsNotMet", { message, next, details: unmet.slice(0, MAX_UNMET) })];
+        throw new WaitingError(Reason.RequirementsNotMet, message, { isOver, problems });
       }
-      const warning = `bundle ${goQuote(resolved.name)} may not work on this cluster, since its requirements are not met: ${told}`;
-      facts.notes.push(warning);
+      const warning = `bundle ${goQuote(bundle.name)} may not work: the cluster does not meet its requirements: ${told}`;
+      report.problems.push(newProblem("RequirementsNotMet", { severity: "Warning", message: warning, details: unmet.slice(0, MAX_UNMET) }));
       if (remembered.unmet !== warning) events.record(extension, "Warning", "RequirementsNotMet", warning);
       remembered.unmet = warning;
-      facts.awaits = either(facts.awaits, isOver);
-      return undefined;
+      report.awaits = either(report.awaits, isOver);
+      return phase;
     },
   };
 }
@@ -222,8 +232,8 @@ async function unmetNow(requirements: BundleRequirements, apis: RequirementDepen
 }
 
 /** Those of the bundle; those of the release where it was not fetched, since it is installed already. */
-function requirementsIn({ content, history }: ReconcileState): BundleRequirements | undefined {
-  return content ? content.requirements : lastDeployed(history.current)?.requirements;
+function requirementsIn({ content, releases }: WithContent): BundleRequirements | undefined {
+  return content ? content.requirements : lastDeployed(releases.history.current)?.requirements;
 }
 
 function formatUnmet(unmet: readonly string[]): string {
@@ -232,11 +242,11 @@ function formatUnmet(unmet: readonly string[]): string {
 }
 
 /** Reports where Deployments differ from the proxy of the cluster. */
-export const reportProxy: Step<ReconcileState["extension"], ReconcileState> = {
+export const reportProxy: ReconcileStep<Unpacked> = {
   name: "ReportProxy",
-  run(facts) {
-    const note = facts.held || facts.pinned || !facts.resolved ? undefined : proxyNote(facts);
-    if (note !== undefined) facts.notes.push(note);
-    return Promise.resolve(undefined);
+  run(phase) {
+    const note = keepsEarlierRelease(phase) ? undefined : proxyNote(phase);
+    if (note !== undefined) phase.report.problems.push(newProblem("ProxyWarning", { message: note }));
+    return Promise.resolve(phase);
   },
 };

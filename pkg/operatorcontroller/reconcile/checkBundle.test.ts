@@ -1,11 +1,13 @@
 import { expect, test } from "vitest";
 import { bundleOf } from "../../../test/support/bundleFixture.ts";
-import { RecordedEvents, stepContext } from "../../../test/support/extensionFakes.ts";
+import { RecordedEvents } from "../../../test/support/extensionFakes.ts";
 import { extensionNamed } from "../../../test/support/extensions.ts";
+import { type PhaseParts, problemTexts, runStep, unpacked } from "../../../test/support/phases.ts";
 import { releaseRecord } from "../../../test/support/releases.ts";
 import { contentOf } from "../bundles/bundleCache.ts";
+import { noReleases } from "../releases/releaseStore.ts";
 import { ExtensionCache } from "../state/extensionCache.ts";
-import { newReconcileState, type ReconcileState, type ResolvedBundle } from "../state/reconcileState.ts";
+import type { ResolvedBundle, Unpacked } from "../state/phases.ts";
 import { checkBundle } from "./check.ts";
 
 const BUNDLE: ResolvedBundle = { packageName: "p", name: "a.v1.0.0", version: "1.0.0", image: "i", explanation: "" };
@@ -18,38 +20,32 @@ class CheckFixture {
   readonly #memory = new ExtensionCache();
   readonly #extension = extensionNamed("x", { packageName: "p" });
 
-  async pass(more: Partial<ReconcileState>): Promise<ReconcileState> {
-    const facts: ReconcileState = { ...newReconcileState(this.#extension), resolved: BUNDLE, ...more };
-    await checkBundle(this.events, this.#memory).run(facts, stepContext(this.#extension));
-    return facts;
+  async pass({ bundle = BUNDLE, ...parts }: PhaseParts<Unpacked>): Promise<Unpacked | undefined> {
+    const { next } = await runStep(checkBundle(this.events, this.#memory), unpacked(this.#extension, bundle, parts));
+    return next;
   }
 }
 
 const OTHER = { ...BUNDLE, version: "1.0.1" };
-const kept = {
-  history: {
-    ...newReconcileState(extensionNamed("x", { packageName: "p" })).history,
-    current: [releaseRecord(1, "deployed", { flaws: [FLAW] })],
-  },
-};
+const kept = { releases: { history: { ...noReleases(), current: [releaseRecord(1, "deployed", { flaws: [FLAW] })] } } };
 
 // Source: H-02, S0-010, S3-33.
-test.for<[why: string, facts: Partial<ReconcileState>, notes: string[]]>([
+test.for<[why: string, parts: PhaseParts<Unpacked>, notes: string[]]>([
   ["it is what the catalog says", { content: contentOf(bundleOf()) }, []],
-  ["it is not", { content: contentOf(bundleOf()), resolved: OTHER }, [WARNING]],
+  ["it is not", { content: contentOf(bundleOf()), bundle: OTHER }, [WARNING]],
   ["it is installed, and the release has its mistakes", kept, [WARNING]],
   ["it was fetched: then what the release has of another does not count", { ...kept, content: contentOf(bundleOf()) }, []],
-  ["it was given up", { content: contentOf(bundleOf()), resolved: OTHER, held: { reason: "Retrying", message: "" } }, []],
+  ["it was given up", { content: contentOf(bundleOf()), bundle: OTHER, held: { reason: "Retrying", message: "" } }, []],
 ])("a bundle is told about, and nothing keeps it back: %s", async ([, given, notes]) => {
-  const facts = await new CheckFixture().pass(given);
-  expect(facts.notes).toEqual(notes);
-  if (!given.held) expect(facts.flaws).toEqual(notes.length > 0 ? [FLAW] : []);
+  const phase = await new CheckFixture().pass(given);
+  expect(phase && problemTexts(phase)).toEqual(notes);
+  if (!given.held) expect(phase?.flaws).toEqual(notes.length > 0 ? [FLAW] : []);
 });
 
 test("an Event tells it once, and again after it was well", async () => {
   const fixture = new CheckFixture();
-  const flawed = { content: contentOf(bundleOf()), resolved: OTHER };
-  for (const facts of [flawed, flawed, kept]) await fixture.pass(facts);
+  const flawed = { content: contentOf(bundleOf()), bundle: OTHER };
+  for (const parts of [flawed, flawed, kept]) await fixture.pass(parts);
   expect(fixture.events.seen).toEqual([`Warning FlawedBundle: ${WARNING}`]);
   await fixture.pass({ content: contentOf(bundleOf()) });
   await fixture.pass(flawed);

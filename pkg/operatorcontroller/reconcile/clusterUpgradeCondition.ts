@@ -1,17 +1,23 @@
-import { findCondition } from "../../api/conditions.ts";
+import type { ClusterExtensionStatus } from "../../api/clusterExtension.ts";
 import { ANNOTATION_PROPERTIES, ConditionType, LABEL_BUNDLE_NAME, LABEL_BUNDLE_VERSION, Reason } from "../../api/constants.ts";
 import type { Condition } from "../../api/k8s.ts";
+import { findProblem, newProblem, type Problem } from "../../api/problems.ts";
 import { MAX_OPENSHIFT_VERSION } from "../../bundle/maxOpenShiftVersion.ts";
 import { goQuote } from "../../golang/quote.ts";
-import { type ActiveRelease, type Verdict, verdictOn } from "../../openshift/upgradeable.ts";
+import { type ActiveRelease, type ReleaseVerdict, verdictOn } from "../../openshift/upgradeable.ts";
 import { findRemedy, remedyText } from "../../resolve/remedy.ts";
 import { type ClusterVersion, minorText, nextMinor } from "../../version/clusterVersion.ts";
-import type { ReconcileState } from "../state/reconcileState.ts";
+import type { KnownReleases } from "../state/clusterChanges.ts";
+import { type Phase, releasesIn } from "../state/phases.ts";
 
-/** What the message says of a maximum that is too low; the version that the cluster would be upgraded to follows. */
-const KEEPS_FROM = "which keeps the cluster from being upgraded to ";
+/** A condition and the problem that it reports. */
+export interface UpgradeVerdict {
+  readonly condition: ConditionVerdict;
+  readonly problems: readonly Problem[];
+}
 
-type Stated = Exclude<Verdict, { kind: "unlimited" }>;
+type ActiveReleases = NonNullable<KnownReleases["active"]>;
+type Stated = Exclude<ReleaseVerdict, { kind: "unlimited" }>;
 
 /**
  * Condition ClusterUpgradeBlocked: what the active releases of an extension mean for the cluster's upgrade to its next minor version. Undefined
@@ -23,8 +29,9 @@ type Stated = Exclude<Verdict, { kind: "unlimited" }>;
  * | an unknown cluster version  | Unknown / ClusterVersionUnknown      |
  * | a maximum                   | False / Compatible                   |
  */
-export function upgradeVerdict(facts: ReconcileState, active: NonNullable<ReconcileState["active"]>): ConditionVerdict | undefined {
-  const { extension, clusterVersion, unreadable = [] } = facts;
+export function upgradeVerdict(phase: Phase, active: ActiveReleases): UpgradeVerdict | undefined {
+  const { extension, clusterVersion } = phase;
+  const { unreadable } = releasesIn(phase);
   const { name } = extension.metadata;
   const releases = [
     ...active.map((release) => activeRelease(name, release)),
@@ -35,13 +42,23 @@ export function upgradeVerdict(facts: ReconcileState, active: NonNullable<Reconc
   const [status, reason] = outcome(stated) ?? [];
   if (status === undefined || reason === undefined) return undefined;
   const blocking = stated.filter(({ kind }) => kind === "blocked" || kind === "error").map(({ bundle }) => bundle);
-  const remedy = blocking.length > 0 ? remedyIn(facts, blocking) : undefined;
+  const remedy = blocking.length > 0 ? remedyIn(phase, blocking) : undefined;
   const sentences = [...new Set(stated.map((verdict) => sentence(verdict, clusterVersion))), ...(remedy === undefined ? [] : [remedy])];
-  return { type: ConditionType.ClusterUpgradeBlocked, status, reason, message: sentences.join("; ") };
+  const message = sentences.join("; ");
+  const isTooLow = stated.some(({ kind }) => kind === "blocked") && clusterVersion.kind === "known";
+  const details = {
+    bundles: [...new Set(blocking)].filter((bundle) => bundle !== ""),
+    ...(isTooLow ? { target: minorText(nextMinor(clusterVersion.minor)) } : {}),
+    ...(remedy === undefined ? {} : { remedy }),
+  };
+  return {
+    condition: { type: ConditionType.ClusterUpgradeBlocked, status, reason, message },
+    problems: status === "True" ? [newProblem("ClusterUpgradeBlocked", { message, details })] : [],
+  };
 }
 
 /** What the gate looks at in a release. */
-function activeRelease(extension: string, { labels, annotations }: NonNullable<ReconcileState["active"]>[number]): ActiveRelease {
+function activeRelease(extension: string, { labels, annotations }: ActiveReleases[number]): ActiveRelease {
   const properties = annotations[ANNOTATION_PROPERTIES];
   return { extension, bundle: labels[LABEL_BUNDLE_NAME] ?? "", version: labels[LABEL_BUNDLE_VERSION] ?? "", properties };
 }
@@ -63,37 +80,33 @@ function sentence(verdict: Stated, cluster: ClusterVersion): string {
   if (verdict.kind === "undecided")
     return `${states}, and the cluster's version is not known (${verdict.because}): --cluster-version of operator-controller would tell it`;
   const next = cluster.kind === "known" ? minorText(nextMinor(cluster.minor)) : "its next minor version";
-  return `${states}, ${KEEPS_FROM}${next}`;
+  return `${states}, which keeps the cluster from being upgraded to ${next}`;
 }
 
 /** What would lift the block, when the catalogs were asked in this pass. */
-function remedyIn({ extension, catalogs, installed, clusterVersion }: ReconcileState, blocking: readonly string[]): string | undefined {
+function remedyIn(phase: Phase, blocking: readonly string[]): string | undefined {
+  const { extension, clusterVersion, report } = phase;
+  const { installed } = releasesIn(phase);
+  const { packages: catalogs } = report.catalogs;
   const source = extension.spec.source.catalog;
   if (!source || !catalogs || clusterVersion.kind !== "known") return undefined;
   const remedy = findRemedy({ source, catalogs, installed, blocking, cluster: clusterVersion.minor });
   return remedy && remedyText(remedy, source, installed);
 }
 
-const SENTENCE_SEPARATOR = "; ";
-/** Sentences about releases; what comes after the last of them is what would lift the block. */
-const ABOUT_A_RELEASE = /^(?:bundle "|error(?:\(s\))? with cluster extension )/;
-
 /**
- * What would lift the block of an extension, as its condition ClusterUpgradeBlocked says it, such as `version 1.1.0 of catalog "x" lifts the block`.
- * Undefined where it says nothing, or says it of another target.
- * @param target.text major and minor of the version that the cluster is to be upgraded to, such as "4.19".
- * @param target.isNext it is the cluster's next minor version: a message that names no version is about that one.
+ * Returns what would allow an upgrade of the cluster that an extension blocks, such as `version 1.1.0 of catalog "x" lifts the block`, as its status
+ * reports it. Undefined if the status does not report it, or reports it about another target.
+ * @param target.text major and minor version that the cluster is to be upgraded to, such as "4.19".
+ * @param target.isNext it is the cluster's next minor version, which a problem without a target is about.
  */
-export function remedyInCondition(
-  conditions: readonly Condition[] | undefined,
+export function reportedRemedy(
+  status: Pick<ClusterExtensionStatus, "problems"> | undefined,
   { text, isNext }: { text: string; isNext: boolean },
 ): string | undefined {
-  const condition = findCondition(conditions, ConditionType.ClusterUpgradeBlocked);
-  if (condition?.status !== "True") return undefined;
-  const sentences = condition.message.split(SENTENCE_SEPARATOR);
-  const isAboutTarget = condition.message.includes(KEEPS_FROM) ? sentences.some((one) => one.endsWith(`${KEEPS_FROM}${text}`)) : isNext;
-  const remedy = sentences.slice(sentences.findLastIndex((one) => ABOUT_A_RELEASE.test(one)) + 1).join(SENTENCE_SEPARATOR);
-  return isAboutTarget && remedy !== "" ? remedy : undefined;
+  const { clusterUpgrade } = findProblem(status, "ClusterUpgradeBlocked")?.details ?? {};
+  const isAboutTarget = clusterUpgrade?.target === undefined ? isNext : clusterUpgrade.target === text;
+  return isAboutTarget ? clusterUpgrade?.remedy : undefined;
 }
 
 /** A condition as a pass sees it. */

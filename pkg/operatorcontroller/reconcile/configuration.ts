@@ -1,19 +1,18 @@
 import type { ClusterExtension } from "../../api/clusterExtension.ts";
 import { Reason } from "../../api/constants.ts";
 import type { ObjectRef } from "../../api/k8s.ts";
-import type { Step } from "../../controller/reconcile.ts";
+import { newProblem } from "../../api/problems.ts";
 import { messageOf, RetryableError, TerminalError } from "../../errors/errors.ts";
 import type { Client } from "../../kube/client.ts";
 import { isForbidden } from "../../kube/errors.ts";
 import { knownResource } from "../../rbac/resources.ts";
-import { describeObject } from "../../release/identity.ts";
 import { checkConfigSize } from "../../render/configLimits.ts";
 import { mergedConfig, type ReadSource } from "../../render/configSources.ts";
 import { watchIdentityOf } from "../permissions/identity.ts";
-import { lackingPermissions, NOTHING_CHANGED } from "../permissions/permissions.ts";
-import { listed } from "../state/objectActions.ts";
-import type { ReconcileState } from "../state/reconcileState.ts";
+import { lackingPermissions } from "../permissions/permissions.ts";
+import type { ReconcileStep, Resolved } from "../state/phases.ts";
 import { type IsOver, WaitingError } from "../state/waiting.ts";
+import { formatUnwatched } from "../watches/objectWatches.ts";
 import type { ReadObject, SourceWatches } from "../watches/sourceWatches.ts";
 
 /** The objects that `spec.config.valuesFrom` names, in its order, an object that is named twice only once. */
@@ -63,41 +62,38 @@ export interface ReadConfigurationDependencies {
  * | one is missing and not optional          | ends, and goes on by itself once it is there                         |
  * | one holds something else than an object  | ends with InvalidConfiguration, until it, or the extension, changes  |
  *
- * What was read becomes a fact in any case, so that it is shown nowhere.
+ * What was read is hidden in any case, so that it is shown nowhere.
  */
-export function readConfiguration(deps: ReadConfigurationDependencies): Step<ReconcileState["extension"], ReconcileState> {
+export function readConfiguration(deps: ReadConfigurationDependencies): ReconcileStep<Resolved> {
   const { watches, driftIntervalMs, isServiceAccount = true } = deps;
   return {
     name: "ReadConfiguration",
-    async run(facts, { signal, log }) {
-      const { extension, scoped, hidden } = facts;
+    async run(phase, { signal, log }) {
+      const { extension, client, hidden, pinned } = phase;
       const { name } = extension.metadata;
-      if (!facts.pinned) checkConfigSize(extension.spec.config?.inline);
-      if (!extension.spec.config?.valuesFrom || facts.pinned || !scoped) {
+      if (!pinned) checkConfigSize(extension.spec.config?.inline);
+      if (!extension.spec.config?.valuesFrom || pinned) {
         watches?.forget(name);
-        return undefined;
+        return phase;
       }
       const { namespace, config } = extension.spec;
-      const sources = await readSources(scoped, extension, signal);
+      const sources = await readSources(client, extension, signal);
       const merged = mergedConfig(sources.read, namespace, config?.inline);
       hidden.add(merged.texts);
-      watches?.follow(name, watchIdentityOf(extension, scoped), objectsOf(extension, sources));
+      watches?.follow(name, watchIdentityOf(extension, client), objectsOf(extension, sources));
       if (sources.failures.length > 0) {
         const explained = isServiceAccount && sources.failures.every(isForbidden);
-        throw explained ? await denied(facts, scoped, sources.failures, signal) : failed(sources.failures);
+        throw explained ? await denied(phase, sources.failures, signal) : failed(sources.failures);
       }
-      if (!merged.config) throw faulty(merged, changedSince(scoped, extension, sources));
+      if (!merged.config) throw faulty(merged, changedSince(client, extension, sources));
       checkConfigSize(merged.config);
       const identities = sources.read.map(({ object }) => object?.metadata.uid ?? "");
-      facts.sourcedConfig = { config: merged.config, identities };
       log.debug({ sources: sources.read.length }, "configuration read");
+      const next: Resolved = { ...phase, sourcedConfig: { config: merged.config, identities } };
       const unwatched = watches?.unwatched(name) ?? [];
-      const [first] = unwatched;
-      if (!first) return undefined;
-      const minutes = Math.max(1, Math.round(driftIntervalMs / 60_000));
-      const objects = listed(unwatched.map(({ ref }) => describeObject(ref)));
-      facts.notes.push(`changes of ${objects} are noticed within ${minutes} min only, as they cannot be watched: ${first.because ?? ""}`);
-      return undefined;
+      if (unwatched.length > 0)
+        phase.report.problems.push(newProblem("ConfigurationWarning", { message: formatUnwatched(unwatched, driftIntervalMs) }));
+      return next;
     },
   };
 }
@@ -105,9 +101,15 @@ export function readConfiguration(deps: ReadConfigurationDependencies): Step<Rec
 /** Why what was read is no configuration; it is over once one of the sources has changed. */
 function faulty({ missing, invalid }: { missing: readonly string[]; invalid: readonly string[] }, isOver: IsOver): Error {
   const text = [...invalid, ...missing].join("; ");
-  const waiting = new WaitingError(Reason.Retrying, `${text}; it goes on by itself once it is there`, { isOver });
+  const details = (texts: readonly string[]) => texts.map((message) => ({ path: "valuesFrom", message }));
+  const problems = [newProblem("ConfigurationSourceNotFound", { message: text, details: details(missing) })];
+  const waiting = new WaitingError(Reason.Retrying, text, { isOver, problems });
   if (invalid.length === 0) return waiting;
-  return new TerminalError(Reason.InvalidConfiguration, `invalid ClusterExtension configuration: ${text}`, { cause: waiting });
+  const message = `invalid ClusterExtension configuration: ${text}`;
+  return new TerminalError(Reason.InvalidConfiguration, message, {
+    cause: waiting,
+    problems: [newProblem("InvalidConfiguration", { message: text, details: details([...invalid, ...missing]) })],
+  });
 }
 
 function failed(failures: readonly unknown[]): RetryableError {
@@ -115,15 +117,17 @@ function failed(failures: readonly unknown[]): RetryableError {
 }
 
 /** Names the rules that are missing; it is over once they are there. */
-async function denied(facts: ReconcileState, scoped: Client, failures: readonly unknown[], signal: AbortSignal): Promise<Error> {
-  const { extension, installed, resolved } = facts;
+async function denied(phase: Resolved, failures: readonly unknown[], signal: AbortSignal): Promise<Error> {
+  const { extension, client, releases, bundle } = phase;
   const [first] = failures;
-  const images = [installed?.image, resolved?.image].filter((image) => image !== undefined);
+  const images = [releases.installed?.image, bundle.image].filter((image) => image !== undefined);
   const request = { extension, desired: [], pruned: [], images, resourceOf: knownResource };
-  const lacking = await lackingPermissions(scoped, request, signal);
-  if (lacking) return new WaitingError(Reason.Retrying, `${lacking.text}; ${NOTHING_CHANGED}`, { cause: first, isOver: lacking.isOver });
-  const isOver: IsOver = async (until) => !(await readSources(scoped, extension, until)).failures.some(isForbidden);
-  return new WaitingError(Reason.Retrying, `${failed(failures).message}; ${NOTHING_CHANGED}`, { cause: first, isOver });
+  const lacking = await lackingPermissions(client, request, signal);
+  if (lacking)
+    return new WaitingError(Reason.Retrying, lacking.text, { cause: first, isOver: lacking.isOver, problems: [lacking.problem] });
+  const isOver: IsOver = async (until) => !(await readSources(client, extension, until)).failures.some(isForbidden);
+  const { message } = failed(failures);
+  return new WaitingError(Reason.Retrying, message, { cause: first, isOver, problems: [newProblem("MissingPermissions", { message })] });
 }
 
 function objectsOf(extension: Readonly<ClusterExtension>, { read }: Sources): ReadObject[] {

@@ -1,17 +1,19 @@
 import { expect, test } from "vitest";
-import { MemoryReleases, RecordedEvents, RecordedPatches, refusal, stepContext } from "../../../test/support/extensionFakes.ts";
+import { MemoryReleases, RecordedEvents, RecordedPatches, refusal } from "../../../test/support/extensionFakes.ts";
 import { extensionNamed } from "../../../test/support/extensions.ts";
 import { type Answer, LoopbackApi, statusAnswer } from "../../../test/support/loopbackApi.ts";
+import { observed, runStep, type StepOutcome, started } from "../../../test/support/phases.ts";
 import { releaseRecord } from "../../../test/support/releases.ts";
 import type { ClusterExtension } from "../../api/clusterExtension.ts";
 import { FINALIZER_UNINSTALL, GO_FINALIZERS } from "../../api/constants.ts";
-import type { StepResult } from "../../controller/reconcile.ts";
-import { RetryableError, TerminalError } from "../../errors/errors.ts";
+import { newProblem } from "../../api/problems.ts";
+import type { StepResult } from "../../controller/story.ts";
+import { problemsIn, RetryableError, TerminalError } from "../../errors/errors.ts";
 import { Client } from "../../kube/client.ts";
 import type { Dependent } from "../../resolve/dependencies/dependents.ts";
 import { ServiceAccountMissing } from "../permissions/identity.ts";
 import { ExtensionCache } from "../state/extensionCache.ts";
-import { newReconcileState, type ReconcileState } from "../state/reconcileState.ts";
+import { type Phase, releasesIn, type Started } from "../state/phases.ts";
 import { waitingIn } from "../state/waiting.ts";
 import { handleDeletion } from "./delete.ts";
 import { ensureFinalizer, removeCollectorFinalizers } from "./finalizers.ts";
@@ -39,10 +41,7 @@ interface Given {
   dependents?: Dependent[] | undefined;
 }
 
-interface Outcome {
-  result: StepResult;
-  error: unknown;
-  facts: ReconcileState;
+interface Outcome extends StepOutcome<Started> {
   patches: RecordedPatches;
   events: string[];
   forgotten: string[];
@@ -69,31 +68,26 @@ async function pass(given: Given): Promise<Outcome> {
     dependents: { of: () => Promise.resolve("dependents" in given ? given.dependents : []) },
     forget: (name) => Promise.resolve(void forgotten.push(name)),
   });
-  const facts = newReconcileState(given.extension);
-  let result: StepResult;
-  let error: unknown;
-  try {
-    result = await step.run(facts, stepContext(given.extension));
-  } catch (err) {
-    error = err;
-  } finally {
-    await scoped.close();
-  }
-  return { result, error, facts, patches, events: events.seen, forgotten, asked: api.log };
+  const outcome = await runStep(step, started(given.extension));
+  await scoped.close();
+  return { ...outcome, patches, events: events.seen, forgotten, asked: api.log };
+}
+
+/** What conditions say about the deletion; undefined if the extension is not being deleted. */
+function progressOf(phase: Phase): string | undefined {
+  return phase.phase === "deleting" ? phase.progress : undefined;
 }
 
 test("an extension that lives goes on to the next step", async () => {
-  const { result, facts, patches } = await pass({ extension: extension([FINALIZER_UNINSTALL]) });
-  expect([result, facts.deleting, patches.bodies]).toEqual([undefined, undefined, []]);
+  const { next, phase, patches } = await pass({ extension: extension([FINALIZER_UNINSTALL]) });
+  expect([next, progressOf(phase), patches.bodies]).toEqual([phase, undefined, []]);
 });
 
 test("the finalizer is added to what others have put there, on condition that nobody changed it", async () => {
   const patches = new RecordedPatches();
-  const facts = newReconcileState(extension(["theirs"]));
-  expect(await ensureFinalizer(patches).run(facts, stepContext(facts.extension))).toBeUndefined();
+  expect((await runStep(ensureFinalizer(patches), observed(extension(["theirs"])))).next).toBeDefined();
   expect(patches.bodies).toEqual([{ metadata: { uid: "u", resourceVersion: "7", finalizers: ["theirs", FINALIZER_UNINSTALL] } }]);
-  const held = newReconcileState(extension([FINALIZER_UNINSTALL]));
-  expect(await ensureFinalizer(patches).run(held, stepContext(held.extension))).toBeUndefined();
+  expect((await runStep(ensureFinalizer(patches), observed(extension([FINALIZER_UNINSTALL])))).next).toBeDefined();
   expect(patches.bodies).toHaveLength(1);
 });
 
@@ -102,10 +96,10 @@ test.for([
   [["theirs", "foregroundDeletion", "orphan"], "foregroundDeletion, orphan", ["theirs"]],
 ] as const)("removeCollectorFinalizers takes %j off an extension that is not being deleted", async ([finalizers, named, left]) => {
   const [patches, events] = [new RecordedPatches(), new RecordedEvents()];
-  const facts = newReconcileState(extension(finalizers));
   const step = removeCollectorFinalizers(patches, events);
-  expect(await step.run(facts, stepContext(facts.extension))).toEqual({ requeueAfterMs: 20 });
-  expect([facts.leave, patches.bodies]).toEqual([true, [{ metadata: { uid: "u", resourceVersion: "7", finalizers: left } }]]);
+  const { result, isLeft } = await runStep(step, started(extension(finalizers)));
+  expect(result).toEqual({ requeueAfterMs: 20 });
+  expect([isLeft, patches.bodies]).toEqual([true, [{ metadata: { uid: "u", resourceVersion: "7", finalizers: left } }]]);
   expect(events.seen).toEqual([
     `Warning FinalizerRemoved: finalizer ${named} removed: the extension is not being deleted. To leave its objects behind, delete it with --cascade=orphan`,
   ]);
@@ -115,7 +109,7 @@ test("removeCollectorFinalizers leaves other finalizers, and all of them while t
   const [patches, events] = [new RecordedPatches(), new RecordedEvents()];
   const step = removeCollectorFinalizers(patches, events);
   for (const one of [extension(["theirs", FINALIZER_UNINSTALL]), extension([FINALIZER_UNINSTALL, "orphan"], DELETED)])
-    expect(await step.run(newReconcileState(one), stepContext(one))).toBeUndefined();
+    expect((await runStep(step, started(one))).next).toBeDefined();
   expect([patches.bodies, events.seen]).toEqual([[], []]);
 });
 
@@ -125,9 +119,8 @@ test.for<[why: string, failure: Error, result: StepResult | undefined]>([
 ])("an extension that is %s, without a word in its status", async ([, failure, result]) => {
   const patches = new RecordedPatches();
   patches.failures.push(failure);
-  const facts = newReconcileState(extension([]));
-  expect(await ensureFinalizer(patches).run(facts, stepContext(facts.extension))).toEqual(result);
-  expect(facts.leave).toBe(true);
+  const outcome = await runStep(ensureFinalizer(patches), observed(extension([])));
+  expect([outcome.result, outcome.isLeft]).toEqual([result, true]);
   const deletion = await pass({ extension: extension([FINALIZER_UNINSTALL], DELETED), patchFails: failure });
   expect([deletion.error, deletion.result]).toEqual([undefined, result]);
 });
@@ -144,80 +137,86 @@ test.for<[why: string, finalizers: readonly string[], left: readonly string[]]>(
     releaseRecord(3, "failed"),
   );
   releases.unfinished.push(4);
-  const { facts, patches, forgotten, result, asked } = await pass({ extension: extension(finalizers, DELETED), releases });
+  const { isLeft, patches, forgotten, result, asked } = await pass({ extension: extension(finalizers, DELETED), releases });
   expect(patches.bodies).toEqual([{ metadata: { uid: "u", resourceVersion: "7", finalizers: left } }]);
-  expect([facts.leave, forgotten, result]).toEqual([true, ["x"], {}]);
+  expect([isLeft, forgotten, result]).toEqual([true, ["x"], {}]);
   expect(releases.calls).toEqual(["history", "remove v3", "remove v2", "remove v1", "remove v4"]);
   expect(asked).toContain("GET /api/v1/namespaces/x-system/configmaps/a");
 });
 
 test("once only others hold it, it says whom it waits for", async () => {
-  const { facts, patches, result } = await pass({ extension: extension(["theirs", "and-theirs"], DELETED) });
-  expect(facts.deleting).toBe("uninstalled; it goes when these finalizers of others are removed: theirs, and-theirs");
-  expect([patches.bodies, result, facts.leave]).toEqual([[], {}, undefined]);
+  const { phase, patches, result, isLeft } = await pass({ extension: extension(["theirs", "and-theirs"], DELETED) });
+  expect(progressOf(phase)).toBe("uninstalled; waiting for other finalizers to be removed: theirs, and-theirs");
+  expect([patches.bodies, result, isLeft]).toEqual([[], {}, false]);
 });
 
 test("while objects are there it waits, and the condition names them", async () => {
   const live = {
     metadata: { name: "a", namespace: "x-system", uid: "1", deletionTimestamp: DELETED, ownerReferences: [{ uid: "u", controller: true }] },
   };
-  const { facts, patches, result, forgotten } = await pass({
+  const { phase, patches, result, forgotten } = await pass({
     extension: extension([FINALIZER_UNINSTALL], DELETED),
     releases: new MemoryReleases(releaseRecord(1, "deployed", { objects: ["a"] })),
     objects: (url) => (url.endsWith("/configmaps/a") ? { json: live } : undefined),
   });
-  expect(facts.deleting).toBe("uninstalling: waiting for ConfigMap x-system/a to be gone");
+  expect(progressOf(phase)).toBe("uninstalling: waiting for ConfigMap x-system/a to be gone");
   expect([result, patches.bodies, forgotten]).toEqual([{ requeueAfterMs: 250 }, [], []]);
 });
 
 test("without its ServiceAccount nothing is given up, and the condition says what to do; annotated, the garbage collector does the work", async () => {
   const noClient = new ServiceAccountMissing("Retrying", 'service account "i" not found in namespace "n"', {
     isOver: () => Promise.resolve(false),
+    problems: [newProblem("ServiceAccountNotFound", { message: "ServiceAccount n/i does not exist" })],
   });
   const releases = new MemoryReleases(releaseRecord(1, "deployed", { objects: ["a"] }));
   const deleted = extension([FINALIZER_UNINSTALL], DELETED);
   const waiting = await pass({ extension: deleted, releases, noClient });
-  expect((waiting.error as Error).message).toMatch(`${noClient.message}; nobody may delete the objects of the bundle: `);
-  expect((waiting.error as Error).message).toContain("kubectl annotate clusterextension x olm.operatorframework.io/force-delete=true");
+  expect((waiting.error as Error).message).toBe(noClient.message);
+  const next = expect.stringContaining("kubectl annotate clusterextension x olm.operatorframework.io/force-delete=true");
+  expect(problemsIn(waiting.error)).toMatchObject([{ type: "ServiceAccountNotFound", next }]);
   expect([waiting.patches.bodies, releases.state, waiting.events]).toEqual([[], ["v1 deployed"], []]);
 
   const annotated = { ...deleted, metadata: { ...deleted.metadata, annotations: { "olm.operatorframework.io/force-delete": "true" } } };
-  const { facts, events } = await pass({ extension: annotated, releases, noClient });
+  const { isLeft, events } = await pass({ extension: annotated, releases, noClient });
   expect(events).toEqual([
     `Warning UninstalledByGarbageCollector: objects are left to the garbage collector and CustomResourceDefinitions stay: ${noClient.message}`,
   ]);
-  expect([facts.leave, releases.records.size]).toEqual([true, 0]);
+  expect([isLeft, releases.records.size]).toEqual([true, 0]);
 });
 
 test("an extension that names no ServiceAccount goes without one", async () => {
   const releases = new MemoryReleases(releaseRecord(1, "deployed", { objects: ["a"] }));
   const noClient = new TerminalError("Blocked", "spec.serviceAccount.name is empty");
-  const { facts, events } = await pass({ extension: extension([FINALIZER_UNINSTALL], DELETED), releases, noClient });
+  const { isLeft, events } = await pass({ extension: extension([FINALIZER_UNINSTALL], DELETED), releases, noClient });
   expect(events).toEqual([expect.stringContaining("spec.serviceAccount.name is empty") as string]);
-  expect([facts.leave, releases.records.size]).toEqual([true, 0]);
+  expect([isLeft, releases.records.size]).toEqual([true, 0]);
 });
 
 test("while it cannot be read what is installed, the condition does not say that nothing is", async () => {
   const releases = new MemoryReleases();
   releases.failures.history = new RetryableError("Retrying", "failed to get chunk 2 secret");
-  const { facts, error, patches } = await pass({ extension: extension([FINALIZER_UNINSTALL], DELETED), releases });
-  expect([error, facts.unknownBecause, patches.bodies]).toEqual([releases.failures.history, "failed to get chunk 2 secret", []]);
+  const { phase, error, patches } = await pass({ extension: extension([FINALIZER_UNINSTALL], DELETED), releases });
+  expect([error, releasesIn(phase).unknownBecause, patches.bodies]).toEqual([
+    releases.failures.history,
+    "failed to get chunk 2 secret",
+    [],
+  ]);
 });
 
 test("an identity that cannot be had just now loses nothing", async () => {
   const releases = new MemoryReleases(releaseRecord(1, "deployed", { objects: ["a"] }));
   const noClient = new RetryableError("Retrying", "operator-controller may not create serviceaccounts/token");
-  const { error, facts, patches } = await pass({ extension: extension([FINALIZER_UNINSTALL], DELETED), releases, noClient });
+  const { error, phase, isLeft, patches } = await pass({ extension: extension([FINALIZER_UNINSTALL], DELETED), releases, noClient });
   expect(error).toBe(noClient);
-  expect([facts.leave, releases.state, patches.bodies]).toEqual([undefined, ["v1 deployed"], []]);
-  expect(facts.installed).toBeDefined();
+  expect([isLeft, releases.state, patches.bodies]).toEqual([false, ["v1 deployed"], []]);
+  expect(releasesIn(phase).installed).toBeDefined();
 });
 
 test("an extension that lost its spec can be deleted", async () => {
   const { spec: _, ...bare } = extension(GO_FINALIZERS, DELETED);
   const releases = new MemoryReleases(releaseRecord(1, "deployed", { objects: ["a"] }));
-  const { facts, events } = await pass({ extension: bare as ClusterExtension, releases });
-  expect(facts.leave).toBe(true);
+  const { isLeft, events } = await pass({ extension: bare as ClusterExtension, releases });
+  expect(isLeft).toBe(true);
   expect(events).toEqual([expect.stringContaining("spec is missing") as string]);
 });
 
@@ -256,20 +255,22 @@ test("while others depend on it nothing is removed, and it is said who they are,
   const { error, releases, asked, patches } = { ...given, ...(await pass(given)) };
   expect(error).toMatchObject({ reason: "RequiredByOthers", retry: true });
   expect((error as Error).message).toBe(
-    'not uninstalled, since other extensions depend on bundle "x.v1": ClusterExtension "b" (bundle "b.v1.0.0") needs package "x" >=1.0.0, API g.io/v1 Thing; nothing was removed, and it goes on by itself once they are deleted, need it no longer or have spec.dependencies.policy Ignore; to remove it nevertheless: kubectl annotate clusterextension x olm.operatorframework.io/force-uninstall=true',
+    'not uninstalled: other extensions depend on bundle "x.v1": ClusterExtension "b" (bundle "b.v1.0.0") needs package "x" >=1.0.0, API g.io/v1 Thing',
   );
+  const next = expect.stringContaining("kubectl annotate clusterextension x olm.operatorframework.io/force-uninstall=true");
+  expect(problemsIn(error)).toMatchObject([{ type: "RequiredByOthers", details: { dependents: ["b"] }, next }]);
   expect([releases.state, asked, patches.bodies]).toEqual([["v1 deployed"], [], []]);
   const isOver = waitingIn(error)?.isOver;
   expect(await isOver?.(new AbortController().signal)).toBe(false);
   given.dependents.pop();
   expect(await isOver?.(new AbortController().signal)).toBe(true);
-  expect((await pass(given)).facts.leave).toBe(true);
+  expect((await pass(given)).isLeft).toBe(true);
 });
 
 test("of many dependents five are named", async () => {
   const dependents = Array.from({ length: 7 }, (_, i) => ({ ...DEPENDENT, extension: `b${i}`, needs: ["a", "b", "c", "d"] }));
   const { error } = await pass({ ...held(), dependents, extension: extension([FINALIZER_UNINSTALL], DELETED) });
-  expect((error as Error).message).toContain('ClusterExtension "b4" (bundle "b.v1.0.0") needs a, b, c and 1 more; and 2 more; nothing');
+  expect((error as Error).message).toContain('ClusterExtension "b4" (bundle "b.v1.0.0") needs a, b, c and 1 more; and 2 more');
 });
 
 test("what others have installed is waited for", async () => {
@@ -289,8 +290,8 @@ test.for<[why: string, given: (given: ReturnType<typeof held>) => Partial<Given>
   ["nothing is installed", () => ({ releases: new MemoryReleases(releaseRecord(1, "failed", { objects: ["a"] })) })],
 ])("dependents hold nothing up when %s", async ([, change]) => {
   const given = { ...held(), extension: withAnnotation("false") };
-  const { facts, error } = await pass({ ...given, ...change(given) });
-  expect([error, facts.leave]).toEqual([undefined, true]);
+  const { isLeft, error } = await pass({ ...given, ...change(given) });
+  expect([error, isLeft]).toEqual([undefined, true]);
 });
 
 function withAnnotation(value: string): ClusterExtension {

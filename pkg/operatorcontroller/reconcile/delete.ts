@@ -10,17 +10,16 @@ import {
 } from "../../api/constants.ts";
 import type { EventSink } from "../../api/events.ts";
 import { type KubeObject, refOf } from "../../api/k8s.ts";
+import { newProblem } from "../../api/problems.ts";
 import { isApiService } from "../../bundle/apiServices.ts";
-import type { Step, StepContext } from "../../controller/reconcile.ts";
+import { type Ended, fail, leave, type StepContext, stop } from "../../controller/story.ts";
 import { messageOf, RetryableError, TerminalError } from "../../errors/errors.ts";
 import type { Client } from "../../kube/client.ts";
 import { KindNotServed } from "../../kube/errors.ts";
 import { describeObject, isCrd, objectKey } from "../../release/identity.ts";
-import { installedOf } from "../../release/installedBundle.ts";
 import { ownershipOf } from "../../release/ownership.ts";
 import { crdPolicyOf, uninstallOrder } from "../../release/plan.ts";
 import type { LeftObject } from "../../release/record.ts";
-import { unreadableText } from "../../release/storage/decode.ts";
 import type { Dependent } from "../../resolve/dependencies/dependents.ts";
 import { Applier } from "../apply/applier.ts";
 import { takeOver } from "../apply/handovers.ts";
@@ -31,12 +30,14 @@ import type { DependencyExtensions } from "../dependencies/dependencyExtensions.
 import type { Dependents } from "../dependencies/installContext.ts";
 import { type Identities, ServiceAccountMissing } from "../permissions/identity.ts";
 import { type ReleaseStore, requireReadable } from "../releases/releaseStore.ts";
+import { unknownReleases } from "../state/clusterChanges.ts";
 import type { ExtensionCache } from "../state/extensionCache.ts";
-import { hideSourced } from "../state/hiddenValues.ts";
-import { changes, listed, summary } from "../state/objectActions.ts";
-import { hasSpec, type ReconcileState } from "../state/reconcileState.ts";
+import { hasSpec } from "../state/extensionSpec.ts";
+import { formatFirst, selectChanges, summarizeActions } from "../state/objectActions.ts";
+import type { Deleting, Phase, ReconcileStep, Started } from "../state/phases.ts";
 import { WaitingError } from "../state/waiting.ts";
 import { CHANGED_MS, writeFinalizers } from "./finalizers.ts";
+import { readReleases } from "./retrieveReleases.ts";
 
 /** What one pass of an uninstall came to; what was deleted is in the applier's actions. */
 export interface UninstallProgress {
@@ -182,7 +183,7 @@ export class Uninstaller {
 }
 
 /** What holding up an uninstall needs from the outside. */
-export interface HoldDependencies {
+interface HoldDependencies {
   dependents: Pick<Dependents, "of">;
   memory: ExtensionCache;
 }
@@ -198,20 +199,21 @@ const DEPENDENTS_LOOK_MS = 1_000;
  * force-uninstall "true". One that has begun is not held up any more.
  * @throws WaitingError RequiredByOthers that names them and says what to do.
  */
-async function holdUninstall({ dependents, memory }: HoldDependencies, { extension, installed }: ReconcileState): Promise<void> {
+async function holdUninstall({ dependents, memory }: HoldDependencies, { extension, releases: { installed } }: Deleting): Promise<void> {
   const { name, annotations } = extension.metadata;
   const remembered = memory.of(extension);
   if (installed && !remembered.uninstalling && annotations?.[ANNOTATION_FORCE_UNINSTALL] !== "true") {
     const found = await dependents.of(name);
-    if (!found)
-      throw new RetryableError(Reason.Retrying, "what other extensions have installed, and may need of this one, is still being read");
+    if (!found) throw new RetryableError(Reason.Retrying, "checking whether other extensions depend on this one");
     if (found.length > 0) {
       const listed = listOf(found);
-      const text =
-        `not uninstalled, since other extensions depend on bundle "${installed.name}": ${listed}; nothing was removed, and it goes on by itself once they are ` +
-        `deleted, need it no longer or have spec.dependencies.policy Ignore; to remove it nevertheless: kubectl annotate clusterextension ${name} ${ANNOTATION_FORCE_UNINSTALL}=true`;
+      const message = `not uninstalled: other extensions depend on bundle "${installed.name}": ${listed}`;
+      const next =
+        "uninstall them first, set their spec.dependencies.policy to Ignore, or uninstall anyway: " +
+        `kubectl annotate clusterextension ${name} ${ANNOTATION_FORCE_UNINSTALL}=true`;
+      const problems = [newProblem("RequiredByOthers", { message, next, details: found.map((one) => one.extension) })];
       const isOver = async (): Promise<boolean> => listOf((await dependents.of(name)) ?? []) !== listed;
-      throw new WaitingError(Reason.RequiredByOthers, text, { isOver, everyMs: DEPENDENTS_LOOK_MS });
+      throw new WaitingError(Reason.RequiredByOthers, message, { isOver, everyMs: DEPENDENTS_LOOK_MS, problems });
     }
   }
   remembered.uninstalling = true;
@@ -245,8 +247,6 @@ export interface DeletionDependencies {
   forget: (extension: string) => Promise<void>;
 }
 
-type Context = StepContext<ReconcileState["extension"]>;
-
 /** How soon an uninstall that waits for objects to go looks again. */
 const UNINSTALL_POLL_MS = 250;
 
@@ -262,78 +262,81 @@ const UNINSTALL_POLL_MS = 250;
  * | while a release cannot be read           | stay until its Secret is repaired or deleted                  | stay     |
  * | in any other way                         | are deleted as the ServiceAccount, in stages, and waited for  | go       |
  */
-export function handleDeletion(deps: DeletionDependencies): Step<ReconcileState["extension"], ReconcileState> {
+export function handleDeletion(deps: DeletionDependencies): ReconcileStep<Started> {
   return {
     name: "HandleDeletion",
-    async run(facts, context) {
-      const { extension } = facts;
-      const { name, uid = "", deletionTimestamp, finalizers = [] } = extension.metadata;
-      if (deletionTimestamp === undefined) return undefined;
-      facts.deleting = "uninstalling";
-      const others = finalizers.filter((finalizer) => finalizer !== FINALIZER_UNINSTALL && !GO_FINALIZERS.includes(finalizer));
-      if (others.length === finalizers.length) {
-        facts.deleting = `uninstalled; it goes when these finalizers of others are removed: ${listed(others)}`;
-        return {};
-      }
-      const { signal } = context;
+    async run(phase, context) {
+      if (phase.extension.metadata.deletionTimestamp === undefined) return phase;
+      const deleting: Deleting = { ...phase, phase: "deleting", releases: unknownReleases(), progress: "uninstalling" };
       try {
-        facts.history = await deps.releases.history({ name, uid }, { signal });
+        return await finishDeletion(deps, deleting, context);
       } catch (err) {
-        facts.unknownBecause = messageOf(err);
-        throw err;
+        return fail(deleting, err);
       }
-      hideSourced(facts);
-      deps.memory.of(extension).hidden = facts.hidden;
-      facts.installed = installedOf(facts.history.current);
-      facts.unreadable = facts.history.unreadable.map(unreadableText);
-      deps.memory.of(extension).awaitsReleases = facts.unreadable.length > 0;
-      const { current, older, unfinished, orphaned } = facts.history;
-      if (orphaned || finalizers.includes(FINALIZER_ORPHAN)) {
-        deps.events.record(extension, "Normal", "Orphaned", "deleted with --cascade=orphan: objects and releases are left as they are");
-      } else {
-        stopAtUnreadable(facts);
-        await holdUninstall(deps, facts);
-        if (!(await uninstall(deps, facts, context))) return { requeueAfterMs: UNINSTALL_POLL_MS };
-        const versions = [...[...current, ...older].map(({ version }) => version), ...unfinished];
-        for (const version of versions) await deps.releases.remove(name, version, { signal });
-        facts.installed = undefined;
-        await deps.dependencies.release(extension, signal);
-      }
-      await deps.forget(name);
-      const outcome = await writeFinalizers(deps.client, extension, others, signal);
-      if (outcome === "changed") return { requeueAfterMs: CHANGED_MS };
-      facts.leave = true;
-      context.log.info("extension removed");
-      return {};
     },
   };
+}
+
+async function finishDeletion(deps: DeletionDependencies, phase: Deleting, context: StepContext): Promise<Ended<Phase>> {
+  const { extension, releases, report } = phase;
+  const { name, finalizers = [] } = extension.metadata;
+  const { signal } = context;
+  const others = finalizers.filter((finalizer) => finalizer !== FINALIZER_UNINSTALL && !GO_FINALIZERS.includes(finalizer));
+  if (others.length === finalizers.length) {
+    const progress = `uninstalled; waiting for other finalizers to be removed: ${formatFirst(others)}`;
+    report.problems.push(newProblem("FinalizersBlockDeletion", { message: progress, details: others }));
+    return stop({ ...phase, progress });
+  }
+  await readReleases(deps, phase, signal);
+  const { current, older, unfinished, orphaned } = releases.history;
+  if (orphaned || finalizers.includes(FINALIZER_ORPHAN)) {
+    deps.events.record(extension, "Normal", "Orphaned", "deleted with --cascade=orphan: objects and releases are left as they are");
+  } else {
+    stopAtUnreadable(phase);
+    await holdUninstall(deps, phase);
+    const waitingFor = await uninstall(deps, phase, context);
+    if (waitingFor.length > 0)
+      return stop(
+        { ...phase, progress: `uninstalling: waiting for ${formatFirst(waitingFor)} to be gone` },
+        { requeueAfterMs: UNINSTALL_POLL_MS },
+      );
+    const versions = [...[...current, ...older].map(({ version }) => version), ...unfinished];
+    for (const version of versions) await deps.releases.remove(name, version, { signal });
+    releases.installed = undefined;
+    await deps.dependencies.release(extension, signal);
+  }
+  await deps.forget(name);
+  const outcome = await writeFinalizers(deps.client, extension, others, signal);
+  if (outcome === "changed") return stop(phase, { requeueAfterMs: CHANGED_MS });
+  context.log.info("extension removed");
+  return leave(phase);
 }
 
 /**
  * Stops an uninstallation that would leave objects behind.
  * @throws ReleaseUnreadable when some release cannot be read: the objects that it may own are not known.
  */
-function stopAtUnreadable(facts: ReconcileState): void {
+function stopAtUnreadable({ releases }: Deleting): void {
   try {
-    requireReadable(facts.history);
+    requireReadable(releases.history);
   } catch (err) {
-    facts.unknownBecause = facts.unreadable?.join("; ") ?? messageOf(err);
+    releases.unknownBecause = releases.unreadable.join("; ");
     throw err;
   }
 }
 
-/** @returns whether everything that is to go is gone. */
-async function uninstall(deps: DeletionDependencies, facts: ReconcileState, context: Context): Promise<boolean> {
-  const { extension, history } = facts;
-  deps.memory.record(extension, history.current, { keep: true });
+/** @returns the objects that are waited for; none once everything that is to go is gone. */
+async function uninstall(deps: DeletionDependencies, phase: Deleting, context: StepContext): Promise<readonly string[]> {
+  const { extension, releases } = phase;
+  deps.memory.record(extension, releases.history.current, { keep: true });
   const { recorded } = deps.memory.of(extension);
-  if (recorded.length === 0) return true;
-  const client = await clientOrReason(deps, facts, context);
+  if (recorded.length === 0) return [];
+  const client = await clientOrReason(deps, phase, context);
   if (typeof client === "string") {
     const text = `objects are left to the garbage collector and CustomResourceDefinitions stay: ${client}`;
     context.log.warn({ reason: client }, "objects are left to the garbage collector");
     deps.events.record(extension, "Warning", "UninstalledByGarbageCollector", text);
-    return true;
+    return [];
   }
   const applier = new Applier(client, context.log, context.signal);
   let progress: UninstallProgress;
@@ -343,25 +346,21 @@ async function uninstall(deps: DeletionDependencies, facts: ReconcileState, cont
       deps.events.record(extension, "Normal", "ConversionDropped", text);
     });
   } finally {
-    const done = changes(applier.actions);
-    if (done.length > 0) deps.events.record(extension, "Normal", "Uninstalled", summary(done));
-  }
-  if (progress.waitingFor.length > 0) {
-    facts.deleting = `uninstalling: waiting for ${listed(progress.waitingFor)} to be gone`;
-    return false;
+    const done = selectChanges(applier.actions);
+    if (done.length > 0) deps.events.record(extension, "Normal", "Uninstalled", summarizeActions(done));
   }
   for (const { text } of progress.kept) {
     context.log.info({ kept: text }, "custom resource definition kept");
     deps.events.record(extension, "Normal", "Kept", text);
   }
-  return true;
+  return progress.waitingFor;
 }
 
 /**
  * The client that may delete the extension's objects, or why it is to go without one.
  * @throws RetryableError Retrying when the one it names does not exist, with what to do about it.
  */
-async function clientOrReason(deps: DeletionDependencies, { extension }: ReconcileState, { signal }: Context): Promise<Client | string> {
+async function clientOrReason(deps: DeletionDependencies, { extension }: Deleting, { signal }: StepContext): Promise<Client | string> {
   if (!hasSpec(extension)) return "spec is missing, so that no ServiceAccount is named";
   const { name, annotations } = extension.metadata;
   try {
@@ -371,9 +370,9 @@ async function clientOrReason(deps: DeletionDependencies, { extension }: Reconci
     if (err instanceof TerminalError) return why;
     if (!(err instanceof ServiceAccountMissing)) throw err;
     if (annotations?.[ANNOTATION_FORCE_DELETE] === "true") return why;
-    const text =
-      `${why}; nobody may delete the objects of the bundle: create the ServiceAccount and its rules again (olmv1 rbac prints them), or leave ` +
-      `the objects to the garbage collector, CustomResourceDefinitions staying: kubectl annotate clusterextension ${name} ${ANNOTATION_FORCE_DELETE}=true`;
-    throw new RetryableError(err.reason, text, { cause: err });
+    const next =
+      "create the ServiceAccount and its roles again (olmv1 rbac prints them), or leave the objects to the garbage collector, which keeps " +
+      `CustomResourceDefinitions: kubectl annotate clusterextension ${name} ${ANNOTATION_FORCE_DELETE}=true`;
+    throw new RetryableError(err.reason, why, { cause: err, problems: err.problems.map((problem) => ({ ...problem, next })) });
   }
 }

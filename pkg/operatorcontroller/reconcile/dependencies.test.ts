@@ -1,11 +1,11 @@
 import { expect, test } from "vitest";
 import { bundleFiles } from "../../../test/support/bundleFixture.ts";
 import { type DependencyWorld, dependencyWorld } from "../../../test/support/dependencyFixture.ts";
-import { stepContext } from "../../../test/support/extensionFakes.ts";
 import { extensionNamed } from "../../../test/support/extensions.ts";
+import { problemTexts, runStep, unpacked } from "../../../test/support/phases.ts";
 import { loadBundle } from "../../bundle/load.ts";
 import { contentOf } from "../bundles/bundleCache.ts";
-import { newReconcileState, type ReconcileState } from "../state/reconcileState.ts";
+import type { Phase } from "../state/phases.ts";
 import { waitingIn } from "../state/waiting.ts";
 import { checkDependencies } from "./dependencies.ts";
 
@@ -19,19 +19,13 @@ interface Given extends DependencyWorld {
   isInstalled?: boolean;
 }
 
-async function pass({ file, policy, isInstalled, ...world }: Given): Promise<{ facts: ReconcileState; error: unknown }> {
+async function pass({ file, policy, isInstalled, ...world }: Given): Promise<{ phase: Phase; error: unknown }> {
   const made = extensionNamed("p", { packageName: "p" });
   const extension = policy ? { ...made, spec: { ...made.spec, dependencies: { policy } } } : made;
   const content = contentOf(loadBundle(bundleFiles({ "metadata/dependencies.yaml": file })));
   const installed = isInstalled ? RESOLVED : undefined;
-  const facts: ReconcileState = { ...newReconcileState(extension), resolved: { ...RESOLVED, properties: OWN }, content, installed };
-  const error: unknown = await checkDependencies(dependencyWorld(world).choice)
-    .run(facts, stepContext(extension))
-    .then(
-      () => undefined,
-      (err: unknown) => err,
-    );
-  return { facts, error };
+  const phase = unpacked(extension, { ...RESOLVED, properties: OWN }, { content, releases: { installed } });
+  return runStep(checkDependencies(dependencyWorld(world).choice), phase);
 }
 
 test("what only the metadata of a bundle requires is looked for before it is installed", async () => {
@@ -55,10 +49,10 @@ test.for<[string, Given]>([
 });
 
 test("what cannot be read is told as the author's mistake", async () => {
-  const { facts, error } = await pass({ file: "dependencies: [5]" });
+  const { phase, error } = await pass({ file: "dependencies: [5]" });
   expect(error).toBeUndefined();
-  expect(facts.notes).toHaveLength(1);
-  expect(facts.notes[0]).toContain(
-    'what bundle "p.v1.0.0" depends on cannot be read, a mistake for its author to correct: metadata/dependencies.yaml',
+  expect(problemTexts(phase)).toHaveLength(1);
+  expect(problemTexts(phase)[0]).toContain(
+    'the dependencies of bundle "p.v1.0.0" are malformed, a mistake for its author to correct: metadata/dependencies.yaml',
   );
 });

@@ -1,10 +1,10 @@
 import type { ClusterExtension } from "../../api/clusterExtension.ts";
 import { COLLECTOR_FINALIZERS, FINALIZER_UNINSTALL, GO_FINALIZERS } from "../../api/constants.ts";
 import type { EventSink } from "../../api/events.ts";
-import type { Step } from "../../controller/reconcile.ts";
+import { leave } from "../../controller/story.ts";
 import type { Client } from "../../kube/client.ts";
 import { isConflict, isNotFound } from "../../kube/errors.ts";
-import type { ReconcileState } from "../state/reconcileState.ts";
+import type { Observed, ReconcileStep, Started } from "../state/phases.ts";
 
 /** How soon to look again at an extension that changed while it was looked at. */
 export const CHANGED_MS = 20;
@@ -35,27 +35,23 @@ export async function writeFinalizers(
  * Removes finalizers of the garbage collector from an extension that is not being deleted. One that was there before the deletion would make
  * an ordinary deletion leave all objects behind, whoever had set it; the API server adds it when somebody deletes with `--cascade=orphan`.
  */
-export function removeCollectorFinalizers(
-  client: Pick<Client, "patch">,
-  events: EventSink,
-): Step<ReconcileState["extension"], ReconcileState> {
+export function removeCollectorFinalizers(client: Pick<Client, "patch">, events: EventSink): ReconcileStep<Started> {
   return {
     name: "RemoveCollectorFinalizers",
-    async run(facts, { signal, log }) {
-      const { extension } = facts;
+    async run(phase, { signal, log }) {
+      const { extension } = phase;
       const { finalizers = [], deletionTimestamp } = extension.metadata;
       const removed = finalizers.filter((finalizer) => COLLECTOR_FINALIZERS.includes(finalizer));
-      if (deletionTimestamp !== undefined || removed.length === 0) return undefined;
+      if (deletionTimestamp !== undefined || removed.length === 0) return phase;
       const kept = finalizers.filter((finalizer) => !removed.includes(finalizer));
       const outcome = await writeFinalizers(client, extension, kept, signal);
-      facts.leave = true;
-      if (outcome === "gone") return {};
+      if (outcome === "gone") return leave(phase);
       if (outcome === "written") {
         log.warn({ finalizers: removed }, "finalizers removed from an extension that is not being deleted");
         const text = `finalizer ${removed.join(", ")} removed: the extension is not being deleted. To leave its objects behind, delete it with --cascade=orphan`;
         events.record(extension, "Warning", "FinalizerRemoved", text);
       }
-      return { requeueAfterMs: CHANGED_MS };
+      return leave(phase, { requeueAfterMs: CHANGED_MS });
     },
   };
 }
@@ -64,18 +60,17 @@ export function removeCollectorFinalizers(
  * Makes sure that the extension waits for its uninstall when it is deleted, before anything of it is written. It waits no longer for
  * the Go operator-controller, whose finalizers nobody else would remove.
  */
-export function ensureFinalizer(client: Pick<Client, "patch">): Step<ReconcileState["extension"], ReconcileState> {
+export function ensureFinalizer(client: Pick<Client, "patch">): ReconcileStep<Observed> {
   return {
     name: "EnsureFinalizer",
-    async run(facts, { signal }) {
-      const { finalizers = [] } = facts.extension.metadata;
+    async run(phase, { signal }) {
+      const { finalizers = [] } = phase.extension.metadata;
       const others = finalizers.filter((finalizer) => finalizer !== FINALIZER_UNINSTALL && !GO_FINALIZERS.includes(finalizer));
       const wanted = [...others, FINALIZER_UNINSTALL];
-      if (wanted.length === finalizers.length && finalizers.includes(FINALIZER_UNINSTALL)) return undefined;
-      const outcome = await writeFinalizers(client, facts.extension, wanted, signal);
-      if (outcome === "written") return undefined;
-      facts.leave = true;
-      return outcome === "changed" ? { requeueAfterMs: CHANGED_MS } : {};
+      if (wanted.length === finalizers.length && finalizers.includes(FINALIZER_UNINSTALL)) return phase;
+      const outcome = await writeFinalizers(client, phase.extension, wanted, signal);
+      if (outcome === "written") return phase;
+      return leave(phase, outcome === "changed" ? { requeueAfterMs: CHANGED_MS } : {});
     },
   };
 }

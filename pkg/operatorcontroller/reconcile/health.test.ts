@@ -1,15 +1,18 @@
 import { expect, test } from "vitest";
 import { MemoryReleases, refusal, stepContext } from "../../../test/support/extensionFakes.ts";
 import { extensionNamed } from "../../../test/support/extensions.ts";
+import { authenticated, observed } from "../../../test/support/phases.ts";
 import { configMap, releaseRecord } from "../../../test/support/releases.ts";
 import type { ClusterExtension } from "../../api/clusterExtension.ts";
-import type { GroupVersionKind, KubeObject, ObjectRef } from "../../api/k8s.ts";
+import { type GroupVersionKind, type KubeObject, type ObjectRef, refOf } from "../../api/k8s.ts";
 import type { Client } from "../../kube/client.ts";
 import { KindNotServed } from "../../kube/errors.ts";
 import { objectKey } from "../../release/identity.ts";
 import type { ReleaseRecord } from "../../release/record.ts";
+import type { ClusterChanges } from "../state/clusterChanges.ts";
 import { ExtensionCache } from "../state/extensionCache.ts";
-import { newReconcileState, type ReconcileState } from "../state/reconcileState.ts";
+import type { Phase } from "../state/phases.ts";
+import type { Report } from "../state/report.ts";
 import { checkHealth } from "./health.ts";
 
 const NS = "x-system";
@@ -63,16 +66,19 @@ class Passes {
     for (const object of objects) this.live.set(objectKey(object), object);
   }
 
-  async pass(parts: Partial<ReconcileState> = {}): Promise<ReconcileState> {
+  async pass(changes: ClusterChanges = {}): Promise<Report> {
+    const extension = this.minutes ? { ...X, spec: { ...X.spec, progressDeadlineMinutes: this.minutes } } : X;
+    const releases = { history: this.releases.now(), installed: INSTALLED };
+    return this.check(authenticated(extension, { releases, client: this as unknown as Client, changes }));
+  }
+
+  async check(phase: Phase): Promise<Report> {
     this.calls.length = 0;
     this.comesBack = undefined;
-    const extension = this.minutes ? { ...X, spec: { ...X.spec, progressDeadlineMinutes: this.minutes } } : X;
-    const scoped = this as unknown as Client;
-    const facts: ReconcileState = { ...newReconcileState(extension), history: this.releases.now(), installed: INSTALLED, scoped, ...parts };
     const comeBack = (_: string, ms: number): void => void (this.comesBack = Math.min(this.comesBack ?? Number.POSITIVE_INFINITY, ms));
     const deps = { releases: this.releases, memory: this.memory, now: () => this.now, comeBack, minuteMs: 60_000 };
-    await checkHealth(deps, facts, stepContext(extension));
-    return facts;
+    await checkHealth(deps, phase, stepContext());
+    return phase.report;
   }
 
   get(ref: ObjectRef): Promise<KubeObject | undefined> {
@@ -100,9 +106,9 @@ function passes(release = RELEASE): Passes {
 
 test("only objects that have a health are read, and a healthy release is not read again", async () => {
   const all = passes();
-  const facts = await all.pass();
+  const report = await all.pass();
   expect(all.calls.sort()).toEqual(["get Deployment a", "get Deployment b"]);
-  expect(facts.availability).toEqual({ status: "True", reason: "Healthy", message: "all 2 objects that have a health are healthy" });
+  expect(report.availability).toEqual({ status: "True", reason: "Healthy", message: "all 2 objects that have a health are healthy" });
   expect(all.comesBack).toBeUndefined();
   all.now += 86_400_000;
   expect((await all.pass()).availability?.status).toBe("True");
@@ -111,7 +117,9 @@ test("only objects that have a health are read, and a healthy release is not rea
 
 test("a release that is healthy for the first time is recorded as rolled out, once", async () => {
   const all = passes();
-  const { deployed } = await all.pass();
+  const changes: ClusterChanges = {};
+  await all.pass(changes);
+  const { deployed } = changes;
   expect(deployed?.rolledOutAt).toBe("2026-01-02T00:00:00.000Z");
   expect(all.releases.records.get(1)).toEqual(deployed);
   await all.pass();
@@ -132,8 +140,8 @@ test("an unhealthy release is read again after one second, then after twice as l
   all.set(deployment("b", 0));
   const pauses: (number | undefined)[] = [];
   for (let i = 0; i < 7; i++) {
-    const facts = await all.pass();
-    expect(facts.availability).toMatchObject({ status: "False", reason: "RollingOut" });
+    const report = await all.pass();
+    expect(report.availability).toMatchObject({ status: "False", reason: "RollingOut" });
     expect(all.calls).toHaveLength(3);
     pauses.push(all.comesBack);
     all.now += (all.comesBack ?? 0) - 1;
@@ -165,10 +173,12 @@ test("the message names the object, its Pod and its container, and Pods are look
   all.pods = [crashing];
   const { availability } = await all.pass();
   expect(all.calls.sort()).toEqual(["get Deployment a", "get Deployment b", "list Pod app=a"]);
+  const message = '0 of 1 replicas are available; Pod a-1: container "manager" is in CrashLoopBackOff, restarted 3 times';
   expect(availability).toEqual({
     status: "False",
     reason: "Unhealthy",
-    message: `Deployment ${NS}/a: 0 of 1 replicas are available; Pod a-1: container "manager" is in CrashLoopBackOff, restarted 3 times`,
+    message: `Deployment ${NS}/a: ${message}`,
+    unhealthy: [{ ref: refOf(deployment("a", 0)), health: expect.objectContaining({ state: "failed", message }) as unknown }],
   });
 });
 
@@ -238,12 +248,12 @@ test("a release that was rolled out and is not healthy any more is unhealthy", a
   expect((await all.pass()).availability?.reason).toBe("Unhealthy");
 });
 
-test.for<[why: string, parts: Partial<ReconcileState>]>([
-  ["nobody may act for it", { scoped: undefined as unknown as Client }],
-  ["it is being removed", { deleting: "uninstalling" }],
-])("nothing is read of an extension when %s", async ([, parts]) => {
+test.for<[why: string, phase: Phase]>([
+  ["nobody may act for it", observed(X)],
+  ["it is being removed", { ...observed(X), phase: "deleting", progress: "uninstalling" }],
+])("nothing is read of an extension when %s", async ([, phase]) => {
   const all = passes();
-  expect((await all.pass(parts)).availability).toBeUndefined();
+  expect((await all.check(phase)).availability).toBeUndefined();
   expect(all.calls).toEqual([]);
 });
 

@@ -1,12 +1,12 @@
 import { type KubeObject, refOf } from "../../api/k8s.ts";
 import { mapInParallel } from "../../async/concurrency.ts";
-import type { StepContext } from "../../controller/reconcile.ts";
+import type { StepContext } from "../../controller/story.ts";
 import { messageOf } from "../../errors/errors.ts";
 import type { Client } from "../../kube/client.ts";
 import { isForbidden, KindNotServed } from "../../kube/errors.ts";
 import {
   availabilityOf,
-  exceededText,
+  formatDeadlineExceeded,
   type ObjectHealth,
   type ProgressDeadline,
   rolloutEnds,
@@ -20,7 +20,7 @@ import { lastDeployed, type ReleaseRecord } from "../../release/record.ts";
 import type { ReleaseStore } from "../releases/releaseStore.ts";
 import type { CachedHealth, ExtensionCache } from "../state/extensionCache.ts";
 import type { LiveObjects } from "../state/objectActions.ts";
-import type { ReconcileState } from "../state/reconcileState.ts";
+import { type ActingPhase, hasClient, type Phase } from "../state/phases.ts";
 
 /** Requests under way at once for one extension, as many as an apply has. */
 const PARALLEL_READS = 8;
@@ -30,7 +30,7 @@ const MAX_EXPLAINED = 3;
 const MAX_PODS = 50;
 
 /** With what, and for which moment, health is read. */
-export interface HealthReading {
+interface HealthReading {
   /** Of the extension's ServiceAccount. */
   client: Pick<Client, "get" | "list">;
   /** Objects that were read or written in this pass; they are not read again. */
@@ -111,8 +111,6 @@ export interface HealthDependencies {
 const FIRST_PAUSE_MS = 1_000;
 const LONGEST_PAUSE_MS = 15_000;
 
-type Context = StepContext<ReconcileState["extension"]>;
-
 /**
  * Finds out whether the deployed release works, as the ServiceAccount, and when to look again:
  *
@@ -126,42 +124,43 @@ type Context = StepContext<ReconcileState["extension"]>;
  * So a healthy extension costs no request of its own. A release that is healthy for the first time is recorded as rolled out.
  * @throws the signal's reason when it aborts; what cannot be told is no error but Unknown.
  */
-export async function checkHealth(deps: HealthDependencies, facts: ReconcileState, context: Context): Promise<void> {
-  const release = facts.deployed ?? lastDeployed(facts.history.current);
-  if (!facts.scoped || !release || facts.deleting !== undefined) return;
-  const { extension } = facts;
+export async function checkHealth(deps: HealthDependencies, phase: Phase, context: StepContext): Promise<void> {
+  if (!hasClient(phase)) return;
+  const { extension, changes, releases, report } = phase;
+  const release = changes.deployed ?? lastDeployed(releases.history.current);
+  if (!release) return;
   const remembered = deps.memory.of(extension);
-  if (isDue(remembered.health, release, facts, deps.now())) {
-    remembered.health = await readAvailability(deps, facts, release, context.signal);
+  if (isDue(remembered.health, release, phase, deps.now())) {
+    remembered.health = await readAvailability(deps, phase, release, context.signal);
     const { availability, dueAt } = remembered.health;
     context.log.debug({ release: release.version, available: availability.status, reason: availability.reason, dueAt }, "health checked");
   }
   const known = remembered.health;
   if (!known) return;
-  facts.availability = known.availability;
-  if (known.availability.status === "True" && release.rolledOutAt === undefined) await recordRolledOut(deps, facts, release, context);
-  else checkDeadline(deps, facts, release);
+  report.availability = known.availability;
+  if (known.availability.status === "True" && release.rolledOutAt === undefined) await recordRolledOut(deps, phase, release, context);
+  else checkDeadline(deps, phase, release);
   if (known.dueAt !== Number.POSITIVE_INFINITY) deps.comeBack(extension.metadata.name, known.dueAt - deps.now());
 }
 
-function isDue(known: CachedHealth | undefined, release: ReleaseRecord, facts: ReconcileState, now: number): boolean {
+function isDue(known: CachedHealth | undefined, release: ReleaseRecord, { changes }: ActingPhase, now: number): boolean {
   if (known?.release !== release.version || now >= known.dueAt) return true;
   if (now < known.readAt) return true; // the clock was put back
-  if (facts.failed) return true;
-  const { live } = facts;
+  if (changes.failed) return true;
+  const { live } = changes;
   return live !== undefined && release.objects.filter(hasHealth).every((object) => live.has(objectKey(object)));
 }
 
 async function readAvailability(
   deps: HealthDependencies,
-  facts: ReconcileState,
+  { extension, client, changes }: ActingPhase,
   release: ReleaseRecord,
   signal: AbortSignal,
 ): Promise<CachedHealth> {
-  const { extension, scoped: client, live = new Map() } = facts;
+  const { live = new Map() } = changes;
   const before = deps.memory.of(extension).health;
-  const explain = facts.deployed === undefined; // the Pods of what was applied just now have nothing to tell yet
-  const objects = client ? await readHealth(release.objects, { client, live, explain, now: deps.now(), signal }) : [];
+  const explain = changes.deployed === undefined; // the Pods of what was applied just now have nothing to tell yet
+  const objects = await readHealth(release.objects, { client, live, explain, now: deps.now(), signal });
   const availability = availabilityOf(objects, { rolledOut: release.rolledOutAt !== undefined });
   const found = { release: release.version, availability, readAt: deps.now() };
   if (availability.status === "True") return { ...found, checks: 0, dueAt: Number.POSITIVE_INFINITY };
@@ -173,15 +172,15 @@ async function readAvailability(
 /** What goes wrong here is only logged: it is tried again in the next pass, and until then nothing but the deadline hangs on it. */
 async function recordRolledOut(
   deps: HealthDependencies,
-  facts: ReconcileState,
+  { extension, changes }: ActingPhase,
   release: ReleaseRecord,
-  { log, signal }: Context,
+  { log, signal }: StepContext,
 ): Promise<void> {
-  const { name, uid = "" } = facts.extension.metadata;
+  const { name, uid = "" } = extension.metadata;
   const record: ReleaseRecord = { ...release, rolledOutAt: new Date(deps.now()).toISOString() };
   try {
     await deps.releases.update(record, { name, uid }, { signal });
-    facts.deployed = record;
+    changes.deployed = record;
     log.info({ release: release.version }, "release rolled out");
   } catch (err) {
     signal.throwIfAborted();
@@ -189,8 +188,8 @@ async function recordRolledOut(
   }
 }
 
-function checkDeadline(deps: HealthDependencies, facts: ReconcileState, release: ReleaseRecord): void {
-  const { extension, availability, installed } = facts;
+function checkDeadline(deps: HealthDependencies, { extension, releases, report }: ActingPhase, release: ReleaseRecord): void {
+  const { availability } = report;
   const minutes = extension.spec.progressDeadlineMinutes;
   if (!minutes || availability?.status !== "False") return;
   const deadline: ProgressDeadline = { minutes, minuteMs: deps.minuteMs };
@@ -198,5 +197,5 @@ function checkDeadline(deps: HealthDependencies, facts: ReconcileState, release:
   if (ends === undefined) return;
   const left = ends - deps.now();
   if (left > 0) deps.comeBack(extension.metadata.name, left);
-  else facts.overdue = exceededText(installed?.version ?? "", deadline, availability);
+  else report.overdue = formatDeadlineExceeded(releases.installed?.version ?? "", deadline, availability);
 }

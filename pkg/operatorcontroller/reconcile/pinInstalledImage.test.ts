@@ -1,9 +1,10 @@
 import { expect, test } from "vitest";
-import { RecordedEvents, stepContext } from "../../../test/support/extensionFakes.ts";
+import { RecordedEvents } from "../../../test/support/extensionFakes.ts";
 import { extensionNamed } from "../../../test/support/extensions.ts";
+import { problemTexts, resolved as resolvedPhase, runStep } from "../../../test/support/phases.ts";
 import type { InstalledBundle } from "../../release/installedBundle.ts";
 import { ExtensionCache } from "../state/extensionCache.ts";
-import { newReconcileState, type ReconcileState, type ResolvedBundle } from "../state/reconcileState.ts";
+import type { ResolvedBundle } from "../state/phases.ts";
 import { keepInstalledImage, pinInstalledImage } from "./pinInstalledImage.ts";
 
 const digest = (digit: number): string => `sha256:${String(digit).repeat(64)}`;
@@ -60,10 +61,10 @@ function choosing() {
   const extension = extensionNamed("x", { packageName: "p" });
   const events = new RecordedEvents();
   const step = pinInstalledImage(events, new ExtensionCache());
-  const pass = async ({ resolved, installed }: Given): Promise<ReconcileState> => {
-    const facts: ReconcileState = { ...newReconcileState(extension), resolved: { ...INSTALLED, ...CHOSEN, ...resolved }, installed };
-    await step.run(facts, stepContext(extension));
-    return facts;
+  const pass = async ({ resolved, installed }: Given): Promise<{ problems: string[]; bundle: ResolvedBundle | undefined }> => {
+    const before = resolvedPhase(extension, { ...INSTALLED, ...CHOSEN, ...resolved }, { releases: { installed } });
+    const { phase, next } = await runStep(step, before);
+    return { problems: problemTexts(phase), bundle: next?.bundle };
   };
   return { pass, events };
 }
@@ -72,11 +73,11 @@ test("what was disregarded is told once for each decision, and noted as long as 
   const { pass, events } = choosing();
   const cautions = ["no edge leads there"];
   const chosen = await pass({ resolved: { cautions } });
-  expect(chosen.notes).toEqual(cautions);
+  expect(chosen.problems).toEqual(cautions);
   await pass({ resolved: { cautions } });
   expect(events.seen).toEqual(["Warning UnadvisedBundle: no edge leads there"]);
   const there = await pass({ installed: { ...INSTALLED, cautions } });
-  expect([there.notes, there.resolved?.cautions]).toEqual([cautions, cautions]);
+  expect([there.problems, there.bundle?.cautions]).toEqual([cautions, cautions]);
   await pass({ resolved: { version: "2.0.0", cautions }, installed: { ...INSTALLED, cautions } });
   expect(events.seen).toHaveLength(2);
 });
@@ -84,8 +85,8 @@ test("what was disregarded is told once for each decision, and noted as long as 
 test("other content of the installed bundle is told once", async () => {
   const { pass, events } = choosing();
   const given: Given = { resolved: { image: "quay.io/p:2" }, installed: INSTALLED };
-  const { notes } = await pass(given);
+  const { problems } = await pass(given);
   await pass(given);
-  expect(notes).toEqual([expect.stringContaining('names image "quay.io/p:2"')]);
-  expect(events.seen).toEqual([`Warning BundleContentChanged: ${notes[0]}`]);
+  expect(problems).toEqual([expect.stringContaining('names image "quay.io/p:2"')]);
+  expect(events.seen).toEqual([`Warning BundleContentChanged: ${problems[0]}`]);
 });

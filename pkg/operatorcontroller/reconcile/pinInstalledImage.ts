@@ -1,12 +1,12 @@
 import type { EventSink } from "../../api/events.ts";
-import type { Step } from "../../controller/reconcile.ts";
+import { newProblem } from "../../api/problems.ts";
 import { goQuote } from "../../golang/quote.ts";
-import { canonical, parse } from "../../oci/reference.ts";
+import { formatCanonical, parse } from "../../oci/reference.ts";
 import type { InstalledBundle } from "../../release/installedBundle.ts";
 import { NAME_LENGTH, truncate } from "../../text/truncate.ts";
 import { isSameVersion } from "../../version/version.ts";
 import type { ExtensionCache } from "../state/extensionCache.ts";
-import type { ReconcileState, ResolvedBundle } from "../state/reconcileState.ts";
+import type { ReconcileStep, Resolved, ResolvedBundle } from "../state/phases.ts";
 
 /** The bundle to work towards, and what is to be said about the image that its catalog names. */
 export interface PinnedImage {
@@ -45,24 +45,26 @@ export function keepInstalledImage(resolved: ResolvedBundle, installed: Installe
 }
 
 /** Keeps the content of what is installed, and tells once what else the catalog says and what was disregarded in a choice. */
-export function pinInstalledImage(events: EventSink, memory: ExtensionCache): Step<ReconcileState["extension"], ReconcileState> {
+export function pinInstalledImage(events: EventSink, memory: ExtensionCache): ReconcileStep<Resolved> {
   return {
     name: "PinInstalledImage",
-    run(facts) {
-      const { extension, resolved, installed } = facts;
-      if (!resolved || facts.pinned) return Promise.resolve(undefined);
-      const { bundle, changed } = keepInstalledImage(resolved, installed);
-      facts.resolved = bundle;
+    run(phase) {
+      const { extension, releases, report } = phase;
+      const { installed } = releases;
+      if (phase.pinned) return Promise.resolve(phase);
+      const { bundle, changed } = keepInstalledImage(phase.bundle, installed);
+      const next: Resolved = { ...phase, bundle };
       const { cautions = [] } = bundle;
-      facts.notes.push(...(changed === undefined ? [] : [changed]), ...cautions);
+      if (changed !== undefined) report.problems.push(newProblem("BundleContentChanged", { message: changed }));
+      report.problems.push(...cautions.map((message) => newProblem("UpgradeWarning", { message })));
       const remembered = memory.of(extension);
       const isNew = installed === undefined || !isSameBundle(bundle, installed);
       const decided = JSON.stringify([changed ?? "", isNew ? cautions : []]);
-      if (remembered.decided === decided) return Promise.resolve(undefined);
+      if (remembered.decided === decided) return Promise.resolve(next);
       remembered.decided = decided;
       if (changed !== undefined) events.record(extension, "Warning", "BundleContentChanged", changed);
       if (isNew) for (const caution of cautions) events.record(extension, "Warning", "UnadvisedBundle", caution);
-      return Promise.resolve(undefined);
+      return Promise.resolve(next);
     },
   };
 }
@@ -85,5 +87,5 @@ function digestIn(reference: string): string | undefined {
 /** What is no reference stays as it is: pulling says what is wrong with it. */
 function byDigest(reference: string, digest: string | undefined): string {
   const parsed = parse(reference);
-  return digest === undefined || typeof parsed === "string" ? reference : canonical(parsed, digest);
+  return digest === undefined || typeof parsed === "string" ? reference : formatCanonical(parsed, digest);
 }

@@ -1,7 +1,7 @@
 import type { ClusterCatalog } from "../../api/clusterCatalog.ts";
 import type { EventSink } from "../../api/events.ts";
 import type { Informer } from "../../controller/informer.ts";
-import type { Step } from "../../controller/reconcile.ts";
+import { Story } from "../../controller/story.ts";
 import type { Client } from "../../kube/client.ts";
 import type { CertificateProviders } from "../apply/certificateProviders.ts";
 import type { BundleCache } from "../bundles/bundleCache.ts";
@@ -12,7 +12,7 @@ import type { Dependencies } from "../dependencies/dependencies.ts";
 import type { Identities } from "../permissions/identity.ts";
 import type { ReleaseStore } from "../releases/releaseStore.ts";
 import type { ExtensionCache } from "../state/extensionCache.ts";
-import type { ReconcileState } from "../state/reconcileState.ts";
+import type { Applied, Phase, Started } from "../state/phases.ts";
 import type { ObjectWatches } from "../watches/objectWatches.ts";
 import type { SourceWatches } from "../watches/sourceWatches.ts";
 import { applyBundle, correctDrift } from "./apply.ts";
@@ -51,48 +51,32 @@ export interface StepParts {
   forget: (extension: string) => Promise<void>;
 }
 
-/** The steps of a pass over one extension, in their order. */
-export function reconcileSteps(parts: StepParts): Step<ReconcileState["extension"], ReconcileState>[] {
-  const {
-    client,
-    images,
-    bundles,
-    providers,
-    catalogs,
-    contents,
-    events,
-    identities,
-    memory,
-    releases,
-    watches,
-    sources,
-    apis,
-    dependencies,
-    applying,
-  } = parts;
-  const { choice, made, dependents } = dependencies;
-  return [
-    handleDeletion({ client, identities, releases, events, memory, dependents, dependencies: made, forget: parts.forget }),
-    removeCollectorFinalizers(client, events),
-    requireSpec,
-    retrieveReleases(releases, memory),
-    skipSuspended([watches, sources]),
-    ensureFinalizer(client),
-    validate(identities),
-    correctDrift(applying),
-    pinRevision(releases),
-    resolveBundle({ catalogs, contents, dependencies: choice }),
-    trackUnavailableCatalogs(memory),
-    pinInstalledImage(events, memory),
-    readConfiguration({ watches: sources, driftIntervalMs: applying.driftIntervalMs }),
-    skipRolledBackBundle({ ...applying, comeBack: parts.comeBack }),
-    unpackBundle({ images, bundles, providers }),
-    checkBundle(events, memory),
-    reportProxy,
-    checkClusterVersion,
-    checkRequirements({ apis, events, memory }),
-    installDependencies(made),
-    checkDependencies(choice),
-    applyBundle(applying),
-  ];
+/** The reconcile of one extension: its steps, in their order, and the phases that they lead through. */
+export function reconcileSteps(parts: StepParts): Story<Started, Applied, Phase> {
+  const { client, images, bundles, providers, catalogs, contents, events, identities, memory, releases } = parts;
+  const { watches, sources, apis, applying, comeBack, forget } = parts;
+  const { choice, made, dependents } = parts.dependencies;
+  return Story.from<Started, Phase>()
+    .step(handleDeletion({ client, identities, releases, events, memory, dependents, dependencies: made, forget }))
+    .step(removeCollectorFinalizers(client, events))
+    .step(requireSpec)
+    .step(retrieveReleases({ releases, memory }))
+    .step(skipSuspended([watches, sources]))
+    .step(ensureFinalizer(client))
+    .step(validate(identities))
+    .step(correctDrift(applying))
+    .step(pinRevision(releases))
+    .step(resolveBundle({ catalogs, contents, dependencies: choice }))
+    .step(trackUnavailableCatalogs(memory))
+    .step(pinInstalledImage(events, memory))
+    .step(readConfiguration({ watches: sources, driftIntervalMs: applying.driftIntervalMs }))
+    .step(skipRolledBackBundle({ ...applying, comeBack }))
+    .step(unpackBundle({ images, bundles, providers }))
+    .step(checkBundle(events, memory))
+    .step(reportProxy)
+    .step(checkClusterVersion)
+    .step(checkRequirements({ apis, events, memory }))
+    .step(installDependencies(made))
+    .step(checkDependencies(choice))
+    .step(applyBundle(applying));
 }

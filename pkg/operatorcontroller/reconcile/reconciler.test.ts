@@ -2,12 +2,14 @@ import { expect, test } from "vitest";
 import { clusterFrom } from "../../../test/support/catalogFixture.ts";
 import { RecordedEvents, RecordedPatches, refusal, stepContext } from "../../../test/support/extensionFakes.ts";
 import { extensionNamed } from "../../../test/support/extensions.ts";
+import { observed, resolved, started } from "../../../test/support/phases.ts";
 import type { ClusterExtension } from "../../api/clusterExtension.ts";
 import { findCondition } from "../../api/conditions.ts";
-import type { StepResult } from "../../controller/reconcile.ts";
+import { Ended, fail, leave, Story, stop } from "../../controller/story.ts";
 import { isRetryable, RetryableError, TerminalError } from "../../errors/errors.ts";
 import type { Availability } from "../../release/health/availability.ts";
-import type { ReconcileState, ResolvedBundle } from "../state/reconcileState.ts";
+import type { KnownReleases } from "../state/clusterChanges.ts";
+import type { Phase, ReconcileStep, ResolvedBundle, Started } from "../state/phases.ts";
 import { requireSpec } from "./check.ts";
 import { Reconciler, StatusWriter } from "./reconciler.ts";
 
@@ -18,8 +20,8 @@ const RESYNC = 1_234;
 
 interface Given {
   extension?: ClusterExtension;
-  /** What the one step does. */
-  step?: (facts: ReconcileState) => StepResult | void;
+  /** What the one step comes to. */
+  step?: (extension: ClusterExtension) => Phase | Ended<Phase>;
   keepFails?: Error;
   patchFails?: Error[];
   /** The extension is another one by now. */
@@ -32,7 +34,7 @@ interface Given {
 
 async function pass({
   extension = X,
-  step = () => undefined,
+  step = started,
   keepFails,
   patchFails = [],
   madeAnew = false,
@@ -45,26 +47,34 @@ async function pass({
   if (madeAnew) patches.uid = "other";
   const events = new RecordedEvents();
   let kept = 0;
+  const one: ReconcileStep<Started, Phase> = {
+    name: "Step",
+    run: async ({ clusterVersion }) => {
+      await Promise.resolve();
+      const next = step(extension);
+      return next instanceof Ended ? next : { ...next, clusterVersion };
+    },
+  };
   const reconciler = new Reconciler({
     statuses: new StatusWriter(patches),
     events,
-    steps: [requireSpec, { name: "Step", run: async (facts) => (await Promise.resolve(), step(facts)) ?? undefined }],
+    steps: Story.from<Started, Phase>().step(requireSpec).step(one),
     keepInstalled: () => {
       kept++;
       return keepFails ? Promise.reject(keepFails) : Promise.resolve();
     },
-    checkHealth: (facts) => {
-      if (availability) facts.availability = availability;
+    checkHealth: ({ report }) => {
+      if (availability) report.availability = availability;
       return Promise.resolve();
     },
     clusterVersion: () => clusterFrom(cluster),
     now: () => Date.parse("2026-01-01T00:00:00.500Z"),
     resyncMs: () => RESYNC,
   });
-  const stop = new AbortController();
-  const { log } = stepContext(extension);
-  const running = reconciler.reconcile(extension, log, stop.signal);
-  if (aborted) stop.abort(new Error("stopped"));
+  const stopping = new AbortController();
+  const { log } = stepContext();
+  const running = reconciler.reconcile(extension, log, stopping.signal);
+  if (aborted) stopping.abort(new Error("stopped"));
   const outcome = await running.then(
     (result) => ({ result, error: undefined }),
     (error: Error) => ({ result: undefined, error }),
@@ -77,12 +87,10 @@ async function pass({
   return { ...outcome, written, events: events.seen, kept, progressing };
 }
 
-const throwing =
-  (err: Error, resolved?: ResolvedBundle) =>
-  (facts: ReconcileState): void => {
-    if (resolved) facts.resolved = resolved;
-    throw err;
-  };
+const failing =
+  (err: Error, bundle?: ResolvedBundle) =>
+  (extension: ClusterExtension): Ended<Phase> =>
+    fail<Phase>(bundle ? resolved(extension, bundle) : observed(extension), err);
 
 test("a pass without a finding writes status once and comes again in time; a step that stops decides when", async () => {
   const { result, written, events, progressing } = await pass({});
@@ -95,8 +103,8 @@ test("a pass without a finding writes status once and comes again in time; a ste
     message: "Desired state reached",
     lastTransitionTime: "2026-01-01T00:00:00Z",
   });
-  expect((await pass({ step: () => ({ requeueAfterMs: 5 }) })).result).toEqual({ requeueAfterMs: 5 });
-  expect((await pass({ step: () => ({}) })).result).toEqual({});
+  expect((await pass({ step: (x) => stop(started(x), { requeueAfterMs: 5 }) })).result).toEqual({ requeueAfterMs: 5 });
+  expect((await pass({ step: (x) => stop(started(x)) })).result).toEqual({});
 });
 
 test("a status that is as before is not written", async () => {
@@ -105,7 +113,7 @@ test("a status that is as before is not written", async () => {
   expect((await pass({ extension: { ...X, status } })).written).toEqual([]);
 });
 
-test.for<[why: string, error: Error, resolved: ResolvedBundle | undefined, want: [string, string, string]]>([
+test.for<[why: string, error: Error, bundle: ResolvedBundle | undefined, want: [string, string, string]]>([
   ["of a resolution", new RetryableError("Retrying", "no bundles found"), undefined, ["True", "Retrying", "no bundles found"]],
   [
     "of a bundle",
@@ -121,8 +129,8 @@ test.for<[why: string, error: Error, resolved: ResolvedBundle | undefined, want:
   ],
   ["that is terminal without a reason of its own", new TerminalError("Blocked", "bad"), undefined, ["False", "Blocked", "bad"]],
   ["nobody thought of", new TypeError("x is not a function"), undefined, ["True", "Retrying", "x is not a function"]],
-])("an error %s becomes the condition and an Event, and is thrown", async ([, thrown, resolved, want]) => {
-  const { error, progressing, events, kept } = await pass({ step: throwing(thrown, resolved) });
+])("an error %s becomes the condition and an Event, and is thrown", async ([, thrown, bundle, want]) => {
+  const { error, progressing, events, kept } = await pass({ step: failing(thrown, bundle) });
   expect([progressing?.status, progressing?.reason, progressing?.message]).toEqual(want);
   expect(events).toEqual([`Warning ${want[1]}: ${want[2]}`]);
   expect(error?.message).toContain(thrown.message);
@@ -131,9 +139,8 @@ test.for<[why: string, error: Error, resolved: ResolvedBundle | undefined, want:
 });
 
 test("a pass whose image is pulled keeps what is installed, says so, and is pending", async () => {
-  const step = (facts: ReconcileState): void => {
-    facts.unpacking = { image: "registry.example/p:v1", lastError: undefined };
-  };
+  const image = "registry.example/p:v1";
+  const step = (x: ClusterExtension) => stop<Phase>({ ...resolved(x, RESOLVED), phase: "unpacking", image, lastError: undefined });
   const { result, progressing, kept, events } = await pass({ step });
   expect(result).toEqual({ requeueAfterMs: RESYNC, isPending: true });
   expect([progressing?.status, progressing?.reason, progressing?.message]).toEqual([
@@ -142,29 +149,24 @@ test("a pass whose image is pulled keeps what is installed, says so, and is pend
     "Unpacking bundle image registry.example/p:v1",
   ]);
   expect([kept, events]).toEqual([1, []]);
-  const failing = await pass({ step, keepFails: new Error("forbidden") });
-  expect(failing.error?.message).toBe('error keeping installed bundle "" as it is: forbidden');
-  expect(failing.progressing).toMatchObject({ status: "True", reason: "Retrying" });
+  const notKept = await pass({ step, keepFails: new Error("forbidden") });
+  expect(notKept.error?.message).toBe('error keeping installed bundle "" as it is: forbidden');
+  expect(notKept.progressing).toMatchObject({ status: "True", reason: "Retrying" });
 });
 
 test("while an image is pulled again the condition keeps the failure of the pull before", async () => {
   const lastError = new RetryableError("Retrying", "no route");
-  const failed = await pass({ step: throwing(lastError, RESOLVED) });
+  const failed = await pass({ step: failing(lastError, RESOLVED) });
   const [{ status }] = failed.written as [(typeof failed.written)[0]];
-  const step = (facts: ReconcileState): void => {
-    facts.resolved = RESOLVED;
-    facts.unpacking = { image: RESOLVED.image, lastError };
-  };
+  const step = (x: ClusterExtension) => stop<Phase>({ ...resolved(x, RESOLVED), phase: "unpacking", image: RESOLVED.image, lastError });
   const { result, written, events } = await pass({ extension: { ...X, status }, step });
   expect([result, written, events]).toEqual([{ requeueAfterMs: RESYNC, isPending: true }, [], []]);
 });
 
 test("what goes wrong with what is installed is told behind the error, whose kind stays", async () => {
   const installed = { ...RESOLVED, name: "p.v0.9.0" };
-  const step = (facts: ReconcileState): void => {
-    facts.installed = installed;
-    throw new TerminalError("InvalidConfiguration", "bad");
-  };
+  const step = (x: ClusterExtension) =>
+    fail<Phase>(observed(x, { releases: { installed } }), new TerminalError("InvalidConfiguration", "bad"));
   const { progressing } = await pass({ step, keepFails: new Error("forbidden") });
   expect([progressing?.reason, progressing?.message]).toEqual([
     "InvalidConfiguration",
@@ -173,15 +175,12 @@ test("what goes wrong with what is installed is told behind the error, whose kin
 });
 
 test("a stop is no failure: nothing is written, nothing kept", async () => {
-  const { error, written, kept } = await pass({ step: throwing(new Error("aborted")), aborted: true });
+  const { error, written, kept } = await pass({ step: failing(new Error("aborted")), aborted: true });
   expect([error?.message, written, kept]).toEqual(["stopped", [], 0]);
 });
 
 test("nothing is written about an extension that is gone, or another by now", async () => {
-  const step = (facts: ReconcileState): StepResult => {
-    facts.leave = true;
-    return { requeueAfterMs: 20 };
-  };
+  const step = (x: ClusterExtension) => leave<Phase>(started(x), { requeueAfterMs: 20 });
   const { result, written } = await pass({ step });
   expect([result, written]).toEqual([{ requeueAfterMs: 20 }, []]);
 });
@@ -195,22 +194,20 @@ test.for<[why: string, Pick<Given, "patchFails" | "madeAnew">]>([
 });
 
 test("the error of a pass is thrown although its extension is gone", async () => {
-  expect((await pass({ patchFails: [refusal(404, "NotFound")], step: throwing(new Error("no")) })).error?.message).toBe("no");
+  expect((await pass({ patchFails: [refusal(404, "NotFound")], step: failing(new Error("no")) })).error?.message).toBe("no");
 });
 
 test("a status that cannot be written hides no error, and is tried again even after a terminal one", async () => {
   const failure = refusal(500, "InternalError", "etcd is gone");
   expect((await pass({ patchFails: [failure] })).error?.message).toBe("error updating status: etcd is gone");
-  const { error, events } = await pass({ patchFails: [failure], step: throwing(new TerminalError("Blocked", "bad")) });
+  const { error, events } = await pass({ patchFails: [failure], step: failing(new TerminalError("Blocked", "bad")) });
   expect(error?.message).toBe("bad\nerror updating status: etcd is gone");
   expect(isRetryable(error)).toBe(true);
   expect(events).toEqual([]);
 });
 
 test("a bundle whose name the API server refuses in status does not hide the conditions", async () => {
-  const step = (facts: ReconcileState): void => {
-    facts.installed = { ...RESOLVED, name: "Not_A_Subdomain" };
-  };
+  const step = (x: ClusterExtension) => observed(x, { releases: { installed: { ...RESOLVED, name: "Not_A_Subdomain" } } });
   const { written, error } = await pass({ step, patchFails: [refusal(422, "Invalid", "status.install.bundle.name")] });
   expect(error).toBeUndefined();
   expect(written.map(({ status }) => status.install)).toEqual([{ bundle: { name: "Not_A_Subdomain", version: "1.0.0" } }, undefined]);
@@ -225,10 +222,9 @@ const BLOCKS = 'bundle "p.v1.0.0" (version 1.0.0) states olm.maxOpenShiftVersion
 
 test("an Event tells when an extension begins to keep the cluster from being upgraded, and when it stops", async () => {
   const releases =
-    (...active: NonNullable<ReconcileState["active"]>) =>
-    (facts: ReconcileState): void => {
-      facts.active = active;
-    };
+    (...active: NonNullable<KnownReleases["active"]>) =>
+    (x: ClusterExtension) =>
+      observed(x, { releases: { active } });
   const began = await pass({ cluster: "4.18.2", step: releases(LIMITED) });
   expect(began.events).toEqual([`Warning ClusterUpgradeBlocked: ${BLOCKS}`]);
   const blocked = { ...X, status: began.written[0]?.status ?? {} };
@@ -268,19 +264,15 @@ test.for<[why: string, before: Availability | undefined, after: Availability, ev
   ["another text about what is broken", ILL, { ...ILL, message: "Deployment ns/b: no" }, []],
   ["something that was repaired", ILL, HEALTHY, ["Normal Healthy: fine"]],
 ])("a change of health is an Event, once: %s", async ([, before, after, want]) => {
-  const step = (facts: ReconcileState): void => {
-    facts.installed = RESOLVED;
-  };
+  const step = (x: ClusterExtension) => observed(x, { releases: { installed: RESOLVED } });
   const first = before ? (await pass({ step, availability: before })).written.at(-1)?.status : undefined;
   const { events } = await pass({ extension: first ? { ...X, status: first } : X, step, availability: after });
   expect(events).toEqual(want);
 });
 
 test("health is told although the pass failed", async () => {
-  const step = (facts: ReconcileState): void => {
-    facts.installed = RESOLVED;
-    throw new RetryableError("Retrying", "no bundles found");
-  };
+  const step = (x: ClusterExtension) =>
+    fail<Phase>(observed(x, { releases: { installed: RESOLVED } }), new RetryableError("Retrying", "no bundles found"));
   const { written } = await pass({ step, availability: ILL });
   expect(findCondition(written.at(-1)?.status.conditions, "Available")).toMatchObject({ status: "False", reason: "Unhealthy" });
 });

@@ -2,15 +2,17 @@ import { expect, test } from "vitest";
 import { type ClusterFixture, clusterFrom, contentFrom } from "../../../test/support/catalogFixture.ts";
 import { type CatalogState, catalogNamed } from "../../../test/support/catalogs.ts";
 import { dependencyWorld } from "../../../test/support/dependencyFixture.ts";
-import { CannedPackages, ListedCatalogs, stepContext } from "../../../test/support/extensionFakes.ts";
+import { CannedPackages, ListedCatalogs } from "../../../test/support/extensionFakes.ts";
 import { extensionNamed } from "../../../test/support/extensions.ts";
+import { authenticated, problemTexts, runStep, type StepOutcome } from "../../../test/support/phases.ts";
 import { releaseRecord } from "../../../test/support/releases.ts";
 import type { ClusterCatalog } from "../../api/clusterCatalog.ts";
 import type { CatalogSource, ClusterExtension } from "../../api/clusterExtension.ts";
+import { problemsIn } from "../../errors/errors.ts";
 import type { PackageContent } from "../../fbc/types.ts";
 import type { InstalledBundle } from "../../release/installedBundle.ts";
 import { CatalogPackages } from "../catalogs/catalogPackages.ts";
-import { newReconcileState, type ReconcileState } from "../state/reconcileState.ts";
+import type { Resolved } from "../state/phases.ts";
 import { waitingIn } from "../state/waiting.ts";
 import { resolveBundle } from "./resolve.ts";
 
@@ -31,14 +33,7 @@ interface Given {
   cluster?: ClusterFixture;
 }
 
-async function pass({
-  installed,
-  source,
-  catalog,
-  content = CONTENT,
-  policy,
-  cluster,
-}: Given): Promise<{ facts: ReconcileState; error?: Error }> {
+async function pass({ installed, source, catalog, content = CONTENT, policy, cluster }: Given): Promise<StepOutcome<Resolved>> {
   const made = extensionNamed("x", { packageName: "p", ...source });
   const extension: ClusterExtension = policy ? { ...made, spec: { ...made.spec, dependencies: { policy } } } : made;
   const catalogs = catalog ? [catalogNamed("c", catalog)] : [];
@@ -50,19 +45,13 @@ async function pass({
     contents: new CatalogPackages(new CannedPackages(canned)),
     dependencies: dependencyWorld().choice,
   });
-  const facts: ReconcileState = { ...newReconcileState(extension, clusterFrom(cluster)), installed };
-  try {
-    await step.run(facts, stepContext(extension));
-    return { facts };
-  } catch (err) {
-    return { facts, error: err as Error };
-  }
+  return runStep(step, authenticated(extension, { clusterVersion: clusterFrom(cluster), releases: { installed } }));
 }
 
 test("the bundle that was chosen, and why", async () => {
-  const { facts, error } = await pass({ installed: INSTALLED, catalog: SERVED });
+  const { phase, next, error } = await pass({ installed: INSTALLED, catalog: SERVED });
   expect(error).toBeUndefined();
-  expect(facts.resolved).toMatchObject({
+  expect(next?.bundle).toMatchObject({
     packageName: "p",
     name: "p.v1.1.0",
     version: "1.1.0",
@@ -70,8 +59,8 @@ test("the bundle that was chosen, and why", async () => {
     catalog: "c",
     edge: "replaces in channel stable",
   });
-  expect(facts.resolved?.explanation).toContain("p.v1.1.0");
-  expect([facts.deprecation.kind, facts.notes]).toEqual(["known", []]);
+  expect(next?.bundle.explanation).toContain("p.v1.1.0");
+  expect([phase.report.catalogs.deprecation.kind, problemTexts(phase)]).toEqual(["known", []]);
 });
 
 test.for([
@@ -79,14 +68,14 @@ test.for([
   ["apart", { name: "p.a", version: "1.0.0", release: "2" }, { version: "1.0.0", release: "2" }],
   ["apart, and empty", { name: "p.a", version: "1.0.0+git", release: "" }, { version: "1.0.0+git", release: "" }],
 ] as const)("a release that a bundle states %s is recorded so", async ([, bundle, want]) => {
-  const { facts } = await pass({ catalog: SERVED, content: contentFrom({ bundles: [bundle] }, "p") });
-  const { version, release } = facts.resolved ?? {};
+  const { next } = await pass({ catalog: SERVED, content: contentFrom({ bundles: [bundle] }, "p") });
+  const { version, release } = next?.bundle ?? {};
   expect({ version, ...(release === undefined ? {} : { release }) }).toEqual(want);
 });
 
 test("the installed version stays where nothing is better, and no edge leads to it", async () => {
   const newest = { ...INSTALLED, name: "p.v1.1.0", version: "1.1.0" };
-  expect((await pass({ installed: newest, catalog: SERVED })).facts.resolved).toMatchObject({ name: "p.v1.1.0", edge: "stay" });
+  expect((await pass({ installed: newest, catalog: SERVED })).next?.bundle).toMatchObject({ name: "p.v1.1.0", edge: "stay" });
 });
 
 /** What happens when resolution fails, row by row of the table that upstream's handleResolutionError is. */
@@ -135,7 +124,7 @@ test.for<[why: string, given: Given, outcome: string]>([
   [
     "the catalog cannot be read and another version is wanted",
     { installed: INSTALLED, source: { version: "1.1.0" }, catalog: SERVED, content: "unreadable" },
-    'error walking catalogs: error getting package "p" from catalog "c": error retrieving cache for catalog "c": error performing request: connection refused; bundle "p.v1.0.0" (version 1.0.0) stays installed',
+    'error walking catalogs: error getting package "p" from catalog "c": error retrieving cache for catalog "c": error performing request: connection refused',
   ],
   [
     "the selector is invalid, so that no catalog can match",
@@ -157,25 +146,28 @@ test.for<[why: string, given: Given, outcome: string]>([
     "keeps",
   ],
 ])("when %s", async ([, given, outcome]) => {
-  const { facts, error } = await pass(given);
+  const { phase, next, error } = await pass(given);
   if (outcome === "keeps") {
     expect(error).toBeUndefined();
-    expect(facts.resolved).toMatchObject(given.installed ?? {});
-    expect(facts.notes).toEqual(["no ClusterCatalog matches: the installed bundle is kept as it is"]);
-    expect(facts.deprecation).toEqual({ kind: "unknown" });
+    expect(next?.bundle).toMatchObject(given.installed ?? {});
+    expect(problemTexts(phase)).toEqual(["no ClusterCatalog matches: the controller keeps the installed bundle"]);
+    expect(phase.report.catalogs.deprecation).toEqual({ kind: "unknown" });
     return;
   }
   expect(error).toMatchObject({ retry: true, reason: "Retrying" });
   expect(error?.message.startsWith(outcome)).toBe(true);
-  expect(facts.resolved).toBeUndefined();
+  expect(next).toBeUndefined();
 });
 
-test("a message has at most 2,000 characters, and says where the rest is", async () => {
+test("resolveBundle reports a problem of at most 2,000 characters that says where the rest is when the message is longer", async () => {
   const channels = Array.from({ length: 256 }, (_, i) => `${"c".repeat(200)}${i}`);
   const { error } = await pass({ catalog: SERVED, source: { channels } });
   expect(error?.message.startsWith('no bundles found for package "p" in channels [cc')).toBe(true);
-  expect(error?.message.length).toBe(2_000);
-  expect(error?.message.endsWith("(cut; all of it: olmv1 resolve x --explain, or /debug/resolution/x of operator-controller)")).toBe(true);
+  const [problem] = problemsIn(error);
+  expect(problem?.message.length).toBe(2_000);
+  expect(problem?.message.endsWith("(cut; all of it: olmv1 resolve x --explain, or /debug/resolution/x of operator-controller)")).toBe(
+    true,
+  );
 });
 
 const NEEDY = contentFrom(
@@ -189,20 +181,20 @@ const NEEDY = contentFrom(
 test.for([undefined, "Require", "Install"] as const)(
   "a bundle with dependencies that nobody supplies waits for them under policy %s",
   async (policy) => {
-    const { facts, error } = await pass({ catalog: SERVED, content: NEEDY, ...(policy ? { policy } : {}) });
+    const { next, error } = await pass({ catalog: SERVED, content: NEEDY, ...(policy ? { policy } : {}) });
     expect(error).toMatchObject({ reason: "UnsatisfiedDependencies", retry: false });
     expect(error?.message).toContain(
       'bundle "p.v1.0.0" cannot be installed: p 1.0.0 requires package "q" >=1.0.0, which no selected catalog has',
     );
     expect(waitingIn(error)).toBeDefined();
-    expect(facts.resolved).toBeUndefined();
+    expect(next).toBeUndefined();
   },
 );
 
 test("under policy Ignore it is taken, and the condition says that the policy is in force", async () => {
-  const { facts } = await pass({ catalog: SERVED, content: NEEDY, policy: "Ignore" });
-  expect(facts.resolved?.name).toBe("p.v1.0.0");
-  expect(facts.notes).toEqual(['the dependencies of bundle "p.v1.0.0" are not checked: spec.dependencies.policy is Ignore']);
+  const { phase, next } = await pass({ catalog: SERVED, content: NEEDY, policy: "Ignore" });
+  expect(next?.bundle.name).toBe("p.v1.0.0");
+  expect(problemTexts(phase)).toEqual(['the dependencies of bundle "p.v1.0.0" are not checked: spec.dependencies.policy is Ignore']);
 });
 
 const LIMITED = contentFrom(
@@ -216,21 +208,21 @@ const LIMITED = contentFrom(
 test("the cluster's version warns under the default policy and decides under Enforce, and the condition says so", async () => {
   const given: Given = { installed: INSTALLED, catalog: SERVED, content: LIMITED, cluster: "4.18.2" };
   const warned = await pass(given);
-  expect(warned.facts.resolved?.name).toBe("p.v1.1.0");
-  expect(warned.facts.notes).toEqual([
+  expect(warned.next?.bundle.name).toBe("p.v1.1.0");
+  expect(problemTexts(warned.phase)).toEqual([
     `bundle "p.v1.1.0" may not work on this cluster: its olm.maxOpenShiftVersion 4.17 is below the cluster's 4.18`,
   ]);
   const held = await pass({ ...given, source: { clusterVersionPolicy: "Enforce" } });
-  expect(held.facts.resolved).toMatchObject({ name: "p.v1.0.0", edge: "stay" });
-  expect(held.facts.notes).toEqual([
+  expect(held.next?.bundle).toMatchObject({ name: "p.v1.0.0", edge: "stay" });
+  expect(problemTexts(held.phase)).toEqual([
     `clusterVersionPolicy Enforce does not move to bundle "p.v1.1.0" (its olm.maxOpenShiftVersion 4.17 is below the cluster's 4.18); Warn would`,
   ]);
 });
 
 test("what the catalogs said is known to the rest of the pass, also when nothing was found", async () => {
-  const { facts, error } = await pass({ catalog: SERVED, source: { version: ">=9" } });
+  const { phase, error } = await pass({ catalog: SERVED, source: { version: ">=9" } });
   expect(error?.message).toContain("no bundles found");
-  expect(facts.catalogs).toMatchObject([{ name: "c", content: CONTENT }]);
+  expect(phase.report.catalogs.packages).toMatchObject([{ name: "c", content: CONTENT }]);
 });
 
 test("an extension without a catalog to ask is blocked until it is edited", async () => {
@@ -241,14 +233,14 @@ test("an extension without a catalog to ask is blocked until it is edited", asyn
     contents: new CatalogPackages(new CannedPackages(new Map())),
     dependencies: dependencyWorld().choice,
   });
-  await expect(step.run(newReconcileState(bare), stepContext(bare))).rejects.toMatchObject({ retry: false, reason: "Blocked" });
+  expect((await runStep(step, authenticated(bare))).error).toMatchObject({ retry: false, reason: "Blocked" });
 });
 
 test("resolveBundle keeps the installed bundle and names the catalog when that catalog cannot be read", async () => {
-  const { facts, error } = await pass({ installed: INSTALLED, catalog: SERVED, content: "unreadable" });
+  const { phase, next, error } = await pass({ installed: INSTALLED, catalog: SERVED, content: "unreadable" });
   expect(error).toBeUndefined();
-  expect(facts.resolved).toMatchObject({ ...INSTALLED });
-  expect(facts.notes).toEqual([
+  expect(next?.bundle).toMatchObject({ ...INSTALLED });
+  expect(problemTexts(phase)).toEqual([
     'catalog "c" cannot be asked and may have a better bundle (error retrieving cache for catalog "c": error performing request: connection refused): bundle "p.v1.0.0" stays installed until the catalog answers, is deleted, or has a lower spec.priority',
   ]);
 });
@@ -258,7 +250,7 @@ async function passAmong(
   catalogs: readonly ClusterCatalog[],
   packages: CannedPackages,
   { source, from }: { source?: Partial<CatalogSource>; from?: string } = {},
-): Promise<{ facts: ReconcileState; error?: Error; isOver?: boolean }> {
+): Promise<StepOutcome<Resolved>> {
   const extension: ClusterExtension = {
     ...extensionNamed("x", { packageName: "p", ...source }),
     status: { conditions: [], install: { bundle: { name: "p.v1.0.0", version: "1.0.0" }, ...(from ? { catalog: from } : {}) } },
@@ -268,30 +260,24 @@ async function passAmong(
     contents: new CatalogPackages(packages),
     dependencies: dependencyWorld().choice,
   });
-  const facts: ReconcileState = { ...newReconcileState(extension), installed: INSTALLED };
-  try {
-    await step.run(facts, stepContext(extension));
-    return { facts };
-  } catch (err) {
-    return { facts, error: err as Error };
-  }
+  return runStep(step, authenticated(extension, { releases: { installed: INSTALLED } }));
 }
 
 test("resolveBundle ignores a catalog that is being deleted", async () => {
   const removed = catalogNamed("b", { serving: false });
   removed.metadata.deletionTimestamp = "2026-01-01T00:00:00Z";
   const packages = new CannedPackages(new Map([["https://catalogd/catalogs/c", CONTENT]]));
-  const { facts, error } = await passAmong([catalogNamed("c", SERVED), removed], packages);
+  const { phase, next, error } = await passAmong([catalogNamed("c", SERVED), removed], packages);
   expect(error).toBeUndefined();
-  expect([facts.resolved?.name, facts.notes]).toEqual(["p.v1.1.0", []]);
+  expect([next?.bundle.name, problemTexts(phase)]).toEqual(["p.v1.1.0", []]);
 });
 
 test("resolveBundle upgrades from the catalog of the installed bundle when a new catalog has not answered yet", async () => {
   const packages = new CannedPackages(new Map([["https://catalogd/catalogs/c", CONTENT]]));
   const catalogs = [catalogNamed("b", { serving: false, priority: 5 }), catalogNamed("c", SERVED)];
-  const { facts } = await passAmong(catalogs, packages, { from: "c" });
-  expect(facts.resolved).toMatchObject({ name: "p.v1.1.0", catalog: "c" });
-  expect(facts.notes).toEqual(['catalogs not asked: "b" (catalog "b" is not being served; catalogd has not reported on it yet)']);
+  const { phase, next } = await passAmong(catalogs, packages, { from: "c" });
+  expect(next?.bundle).toMatchObject({ name: "p.v1.1.0", catalog: "c" });
+  expect(problemTexts(phase)).toEqual(['catalogs not asked: "b" (catalog "b" is not being served; catalogd has not reported on it yet)']);
 });
 
 test("resolveBundle reports an error when the wanted channels are known not to have the installed bundle", async () => {
@@ -305,10 +291,10 @@ test("resolveBundle reports an error when the wanted channels are known not to h
 
 test("resolveBundle asks again whether a catalog that could not be read answers", async () => {
   const answers = new Map<string, PackageContent>();
-  const { facts } = await passAmong([catalogNamed("c", SERVED)], new CannedPackages(answers));
-  expect(await facts.awaits?.(AbortSignal.timeout(5_000))).toBe(false);
+  const { phase } = await passAmong([catalogNamed("c", SERVED)], new CannedPackages(answers));
+  expect(await phase.report.awaits?.(AbortSignal.timeout(5_000))).toBe(false);
   answers.set("https://catalogd/catalogs/c", CONTENT);
-  expect(await facts.awaits?.(AbortSignal.timeout(5_000))).toBe(true);
+  expect(await phase.report.awaits?.(AbortSignal.timeout(5_000))).toBe(true);
 });
 
 test.for([
@@ -323,12 +309,11 @@ test.for([
     ),
     dependencies: dependencyWorld().choice,
   });
-  const pinned = { revision: 1, release: releaseRecord(1, "deployed") };
-  const resolved = { ...INSTALLED, explanation: "pinned" };
-  const state: ReconcileState = { ...newReconcileState(extension), installed: INSTALLED, pinned, resolved, notes: ["pinned"] };
-  await step.run(state, stepContext(extension));
-  expect([state.resolved, state.notes]).toEqual([resolved, ["pinned"]]);
-  expect(state.deprecation.kind).toBe(content === "absent" ? "unknown" : "known");
+  const bundle = { ...INSTALLED, explanation: "pinned" };
+  const pinned = { revision: 1, release: releaseRecord(1, "deployed"), bundle };
+  const { phase, next } = await runStep(step, authenticated(extension, { releases: { installed: INSTALLED }, pinned }));
+  expect([next?.bundle, problemTexts(phase)]).toEqual([bundle, []]);
+  expect(phase.report.catalogs.deprecation.kind).toBe(content === "absent" ? "unknown" : "known");
 });
 
 test("resolveBundle reports the reason and the data of a failure when dependencies are not met", async () => {

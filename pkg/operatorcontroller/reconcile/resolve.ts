@@ -2,7 +2,7 @@ import type { ClusterCatalog } from "../../api/clusterCatalog.ts";
 import type { CatalogSource, ClusterExtension } from "../../api/clusterExtension.ts";
 import { Reason } from "../../api/constants.ts";
 import type { EventSink } from "../../api/events.ts";
-import type { Step } from "../../controller/reconcile.ts";
+import { newProblem, type Problem } from "../../api/problems.ts";
 import { messageOf, RetryableError, TerminalError } from "../../errors/errors.ts";
 import { goQuote } from "../../golang/quote.ts";
 import type { InstalledBundle } from "../../release/installedBundle.ts";
@@ -10,7 +10,13 @@ import { keptProperties } from "../../release/providedBundle.ts";
 import { entryNames, statedRelease } from "../../resolve/candidates.ts";
 import { dependenciesOf } from "../../resolve/constraint/parse.ts";
 import { isInRange, requestedChannels } from "../../resolve/filters.ts";
-import type { CatalogPackage, FilteredCatalogs, FilterRequest, Resolved, Unresolved } from "../../resolve/resolution.ts";
+import type {
+  CatalogPackage,
+  FilteredCatalogs,
+  FilterRequest,
+  SuccessfulResolution as Resolution,
+  Unresolved,
+} from "../../resolve/resolution.ts";
 import { chooseBest, filterCandidates } from "../../resolve/resolve.ts";
 import { explainUnavailable, type UnresolvedDetails, unresolvedDetails } from "../../resolve/unresolved.ts";
 import { conditionText } from "../../resolve/wording.ts";
@@ -19,7 +25,17 @@ import { formatVersion, formatVersionRelease } from "../../version/version.ts";
 import { type CatalogLister, type CatalogPackages, selectClusterCatalogs } from "../catalogs/catalogPackages.ts";
 import type { DependencyChoice, DependencyResolution, RejectedBundle } from "../dependencies/dependencyChoice.ts";
 import type { ExtensionCache } from "../state/extensionCache.ts";
-import { findInstalledCatalog, type ReconcileState, type ResolvedBundle } from "../state/reconcileState.ts";
+import { findInstalledCatalog } from "../state/extensionSpec.ts";
+import {
+  type Authenticated,
+  hasBundle,
+  hasClient,
+  type PendingDependencies,
+  type Phase,
+  type ReconcileStep,
+  type Resolved,
+  type ResolvedBundle,
+} from "../state/phases.ts";
 import { type IsOver, WaitingError } from "../state/waiting.ts";
 
 /** The parts that resolving needs. */
@@ -35,20 +51,38 @@ export class UnresolvedError extends RetryableError {
   readonly details: UnresolvedDetails;
 
   constructor(failed: Unresolved, message: string) {
-    super(Reason.Retrying, message);
-    this.details = unresolvedDetails(failed);
+    const details = unresolvedDetails(failed);
+    super(Reason.Retrying, failed.goMessage, { problems: [unresolvedProblem(details, message)] });
+    this.details = details;
   }
 }
 
 /** The best bundle cannot be installed, since its dependencies are not met or it would break those of others. */
-export class UnsatisfiedDependenciesError extends TerminalError {
+class UnsatisfiedDependenciesError extends TerminalError {
   /** Why, for programs. */
   readonly details: UnresolvedDetails;
 
   constructor(failed: Unresolved, cause: WaitingError) {
-    super(Reason.UnsatisfiedDependencies, cause.message, { cause });
+    super(Reason.UnsatisfiedDependencies, cause.message, { cause, problems: cause.problems });
     this.details = unresolvedDetails(failed);
   }
+}
+
+/** Returns the problem of a failed resolution. */
+function unresolvedProblem({ reason, unavailable, ambiguous = [], excluded }: UnresolvedDetails, message: string): Problem {
+  if (reason === "CatalogUnavailable")
+    return newProblem("CatalogUnavailable", { severity: "Error", message, details: unavailable.map(toCatalog) });
+  if (reason === "AmbiguousCatalogs") {
+    const details = ambiguous.map(({ catalog, bundle }) => ({ name: catalog, message: bundle }));
+    return newProblem("AmbiguousCatalogs", { message, details });
+  }
+  if (reason === "NoMatchingBundle")
+    return newProblem("BundleNotFound", { message, details: excluded.map(({ catalog, bundle, rule }) => ({ catalog, bundle, rule })) });
+  return newProblem(reason === "InvalidBundleVersion" ? "BundleInvalid" : "InvalidSpec", { message });
+}
+
+function toCatalog({ catalog, error }: UnresolvedDetails["unavailable"][number]): { name: string; message: string } {
+  return { name: catalog, message: error };
 }
 
 /**
@@ -65,26 +99,26 @@ export class UnsatisfiedDependenciesError extends TerminalError {
  * While a release is pinned its bundle stays: the catalogs are asked for deprecation and updates only, and a failure is logged.
  * @see operator-controller df2c201d internal/operator-controller/controllers/clusterextension_reconcile_steps.go handleResolutionError
  */
-export function resolveBundle(parts: ResolveDependencies): Step<ReconcileState["extension"], ReconcileState> {
+export function resolveBundle(parts: ResolveDependencies): ReconcileStep<Authenticated, Resolved> {
   return {
     name: "ResolveBundle",
-    async run(state, { signal, log }) {
-      if (state.pinned) {
+    async run(phase, { signal, log }) {
+      const { pinned, releases, report } = phase;
+      if (pinned) {
         try {
-          await findBundle(parts, state, signal);
+          await findBundle(parts, phase, signal);
         } catch (err) {
           signal.throwIfAborted();
           log.debug({ reason: messageOf(err) }, "no bundle resolved while a release is pinned");
         }
-        return undefined;
+        return { ...phase, phase: "resolved", bundle: pinned.bundle };
       }
-      const { bundle, notes, isKept } = await findBundle(parts, state, signal);
-      state.resolved = bundle;
-      state.notes.push(...notes);
+      const { bundle, pending, problems, isKept } = await findBundle(parts, phase, signal);
+      report.problems.push(...problems);
       const { name, version, catalog, edge, explanation } = bundle;
-      const isChanged = !isKept && name !== state.installed?.name;
+      const isChanged = !isKept && name !== releases.installed?.name;
       log[isChanged ? "info" : "debug"]({ bundle: name, version, catalog, edge, explanation }, "bundle resolved");
-      return undefined;
+      return { ...phase, phase: "resolved", bundle, ...(pending ? { pending } : {}) };
     },
   };
 }
@@ -92,37 +126,39 @@ export function resolveBundle(parts: ResolveDependencies): Step<ReconcileState["
 /** The bundle to work towards. */
 interface FoundBundle {
   readonly bundle: ResolvedBundle;
-  readonly notes: readonly string[];
+  readonly pending?: PendingDependencies;
+  /** What status.problems reports about the choice. */
+  readonly problems: readonly Problem[];
   /** The installed bundle is kept, since no other can be resolved. */
   readonly isKept?: boolean;
 }
 
-/** Resolves the bundle of `state.extension`, and adds to `state` all that catalogs say about it. */
-async function findBundle(parts: ResolveDependencies, state: ReconcileState, signal: AbortSignal): Promise<FoundBundle> {
-  const { extension, installed } = state;
+/** Resolves the bundle of the extension, and reports all that catalogs say about it. */
+async function findBundle(parts: ResolveDependencies, phase: Authenticated, signal: AbortSignal): Promise<FoundBundle> {
+  const { extension, releases, report } = phase;
+  const { installed } = releases;
   const { catalog: source } = extension.spec.source;
-  if (!source)
-    throw new TerminalError(
-      Reason.Blocked,
-      "spec.source.catalog is missing: name the package to install in spec.source.catalog.packageName",
-    );
-  const request = { source, installed, installedFrom: findInstalledCatalog(state), cluster: state.clusterVersion };
-  const { selected, packages, filtered } = await readCandidates(parts, request, signal);
-  state.catalogs = packages;
-  const { resolution, pending, rejected } = await chooseInstallable(parts.dependencies, extension, filtered, selected, signal);
-  if (resolution.filtered) state.filtered = resolution.filtered;
-  if (resolution.kind === "unresolved") {
-    if (rejected && resolution.reason === "NoMatchingBundle") throw unsatisfiedDependencies(resolution, rejected, state);
-    const kept = keepInstalled(resolution, installed, selected);
-    if (!kept) throw unresolvedError(resolution, state);
-    if (resolution.reason === "CatalogUnavailable") state.awaits = answersAgain(parts, source, packages);
-    return { ...kept, notes: kept.notes.map((note) => conditionText(note, extension.metadata.name)) };
+  if (!source) {
+    const message = "spec.source.catalog is missing: name the package to install in spec.source.catalog.packageName";
+    throw new TerminalError(Reason.Blocked, message, { problems: [newProblem("InvalidSpec", { message })] });
   }
-  state.deprecation = { kind: "known", entries: resolution.deprecations };
-  if (resolution.newest) state.newest = resolution.newest;
-  if (pending) state.pending = pending;
-  if (rejected) state.awaits = rejected.isOver;
-  return { bundle: resolvedFrom(resolution, source), notes: notesOn(resolution, rejected, extension) };
+  const request = { source, installed, installedFrom: findInstalledCatalog(phase), cluster: phase.clusterVersion };
+  const { selected, packages, filtered } = await readCandidates(parts, request, signal);
+  report.catalogs.packages = packages;
+  const { resolution, pending, rejected } = await chooseInstallable(parts.dependencies, extension, filtered, selected, signal);
+  if (resolution.filtered) report.catalogs.filtered = resolution.filtered;
+  if (resolution.kind === "unresolved") {
+    if (rejected && resolution.reason === "NoMatchingBundle") throw unsatisfiedDependencies(resolution, rejected, phase);
+    const kept = keepInstalled(resolution, installed, selected);
+    if (!kept) throw unresolvedError(resolution, phase);
+    if (resolution.reason === "CatalogUnavailable") report.awaits = answersAgain(parts, source, packages);
+    return kept;
+  }
+  report.catalogs.deprecation = { kind: "known", entries: resolution.deprecations };
+  if (resolution.newest) report.catalogs.newest = resolution.newest;
+  if (rejected) report.awaits = rejected.isOver;
+  const problems = problemsWith(resolution, rejected, extension);
+  return { bundle: resolvedFrom(resolution, source), ...(pending ? { pending } : {}), problems };
 }
 
 /** The selected catalogs, and the candidates that the filters left in them. */
@@ -166,13 +202,19 @@ function ignoresDependencies({ spec }: Readonly<ClusterExtension>): boolean {
   return spec.dependencies?.policy === "Ignore";
 }
 
-function notesOn({ bundle, notes }: Resolved, rejected: RejectedBundle | undefined, extension: Readonly<ClusterExtension>): string[] {
+function problemsWith(
+  { bundle, problems }: Resolution,
+  rejected: RejectedBundle | undefined,
+  extension: Readonly<ClusterExtension>,
+): Problem[] {
   const isUnchecked = ignoresDependencies(extension) && dependenciesOf(bundle).length > 0;
+  const unchecked = `the dependencies of bundle ${goQuote(bundle.name)} are not checked: spec.dependencies.policy is Ignore`;
+  const note = (message: string): Problem => newProblem("UpgradeWarning", { message });
   return [
-    ...notes,
-    ...(isUnchecked ? [`the dependencies of bundle ${goQuote(bundle.name)} are not checked: spec.dependencies.policy is Ignore`] : []),
+    ...problems,
+    ...(isUnchecked ? [newProblem("UnsatisfiedDependencies", { severity: "Info", message: unchecked })] : []),
     ...(rejected
-      ? [conditionText(`bundle ${goQuote(rejected.bundle)} is not chosen: ${rejected.clauses.join("; ")}`, extension.metadata.name)]
+      ? [note(conditionText(`bundle ${goQuote(rejected.bundle)} is not chosen: ${rejected.clauses.join("; ")}`, extension.metadata.name))]
       : []),
   ];
 }
@@ -188,13 +230,15 @@ function keepInstalled(
     const { blocking } = failed;
     const because = truncate(explainUnavailable(blocking), CAUSE_LENGTH);
     const note = `catalog ${goQuote(blocking.name)} cannot be asked and may have a better bundle (${because}): bundle ${goQuote(installed.name)} stays installed until the catalog answers, is deleted, or has a lower spec.priority`;
-    return { bundle: { ...installed, explanation: note }, notes: [note], isKept: true };
+    const details = [{ name: blocking.name, message: because }];
+    const problems = [newProblem("CatalogUnavailable", { message: note, details })];
+    return { bundle: { ...installed, explanation: note }, problems, isKept: true };
   }
   if (selected.length > 0) return undefined;
   const explanation = "no catalog is left to resolve from: the installed bundle is kept";
   return {
     bundle: { ...installed, explanation },
-    notes: ["no ClusterCatalog matches: the installed bundle is kept as it is"],
+    problems: [newProblem("CatalogUnavailable", { message: "no ClusterCatalog matches: the controller keeps the installed bundle" })],
     isKept: true,
   };
 }
@@ -234,8 +278,8 @@ function staying(installed: InstalledBundle | undefined): string {
   return installed ? `; bundle ${goQuote(installed.name)} (version ${installed.version}) stays installed` : "";
 }
 
-function unresolvedError(failed: Unresolved, { extension, installed }: ReconcileState): UnresolvedError {
-  const text = `${failed.goMessage}${staying(installed)}; ${failed.explanation}`;
+function unresolvedError(failed: Unresolved, { extension, releases }: Authenticated): UnresolvedError {
+  const text = `${failed.goMessage}${staying(releases.installed)}; ${failed.explanation}`;
   return new UnresolvedError(failed, conditionText(text, extension.metadata.name));
 }
 
@@ -243,14 +287,15 @@ function unresolvedError(failed: Unresolved, { extension, installed }: Reconcile
 function unsatisfiedDependencies(
   failed: Unresolved,
   { bundle, clauses, isOver }: RejectedBundle,
-  { extension, installed }: ReconcileState,
+  { extension, releases }: Authenticated,
 ): UnsatisfiedDependenciesError {
-  const text = `bundle ${goQuote(bundle)} cannot be installed: ${clauses.join("; ")}${staying(installed)}`;
+  const text = `bundle ${goQuote(bundle)} cannot be installed: ${clauses.join("; ")}${staying(releases.installed)}`;
   const message = conditionText(text, extension.metadata.name);
-  return new UnsatisfiedDependenciesError(failed, new WaitingError(Reason.UnsatisfiedDependencies, message, { isOver }));
+  const problems = [newProblem("UnsatisfiedDependencies", { message, details: clauses.map((clause) => ({ bundle, message: clause })) })];
+  return new UnsatisfiedDependenciesError(failed, new WaitingError(Reason.UnsatisfiedDependencies, message, { isOver, problems }));
 }
 
-function resolvedFrom(resolution: Resolved, source: CatalogSource): ResolvedBundle {
+function resolvedFrom(resolution: Resolution, source: CatalogSource): ResolvedBundle {
   const { bundle, catalog, explanation, edge, warnings } = resolution;
   return {
     packageName: source.packageName,
@@ -266,7 +311,7 @@ function resolvedFrom(resolution: Resolved, source: CatalogSource): ResolvedBund
 }
 
 /** As a release records them: a release that the bundle states apart stays apart, one that is build metadata goes with the version. */
-function versionTexts({ bundle, version }: Resolved): Pick<InstalledBundle, "version" | "release"> {
+function versionTexts({ bundle, version }: Resolution): Pick<InstalledBundle, "version" | "release"> {
   const release = statedRelease(bundle);
   return release === undefined ? { version: formatVersionRelease(version) } : { version: formatVersion(version.version), release };
 }
@@ -275,12 +320,13 @@ function versionTexts({ bundle, version }: Resolved): Pick<InstalledBundle, "ver
  * Remembers whether a selected catalog was unavailable although the pass succeeded without it. Nothing reports when a server answers again, so
  * such an extension is reconciled again soon.
  */
-export function trackUnavailableCatalogs(memory: ExtensionCache): Step<ReconcileState["extension"], ReconcileState> {
+export function trackUnavailableCatalogs(memory: ExtensionCache): ReconcileStep<Resolved> {
   return {
     name: "TrackUnavailableCatalogs",
-    run({ extension, catalogs = [] }) {
-      memory.of(extension).missesCatalogs = catalogs.some(({ unavailable }) => unavailable !== undefined);
-      return Promise.resolve(undefined);
+    run(phase) {
+      const { packages = [] } = phase.report.catalogs;
+      memory.of(phase.extension).missesCatalogs = packages.some(({ unavailable }) => unavailable !== undefined);
+      return Promise.resolve(phase);
     },
   };
 }
@@ -289,19 +335,22 @@ export function trackUnavailableCatalogs(memory: ExtensionCache): Step<Reconcile
  * Tells that resolution came to another bundle than the last time, once, with the explanation; after a start, than what is installed.
  * That it comes to none, or fails for another reason, is told by condition Progressing and its Event.
  */
-export function choiceEvents(events: EventSink, memory: ExtensionCache): (facts: ReconcileState) => void {
-  return ({ extension, resolved, filtered, pinned }) => {
-    if (!filtered || pinned) return;
+export function choiceEvents(events: EventSink, memory: ExtensionCache): (phase: Phase) => void {
+  return (phase) => {
+    const { extension, report } = phase;
+    const { filtered } = report.catalogs;
+    if (!filtered || (hasClient(phase) && phase.pinned)) return;
+    const bundle = hasBundle(phase) ? phase.bundle : undefined;
     const remembered = memory.of(extension);
     const { installed } = filtered;
-    if (resolved?.catalog === undefined) {
+    if (bundle?.catalog === undefined) {
       remembered.choice = "";
       return;
     }
-    const choice = JSON.stringify([resolved.catalog, resolved.name, resolved.version]);
-    const isSameAsInstalled = installed?.name === resolved.name && installed.version === resolved.version;
+    const choice = JSON.stringify([bundle.catalog, bundle.name, bundle.version]);
+    const isSameAsInstalled = installed?.name === bundle.name && installed.version === bundle.version;
     const isKnown = remembered.choice === undefined ? isSameAsInstalled : remembered.choice === choice;
     remembered.choice = choice;
-    if (!isKnown) events.record(extension, "Normal", "Resolved", resolved.explanation);
+    if (!isKnown) events.record(extension, "Normal", "Resolved", bundle.explanation);
   };
 }

@@ -1,10 +1,11 @@
 import { expect, test } from "vitest";
-import { MemoryReleases, stepContext } from "../../../test/support/extensionFakes.ts";
+import { MemoryReleases } from "../../../test/support/extensionFakes.ts";
 import { extensionNamed } from "../../../test/support/extensions.ts";
+import { runStep, started } from "../../../test/support/phases.ts";
 import { releaseRecord } from "../../../test/support/releases.ts";
 import { type InstalledBundle, installedFrom, labelsFrom } from "../../release/installedBundle.ts";
 import { ExtensionCache } from "../state/extensionCache.ts";
-import { newReconcileState } from "../state/reconcileState.ts";
+import { releasesIn } from "../state/phases.ts";
 import { retrieveReleases } from "./retrieveReleases.ts";
 
 const BUNDLE: InstalledBundle = { packageName: "p", name: "p.v1.0.0", version: "1.0.0+2", image: "quay.io/p@sha256:1" };
@@ -36,28 +37,24 @@ test("installed is what was deployed last, whatever was tried after it; all that
   const newer = releaseRecord(2, "failed", { labels: { ...labels, "olm.operatorframework.io/bundle-version": "2.0.0" }, objects: ["b"] });
   const releases = new MemoryReleases(releaseRecord(1, "deployed", { labels, objects: ["a"] }), newer);
   const memory = new ExtensionCache();
-  const facts = newReconcileState(X);
-  await retrieveReleases(releases, memory).run(facts, stepContext(X));
-  expect(facts.installed?.version).toBe("1.0.0+2");
+  const { next } = await runStep(retrieveReleases({ releases, memory }), started(X));
+  expect(next?.releases.installed?.version).toBe("1.0.0+2");
   expect(memory.of(X).recorded.map(({ name }) => name)).toEqual(["b", "a"]);
 });
 
 test("retrieveReleases keeps what it remembers when the garbage collector has deleted the releases", async () => {
   const memory = new ExtensionCache();
   memory.record(X, [releaseRecord(1, "deployed", { labels, objects: ["a"] })]);
-  await retrieveReleases(new MemoryReleases(), memory).run(newReconcileState(X), stepContext(X));
+  await runStep(retrieveReleases({ releases: new MemoryReleases(), memory }), started(X));
   expect(memory.of(X).recorded.map(({ name }) => name)).toEqual(["a"]);
 });
 
 test("a history that cannot be read makes it unknown what is installed", async () => {
   const releases = new MemoryReleases();
   releases.failures.history = new Error("connection refused");
-  const facts = newReconcileState(X);
-  await expect(retrieveReleases(releases, new ExtensionCache()).run(facts, stepContext(X))).rejects.toMatchObject({
-    message: "retrying to get installed bundle",
-    retry: true,
-  });
-  expect(facts.unknownBecause).toBe("connection refused");
+  const { phase, error } = await runStep(retrieveReleases({ releases, memory: new ExtensionCache() }), started(X));
+  expect(error).toMatchObject({ message: "retrying to get installed bundle", retry: true });
+  expect(releasesIn(phase).unknownBecause).toBe("connection refused");
 });
 
 test("retrieveReleases stops at a release that cannot be read, and keeps what is known of the others", async () => {
@@ -65,21 +62,22 @@ test("retrieveReleases stops at a release that cannot be read, and keeps what is
   releases.unreadable.push({ kind: "unreadable", secret: "copy", because: "damaged" });
   const memory = new ExtensionCache();
   memory.record(X, [releaseRecord(7, "deployed", { objects: ["b"] })]);
-  const facts = newReconcileState(X);
-  await expect(retrieveReleases(releases, memory).run(facts, stepContext(X))).rejects.toMatchObject({
+  const { phase, error } = await runStep(retrieveReleases({ releases, memory }), started(X));
+  const known = releasesIn(phase);
+  expect(error).toMatchObject({
     message:
       'retrying to get installed bundle; release secret "copy" cannot be read: damaged. Restore or delete that Secret; until then the extension is neither changed nor removed',
     retry: true,
   });
-  expect([facts.installed?.version, facts.unreadable]).toEqual(["1.0.0+2", ['release secret "copy" cannot be read: damaged']]);
+  expect([known.installed?.version, known.unreadable]).toEqual(["1.0.0+2", ['release secret "copy" cannot be read: damaged']]);
   expect(memory.of(X).recorded.map(({ name }) => name)).toEqual(["b", "a"]);
   expect(memory.awaitsReleases("x")).toBe(true);
 });
 
 test("retrieveReleases goes on when the status names an installed bundle and no release exists, and says so", async () => {
   const lost = { ...X, status: { install: { bundle: { name: "p.v1.0.0", version: "1.0.0" } } } };
-  const facts = newReconcileState(lost);
-  expect(await retrieveReleases(new MemoryReleases(), new ExtensionCache()).run(facts, stepContext(lost))).toBeUndefined();
+  const reading = { releases: new MemoryReleases(), memory: new ExtensionCache() };
+  const { next } = await runStep(retrieveReleases(reading), started(lost));
   const text = 'its status says that bundle "p.v1.0.0" is installed, and the system namespace holds no release of it';
-  expect([facts.unreadable, facts.unknownBecause]).toEqual([[text], text]);
+  expect([next?.releases.unreadable, next?.releases.unknownBecause]).toEqual([[text], text]);
 });

@@ -1,53 +1,75 @@
 import { Reason } from "../../api/constants.ts";
-import type { Step } from "../../controller/reconcile.ts";
+import { newProblem } from "../../api/problems.ts";
+import { fail } from "../../controller/story.ts";
 import { messageOf, RetryableError } from "../../errors/errors.ts";
 import { noReleaseText } from "../../openshift/upgradeable.ts";
 import { installedOf } from "../../release/installedBundle.ts";
 import { activeReleases } from "../../release/record.ts";
 import { unreadableText } from "../../release/storage/decode.ts";
 import { type ReleaseHistory, type ReleaseStore, requireReadable } from "../releases/releaseStore.ts";
+import { unknownReleases } from "../state/clusterChanges.ts";
 import type { ExtensionCache } from "../state/extensionCache.ts";
 import { hideSourced } from "../state/hiddenValues.ts";
-import type { ReconcileState } from "../state/reconcileState.ts";
+import type { Observed, ReconcileStep, Started, WithReleases } from "../state/phases.ts";
+
+/** The parts that reading releases needs. */
+export interface ReleaseReading {
+  releases: Pick<ReleaseStore, "history">;
+  memory: ExtensionCache;
+}
+
+/**
+ * Reads the releases of an extension into `phase.releases`, and hides what they hold of sources.
+ * @throws KubeError or RetryableError if they cannot be read; `unknownBecause` says why then.
+ */
+export async function readReleases({ releases: store, memory }: ReleaseReading, phase: WithReleases, signal: AbortSignal): Promise<void> {
+  const { extension, releases, hidden, report } = phase;
+  const { name, uid = "" } = extension.metadata;
+  try {
+    releases.history = await store.history({ name, uid }, { signal });
+  } catch (err) {
+    releases.unknownBecause = messageOf(err);
+    throw err;
+  }
+  hideSourced(phase);
+  const remembered = memory.of(extension);
+  remembered.hidden = hidden;
+  releases.installed = installedOf(releases.history.current);
+  releases.unreadable = releases.history.unreadable.map(unreadableText);
+  report.problems.push(...releases.unreadable.map((message) => newProblem("ReleaseUnreadable", { message })));
+  remembered.awaitsReleases = releases.unreadable.length > 0;
+}
 
 /**
  * Finds out what is installed: the newest release that was deployed completely.
- * @throws RetryableError Retrying when the releases cannot be read, or one of them cannot: the pass ends before anything is written.
+ * Fails with RetryableError Retrying when the releases cannot be read, or one of them cannot: the reconcile ends before anything is written.
  */
-export function retrieveReleases(
-  releases: Pick<ReleaseStore, "history">,
-  memory: ExtensionCache,
-): Step<ReconcileState["extension"], ReconcileState> {
+export function retrieveReleases(reading: ReleaseReading): ReconcileStep<Started, Observed> {
   return {
     name: "RetrieveReleases",
-    async run(facts, { signal }) {
-      const { extension } = facts;
-      const { name, uid = "" } = extension.metadata;
+    async run(started, { signal }) {
+      const phase: Observed = { ...started, phase: "observed", releases: unknownReleases() };
+      const { extension, releases, report } = phase;
       try {
-        facts.history = await releases.history({ name, uid }, { signal });
+        await readReleases(reading, phase, signal);
       } catch (err) {
-        facts.unknownBecause = messageOf(err);
-        throw new RetryableError(Reason.Retrying, "retrying to get installed bundle", { cause: err });
+        return fail(phase, new RetryableError(Reason.Retrying, "retrying to get installed bundle", { cause: err }));
       }
-      facts.active = activeReleases(facts.history.current);
-      memory.record(extension, facts.history.current, { keep: facts.history.unreadable.length > 0 });
-      hideSourced(facts);
-      memory.of(extension).hidden = facts.hidden;
-      facts.installed = installedOf(facts.history.current);
-      facts.unreadable = facts.history.unreadable.map(unreadableText);
-      memory.of(extension).awaitsReleases = facts.unreadable.length > 0;
+      releases.active = activeReleases(releases.history.current);
+      reading.memory.record(extension, releases.history.current, { keep: releases.unreadable.length > 0 });
       const before = extension.status?.install?.bundle.name;
-      if (before !== undefined && isEmpty(facts.history)) {
-        facts.unreadable = [noReleaseText(before)];
-        facts.unknownBecause = noReleaseText(before);
+      if (before !== undefined && isEmpty(releases.history)) {
+        releases.unreadable = [noReleaseText(before)];
+        report.problems.push(newProblem("ReleaseUnreadable", { message: noReleaseText(before) }));
+        releases.unknownBecause = noReleaseText(before);
       }
       try {
-        requireReadable(facts.history, "retrying to get installed bundle; ");
+        requireReadable(releases.history, "retrying to get installed bundle; ");
+        return phase;
       } catch (err) {
-        facts.unknownBecause = facts.unreadable.join("; ");
-        throw err;
+        releases.unknownBecause = releases.unreadable.join("; ");
+        return fail(phase, err);
       }
-      return undefined;
     },
   };
 }

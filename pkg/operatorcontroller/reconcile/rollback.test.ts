@@ -1,6 +1,7 @@
 import { expect, test } from "vitest";
 import { MemoryReleases, RecordedEvents, stepContext } from "../../../test/support/extensionFakes.ts";
 import { extensionNamed } from "../../../test/support/extensions.ts";
+import { authenticated, problemTexts, resolved, runStep, unpacked } from "../../../test/support/phases.ts";
 import { configMap, releaseRecord } from "../../../test/support/releases.ts";
 import type { ClusterExtension } from "../../api/clusterExtension.ts";
 import { ANNOTATION_ROLLBACK_TO } from "../../api/constants.ts";
@@ -13,7 +14,7 @@ import type { ReleaseRecord } from "../../release/record.ts";
 import type { RolledBack } from "../../release/rollbackBackoff.ts";
 import { Handovers, ObjectClaims } from "../apply/handovers.ts";
 import { ExtensionCache } from "../state/extensionCache.ts";
-import { newReconcileState, type ReconcileState, type ResolvedBundle } from "../state/reconcileState.ts";
+import type { ResolvedBundle, Unpacked } from "../state/phases.ts";
 import { applyBundle, keepInstalled } from "./apply.ts";
 import { pinRevision, type RollbackDependencies, rollBackOverdue, skipRolledBackBundle, undoFailed } from "./rollback.ts";
 import { inputDigest } from "./unpack.ts";
@@ -33,7 +34,7 @@ const bundle = (version: string): ResolvedBundle => ({
   catalog: "c",
   explanation: "",
 });
-const DIGEST = inputDigest({ ...newReconcileState(X), resolved: bundle("2.0.0") });
+const DIGEST = inputDigest(resolved(X, bundle("2.0.0")));
 const GIVEN: RolledBack = {
   release: 2,
   bundle: "p.v2.0.0",
@@ -121,15 +122,12 @@ function start(...records: ReleaseRecord[]) {
   };
   const history = releases.now();
   const [latest] = history.current;
-  const facts: ReconcileState = {
-    ...newReconcileState(X),
-    history,
-    installed: latest && installedFrom(latest),
-    scoped: client,
-    resolved: bundle("2.0.0"),
+  const phase: Unpacked = unpacked(X, bundle("2.0.0"), {
+    releases: { history, installed: latest && installedFrom(latest) },
+    client,
     inputDigest: DIGEST,
-  };
-  return { cluster, releases, events, deps, facts, context: stepContext(X) };
+  });
+  return { cluster, releases, events, deps, phase, context: stepContext() };
 }
 
 const V1 = (status: ReleaseRecord["status"], parts: Partial<ReleaseRecord> = {}): ReleaseRecord =>
@@ -137,67 +135,71 @@ const V1 = (status: ReleaseRecord["status"], parts: Partial<ReleaseRecord> = {})
 const OVERDUE = "Revision has not rolled out for 10 minute(s).";
 
 test("a rollback is a release of its own, and what was given up has failed", async () => {
-  const { cluster, releases, deps, facts, context, events } = start(
+  const { cluster, releases, deps, phase, context, events } = start(
     V1("superseded", { rolledOutAt: "2026-01-01T00:00:00Z" }),
     release(2, "2.0.0", "deployed", ["b"]),
   );
-  facts.overdue = OVERDUE;
-  expect(await rollBackOverdue(deps, facts, context)).toBe(true);
+  phase.report.overdue = OVERDUE;
+  expect(await rollBackOverdue(deps, phase, context)).toBe(true);
   expect([cluster.names, releases.state]).toEqual([["a"], ["v1 superseded", "v2 failed", "v3 deployed"]]);
   expect(releases.records.get(3)).toMatchObject({ inputDigest: "1.0.0", rolledBack: { ...GIVEN, message: OVERDUE } });
-  expect([facts.installed?.name, facts.overdue, facts.held?.reason]).toEqual(["p.v1.0.0", undefined, "ProgressDeadlineExceeded"]);
-  expect(facts.held?.message).toBe(
+  expect([phase.releases.installed?.name, phase.report.overdue, phase.changes.held?.reason]).toEqual([
+    "p.v1.0.0",
+    undefined,
+    "ProgressDeadlineExceeded",
+  ]);
+  expect(phase.changes.held?.message).toBe(
     `${OVERDUE}; bundle "p.v1.0.0" was rolled back to; bundle "p.v2.0.0" is tried again after 2026-01-02T00:10:00Z, or as soon as spec, bundle or catalog change`,
   );
   expect(events.seen).toEqual(['Normal RolledBack: rolled back to bundle "p.v1.0.0" from "p.v2.0.0": 1 created']);
 });
 
 test("it goes back to the newest release that was rolled out, and counts how often the same was given up", async () => {
-  const { releases, deps, facts, context } = start(
+  const { releases, deps, phase, context } = start(
     V1("superseded", { rolledOutAt: "2026-01-01T00:00:00Z" }),
     release(2, "2.0.0", "failed", ["b"]),
     release(3, "1.0.0", "superseded", ["a"], { rolledOutAt: "2026-01-01T00:00:00Z", rolledBack: GIVEN }),
     release(4, "1.1.0", "superseded", ["c"]),
     release(5, "2.0.0", "deployed", ["b"]),
   );
-  facts.overdue = OVERDUE;
-  await rollBackOverdue(deps, facts, context);
+  phase.report.overdue = OVERDUE;
+  await rollBackOverdue(deps, phase, context);
   expect(releases.records.get(6)).toMatchObject({ inputDigest: "1.0.0", rolledBack: { release: 5, attempts: 2 } });
 });
 
-test.for<[why: string, records: ReleaseRecord[], change: (facts: ReconcileState) => void]>([
-  ["it is not overdue", [V1("superseded"), release(2, "2.0.0", "deployed", ["b"])], (facts) => delete facts.overdue],
+test.for<[why: string, records: ReleaseRecord[], change: (phase: Unpacked) => void]>([
+  ["it is not overdue", [V1("superseded"), release(2, "2.0.0", "deployed", ["b"])], (phase) => delete phase.report.overdue],
   [
     "the extension does not want it",
     [V1("superseded"), release(2, "2.0.0", "deployed", ["b"])],
-    (facts) => Object.assign(facts, { extension: { ...X, spec: { ...X.spec, install: { onFailure: "Retain" } } } }),
+    (phase) => Object.assign(phase, { extension: { ...X, spec: { ...X.spec, install: { onFailure: "Retain" } } } }),
   ],
   ["it was rolled back to itself", [V1("superseded"), release(2, "2.0.0", "deployed", ["b"], { rolledBack: GIVEN })], () => undefined],
   ["a newer release failed", [release(2, "2.0.0", "deployed", ["b"]), release(3, "2.1.0", "failed", ["b"])], () => undefined],
 ])("a release is not rolled back when %s", async ([, records, change]) => {
-  const { releases, deps, facts, context } = start(...records);
-  facts.overdue = OVERDUE;
-  change(facts);
-  expect(await rollBackOverdue(deps, facts, context)).toBe(false);
+  const { releases, deps, phase, context } = start(...records);
+  phase.report.overdue = OVERDUE;
+  change(phase);
+  expect(await rollBackOverdue(deps, phase, context)).toBe(false);
   expect(releases.calls).toEqual([]);
 });
 
 test("what keeps it from going back is told behind the deadline", async () => {
-  const { cluster, deps, facts, context, releases } = start(V1("superseded"), release(2, "2.0.0", "deployed", ["b"]));
+  const { cluster, deps, phase, context, releases } = start(V1("superseded"), release(2, "2.0.0", "deployed", ["b"]));
   cluster.refused.add("a");
-  facts.overdue = OVERDUE;
-  expect(await rollBackOverdue(deps, facts, context)).toBe(false);
-  expect(facts.overdue).toBe(`${OVERDUE}; rolling back failed, and is tried again: ConfigMap x-system/a: not today`);
+  phase.report.overdue = OVERDUE;
+  expect(await rollBackOverdue(deps, phase, context)).toBe(false);
+  expect(phase.report.overdue).toBe(`${OVERDUE}; rolling back failed, and is tried again: ConfigMap x-system/a: not today`);
   expect(releases.state).toEqual(["v1 superseded", "v2 deployed"]);
 });
 
-/** Facts of a pass whose upgrade to these objects was refused after some of them had been applied. */
+/** A reconcile whose upgrade to these objects was refused after some of them had been applied. */
 function failedUpgrade(objects: KubeObject[]) {
   const world = start(V1("deployed"));
   const failed = release(2, "2.0.0", "failed", objects);
   world.releases.records.set(2, failed);
   for (const object of objects) world.cluster.live.set(objectKey(object), object);
-  world.facts.failed = {
+  world.phase.changes.failed = {
     release: failed,
     applied: new Map(objects.map((object) => [objectKey(object), object])),
     actions: objects.map((object) => ({ verb: "updated" as const, ref: refOf(object) })),
@@ -206,11 +208,11 @@ function failedUpgrade(objects: KubeObject[]) {
 }
 
 test("a refused upgrade is undone as a release of its own", async () => {
-  const { deps, facts, context, cluster, releases } = failedUpgrade([configMap("b")]);
-  expect(await undoFailed(deps, facts, context, new Error("refused"))).toBe(true);
+  const { deps, phase, context, cluster, releases } = failedUpgrade([configMap("b")]);
+  expect(await undoFailed(deps, phase, context, new Error("refused"))).toBe(true);
   expect(cluster.names).toContain("a");
   expect(releases.state).toEqual(["v1 superseded", "v2 failed", "v3 deployed"]);
-  expect(facts.held).toMatchObject({
+  expect(phase.changes.held).toMatchObject({
     reason: "Retrying",
     message: expect.stringMatching(
       /^error for resolved bundle "p\.v2\.0\.0" with version "2\.0\.0": refused; bundle "p\.v1\.0\.0" was put back; /,
@@ -230,48 +232,50 @@ test.for<[why: string, object: KubeObject, undone: boolean, unreadable?: boolean
   ["a Pod of it is ready", deployment(1), false],
   ["it cannot be told", deployment(0), false, true],
 ])("a refused upgrade is undone only before it is at work: %s", async ([, object, undone, unreadable = false]) => {
-  const { deps, facts, context, cluster, releases } = failedUpgrade([object]);
+  const { deps, phase, context, cluster, releases } = failedUpgrade([object]);
   if (unreadable) cluster.refused.add("get d");
-  expect(await undoFailed(deps, facts, context, new Error("refused"))).toBe(undone);
+  expect(await undoFailed(deps, phase, context, new Error("refused"))).toBe(undone);
   expect(releases.state.length).toBe(undone ? 3 : 2);
 });
 
 test("when the undo is refused too, both causes are told, and the next pass goes on with it", async () => {
-  const { deps, facts, context, cluster, releases } = failedUpgrade([configMap("b")]);
+  const { deps, phase, context, cluster, releases } = failedUpgrade([configMap("b")]);
   cluster.refused.add("a");
-  await expect(undoFailed(deps, facts, context, new Error("refused"))).rejects.toThrow(
+  await expect(undoFailed(deps, phase, context, new Error("refused"))).rejects.toThrow(
     'refused; putting bundle "p.v1.0.0" back failed as well: ConfigMap x-system/a: not today',
   );
   expect(releases.state).toEqual(["v1 deployed", "v2 failed"]);
 });
 
 test("an upgrade that failed without having been refused is not undone: the next pass goes on with it", async () => {
-  const { deps, facts, context, releases } = failedUpgrade([configMap("b")]);
+  const { deps, phase, context, releases } = failedUpgrade([configMap("b")]);
   const cut = Object.assign(new Error("other side closed"), { code: "UND_ERR_SOCKET" });
-  expect(await undoFailed(deps, facts, context, new Error("2 errors occurred", { cause: cut }))).toBe(false);
+  expect(await undoFailed(deps, phase, context, new Error("2 errors occurred", { cause: cut }))).toBe(false);
   expect(releases.state).toEqual(["v1 deployed", "v2 failed"]);
 });
 
 test("neither a first install nor a rollback is undone", async () => {
   const first = failedUpgrade([configMap("b")]);
-  first.facts.history = { ...first.facts.history, current: [] };
-  expect(await undoFailed(first.deps, first.facts, first.context, new Error("refused"))).toBe(false);
+  first.phase.releases.history = { ...first.phase.releases.history, current: [] };
+  expect(await undoFailed(first.deps, first.phase, first.context, new Error("refused"))).toBe(false);
   const back = failedUpgrade([configMap("b")]);
-  back.facts.failed!.release.rolledBack = GIVEN;
-  expect(await undoFailed(back.deps, back.facts, back.context, new Error("refused"))).toBe(false);
+  back.phase.changes.failed!.release.rolledBack = GIVEN;
+  expect(await undoFailed(back.deps, back.phase, back.context, new Error("refused"))).toBe(false);
 });
 
 test("a rollback that a crash left behind is completed, before and whatever becomes of what is wanted", async () => {
   const pending = release(3, "1.0.0", "pending-rollback", ["a"], { rolledBack: GIVEN, inputDigest: "1.0.0" });
   const waits: number[] = [];
   const resumed = start(V1("superseded"), release(2, "2.0.0", "deployed", ["b"]), pending);
-  await skipRolledBackBundle({ ...resumed.deps, comeBack: (_, ms) => void waits.push(ms) }).run(resumed.facts, resumed.context);
+  const skipping = skipRolledBackBundle({ ...resumed.deps, comeBack: (_, ms) => void waits.push(ms) });
+  const { next } = await runStep(skipping, { ...resumed.phase, phase: "resolved" });
+  if (!next) throw new Error("the reconcile ended");
   expect(waits).toEqual([600_000]);
-  await applyBundle(resumed.deps).run(resumed.facts, resumed.context);
+  await runStep(applyBundle(resumed.deps), { ...next, phase: "unpacked" });
   expect([resumed.cluster.names, resumed.releases.state]).toEqual([["a"], ["v1 superseded", "v2 failed", "v3 deployed"]]);
-  expect(resumed.facts.installed?.name).toBe("p.v1.0.0");
+  expect(resumed.phase.releases.installed?.name).toBe("p.v1.0.0");
   const unresolved = start(V1("superseded"), release(2, "2.0.0", "deployed", ["b"]), pending);
-  await keepInstalled(unresolved.deps, unresolved.facts, unresolved.context);
+  await keepInstalled(unresolved.deps, unresolved.phase, unresolved.context);
   expect(unresolved.releases.state).toEqual(["v1 superseded", "v2 failed", "v3 deployed"]);
 });
 
@@ -282,10 +286,9 @@ test("what was given up is wanted again once something about it is another", asy
     release(3, "1.0.0", "deployed", ["a"], { rolledBack: GIVEN }),
   );
   const step = (catalog: string) => skipRolledBackBundle({ ...world.deps, catalogContent: () => catalog, comeBack: () => undefined });
-  await step("c@2").run(world.facts, world.context);
-  expect(world.facts.held).toBeUndefined();
-  await step("c@1").run(world.facts, world.context);
-  expect(world.facts.held).toBeDefined();
+  const phase = { ...world.phase, phase: "resolved" } as const;
+  expect((await runStep(step("c@2"), phase)).next?.held).toBeUndefined();
+  expect((await runStep(step("c@1"), phase)).next?.held).toBeDefined();
 });
 
 /** The extension with the annotation that names a revision. */
@@ -298,15 +301,12 @@ test("pinRevision pins the bundle of a revision when the annotation names it", a
     releaseRecord(1, "superseded", { labels: labelsFrom(bundle("1.0.0")) }),
     releaseRecord(2, "deployed", { labels: labelsFrom(bundle("2.0.0")) }),
   );
-  const run = async (extension: ClusterExtension): Promise<ReconcileState> => {
-    const state = { ...newReconcileState(extension), history: releases.now(), notes: ["before"] };
-    await pinRevision(releases).run(state, stepContext(extension));
-    return state;
-  };
-  const pinned = await run(pinnedTo("1"));
-  expect([pinned.pinned?.revision, pinned.resolved?.name, pinned.notes.length]).toEqual([1, "p.v1.0.0", 1]);
-  expect(pinned.notes[0]).toContain('keeps bundle "p.v1.0.0" of revision 1');
-  expect(await run(X)).toMatchObject({ notes: ["before"] });
+  const run = (extension: ClusterExtension) =>
+    runStep(pinRevision(releases), authenticated(extension, { releases: { history: releases.now() } }));
+  const { phase, next } = await run(pinnedTo("1"));
+  expect([next?.pinned?.revision, next?.pinned?.bundle.name, problemTexts(phase).length]).toEqual([1, "p.v1.0.0", 1]);
+  expect(problemTexts(phase)[0]).toContain('keeps bundle "p.v1.0.0" of revision 1');
+  expect(problemTexts((await run(X)).phase)).toEqual([]);
   for (const revision of ["7", "one", "-1"])
-    await expect(run(pinnedTo(revision))).rejects.toMatchObject({ reason: "Blocked", retry: false });
+    expect((await run(pinnedTo(revision))).error).toMatchObject({ reason: "Blocked", retry: false });
 });

@@ -1,6 +1,7 @@
 import { ANNOTATION_ROLLBACK_TO, Reason } from "../../api/constants.ts";
 import { type KubeObject, refOf } from "../../api/k8s.ts";
-import type { Step, StepContext } from "../../controller/reconcile.ts";
+import { newProblem } from "../../api/problems.ts";
+import type { StepContext } from "../../controller/story.ts";
 import { messageOf, RetryableError, TerminalError, wrapError } from "../../errors/errors.ts";
 import { formatTime } from "../../golang/time.ts";
 import { isPassing } from "../../kube/errors.ts";
@@ -13,11 +14,20 @@ import { Applier } from "../apply/applier.ts";
 import type { ApplyDependencies } from "../apply/applyContext.ts";
 import { ApplyPass } from "../apply/applyPass.ts";
 import { type ReleaseStore, recordOf } from "../releases/releaseStore.ts";
-import { changes } from "../state/objectActions.ts";
-import type { Held, ReconcileState } from "../state/reconcileState.ts";
+import type { FailedRelease, Held } from "../state/clusterChanges.ts";
+import { selectChanges } from "../state/objectActions.ts";
+import {
+  type ActingPhase,
+  type Authenticated,
+  hasBundle,
+  hasClient,
+  type Phase,
+  type PinnedRevision,
+  type ReconcileStep,
+  type Resolved,
+  type Unpacked,
+} from "../state/phases.ts";
 import { inputDigest } from "./unpack.ts";
-
-type Context = StepContext<ReconcileState["extension"]>;
 
 /** What rolling back needs beside what applying does. */
 export interface RollbackDependencies extends ApplyDependencies {
@@ -28,28 +38,30 @@ export interface RollbackDependencies extends ApplyDependencies {
 /**
  * Puts the last deployed release back after an upgrade was refused in the middle, unless a Pod of the upgrade is ready already: then the
  * new version is at work, and going on is the smaller evil. What failed without having been refused is gone on with by the next pass.
- * @returns whether it is back; facts say so then.
+ * @returns whether it is back; `selectChanges` says so then.
  * @throws RetryableError with both causes when it could not be put back; the next pass goes on with that.
  */
-export async function undoFailed(deps: RollbackDependencies, facts: ReconcileState, context: Context, cause: unknown): Promise<boolean> {
-  const { failed, history, scoped } = facts;
+export async function undoFailed(deps: RollbackDependencies, phase: Unpacked, context: StepContext, cause: unknown): Promise<boolean> {
+  const { releases, changes: done } = phase;
+  const { failed } = done;
+  const { history } = releases;
   const base = lastDeployed(history.current);
-  if (!failed || !base || !scoped || isRollback(failed.release) || context.signal.aborted) return false;
+  if (!failed || !base || isRollback(failed.release) || context.signal.aborted) return false;
   const { release, applied } = failed;
   if (isPassing(cause)) {
     context.log.info({ release: release.version }, "failed upgrade not undone: nothing was refused");
     return false;
   }
-  if (await newPodsMayWork(facts, context)) {
+  if (await newPodsMayWork(failed, phase, context)) {
     context.log.warn({ release: release.version }, "failed upgrade not undone: a Pod of it may be ready");
     return false;
   }
-  const given = givenUp(deps, facts, release, { reason: "Retrying", message: messageOf(cause), before: base.rolledBack });
+  const given = givenUp(deps, phase, release, { reason: "Retrying", message: messageOf(cause), before: base.rolledBack });
   const others = history.current.filter(({ version }) => version !== release.version);
-  facts.history = { ...history, current: newestFirst([release, ...others]), highest: Math.max(history.highest, release.version) };
+  releases.history = { ...history, current: newestFirst([release, ...others]), highest: Math.max(history.highest, release.version) };
   const objects = rollbackObjects(base.objects, release.objects, (key) => applied.has(key));
   try {
-    await goBack(deps, facts, context, { target: base, objects, given });
+    await goBack(deps, phase, context, { target: base, objects, given });
   } catch (err) {
     context.signal.throwIfAborted();
     throw wrapError(`${messageOf(cause)}; putting bundle "${installedFrom(base).name}" back failed as well: `, err);
@@ -62,52 +74,58 @@ export async function undoFailed(deps: RollbackDependencies, facts: ReconcileSta
  * What keeps it from that is told behind the deadline's message; it is tried again in the next pass.
  * @returns whether another release is deployed now.
  */
-export async function rollBackOverdue(deps: RollbackDependencies, facts: ReconcileState, context: Context): Promise<boolean> {
-  const { overdue, extension, history, scoped } = facts;
-  const release = facts.deployed ?? history.current[0];
-  if (overdue === undefined || extension.spec.install?.onFailure !== "Rollback") return false;
-  if (!scoped || release?.status !== "deployed" || isRollback(release)) return false;
+export async function rollBackOverdue(deps: RollbackDependencies, phase: Phase, context: StepContext): Promise<boolean> {
+  const { extension, report } = phase;
+  const { overdue } = report;
+  if (overdue === undefined || extension.spec.install?.onFailure !== "Rollback" || !hasClient(phase)) return false;
+  const release = phase.changes.deployed ?? phase.releases.history.current[0];
+  if (release?.status !== "deployed" || isRollback(release)) return false;
   try {
-    const target = await releaseBefore(deps, facts, release, context.signal);
+    const target = await releaseBefore(deps, phase, release, context.signal);
     if (!target) {
-      facts.overdue = `${overdue}; there is no earlier release to roll back to`;
+      report.overdue = `${overdue}; there is no earlier release to roll back to`;
       return false;
     }
-    const given = givenUp(deps, facts, release, { reason: "ProgressDeadlineExceeded", message: overdue, before: target.rolledBack });
-    await goBack(deps, facts, context, { target, objects: rollbackObjects(target.objects, release.objects), given });
+    const given = givenUp(deps, phase, release, { reason: "ProgressDeadlineExceeded", message: overdue, before: target.rolledBack });
+    await goBack(deps, phase, context, { target, objects: rollbackObjects(target.objects, release.objects), given });
     return true;
   } catch (err) {
     context.signal.throwIfAborted();
     context.log.warn({ release: release.version, reason: messageOf(err) }, "rollback failed");
-    facts.overdue = `${overdue}; rolling back failed, and is tried again: ${messageOf(err)}`;
+    report.overdue = `${overdue}; rolling back failed, and is tried again: ${messageOf(err)}`;
     return false;
   }
 }
 
 /** Goes on with a rollback that was begun and not completed. */
-export async function finishRollback(deps: RollbackDependencies, facts: ReconcileState, context: Context): Promise<void> {
-  const [latest] = facts.history.current;
+export async function finishRollback(deps: RollbackDependencies, phase: ActingPhase, context: StepContext): Promise<void> {
+  const [latest] = phase.releases.history.current;
   if (!latest?.rolledBack) throw new RetryableError(Reason.Retrying, "no rollback was begun");
-  await goBack(deps, facts, context, { target: latest, objects: latest.objects, given: latest.rolledBack });
+  await goBack(deps, phase, context, { target: latest, objects: latest.objects, given: latest.rolledBack });
 }
 
 /** Brings the pinned release to the cluster, unless it is there already; then as `maintain`. */
-export async function goToPinned(deps: RollbackDependencies, facts: ReconcileState, context: Context): Promise<void> {
-  const { pinned, scoped, history } = facts;
-  if (!pinned || !scoped) return;
-  const { release, revision } = pinned;
+export async function goToPinned(
+  deps: RollbackDependencies,
+  { release, revision }: PinnedRevision,
+  phase: Unpacked,
+  context: StepContext,
+): Promise<void> {
+  const { releases, hidden } = phase;
   const bundle = installedFrom(release);
-  facts.hidden.add(release.sourced ?? []);
-  const given = lastDeployed(history.current)?.objects ?? [];
-  await new ApplyPass(deps, facts, scoped, context).release({
+  hidden.add(release.sourced ?? []);
+  const given = lastDeployed(releases.history.current)?.objects ?? [];
+  await new ApplyPass(deps, phase, context).release({
     bundle: { ...bundle, explanation: "" },
     objects: release.pinnedTo === revision ? release.objects : rollbackObjects(release.objects, given),
     annotations: release.annotations,
     requirements: release.requirements,
     flaws: release.flaws,
-    rollback: { why: { pinnedTo: revision }, inputDigest: release.inputDigest, proxy: release.proxy },
+    inputDigest: release.inputDigest,
+    proxy: release.proxy,
+    rollback: { pinnedTo: revision },
   });
-  facts.installed = bundle;
+  releases.installed = bundle;
 }
 
 function isRollback({ rolledBack, pinnedTo }: ReleaseRecord): boolean {
@@ -133,39 +151,41 @@ interface GoBackRequest {
 
 async function goBack(
   deps: RollbackDependencies,
-  facts: ReconcileState,
-  context: Context,
+  phase: ActingPhase,
+  context: StepContext,
   { target, objects, given }: GoBackRequest,
 ): Promise<void> {
-  const { scoped } = facts;
-  if (!scoped) return;
+  const { hidden, releases, report } = phase;
   const bundle = installedFrom(target);
-  facts.hidden.add(target.sourced ?? []);
-  delete facts.failed;
-  await new ApplyPass(deps, facts, scoped, context).release({
+  hidden.add(target.sourced ?? []);
+  delete phase.changes.failed;
+  await new ApplyPass(deps, phase, context).release({
     bundle: { ...bundle, explanation: "" },
     objects,
     annotations: target.annotations,
     requirements: target.requirements,
     flaws: target.flaws,
-    rollback: { why: { rolledBack: given }, inputDigest: target.inputDigest, proxy: target.proxy },
+    inputDigest: target.inputDigest,
+    proxy: target.proxy,
+    rollback: { rolledBack: given },
   });
-  delete facts.overdue;
-  facts.installed = bundle;
-  facts.held = heldFrom(given, bundle.name);
+  delete report.overdue;
+  releases.installed = bundle;
+  phase.changes.held = heldFrom(given, bundle.name);
 }
 
 function givenUp(
   deps: RollbackDependencies,
-  { extension, resolved, inputDigest }: ReconcileState,
+  phase: ActingPhase,
   release: ReleaseRecord,
   { reason, message, before }: { reason: RolledBack["reason"]; message: string; before: RolledBack | undefined },
 ): RolledBack {
   const { name: bundle, version } = installedFrom(release);
+  const wanted = hasBundle(phase) ? phase : undefined;
   const attempt = {
-    inputDigest: release.inputDigest ?? inputDigest ?? "",
-    generation: extension.metadata.generation ?? 0,
-    catalog: deps.catalogContent(resolved?.catalog),
+    inputDigest: release.inputDigest ?? wanted?.inputDigest ?? "",
+    generation: phase.extension.metadata.generation ?? 0,
+    catalog: deps.catalogContent(wanted?.bundle.catalog),
   };
   return {
     release: release.version,
@@ -181,15 +201,15 @@ function givenUp(
 
 /** The newest release before that was rolled out; where none is known to have been, the newest that was applied completely. */
 async function releaseBefore(
-  { releases }: RollbackDependencies,
-  { history: { older } }: ReconcileState,
+  { releases: store }: Pick<RollbackDependencies, "releases">,
+  { releases: { history } }: ActingPhase,
   release: ReleaseRecord,
   signal: AbortSignal,
 ): Promise<ReleaseRecord | undefined> {
-  const before = newestFirst(older).filter(({ version, status }) => status === "superseded" && version < release.version);
+  const before = newestFirst(history.older).filter(({ version, status }) => status === "superseded" && version < release.version);
   let newest: ReleaseRecord | undefined;
   for (const { version } of before) {
-    const record = recordOf(await releases.read(release.name, version, { signal }));
+    const record = recordOf(await store.read(release.name, version, { signal }));
     if (record?.rolledOutAt !== undefined) return record;
     newest ??= record;
   }
@@ -197,11 +217,10 @@ async function releaseBefore(
 }
 
 /** What cannot be read counts as at work. */
-async function newPodsMayWork({ failed, scoped }: ReconcileState, { log, signal }: Context): Promise<boolean> {
-  if (!failed || !scoped) return false;
-  const applier = new Applier(scoped, log, signal);
+async function newPodsMayWork(failed: FailedRelease, { client }: ActingPhase, { log, signal }: StepContext): Promise<boolean> {
+  const applier = new Applier(client, log, signal);
   const written = new Set(
-    changes(failed.actions)
+    selectChanges(failed.actions)
       .filter(({ labelsOnly }) => !labelsOnly)
       .map(({ ref }) => objectKey(ref)),
   );
@@ -221,28 +240,23 @@ export interface SkipRolledBackDependencies extends Pick<RollbackDependencies, "
 }
 
 /** Skips a bundle that was rolled back, until spec, bundle or catalog change or its wait is over. */
-export function skipRolledBackBundle({
-  catalogContent,
-  now,
-  comeBack,
-}: SkipRolledBackDependencies): Step<ReconcileState["extension"], ReconcileState> {
+export function skipRolledBackBundle({ catalogContent, now, comeBack }: SkipRolledBackDependencies): ReconcileStep<Resolved> {
   return {
     name: "SkipRolledBackBundle",
-    run(facts, { log }) {
-      const { extension, resolved, history } = facts;
-      const [latest] = history.current;
+    run(phase, { log }) {
+      const { extension, bundle, releases, pinned } = phase;
+      const [latest] = releases.history.current;
       const given = latest?.rolledBack;
-      if (!resolved || !latest || !given || facts.pinned) return Promise.resolve(undefined);
+      if (!given || pinned) return Promise.resolve(phase);
       const generation = extension.metadata.generation ?? 0;
-      const attempt = { inputDigest: inputDigest(facts), generation, catalog: catalogContent(resolved.catalog) };
+      const attempt = { inputDigest: inputDigest(phase), generation, catalog: catalogContent(bundle.catalog) };
       const until = heldUntil(given, attempt, now());
       if (until === undefined) {
-        log.info({ bundle: resolved.name, attempts: given.attempts }, "bundle that was given up is tried again");
-        return Promise.resolve(undefined);
+        log.info({ bundle: bundle.name, attempts: given.attempts }, "bundle that was given up is tried again");
+        return Promise.resolve(phase);
       }
-      facts.held = heldFrom(given, installedFrom(latest).name);
       comeBack(extension.metadata.name, until - now());
-      return Promise.resolve(undefined);
+      return Promise.resolve({ ...phase, held: heldFrom(given, installedFrom(latest).name) });
     },
   };
 }
@@ -252,30 +266,28 @@ export function skipRolledBackBundle({
  * keep that release; catalogs are still asked, for what they say about deprecation.
  * @throws TerminalError Blocked if the annotation does not name a release that can be rolled back to.
  */
-export function pinRevision(releases: Pick<ReleaseStore, "read">): Step<ReconcileState["extension"], ReconcileState> {
+export function pinRevision(releases: Pick<ReleaseStore, "read">): ReconcileStep<Authenticated> {
   return {
     name: "PinRevision",
-    async run(facts, { signal }) {
-      const text = facts.extension.metadata.annotations?.[ANNOTATION_ROLLBACK_TO];
-      if (text === undefined) return undefined;
-      const pinned = await findPinned(releases, facts, text, signal);
-      const bundle = installedFrom(pinned.release);
-      const why = `annotation ${ANNOTATION_ROLLBACK_TO} keeps bundle "${bundle.name}" of revision ${pinned.revision}; remove it to follow the catalogs again`;
-      facts.pinned = pinned;
-      facts.resolved = { ...bundle, explanation: why };
-      facts.notes = [why];
-      return undefined;
+    async run(phase, { signal }) {
+      const text = phase.extension.metadata.annotations?.[ANNOTATION_ROLLBACK_TO];
+      if (text === undefined) return phase;
+      const { revision, release } = await findPinned(releases, phase, text, signal);
+      const bundle = installedFrom(release);
+      const explanation = `annotation ${ANNOTATION_ROLLBACK_TO} keeps bundle "${bundle.name}" of revision ${revision}; remove it to follow the catalogs again`;
+      phase.report.problems.push(newProblem("RevisionPinned", { message: explanation }));
+      return { ...phase, pinned: { revision, release, bundle: { ...bundle, explanation } } };
     },
   };
 }
 
 /** The release that was made for the annotation, or the one that it names. */
 async function findPinned(
-  releases: Pick<ReleaseStore, "read">,
-  { history, extension }: ReconcileState,
+  store: Pick<ReleaseStore, "read">,
+  { releases: { history }, extension }: Authenticated,
   text: string,
   signal: AbortSignal,
-): Promise<{ revision: number; release: ReleaseRecord }> {
+): Promise<Omit<PinnedRevision, "bundle">> {
   let revision: number;
   try {
     revision = parseRevision(text);
@@ -283,10 +295,11 @@ async function findPinned(
     if (latest?.pinnedTo === revision) return { revision, release: latest };
     requireRevision([...history.current, ...history.older], revision);
   } catch (err) {
-    throw new TerminalError(Reason.Blocked, `annotation ${ANNOTATION_ROLLBACK_TO}: ${messageOf(err)}`, { cause: err });
+    const message = `annotation ${ANNOTATION_ROLLBACK_TO}: ${messageOf(err)}`;
+    throw new TerminalError(Reason.Blocked, message, { cause: err, problems: [newProblem("InvalidSpec", { message })] });
   }
   const known = history.current.find(({ version }) => version === revision);
-  const release = known ?? recordOf(await releases.read(extension.metadata.name, revision, { signal }));
+  const release = known ?? recordOf(await store.read(extension.metadata.name, revision, { signal }));
   if (!release) throw new RetryableError(Reason.Retrying, `annotation ${ANNOTATION_ROLLBACK_TO}: revision ${revision} is gone by now`);
   return { revision, release };
 }

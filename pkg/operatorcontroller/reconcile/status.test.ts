@@ -2,11 +2,51 @@ import { expect, test } from "vitest";
 import { type CaseHead, loadCases } from "../../../test/support/caseFiles.ts";
 import { type CatalogFixture, type ClusterFixture, catalogsFrom, clusterFrom } from "../../../test/support/catalogFixture.ts";
 import { extensionNamed } from "../../../test/support/extensions.ts";
-import type { CatalogSource } from "../../api/clusterExtension.ts";
+import { authenticated, observed, resolved, started } from "../../../test/support/phases.ts";
+import type { CatalogSource, ClusterExtension } from "../../api/clusterExtension.ts";
 import type { Condition } from "../../api/k8s.ts";
 import { RetryableError, TerminalError } from "../../errors/errors.ts";
-import { newReconcileState, type ReconcileState, type ResolvedBundle } from "../state/reconcileState.ts";
+import type { Held, KnownReleases } from "../state/clusterChanges.ts";
+import type { Phase, ResolvedBundle } from "../state/phases.ts";
+import type { CatalogObservations, Report } from "../state/report.ts";
 import { statusFrom } from "./status.ts";
+
+/** What a reconcile reached, and what it reports. */
+interface Reached extends Partial<KnownReleases>, Partial<Omit<Report, "catalogs">>, Partial<Pick<CatalogObservations, "deprecation">> {
+  resolved?: ResolvedBundle;
+  held?: Held;
+  deleting?: string;
+  isSuspended?: boolean;
+  unpacking?: { image: string };
+}
+
+function phaseFrom(extension: ClusterExtension, given: Reached): Phase {
+  const {
+    resolved: bundle,
+    held,
+    deleting,
+    isSuspended,
+    unpacking,
+    deprecation,
+    problems = [],
+    lacking,
+    plan,
+    availability,
+    overdue,
+    ...releases
+  } = given;
+  const reports = { lacking, plan, availability, overdue, ...(deprecation ? { catalogs: { deprecation } } : {}) };
+  const { report } = started(extension);
+  Object.assign(report, Object.fromEntries(Object.entries(reports).filter(([, value]) => value !== undefined)));
+  report.problems.push(...problems);
+  const parts = { releases, report };
+  if (deleting !== undefined) return { ...observed(extension, parts), phase: "deleting", progress: deleting };
+  if (isSuspended) return { ...observed(extension, parts), phase: "suspended" };
+  const acting = { ...parts, ...(held ? { changes: { held } } : {}) };
+  if (!bundle) return authenticated(extension, acting);
+  const phase = resolved(extension, bundle, acting);
+  return unpacking ? { ...phase, phase: "unpacking", image: unpacking.image, lastError: undefined } : phase;
+}
 
 interface StatusCase extends CaseHead {
   channels?: string[];
@@ -18,9 +58,11 @@ interface StatusCase extends CaseHead {
   catalogs?: Record<string, CatalogFixture>;
   /** Conditions before the pass. */
   before?: Condition[];
-  facts: Partial<ReconcileState>;
+  reached: Reached;
   error?: { kind: "retryable" | "terminal"; reason?: string; message: string };
   want: Record<string, [Condition["status"], string, string]>;
+  /** All of `status.problems`, where the case is about them. */
+  problems?: unknown[];
   install?: unknown;
 }
 
@@ -33,83 +75,69 @@ function releaseFrom({ bundle, version, properties, max }: NonNullable<StatusCas
 
 const NOW = "2026-01-01T00:00:00Z";
 
-test.for(loadCases<StatusCase>("status"))("$name", ({ channels, catalog, facts: given, error, want, install, ...rest }) => {
-  const { cluster, active, catalogs, before } = rest;
+test.for(loadCases<StatusCase>("status"))("$name", ({ channels, catalog, reached, error, want, install, ...rest }) => {
+  const { cluster, active, catalogs, before, problems } = rest;
   const made = extensionNamed("x", { packageName: "p", ...catalog, ...(channels ? { channels } : {}) });
   const extension = before ? { ...made, status: { conditions: before } } : made;
-  const facts: Partial<ReconcileState> = {
-    ...given,
-    clusterVersion: clusterFrom(cluster),
-    ...(active ? { active: active.map(releaseFrom) } : {}),
-    ...(catalogs ? { catalogs: catalogsFrom(catalogs, "p") } : {}),
-  };
+  const phase = phaseFrom(extension, { ...reached, ...(active ? { active: active.map(releaseFrom) } : {}) });
+  if (catalogs) phase.report.catalogs.packages = catalogsFrom(catalogs, "p");
   const thrown = error && new (error.kind === "terminal" ? TerminalError : RetryableError)(error.reason ?? "Blocked", error.message);
-  const status = statusFrom(extension, { ...newReconcileState(extension), ...facts }, thrown, NOW);
+  const status = statusFrom({ ...phase, clusterVersion: clusterFrom(cluster) }, thrown, NOW);
   const got = Object.fromEntries((status.conditions ?? []).map((c) => [c.type, [c.status, c.reason, c.message]]));
   expect(got).toMatchObject(want);
-  const { deleting, isSuspended = false } = facts;
+  const { deleting, isSuspended = false } = reached;
   const deprecations =
     deleting === undefined && !isSuspended ? ["BundleDeprecated", "ChannelDeprecated", "Deprecated", "PackageDeprecated"] : [];
   const upgrade = "ClusterUpgradeBlocked" in want ? ["ClusterUpgradeBlocked"] : [];
   const available = isSuspended ? [] : ["Available"];
   expect(Object.keys(got).sort()).toEqual([...deprecations, ...upgrade, ...available, "Installed", "Progressing", "Ready"].sort());
   expect(status.install).toEqual(install);
+  if (problems) expect(status.problems ?? []).toEqual(problems);
 });
 
-test("a second pass with the same facts changes nothing, a change of status moves the transition time", () => {
+test("a second reconcile that reaches the same changes nothing, a change of status moves the transition time", () => {
   const extension = extensionNamed("x", { packageName: "p" });
-  const first = statusFrom(extension, newReconcileState(extension), undefined, NOW);
-  const again = statusFrom({ ...extension, status: first }, newReconcileState(extension), undefined, "2026-01-02T00:00:00Z");
+  const first = statusFrom(started(extension), undefined, NOW);
+  const again = statusFrom(started({ ...extension, status: first }), undefined, "2026-01-02T00:00:00Z");
   expect(again).toEqual(first);
-  const blocked = statusFrom(
-    { ...extension, status: first },
-    newReconcileState(extension),
-    new TerminalError("Blocked", "no"),
-    "2026-01-02T00:00:00Z",
-  );
+  const blocked = statusFrom(started({ ...extension, status: first }), new TerminalError("Blocked", "no"), "2026-01-02T00:00:00Z");
   const moved = (blocked.conditions ?? []).filter((c) => c.lastTransitionTime === "2026-01-02T00:00:00Z").map((c) => c.type);
   expect(moved).toEqual(["Progressing"]);
 });
 
-test.for<
-  [name: string, annotation: string | undefined, before: string | undefined, facts: Partial<ReconcileState>, want: string | undefined]
->([
+test.for<[name: string, annotation: string | undefined, before: string | undefined, reached: Reached, want: string | undefined]>([
   ["nobody asked for a pass", undefined, undefined, {}, undefined],
   ["a request is handled by the pass that sees it", "2026-01-01", undefined, {}, "2026-01-01"],
   ["a long one is cut", "x".repeat(100), undefined, {}, "x".repeat(64)],
   ["a request that was taken back is forgotten", undefined, "2026-01-01", {}, undefined],
   ["a request waits while the extension is suspended", "2026-01-02", "2026-01-01", { isSuspended: true }, "2026-01-01"],
-])("lastHandledReconcileAt: %s", ([, annotation, before, facts, want]) => {
+])("lastHandledReconcileAt: %s", ([, annotation, before, reached, want]) => {
   const made = extensionNamed("x", { packageName: "p" });
   const annotations = annotation === undefined ? {} : { "olm.operatorframework.io/reconcile-requested-at": annotation };
   const status = before === undefined ? {} : { lastHandledReconcileAt: before };
   const extension = { ...made, metadata: { ...made.metadata, annotations }, status };
-  expect(statusFrom(extension, { ...newReconcileState(extension), ...facts }, undefined, NOW).lastHandledReconcileAt).toBe(want);
+  expect(statusFrom(phaseFrom(extension, reached), undefined, NOW).lastHandledReconcileAt).toBe(want);
 });
 
-test.for<
-  [when: string, resolved: Partial<ResolvedBundle> | undefined, before: [bundle: string, catalog: string] | undefined, want: unknown]
->([
-  ["it was resolved in this pass", { catalog: "new" }, ["p.v1.0.0", "old"], "new"],
-  ["no catalog was asked in this pass", undefined, ["p.v1.0.0", "old"], "old"],
-  ["the installed bundle was kept without a catalog", {}, ["p.v1.0.0", "old"], "old"],
+test.for<[when: string, chosen: Partial<ResolvedBundle> | undefined, before: [bundle: string, catalog: string] | undefined, want: unknown]>(
   [
-    "another bundle was resolved and is not installed yet",
-    { name: "p.v2.0.0", version: "2.0.0", catalog: "new" },
-    ["p.v1.0.0", "old"],
-    "old",
+    ["it was resolved in this pass", { catalog: "new" }, ["p.v1.0.0", "old"], "new"],
+    ["no catalog was asked in this pass", undefined, ["p.v1.0.0", "old"], "old"],
+    ["the installed bundle was kept without a catalog", {}, ["p.v1.0.0", "old"], "old"],
+    [
+      "another bundle was resolved and is not installed yet",
+      { name: "p.v2.0.0", version: "2.0.0", catalog: "new" },
+      ["p.v1.0.0", "old"],
+      "old",
+    ],
+    ["another bundle was installed before", undefined, ["p.v0.9.0", "old"], undefined],
+    ["nothing is known", undefined, undefined, undefined],
   ],
-  ["another bundle was installed before", undefined, ["p.v0.9.0", "old"], undefined],
-  ["nothing is known", undefined, undefined, undefined],
-])("statusFrom names the catalog of the installed bundle when %s", ([, resolved, before, want]) => {
+)("statusFrom names the catalog of the installed bundle when %s", ([, chosen, before, want]) => {
   const installed = { packageName: "p", name: "p.v1.0.0", version: "1.0.0", image: "registry.example/p" };
   const made = extensionNamed("x", { packageName: "p" });
   const install = before && { bundle: { name: before[0], version: before[0].slice(3) }, catalog: before[1] };
   const extension = install ? { ...made, status: { conditions: [], install } } : made;
-  const facts = {
-    ...newReconcileState(extension),
-    installed,
-    ...(resolved ? { resolved: { ...installed, explanation: "", ...resolved } } : {}),
-  };
-  expect(statusFrom(extension, facts, undefined, NOW).install?.catalog).toBe(want);
+  const reached = { installed, ...(chosen ? { resolved: { ...installed, explanation: "", ...chosen } } : {}) };
+  expect(statusFrom(phaseFrom(extension, reached), undefined, NOW).install?.catalog).toBe(want);
 });

@@ -3,6 +3,7 @@ import type { Inventory, KeptCrds, ProvidedApis } from "../../api/clusterExtensi
 import { boundedMessage, setCondition } from "../../api/conditions.ts";
 import { ConditionType, INVENTORY_MAX, KEPT_CRDS_MAX, PROVIDED_APIS_MAX, Reason } from "../../api/constants.ts";
 import { type Condition, groupOf, type KubeObject, versionOf } from "../../api/k8s.ts";
+import { boundProblems, problemsOfType } from "../../api/problems.ts";
 import { type AggregatedApi, aggregatedApis } from "../../bundle/apiServices.ts";
 import { messageOf, ReconcileError, terminalIn } from "../../errors/errors.ts";
 import { isCrd } from "../../release/identity.ts";
@@ -14,8 +15,12 @@ import { applyFilter } from "../../resolve/filters.ts";
 import type { FilteredCatalogs } from "../../resolve/resolution.ts";
 import { filterCandidates } from "../../resolve/resolve.ts";
 import { compareText } from "../../text/compare.ts";
-import { type DeprecationFacts, findInstalledCatalog, type ReconcileState, reconcileRequestOf } from "../state/reconcileState.ts";
+import type { KnownReleases } from "../state/clusterChanges.ts";
+import { findInstalledCatalog, reconcileRequestOf } from "../state/extensionSpec.ts";
+import { hasBundle, hasClient, type Phase, releasesIn } from "../state/phases.ts";
+import type { DeprecationStatus } from "../state/report.ts";
 import { type ConditionVerdict, upgradeVerdict } from "./clusterUpgradeCondition.ts";
+import { heldIn, problemsOf } from "./problems.ts";
 
 /** What status says of the objects of a release: the first hundred by name, and how many there are. */
 export function inventoryOf(objects: readonly KubeObject[]): Inventory {
@@ -68,17 +73,19 @@ type UpdateStatus = Pick<ClusterExtensionStatus, "availableUpdates" | "blockedUp
  * What the extension can be upgraded to next from what is installed at the end of the pass, from what the catalogs said in it.
  * A pass that did not come to the catalogs leaves what is known of the same bundle as it is.
  */
-function updateStatus(extension: Readonly<ClusterExtension>, facts: ReconcileState): UpdateStatus {
-  const { installed, catalogs, clusterVersion } = facts;
+function updateStatus(phase: Phase): UpdateStatus {
+  const { extension, clusterVersion, report } = phase;
+  const { packages: catalogs, filtered } = report.catalogs;
+  const { installed } = releasesIn(phase);
   const source = extension.spec?.source?.catalog;
   if (!installed || !source) return {};
   if (!catalogs) return knownOf(extension, installed);
-  const isAsResolved = facts.filtered?.installed === installed;
+  const isAsResolved = filtered?.installed === installed;
   const considered = isAsResolved
-    ? facts.filtered
-    : filterCandidates({ source, catalogs, installed, installedFrom: findInstalledCatalog(facts), cluster: clusterVersion });
+    ? filtered
+    : filterCandidates({ source, catalogs, installed, installedFrom: findInstalledCatalog(phase), cluster: clusterVersion });
   if (considered?.kind !== "candidates") return {};
-  const found = availableUpdates(isAsResolved ? considered : withLaterFilters(considered, facts.filtered));
+  const found = availableUpdates(isAsResolved ? considered : withLaterFilters(considered, filtered));
   if (!found) return {};
   const { updates, blocked } = found;
   return { availableUpdates: updates.map((update) => ({ ...update })), ...(blocked ? { blockedUpdate: { ...blocked } } : {}) };
@@ -117,35 +124,29 @@ const NO_CATALOG_DATA = "deprecation status unknown: catalog data unavailable";
  * @param now RFC 3339, used for conditions whose status changes.
  * @see operator-controller df2c201d internal/operator-controller/controllers/common_controller.go
  */
-export function statusFrom(
-  extension: Readonly<ClusterExtension>,
-  facts: ReconcileState,
-  error: unknown,
-  now: string,
-): ClusterExtensionStatus {
-  const isOver = facts.deleting !== undefined || facts.isSuspended;
-  const deprecations = isOver ? [] : deprecationVerdicts(facts);
-  const go = [installedVerdict(facts), progressingVerdict(facts, error)] as const;
-  const available = availableVerdict(facts);
-  const verdicts = [...go, ...deprecations, ...(facts.isSuspended ? [] : [available]), readyVerdict(facts, ...go, available)];
+export function statusFrom(phase: Phase, error: unknown, now: string): ClusterExtensionStatus {
+  const { extension, hidden, report } = phase;
+  const releases = releasesIn(phase);
+  const isSuspended = phase.phase === "suspended";
+  const deprecations = isSuspended || phase.phase === "deleting" ? [] : deprecationVerdicts(phase);
+  const go = [installedVerdict(releases), progressingVerdict(phase, error)] as const;
+  const available = availableVerdict(phase);
+  const verdicts = [...go, ...deprecations, ...(isSuspended ? [] : [available]), readyVerdict(phase, ...go, available)];
   const observedGeneration = extension.metadata.generation ?? 0;
-  const upgrade = facts.active && upgradeVerdict(facts, facts.active);
-  if (upgrade) verdicts.push(upgrade);
-  const outdated = (type: string): boolean => type === ConditionType.ClusterUpgradeBlocked && facts.active !== undefined && !upgrade;
+  const { active, installed, unreadable } = releases;
+  const upgrade = active && upgradeVerdict(phase, active);
+  if (upgrade) verdicts.push(upgrade.condition);
+  const outdated = (type: string): boolean => type === ConditionType.ClusterUpgradeBlocked && active !== undefined && !upgrade;
   let conditions: Condition[] = (extension.status?.conditions ?? []).filter(({ type }) => !outdated(type));
   for (const verdict of verdicts) {
-    conditions = setCondition(
-      conditions,
-      { ...verdict, message: boundedMessage(facts.hidden.hide(verdict.message)), observedGeneration },
-      now,
-    );
+    conditions = setCondition(conditions, { ...verdict, message: boundedMessage(hidden.hide(verdict.message)), observedGeneration }, now);
   }
-  const { installed } = facts;
-  const status = { conditions, ...(facts.plan ? { plan: facts.plan } : {}), ...handledRequest(extension, facts) };
-  if (!installed && facts.unreadable?.length) return { ...status, ...installBefore(extension) };
-  return installed
-    ? { ...status, install: installStatus(installed, facts), ...contentStatus(facts), ...updateStatus(extension, facts) }
-    : status;
+  const upgradeProblems = active ? (upgrade?.problems ?? []) : problemsOfType(extension.status, "ClusterUpgradeBlocked");
+  const problems = [...problemsOf(phase, error, available), ...upgradeProblems];
+  const reported = boundProblems(problems, (text) => hidden.hide(text));
+  const status = { conditions, ...reported, ...(report.plan ? { plan: report.plan } : {}), ...handledRequest(phase) };
+  if (!installed && unreadable.length > 0) return { ...status, ...installBefore(extension) };
+  return installed ? { ...status, install: installStatus(installed, phase), ...contentStatus(phase), ...updateStatus(phase) } : status;
 }
 
 /** What was known to be installed. It stays while releases cannot be read or found, as it is all that tells that something is installed. */
@@ -160,12 +161,9 @@ function installBefore({ status }: Readonly<ClusterExtension>): Partial<ClusterE
 }
 
 /** What the deployed release holds. */
-function contentStatus({
-  deployed,
-  history,
-  hidden,
-}: ReconcileState): Pick<ClusterExtensionStatus, "inventory" | "providedAPIs" | "keptCRDs"> {
-  const release = deployed ?? lastDeployed(history.current);
+function contentStatus(phase: Phase): Pick<ClusterExtensionStatus, "inventory" | "providedAPIs" | "keptCRDs"> {
+  const { hidden } = phase;
+  const release = (hasClient(phase) ? phase.changes.deployed : undefined) ?? lastDeployed(releasesIn(phase).history.current);
   if (!release) return {};
   const apis = providedApis(release.objects);
   const kept = keptCrds(release.left ?? [], (text) => hidden.hide(text));
@@ -177,16 +175,13 @@ function contentStatus({
 }
 
 /** A request counts as handled once a pass ended, whatever became of it: one that failed is tried again in any case. A pull has to end before. */
-function handledRequest(
-  extension: Readonly<ClusterExtension>,
-  facts: ReconcileState,
-): Pick<ClusterExtensionStatus, "lastHandledReconcileAt"> {
-  const handled = facts.isSuspended || facts.unpacking ? extension.status?.lastHandledReconcileAt : reconcileRequestOf(extension);
+function handledRequest({ phase, extension }: Phase): Pick<ClusterExtensionStatus, "lastHandledReconcileAt"> {
+  const handled = phase === "suspended" || phase === "unpacking" ? extension.status?.lastHandledReconcileAt : reconcileRequestOf(extension);
   return handled === undefined ? {} : { lastHandledReconcileAt: handled };
 }
 
-function installStatus(installed: InstalledBundle, facts: ReconcileState): NonNullable<ClusterExtensionStatus["install"]> {
-  const catalog = findInstalledCatalog(facts);
+function installStatus(installed: InstalledBundle, phase: Phase): NonNullable<ClusterExtensionStatus["install"]> {
+  const catalog = findInstalledCatalog(phase);
   return { bundle: bundleStatus(installed), ...(catalog === undefined ? {} : { catalog }) };
 }
 
@@ -195,9 +190,8 @@ function bundleStatus(installed: InstalledBundle): { name: string; version: stri
   return release === undefined ? { name, version } : { name, version, release };
 }
 
-function installedVerdict(facts: ReconcileState): ConditionVerdict {
+function installedVerdict({ installed, unknownBecause }: KnownReleases): ConditionVerdict {
   const type = ConditionType.Installed;
-  const { installed, unknownBecause } = facts;
   if (installed) {
     return { type, status: "True", reason: Reason.Succeeded, message: `Installed bundle ${installed.image} successfully` };
   }
@@ -217,32 +211,30 @@ function installedVerdict(facts: ReconcileState): ConditionVerdict {
  * | what others have to bring about | False / its reason               |
  * | any other error                 | True / Retrying                  |
  */
-function progressingVerdict(facts: ReconcileState, error: unknown): ConditionVerdict {
-  const type = ConditionType.Progressing;
-  if (error === undefined && facts.deleting !== undefined)
-    return { type, status: "True", reason: Reason.Uninstalling, message: facts.deleting };
-  const { held } = facts;
-  if (error === undefined && held) return { type, status: held.reason === Reason.Retrying ? "True" : "False", ...held };
-  if (error === undefined && facts.overdue !== undefined)
-    return { type, status: "False", reason: Reason.ProgressDeadlineExceeded, message: facts.overdue };
-  if (error === undefined && facts.isSuspended) {
+function progressingVerdict(phase: Phase, error: unknown): ConditionVerdict {
+  return { type: ConditionType.Progressing, ...(error === undefined ? progress(phase) : failure(error)) };
+}
+
+function progress(phase: Phase): Omit<ConditionVerdict, "type"> {
+  if (phase.phase === "deleting") return { status: "True", reason: Reason.Uninstalling, message: phase.progress };
+  const held = heldIn(phase);
+  if (held) return { status: held.reason === Reason.Retrying ? "True" : "False", ...held };
+  const { overdue } = phase.report;
+  if (overdue !== undefined) return { status: "False", reason: Reason.ProgressDeadlineExceeded, message: overdue };
+  if (phase.phase === "suspended") {
     const message = "spec.suspend is true: nothing is resolved, installed, upgraded or put back until it is false";
-    return { type, status: "False", reason: Reason.Suspended, message };
+    return { status: "False", reason: Reason.Suspended, message };
   }
-  const lacking = facts.lacking === undefined ? [] : [facts.lacking];
-  if (error === undefined && facts.unpacking) {
-    const message = [`Unpacking bundle image ${facts.unpacking.image}`, ...facts.notes, ...lacking].join("; ");
-    return { type, status: "True", reason: Reason.RollingOut, message };
-  }
-  if (error === undefined) {
-    const message = ["Desired state reached", ...facts.notes, ...lacking].join("; ");
-    return { type, status: "True", reason: Reason.Succeeded, message };
-  }
+  if (phase.phase === "unpacking") return { status: "True", reason: Reason.RollingOut, message: `Unpacking bundle image ${phase.image}` };
+  return { status: "True", reason: Reason.Succeeded, message: "Desired state reached" };
+}
+
+function failure(error: unknown): Omit<ConditionVerdict, "type"> {
   const terminal = terminalIn(error);
-  const message = [messageOf(error), ...lacking].join("; ");
-  if (terminal) return { type, status: "False", reason: terminal.reason || Reason.Blocked, message };
-  if (error instanceof ReconcileError && OF_OTHERS.has(error.reason)) return { type, status: "False", reason: error.reason, message };
-  return { type, status: "True", reason: Reason.Retrying, message };
+  const message = messageOf(error);
+  if (terminal) return { status: "False", reason: terminal.reason || Reason.Blocked, message };
+  if (error instanceof ReconcileError && OF_OTHERS.has(error.reason)) return { status: "False", reason: error.reason, message };
+  return { status: "True", reason: Reason.Retrying, message };
 }
 
 /**
@@ -252,23 +244,26 @@ function progressingVerdict(facts: ReconcileState, error: unknown): ConditionVer
  * | cannot be asked            | Unknown / Unknown            |
  * | is installed               | what its objects say         |
  */
-function availableVerdict({ deleting, installed, unknownBecause, availability }: ReconcileState): ConditionVerdict {
+function availableVerdict(phase: Phase): ConditionVerdict {
   const type = ConditionType.Available;
-  if (deleting !== undefined) return { type, status: "False", reason: Reason.Uninstalling, message: deleting };
+  const { installed, unknownBecause } = releasesIn(phase);
+  const { availability } = phase.report;
+  if (phase.phase === "deleting") return { type, status: "False", reason: Reason.Uninstalling, message: phase.progress };
   if (!installed && unknownBecause === undefined) return { type, status: "False", reason: Reason.Absent, message: "No bundle installed" };
-  if (availability) return { type, ...availability };
+  if (availability) return { type, status: availability.status, reason: availability.reason, message: availability.message };
   return { type, status: "Unknown", reason: Reason.Unknown, message: unknownBecause ?? "the objects of the bundle were not looked at yet" };
 }
 
 /** True when all three are as a user wishes them; otherwise the first that is not gives reason and message, Progressing before the others. */
 function readyVerdict(
-  facts: ReconcileState,
+  phase: Phase,
   installed: ConditionVerdict,
   progressing: ConditionVerdict,
   available: ConditionVerdict,
 ): ConditionVerdict {
   const type = ConditionType.Ready;
-  const { resolved, installed: bundle } = facts;
+  const { installed: bundle } = releasesIn(phase);
+  const resolved = hasBundle(phase) ? phase.bundle : undefined;
   const unknown = [installed, available].some(({ status }) => status === "Unknown");
   const not = ({ reason, message }: ConditionVerdict): ConditionVerdict => ({
     type,
@@ -289,8 +284,9 @@ function readyVerdict(
   return { type, status: "True", reason: Reason.Succeeded, message: `bundle "${bundle?.name ?? ""}" is installed and available` };
 }
 
-function deprecationVerdicts(facts: ReconcileState): ConditionVerdict[] {
-  const { deprecation, installed } = facts;
+function deprecationVerdicts(phase: Phase): ConditionVerdict[] {
+  const { deprecation } = phase.report.catalogs;
+  const { installed } = releasesIn(phase);
   const { Deprecated, PackageDeprecated, ChannelDeprecated, BundleDeprecated } = ConditionType;
   const notInstalled: ConditionVerdict = {
     type: BundleDeprecated,
@@ -312,7 +308,7 @@ function deprecationVerdicts(facts: ReconcileState): ConditionVerdict[] {
       installed ? unknown(BundleDeprecated) : notInstalled,
     ];
   }
-  const found = messagesOf(deprecation, facts);
+  const found = messagesOf(deprecation, phase);
   const verdict = (type: string, messages: readonly string[], otherwise: string): ConditionVerdict =>
     messages.length > 0
       ? { type, status: "True", reason: Reason.Deprecated, message: messages.join("\n") }
@@ -326,11 +322,11 @@ function deprecationVerdicts(facts: ReconcileState): ConditionVerdict[] {
 }
 
 function messagesOf(
-  deprecation: DeprecationFacts & { kind: "known" },
-  facts: ReconcileState,
+  deprecation: DeprecationStatus & { kind: "known" },
+  phase: Phase,
 ): { package: string[]; channel: string[]; bundle: string[] } {
   return deprecationsFor(deprecation.entries, {
-    channels: facts.extension.spec.source.catalog?.channels ?? [],
-    bundleName: facts.installed?.name,
+    channels: phase.extension.spec.source.catalog?.channels ?? [],
+    bundleName: releasesIn(phase).installed?.name,
   });
 }

@@ -1,9 +1,8 @@
 import { expect, test } from "vitest";
-import { stepContext } from "../../../test/support/extensionFakes.ts";
 import { extensionNamed } from "../../../test/support/extensions.ts";
+import { resolved, runStep } from "../../../test/support/phases.ts";
 import type { CatalogPackage } from "../../resolve/resolution.ts";
 import { ExtensionCache } from "../state/extensionCache.ts";
-import { newReconcileState } from "../state/reconcileState.ts";
 import { trackUnavailableCatalogs } from "./resolve.ts";
 
 const ASKED: CatalogPackage = { name: "a", priority: 0, content: undefined };
@@ -15,9 +14,8 @@ test.for<[what: string, catalogs: CatalogPackage[] | undefined, misses: boolean]
 ])("an extension of %s is looked at again soon or not", async ([, catalogs, misses]) => {
   const extension = extensionNamed("x", { packageName: "p" });
   const memory = new ExtensionCache();
-  await trackUnavailableCatalogs(memory).run(
-    { ...newReconcileState(extension), ...(catalogs ? { catalogs } : {}) },
-    stepContext(extension),
-  );
+  const phase = resolved(extension, { packageName: "p", name: "p.v1.0.0", version: "1.0.0", image: "i", explanation: "" });
+  if (catalogs) phase.report.catalogs.packages = catalogs;
+  await runStep(trackUnavailableCatalogs(memory), phase);
   expect(memory.of(extension).missesCatalogs).toBe(misses);
 });

@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { TempFolder } from "../../../test/support/contentFixture.ts";
-import { stepContext } from "../../../test/support/extensionFakes.ts";
 import { extensionNamed } from "../../../test/support/extensions.ts";
+import { problemTexts, resolved as resolvedPhase, runStep, type StepOutcome } from "../../../test/support/phases.ts";
 import { releaseRecord } from "../../../test/support/releases.ts";
 import type { ClusterExtension } from "../../api/clusterExtension.ts";
 import type { GroupVersionKind } from "../../api/k8s.ts";
@@ -13,7 +13,7 @@ import type { ReleaseRecord } from "../../release/record.ts";
 import { CertificateProviders } from "../apply/certificateProviders.ts";
 import { BundleCache } from "../bundles/bundleCache.ts";
 import { BundleImages, type BundlePuller } from "../bundles/bundleImages.ts";
-import { newReconcileState, type ReconcileState, type ResolvedBundle } from "../state/reconcileState.ts";
+import type { ResolvedBundle, Unpacked } from "../state/phases.ts";
 import { inputDigest, unpackBundle } from "./unpack.ts";
 
 const RESOLVED: ResolvedBundle = {
@@ -78,12 +78,12 @@ test.for<[what: string, extension: ClusterExtension, resolved: ResolvedBundle, s
   ["what uninstalling does", withSpec({ uninstall: { crdPolicy: "Retain" } }), RESOLVED, true],
   ["the ServiceAccount", withSpec({ serviceAccount: { name: "other" } }), RESOLVED, true],
 ])("what is applied depends on the input or not: %s", ([, extension, resolved, same]) => {
-  const before = inputDigest({ ...newReconcileState(X), resolved: RESOLVED });
-  expect(inputDigest({ ...newReconcileState(extension), resolved }) === before).toBe(same);
+  const before = inputDigest(resolvedPhase(X, RESOLVED));
+  expect(inputDigest(resolvedPhase(extension, resolved)) === before).toBe(same);
 });
 
 test("the order of members in the configuration does not matter, their values do", () => {
-  const digest = (inline: Record<string, unknown>): string => inputDigest({ ...newReconcileState(configured(inline)), resolved: RESOLVED });
+  const digest = (inline: Record<string, unknown>): string => inputDigest(resolvedPhase(configured(inline), RESOLVED));
   expect(digest({ a: 1, b: { c: 2, d: 3 } })).toBe(digest({ b: { d: 3, c: 2 }, a: 1 }));
   expect(digest({ a: [1, 2] })).not.toBe(digest({ a: [2, 1] }));
 });
@@ -94,12 +94,11 @@ interface Given {
   latest?: ReleaseRecord;
   installed?: boolean;
   failure?: Error;
-  aborted?: boolean;
   gone?: string;
   resolved?: ResolvedBundle;
 }
 
-async function pass(given: Given): Promise<{ facts: ReconcileState; pulled: string[]; error: unknown }> {
+async function pass(given: Given): Promise<StepOutcome<Unpacked> & { pulled: string[] }> {
   using folder = new TempFolder();
   const [sample] = sampleBundles();
   const images = new CannedImages(folder.write("image", Object.fromEntries(sample?.files ?? [])));
@@ -111,24 +110,21 @@ async function pass(given: Given): Promise<{ facts: ReconcileState; pulled: stri
     bundles: new BundleCache(systemClock),
     providers: new CertificateProviders(NO_KINDS, "auto"),
   });
-  const run = async (): Promise<{ facts: ReconcileState; result: unknown }> => {
-    const facts: ReconcileState = { ...newReconcileState(X), resolved: given.resolved ?? RESOLVED };
-    if (given.latest) facts.history = { ...facts.history, current: [given.latest] };
-    if (given.installed) facts.installed = RESOLVED;
-    const stop = new AbortController();
-    if (given.aborted) stop.abort(new Error("stopped"));
-    const result = await step.run(facts, stepContext(X, stop.signal)).catch((err: unknown) => err);
-    return { facts, result };
+  const run = (): Promise<StepOutcome<Unpacked>> => {
+    const phase = resolvedPhase(X, given.resolved ?? RESOLVED);
+    const { releases } = phase;
+    if (given.latest) releases.history = { ...releases.history, current: [given.latest] };
+    if (given.installed) releases.installed = RESOLVED;
+    return runStep(step, phase);
   };
   const first = await run();
-  if (!first.facts.leave) return { facts: first.facts, pulled: images.pulled, error: first.result };
+  if (!first.isLeft) return { ...first, pulled: images.pulled };
   expect(first.result).toMatchObject({ isPending: true });
   await woken.promise;
-  const { facts, result } = await run();
-  return { facts, pulled: images.pulled, error: result };
+  return { ...(await run()), pulled: images.pulled };
 }
 
-const digest = inputDigest({ ...newReconcileState(X), resolved: RESOLVED });
+const digest = inputDigest(resolvedPhase(X, RESOLVED));
 
 test.for<[why: string, given: Given, pulls: boolean]>([
   ["nothing is released", {}, true],
@@ -138,32 +134,33 @@ test.for<[why: string, given: Given, pulls: boolean]>([
   ["the newest attempt from the same input failed", { latest: releaseRecord(1, "failed", { inputDigest: digest }) }, true],
   ["it was left in the middle", { latest: releaseRecord(1, "pending-install", { inputDigest: digest }) }, true],
 ])("an image is fetched only when it is needed: %s", async ([, given, pulls]) => {
-  const { facts, pulled, error } = await pass(given);
+  const { next, pulled, error } = await pass(given);
   expect(error).toBeUndefined();
   expect(pulled).toEqual(pulls ? ["x quay.io/p@sha256:1"] : []);
-  expect(facts.content?.name).toBe(pulls ? "hello-operator.v1.0.0" : undefined);
-  expect(facts.inputDigest).toBe(digest);
+  expect(next?.content?.name).toBe(pulls ? "hello-operator.v1.0.0" : undefined);
+  expect(next?.inputDigest).toBe(digest);
 });
 
 test.for([new RetryableError("Retrying", "error creating image source: no route"), new TerminalError("Blocked", "digest mismatch")])(
   "an image that cannot be had (%s) stops an install, and keeps what is installed",
   async (failure) => {
     const fresh = await pass({ failure });
-    expect(fresh.error).toBe(failure);
+    const problems = [{ type: "ImagePullFailed", severity: "Error", message: failure.message }];
+    expect(fresh.error).toMatchObject({ message: failure.message, reason: failure.reason, retry: failure.retry, problems });
     const kept = await pass({ failure, installed: true });
     expect(kept.error).toBeUndefined();
-    expect(kept.facts.content).toBeUndefined();
-    expect(kept.facts.notes).toEqual([
-      `bundle image quay.io/p@sha256:1 is not available: what is installed is kept as it is (${failure.message})`,
+    expect(kept.next?.content).toBeUndefined();
+    expect(problemTexts(kept.phase)).toEqual([
+      `cannot pull bundle image quay.io/p@sha256:1, so the controller keeps the installed objects: ${failure.message}`,
     ]);
   },
 );
 
 /** Source: S3-39. */
 test("of the installed bundle the digest is fetched that was installed, and recorded", async () => {
-  const { facts, pulled } = await pass({ resolved: { ...RESOLVED, image: "quay.io/p:v1", pullFrom: "quay.io/p@sha256:7" } });
+  const { next, pulled } = await pass({ resolved: { ...RESOLVED, image: "quay.io/p:v1", pullFrom: "quay.io/p@sha256:7" } });
   expect(pulled).toEqual(["x quay.io/p@sha256:7"]);
-  expect(facts.resolved).toMatchObject({ image: "quay.io/p:v1", imageDigest: "sha256:1" });
+  expect(next?.bundle).toMatchObject({ image: "quay.io/p:v1", imageDigest: "sha256:1" });
 });
 
 test.for<[what: string, latest: ReleaseRecord, isTaken: boolean]>([
@@ -172,16 +169,22 @@ test.for<[what: string, latest: ReleaseRecord, isTaken: boolean]>([
 ])("a bundle whose image is gone, %s", async ([, latest, isTaken]) => {
   const failure = new Error("manifest unknown");
   const resolved = { ...RESOLVED, pullFrom: RESOLVED.image, offered: "mirror.io/p:v1" };
-  const { facts, pulled, error } = await pass({ latest, installed: true, failure, gone: RESOLVED.image, resolved });
+  const { phase, next, pulled, error } = await pass({ latest, installed: true, failure, gone: RESOLVED.image, resolved });
   expect(error).toBeUndefined();
   expect(pulled).toEqual(["x quay.io/p@sha256:1", ...(isTaken ? ["x mirror.io/p:v1"] : [])]);
-  expect([facts.resolved?.image, facts.content === undefined]).toEqual(isTaken ? ["mirror.io/p:v1", false] : [RESOLVED.image, true]);
-  expect(facts.inputDigest === digest).toBe(!isTaken);
-  expect(facts.notes).toEqual([expect.stringContaining("quay.io/p@sha256:1 is not available")]);
+  expect([next?.bundle.image, next?.content === undefined]).toEqual(isTaken ? ["mirror.io/p:v1", false] : [RESOLVED.image, true]);
+  expect(next?.inputDigest === digest).toBe(!isTaken);
+  expect(problemTexts(phase)).toEqual([expect.stringMatching(/^cannot pull (bundle )?image quay.io.p@sha256:1/)]);
 });
 
 test("a stop is no image that cannot be had", async () => {
-  const { error, facts } = await pass({ failure: new Error("aborted"), installed: true, aborted: true });
+  const stopping = new AbortController();
+  const images = {
+    cancel: () => Promise.resolve(),
+    obtain: () => (stopping.abort(new Error("stopped")), Promise.reject(new Error("aborted"))),
+  } as unknown as BundleImages;
+  const step = unpackBundle({ images, bundles: new BundleCache(systemClock), providers: new CertificateProviders(NO_KINDS, "auto") });
+  const { error, phase } = await runStep(step, resolvedPhase(X, RESOLVED, { releases: { installed: RESOLVED } }), stopping.signal);
   expect(error).toMatchObject({ message: "stopped" });
-  expect(facts.notes).toEqual([]);
+  expect(problemTexts(phase)).toEqual([]);
 });

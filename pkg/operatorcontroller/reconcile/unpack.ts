@@ -1,14 +1,24 @@
 import { createHash } from "node:crypto";
-import type { Step } from "../../controller/reconcile.ts";
+import { newProblem } from "../../api/problems.ts";
+import { Ended, fail, leave, type StepContext, stop } from "../../controller/story.ts";
 import { messageOf } from "../../errors/errors.ts";
 import { canonicalJson } from "../../golang/json.ts";
 import { isOfAnotherWriter, lastDeployed } from "../../release/record.ts";
 import type { CertificateProviders } from "../apply/certificateProviders.ts";
 import type { BundleCache } from "../bundles/bundleCache.ts";
 import { readBundleFiles } from "../bundles/bundleFiles.ts";
-import type { BundleImage, BundleImageSource, ObtainedImage } from "../bundles/bundleImages.ts";
-import { type ProxyFacts, proxyOf } from "../state/proxyVariables.ts";
-import { configOf, type ReconcileState, type ResolvedBundle } from "../state/reconcileState.ts";
+import type { BundleImageSource, ObtainedImage } from "../bundles/bundleImages.ts";
+import { configOf } from "../state/extensionSpec.ts";
+import {
+  isInstalled,
+  keepsEarlierRelease,
+  type Phase,
+  type ReconcileStep,
+  type Resolved,
+  type ResolvedBundle,
+  type Unpacked,
+} from "../state/phases.ts";
+import { type ProxyInputs, proxyOf } from "../state/proxyVariables.ts";
 
 /** What unpacking needs from the outside. */
 export interface UnpackDependencies {
@@ -22,77 +32,77 @@ const RENDERING = "1";
 
 /**
  * Fetches the bundle, unless a deployed release was already made from the very same input, and finds out who provides the certificates of
- * its webhooks and API services, if it has any. It does not wait for a pull: the pass ends, and the end of the pull brings the next one.
+ * its webhooks and API services, if it has any. It does not wait for a pull: the reconcile ends, and the end of the pull brings the next one.
  */
-export function unpackBundle({ images, bundles, providers }: UnpackDependencies): Step<ReconcileState["extension"], ReconcileState> {
+export function unpackBundle(deps: UnpackDependencies): ReconcileStep<Resolved, Unpacked> {
+  const { images, providers } = deps;
   return {
     name: "UnpackBundle",
-    async run(facts, { signal, log }) {
-      const { extension, resolved } = facts;
-      const notWanted = async (): Promise<undefined> => {
-        await images.cancel(extension.metadata.name);
-        return undefined;
+    async run(resolved, { signal, log }) {
+      const keep = async (phase: Resolved): Promise<Unpacked> => {
+        await images.cancel(phase.extension.metadata.name);
+        return { ...phase, phase: "unpacked" };
       };
-      if (!resolved || facts.held || facts.pinned) return notWanted();
-      facts.inputDigest = inputDigest(facts);
-      const [latest] = facts.history.current;
-      const isSame = latest?.status === "deployed" && latest.inputDigest === facts.inputDigest;
-      if (isSame && !providers.isOutdated(latest.objects)) return notWanted();
-      try {
-        const pull = await images.obtain(extension, { ref: pullReference(resolved), substitute: substituteOf(facts) }, signal);
-        if (pull.kind === "pending" && !pull.isSlow) {
-          facts.leave = true;
-          return { isPending: true };
-        }
-        if (pull.kind === "pending" && (pull.lastError === undefined || !isInstalled(facts, resolved))) {
-          facts.unpacking = { image: pullReference(resolved), lastError: pull.lastError };
-          return { isPending: true };
-        }
-        if (pull.kind !== "done") throw pull.kind === "failed" ? pull.error : pull.lastError;
-        const image = imageFrom(pull.value, facts);
-        log.debug({ image: image.canonical }, "bundle image unpacked");
-        facts.content = await bundles.load(image.digest, () => readBundleFiles(image.dir));
-        facts.resolved = { ...(facts.resolved ?? resolved), imageDigest: image.digest };
-      } catch (err) {
-        signal.throwIfAborted();
-        if (!isInstalled(facts, resolved)) throw err;
-        log.warn({ image: pullReference(resolved), err: messageOf(err) }, "bundle image not available, keeping what is installed");
-        facts.notes.push(
-          `bundle image ${pullReference(resolved)} is not available: what is installed is kept as it is (${messageOf(err)})`,
-        );
-      }
-      if (facts.content?.needsCertificates) {
-        facts.certProvider = await providers.choose(lastDeployed(facts.history.current)?.objects ?? []);
-        log.debug({ provider: facts.certProvider?.name ?? "none" }, "certificate provider chosen");
-      }
-      return undefined;
+      if (keepsEarlierRelease(resolved)) return keep(resolved);
+      const phase: Resolved = { ...resolved, inputDigest: inputDigest(resolved) };
+      const [latest] = phase.releases.history.current;
+      const isSame = latest?.status === "deployed" && latest.inputDigest === phase.inputDigest;
+      if (isSame && !providers.isOutdated(latest.objects)) return keep(phase);
+      const next = await pullBundle(deps, phase, { signal, log });
+      if (next instanceof Ended || !next.content?.needsCertificates) return next;
+      const certProvider = await providers.choose(lastDeployed(next.releases.history.current)?.objects ?? []);
+      log.debug({ provider: certProvider?.name ?? "none" }, "certificate provider chosen");
+      return { ...next, certProvider };
     },
   };
 }
 
-function isInstalled({ installed }: ReconcileState, resolved: ResolvedBundle): boolean {
-  return installed?.name === resolved.name && installed.version === resolved.version;
+/** Loads the bundle once its image is here. If it cannot be pulled and is installed, the installed objects are kept, with a problem. */
+async function pullBundle(
+  { images, bundles }: UnpackDependencies,
+  resolved: Resolved,
+  { signal, log }: StepContext,
+): Promise<Unpacked | Ended<Phase>> {
+  const ref = pullReference(resolved.bundle);
+  let phase = resolved;
+  try {
+    const pull = await images.obtain(phase.extension, { ref, substitute: substituteOf(phase) }, signal);
+    if (pull.kind === "pending" && !pull.isSlow) return leave(phase, { isPending: true });
+    if (pull.kind === "pending" && (pull.lastError === undefined || !isInstalled(phase)))
+      return stop({ ...phase, phase: "unpacking", image: ref, lastError: pull.lastError }, { isPending: true });
+    if (pull.kind !== "done") throw pull.kind === "failed" ? pull.error : pull.lastError;
+    const { image } = pull.value;
+    phase = withSubstitute(phase, pull.value);
+    log.debug({ image: image.canonical }, "bundle image unpacked");
+    const content = await bundles.load(image.digest, () => readBundleFiles(image.dir));
+    return { ...phase, phase: "unpacked", bundle: { ...phase.bundle, imageDigest: image.digest }, content };
+  } catch (err) {
+    signal.throwIfAborted();
+    if (!isInstalled(resolved)) return fail(phase, err);
+    log.warn({ image: ref, err: messageOf(err) }, "bundle image not available, keeping what is installed");
+    const message = `cannot pull bundle image ${ref}, so the controller keeps the installed objects: ${messageOf(err)}`;
+    phase.report.problems.push(newProblem("ImagePullFailed", { severity: "Warning", message }));
+    return { ...phase, phase: "unpacked" };
+  }
 }
 
 /**
  * The image that the catalog names now, in place of one that another operator-controller installed and that is gone: without it, the bundle could
  * not be taken over.
  */
-function substituteOf({ resolved, history }: ReconcileState): string | undefined {
-  const base = lastDeployed(history.current);
-  return base && isOfAnotherWriter(base) ? resolved?.offered : undefined;
+function substituteOf({ bundle, releases }: Resolved): string | undefined {
+  const base = lastDeployed(releases.history.current);
+  return base && isOfAnotherWriter(base) ? bundle.offered : undefined;
 }
 
-/** The image, after it was noted where it is the substitute. */
-function imageFrom({ image, unavailable }: ObtainedImage, facts: ReconcileState): BundleImage {
-  if (unavailable === undefined || facts.resolved?.offered === undefined) return image;
-  const { offered, pullFrom, ...others } = facts.resolved;
-  facts.resolved = { ...others, image: offered };
-  facts.inputDigest = inputDigest(facts);
-  facts.notes.push(
-    `image ${pullFrom ?? others.image} is not available (${messageOf(unavailable)}): bundle "${others.name}" is taken over with image ${offered}`,
-  );
-  return image;
+/** The phase with the image that was pulled, which is noted if it is the substitute. */
+function withSubstitute(phase: Resolved, { unavailable }: ObtainedImage): Resolved {
+  const { offered, pullFrom, ...others } = phase.bundle;
+  if (unavailable === undefined || offered === undefined) return phase;
+  const message = `cannot pull image ${pullFrom ?? others.image}, so the controller takes over bundle "${others.name}" with image ${offered}: ${messageOf(unavailable)}`;
+  phase.report.problems.push(newProblem("ImagePullFailed", { severity: "Warning", message }));
+  const taken: Resolved = { ...phase, bundle: { ...others, image: offered } };
+  return { ...taken, inputDigest: inputDigest(taken) };
 }
 
 /** Where the image of a bundle is pulled from. */
@@ -104,19 +114,19 @@ export function pullReference({ image, pullFrom }: ResolvedBundle): string {
  * SHA-256 over all that the applied objects are made from, as hex: the bundle, where it goes, its configuration, the proxy of the cluster where it
  * has one, and the extension that owns them, since one that was made anew under its name must mark them as its own.
  */
-export function inputDigest(facts: ProxyFacts): string {
-  const { extension, resolved, sourcedConfig } = facts;
-  const proxy = proxyOf(facts);
+export function inputDigest(inputs: ProxyInputs): string {
+  const { extension, bundle, sourcedConfig } = inputs;
+  const proxy = proxyOf(inputs);
   const { namespace, install } = extension.spec;
   const input = {
     rendering: RENDERING,
     owner: extension.metadata.uid ?? "",
-    image: resolved?.image,
-    name: resolved?.name,
-    version: resolved?.version,
-    release: resolved?.release ?? null,
+    image: bundle.image,
+    name: bundle.name,
+    version: bundle.version,
+    release: bundle.release ?? null,
     namespace,
-    config: configOf(facts) ?? null,
+    config: configOf(inputs) ?? null,
     // The digest is shown in plans: with uids in it that only those know who may read the sources, nobody finds a value by trying.
     ...(sourcedConfig ? { sources: sourcedConfig.identities } : {}),
     ...(install?.userRoles === "Aggregate" ? { userRoles: install.userRoles } : {}),

@@ -1,11 +1,12 @@
 import { expect, test } from "vitest";
 import { type CatalogFixture, catalogsFrom } from "../../../test/support/catalogFixture.ts";
 import { extensionNamed } from "../../../test/support/extensions.ts";
+import { authenticated } from "../../../test/support/phases.ts";
 import type { ClusterExtension, ClusterExtensionStatus } from "../../api/clusterExtension.ts";
 import type { InstalledBundle } from "../../release/installedBundle.ts";
 import { applyFilter } from "../../resolve/filters.ts";
 import { filterCandidates } from "../../resolve/resolve.ts";
-import { newReconcileState, type ReconcileState } from "../state/reconcileState.ts";
+import type { Authenticated } from "../state/phases.ts";
 import { statusFrom } from "./status.ts";
 
 const CATALOG: CatalogFixture = {
@@ -18,17 +19,19 @@ const bundle = (version: string): InstalledBundle => ({ packageName: "p", name: 
 const EXTENSION = extensionNamed("x", { packageName: "p" });
 const LATER = { version: "1.2.0", bundle: "p.v1.2.0", catalog: "c", edge: "replaces", channel: "stable", deprecated: false } as const;
 
-/** Facts of a pass that resolved from `before` on, with `installed` at its end. */
-function passed(before: InstalledBundle, installed: InstalledBundle | undefined, fixture: CatalogFixture = CATALOG): ReconcileState {
+/** A reconcile that resolved from `before` on, with `installed` at its end. */
+function passed(before: InstalledBundle, installed: InstalledBundle | undefined, fixture: CatalogFixture = CATALOG): Authenticated {
   const catalogs = catalogsFrom({ c: fixture }, "p");
   const filtered = filterCandidates({ source: { packageName: "p" }, catalogs, installed: before });
   if (filtered.kind === "unresolved") throw new Error(filtered.message);
-  return { ...newReconcileState(EXTENSION), catalogs, filtered, installed };
+  const phase = authenticated(EXTENSION, { releases: { installed } });
+  Object.assign(phase.report.catalogs, { packages: catalogs, filtered });
+  return phase;
 }
 
-function updatesIn(facts: ReconcileState, status?: ClusterExtensionStatus): unknown {
+function updatesIn(phase: Authenticated, status?: ClusterExtensionStatus): unknown {
   const extension: ClusterExtension = status ? { ...EXTENSION, status } : EXTENSION;
-  const { availableUpdates, blockedUpdate } = statusFrom(extension, facts, undefined, "2026-01-01T00:00:00Z");
+  const { availableUpdates, blockedUpdate } = statusFrom({ ...phase, extension }, undefined, "2026-01-01T00:00:00Z");
   return [availableUpdates?.map(({ version }) => version), blockedUpdate?.version];
 }
 
@@ -48,14 +51,17 @@ test("what dependencies stand against is blocked, and still is after an upgrade 
     channels: { stable: ["p.v1.0.0", { name: "p.v1.1.0", replaces: "p.v1.0.0" }, { name: "p.v1.2.0", skipRange: "<1.2.0" }] },
     bundles: ["p.v1.0.0", "p.v1.1.0", "p.v1.2.0"],
   };
-  const { filtered, ...facts } = passed(bundle("1.0.0"), bundle("1.0.0"), fixture);
+  const phase = passed(bundle("1.0.0"), bundle("1.0.0"), fixture);
+  const { filtered } = phase.report.catalogs;
   const results = (filtered?.results ?? []).map((found) => {
     const removed = new Map(found.allowed.filter((one) => one.bundle.name === "p.v1.2.0").map((one) => [one, "it requires package b"]));
     return applyFilter(found, { name: "dependencies", asks: "that can be installed", removed, near: ["1.2.0: install b"] });
   });
   if (!filtered) throw new Error("nothing was filtered");
   for (const installed of [filtered.installed as InstalledBundle, bundle("1.1.0")]) {
-    const status = statusFrom(EXTENSION, { ...facts, filtered: { ...filtered, results }, installed }, undefined, "2026-01-01T00:00:00Z");
+    phase.report.catalogs.filtered = { ...filtered, results };
+    phase.releases.installed = installed;
+    const status = statusFrom(phase, undefined, "2026-01-01T00:00:00Z");
     expect(status.availableUpdates?.map(({ version }) => version)).toEqual(installed.version === "1.0.0" ? ["1.1.0"] : []);
     expect(status.blockedUpdate).toMatchObject({
       version: "1.2.0",
@@ -73,15 +79,19 @@ test("there are none without anything installed, nor when a catalog that matters
 });
 
 test("a pass that did not come to the catalogs leaves what is known of the same bundle", () => {
-  const facts: ReconcileState = { ...newReconcileState(EXTENSION), installed: bundle("1.1.0") };
+  const withInstalled = (installed: InstalledBundle): Authenticated => authenticated(EXTENSION, { releases: { installed } });
   const known = { availableUpdates: [LATER], install: { bundle: { name: "p.v1.1.0", version: "1.1.0" } } };
-  expect(updatesIn(facts, known)).toEqual([["1.2.0"], undefined]);
-  expect(updatesIn({ ...facts, installed: bundle("1.2.0") }, known)).toEqual([undefined, undefined]);
+  expect(updatesIn(withInstalled(bundle("1.1.0")), known)).toEqual([["1.2.0"], undefined]);
+  expect(updatesIn(withInstalled(bundle("1.2.0")), known)).toEqual([undefined, undefined]);
 });
 
 test("a second pass over the same catalogs writes the same", () => {
   const installed = bundle("1.0.0");
-  const first = statusFrom(EXTENSION, passed(installed, installed), undefined, "2026-01-01T00:00:00Z");
-  const later = statusFrom({ ...EXTENSION, status: first }, passed(installed, installed), undefined, "2026-02-01T00:00:00Z");
+  const first = statusFrom(passed(installed, installed), undefined, "2026-01-01T00:00:00Z");
+  const later = statusFrom(
+    { ...passed(installed, installed), extension: { ...EXTENSION, status: first } },
+    undefined,
+    "2026-02-01T00:00:00Z",
+  );
   expect(later).toEqual(first);
 });

@@ -1,6 +1,5 @@
 import { expect, test } from "vitest";
 import { MemoryReleases, stepContext } from "../../../test/support/extensionFakes.ts";
-import { extensionNamed } from "../../../test/support/extensions.ts";
 import { configMap, releaseRecord } from "../../../test/support/releases.ts";
 import type { KubeObject } from "../../api/k8s.ts";
 import type { ReleaseRecord, ReleaseStatus } from "../../release/record.ts";
@@ -11,7 +10,7 @@ const LABELS = { bundle: "p.v1.1.0" };
 const NOW = Date.parse("2026-02-01T00:00:00Z");
 
 function journalOf(store: MemoryReleases): ReleaseJournal {
-  const { log, signal } = stepContext(extensionNamed("x", { packageName: "p" }));
+  const { log, signal } = stepContext();
   return new ReleaseJournal({ store, owner: { name: "x", uid: "u" }, history: store.now(), now: () => NOW, signal, log });
 }
 

@@ -1,7 +1,7 @@
 import { pipeline } from "node:stream/promises";
 import { createGunzip, createGzip } from "node:zlib";
 import type { KubeObject, ObjectMeta } from "../../api/k8s.ts";
-import { Turns } from "../../async/turns.ts";
+import { Turns } from "../../async/concurrency.ts";
 import { messageOf, RetryableError } from "../../errors/errors.ts";
 import type { Client } from "../../kube/client.ts";
 import { isAlreadyExists } from "../../kube/errors.ts";
@@ -15,12 +15,12 @@ import {
   decodeRelease,
   decompressionFailure,
   extraChunks,
+  markUnreadable,
   payloadTooLarge,
   type ReleaseIndex,
   readRelease,
   releaseIndex,
   type UnreadableRelease,
-  unreadable,
   unreadableText,
 } from "../../release/storage/decode.ts";
 import {
@@ -331,7 +331,7 @@ export class StreamingCodec implements ReleaseCodec {
     try {
       return readRelease(found, await this.#inTurn(() => readRecord(found)));
     } catch (err) {
-      return unreadable(found.index.key, messageOf(err));
+      return markUnreadable(found.index.key, messageOf(err));
     }
   }
 

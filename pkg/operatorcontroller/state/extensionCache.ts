@@ -1,6 +1,7 @@
 import type { ClusterExtension } from "../../api/clusterExtension.ts";
 import { CLUSTER_EXTENSION } from "../../api/constants.ts";
 import { type KubeObject, refOf } from "../../api/k8s.ts";
+import type { Problem, ProblemObject } from "../../api/problems.ts";
 import { certificateSecrets } from "../../certificates/wantedCertificates.ts";
 import type { Availability } from "../../release/health/availability.ts";
 import { objectKey } from "../../release/identity.ts";
@@ -27,13 +28,20 @@ export interface CachedHealth {
 }
 
 /** What is known of the certificates that operator-controller provides for an extension. */
-export interface CachedCertificates {
+interface CachedCertificates {
   /** Number of the release for which they were last looked at; undefined before the first time. */
   release?: number;
   /** When to look again, in milliseconds since the epoch. */
   checkAt: number;
   /** When what is trusted was last changed, by key of the Secret; milliseconds since the epoch. */
   readonly trustedSince: Map<string, number>;
+}
+
+/** Drift that the controller does not revert. */
+interface CachedDrift {
+  /** One sentence. */
+  readonly text: string;
+  readonly object: ProblemObject;
 }
 
 /** What is remembered of one extension between passes. A controller that has just started knows none of it and is as right without. */
@@ -44,11 +52,11 @@ export interface ExtensionCacheEntry {
   health?: CachedHealth;
   /** When all of its objects were. */
   comparedAt?: number;
-  /** What has drifted and is left as it is, by `objectKey`; a sentence each. */
-  readonly drifted: Map<string, string>;
+  /** Objects that have drifted and that the controller does not revert, by `objectKey`. */
+  readonly drifted: Map<string, CachedDrift>;
   readonly certificates: CachedCertificates;
-  /** When its ServiceAccount's rights were last looked up, and what it lacked then, where that is only warned of. */
-  rights?: { checkedAt: number; lacking: string | undefined };
+  /** When the permissions of its ServiceAccount were last read, and what they lacked, with `spec.install.permissions` Warn. */
+  rights?: { checkedAt: number; lacking: Problem | undefined };
   /** What was last told about the checks before a release, and about which input. */
   told?: string;
   /** Whether some catalog could not be asked in the last pass that resolved a bundle. */

@@ -1,8 +1,7 @@
 import type { ClusterExtension, ClusterExtensionStatus } from "../../api/clusterExtension.ts";
-import type { Step } from "../../controller/reconcile.ts";
 import type { CounterMetric, GaugeMetric, HistogramMetric, Labels, Metrics } from "../../telemetry/metrics.ts";
 import { compareVersionRelease, formatVersionRelease, parseVersionRelease, type VersionRelease } from "../../version/version.ts";
-import { hasSpec } from "./reconcileState.ts";
+import { hasSpec } from "./extensionSpec.ts";
 
 /** What is known of extensions, as metrics; series of an extension that is gone go too. */
 export class ExtensionMetrics {
@@ -87,22 +86,9 @@ export class ExtensionMetrics {
     this.#corrections.remove({ extension });
   }
 
-  /** `step`, measured: how long it takes and whether it fails. */
-  timed<O, S>(step: Step<O, S>): Step<O, S> {
-    return {
-      name: step.name,
-      run: async (state, context) => {
-        const started = performance.now();
-        let result = "error";
-        try {
-          const outcome = await step.run(state, context);
-          result = "success";
-          return outcome;
-        } finally {
-          this.#steps.observe((performance.now() - started) / 1_000, { step: step.name, result });
-        }
-      },
-    };
+  /** Shows how long a step took, in seconds, and whether it failed. */
+  stepped(step: string, seconds: number, hasFailed: boolean): void {
+    this.#steps.observe(seconds, { step, result: hasFailed ? "error" : "success" });
   }
 }
 

@@ -2,6 +2,7 @@ import { expect, test } from "vitest";
 import { bundleOf } from "../../../test/support/bundleFixture.ts";
 import { RecordedEvents } from "../../../test/support/extensionFakes.ts";
 import { extensionNamed } from "../../../test/support/extensions.ts";
+import { observed } from "../../../test/support/phases.ts";
 import { configMap } from "../../../test/support/releases.ts";
 import { TerminalError, wrapError } from "../../errors/errors.ts";
 import { HIDDEN, HiddenTexts } from "../../render/redaction.ts";
@@ -9,7 +10,6 @@ import { renderBundle } from "../../render/render.ts";
 import { createLogger } from "../../telemetry/log.ts";
 import { ExtensionCache } from "./extensionCache.ts";
 import { hideInError, hideSourced, hidingEvents, hidingLog, sourcedIn } from "./hiddenValues.ts";
-import { newReconcileState } from "./reconcileState.ts";
 
 const hidden = new HiddenTexts(["hunter2-hunter2", "7"]);
 
@@ -53,9 +53,10 @@ test("a release remembers of the values what its objects hold; names of the exte
   const x = extensionNamed("the-extension", { packageName: "the-package" });
   const objects = [{ ...configMap("a", "watched-namespace"), data: { a: "hunter2-hunter2", b: "mere hunter2" }, count: 7 }];
   expect(sourcedIn(new HiddenTexts(["hunter2-hunter2", "7", "hunter2", "nowhere"]), objects)).toEqual(["7", "hunter2-hunter2"]);
-  const facts = newReconcileState(x);
+  const phase = observed(x);
+  const { history } = phase.releases;
   const release = { sourced: ["hunter2-hunter2", "watched-namespace", "the-package", "the-extension"], objects };
-  facts.history = { ...facts.history, current: [release as unknown as (typeof facts.history.current)[number]] };
-  hideSourced(facts);
-  expect(facts.hidden.texts).toEqual(["hunter2-hunter2"]);
+  phase.releases.history = { ...history, current: [release as unknown as (typeof history.current)[number]] };
+  hideSourced(phase);
+  expect(phase.hidden.texts).toEqual(["hunter2-hunter2"]);
 });

@@ -4,13 +4,14 @@ import { scalarTexts } from "../../render/configSources.ts";
 import type { HiddenTexts } from "../../render/redaction.ts";
 import type { Logger } from "../../telemetry/log.ts";
 import type { ExtensionCache } from "./extensionCache.ts";
-import { hasSpec, type ReconcileState } from "./reconcileState.ts";
+import { hasSpec } from "./extensionSpec.ts";
+import type { WithReleases } from "./phases.ts";
 
 const MAX_CAUSES = 20;
 
 /** Hides what the releases that count hold of sources, but for what anybody sees: names of the extension, and where its objects are. */
-export function hideSourced({ extension, history, hidden }: ReconcileState): void {
-  for (const { sourced = [], objects } of history.current) {
+export function hideSourced({ extension, releases, hidden }: Pick<WithReleases, "extension" | "releases" | "hidden">): void {
+  for (const { sourced = [], objects } of releases.history.current) {
     hidden.add(sourced);
     revealNamespaces(hidden, objects);
   }

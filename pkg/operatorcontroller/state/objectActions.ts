@@ -14,7 +14,7 @@ export interface ObjectAction {
 const NAMED = 5;
 
 /** Such as "3 created, 1 updated, 7 unchanged"; what got other labels of package and version only is unchanged. */
-export function summary(actions: readonly ObjectAction[]): string {
+export function summarizeActions(actions: readonly ObjectAction[]): string {
   const counts = new Map<string, number>();
   for (const { verb, labelsOnly } of actions) {
     const counted = labelsOnly ? "unchanged" : verb;
@@ -24,17 +24,17 @@ export function summary(actions: readonly ObjectAction[]): string {
 }
 
 /** Such as "ConfigMap ns/a (created), Service ns/b (updated) and 2 more". */
-export function named(actions: readonly ObjectAction[]): string {
-  return listed(actions.map(({ verb, ref }) => `${describeObject(ref)} (${verb})`));
+export function formatActions(actions: readonly ObjectAction[]): string {
+  return formatFirst(actions.map(({ verb, ref }) => `${describeObject(ref)} (${verb})`));
 }
 
 /** The first five texts, and how many more there are. */
-export function listed(texts: readonly string[]): string {
+export function formatFirst(texts: readonly string[]): string {
   return formatList(texts, { max: NAMED });
 }
 
 /** Actions after which the cluster is another, if only by labels. */
-export function changes(actions: readonly ObjectAction[]): ObjectAction[] {
+export function selectChanges(actions: readonly ObjectAction[]): ObjectAction[] {
   return actions.filter(({ verb }) => verb !== "unchanged" && verb !== "absent");
 }
 

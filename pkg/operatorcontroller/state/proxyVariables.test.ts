@@ -1,13 +1,15 @@
 import { expect, test } from "vitest";
 import { extensionNamed } from "../../../test/support/extensions.ts";
+import { resolved } from "../../../test/support/phases.ts";
 import { decodedRecord, releaseRecord } from "../../../test/support/releases.ts";
 import type { JsonObject } from "../../api/k8s.ts";
 import type { ReleaseRecord } from "../../release/record.ts";
 import { encodeRelease } from "../../release/storage/encode.ts";
 import type { ClusterProxy } from "../openshift/clusterProxy.ts";
 import { inputDigest } from "../reconcile/unpack.ts";
-import { type ProxyFacts, proxyChange, proxyNote, proxyOf } from "./proxyVariables.ts";
-import { newReconcileState, type ResolvedBundle } from "./reconcileState.ts";
+import { noReleases } from "../releases/releaseStore.ts";
+import type { Resolved, ResolvedBundle } from "./phases.ts";
+import { proxyChange, proxyNote, proxyOf } from "./proxyVariables.ts";
 
 const [OLD, NEW] = [{ HTTP_PROXY: "http://old:1" }, { HTTP_PROXY: "http://new:1", NO_PROXY: ".svc" }];
 const KNOWN: ClusterProxy = { kind: "known", variables: NEW, source: 'Proxy "cluster"' };
@@ -22,14 +24,14 @@ interface Given {
   config?: JsonObject;
 }
 
-function factsOf({ proxy, deployed, upgrade = false, config }: Given): ProxyFacts {
+function phaseOf({ proxy, deployed, upgrade = false, config }: Given): Resolved {
   const made = extensionNamed("x", { packageName: "p" });
   const extension = config ? { ...made, spec: { ...made.spec, config: { configType: "Inline" as const, inline: config } } } : made;
-  const resolved: ResolvedBundle = { packageName: "p", name: "p.v1", version: "1.0.0", image: "i", explanation: "" };
-  const facts = newReconcileState(extension, { kind: "none" }, proxy);
-  if (!deployed) return { ...facts, resolved };
-  const installed = upgrade ? { ...resolved, name: "p.v0", version: "0.9.0" } : resolved;
-  return { ...facts, resolved, installed, history: { ...facts.history, current: [releaseRecord(1, "deployed", deployed)] } };
+  const bundle: ResolvedBundle = { packageName: "p", name: "p.v1", version: "1.0.0", image: "i", explanation: "" };
+  if (!deployed) return resolved(extension, bundle, { clusterProxy: proxy });
+  const installed = upgrade ? { ...bundle, name: "p.v0", version: "0.9.0" } : bundle;
+  const history = { ...noReleases(), current: [releaseRecord(1, "deployed", deployed)] };
+  return resolved(extension, bundle, { clusterProxy: proxy, releases: { installed, history } });
 }
 
 // Source: S0-089; O-04 (a take-over changes no Pod).
@@ -57,14 +59,14 @@ test.for<[why: string, given: Given, variables: object | undefined, note: string
   ["one that was taken over", { proxy: KNOWN, deployed: { ...OURS, takenOver: true } }, undefined, "with the next upgrade"],
   ["the upgrade of one that was taken over", { proxy: KNOWN, deployed: { ...OURS, takenOver: true }, upgrade: true }, NEW, undefined],
 ])("Deployments get the variables of %s", ([, given, variables, note]) => {
-  const facts = factsOf(given);
-  expect(proxyOf(facts)).toEqual(variables);
-  if (note === undefined) expect(proxyNote(facts)).toBeUndefined();
-  else expect(proxyNote(facts)).toContain(note);
+  const phase = phaseOf(given);
+  expect(proxyOf(phase)).toEqual(variables);
+  if (note === undefined) expect(proxyNote(phase)).toBeUndefined();
+  else expect(proxyNote(phase)).toContain(note);
 });
 
 test("what is rendered differs with the proxy that is used, and with nothing else of it", () => {
-  const digest = (given: Given): string => inputDigest(factsOf(given));
+  const digest = (given: Given): string => inputDigest(phaseOf(given));
   const without = digest({ proxy: { kind: "none" } });
   expect(digest({ proxy: UNKNOWN })).toBe(without);
   expect(digest({ proxy: KNOWN })).not.toBe(without);

@@ -1,9 +1,10 @@
 import { overridesProxy, PROXY_NAMES, type ProxyVariables } from "../../api/proxy.ts";
 import { isOfAnotherWriter, lastDeployed } from "../../release/record.ts";
-import { configOf, type ReconcileState } from "./reconcileState.ts";
+import { configOf } from "./extensionSpec.ts";
+import { isInstalled, type WithBundle } from "./phases.ts";
 
 /** What the choice of an extension's proxy variables depends on. */
-export type ProxyFacts = Pick<ReconcileState, "extension" | "sourcedConfig" | "clusterProxy" | "history" | "resolved" | "installed">;
+export type ProxyInputs = Pick<WithBundle, "extension" | "sourcedConfig" | "clusterProxy" | "releases" | "bundle">;
 
 /**
  * The proxy variables that Deployments are rendered with in a pass:
@@ -16,27 +17,27 @@ export type ProxyFacts = Pick<ReconcileState, "extension" | "sourcedConfig" | "c
  *
  * What was taken over is only looked at until it is upgraded: its Pods are not replaced for a proxy that they did without.
  */
-export function proxyOf(facts: ProxyFacts): ProxyVariables | undefined {
-  const { clusterProxy } = facts;
-  if (overridesProxy(configOf(facts))) return undefined;
-  if (clusterProxy.kind === "unknown" || isOnlyLookedAt(facts)) return lastDeployed(facts.history.current)?.proxy;
+export function proxyOf(inputs: ProxyInputs): ProxyVariables | undefined {
+  const { clusterProxy } = inputs;
+  if (overridesProxy(configOf(inputs))) return undefined;
+  if (clusterProxy.kind === "unknown" || isOnlyLookedAt(inputs)) return lastDeployed(inputs.releases.history.current)?.proxy;
   return clusterProxy.kind === "known" ? clusterProxy.variables : undefined;
 }
 
 /** Why Deployments do not have the proxy of the cluster; undefined where they have, or are not to have it. */
-export function proxyNote(facts: ProxyFacts): string | undefined {
-  const { clusterProxy } = facts;
-  if (clusterProxy.kind === "none" || overridesProxy(configOf(facts))) return undefined;
+export function proxyNote(inputs: ProxyInputs): string | undefined {
+  const { clusterProxy } = inputs;
+  if (clusterProxy.kind === "none" || overridesProxy(configOf(inputs))) return undefined;
   if (clusterProxy.kind === "known")
-    return isOnlyLookedAt(facts)
+    return isOnlyLookedAt(inputs)
       ? "its Deployments get the proxy variables of the cluster with the next upgrade, since they were installed without by somebody else"
       : undefined;
   return `the proxy of the cluster is not known (${clusterProxy.because}): Deployments keep the proxy variables that they have, and new ones get none`;
 }
 
-function isOnlyLookedAt({ history, resolved, installed }: ProxyFacts): boolean {
-  const base = lastDeployed(history.current);
-  if (!base || installed?.name !== resolved?.name || installed?.version !== resolved?.version) return false;
+function isOnlyLookedAt(inputs: ProxyInputs): boolean {
+  const base = lastDeployed(inputs.releases.history.current);
+  if (!base || !isInstalled(inputs)) return false;
   return isOfAnotherWriter(base) || base.takenOver === true;
 }
 

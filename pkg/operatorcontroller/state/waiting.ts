@@ -1,5 +1,5 @@
 import { type Clock, Deadline, sleep, systemClock } from "../../async/clock.ts";
-import { RetryableError } from "../../errors/errors.ts";
+import { type ReconcileErrorOptions, RetryableError } from "../../errors/errors.ts";
 
 /** Asks with one request whether there is an end to what is waited for, or a change in it; what it throws counts as one. */
 export type IsOver = (signal: AbortSignal) => Promise<boolean>;
@@ -18,7 +18,11 @@ export class WaitingError extends RetryableError {
   /** Longest time between two questions, in milliseconds, where it is to be shorter than for other things that are waited for. */
   readonly everyMs: number | undefined;
 
-  constructor(reason: string, message: string, { isOver, everyMs, ...options }: ErrorOptions & { isOver: IsOver; everyMs?: number }) {
+  constructor(
+    reason: string,
+    message: string,
+    { isOver, everyMs, ...options }: ReconcileErrorOptions & { isOver: IsOver; everyMs?: number },
+  ) {
     super(reason, message, options);
     this.isOver = isOver;
     this.everyMs = everyMs;
@@ -31,7 +35,7 @@ export class DeniedError extends WaitingError {
   readonly said: string;
 
   constructor(said: string, options: ErrorOptions & { isOver: IsOver }) {
-    super("Retrying", `${said}; nothing was changed, and it goes on by itself within seconds once that is allowed`, options);
+    super("Retrying", said, options);
     this.said = said;
   }
 }

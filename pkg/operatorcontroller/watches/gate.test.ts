@@ -1,10 +1,10 @@
 import { expect, test } from "vitest";
-import { Gate } from "./metadataStream.ts";
+import { Semaphore } from "./metadataStream.ts";
 
 const { signal } = new AbortController();
 
 test("as many are let in as there are places, the others in the order in which they came", async () => {
-  const gate = new Gate(1);
+  const gate = new Semaphore(1);
   const seen: string[] = [];
   const visit = async (name: string): Promise<() => void> => {
     const leave = await gate.enter(signal);
@@ -26,7 +26,7 @@ test("as many are let in as there are places, the others in the order in which t
 });
 
 test("who stops waiting takes no place", async () => {
-  const gate = new Gate(1);
+  const gate = new Semaphore(1);
   const leave = await gate.enter(signal);
   const stop = new AbortController();
   const waiting = gate.enter(stop.signal);

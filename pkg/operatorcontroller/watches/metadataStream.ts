@@ -90,7 +90,7 @@ export type StreamState = { readonly kind: "starting" | "open" | "broken" } | { 
 export interface StreamOptions {
   readonly clock: Clock;
   /** Lets few connect at once. */
-  readonly gate: Gate;
+  readonly gate: Semaphore;
   readonly log: Logger;
   /** An API server that is away interrupts all streams at once, of which one speaks for the others. */
   readonly interruptions: Repeats;
@@ -249,7 +249,7 @@ export class MetadataStream {
 }
 
 /** Lets a number of visitors in at once; the others wait in the order in which they came. */
-export class Gate {
+export class Semaphore {
   readonly #waiting: (() => void)[] = [];
   #free: number;
 

@@ -1,13 +1,15 @@
 import type { KubeObject, ObjectRef } from "../../api/k8s.ts";
 import { type Clock, systemClock } from "../../async/clock.ts";
-import { objectKey } from "../../release/identity.ts";
+import { describeObject, objectKey } from "../../release/identity.ts";
 import type { Logger } from "../../telemetry/log.ts";
+import { formatCount } from "../../text/lists.ts";
+import { formatFirst } from "../state/objectActions.ts";
 import { type Compared, Following, type News, type Sighting } from "./followedObjects.ts";
 import {
   describeSpec,
-  Gate,
   type PlanContext,
   planStreams,
+  Semaphore,
   type StreamListener,
   type StreamSpec,
   type StreamState,
@@ -127,6 +129,16 @@ export interface Unwatched {
   readonly because?: string;
 }
 
+/**
+ * Says which objects are compared at an interval only, and why the first one of them is.
+ * @param unwatched at least one.
+ */
+export function formatUnwatched(unwatched: readonly Unwatched[], intervalMs: number): string {
+  const minutes = Math.max(1, Math.round(intervalMs / 60_000));
+  const objects = formatFirst(unwatched.map(({ ref }) => describeObject(ref)));
+  return `cannot watch ${objects}, so the controller notices changes within ${formatCount(minutes, "minute")} only: ${unwatched[0]?.because ?? ""}`;
+}
+
 const MAX_STREAMS = 4_000;
 /** Streams that may be connecting at once. */
 const CONNECTING = 32;
@@ -150,7 +162,7 @@ export class ObjectWatches {
     this.#log = log;
     this.#clock = clock;
     this.#wake = wake;
-    this.#pool = new StreamPool({ clock, log, retryRefusedMs, gate: new Gate(CONNECTING) }, maxStreams);
+    this.#pool = new StreamPool({ clock, log, retryRefusedMs, gate: new Semaphore(CONNECTING) }, maxStreams);
     this.#connector = new Connector(this.#pool, (key) => this.#listenerOf(key), shared);
   }
 

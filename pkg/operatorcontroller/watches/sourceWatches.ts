@@ -1,7 +1,7 @@
 import type { ObjectRef } from "../../api/k8s.ts";
 import { systemClock } from "../../async/clock.ts";
 import type { Logger } from "../../telemetry/log.ts";
-import { Gate, type StreamListener, type StreamState } from "./metadataStream.ts";
+import { Semaphore, type StreamListener, type StreamState } from "./metadataStream.ts";
 import type { Unwatched } from "./objectWatches.ts";
 import { StreamPool, type WatchIdentity } from "./streamPool.ts";
 
@@ -42,7 +42,7 @@ export class SourceWatches {
 
   constructor({ log, wake, retryRefusedMs }: SourceWatchesOptions) {
     this.#wake = wake;
-    this.#pool = new StreamPool({ clock: systemClock, log, retryRefusedMs, gate: new Gate(CONNECTING) }, MAX_STREAMS);
+    this.#pool = new StreamPool({ clock: systemClock, log, retryRefusedMs, gate: new Semaphore(CONNECTING) }, MAX_STREAMS);
   }
 
   /** How many streams are in each state; for metrics. */

@@ -1,0 +1,54 @@
+import { Reason } from "../../api/constants.ts";
+import { newProblem, type Problem, toProblemObject } from "../../api/problems.ts";
+import type { ProblemType } from "../../api/problemTypes.ts";
+import { messageOf, problemsIn, ReconcileError, terminalIn } from "../../errors/errors.ts";
+import type { Held } from "../state/clusterChanges.ts";
+import { hasBundle, hasClient, type Phase } from "../state/phases.ts";
+import type { ConditionVerdict } from "./clusterUpgradeCondition.ts";
+
+/** Types of the errors that carry no problem but have a reason of their own. */
+const REASON_TYPES: Readonly<Partial<Record<string, ProblemType>>> = {
+  [Reason.AwaitingApproval]: "AwaitingApproval",
+  [Reason.ConversionNeeded]: "ConversionNeeded",
+  [Reason.InvalidConfiguration]: "InvalidConfiguration",
+  [Reason.RequiredByOthers]: "RequiredByOthers",
+  [Reason.RequirementsNotMet]: "RequirementsNotMet",
+  [Reason.UnsatisfiedDependencies]: "UnsatisfiedDependencies",
+  KindNotServed: "KindNotServed",
+};
+
+/**
+ * Returns what `status.problems` reports at the end of a reconcile, without limits and in no order: what ended it, then what the steps found, then
+ * what the conditions say is wrong.
+ * @param error what ended the reconcile early, if anything did.
+ */
+export function problemsOf(phase: Phase, error: unknown, available: ConditionVerdict): Problem[] {
+  const { availability, overdue, lacking, problems } = phase.report;
+  const held = heldIn(phase);
+  const found: Problem[] = [...errorProblems(error), ...problems, ...(lacking ? [lacking] : [])];
+  if (error === undefined && held)
+    found.push(newProblem(held.reason === Reason.Retrying ? "RolledBack" : "ProgressDeadlineExceeded", { message: held.message }));
+  if (error === undefined && overdue !== undefined) found.push(newProblem("ProgressDeadlineExceeded", { message: overdue }));
+  if (phase.phase === "suspended")
+    found.push(newProblem("Suspended", { message: "spec.suspend is true, so the controller changes nothing" }));
+  if (available.reason === Reason.Unhealthy) {
+    const details = availability?.unhealthy?.map(({ ref, health }) => ({ ...toProblemObject(ref), message: health.message }));
+    found.push(newProblem("Unhealthy", { message: available.message, details }));
+  }
+  return found;
+}
+
+/** Returns why a bundle is not tried again: it was given up in this reconcile or before. Undefined if it is tried. */
+export function heldIn(phase: Phase): Held | undefined {
+  if (!hasClient(phase)) return undefined;
+  return phase.changes.held ?? (hasBundle(phase) ? phase.held : undefined);
+}
+
+/** Problems of an error; one of its reason, or ReconcileFailed, if it carries none. */
+function errorProblems(error: unknown): readonly Problem[] {
+  if (error === undefined) return [];
+  const own = problemsIn(error);
+  if (own.length > 0) return own;
+  const reason = terminalIn(error)?.reason ?? (error instanceof ReconcileError ? error.reason : "");
+  return [newProblem(REASON_TYPES[reason] ?? "ReconcileFailed", { message: messageOf(error) })];
+}
