@@ -69,7 +69,7 @@ async function architecturesOf(client: Client, signal: AbortSignal): Promise<str
  * What keeps a version of a package from being installed here and working; empty where nothing is known to. Pure.
  * @param found what is shown of the package. @param head what more is known, where that is the version that the package is presented by.
  */
-export function hindrances(found: Pick<Found, "architectures">, head: HeadSummary | undefined, where: ClusterCapabilities): Hindrance[] {
+function hindrances(found: Pick<Found, "architectures">, head: HeadSummary | undefined, where: ClusterCapabilities): Hindrance[] {
   const { mayCreate, kubeVersion, openShift, architectures } = where;
   const max = head?.maxOpenShiftVersion;
   const properties = max === undefined ? [] : [{ type: MAX_OPENSHIFT_VERSION, value: JSON.stringify(max) }];

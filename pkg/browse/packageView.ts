@@ -6,7 +6,7 @@ import { type ChannelSummary, messageFor, packageSummary, presentedBy } from "..
 import type { Meta, PackageContent } from "../fbc/types.ts";
 import { goQuote } from "../golang/quote.ts";
 import { listCandidates } from "../resolve/candidates.ts";
-import { describe } from "../resolve/constraint/evaluate.ts";
+import { describeConstraint } from "../resolve/constraint/evaluate.ts";
 import { constraintsOf } from "../resolve/constraint/parse.ts";
 import { type BundleMetadata, destinationsFrom, SearchBudget } from "../resolve/successors.ts";
 import { findCandidates } from "../resolve/whyNot.ts";
@@ -74,7 +74,7 @@ export function firstWith<T>(all: readonly [PackageIn, ...PackageIn[]], ask: (on
 }
 
 /** One version of a package, as `show` tells it. */
-export interface VersionView extends StatedVersion, BundleSupport {
+interface VersionView extends StatedVersion, BundleSupport {
   readonly bundle: string;
   /** Where it comes from. */
   readonly image?: string | undefined;
@@ -189,11 +189,11 @@ function bundleDetailsOf(meta: Parameters<typeof bundleDetails>[0]): BundleDetai
 /** Constraints in words; those that cannot be read say so. */
 function requirementsOf(bundle: Parameters<typeof constraintsOf>[0]): string[] {
   const { constraints, faults } = constraintsOf(bundle, { compile: () => () => false });
-  return [...constraints.map(describe), ...faults.map(({ type, reason }) => `${type} that cannot be read: ${reason}`)];
+  return [...constraints.map(describeConstraint), ...faults.map(({ type, reason }) => `${type} that cannot be read: ${reason}`)];
 }
 
 /** How a version can be reached from what is installed. */
-export interface Reached {
+interface Reached {
   /** The ClusterExtension; absent where the version was named. */
   readonly extension?: string;
   readonly from: string;

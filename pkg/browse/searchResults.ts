@@ -1,6 +1,6 @@
 import type { PackageEntry } from "../catalogcache/catalogCache.ts";
 import { isDeprecated, matchingVersions, type SearchQuery, searchedPackage } from "../catalogd/search/searchQuery.ts";
-import { relevance, type SearchedTexts, type SearchedVersion, type SearchRecord } from "../fbc/summary/search.ts";
+import { type SearchedTexts, type SearchedVersion, type SearchRecord, scoreRelevance } from "../fbc/summary/search.ts";
 import { compareText } from "../text/compare.ts";
 
 /** What keeps a user from installing something here, in a clause. */
@@ -45,7 +45,7 @@ export interface Ranked {
 }
 
 /** What is looked for. `words` stand apart from the rest of the query, since they are looked for in kinds, too. */
-export interface Wanted {
+export interface SearchRequest {
   readonly words: readonly string[];
   readonly query: SearchQuery;
 }
@@ -54,14 +54,14 @@ export interface Wanted {
 export function foundIn(
   catalog: { name: string; priority: number },
   packages: readonly PackageEntry[],
-  { words, query }: Wanted,
+  { words, query }: SearchRequest,
 ): Ranked[] {
   return packages.flatMap((entry) => {
     const one = searchedPackage(entry.record);
     const versions = matchingVersions(one, query);
     const [highest] = versions;
     if (!highest) return [];
-    const score = relevance(textsOf(entry.record, versions), words);
+    const score = scoreRelevance(textsOf(entry.record, versions), words);
     if (score === undefined) return [];
     const shown = versions.find(([bundle]) => bundle === entry.head?.bundle) ?? highest;
     const reason = entry.record.deprecated ?? (isDeprecated(one, shown) ? true : undefined);
@@ -71,7 +71,7 @@ export function foundIn(
 }
 
 /** Best first, of equal ones by name; of one name that of the catalog with the higher priority, else in the order given. */
-export function ranked(all: readonly Ranked[]): Ranked[] {
+export function rankResults(all: readonly Ranked[]): Ranked[] {
   return all.toSorted((a, b) => b.score - a.score || compareText(a.found.package, b.found.package) || b.priority - a.priority);
 }
 

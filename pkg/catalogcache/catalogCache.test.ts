@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { describe, expect, test } from "vitest";
 import { TempFolder } from "../../test/support/contentFixture.ts";
 import type { Meta } from "../fbc/types.ts";
-import { catalogMetas, filesDigest } from "../sources/catalogContent.ts";
+import { filesDigest, readCatalogMetas } from "../sources/catalogContent.ts";
 import { CatalogCache, cacheFolder } from "./catalogCache.ts";
 
 const KEY = `sha256-${"a".repeat(64)}`;
@@ -121,6 +121,6 @@ test("a folder has another digest as soon as a file has another name or content"
 test("a folder without an object of a catalog is none", async () => {
   using folder = new TempFolder();
   const empty = folder.write("empty", { "README.yaml": "# nothing\n" });
-  await expect(catalogMetas(empty).next()).rejects.toThrow("no object of a file-based catalog");
+  await expect(readCatalogMetas(empty).next()).rejects.toThrow("no object of a file-based catalog");
   expect(existsSync(empty)).toBe(true);
 });

@@ -6,7 +6,7 @@ import { messageOf } from "../errors/errors.ts";
 import { toYaml } from "../golang/yaml.ts";
 import type { Client } from "../kube/client.ts";
 import { describeObject } from "../release/identity.ts";
-import { asExpected, backupOf, backupText, type Expected } from "./objectBackup.ts";
+import { asExpected, backupOf, backupText, type ExpectedBackup } from "./objectBackup.ts";
 import type { RemovedMarks } from "./ownershipMarks.ts";
 
 /** What does not fit into annotations: the ClusterServiceVersion, and what is taken off objects. */
@@ -72,7 +72,7 @@ export async function readBackup(
   client: Pick<Client, "get">,
   ref: ObjectRef,
   digest: string,
-  expected: Omit<Expected, "kind">,
+  expected: Omit<ExpectedBackup, "kind">,
 ): Promise<Backup | undefined> {
   const secret = await client.get(ref);
   if (!secret) return undefined;

@@ -2,10 +2,10 @@ import type { ClusterCatalog } from "../api/clusterCatalog.ts";
 import { API_VERSION, CLUSTER_CATALOG } from "../api/constants.ts";
 import { isDigestReference } from "../api/imageReference.ts";
 import type { KubeObject } from "../api/k8s.ts";
-import { objectAt, textAt, textsAt } from "./objectFields.ts";
+import { readObjectField, readTextField, textsAt } from "./objectFields.ts";
 
 /** Where OLM classic has a catalog from. */
-export interface CatalogSource {
+export interface OlmV0CatalogSource {
   readonly namespace: string;
   readonly name: string;
   /** grpc, internal or configmap; grpc where it says nothing. */
@@ -36,28 +36,28 @@ const MINUTE_MS = 60_000;
 const FBC = "build an image with its content as a file-based catalog (olmv1 catalog migrate, olmv1 catalog build, olmv1 catalog push)";
 
 /** Reads a CatalogSource. Never throws: what cannot be read is not there. */
-export function catalogSourceFrom(object: KubeObject): CatalogSource {
+export function catalogSourceFrom(object: KubeObject): OlmV0CatalogSource {
   const { name, namespace = "", annotations } = object.metadata;
-  const spec = objectAt(object, "spec");
+  const spec = readObjectField(object, "spec");
   const { priority } = spec;
   return {
     namespace,
     name,
-    type: textAt(spec, "sourceType") ?? "grpc",
-    image: textAt(spec, "image"),
-    address: textAt(spec, "address"),
-    configMap: textAt(spec, "configMap"),
-    pollInterval: textAt(objectAt(objectAt(spec, "updateStrategy"), "registryPoll"), "interval"),
+    type: readTextField(spec, "sourceType") ?? "grpc",
+    image: readTextField(spec, "image"),
+    address: readTextField(spec, "address"),
+    configMap: readTextField(spec, "configMap"),
+    pollInterval: readTextField(readObjectField(readObjectField(spec, "updateStrategy"), "registryPoll"), "interval"),
     priority: typeof priority === "number" && Number.isInteger(priority) ? priority : 0,
-    displayName: textAt(spec, "displayName"),
-    publisher: textAt(spec, "publisher"),
+    displayName: readTextField(spec, "displayName"),
+    publisher: readTextField(spec, "publisher"),
     secrets: textsAt(spec, "secrets"),
     template: annotations?.[IMAGE_TEMPLATE],
   };
 }
 
 /** Why it can become no ClusterCatalog, which reads an image and nothing else; undefined where it can. */
-export function sourceFault({ type, image, address, configMap }: CatalogSource): SourceFault | undefined {
+export function sourceFault({ type, image, address, configMap }: OlmV0CatalogSource): SourceFault | undefined {
   if (type === "internal" || type === "configmap")
     return {
       code: "FromConfigMap",
@@ -81,7 +81,7 @@ export function sourceFault({ type, image, address, configMap }: CatalogSource):
  * @param image that it has; see `sourceFault`. @param intervalMs of its polling; undefined where it cannot be read, or it does none.
  */
 export function clusterCatalogFor(
-  source: CatalogSource,
+  source: OlmV0CatalogSource,
   { name, image, intervalMs }: { name: string; image: string; intervalMs: number | undefined },
 ): { catalog: ClusterCatalog; notes: string[] } {
   const { priority, pollInterval, displayName, publisher, secrets, namespace, template } = source;

@@ -15,7 +15,7 @@ import { isConflict } from "../kube/errors.ts";
 import { objectKey } from "../release/identity.ts";
 import { backupRef } from "./backup.ts";
 import type { Migrated } from "./migratedExtensions.ts";
-import { objectAt, textsAt } from "./objectFields.ts";
+import { readObjectField, textsAt } from "./objectFields.ts";
 import { CSV, labelledObjects, listOrNone, readClassicCluster, readOrNone } from "./olmV0Cluster.ts";
 import { SUBSCRIPTION_VERSIONS, subscriptionFrom } from "./subscription.ts";
 
@@ -38,7 +38,7 @@ export interface CleanupRequest {
  * ClusterServiceVersion, InstallPlans, and the Operator object.
  * @throws Error for a conversion that is not complete, and for an OperatorGroup that others need.
  */
-export async function leftovers(migrated: Migrated, { client, operatorGroup, signal }: CleanupRequest): Promise<Leftover[]> {
+export async function findLeftovers(migrated: Migrated, { client, operatorGroup, signal }: CleanupRequest): Promise<Leftover[]> {
   const { extension, step, subscription, backup, group } = migrated;
   const { name } = extension.metadata;
   if (step !== undefined && step !== "Installed")
@@ -98,7 +98,7 @@ async function installPlans(
 function isPlanOf({ metadata, ...plan }: KubeObject, component: string, csv: string): boolean {
   const components = Object.keys(metadata.labels ?? {}).filter((key) => key.startsWith(`${CLASSIC_GROUP}/`));
   if (components.length > 0) return components.every((key) => key === component);
-  const names = textsAt(objectAt(plan, "spec"), "clusterServiceVersionNames");
+  const names = textsAt(readObjectField(plan, "spec"), "clusterServiceVersionNames");
   return names.length === 1 && names[0] === csv;
 }
 

@@ -2,11 +2,11 @@ import type { JsonObject, KubeObject } from "../api/k8s.ts";
 import { CLASSIC_GROUP } from "../api/migration.ts";
 import { rawProperties } from "../bundle/properties.ts";
 import { isObject } from "../golang/members.ts";
-import { objectAt, objectsAt, textAt, textsAt } from "./objectFields.ts";
+import { readObjectField, readObjectListField, readTextField, textsAt } from "./objectFields.ts";
 import { targetsOf } from "./operatorGroup.ts";
 
 /** Something that a ClusterServiceVersion depends on. */
-export interface CsvDependency {
+interface CsvDependency {
   /** In words. */
   readonly text: string;
   /** What would do, as `package:NAME`, `crd:NAME` or `api:GROUP/VERSION/KIND`; none where it is nothing that an operator could provide. */
@@ -20,22 +20,22 @@ const MAX_DEPTH = 16;
 
 /** What a ClusterServiceVersion depends on, by its properties and by what its spec requires, once each. */
 function dependenciesOf(object: KubeObject): CsvDependency[] {
-  const spec = objectAt(object, "spec");
-  const [crds, apis] = [objectAt(spec, "customresourcedefinitions"), objectAt(spec, "apiservicedefinitions")];
+  const spec = readObjectField(object, "spec");
+  const [crds, apis] = [readObjectField(spec, "customresourcedefinitions"), readObjectField(spec, "apiservicedefinitions")];
   const required = [
     ...stated(object),
-    ...objectsAt(crds, "required").map((crd) => {
-      const name = textAt(crd, "name") ?? "(no name)";
+    ...readObjectListField(crds, "required").map((crd) => {
+      const name = readTextField(crd, "name") ?? "(no name)";
       return { text: `CustomResourceDefinition ${name}`, keys: [`crd:${name}`] };
     }),
-    ...objectsAt(apis, "required").map((api) => ({ text: `API ${apiName(api)}`, keys: [] })),
+    ...readObjectListField(apis, "required").map((api) => ({ text: `API ${apiName(api)}`, keys: [] })),
   ];
   return [...new Map(required.map((one) => [one.text, one])).values()];
 }
 
 /** As the API server names an APIService, such as "v1.example.com". */
 function apiName(api: unknown): string {
-  return `${textAt(api, "version") ?? ""}.${textAt(api, "group") ?? textAt(api, "name") ?? ""}`;
+  return `${readTextField(api, "version") ?? ""}.${readTextField(api, "group") ?? readTextField(api, "name") ?? ""}`;
 }
 
 /** OLM classic writes `{"properties": [...]}`; bundles carry the bare list. */
@@ -45,13 +45,13 @@ function stated({ metadata: { annotations = {} } }: KubeObject): CsvDependency[]
     if (type === "olm.package.required")
       return [
         {
-          text: `package ${textAt(content, "packageName") ?? "?"} ${textAt(content, "versionRange") ?? ""}`.trim(),
-          keys: [`package:${textAt(content, "packageName") ?? ""}`],
+          text: `package ${readTextField(content, "packageName") ?? "?"} ${readTextField(content, "versionRange") ?? ""}`.trim(),
+          keys: [`package:${readTextField(content, "packageName") ?? ""}`],
         },
       ];
     if (type === "olm.gvk.required") return [{ text: `API ${apiKey(content, true)}`, keys: [`api:${apiKey(content)}`] }];
     if (type !== "olm.constraint") return [];
-    return [{ text: `constraint ${textAt(content, "failureMessage") ?? value.slice(0, 80)}`, keys: constraintKeys(content, 0) }];
+    return [{ text: `constraint ${readTextField(content, "failureMessage") ?? value.slice(0, 80)}`, keys: constraintKeys(content, 0) }];
   });
 }
 
@@ -60,23 +60,23 @@ function constraintKeys(constraint: unknown, depth: number): string[] {
   if (!isObject(constraint) || depth > MAX_DEPTH) return [];
   const { package: named, gvk } = constraint;
   return [
-    ...(isObject(named) ? [`package:${textAt(named, "packageName") ?? ""}`] : []),
+    ...(isObject(named) ? [`package:${readTextField(named, "packageName") ?? ""}`] : []),
     ...(isObject(gvk) ? [`api:${apiKey(gvk)}`] : []),
     ...["all", "any"].flatMap((member) =>
-      objectsAt(objectAt(constraint, member), "constraints").flatMap((inner) => constraintKeys(inner, depth + 1)),
+      readObjectListField(readObjectField(constraint, member), "constraints").flatMap((inner) => constraintKeys(inner, depth + 1)),
     ),
   ];
 }
 
 function apiKey(api: unknown, isShort = false): string {
-  const parts = [textAt(api, "group"), textAt(api, "version"), textAt(api, "kind")];
+  const parts = [readTextField(api, "group"), readTextField(api, "version"), readTextField(api, "kind")];
   return (isShort ? parts.filter((part) => part !== undefined) : parts.map((part) => part ?? "")).join("/");
 }
 
 function propertiesIn(text: string | undefined): { type: string; value: string }[] {
   if (text === undefined) return [];
   try {
-    const list: unknown = objectAt({ all: JSON.parse(text) as unknown }, "all")["properties"];
+    const list: unknown = readObjectField({ all: JSON.parse(text) as unknown }, "all")["properties"];
     return rawProperties(list === undefined ? text : JSON.stringify(list));
   } catch {
     return [];
@@ -130,36 +130,38 @@ const ANNOTATION_TARGETS = "olm.targetNamespaces";
 /** Reads a ClusterServiceVersion. Never throws: what cannot be read is not there. */
 export function installedCsvFrom(object: KubeObject): InstalledCsv {
   const { name, namespace = "", uid, annotations, deletionTimestamp } = object.metadata;
-  const spec = objectAt(object, "spec");
-  const [crds, apis] = [objectAt(spec, "customresourcedefinitions"), objectAt(spec, "apiservicedefinitions")];
-  const owned = objectsAt(crds, "owned");
+  const spec = readObjectField(object, "spec");
+  const [crds, apis] = [readObjectField(spec, "customresourcedefinitions"), readObjectField(spec, "apiservicedefinitions")];
+  const owned = readObjectListField(crds, "owned");
   const needed = dependenciesOf(object);
-  const webhooks = objectsAt(spec, "webhookdefinitions");
+  const webhooks = readObjectListField(spec, "webhookdefinitions");
   const told = annotations?.[ANNOTATION_TARGETS];
-  const strategy = objectAt(objectAt(spec, "install"), "spec");
+  const strategy = readObjectField(readObjectField(spec, "install"), "spec");
   const rules = ["permissions", "clusterPermissions"].flatMap((member) =>
-    objectsAt(strategy, member).flatMap((one) => objectsAt(one, "rules")),
+    readObjectListField(strategy, member).flatMap((one) => readObjectListField(one, "rules")),
   );
   return {
     namespace,
     name,
     uid,
-    version: textAt(spec, "version") ?? "",
-    phase: textAt(objectAt(object, "status"), "phase") ?? "",
+    version: readTextField(spec, "version") ?? "",
+    phase: readTextField(readObjectField(object, "status"), "phase") ?? "",
     isDeleted: deletionTimestamp !== undefined,
-    replaces: textAt(spec, "replaces"),
+    replaces: readTextField(spec, "replaces"),
     targets: told === undefined ? undefined : targetsOf(told.split(",")),
-    supportsAllNamespaces: objectsAt(spec, "installModes").some((mode) => mode["type"] === "AllNamespaces" && mode["supported"] === true),
-    definitions: owned.flatMap((crd) => textAt(crd, "name") ?? []),
+    supportsAllNamespaces: readObjectListField(spec, "installModes").some(
+      (mode) => mode["type"] === "AllNamespaces" && mode["supported"] === true,
+    ),
+    definitions: owned.flatMap((crd) => readTextField(crd, "name") ?? []),
     dependencies: needed.map(({ text }) => text),
     requires: needed.flatMap(({ keys }) => keys),
     provides: owned.flatMap((crd) => providedKeys(crd)),
-    apiServices: [...new Set(objectsAt(apis, "owned").map(apiName))],
-    webhooks: webhooks.map((webhook) => textAt(webhook, "generateName") ?? textAt(webhook, "type") ?? ""),
+    apiServices: [...new Set(readObjectListField(apis, "owned").map(apiName))],
+    webhooks: webhooks.map((webhook) => readTextField(webhook, "generateName") ?? readTextField(webhook, "type") ?? ""),
     converts: [
       ...new Set(webhooks.flatMap((webhook) => (webhook["type"] === "ConversionWebhook" ? textsAt(webhook, "conversionCRDs") : []))),
     ],
-    deletesOperands: objectAt(spec, "cleanup")["enabled"] === true,
+    deletesOperands: readObjectField(spec, "cleanup")["enabled"] === true,
     usesClassicApis: rules.some(
       (rule) =>
         textsAt(rule, "apiGroups").includes(CLASSIC_GROUP) && textsAt(rule, "resources").some((resource) => CLASSIC_APIS.has(resource)),
@@ -169,11 +171,13 @@ export function installedCsvFrom(object: KubeObject): InstalledCsv {
 
 /** Copies say that they are some by a label, and by the reason of their status. */
 export function isCopiedCsv(object: KubeObject): boolean {
-  return object.metadata.labels?.["olm.copiedFrom"] !== undefined || textAt(objectAt(object, "status"), "reason") === "Copied";
+  return (
+    object.metadata.labels?.["olm.copiedFrom"] !== undefined || readTextField(readObjectField(object, "status"), "reason") === "Copied"
+  );
 }
 
 /** The name of a definition is its plural and its group. */
 function providedKeys(crd: JsonObject): string[] {
-  const [name = "", version, kind] = [textAt(crd, "name"), textAt(crd, "version"), textAt(crd, "kind")];
+  const [name = "", version, kind] = [readTextField(crd, "name"), readTextField(crd, "version"), readTextField(crd, "kind")];
   return [`crd:${name}`, `api:${name.slice(name.indexOf(".") + 1)}/${version ?? ""}/${kind ?? ""}`];
 }

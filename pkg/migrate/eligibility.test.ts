@@ -3,7 +3,7 @@ import { type CaseHead, loadCases } from "../../test/support/caseFiles.ts";
 import type { JsonObject, KubeObject } from "../api/k8s.ts";
 import { isObject } from "../golang/members.ts";
 import { installedCsvFrom } from "./clusterServiceVersion.ts";
-import { judge, judgeMigrated, type MigrationReason, type Verdict } from "./eligibility.ts";
+import { decideEligibility, type EligibilityVerdict, judgeMigrated, type MigrationReason } from "./eligibility.ts";
 import type { BundleOffer, KnownExtension, Surroundings } from "./eligibilityInput.ts";
 import { extensionFor } from "./extensionManifest.ts";
 import { operatorGroupFrom } from "./operatorGroup.ts";
@@ -27,7 +27,7 @@ interface StateCase extends CaseHead {
   };
   want: {
     error?: string;
-    state?: Verdict["state"];
+    state?: EligibilityVerdict["state"];
     reasons?: string[];
     remarks?: string[];
     /** Of the first reason. */
@@ -116,7 +116,7 @@ test.for(loadCases<StateCase>("classic-migration"))("$name", ({ given, want }) =
     return;
   }
   expect(want.error).toBeUndefined();
-  const verdict = given.subscription === null ? judgeMigrated(around.extensions[0]!, []) : judge(subscription, around);
+  const verdict = given.subscription === null ? judgeMigrated(around.extensions[0]!, []) : decideEligibility(subscription, around);
   expect(verdict).toMatchObject({ state: want.state });
   expect(codes(verdict!.reasons)).toEqual(want.reasons ?? []);
   if (want.remarks) expect(codes(verdict!.remarks)).toEqual(want.remarks);

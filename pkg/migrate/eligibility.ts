@@ -5,7 +5,7 @@ import {
   type CatalogBlock,
   CONFLICTS,
   type Conflict,
-  type Held,
+  type EligibilityFinding,
   heldOf,
   OPERATOR_BLOCKS,
   type OperatorBlock,
@@ -14,7 +14,7 @@ import {
   SUBSCRIPTION_BLOCKS,
   type SubscriptionBlock,
 } from "./eligibilityRules.ts";
-import { keyOf, type Subscription } from "./subscription.ts";
+import { getSubscriptionKey, type Subscription } from "./subscription.ts";
 
 /** The catalog with the image of the CatalogSource comes first, then the one called as it, then that of the highest priority, then by name. */
 function chosenOffer({ channel, source }: Subscription, { csv, offers, sourceImage }: Surroundings): BundleOffer | undefined {
@@ -34,7 +34,7 @@ function chosenOffer({ channel, source }: Subscription, { csv, offers, sourceIma
 const BLOCKS = { ...SUBSCRIPTION_BLOCKS, ...OPERATOR_BLOCKS, ...CATALOG_BLOCKS };
 
 /** Decides what a Subscription's state is. A conflict comes before everything else. */
-export function judge(subscription: Subscription, around: Surroundings): Verdict {
+export function decideEligibility(subscription: Subscription, around: Surroundings): EligibilityVerdict {
   const remarks = heldOf(REMARKS, subscription, around);
   const [conflict] = heldOf(CONFLICTS, subscription, around);
   if (conflict) return { state: "Conflict", reasons: [conflict], remarks };
@@ -46,9 +46,9 @@ export function judge(subscription: Subscription, around: Surroundings): Verdict
 /**
  * The verdict on an extension that a Subscription became which is there no more; undefined where it became none, or the Subscription exists.
  */
-export function judgeMigrated(extension: KnownExtension, subscriptions: readonly Subscription[]): Verdict | undefined {
+export function judgeMigrated(extension: KnownExtension, subscriptions: readonly Subscription[]): EligibilityVerdict | undefined {
   const { migratedFrom, name, step } = extension;
-  if (migratedFrom === undefined || subscriptions.some((one) => keyOf(one) === migratedFrom)) return undefined;
+  if (migratedFrom === undefined || subscriptions.some((one) => getSubscriptionKey(one) === migratedFrom)) return undefined;
   const isDone = step === undefined || step === "Installed";
   const text = isDone
     ? `it is ClusterExtension "${name}" by now`
@@ -66,7 +66,7 @@ export function judgeMigrated(extension: KnownExtension, subscriptions: readonly
 }
 
 /** The verdict on a Subscription that says nothing which could be converted. @param text why. */
-export function unreadable(text: string): Verdict {
+export function rejectUnreadable(text: string): EligibilityVerdict {
   const reason = { code: "Unreadable", text, next: "correct its spec, or delete it" } as const;
   return { state: "Ineligible", reasons: [reason], remarks: [] };
 }
@@ -75,15 +75,15 @@ export function unreadable(text: string): Verdict {
 export type MigrationState = "Eligible" | "Ineligible" | "AlreadyMigrated" | "Conflict";
 
 /** Every reason that there is. */
-export type ReasonCode = Conflict | SubscriptionBlock | OperatorBlock | CatalogBlock | Remark | "AlreadyMigrated" | "Unreadable";
+type ReasonCode = Conflict | SubscriptionBlock | OperatorBlock | CatalogBlock | Remark | "AlreadyMigrated" | "Unreadable";
 
 /** Why a Subscription is in its state, or what is to be known before it is converted. Codes are stable: scripts rely on them. */
-export interface MigrationReason extends Held {
+export interface MigrationReason extends EligibilityFinding {
   readonly code: ReasonCode;
 }
 
 /** A Subscription's state, why, and what is to be known beside. */
-export interface Verdict {
+export interface EligibilityVerdict {
   readonly state: MigrationState;
   readonly reasons: readonly MigrationReason[];
   readonly remarks: readonly MigrationReason[];

@@ -1,10 +1,10 @@
 import { EXTENSION_NAME_MAX } from "../api/constants.ts";
 import type { InstalledCsv } from "./clusterServiceVersion.ts";
 import { type Surroundings, sameBundles } from "./eligibilityInput.ts";
-import { keyOf, type Subscription } from "./subscription.ts";
+import { getSubscriptionKey, type Subscription } from "./subscription.ts";
 
 /** Something that holds, and what to do about it. */
-export interface Held {
+export interface EligibilityFinding {
   /** One sentence without its full stop. */
   readonly text: string;
   /** What to do about it. */
@@ -12,14 +12,14 @@ export interface Held {
 }
 
 /** What a check found; undefined where it does not hold. */
-type Check = (subscription: Subscription, around: Surroundings) => Held | undefined;
+type Check = (subscription: Subscription, around: Surroundings) => EligibilityFinding | undefined;
 
 /** What holds, each with its code, in the order of the checks. */
 export function heldOf<Code extends string>(
   checks: Readonly<Record<Code, Check>>,
   subscription: Subscription,
   around: Surroundings,
-): (Held & { readonly code: Code })[] {
+): (EligibilityFinding & { readonly code: Code })[] {
   return (Object.entries(checks) as [Code, Check][]).flatMap(([code, check]) => {
     const held = check(subscription, around);
     return held ? [{ code, ...held }] : [];
@@ -209,7 +209,7 @@ function watched(targets: readonly string[]): string {
 /** Another one than the Subscription itself is in the way; the first that holds counts. */
 export const CONFLICTS = {
   ConversionUnfinished: (subscription, { extensions }) => {
-    const found = extensions.find(({ migratedFrom }) => migratedFrom === keyOf(subscription));
+    const found = extensions.find(({ migratedFrom }) => migratedFrom === getSubscriptionKey(subscription));
     if (!found) return undefined;
     return {
       text: `ClusterExtension "${found.name}" was made for it and the Subscription is there still: a conversion stopped after step ${found.step ?? "(unknown)"}`,
@@ -234,11 +234,14 @@ export const CONFLICTS = {
   },
   PackageSubscribedTwice: (subscription, { subscriptions }) => {
     const others = subscriptions.filter(
-      (other) => other.packageName === subscription.packageName && keyOf(other) !== keyOf(subscription) && other.installedCsv !== undefined,
+      (other) =>
+        other.packageName === subscription.packageName &&
+        getSubscriptionKey(other) !== getSubscriptionKey(subscription) &&
+        other.installedCsv !== undefined,
     );
     return others.length > 0
       ? {
-          text: `package "${subscription.packageName}" is installed by other Subscriptions, too: ${others.map(keyOf).join(", ")}`,
+          text: `package "${subscription.packageName}" is installed by other Subscriptions, too: ${others.map(getSubscriptionKey).join(", ")}`,
           next: "an extension is for the whole cluster: remove all but one of these Subscriptions with their ClusterServiceVersions",
         }
       : undefined;

@@ -4,7 +4,7 @@ import type { JsonObject } from "../api/k8s.ts";
 import { ANNOTATION_MIGRATED_FROM } from "../api/migration.ts";
 import type { BundleOffer } from "./eligibilityInput.ts";
 import type { OperatorGroup } from "./operatorGroup.ts";
-import { keyOf, type Subscription } from "./subscription.ts";
+import { getSubscriptionKey, type Subscription } from "./subscription.ts";
 
 /** What a ClusterExtension is made of. */
 export interface ExtensionParts {
@@ -26,7 +26,7 @@ export function extensionFor({ name, subscription, group, offer, serviceAccount 
   return {
     apiVersion: API_VERSION,
     kind: CLUSTER_EXTENSION,
-    metadata: { name, annotations: { [ANNOTATION_MIGRATED_FROM]: keyOf(subscription) } },
+    metadata: { name, annotations: { [ANNOTATION_MIGRATED_FROM]: getSubscriptionKey(subscription) } },
     spec: {
       namespace,
       serviceAccount: { name: serviceAccount },

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import type { KubeObject } from "../api/k8s.ts";
-import { backupFrom, backupOf, backupText, restorable } from "./objectBackup.ts";
+import { backupFrom, backupOf, backupText, splitBackup } from "./objectBackup.ts";
 
 const LIVE: KubeObject = {
   apiVersion: "operators.coreos.com/v1alpha1",
@@ -28,7 +28,7 @@ test("a backup holds what somebody can create again, and the status beside", () 
     ...LIVE,
     metadata: { name: "hello", namespace: "ns", labels: { a: "b" }, annotations: { kept: "1" } },
   });
-  const { object, status } = restorable(backup ?? LIVE);
+  const { object, status } = splitBackup(backup ?? LIVE);
   expect([object["status"], status]).toEqual([undefined, { state: "AtLatestKnown" }]);
   expect(backupOf(backup ?? LIVE)).toEqual(backup);
 });

@@ -15,7 +15,7 @@ export function backupOf(object: KubeObject): KubeObject {
 }
 
 /** A backup as what is created, and the status that is written behind it. */
-export function restorable(backup: KubeObject): { object: KubeObject; status: JsonObject | undefined } {
+export function splitBackup(backup: KubeObject): { object: KubeObject; status: JsonObject | undefined } {
   const { status, ...object } = backup;
   return { object, status: status as JsonObject | undefined };
 }
@@ -34,7 +34,7 @@ export function backupText(object: KubeObject): string {
 }
 
 /** What a backup must be to be restored. */
-export interface Expected {
+export interface ExpectedBackup {
   readonly kind: "Subscription" | "OperatorGroup" | "ClusterServiceVersion";
   readonly namespace: string;
   /** Any where it is not known. */
@@ -45,12 +45,12 @@ export interface Expected {
  * The object in the text of an annotation; undefined where there is none. Whoever restores it may have more rights than who wrote the annotation.
  * @throws Error for anything but an object of OLM classic of that kind, in that namespace and of that name.
  */
-export function backupFrom(text: string | undefined, expected: Expected): KubeObject | undefined {
+export function backupFrom(text: string | undefined, expected: ExpectedBackup): KubeObject | undefined {
   return text === undefined ? undefined : asExpected(JSON.parse(text), expected);
 }
 
 /** The same for a value. */
-export function asExpected(value: unknown, { kind, namespace, name }: Expected): KubeObject {
+export function asExpected(value: unknown, { kind, namespace, name }: ExpectedBackup): KubeObject {
   const object = (isObject(value) ? value : {}) as Partial<KubeObject>;
   const { metadata } = object;
   const isIt =

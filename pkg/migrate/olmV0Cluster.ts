@@ -7,7 +7,7 @@ import { isConflict, isNotFound, KindNotServed } from "../kube/errors.ts";
 import { objectKey } from "../release/identity.ts";
 import { isCopiedCsv } from "./clusterServiceVersion.ts";
 import type { KnownExtension } from "./eligibilityInput.ts";
-import { objectAt, objectsAt, textAt } from "./objectFields.ts";
+import { readObjectField, readObjectListField, readTextField } from "./objectFields.ts";
 import { isOfCsv, type MarkedBy } from "./ownershipMarks.ts";
 import { SUBSCRIPTION_VERSIONS, type Subscription } from "./subscription.ts";
 
@@ -57,7 +57,11 @@ export async function reportsConditions(client: Client, { name, namespace }: { n
     const ref: ObjectRef = { apiVersion: `${CLASSIC_GROUP}/${version}`, kind: "OperatorCondition", namespace, name };
     const found = await readOrNone(client, ref);
     if (!found) continue;
-    return objectsAt(objectAt(found, "spec"), "conditions").length + objectsAt(objectAt(found, "status"), "conditions").length > 0;
+    return (
+      readObjectListField(readObjectField(found, "spec"), "conditions").length +
+        readObjectListField(readObjectField(found, "status"), "conditions").length >
+      0
+    );
   }
   return false;
 }
@@ -67,7 +71,7 @@ export async function planPhase(client: Client, { namespace, plan }: Subscriptio
   if (plan === undefined) return undefined;
   const ref: ObjectRef = { apiVersion: `${CLASSIC_GROUP}/v1alpha1`, kind: "InstallPlan", namespace, name: plan };
   const found = await readOrNone(client, ref);
-  return found && textAt(objectAt(found, "status"), "phase");
+  return found && readTextField(readObjectField(found, "status"), "phase");
 }
 
 /** One object; undefined where it, or its kind, is not there. */
@@ -116,7 +120,7 @@ const RBAC = "rbac.authorization.k8s.io/v1";
 const ADMISSION = "admissionregistration.k8s.io/v1";
 
 /** Kinds of what OLM classic makes in the namespace of a ClusterServiceVersion. */
-export const NAMESPACED_KINDS: readonly GroupVersionKind[] = [
+const NAMESPACED_KINDS: readonly GroupVersionKind[] = [
   { apiVersion: "apps/v1", kind: "Deployment" },
   { apiVersion: "v1", kind: "ServiceAccount" },
   { apiVersion: RBAC, kind: "Role" },
@@ -127,7 +131,7 @@ export const NAMESPACED_KINDS: readonly GroupVersionKind[] = [
   { apiVersion: `${CLASSIC_GROUP}/v2`, kind: "OperatorCondition" },
 ];
 /** Those of the cluster, or of other namespaces, which only labels tell. */
-export const LABELLED_KINDS: readonly GroupVersionKind[] = [
+const LABELLED_KINDS: readonly GroupVersionKind[] = [
   { apiVersion: RBAC, kind: "ClusterRole" },
   { apiVersion: RBAC, kind: "ClusterRoleBinding" },
   { apiVersion: RBAC, kind: "Role" },

@@ -1,6 +1,6 @@
 import type { KubeObject } from "../api/k8s.ts";
 import { isObject } from "../golang/members.ts";
-import { objectAt, textAt, textsAt } from "./objectFields.ts";
+import { readObjectField, readTextField, textsAt } from "./objectFields.ts";
 
 /** Which namespaces the operators of a namespace watch, and as whom they are installed. */
 export interface OperatorGroup {
@@ -16,7 +16,7 @@ export interface OperatorGroup {
 /** Reads an OperatorGroup. Its status tells what it targets, since a selector does not; one without status targets what its spec names. */
 export function operatorGroupFrom(object: KubeObject): OperatorGroup {
   const { name, namespace = "" } = object.metadata;
-  const [spec, status] = [objectAt(object, "spec"), objectAt(object, "status")];
+  const [spec, status] = [readObjectField(object, "spec"), readObjectField(object, "status")];
   const known = textsAt(status, "namespaces");
   const stated = known.length > 0 ? known : textsAt(spec, "targetNamespaces");
   return {
@@ -24,7 +24,7 @@ export function operatorGroupFrom(object: KubeObject): OperatorGroup {
     name,
     targets: targetsOf(stated),
     isSettled: stated.length > 0 || !selects(spec["selector"]),
-    serviceAccount: textAt(spec, "serviceAccountName"),
+    serviceAccount: readTextField(spec, "serviceAccountName"),
   };
 }
 

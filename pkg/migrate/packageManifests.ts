@@ -1,7 +1,7 @@
 import type { JsonObject } from "../api/k8s.ts";
 import { firstDocument } from "../authoring/render/bundleObjects.ts";
-import { type MigrationLevel, migrated } from "../authoring/render/migrate.ts";
-import { type BundleIdentity, type RenderedBundle, renderBundle } from "../authoring/render/renderBundle.ts";
+import { type MigrationLevel, migrateMeta } from "../authoring/render/migrate.ts";
+import { type BundleIdentity, type CatalogBundle, renderCatalogBundle } from "../authoring/render/renderBundle.ts";
 import { describedBy } from "../authoring/template/semverTemplate.ts";
 import type { BundleFiles } from "../bundle/types.ts";
 import { messageOf } from "../errors/errors.ts";
@@ -73,7 +73,7 @@ function channelName(value: unknown): string {
 /** One version of an operator: the folder it lies in, what a catalog has for it, and what it updates. */
 interface PackageVersion {
   readonly folder: string;
-  readonly rendered: RenderedBundle;
+  readonly rendered: CatalogBundle;
   readonly entry: ChannelEntry;
   readonly version: string;
   /** The files of the bundle that it makes. */
@@ -123,7 +123,7 @@ function versionIn(
       `it holds ${csvs.length} ClusterServiceVersions${csvs.length > 1 ? ` (${csvs.sort().join(", ")})` : ""}, where a version has one`,
     );
   const bundle = bundleFiles(manifest, files);
-  const rendered = renderBundle(bundle, imageOf);
+  const rendered = renderCatalogBundle(bundle, imageOf);
   const { csv, meta } = rendered;
   if (meta.name === "") throw new Error("its ClusterServiceVersion has no name");
   const spec = objectAt(csv, "spec");
@@ -220,7 +220,7 @@ export function migratedPackage(folder: PackageFolder, { imageOf, level }: Packa
   const metas = [
     packageMeta(manifest, versions),
     ...channels.map(({ channel, members }) => channelMeta(manifest, channel, members)),
-    ...bundles.map(({ rendered }) => migrated(rendered.meta, level)),
+    ...bundles.map(({ rendered }) => migrateMeta(rendered.meta, level)),
   ];
   return {
     name: manifest.packageName,

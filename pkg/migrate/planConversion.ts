@@ -6,7 +6,7 @@ import { bundleRights, rulesFor } from "../installer/bundlePermissions.ts";
 import type { Client } from "../kube/client.ts";
 import { CertificateProviders } from "../operatorcontroller/apply/certificateProviders.ts";
 import { type OperatorProxySettings, readClusterProxy } from "../operatorcontroller/openshift/clusterProxy.ts";
-import type { Finding, InstallPlan } from "../operatorcontroller/plan/installPlan.ts";
+import type { InstallPlan, PlanFinding } from "../operatorcontroller/plan/installPlan.ts";
 import { makePlan, type PlanRequest } from "../operatorcontroller/plan/makePlan.ts";
 import { wantedExtension } from "../operatorcontroller/plan/wantedExtension.ts";
 import { controllerSubject, installerManifests } from "../rbac/installerManifests.ts";
@@ -49,8 +49,8 @@ export interface ConversionSettings {
 }
 
 /** Why a conversion is not made; backup: what it deletes could not be kept. */
-export interface ConversionFinding {
-  readonly kind: Finding["kind"] | "backup";
+interface ConversionFinding {
+  readonly kind: PlanFinding["kind"] | "backup";
   readonly text: string;
 }
 
@@ -174,7 +174,7 @@ async function accountFindings(
   rights: readonly KubeObject[],
   { extension }: ConversionSource,
   { client, createsServiceAccount, signal }: ConversionSettings,
-): Promise<Finding[]> {
+): Promise<PlanFinding[]> {
   const { namespace, serviceAccount } = extension.spec;
   const account = { apiVersion: "v1", kind: "ServiceAccount", namespace, name: serviceAccount?.name ?? "" };
   if (!createsServiceAccount) {

@@ -7,14 +7,14 @@ import type { Client } from "../kube/client.ts";
 import { describeObject } from "../release/identity.ts";
 import { backupRef } from "./backup.ts";
 import type { Migrated } from "./migratedExtensions.ts";
-import { restorable } from "./objectBackup.ts";
+import { splitBackup } from "./objectBackup.ts";
 import { labelledObjects, patchLive, readOrNone } from "./olmV0Cluster.ts";
 import { restoringPatch } from "./ownershipMarks.ts";
 import { markedBy } from "./planConversion.ts";
 import { waitFor } from "./poll.ts";
 
 /** How a conversion is taken back. */
-export interface RollbackOptions {
+export interface ConversionRollbackOptions {
   readonly client: Client;
   /** For operator-controller to let the extension go. */
   readonly timeoutMs: number;
@@ -54,7 +54,10 @@ export function rollbackSteps({ extension, from, step, subscription, group, back
  * step looks at what there is, so that it can be done again after an interruption.
  * @throws Error that says what did not come right.
  */
-export async function rollback(migrated: Migrated, { client, timeoutMs, signal, tell, done }: RollbackOptions): Promise<void> {
+export async function rollBackConversion(
+  migrated: Migrated,
+  { client, timeoutMs, signal, tell, done }: ConversionRollbackOptions,
+): Promise<void> {
   const { extension, ref, subscription, group, backup } = migrated;
   rollbackSteps(migrated);
   const { name, uid = "" } = extension.metadata;
@@ -91,7 +94,7 @@ export async function rollback(migrated: Migrated, { client, timeoutMs, signal, 
 async function suspend(
   client: Client,
   ref: ObjectRef,
-  { timeoutMs, signal }: Pick<RollbackOptions, "timeoutMs" | "signal">,
+  { timeoutMs, signal }: Pick<ConversionRollbackOptions, "timeoutMs" | "signal">,
 ): Promise<void> {
   await client.patch(ref, { spec: { suspend: true } }, { type: "merge", fieldManager: MIGRATION_FIELD_MANAGER });
   await waitFor({ timeoutMs, signal, what: `${CLUSTER_EXTENSION} "${ref.name}" to be suspended` }, async () => {
@@ -108,7 +111,7 @@ async function restore(client: Client, backup: KubeObject, done: (what: string) 
   const ref = refOf(backup);
   const live = await readOrNone(client, ref);
   if (live) return live;
-  const { object, status } = restorable(backup);
+  const { object, status } = splitBackup(backup);
   const created = await client.create(object, { fieldManager: MIGRATION_FIELD_MANAGER });
   if (status) await client.patch(ref, { status }, { type: "merge", subresource: "status", fieldManager: MIGRATION_FIELD_MANAGER });
   done(`${describeObject(backup)} is restored`);

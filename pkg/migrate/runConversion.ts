@@ -100,7 +100,7 @@ async function deleteOrphaning(client: Client, ref: ObjectRef, signal: AbortSign
 }
 
 /** How operator-controller is waited for. */
-export interface TakeOverOptions {
+interface TakeOverOptions {
   readonly timeoutMs: number;
   readonly signal: AbortSignal;
   readonly tell: (what: string) => void;
@@ -143,7 +143,7 @@ async function removeWebhooks(client: Client, extension: string, signal: AbortSi
 }
 
 /** How a conversion is carried out. */
-export interface ConvertOptions {
+export interface ConversionOptions {
   readonly client: Client;
   /** Lets an extension whose Subscription had approval Automatic go on to newer versions once it is done. */
   readonly unpin: boolean;
@@ -169,7 +169,7 @@ export interface ConvertOptions {
  *
  * @throws Error that says which step did not come right, and how to go on or back.
  */
-export async function convert(conversion: Conversion, options: ConvertOptions): Promise<ClusterExtension> {
+export async function runConversion(conversion: Conversion, options: ConversionOptions): Promise<ClusterExtension> {
   const run = new ConversionRun(conversion, options);
   const { name } = conversion.source.extension.metadata;
   try {
@@ -183,11 +183,11 @@ export async function convert(conversion: Conversion, options: ConvertOptions): 
 
 class ConversionRun {
   readonly #conversion: Conversion;
-  readonly #options: ConvertOptions;
+  readonly #options: ConversionOptions;
   #extension: ClusterExtension;
   #marks: readonly RemovedMarks[];
 
-  constructor(conversion: Conversion, options: ConvertOptions) {
+  constructor(conversion: Conversion, options: ConversionOptions) {
     this.#conversion = conversion;
     this.#options = options;
     this.#marks = conversion.marks ?? [];

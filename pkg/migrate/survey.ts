@@ -8,13 +8,13 @@ import type { BundleReader } from "../sources/bundleReader.ts";
 import { compareText } from "../text/compare.ts";
 import { CatalogOffers } from "./catalogOffers.ts";
 import { type InstalledCsv, installedCsvFrom } from "./clusterServiceVersion.ts";
-import { judge, judgeMigrated, unreadable, type Verdict } from "./eligibility.ts";
+import { decideEligibility, type EligibilityVerdict, judgeMigrated, rejectUnreadable } from "./eligibility.ts";
 import type { BundleOffer } from "./eligibilityInput.ts";
 import { configurationOf, extensionFor } from "./extensionManifest.ts";
-import { objectAt, objectsAt, textAt } from "./objectFields.ts";
+import { readObjectField, readObjectListField, readTextField } from "./objectFields.ts";
 import { type ClassicCluster, knownExtension, planPhase, readClassicCluster, reportsConditions } from "./olmV0Cluster.ts";
 import { operatorGroupFrom } from "./operatorGroup.ts";
-import { keyOf, type Subscription, subscriptionFrom } from "./subscription.ts";
+import { getSubscriptionKey, type Subscription, subscriptionFrom } from "./subscription.ts";
 
 const PREFIX = /^(invalid ClusterExtension configuration: )?(invalid configuration: )?/;
 
@@ -24,7 +24,7 @@ const PREFIX = /^(invalid ClusterExtension configuration: )?(invalid configurati
  */
 function configFault(csv: KubeObject, inline: JsonObject, installNamespace: string): string | undefined {
   if (Object.keys(inline).length === 0) return undefined;
-  const read = { spec: { installModes: objectsAt(objectAt(csv, "spec"), "installModes") } } as unknown as Csv;
+  const read = { spec: { installModes: readObjectListField(readObjectField(csv, "spec"), "installModes") } } as unknown as Csv;
   try {
     bundleConfig(read, inline, { deploymentConfig: true, extended: true, installNamespace });
     return undefined;
@@ -62,13 +62,13 @@ export interface Surveyed {
   /** The installed version; empty where none is. */
   readonly version: string;
   readonly approval: Subscription["approval"] | undefined;
-  readonly verdict: Verdict;
+  readonly verdict: EligibilityVerdict;
   /** What it would be; only where it is eligible. */
   readonly eligible?: Eligible;
 }
 
 /** All that a conversion needs to know. */
-export interface Eligible {
+interface Eligible {
   readonly subscription: KubeObject;
   readonly csv: KubeObject;
   readonly group: KubeObject | undefined;
@@ -105,9 +105,9 @@ export async function survey(request: SurveyRequest): Promise<Survey> {
   for (const { object, subscription, fault = "" } of meant) {
     const { name, namespace: where = "" } = object.metadata;
     if (subscription) judged.push(await surveyed(request, { object, subscription, known, csvs, cluster, offers }));
-    else judged.push({ namespace: where, name, packageName: "", version: "", approval: undefined, verdict: unreadable(fault) });
+    else judged.push({ namespace: where, name, packageName: "", version: "", approval: undefined, verdict: rejectUnreadable(fault) });
   }
-  return { found: [...judged, ...migrated].sort((a, b) => compareText(keyOf(a), keyOf(b))), cluster, offers };
+  return { found: [...judged, ...migrated].sort((a, b) => compareText(getSubscriptionKey(a), getSubscriptionKey(b))), cluster, offers };
 }
 
 /** A Subscription, or why it is none that could be read. */
@@ -153,7 +153,7 @@ async function surveyed(request: SurveyRequest, { object, subscription, known, c
   const read = groups.map(operatorGroupFrom);
   const extensionName = request.extensionName ?? name;
   const from = cluster.sources.find(({ metadata }) => metadata.name === source && metadata.namespace === sourceNamespace);
-  const verdict = judge(subscription, {
+  const verdict = decideEligibility(subscription, {
     csv,
     groups: read,
     subscriptions: known,
@@ -164,7 +164,7 @@ async function surveyed(request: SurveyRequest, { object, subscription, known, c
     extensionName,
     planPhase: await planPhase(request.client, subscription),
     configFault: csvObject && configFault(csvObject, configurationOf(subscription, read[0]), namespace),
-    sourceImage: from && textAt(from["spec"], "image"),
+    sourceImage: from && readTextField(from["spec"], "image"),
   });
   const found = { namespace, name, packageName, version: csv?.version ?? "", approval, verdict };
   if (!csvObject || !verdict.offer) return found;

@@ -1,12 +1,12 @@
 import type { ClusterCatalog } from "../api/clusterCatalog.ts";
-import { parseDuration } from "../api/duration.ts";
 import { subdomainFaults } from "../api/names.ts";
+import { parseDuration } from "../golang/time.ts";
 import type { Client } from "../kube/client.ts";
 import type { BundleReader } from "../sources/bundleReader.ts";
 import { catalogsOfCluster } from "../sources/clusterCatalogs.ts";
 import { compareText } from "../text/compare.ts";
 import { CatalogOffers } from "./catalogOffers.ts";
-import { type CatalogSource, catalogSourceFrom, clusterCatalogFor, sourceFault } from "./catalogSource.ts";
+import { catalogSourceFrom, clusterCatalogFor, type OlmV0CatalogSource, sourceFault } from "./catalogSource.ts";
 import { installedCsvFrom } from "./clusterServiceVersion.ts";
 import { type ClassicCluster, readClassicCluster } from "./olmV0Cluster.ts";
 import { type Subscription, subscriptionFrom } from "./subscription.ts";
@@ -27,7 +27,7 @@ export interface SourcesRequest {
 
 /** A CatalogSource, and what becomes of it. */
 export interface SurveyedSource {
-  readonly source: CatalogSource;
+  readonly source: OlmV0CatalogSource;
   /** Convertible: it becomes `catalog`; Present: a ClusterCatalog has its image; Conflict: another ClusterCatalog has its name; Refused: it cannot. */
   readonly state: "Convertible" | "Present" | "Conflict" | "Refused";
   /** Why it is Present, in Conflict or Refused. */
@@ -67,7 +67,7 @@ export async function surveySources(request: SourcesRequest): Promise<SurveyedSo
 }
 
 interface Looked {
-  readonly source: CatalogSource;
+  readonly source: OlmV0CatalogSource;
   /** Those that there are, and those that others become. */
   readonly catalogs: readonly ClusterCatalog[];
   readonly cluster: ClassicCluster;
@@ -111,7 +111,7 @@ async function surveyedSource(request: SourcesRequest, { source, catalogs, clust
 }
 
 /** What Subscriptions have installed from a CatalogSource and its image does not hold any more, a sentence each; or why that cannot be told. */
-async function absences(request: SourcesRequest, source: CatalogSource, image: string, cluster: ClassicCluster): Promise<string[]> {
+async function absences(request: SourcesRequest, source: OlmV0CatalogSource, image: string, cluster: ClassicCluster): Promise<string[]> {
   const { client, reader, signal, tell } = request;
   const from = cluster.subscriptions
     .flatMap(readable)

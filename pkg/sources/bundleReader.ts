@@ -5,10 +5,9 @@ import { loadBundle } from "../bundle/load.ts";
 import type { BundleFiles, RegistryV1Bundle } from "../bundle/types.ts";
 import { goQuote } from "../golang/quote.ts";
 import { type LayoutPlace, layoutNamed } from "../oci/imagePlace.ts";
-import { BUNDLE_LIMITS, CATALOG_LIMITS, type Limits } from "../oci/limits.ts";
+import { BUNDLE_IMAGE_LIMITS, CATALOG_IMAGE_LIMITS, type Limits } from "../oci/limits.ts";
 import { defaultPolicyPlace, SignaturePolicy } from "../oci/policy/signaturePolicy.ts";
-import { bundleRoot } from "../oci/pull/bundleRoot.ts";
-import { catalogRoot } from "../oci/pull/imageFilter.ts";
+import { bundleRoot, catalogRoot } from "../oci/pull/imageFilter.ts";
 import { type ImageFilter, type PulledImage, Puller } from "../oci/pull/puller.ts";
 import { loginsOf } from "../oci/registry/authFile.ts";
 import { LayoutImages } from "../oci/store/layoutImages.ts";
@@ -51,12 +50,12 @@ export class BundleReader {
     const layout = await layoutNamed(source);
     if (layout) {
       const layouts = await this.#layoutImages();
-      return layouts.withImage(layout, bundleRoot, this.#cost(BUNDLE_LIMITS), ({ dir }) => readBundleFiles(dir));
+      return layouts.withImage(layout, bundleRoot, this.#cost(BUNDLE_IMAGE_LIMITS), ({ dir }) => readBundleFiles(dir));
     }
     if (await isDirectory(source)) return readBundleFiles(source);
     if (A_PATH.test(source)) throw new Error("there is no such folder");
-    const puller = await this.#puller(BUNDLE_LIMITS);
-    const image = await puller.pull("bundle", source, { signal: this.#within(BUNDLE_LIMITS.timeoutMs), filter: bundleRoot });
+    const puller = await this.#puller(BUNDLE_IMAGE_LIMITS);
+    const image = await puller.pull("bundle", source, { signal: this.#within(BUNDLE_IMAGE_LIMITS.timeoutMs), filter: bundleRoot });
     return readBundleFiles(image.dir);
   }
 
@@ -69,12 +68,12 @@ export class BundleReader {
 
   /** What `use` makes of an image of any kind, which is unpacked as `filter` says, and gone afterwards. @throws what pulling and `filter` throw. */
   async withImage<T>(ref: string | LayoutPlace, filter: ImageFilter, use: (image: PulledImage) => Promise<T>): Promise<T> {
-    if (typeof ref !== "string") return (await this.#layoutImages()).withImage(ref, filter, this.#cost(CATALOG_LIMITS), use);
-    this.#shared ??= this.#puller(CATALOG_LIMITS);
+    if (typeof ref !== "string") return (await this.#layoutImages()).withImage(ref, filter, this.#cost(CATALOG_IMAGE_LIMITS), use);
+    this.#shared ??= this.#puller(CATALOG_IMAGE_LIMITS);
     const puller = await this.#shared;
     const owner = `image-${++this.#images}`;
     try {
-      return await use(await puller.pull(owner, ref, { signal: this.#within(CATALOG_LIMITS.timeoutMs), filter }));
+      return await use(await puller.pull(owner, ref, { signal: this.#within(CATALOG_IMAGE_LIMITS.timeoutMs), filter }));
     } finally {
       await puller.remove(owner);
     }
@@ -83,9 +82,9 @@ export class BundleReader {
   /** The image that a reference stands for now, by digest. A reference by digest needs no network. @throws Error where nobody can say. */
   async resolved(ref: string): Promise<{ canonical: string; digest: string }> {
     const layout = await layoutNamed(ref);
-    if (layout) return (await this.#layoutImages()).resolve(layout, this.#within(CATALOG_LIMITS.timeoutMs));
-    const puller = await this.#puller(CATALOG_LIMITS);
-    return puller.resolve(ref, this.#within(CATALOG_LIMITS.timeoutMs));
+    if (layout) return (await this.#layoutImages()).resolve(layout, this.#within(CATALOG_IMAGE_LIMITS.timeoutMs));
+    const puller = await this.#puller(CATALOG_IMAGE_LIMITS);
+    return puller.resolve(ref, this.#within(CATALOG_IMAGE_LIMITS.timeoutMs));
   }
 
   /** Removes what was unpacked. */
@@ -96,12 +95,12 @@ export class BundleReader {
   async #catalogFolder(source: string): Promise<string> {
     const layout = await layoutNamed(source);
     if (layout) {
-      const { dir, root } = await (await this.#layoutImages()).unpack(layout, catalogRoot, this.#cost(CATALOG_LIMITS));
+      const { dir, root } = await (await this.#layoutImages()).unpack(layout, catalogRoot, this.#cost(CATALOG_IMAGE_LIMITS));
       return join(dir, root);
     }
     if (await stat(source).catch(() => undefined)) return source;
-    const puller = await this.#puller(CATALOG_LIMITS);
-    const image = await puller.pull("catalog", source, { signal: this.#within(CATALOG_LIMITS.timeoutMs), filter: catalogRoot });
+    const puller = await this.#puller(CATALOG_IMAGE_LIMITS);
+    const image = await puller.pull("catalog", source, { signal: this.#within(CATALOG_IMAGE_LIMITS.timeoutMs), filter: catalogRoot });
     return join(image.dir, image.root);
   }
 
@@ -128,7 +127,7 @@ export class BundleReader {
     return this.#signal === undefined ? timeout : AbortSignal.any([this.#signal, timeout]);
   }
 
-  async #puller(limits: typeof BUNDLE_LIMITS): Promise<Puller> {
+  async #puller(limits: typeof BUNDLE_IMAGE_LIMITS): Promise<Puller> {
     const { registriesConf, signaturePolicy, authFile } = this.#options;
     const cacheDir = await mkdtemp(join(tmpdir(), "olmv1-"));
     const log = createLogger({ component: "olmv1", level: "error", destination: process.stderr });

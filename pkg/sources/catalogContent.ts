@@ -89,7 +89,7 @@ function nothingFound(content: PackageContent, { packageName, version, channels 
 const PIECE = 1024 * 1024;
 
 /** The metas of the catalog in a folder or file, one after another. @throws ContentError where a file cannot be read as one. */
-export async function* catalogMetas(source: string): AsyncGenerator<Meta> {
+export async function* readCatalogMetas(source: string): AsyncGenerator<Meta> {
   let metas = 0;
   for (const { path, location } of await filesOf(source)) {
     const bytes = createReadStream(location, { highWaterMark: PIECE }) as AsyncIterable<Uint8Array>;

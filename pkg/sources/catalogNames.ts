@@ -53,7 +53,7 @@ export function isOffline({ catalogDir, catalogImage }: Pick<CatalogChoice, "cat
 }
 
 /** The catalogs in folders, files and images that options name. */
-export function catalogsGiven({ catalogDir, catalogImage }: Pick<CatalogChoice, "catalogDir" | "catalogImage">): NamedCatalog[] {
+export function listNamedCatalogs({ catalogDir, catalogImage }: Pick<CatalogChoice, "catalogDir" | "catalogImage">): NamedCatalog[] {
   return [...catalogDir.map(folder), ...catalogImage.map(image)];
 }
 

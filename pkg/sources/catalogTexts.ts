@@ -2,7 +2,7 @@ import { randomUUID } from "node:crypto";
 import { mkdirSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { catalogFiles } from "../catalogd/load/catalogFiles.ts";
-import { type CatalogSource, checkCatalogFolder } from "../catalogd/load/checkCatalog.ts";
+import { type CatalogFileSource, checkCatalogFolder } from "../catalogd/load/checkCatalog.ts";
 import { CONTENT_LIMITS } from "../catalogd/load/loader.ts";
 import { goQuote } from "../golang/quote.ts";
 
@@ -65,7 +65,7 @@ export class CatalogTexts {
 }
 
 /** Texts by path as files of a catalog that is checked before it is written. */
-export async function* textSources(files: ReadonlyMap<string, string>): AsyncGenerator<CatalogSource> {
+export async function* textSources(files: ReadonlyMap<string, string>): AsyncGenerator<CatalogFileSource> {
   for (const [path, text] of files) yield await Promise.resolve({ path, bytes: bytesOf(text) });
 }
 

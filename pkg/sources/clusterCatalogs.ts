@@ -18,7 +18,7 @@ export async function catalogsOfCluster(client: Client, signal: AbortSignal): Pr
 }
 
 /** Catalogs in folders, files and images, as if the cluster served them under these names, with equal priority. */
-export function catalogsGiven(sources: readonly string[]): ClusterCatalog[] {
+export function createClusterCatalogs(sources: readonly string[]): ClusterCatalog[] {
   return [...new Set(sources)].map((source) => catalogGiven(source, source));
 }
 

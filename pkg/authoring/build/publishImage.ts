@@ -1,6 +1,6 @@
 import { homedir } from "node:os";
 import { goQuote } from "../../golang/quote.ts";
-import { type ImagePlace, placeText } from "../../oci/imagePlace.ts";
+import { formatImagePlace, type ImagePlace } from "../../oci/imagePlace.ts";
 import { buildImage, type ImageParts } from "../../oci/publish/buildImage.ts";
 import { copyImage } from "../../oci/publish/copyImage.ts";
 import { nameOf } from "../../oci/reference.ts";
@@ -25,12 +25,12 @@ export interface ImageReport {
 /** The report of an image at a place. */
 function imageReport(place: ImagePlace, image: { digest: string; mediaType: string }, present: boolean): ImageReport {
   const { digest, mediaType } = image;
-  const name = place.kind === "registry" ? nameOf(place.ref) : placeText({ ...place, tag: "" });
-  return { image: `${name}@${digest}`, reference: placeText(place), digest, mediaType, present };
+  const name = place.kind === "registry" ? nameOf(place.ref) : formatImagePlace({ ...place, tag: "" });
+  return { image: `${name}@${digest}`, reference: formatImagePlace(place), digest, mediaType, present };
 }
 
 /** Builds an image and puts it where it is to be: into a layout, or straight into a registry. @throws Error of the files, or of the registry. */
-export async function buildInto(stores: ImageStores, place: ImagePlace, parts: ImageParts, signal: AbortSignal): Promise<ImageReport> {
+export async function publishImage(stores: ImageStores, place: ImagePlace, parts: ImageParts, signal: AbortSignal): Promise<ImageReport> {
   const scratch = await stores.scratch();
   const { manifest } = await buildImage(scratch, "", parts, signal);
   const tag = tagOf(place);
@@ -44,7 +44,7 @@ function tagOf(place: ImagePlace): string {
 }
 
 /** What an image has to be, told by a label. */
-export interface Expected {
+export interface ExpectedLabel {
   /** such as "catalog" */
   readonly what: string;
   readonly label: string;
@@ -57,13 +57,13 @@ export interface Expected {
  */
 export async function pushInto(
   stores: ImageStores,
-  request: { from: ImagePlace; to: ImagePlace; expected: Expected | undefined },
+  request: { from: ImagePlace; to: ImagePlace; expected: ExpectedLabel | undefined },
   signal: AbortSignal,
 ): Promise<ImageReport> {
   const { from, to, expected } = request;
   const { reader, manifest } = await stores.find(from, signal);
   if (expected && (await imageLabels(reader, manifest, signal))[expected.label] === undefined)
-    throw new Error(`${placeText(from)} is no ${expected.what}: it has no label ${expected.label}; --force pushes it all the same`);
+    throw new Error(`${formatImagePlace(from)} is no ${expected.what}: it has no label ${expected.label}; --force pushes it all the same`);
   const copied = await stores.writing(to, signal, (writer) => copyImage(reader, manifest, writer, { tag: tagOf(to), signal }));
   return imageReport(to, copied, copied.fate === "present");
 }

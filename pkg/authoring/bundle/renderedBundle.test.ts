@@ -3,30 +3,30 @@ import { brokenFiles } from "../../../test/support/brokenBundles.ts";
 import { bundleOf, crdOf } from "../../../test/support/bundleFixture.ts";
 import { loadBundle } from "../../bundle/load.ts";
 import { parseYamlDocuments } from "../../golang/yaml.ts";
-import { printedObjects, type RenderRequest, renderedBundle } from "./renderedBundle.ts";
+import { formatObjects, type RenderRequest, renderForInstall } from "./renderedBundle.ts";
 
 const sound = loadBundle(brokenFiles({}));
 const REQUEST: RenderRequest = { certProvider: "auto", aggregateUserRoles: false };
 
 function kinds(request: Partial<RenderRequest>): string[] {
-  return renderedBundle(sound, { ...REQUEST, ...request }).objects.map(({ kind }) => kind);
+  return renderForInstall(sound, { ...REQUEST, ...request }).objects.map(({ kind }) => kind);
 }
 
 describe("a rendered bundle", () => {
   test("is for the namespace that is asked for, else for the one that the bundle suggests, else for its package's", () => {
     const namespaces = (namespace?: string) =>
-      new Set(renderedBundle(sound, { ...REQUEST, namespace }).objects.flatMap(({ metadata }) => metadata.namespace ?? []));
+      new Set(renderForInstall(sound, { ...REQUEST, namespace }).objects.flatMap(({ metadata }) => metadata.namespace ?? []));
     expect(namespaces("ns")).toEqual(new Set(["ns"]));
     expect(namespaces()).toEqual(new Set(["things-system"]));
     const permissions = [{ serviceAccountName: "a", rules: [] }];
     const unsuggested = bundleOf({ packageName: "pack", clusterPermissions: permissions });
-    expect(renderedBundle(unsuggested, REQUEST).objects[0]?.metadata.namespace).toBe("pack");
+    expect(renderForInstall(unsuggested, REQUEST).objects[0]?.metadata.namespace).toBe("pack");
   });
 
   test("has no marks of an extension, no status, and is always the same", () => {
-    const { objects } = renderedBundle(sound, REQUEST);
+    const { objects } = renderForInstall(sound, REQUEST);
     expect(objects.filter((object) => "status" in object || "ownerReferences" in object.metadata)).toEqual([]);
-    expect(renderedBundle(loadBundle(brokenFiles({})), REQUEST).objects).toEqual(objects);
+    expect(renderForInstall(loadBundle(brokenFiles({})), REQUEST).objects).toEqual(objects);
   });
 
   test.for<[provider: RenderRequest["certProvider"], own: string[]]>([
@@ -44,24 +44,24 @@ describe("a rendered bundle", () => {
   });
 
   test("is refused as operator-controller refuses it", () => {
-    expect(() => renderedBundle(sound, { ...REQUEST, certProvider: "none" })).toThrow(
+    expect(() => renderForInstall(sound, { ...REQUEST, certProvider: "none" })).toThrow(
       "unsupported bundle: webhookDefinitions are not supported: certificate provider is nil",
     );
-    expect(() => renderedBundle(sound, { ...REQUEST, config: { watchNamespace: "a" } })).toThrow('unknown field "watchNamespace"');
+    expect(() => renderForInstall(sound, { ...REQUEST, config: { watchNamespace: "a" } })).toThrow('unknown field "watchNamespace"');
   });
 
   test("comes with a note about definitions that no API server takes", () => {
     const legacy = { ...crdOf("as.example.com", { group: "example.com" }), apiVersion: "apiextensions.k8s.io/v1beta1" };
-    const { objects, notes } = renderedBundle(bundleOf({ crds: [legacy] }), REQUEST);
+    const { objects, notes } = renderForInstall(bundleOf({ crds: [legacy] }), REQUEST);
     expect(objects.map(({ kind }) => kind)).toEqual(["CustomResourceDefinition"]);
     expect(notes).toEqual([expect.stringContaining('CustomResourceDefinition "as.example.com" is of apiextensions.k8s.io/v1beta1')]);
   });
 });
 
 test("YAML documents and a List in JSON are the same objects", () => {
-  const { objects } = renderedBundle(sound, REQUEST);
-  expect(parseYamlDocuments(printedObjects(objects, "yaml"))).toEqual(objects);
-  expect(JSON.parse(printedObjects(objects, "json"))).toEqual({ apiVersion: "v1", kind: "List", items: objects });
+  const { objects } = renderForInstall(sound, REQUEST);
+  expect(parseYamlDocuments(formatObjects(objects, "yaml"))).toEqual(objects);
+  expect(JSON.parse(formatObjects(objects, "json"))).toEqual({ apiVersion: "v1", kind: "List", items: objects });
 });
 
 test("integers that no double holds are printed whole", () => {
@@ -69,5 +69,5 @@ test("integers that no double holds are printed whole", () => {
     ...crdOf("as.example.com"),
     spec: { versions: [{ name: "v1", schema: { openAPIV3Schema: { default: 9007199254740993n } } }] },
   };
-  for (const format of ["yaml", "json"] as const) expect(printedObjects([crd as never], format)).toContain("9007199254740993");
+  for (const format of ["yaml", "json"] as const) expect(formatObjects([crd as never], format)).toContain("9007199254740993");
 });

@@ -10,7 +10,7 @@ import { wrapError } from "../../errors/errors.ts";
 import { goJson } from "../../golang/json.ts";
 import { isObject } from "../../golang/members.ts";
 import { parseYamlDocuments, toYaml } from "../../golang/yaml.ts";
-import { namespaceFor } from "../../installer/bundlePermissions.ts";
+import { chooseNamespace } from "../../installer/bundlePermissions.ts";
 import { knownResource } from "../../rbac/resources.ts";
 import { userRoles } from "../../rbac/userRoles.ts";
 import { withStringData } from "../../release/cleanObject.ts";
@@ -35,7 +35,7 @@ export interface RenderRequest {
 }
 
 /** The objects of a bundle in the order in which they are applied, and what there is to say about them. */
-export interface RenderedBundle {
+export interface BundleRendering {
   objects: KubeObject[];
   notes: string[];
 }
@@ -44,8 +44,8 @@ export interface RenderedBundle {
  * What operator-controller would apply, without the marks that make it the extension's.
  * @throws Error in operator-controller's words where the bundle or the configuration is refused.
  */
-export function renderedBundle(bundle: RegistryV1Bundle, request: RenderRequest): RenderedBundle {
-  const { namespace: installNamespace = namespaceFor(bundle), config, proxy, aggregateUserRoles } = request;
+export function renderForInstall(bundle: RegistryV1Bundle, request: RenderRequest): BundleRendering {
+  const { namespace: installNamespace = chooseNamespace(bundle), config, proxy, aggregateUserRoles } = request;
   const rendered = renderBundle(bundle, { installNamespace, config, certProvider: providerFor(request.certProvider), proxy });
   const all = aggregateUserRoles ? [...rendered, ...userRoles(rendered)] : rendered;
   const { objects, notes } = prepareObjects(all, { installNamespace, isNamespaced });
@@ -53,7 +53,7 @@ export function renderedBundle(bundle: RegistryV1Bundle, request: RenderRequest)
 }
 
 /** As YAML documents, or as JSON on one line: a List. */
-export function printedObjects(objects: readonly KubeObject[], format: "yaml" | "json"): string {
+export function formatObjects(objects: readonly KubeObject[], format: "yaml" | "json"): string {
   if (format === "yaml") return objects.map((object) => `---\n${toYaml(object)}`).join("");
   return `${goJson({ apiVersion: "v1", kind: "List", items: objects }, { sortKeys: false, escapeHtml: false })}\n`;
 }
@@ -68,7 +68,7 @@ function isNamespaced(gvk: GroupVersionKind): boolean | undefined {
 }
 
 /** A configuration that is put together from sources. */
-export interface SourcedConfig {
+export interface ConfigFromFiles {
   readonly config: JsonObject;
   /** What of it is shown in no message. */
   readonly hidden: HiddenTexts;
@@ -84,7 +84,7 @@ export async function configWithSources(
   namespace: string,
   inline: JsonObject | undefined,
   terminal: { readonly stdin: () => Promise<string> },
-): Promise<SourcedConfig> {
+): Promise<ConfigFromFiles> {
   const read = (await Promise.all(paths.map((path) => sourcesIn(path, terminal)))).flat();
   const { config, missing, invalid, texts } = mergedConfig(read, namespace, inline);
   if (!config) throw new Error(`invalid ClusterExtension configuration: ${[...invalid, ...missing].join("; ")}`);

@@ -1,22 +1,22 @@
 import * as fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { brokenBundles, brokenFiles, soundBundle } from "../../../test/support/brokenBundles.ts";
-import { placeText } from "../../fbc/types.ts";
+import { formatContentPlace } from "../../fbc/types.ts";
 import { compareReported } from "../../fbc/validate/finding.ts";
-import { BUNDLE_RULES, checkBundle, type Finding, findingText, RULE_TOPICS } from "./checkBundle.ts";
+import { BUNDLE_RULES, type BundleFinding, checkBundleFiles, formatBundleFinding, RULE_TOPICS } from "./checkBundle.ts";
 
 const cases = brokenBundles();
 const matches = (pattern: string, text: string): boolean => new RegExp(pattern).test(text);
 
-function placeOf({ file = "", line }: Finding): string {
-  return placeText({ file, line });
+function placeOf({ file = "", line }: BundleFinding): string {
+  return formatContentPlace({ file, line });
 }
 
 describe("what is found in a bundle", () => {
   test.for(cases)("$name", (one) => {
-    const { findings } = checkBundle(brokenFiles(one), matches);
+    const { findings } = checkBundleFiles(brokenFiles(one), matches);
     const rules = findings.map(({ rule }) => rule);
-    expect(rules, findings.map(findingText).join("\n")).toEqual(one.finds.map(({ rule }) => rule));
+    expect(rules, findings.map(formatBundleFinding).join("\n")).toEqual(one.finds.map(({ rule }) => rule));
     one.finds.forEach(({ says, place }, i) => {
       const finding = findings[i];
       if (says !== undefined) expect(finding?.message).toContain(says);
@@ -38,7 +38,9 @@ describe("what is found in a bundle", () => {
 describe("the findings", () => {
   test("of one rule end with how many more there are", () => {
     const modes = Array.from({ length: 60 }, (_, i) => `    - { type: Mode${i}, supported: true }\n`).join("");
-    const { findings } = checkBundle(brokenFiles({ edit: [["manifests/csv.yaml", "  installModes:\n", `  installModes:\n${modes}`]] }));
+    const { findings } = checkBundleFiles(
+      brokenFiles({ edit: [["manifests/csv.yaml", "  installModes:\n", `  installModes:\n${modes}`]] }),
+    );
     const unknown = findings.filter(({ rule }) => rule === "install-mode-unknown");
     expect(unknown.length).toBe(51);
     expect(unknown.map(({ message }) => message)).toContain("and 10 more of these");
@@ -49,12 +51,12 @@ describe("the findings", () => {
       edit: [["manifests/crd.yaml", "scope: Namespaced", "scope: x"]],
       files: { "manifests/z.yaml": "kind: [" },
     });
-    expect(checkBundle(new Map([...broken].reverse()))).toEqual(checkBundle(broken));
+    expect(checkBundleFiles(new Map([...broken].reverse()))).toEqual(checkBundleFiles(broken));
   });
 
   test("have no place where a file's documents are not its objects", () => {
     const list = "kind: List\napiVersion: v1\nitems:\n  - { kind: ConfigMap, apiVersion: v1 }\n  - { kind: ConfigMap, apiVersion: v1 }\n";
-    const { findings } = checkBundle(brokenFiles({ files: { "manifests/list.yaml": list } }));
+    const { findings } = checkBundleFiles(brokenFiles({ files: { "manifests/list.yaml": list } }));
     expect(findings.map(placeOf)).toEqual(["manifests/list.yaml", "manifests/list.yaml"]);
   });
 
@@ -68,7 +70,7 @@ describe("the findings", () => {
       fc.property(fc.constantFrom(...texts.keys()), fc.nat(), value, (file, at, replacement) => {
         const lines = (texts.get(file) ?? "").split("\n");
         const mangled = lines.map((line, i) => (i === at % lines.length ? line.replace(/:( .*)?$/, () => `: ${replacement}`) : line));
-        const { findings } = checkBundle(brokenFiles({ files: { [file]: mangled.join("\n") } }), matches);
+        const { findings } = checkBundleFiles(brokenFiles({ files: { [file]: mangled.join("\n") } }), matches);
         expect(findings).toEqual(findings.toSorted(compareReported));
       }),
       { numRuns: 300 },

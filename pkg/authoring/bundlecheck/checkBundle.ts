@@ -1,6 +1,6 @@
 import type { BundleFiles } from "../../bundle/types.ts";
 import type { PatternMatcher } from "../../crdsafety/objectFaults.ts";
-import { placeText } from "../../fbc/types.ts";
+import { formatContentPlace } from "../../fbc/types.ts";
 import { compareReported } from "../../fbc/validate/finding.ts";
 import { type Severity } from "../../fbc/validate/rules.ts";
 import { truncate } from "../../text/truncate.ts";
@@ -18,7 +18,7 @@ import { WEBHOOK_RULES } from "./webhookRules.ts";
 import { DEPLOYMENT_RULES, IMAGE_RULES } from "./workloadRules.ts";
 
 /** Something in a bundle that breaks a rule. */
-export interface Finding {
+export interface BundleFinding {
   readonly rule: string;
   readonly severity: Severity;
   readonly message: string;
@@ -29,8 +29,8 @@ export interface Finding {
 }
 
 /** The finding for people: `error: manifests/csv.yaml: line 3: what is wrong [rule]`. */
-export function findingText({ severity, file = "", line, message, rule }: Finding): string {
-  return [severity, placeText({ file, line }), `${message} [${rule}]`].filter((part) => part !== "").join(": ");
+export function formatBundleFinding({ severity, file = "", line, message, rule }: BundleFinding): string {
+  return [severity, formatContentPlace({ file, line }), `${message} [${rule}]`].filter((part) => part !== "").join(": ");
 }
 
 /** The rules by what they are about, in the order of the reference. */
@@ -59,20 +59,20 @@ const MAX_FINDINGS = 50;
 const MAX_MESSAGE = 2_048;
 
 /** What became of checking a bundle. */
-export interface CheckedBundle {
+export interface BundleCheckResult {
   /** Of its ClusterServiceVersion; empty where there is none. */
   readonly name: string;
   /** Errors first, then by place; at most 51 of a rule, messages of at most 2,048 characters. */
-  readonly findings: readonly Finding[];
+  readonly findings: readonly BundleFinding[];
 }
 
 /**
  * Holds a bundle against every rule, also one that cannot be loaded as far as it can be read. It never throws.
  * @param matches how texts of examples are held against patterns of schemas; by default every text matches.
  */
-export function checkBundle(files: BundleFiles, matches?: PatternMatcher): CheckedBundle {
+export function checkBundleFiles(files: BundleFiles, matches?: PatternMatcher): BundleCheckResult {
   const content = new BundleContent(files, matches);
-  const findings = Object.entries(BUNDLE_RULES).flatMap(([rule, { severity, find }]): Finding[] => {
+  const findings = Object.entries(BUNDLE_RULES).flatMap(([rule, { severity, find }]): BundleFinding[] => {
     const breaches = find(content);
     const found = breaches.slice(0, MAX_FINDINGS).map(({ message, at = {} }) => {
       return { rule, severity, message: truncate(message.replaceAll(/\s*\n\s*/g, " ").trim(), MAX_MESSAGE), ...content.locate(at) };

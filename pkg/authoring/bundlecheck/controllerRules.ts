@@ -1,10 +1,9 @@
 import { ANNOTATIONS_FILE } from "../../bundle/annotations.ts";
-import { supportedScope, VALIDATORS, type Validator, validateBundle } from "../../bundle/validate.ts";
+import { supportedScope, VALIDATORS, type Validator } from "../../bundle/validate.ts";
+import { UnidentifiedObjectsError } from "../../release/identity.ts";
+import { InvalidBundleError } from "../../render/render.ts";
 import type { BundleContent, Place } from "./content.ts";
-import { type Breach, type BundleRule, error, type RuleTable, Source, warning } from "./rule.ts";
-
-/** How the refusal of objects without a name begins, which has a rule of its own. */
-const NAMELESS = "the bundle holds objects that cannot be applied: ";
+import { type Breach, type BundleRule, defineErrorRule, defineWarningRule, type RuleTable, Source } from "./rule.ts";
 
 /** What operator-controller's own checks ask for, in its words. */
 const VALIDATED: Readonly<Record<keyof typeof VALIDATORS, string>> = {
@@ -42,16 +41,16 @@ export const CONTROLLER_RULES: RuleTable = {
   ...Object.fromEntries(
     Object.entries(VALIDATED).map(([code, rule]) => [code, validated(rule, VALIDATORS[code as keyof typeof VALIDATORS], code)]),
   ),
-  "not-renderable": error(
+  "not-renderable": defineErrorRule(
     "The bundle can be rendered for each install mode that it supports, with certificates of each provider.",
     Source.controller,
     notRenderable,
   ),
-  "dropped-part": warning("Nothing of a manifest is dropped when it is applied.", Source.controller, droppedParts),
+  "dropped-part": defineWarningRule("Nothing of a manifest is dropped when it is applied.", Source.controller, droppedParts),
 };
 
 function validated(rule: string, validator: Validator, code: string): BundleRule {
-  return error(rule, Source.controller, (content) => {
+  return defineErrorRule(rule, Source.controller, (content) => {
     if (content.loaded instanceof Error) return [];
     return validator(content.loaded).map((message, i) => ({ message, at: placeOf(code, content, i) }));
   });
@@ -69,8 +68,7 @@ function placeOf(code: string, content: BundleContent, i: number): Place {
 /** Why it cannot be rendered, beside what has been told; one text for all ways that have it in common. */
 function notRenderable({ loaded, renderings }: BundleContent): Breach[] {
   if (loaded instanceof Error) return [];
-  const told = validateBundle(loaded).join("\n");
-  const isTold = ({ message }: Error): boolean => message === told || message.startsWith(NAMELESS);
+  const isTold = (err: Error): boolean => err instanceof InvalidBundleError || err instanceof UnidentifiedObjectsError;
   const ways = new Map<string, string[]>();
   for (const { way, result } of renderings) {
     if (result instanceof Error && !isTold(result)) ways.set(result.message, [...(ways.get(result.message) ?? []), way]);

@@ -5,10 +5,10 @@ import { isObject, objectAt } from "../../golang/members.ts";
 import { goQuote } from "../../golang/quote.ts";
 import type { YamlPath } from "../../golang/yaml.ts";
 import type { BundleContent, CrdManifest } from "./content.ts";
-import { type Breach, error, pathText, type RuleTable, Source, warning } from "./rule.ts";
+import { type Breach, defineErrorRule, defineWarningRule, formatMemberPath, type RuleTable, Source } from "./rule.ts";
 
 /** What is wrong with one node of a schema. */
-export interface StructuralFault {
+interface StructuralFault {
   /** From the root of the schema. */
   readonly path: YamlPath;
   readonly message: string;
@@ -34,7 +34,7 @@ function structuralFaults(schema: unknown): StructuralFault[] {
 function visit(schema: JsonObject, path: YamlPath, faults: StructuralFault[]): void {
   if (path.length > MAX_DEPTH) return;
   const add = (message: string): void => {
-    faults.push({ path, message: path.length === 0 ? `the schema ${message}` : `${pathText(path)} ${message}` });
+    faults.push({ path, message: path.length === 0 ? `the schema ${message}` : `${formatMemberPath(path)} ${message}` });
   };
   const { type, properties, additionalProperties, items } = schema;
   const hasType = typeof type === "string" && type !== "";
@@ -68,14 +68,26 @@ const SCOPES = ["Namespaced", "Cluster"];
 
 /** What the API server asks of CustomResourceDefinitions. */
 export const CRD_RULES: RuleTable = {
-  "crd-name": error("The name of a CRD is that of its resource and its group.", Source.apiServer, inEach(name)),
-  "crd-names": error("A CRD states group, kind, plural name and scope.", Source.apiServer, inEach(names)),
-  "crd-versions": error("A CRD has versions, each once, and stores objects in exactly one.", Source.apiServer, inEach(versions)),
-  "crd-schema": error("Every version of a CRD has a structural schema.", Source.apiServer, inEach(schemas)),
-  "crd-approved": error("A CRD of a group that belongs to Kubernetes says where it was approved.", Source.apiServer, inEach(approved)),
-  "crd-validation": warning("The schemas of a CRD say what objects hold.", Source.scorecard, inEach(validation)),
-  "crd-conversion": warning("A CRD that is converted by a webhook has a conversion webhook in the CSV.", Source.format, inEach(conversion)),
-  "crd-unknown-field": warning("A CRD holds only fields that it has: all others are dropped.", Source.controller, inEach(unknownFields)),
+  "crd-name": defineErrorRule("The name of a CRD is that of its resource and its group.", Source.apiServer, inEach(name)),
+  "crd-names": defineErrorRule("A CRD states group, kind, plural name and scope.", Source.apiServer, inEach(names)),
+  "crd-versions": defineErrorRule("A CRD has versions, each once, and stores objects in exactly one.", Source.apiServer, inEach(versions)),
+  "crd-schema": defineErrorRule("Every version of a CRD has a structural schema.", Source.apiServer, inEach(schemas)),
+  "crd-approved": defineErrorRule(
+    "A CRD of a group that belongs to Kubernetes says where it was approved.",
+    Source.apiServer,
+    inEach(approved),
+  ),
+  "crd-validation": defineWarningRule("The schemas of a CRD say what objects hold.", Source.scorecard, inEach(validation)),
+  "crd-conversion": defineWarningRule(
+    "A CRD that is converted by a webhook has a conversion webhook in the CSV.",
+    Source.format,
+    inEach(conversion),
+  ),
+  "crd-unknown-field": defineWarningRule(
+    "A CRD holds only fields that it has: all others are dropped.",
+    Source.controller,
+    inEach(unknownFields),
+  ),
 };
 
 /** A breach within a CRD. */
@@ -197,7 +209,7 @@ function unknownFields({ object }: CrdManifest): CrdBreach[] {
   return unknownMembers("apiextensions/v1.CustomResourceDefinition", { ...object, metadata: {} })
     .filter(({ path }) => path[0] !== "status")
     .map(({ path, meant }) => ({
-      message: `${pathText(path)} is not known and is dropped${meant === undefined ? "" : `: is ${meant} meant?`}`,
+      message: `${formatMemberPath(path)} is not known and is dropped${meant === undefined ? "" : `: is ${meant} meant?`}`,
       path,
     }));
 }

@@ -2,29 +2,29 @@ import type { JsonObject } from "../../api/k8s.ts";
 import { isLabel, subdomainFaults } from "../../api/names.ts";
 import { unknownMembers } from "../../bundle/unknownMembers.ts";
 import { messageOf } from "../../errors/errors.ts";
-import { decodedBase64 } from "../../golang/base64.ts";
+import { decodeBase64 } from "../../golang/base64.ts";
 import { isObject, objectAt, objectsAt } from "../../golang/members.ts";
 import { goQuote } from "../../golang/quote.ts";
 import { parseRange } from "../../version/blang.ts";
 import { operatorVersion, parseVersion } from "../../version/version.ts";
 import type { BundleContent } from "./content.ts";
-import { type Breach, error, info, pathText, type RuleTable, Source, warning } from "./rule.ts";
+import { type Breach, defineErrorRule, defineInfoRule, defineWarningRule, formatMemberPath, type RuleTable, Source } from "./rule.ts";
 
 const KUBE_VERSION = /^v?\d{1,5}(\.\d{1,5}){1,2}$/;
 const INSTALL_MODES = ["AllNamespaces", "MultiNamespace", "OwnNamespace", "SingleNamespace"];
 
 /** What a ClusterServiceVersion must hold to be taken for what it means. */
 export const CSV_RULES: RuleTable = {
-  "csv-name-missing": error("The CSV has a name.", Source.packaging, nameMissing),
-  "csv-name-invalid": warning("The name of the CSV is a DNS-1123 subdomain.", Source.packaging, nameInvalid),
-  "csv-name-version": info("The name of the CSV tells its version.", Source.packaging, nameVersion),
-  "csv-version-missing": error("The CSV has a version.", Source.packaging, versionMissing),
-  "csv-version-form": warning("The version of the CSV is written as a semantic version.", Source.packaging, versionForm),
-  "unknown-field": warning("The CSV holds only fields that it has: all others are dropped.", Source.controller, unknownFields),
-  "install-mode-unknown": warning("Install modes are known ones.", Source.format, installModes),
-  "min-kube-version": warning("minKubeVersion is a version of Kubernetes.", Source.packaging, minKubeVersion),
-  "skip-range": warning("The annotation olm.skipRange is a range of versions.", Source.packaging, skipRange),
-  replaces: warning("The CSV does not replace or skip itself.", Source.packaging, replaces),
+  "csv-name-missing": defineErrorRule("The CSV has a name.", Source.packaging, nameMissing),
+  "csv-name-invalid": defineWarningRule("The name of the CSV is a DNS-1123 subdomain.", Source.packaging, nameInvalid),
+  "csv-name-version": defineInfoRule("The name of the CSV tells its version.", Source.packaging, nameVersion),
+  "csv-version-missing": defineErrorRule("The CSV has a version.", Source.packaging, versionMissing),
+  "csv-version-form": defineWarningRule("The version of the CSV is written as a semantic version.", Source.packaging, versionForm),
+  "unknown-field": defineWarningRule("The CSV holds only fields that it has: all others are dropped.", Source.controller, unknownFields),
+  "install-mode-unknown": defineWarningRule("Install modes are known ones.", Source.format, installModes),
+  "min-kube-version": defineWarningRule("minKubeVersion is a version of Kubernetes.", Source.packaging, minKubeVersion),
+  "skip-range": defineWarningRule("The annotation olm.skipRange is a range of versions.", Source.packaging, skipRange),
+  replaces: defineWarningRule("The CSV does not replace or skip itself.", Source.packaging, replaces),
 };
 
 function nameOf({ csv }: BundleContent): string {
@@ -79,7 +79,7 @@ function unknownFields({ csvManifest }: BundleContent): Breach[] {
   return unknownMembers("operators/v1alpha1.ClusterServiceVersion", object)
     .filter(({ path }) => path[0] !== "status")
     .map(({ path, meant }) => ({
-      message: `${pathText(path)} is not known and is dropped${meant === undefined ? "" : `: is ${meant} meant?`}`,
+      message: `${formatMemberPath(path)} is not known and is dropped${meant === undefined ? "" : `: is ${meant} meant?`}`,
       at: { manifest: csvManifest, path },
     }));
 }
@@ -141,20 +141,24 @@ const PLATFORM = /^operatorframework\.io\/(arch|os)\./;
 
 /** What people and user interfaces are told about an operator. */
 export const DESCRIPTION_RULES: RuleTable = {
-  "display-name": warning("The CSV has a display name.", Source.packaging, (content) =>
+  "display-name": defineWarningRule("The CSV has a display name.", Source.packaging, (content) =>
     lacking(content, "displayName", "what people call the operator"),
   ),
-  description: warning("The CSV has a description.", Source.packaging, (content) =>
+  description: defineWarningRule("The CSV has a description.", Source.packaging, (content) =>
     lacking(content, "description", "what the operator does, in Markdown"),
   ),
-  keywords: warning("The CSV has keywords.", Source.packaging, (content) => lacking(content, "keywords", "words that people search for")),
-  maintainers: warning("The CSV names maintainers with their e-mail addresses.", Source.packaging, maintainers),
-  provider: warning("The CSV names the provider.", Source.packaging, provider),
-  icon: warning("The CSV has an icon, in base64 and with its media type.", Source.packaging, icon),
-  labels: info("The CSV has labels.", Source.packaging, (content) => lacking(content, "labels", "labels that select the operator")),
-  capabilities: warning("The annotation capabilities is a level of the maturity model.", Source.packaging, capabilities),
-  "suggested-namespace": warning("A namespace that the CSV suggests is a valid one.", Source.packaging, suggestedNamespace),
-  platform: warning("Labels of architectures and operating systems say supported.", Source.packaging, platforms),
+  keywords: defineWarningRule("The CSV has keywords.", Source.packaging, (content) =>
+    lacking(content, "keywords", "words that people search for"),
+  ),
+  maintainers: defineWarningRule("The CSV names maintainers with their e-mail addresses.", Source.packaging, maintainers),
+  provider: defineWarningRule("The CSV names the provider.", Source.packaging, provider),
+  icon: defineWarningRule("The CSV has an icon, in base64 and with its media type.", Source.packaging, icon),
+  labels: defineInfoRule("The CSV has labels.", Source.packaging, (content) =>
+    lacking(content, "labels", "labels that select the operator"),
+  ),
+  capabilities: defineWarningRule("The annotation capabilities is a level of the maturity model.", Source.packaging, capabilities),
+  "suggested-namespace": defineWarningRule("A namespace that the CSV suggests is a valid one.", Source.packaging, suggestedNamespace),
+  platform: defineWarningRule("Labels of architectures and operating systems say supported.", Source.packaging, platforms),
 };
 
 function specOf({ csv }: BundleContent): JsonObject | undefined {
@@ -200,7 +204,7 @@ function icon(content: BundleContent): Breach[] {
     if (typeof mediatype !== "string" || !mediatype.startsWith("image/"))
       return [{ message: `the icon has media type ${goQuote(typeof mediatype === "string" ? mediatype : "")}, which is no image`, at }];
     if (typeof base64data !== "string" || base64data === "") return [{ message: "the icon has no base64data", at }];
-    return decodedBase64(base64data.replaceAll(/\s/g, "")) === undefined ? [{ message: "the data of the icon is no base64", at }] : [];
+    return decodeBase64(base64data.replaceAll(/\s/g, "")) === undefined ? [{ message: "the data of the icon is no base64", at }] : [];
   });
 }
 

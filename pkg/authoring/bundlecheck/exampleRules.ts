@@ -1,5 +1,5 @@
 import { groupOf, type JsonObject, versionOf } from "../../api/k8s.ts";
-import { kindOf, versionsOf } from "../../crdsafety/crdParts.ts";
+import { readCrdKind, versionsOf } from "../../crdsafety/crdParts.ts";
 import { objectFaults } from "../../crdsafety/objectFaults.ts";
 import { sizeFault } from "../../crdsafety/schema.ts";
 import { messageOf } from "../../errors/errors.ts";
@@ -7,7 +7,7 @@ import { isObject } from "../../golang/members.ts";
 import { goQuote } from "../../golang/quote.ts";
 import { formatList } from "../../text/lists.ts";
 import type { BundleContent, CrdManifest, Place } from "./content.ts";
-import { type Breach, info, type RuleTable, Source, warning } from "./rule.ts";
+import { type Breach, defineInfoRule, defineWarningRule, type RuleTable, Source } from "./rule.ts";
 
 const EXAMPLES = "alm-examples";
 /** Faults of one example that are told. */
@@ -15,14 +15,14 @@ const MAX_FAULTS = 5;
 
 /** The objects that users start with. */
 export const EXAMPLE_RULES: RuleTable = {
-  examples: warning(
+  examples: defineWarningRule(
     "The annotation alm-examples is a list of objects in JSON.",
     Source.packaging,
     (content) => readExamples(content).breaches,
   ),
-  "example-kind": warning("An example is of an API that the CSV owns or requires.", Source.packaging, kinds),
-  "example-valid": warning("An example is valid under the schema of its CRD.", Source.packaging, valid),
-  "example-missing": info("There is an example of every CRD that the CSV owns.", Source.scorecard, missing),
+  "example-kind": defineWarningRule("An example is of an API that the CSV owns or requires.", Source.packaging, kinds),
+  "example-valid": defineWarningRule("An example is valid under the schema of its CRD.", Source.packaging, valid),
+  "example-missing": defineInfoRule("There is an example of every CRD that the CSV owns.", Source.scorecard, missing),
 };
 
 interface Examples {
@@ -51,7 +51,7 @@ function readExamples(content: BundleContent): Examples {
 
 function definitionOf({ crds }: BundleContent, { apiVersion, kind }: JsonObject): CrdManifest | undefined {
   return crds.find(({ crd }) => {
-    const of = kindOf(crd);
+    const of = readCrdKind(crd);
     return of.kind === kind && of.group === groupOf(String(apiVersion));
   });
 }

@@ -1,28 +1,23 @@
 import { groupOf, type KubeObject } from "../../api/k8s.ts";
+import { ANNOTATIONS_FILE, UnsupportedMediaTypeError } from "../../bundle/annotations.ts";
 import { legacyCrd, legacyCrdFaults } from "../../bundle/legacyCrds.ts";
-import type { BundleFiles } from "../../bundle/types.ts";
-import { kindOf } from "../../crdsafety/crdParts.ts";
+import { readCrdKind } from "../../crdsafety/crdParts.ts";
 import { messageOf } from "../../errors/errors.ts";
 import { goQuote } from "../../golang/quote.ts";
 import type { BundleContent } from "./content.ts";
-import { type Breach, error, type RuleTable, Source } from "./rule.ts";
+import { type Breach, defineErrorRule, type RuleTable, Source } from "./rule.ts";
 
 /** What must be there, and be readable, before anything else can be looked at. */
 export const LOADING_RULES: RuleTable = {
-  unreadable: error("Every file of the bundle can be read, and what is needed is there.", Source.controller, unreadable),
-  "csv-count": error("There is exactly one ClusterServiceVersion.", Source.format, csvCount),
+  unreadable: defineErrorRule("Every file of the bundle can be read, and what is needed is there.", Source.controller, unreadable),
+  "csv-count": defineErrorRule("There is exactly one ClusterServiceVersion.", Source.format, csvCount),
 };
 
-function unreadable({ files, unreadable: parts, loaded }: BundleContent): Breach[] {
+function unreadable({ unreadable: parts, loaded }: BundleContent): Breach[] {
   const breaches = parts.map(({ file, message }) => ({ message, at: { file } }));
   if (!(loaded instanceof Error) || parts.some(({ message }) => message === loaded.message)) return breaches;
-  return [...breaches, { message: messageOf(loaded), ...fileNamed(loaded.message, files) }];
-}
-
-/** The file that a message begins with. */
-function fileNamed(message: string, files: BundleFiles): Pick<Breach, "at"> {
-  const file = message.split(":", 1)[0] ?? "";
-  return files.has(file) ? { at: { file } } : {};
+  const isOfAnnotations = loaded.cause instanceof UnsupportedMediaTypeError;
+  return [...breaches, { message: messageOf(loaded), ...(isOfAnnotations ? { at: { file: ANNOTATIONS_FILE } } : {}) }];
 }
 
 function csvCount({ csvs }: BundleContent): Breach[] {
@@ -44,10 +39,14 @@ const REMOVED: Readonly<Record<string, readonly [since: string, instead: string]
 
 /** What every manifest must be. */
 export const OBJECT_RULES: RuleTable = {
-  "object-identity": error("Every manifest has apiVersion and metadata.name.", Source.controller, identities),
-  "custom-resource": error("No manifest is an object of an API that the bundle itself brings.", Source.apiServer, customResources),
-  "crd-legacy": error("CustomResourceDefinitions are of apiextensions.k8s.io/v1.", Source.controller, legacyCrds),
-  "api-removed": error("Manifests use APIs that Kubernetes still serves.", Source.apiServer, removed),
+  "object-identity": defineErrorRule("Every manifest has apiVersion and metadata.name.", Source.controller, identities),
+  "custom-resource": defineErrorRule(
+    "No manifest is an object of an API that the bundle itself brings.",
+    Source.apiServer,
+    customResources,
+  ),
+  "crd-legacy": defineErrorRule("CustomResourceDefinitions are of apiextensions.k8s.io/v1.", Source.controller, legacyCrds),
+  "api-removed": defineErrorRule("Manifests use APIs that Kubernetes still serves.", Source.apiServer, removed),
 };
 
 function identities({ crds, others }: BundleContent): Breach[] {
@@ -61,7 +60,7 @@ function identities({ crds, others }: BundleContent): Breach[] {
 
 /** Kinds are looked at by name alone, so that a custom resource called Secret is let through. */
 function customResources({ crds, others }: BundleContent): Breach[] {
-  const brought = new Set(crds.map(({ crd }) => `${kindOf(crd).group}/${kindOf(crd).kind}`));
+  const brought = new Set(crds.map(({ crd }) => `${readCrdKind(crd).group}/${readCrdKind(crd).kind}`));
   return others
     .filter(({ object }) => brought.has(`${groupOf(object.apiVersion ?? "")}/${object.kind}`))
     .map((manifest) => ({

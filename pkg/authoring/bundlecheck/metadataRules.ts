@@ -7,7 +7,7 @@ import { messageOf } from "../../errors/errors.ts";
 import { memberOf } from "../../golang/members.ts";
 import { goQuote } from "../../golang/quote.ts";
 import type { BundleContent } from "./content.ts";
-import { type Breach, info, type RuleTable, Source, warning } from "./rule.ts";
+import { type Breach, defineInfoRule, defineWarningRule, type RuleTable, Source } from "./rule.ts";
 
 const PREFIX = "operators.operatorframework.io.";
 const PACKAGE = `${PREFIX}bundle.package.v1`;
@@ -19,12 +19,12 @@ const OF_SDK = /^operators\.operatorframework\.io\.(metrics|test)\./;
 
 /** What `metadata/annotations.yaml` says of the bundle. */
 export const ANNOTATION_RULES: RuleTable = {
-  "media-type-missing": warning("The annotations state the media type.", Source.format, mediaTypeMissing),
-  folders: warning("The folders that the annotations state are there.", Source.format, folders),
-  "package-name": warning("The name of the package is a DNS-1123 label, as catalogs ask for it.", Source.format, packageName),
-  channels: warning("The annotations name at least one channel.", Source.format, channels),
-  "default-channel": info("The default channel is one of the channels.", Source.format, defaultChannel),
-  "annotation-unknown": warning("Annotations of the bundle format are known ones.", Source.format, unknownAnnotations),
+  "media-type-missing": defineWarningRule("The annotations state the media type.", Source.format, mediaTypeMissing),
+  folders: defineWarningRule("The folders that the annotations state are there.", Source.format, folders),
+  "package-name": defineWarningRule("The name of the package is a DNS-1123 label, as catalogs ask for it.", Source.format, packageName),
+  channels: defineWarningRule("The annotations name at least one channel.", Source.format, channels),
+  "default-channel": defineInfoRule("The default channel is one of the channels.", Source.format, defaultChannel),
+  "annotation-unknown": defineWarningRule("Annotations of the bundle format are known ones.", Source.format, unknownAnnotations),
 };
 
 function textOf({ annotations }: BundleContent, key: string): string {
@@ -92,8 +92,12 @@ function unknownAnnotations({ annotations }: BundleContent): Breach[] {
 
 /** What the bundle says about its surroundings. */
 export const METADATA_RULES: RuleTable = {
-  dependencies: warning("What the bundle depends on can be read.", Source.format, dependencies),
-  "max-openshift-version": warning("The property olm.maxOpenShiftVersion is a version of OpenShift.", Source.gate, maxOpenShiftVersion),
+  dependencies: defineWarningRule("What the bundle depends on can be read.", Source.format, dependencies),
+  "max-openshift-version": defineWarningRule(
+    "The property olm.maxOpenShiftVersion is a version of OpenShift.",
+    Source.gate,
+    maxOpenShiftVersion,
+  ),
 };
 
 function dependencies({ dependencyFaults }: BundleContent): Breach[] {

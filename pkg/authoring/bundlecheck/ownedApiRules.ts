@@ -3,7 +3,7 @@ import { versionsOf } from "../../crdsafety/crdParts.ts";
 import { isObject, objectAt, objectsAt } from "../../golang/members.ts";
 import { goQuote } from "../../golang/quote.ts";
 import type { BundleContent } from "./content.ts";
-import { type Breach, info, type RuleTable, Source, warning } from "./rule.ts";
+import { type Breach, defineInfoRule, defineWarningRule, type RuleTable, Source } from "./rule.ts";
 
 const INDEX = /^(\d+|\*)$/;
 
@@ -51,13 +51,17 @@ const INTERNAL = "operators.operatorframework.io/internal-objects";
 
 /** What the CSV says about the CRDs that it owns. */
 export const OWNED_RULES: RuleTable = {
-  "owned-version": warning("An owned CRD has the kind and the version that the CSV says.", Source.format, versions),
-  "crd-not-owned": warning("The CSV owns every CRD of the bundle.", Source.packaging, notOwned),
-  "owned-description": info("Owned CRDs have a display name and a description.", Source.packaging, descriptions),
-  "owned-resources": info("Owned CRDs list the resources that are made for their objects.", Source.scorecard, resources),
-  "owned-descriptors": info("Owned CRDs have descriptors of their fields.", Source.packaging, descriptors),
-  "descriptor-path": warning("A descriptor is about a field that the schema of the CRD has.", Source.scorecard, descriptorPaths),
-  "internal-objects": warning("The annotation of internal objects is a list of CRDs that the CSV owns.", Source.packaging, internalObjects),
+  "owned-version": defineWarningRule("An owned CRD has the kind and the version that the CSV says.", Source.format, versions),
+  "crd-not-owned": defineWarningRule("The CSV owns every CRD of the bundle.", Source.packaging, notOwned),
+  "owned-description": defineInfoRule("Owned CRDs have a display name and a description.", Source.packaging, descriptions),
+  "owned-resources": defineInfoRule("Owned CRDs list the resources that are made for their objects.", Source.scorecard, resources),
+  "owned-descriptors": defineInfoRule("Owned CRDs have descriptors of their fields.", Source.packaging, descriptors),
+  "descriptor-path": defineWarningRule("A descriptor is about a field that the schema of the CRD has.", Source.scorecard, descriptorPaths),
+  "internal-objects": defineWarningRule(
+    "The annotation of internal objects is a list of CRDs that the CSV owns.",
+    Source.packaging,
+    internalObjects,
+  ),
 };
 
 type Described = Readonly<Record<string, unknown>>;

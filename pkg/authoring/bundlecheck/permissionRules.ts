@@ -1,16 +1,16 @@
 import { memberOf, objectsAt } from "../../golang/members.ts";
 import { goQuote } from "../../golang/quote.ts";
-import { counted } from "../../text/amounts.ts";
+import { formatCount } from "../../text/lists.ts";
 import type { BundleContent, Place } from "./content.ts";
-import { type Breach, error, type RuleTable, Source, warning } from "./rule.ts";
+import { type Breach, defineErrorRule, defineWarningRule, type RuleTable, Source } from "./rule.ts";
 
 const MEMBERS = ["verbs", "apiGroups", "resources", "nonResourceURLs"] as const;
 const ROLES = new Set(["Role", "ClusterRole"]);
 
 /** What the operator may do on the cluster. */
 export const RIGHTS_RULES: RuleTable = {
-  "rbac-rule": error("A rule of a role names verbs, and API groups with resources or paths.", Source.apiServer, incomplete),
-  "rbac-wildcard": warning(
+  "rbac-rule": defineErrorRule("A rule of a role names verbs, and API groups with resources or paths.", Source.apiServer, incomplete),
+  "rbac-wildcard": defineWarningRule(
     "Rules of roles name verbs, API groups and resources instead of allowing all of them.",
     Source.security,
     wildcards,
@@ -79,7 +79,7 @@ function wildcards(content: BundleContent): Breach[] {
     if (all.length > 0) found.set(text, { at, ...found.get(text), count: (found.get(text)?.count ?? 0) + 1 });
   }
   return [...found].map(([text, { count, at }]) => ({
-    message: `${counted(count, "rule")} ${count === 1 ? text.replace(" allow ", " allows ") : text}`,
+    message: `${formatCount(count, "rule")} ${count === 1 ? text.replace(" allow ", " allows ") : text}`,
     at,
   }));
 }

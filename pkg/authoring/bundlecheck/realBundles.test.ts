@@ -4,14 +4,14 @@ import { loadCases } from "../../../test/support/caseFiles.ts";
 import { bundleIds } from "../../../test/support/realBundle.ts";
 import { describeWithData } from "../../../test/support/sharedData.ts";
 import { readBundleFiles } from "../../operatorcontroller/bundles/bundleFiles.ts";
-import { checkBundle } from "./checkBundle.ts";
+import { checkBundleFiles } from "./checkBundle.ts";
 
 // The API server was asked about each of them: test/integration/realBundles.test.ts.
 describeWithData("of all real bundles", (folder) => {
   test("exactly those have errors that cannot be installed", { timeout: 300_000 }, async () => {
     const failing: string[] = [];
     for (const id of bundleIds(join(folder, "bundles"))) {
-      const { findings } = checkBundle(await readBundleFiles(join(folder, "bundles", id)));
+      const { findings } = checkBundleFiles(await readBundleFiles(join(folder, "bundles", id)));
       if (findings.some(({ severity }) => severity === "error")) failing.push(id);
     }
     expect(failing.sort()).toEqual(

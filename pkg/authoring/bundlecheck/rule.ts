@@ -26,17 +26,17 @@ export type RuleTable = Readonly<Record<string, BundleRule>>;
 type Find = BundleRule["find"];
 
 /** What keeps a bundle from being installed. */
-export function error(rule: string, source: string, find: Find): BundleRule {
+export function defineErrorRule(rule: string, source: string, find: Find): BundleRule {
   return { severity: "error", rule, source, find };
 }
 
 /** What is most likely a mistake. */
-export function warning(rule: string, source: string, find: Find): BundleRule {
+export function defineWarningRule(rule: string, source: string, find: Find): BundleRule {
   return { severity: "warning", rule, source, find };
 }
 
 /** What may be meant so. */
-export function info(rule: string, source: string, find: Find): BundleRule {
+export function defineInfoRule(rule: string, source: string, find: Find): BundleRule {
   return { severity: "info", rule, source, find };
 }
 
@@ -53,7 +53,7 @@ export const Source = {
 } as const;
 
 /** A path as a text, such as `spec.install`. */
-export function pathText(path: readonly (string | number)[]): string {
+export function formatMemberPath(path: readonly (string | number)[]): string {
   return path.reduce<string>((text, part) => {
     if (typeof part === "number") return `${text}[${part}]`;
     if (!/^[\w-]+$/.test(part)) return `${text}[${goQuote(part)}]`;

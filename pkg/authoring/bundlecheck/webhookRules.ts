@@ -2,7 +2,7 @@ import type { WebhookDescription } from "../../bundle/types.ts";
 import { objectsAt } from "../../golang/members.ts";
 import { goQuote } from "../../golang/quote.ts";
 import type { BundleContent } from "./content.ts";
-import { type Breach, error, type RuleTable, Source, warning } from "./rule.ts";
+import { type Breach, defineErrorRule, defineWarningRule, type RuleTable, Source } from "./rule.ts";
 
 const TYPES = ["ValidatingAdmissionWebhook", "MutatingAdmissionWebhook", "ConversionWebhook"];
 const SIDE_EFFECTS = ["None", "NoneOnDryRun"];
@@ -13,16 +13,32 @@ const MAX_PORT = 65_535;
 
 /** What the API server asks of webhooks beside what operator-controller does. */
 export const WEBHOOK_RULES: RuleTable = {
-  "webhook-type": warning("The type of a webhook is a known one.", Source.format, types),
-  "webhook-domain": error("The name of an admission webhook has at least three parts between dots.", Source.apiServer, domains),
-  "webhook-port": error("A webhook states its containerPort.", Source.apiServer, ports),
-  "webhook-target-ports": error("Webhooks of one deployment and one containerPort have one targetPort.", Source.apiServer, targetPorts),
-  "webhook-path": error("The path of a webhook begins with a slash.", Source.apiServer, paths),
-  "webhook-side-effects": error("The side effects of an admission webhook are None or NoneOnDryRun.", Source.apiServer, sideEffects),
-  "webhook-review-versions": error("A webhook states a version of reviews that the API server knows.", Source.apiServer, reviewVersions),
-  "webhook-timeout": error("The timeout of an admission webhook is 1 to 30 seconds.", Source.apiServer, timeouts),
-  "webhook-policies": error("Policies of admission webhooks have known values.", Source.apiServer, policies),
-  "webhook-rules": error("A rule of an admission webhook lists operations, API groups, versions and resources.", Source.apiServer, rules),
+  "webhook-type": defineWarningRule("The type of a webhook is a known one.", Source.format, types),
+  "webhook-domain": defineErrorRule("The name of an admission webhook has at least three parts between dots.", Source.apiServer, domains),
+  "webhook-port": defineErrorRule("A webhook states its containerPort.", Source.apiServer, ports),
+  "webhook-target-ports": defineErrorRule(
+    "Webhooks of one deployment and one containerPort have one targetPort.",
+    Source.apiServer,
+    targetPorts,
+  ),
+  "webhook-path": defineErrorRule("The path of a webhook begins with a slash.", Source.apiServer, paths),
+  "webhook-side-effects": defineErrorRule(
+    "The side effects of an admission webhook are None or NoneOnDryRun.",
+    Source.apiServer,
+    sideEffects,
+  ),
+  "webhook-review-versions": defineErrorRule(
+    "A webhook states a version of reviews that the API server knows.",
+    Source.apiServer,
+    reviewVersions,
+  ),
+  "webhook-timeout": defineErrorRule("The timeout of an admission webhook is 1 to 30 seconds.", Source.apiServer, timeouts),
+  "webhook-policies": defineErrorRule("Policies of admission webhooks have known values.", Source.apiServer, policies),
+  "webhook-rules": defineErrorRule(
+    "A rule of an admission webhook lists operations, API groups, versions and resources.",
+    Source.apiServer,
+    rules,
+  ),
 };
 
 const POLICIES = {

@@ -3,10 +3,10 @@ import type { JsonObject } from "../../api/k8s.ts";
 import { isObject, objectAt, objectsAt } from "../../golang/members.ts";
 import { goQuote } from "../../golang/quote.ts";
 import type { BundleContent, Place } from "./content.ts";
-import { type Breach, error, info, type RuleTable, Source, warning } from "./rule.ts";
+import { type Breach, defineErrorRule, defineInfoRule, defineWarningRule, type RuleTable, Source } from "./rule.ts";
 
 /** A container of the CSV's deployments. */
-export interface PlacedContainer {
+interface PlacedContainer {
   readonly deployment: string;
   readonly container: JsonObject;
   readonly name: string;
@@ -51,12 +51,24 @@ const HOST_ACCESS = ["hostNetwork", "hostPID", "hostIPC"] as const;
 
 /** What the Deployments of the install strategy must hold. */
 export const DEPLOYMENT_RULES: RuleTable = {
-  "deployment-none": info("The install strategy has a deployment.", Source.format, noDeployment),
-  "deployment-selector": error("The selector of a deployment selects the pods that its template makes.", Source.apiServer, selectors),
-  "deployment-containers": error("A deployment has containers, each with a name of its own and an image.", Source.apiServer, containers),
-  "deployment-volumes": error("What a container mounts is a volume of its pod.", Source.apiServer, volumes),
-  "probe-timeout": warning("A probe times out before the next one begins.", Source.packaging, probeTimeouts),
-  privileged: warning("Containers are not privileged, and pods do not use the namespaces of their node.", Source.security, privileged),
+  "deployment-none": defineInfoRule("The install strategy has a deployment.", Source.format, noDeployment),
+  "deployment-selector": defineErrorRule(
+    "The selector of a deployment selects the pods that its template makes.",
+    Source.apiServer,
+    selectors,
+  ),
+  "deployment-containers": defineErrorRule(
+    "A deployment has containers, each with a name of its own and an image.",
+    Source.apiServer,
+    containers,
+  ),
+  "deployment-volumes": defineErrorRule("What a container mounts is a volume of its pod.", Source.apiServer, volumes),
+  "probe-timeout": defineWarningRule("A probe times out before the next one begins.", Source.packaging, probeTimeouts),
+  privileged: defineWarningRule(
+    "Containers are not privileged, and pods do not use the namespaces of their node.",
+    Source.security,
+    privileged,
+  ),
 };
 
 function deploymentsOf({ csv }: BundleContent) {
@@ -159,14 +171,14 @@ const RELATED_IMAGE = /^RELATED_IMAGE_/;
 
 /** What makes a bundle work where there is no registry but a mirror: lists to copy images by. */
 export const IMAGE_RULES: RuleTable = {
-  "related-images": warning(
+  "related-images": defineWarningRule(
     "A bundle that lists related images, or says that it works disconnected, lists every image that its deployments use.",
     Source.disconnected,
     notListed,
   ),
-  "related-images-missing": info("The CSV lists related images, so that they can be mirrored.", Source.disconnected, noList),
-  "related-image-digest": warning("Related images are named by digest.", Source.disconnected, relatedByTag),
-  "image-digest": info("Images of deployments are named by digest.", Source.disconnected, usedByTag),
+  "related-images-missing": defineInfoRule("The CSV lists related images, so that they can be mirrored.", Source.disconnected, noList),
+  "related-image-digest": defineWarningRule("Related images are named by digest.", Source.disconnected, relatedByTag),
+  "image-digest": defineInfoRule("Images of deployments are named by digest.", Source.disconnected, usedByTag),
 };
 
 interface Used {

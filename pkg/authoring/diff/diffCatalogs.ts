@@ -1,12 +1,12 @@
 import { isDeepStrictEqual } from "node:util";
 import { Schema } from "../../fbc/content.ts";
 import { goQuote } from "../../golang/quote.ts";
-import { counted } from "../../text/amounts.ts";
 import { compareText } from "../../text/compare.ts";
+import { formatCount } from "../../text/lists.ts";
 import type { ComparedBundle, ComparedCatalog, ComparedPackage } from "./comparedCatalog.ts";
 
 /** What kind of thing is different. */
-export type DifferenceKind = "package" | "default-channel" | "channel" | "entry" | "edge" | "update-path" | "bundle" | "deprecation";
+type DifferenceKind = "package" | "default-channel" | "channel" | "entry" | "edge" | "update-path" | "bundle" | "deprecation";
 
 /** One difference between two catalogs. */
 export interface CatalogDifference {
@@ -156,5 +156,5 @@ function difference(packageName: string, change: CatalogDifference["change"], ki
 }
 
 function countsOf(found: ComparedPackage | undefined): string {
-  return `${counted(found?.channels.size ?? 0, "channel")} and ${counted(found?.bundles.size ?? 0, "bundle")}`;
+  return `${formatCount(found?.channels.size ?? 0, "channel")} and ${formatCount(found?.bundles.size ?? 0, "bundle")}`;
 }

@@ -1,9 +1,9 @@
 import type { JsonObject } from "../../api/k8s.ts";
 import { MetaDecoder } from "../../fbc/decode.ts";
-import { JsonScanner, YamlSplitter } from "../../fbc/documentScanner.ts";
+import { JsonObjectScanner, YamlSplitter } from "../../fbc/documentScanner.ts";
 import { ContentError, type Meta } from "../../fbc/types.ts";
 import { toYaml } from "../../golang/yaml.ts";
-import { hasCompactLists, isSame, patchedText, prettyJson, withLineEndsOf } from "./patchText.ts";
+import { hasCompactLists, isSame, patchText, prettyJson, withLineEndsOf } from "./patchText.ts";
 import { NotEditableError } from "./textNode.ts";
 
 /** One object in the text of a file. */
@@ -77,7 +77,7 @@ export class CatalogText {
 
   #patched(text: string, before: JsonObject, after: JsonObject): { text: string; anew: boolean } {
     try {
-      const patched = patchedText(text, before, after, this.json);
+      const patched = patchText(text, before, after, this.json);
       const [only, ...more] = metasIn(patched);
       if (only && more.length === 0 && isSame(plain(only.blob), plain(after))) return { text: patched, anew: false };
     } catch (err) {
@@ -116,7 +116,7 @@ function removePiece(kept: Piece[]): void {
 /** Undefined for what is no stream of JSON objects. */
 function jsonPieces(text: string): Piece[] | undefined {
   const pieces: Piece[] = [];
-  const scanner = new JsonScanner();
+  const scanner = new JsonObjectScanner();
   let bytes = Buffer.from(text);
   for (;;) {
     const scan = scanner.scan(bytes);

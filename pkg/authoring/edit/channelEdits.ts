@@ -3,7 +3,7 @@ import { Schema } from "../../fbc/content.ts";
 import { rangeFaultOf } from "../../fbc/validate/propertyCheck.ts";
 import { textMember, withMember } from "../../golang/members.ts";
 import { goQuote } from "../../golang/quote.ts";
-import { compareByVersion, type EntryEdges, entriesOf, hasEdges, headOf, newEntry, withEntries } from "./channelEntries.ts";
+import { compareByVersion, type EntryEdges, hasEdges, headOf, newEntry, readChannelEntries, withEntries } from "./channelEntries.ts";
 import { EditError, type PackageEdit } from "./packageEdit.ts";
 import { isSame } from "./patchText.ts";
 
@@ -34,7 +34,7 @@ function addEntry(edit: PackageEdit, bundle: string, { channel, replaces, skips,
     edit.notes.push(`channel ${goQuote(channel)} is new`);
     return;
   }
-  const entries = entriesOf(document.blob);
+  const entries = readChannelEntries(document.blob);
   const known = entries.find(({ name }) => name === bundle);
   if (known) {
     if (hasGiven && !hasEdges(known, given))
@@ -47,7 +47,7 @@ function addEntry(edit: PackageEdit, bundle: string, { channel, replaces, skips,
 
 function defaultEdges(edit: PackageEdit, bundle: string, channel: string): EntryEdges {
   const document = edit.require(Schema.channel, channel);
-  const head = headOf(entriesOf(document.blob), edit.versions);
+  const head = headOf(readChannelEntries(document.blob), edit.versions);
   if (head === undefined || compareByVersion(head, bundle, edit.versions) >= 0) return {};
   edit.notes.push(`in channel ${goQuote(channel)} it replaces the head, ${goQuote(head)}`);
   return { replaces: head };
@@ -58,7 +58,7 @@ function defaultEdges(edit: PackageEdit, bundle: string, channel: string): Entry
  * @param bundle an olm.bundle.
  * @throws EditError, also where the catalog has another bundle of that name: published bundles do not change.
  */
-export function addBundle(edit: PackageEdit, bundle: JsonObject, placements: readonly Placement[]): void {
+export function addBundleToChannels(edit: PackageEdit, bundle: JsonObject, placements: readonly Placement[]): void {
   const name = textMember(bundle, "name");
   const [first] = placements;
   if (!first) throw new EditError("a bundle is in a channel");

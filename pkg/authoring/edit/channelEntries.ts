@@ -17,7 +17,7 @@ export interface EditedEntry extends EntryEdges {
 }
 
 /** The entries of a channel, in its order. What has the wrong kind counts as absent. */
-export function entriesOf(channel: Readonly<JsonObject>): EditedEntry[] {
+export function readChannelEntries(channel: Readonly<JsonObject>): EditedEntry[] {
   return objectMembers(channel, "entries").map((source) => ({
     name: textMember(source, "name"),
     replaces: givenText(source, "replaces"),
@@ -60,14 +60,14 @@ function written({ source, name, replaces, skips, skipRange }: EditedEntry): Jso
 export type Versions = ReadonlyMap<string, BundleVersion>;
 
 /** What is known of a name's version: what its bundle states, else what the name ends with. */
-export function versionOf(name: string, versions: Versions): BundleVersion | undefined {
+export function findVersion(name: string, versions: Versions): BundleVersion | undefined {
   const stated = versions.get(name);
   return stated?.parsed ? stated : versionInName(name);
 }
 
 /** Negative where `a` is the older one; names whose version is not known are the oldest. */
 export function compareByVersion(a: string, b: string, versions: Versions): number {
-  return compareKnownVersions(versionOf(a, versions)?.parsed, versionOf(b, versions)?.parsed);
+  return compareKnownVersions(findVersion(a, versions)?.parsed, findVersion(b, versions)?.parsed);
 }
 
 /** The newest of the entries that no other one replaces or skips; undefined for a channel that has none. */

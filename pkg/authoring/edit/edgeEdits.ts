@@ -6,14 +6,14 @@ import { compareText } from "../../text/compare.ts";
 import {
   compareByVersion,
   type EditedEntry,
-  entriesOf,
+  findVersion,
   headOf,
+  readChannelEntries,
   type Versions,
-  versionOf,
   withEdges,
   withEntries,
 } from "./channelEntries.ts";
-import { EditError, type EditedDocument, listed, type PackageEdit } from "./packageEdit.ts";
+import { EditError, type EditedDocument, formatNames, type PackageEdit } from "./packageEdit.ts";
 
 /** An update from one bundle to another. */
 export interface Edge {
@@ -24,17 +24,17 @@ export interface Edge {
 /** The channels that are edited: the named one, or every one that has the bundle. @throws EditError where it is in none. */
 function channelsWith(edit: PackageEdit, bundle: string, channel: string | undefined): readonly EditedDocument[] {
   const candidates = channel === undefined ? edit.all(Schema.channel) : [edit.require(Schema.channel, channel)];
-  const found = candidates.filter(({ blob }) => entriesOf(blob).some(({ name }) => name === bundle));
+  const found = candidates.filter(({ blob }) => readChannelEntries(blob).some(({ name }) => name === bundle));
   if (found.length > 0) return found;
   edit.requirePackage();
   const where = channel === undefined ? `no channel of package ${goQuote(edit.name)} has` : `channel ${goQuote(channel)} does not have`;
   const known = edit.all(Schema.bundle).map(({ name }) => name);
-  throw new EditError(`${where} an entry ${goQuote(bundle)}; bundles are ${listed(known)}`);
+  throw new EditError(`${where} an entry ${goQuote(bundle)}; bundles are ${formatNames(known)}`);
 }
 
 /** Changes the entry of a bundle in a channel. */
 function changeEntry(edit: PackageEdit, channel: EditedDocument, bundle: string, change: (entry: EditedEntry) => EditedEntry): void {
-  const entries = entriesOf(channel.blob).map((entry) => (entry.name === bundle ? change(entry) : entry));
+  const entries = readChannelEntries(channel.blob).map((entry) => (entry.name === bundle ? change(entry) : entry));
   edit.change(channel, withEntries(channel.blob, entries));
 }
 
@@ -70,7 +70,7 @@ export function setSkipRange(edit: PackageEdit, to: string, skipRange: string | 
 export function removeEdge(edit: PackageEdit, { from, to }: Edge, channel?: string): void {
   for (const document of channelsWith(edit, to, channel)) {
     changeEntry(edit, document, to, (entry) => {
-      if (entry.skipRange !== undefined && rangeTest(entry.skipRange)(versionOf(from, edit.versions)))
+      if (entry.skipRange !== undefined && rangeTest(entry.skipRange)(findVersion(from, edit.versions)))
         throw new EditError(
           `in channel ${goQuote(document.name)} the skipRange ${goQuote(entry.skipRange)} of ${goQuote(to)} holds ${goQuote(from)}; set another range with --skip-range`,
         );
@@ -96,7 +96,7 @@ function requireKnownName(edit: PackageEdit, name: string): void {
 export function skip(edit: PackageEdit, bad: string, by?: string, channel?: string): void {
   if (bad === by) throw new EditError(`${goQuote(bad)} cannot skip itself`);
   for (const document of channelsWith(edit, by ?? bad, channel)) {
-    const entries = entriesOf(document.blob);
+    const entries = readChannelEntries(document.blob);
     const newer = by ?? headOf(entries, edit.versions);
     if (newer === undefined) throw new EditError(`channel ${goQuote(document.name)} has no head; say with --by what skips ${goQuote(bad)}`);
     if (newer === bad)
@@ -121,7 +121,7 @@ export function zstream(edit: PackageEdit, channel?: string): void {
   edit.requirePackage();
   const documents = channel === undefined ? edit.all(Schema.channel) : [edit.require(Schema.channel, channel)];
   for (const document of documents) {
-    const entries = entriesOf(document.blob);
+    const entries = readChannelEntries(document.blob);
     const lost = entries.filter(({ skipRange }) => skipRange !== undefined).map(({ name }) => name);
     if (lost.length > 0)
       edit.notes.push(
@@ -163,6 +163,6 @@ function newestByMinor(names: readonly string[], versions: Versions): string[] {
 }
 
 function minorOf(name: string, versions: Versions): string | undefined {
-  const version = versionOf(name, versions)?.parsed?.version;
+  const version = findVersion(name, versions)?.parsed?.version;
   return version && `${version.major}.${version.minor}`;
 }

@@ -4,11 +4,11 @@ import { expect, test } from "vitest";
 import { type CaseHead, loadCases } from "../../../test/support/caseFiles.ts";
 import type { JsonObject } from "../../api/k8s.ts";
 import { rangeTest } from "../../fbc/bundleOrder.ts";
-import { addBundle, promote, setDefaultChannel } from "./channelEdits.ts";
+import { addBundleToChannels, promote, setDefaultChannel } from "./channelEdits.ts";
 import { type DeprecationTarget, deprecate, undoDeprecation } from "./deprecate.ts";
 import { addEdge, removeEdge, setSkipRange, skip, zstream } from "./edgeEdits.ts";
 import { extract } from "./extract.ts";
-import { type CatalogFiles, EditError, editCatalog, edited, type PackageEdit } from "./packageEdit.ts";
+import { applyEdit, type CatalogFiles, EditError, editCatalog, type PackageEdit } from "./packageEdit.ts";
 import { unifiedDiff } from "./unifiedDiff.ts";
 
 interface Request {
@@ -51,7 +51,7 @@ const EDITS: Record<string, (edit: PackageEdit, request: Request) => void> = {
   extract: (edit, { channels = [], range, headsOnly = false }) =>
     extract(edit, { channels, headsOnly, ...(range === undefined ? {} : { holds: rangeTest(range) }) }),
   addBundle: (edit, { package: name, version, channels = [] }) =>
-    addBundle(
+    addBundleToChannels(
       edit,
       bundleOf(name, version),
       channels.map((channel) => ({ channel })),
@@ -82,5 +82,5 @@ test.for(loadCases<Case>("fbc-edit"))("$name", ({ do: asked, diff, notes = [], r
   const got = [...result.files].map(([path, text]) => unifiedDiff(path, FILES.get(path), text)).join("");
   if (diff !== undefined) expect(got).toBe(diff);
   expect(result.notes).toEqual(notes);
-  expect(editCatalog(edited(FILES, result), request.package, work).files, "done again").toEqual(new Map());
+  expect(editCatalog(applyEdit(FILES, result), request.package, work).files, "done again").toEqual(new Map());
 });

@@ -5,8 +5,8 @@ import { channelGraphFault } from "../../fbc/validate/channelCheck.ts";
 import { objectMember, objectMembers, textMember, withMember } from "../../golang/members.ts";
 import { goQuote } from "../../golang/quote.ts";
 import { CatalogText, type DocumentChange } from "./catalogText.ts";
-import { compareByVersion, type EditedEntry, entriesOf, headOf, type Versions, withEdges, withEntries } from "./channelEntries.ts";
-import { type CatalogFiles, EditError, listed, type PackageEdit } from "./packageEdit.ts";
+import { compareByVersion, type EditedEntry, headOf, readChannelEntries, type Versions, withEdges, withEntries } from "./channelEntries.ts";
+import { type CatalogFiles, EditError, formatNames, type PackageEdit } from "./packageEdit.ts";
 
 /**
  * What is left of a channel when only some of its entries stay, as a valid graph: who replaced one that went replaces the next older one that
@@ -71,7 +71,7 @@ function strandedIn(entries: readonly EditedEntry[]): string[] {
 }
 
 /** What of a package is wanted. */
-export interface Wanted {
+export interface ExtractRequest {
   /** None: all. */
   readonly channels: readonly string[];
   /** Default: all versions. */
@@ -83,12 +83,12 @@ export interface Wanted {
 }
 
 /** Leaves of the package only what is wanted, such that the graph stays valid. @throws EditError where nothing is left, or no default channel. */
-export function extract(edit: PackageEdit, wanted: Wanted): void {
+export function extract(edit: PackageEdit, wanted: ExtractRequest): void {
   edit.requirePackage();
   for (const channel of wanted.channels) edit.require(Schema.channel, channel);
   const { versions } = edit;
   for (const channel of edit.all(Schema.channel)) {
-    const entries = entriesOf(channel.blob);
+    const entries = readChannelEntries(channel.blob);
     const isKept = choice(entries, wanted, edit);
     const kept = wanted.channels.length > 0 && !wanted.channels.includes(channel.name) ? [] : keptEntries(entries, isKept, versions);
     if (kept.length === 0) edit.remove(channel);
@@ -96,7 +96,7 @@ export function extract(edit: PackageEdit, wanted: Wanted): void {
   }
   const left = edit.all(Schema.channel);
   if (left.length === 0) throw new EditError(`nothing of package ${goQuote(edit.name)} is left with that choice`);
-  const bundles = new Set(left.flatMap(({ blob }) => entriesOf(blob).map(({ name }) => name)));
+  const bundles = new Set(left.flatMap(({ blob }) => readChannelEntries(blob).map(({ name }) => name)));
   for (const bundle of edit.all(Schema.bundle)) if (!bundles.has(bundle.name)) edit.remove(bundle);
   chooseDefault(edit, wanted.defaultChannel);
   dropDeprecations(edit, bundles);
@@ -104,7 +104,7 @@ export function extract(edit: PackageEdit, wanted: Wanted): void {
 
 function choice(
   entries: readonly EditedEntry[],
-  { holds = (): boolean => true, headsOnly }: Wanted,
+  { holds = (): boolean => true, headsOnly }: ExtractRequest,
   edit: PackageEdit,
 ): (name: string) => boolean {
   const { versions } = edit;
@@ -123,7 +123,7 @@ function chooseDefault(edit: PackageEdit, asked: string | undefined): void {
   const chosen = names.includes(wanted) || asked !== undefined || names.length > 1 ? wanted : only;
   if (chosen === undefined || !names.includes(chosen))
     throw new EditError(
-      `${goQuote(wanted)}, the default channel of package ${goQuote(edit.name)}, is not taken; choose one of ${listed(names)} with --default-channel`,
+      `${goQuote(wanted)}, the default channel of package ${goQuote(edit.name)}, is not taken; choose one of ${formatNames(names)} with --default-channel`,
     );
   if (chosen === own) return;
   edit.change(found, withMember(found.blob, "defaultChannel", chosen));
@@ -159,7 +159,7 @@ export function onlyPackages(files: CatalogFiles, packages: ReadonlySet<string>)
 }
 
 /** The names of the packages in a catalog, in its order. */
-export function packageNames(files: CatalogFiles): string[] {
+export function listPackageNames(files: CatalogFiles): string[] {
   const names = [...files.values()].flatMap((text) => new CatalogText(text).documents.map(packageOf));
   return [...new Set(names)].filter((name) => name !== "");
 }

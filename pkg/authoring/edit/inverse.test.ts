@@ -3,7 +3,7 @@ import { expect, test } from "vitest";
 import { setDefaultChannel } from "./channelEdits.ts";
 import { deprecate, undoDeprecation } from "./deprecate.ts";
 import { addEdge, removeEdge, setSkipRange } from "./edgeEdits.ts";
-import { type CatalogFiles, editCatalog, edited, type PackageEdit } from "./packageEdit.ts";
+import { applyEdit, type CatalogFiles, editCatalog, type PackageEdit } from "./packageEdit.ts";
 
 /** How people write catalogs. */
 interface Form {
@@ -73,10 +73,10 @@ test.for(Object.keys(PAIRS))("%s leave every byte as it was, but for a line brea
       const files = catalogIn(of);
       const [there, back] = PAIRS[name]?.(of) ?? [];
       if (!there || !back) throw new Error("no such pair");
-      const changed = edited(files, editCatalog(files, "foo", there));
+      const changed = applyEdit(files, editCatalog(files, "foo", there));
       expect(changed).not.toEqual(files);
       for (const comment of [...files.values()].join("").match(/# .*/g) ?? []) expect([...changed.values()].join("")).toContain(comment);
-      expect(ended(edited(changed, editCatalog(changed, "foo", back)))).toEqual(ended(files));
+      expect(ended(applyEdit(changed, editCatalog(changed, "foo", back)))).toEqual(ended(files));
     }),
     { numRuns: 40 },
   );

@@ -3,7 +3,7 @@ import { type BundleVersion, bundleVersion, ownVersion } from "../../fbc/bundleO
 import { packageOf, Schema } from "../../fbc/content.ts";
 import { MetaDecoder } from "../../fbc/decode.ts";
 import { CatalogCheck } from "../../fbc/validate/catalogCheck.ts";
-import { type Finding, findingText } from "../../fbc/validate/finding.ts";
+import { type Finding, formatFinding } from "../../fbc/validate/finding.ts";
 import { goQuote } from "../../golang/quote.ts";
 import { compareText } from "../../text/compare.ts";
 import { formatList } from "../../text/lists.ts";
@@ -87,7 +87,7 @@ export class PackageEdit {
     this.requirePackage();
     const what = schema === Schema.channel ? "channel" : "bundle";
     const names = this.all(schema).map((document) => document.name);
-    throw new EditError(`package ${goQuote(this.name)} has no ${what} ${goQuote(name)}; it has ${listed(names)}`);
+    throw new EditError(`package ${goQuote(this.name)} has no ${what} ${goQuote(name)}; it has ${formatNames(names)}`);
   }
 
   /** @throws EditError */
@@ -175,7 +175,7 @@ export class PackageEdit {
 const MAX_NAMES = 20;
 
 /** Some names, for a message. */
-export function listed(names: readonly string[]): string {
+export function formatNames(names: readonly string[]): string {
   return names.length === 0
     ? "none"
     : formatList(
@@ -203,7 +203,7 @@ export function editCatalog(files: CatalogFiles, packageName: string, work: (edi
 }
 
 /** The catalog as it is with the result. */
-export function edited(files: CatalogFiles, result: EditResult): Map<string, string> {
+export function applyEdit(files: CatalogFiles, result: EditResult): Map<string, string> {
   const all = new Map<string, string>();
   for (const [path, text] of [...files, ...result.files]) {
     if (text === undefined) all.delete(path);
@@ -214,9 +214,9 @@ export function edited(files: CatalogFiles, result: EditResult): Map<string, str
 
 function requireSound(files: CatalogFiles, packageName: string, result: EditResult): void {
   const before = new Set(errorsIn(files, packageName).map(keyOf));
-  const added = errorsIn(edited(files, result), packageName).filter((finding) => !before.has(keyOf(finding)));
+  const added = errorsIn(applyEdit(files, result), packageName).filter((finding) => !before.has(keyOf(finding)));
   if (added.length === 0) return;
-  const lines = added.map((finding) => `${findingText(finding)} [${finding.rule}]`);
+  const lines = added.map((finding) => `${formatFinding(finding)} [${finding.rule}]`);
   const list = formatList(lines, { max: MAX_TOLD, separator: "\n  " });
   throw new EditError(`the catalog would not be valid any more, nothing was changed:\n  ${list}`);
 }

@@ -18,7 +18,7 @@ import {
 } from "./textNode.ts";
 
 /** What became of a list: each old item with its place in the new one, or without one where it is gone. New items are those that no old one became. */
-export type Alignment = ReadonlyMap<number, number>;
+type Alignment = ReadonlyMap<number, number>;
 
 /** Items removed and added; the search takes the square of it. Lists that differ more are written again. */
 const MAX_CHANGED = 5_000;
@@ -147,7 +147,7 @@ interface TextEdit {
  * @param text holds `before` and nothing else. @param json whether it is JSON.
  * @throws NotEditableError where what has to change is written in a way that is not edited in place.
  */
-export function patchedText(text: string, before: JsonObject, after: JsonObject, json: boolean): string {
+export function patchText(text: string, before: JsonObject, after: JsonObject, json: boolean): string {
   return new TextPatch(text, json).patched(before, after);
 }
 

@@ -5,7 +5,7 @@ import { describeWithData } from "../../../test/support/sharedData.ts";
 import type { JsonObject } from "../../api/k8s.ts";
 import { Schema } from "../../fbc/content.ts";
 import { CatalogText } from "./catalogText.ts";
-import { entriesOf, newEntry, withEdges, withEntries } from "./channelEntries.ts";
+import { newEntry, readChannelEntries, withEdges, withEntries } from "./channelEntries.ts";
 
 /** Files of more bytes are left to the others. */
 const MAX_BYTES = 1_000_000;
@@ -45,7 +45,7 @@ function editsOf(text: string): { index: number; rewritten: number; lost: number
 }
 
 function moreEntries(blob: JsonObject): JsonObject {
-  const entries = entriesOf(blob);
+  const entries = readChannelEntries(blob);
   const [first, ...more] = entries;
   const added = newEntry("new.v9.9.9", { replaces: first?.name });
   return withEntries(blob, [...(first ? [withEdges(first, { skips: [...first.skips, "new.v0.0.0"] })] : []), ...more, added]);

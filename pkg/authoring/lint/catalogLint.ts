@@ -3,7 +3,7 @@ import { excerpt } from "../../text/truncate.ts";
 import { DEPENDENCY_LINTS } from "./dependencyLints.ts";
 import { GRAPH_LINTS } from "./graphLints.ts";
 import { LintedCatalog, type NamedImage } from "./lintedCatalog.ts";
-import { type Breach, type CatalogLintRule, type LintTable } from "./lintRule.ts";
+import { type CatalogLintRule, type LintBreach, type LintTable } from "./lintRule.ts";
 import { DEFAULT_CHANNEL_LINTS, IMAGE_LINTS, OBJECT_LINTS } from "./objectLints.ts";
 
 /** The lints by what they are about, in the order of the reference. */
@@ -19,7 +19,7 @@ export const LINT_TOPICS: Readonly<Record<string, LintTable>> = {
 export const CATALOG_LINTS: LintTable = Object.assign({}, ...Object.values(LINT_TOPICS));
 
 /** Something that breaks a lint. */
-export interface LintFinding extends Breach {
+export interface LintFinding extends LintBreach {
   readonly rule: string;
   readonly severity: CatalogLintRule["severity"];
 }

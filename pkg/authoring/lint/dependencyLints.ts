@@ -1,32 +1,32 @@
-import { quoted } from "../../fbc/boundedTexts.ts";
+import { quoteExcerpt } from "../../fbc/boundedTexts.ts";
 import { isObject, listMember, memberOf, objectMember, textMember } from "../../golang/members.ts";
 import type { YamlPath } from "../../golang/yaml.ts";
 import type { LintedBundle, LintedCatalog } from "./lintedCatalog.ts";
-import { type Breach, info, LintSource, type LintTable, warning } from "./lintRule.ts";
+import { defineInfoLint, defineWarningLint, type LintBreach, LintSource, type LintTable } from "./lintRule.ts";
 
 /** What makes dependencies hold less, or more, than their author means. */
 export const DEPENDENCY_LINTS: LintTable = {
-  "constraint-not": warning(
+  "constraint-not": defineWarningLint(
     "A constraint not stands inside all or any, which choose what it takes from.",
     LintSource.dependencies,
     perBundle(topLevelNot),
   ),
-  "required-api-undeclared": warning(
+  "required-api-undeclared": defineWarningLint(
     "An API that the ClusterServiceVersion requires is a dependency too, unless a package is.",
     LintSource.dependencies,
     perBundle(undeclared),
   ),
-  "required-api-without-package": info(
+  "required-api-without-package": defineInfoLint(
     "Beside an API whose provider is in the catalog its package is required too, with the least version that will do: the API's version does not tell.",
     LintSource.dependencies,
     withoutPackage,
   ),
-  "mixed-dependencies": info(
+  "mixed-dependencies": defineInfoLint(
     "Packages and APIs are not both required: each may be answered by another Operator. One constraint can ask for both.",
     LintSource.dependencies,
     perBundle(mixed),
   ),
-  "narrow-version-window": info(
+  "narrow-version-window": defineInfoLint(
     "The versions of a package that is required reach to the next major version at least: others could not update it otherwise.",
     LintSource.dependencies,
     perBundle(narrow),
@@ -45,7 +45,7 @@ interface Requirement {
   readonly package?: { readonly name: string; readonly range: string };
 }
 
-function perBundle(find: (bundle: LintedBundle) => Breach[]): (catalog: LintedCatalog) => Breach[] {
+function perBundle(find: (bundle: LintedBundle) => LintBreach[]): (catalog: LintedCatalog) => LintBreach[] {
   return ({ packages }) => [...packages.values()].flatMap(({ bundles }) => [...bundles.values()].flatMap(find));
 }
 
@@ -82,7 +82,7 @@ function packageOf(value: Record<string, unknown>): { name: string; range: strin
   return { name: textMember(value, "packageName"), range: textMember(value, "versionRange") };
 }
 
-function topLevelNot(bundle: LintedBundle): Breach[] {
+function topLevelNot(bundle: LintedBundle): LintBreach[] {
   return bundle.properties.flatMap(({ index, type, value }) => {
     if (type !== "olm.constraint" || !isObject(value) || memberOf(value, "not") === undefined) return [];
     const message = "a constraint not by itself chooses nothing: put it inside all, beside what it takes from";
@@ -90,7 +90,7 @@ function topLevelNot(bundle: LintedBundle): Breach[] {
   });
 }
 
-function undeclared(bundle: LintedBundle): Breach[] {
+function undeclared(bundle: LintedBundle): LintBreach[] {
   const requirements = requirementsOf(bundle);
   if (requirements.some((one) => one.package)) return [];
   const declared = new Set(requirements.map(({ api }) => api));
@@ -103,7 +103,7 @@ function undeclared(bundle: LintedBundle): Breach[] {
     }));
 }
 
-function withoutPackage({ packages }: LintedCatalog): Breach[] {
+function withoutPackage({ packages }: LintedCatalog): LintBreach[] {
   const providers = new Map<string, string>();
   for (const { name, bundles } of packages.values())
     for (const { providedApis } of bundles.values()) for (const api of providedApis) if (!providers.has(api)) providers.set(api, name);
@@ -115,26 +115,30 @@ function withoutPackage({ packages }: LintedCatalog): Breach[] {
         const provider = providers.get(api);
         if (provider === undefined || provider === bundle.package) return [];
         return [
-          { subject: bundle, path, message: `${api} is required, and no least version of package ${quoted(provider)}, which provides it` },
+          {
+            subject: bundle,
+            path,
+            message: `${api} is required, and no least version of package ${quoteExcerpt(provider)}, which provides it`,
+          },
         ];
       });
     }),
   );
 }
 
-function mixed(bundle: LintedBundle): Breach[] {
+function mixed(bundle: LintedBundle): LintBreach[] {
   const requirements = requirementsOf(bundle).filter(({ property }) => property !== "olm.constraint");
   const needed = requirements.find((one) => one.package);
   const api = requirements.find((one) => one.api !== undefined);
   if (!needed || !api) return [];
-  const message = `package ${quoted(needed.package?.name ?? "")} and API ${api.api} are required each for itself: another Operator than the package may be chosen for the API`;
+  const message = `package ${quoteExcerpt(needed.package?.name ?? "")} and API ${api.api} are required each for itself: another Operator than the package may be chosen for the API`;
   return [{ subject: bundle, path: api.path, message }];
 }
 
-function narrow(bundle: LintedBundle): Breach[] {
+function narrow(bundle: LintedBundle): LintBreach[] {
   return requirementsOf(bundle).flatMap(({ path, package: needed }) => {
     if (!needed || !isNarrow(needed.range)) return [];
-    const message = `versions ${quoted(needed.range)} of package ${quoted(needed.name)} leave little room: nothing that needs a newer one can be installed beside it`;
+    const message = `versions ${quoteExcerpt(needed.range)} of package ${quoteExcerpt(needed.name)} leave little room: nothing that needs a newer one can be installed beside it`;
     return [{ subject: bundle, path: [...path, "versionRange"], message }];
   });
 }

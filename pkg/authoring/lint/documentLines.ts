@@ -1,4 +1,4 @@
-import { JsonScanner } from "../../fbc/documentScanner.ts";
+import { JsonObjectScanner } from "../../fbc/documentScanner.ts";
 import { YamlLines, type YamlPath } from "../../golang/yaml.ts";
 
 const SEPARATOR = /^---/m;
@@ -36,7 +36,7 @@ export class DocumentLines {
 function documentAt(text: string): string {
   if (/^\s*\{/.test(text)) {
     const bytes = Buffer.from(text);
-    const scan = new JsonScanner().scan(bytes);
+    const scan = new JsonObjectScanner().scan(bytes);
     if (scan.kind === "object") return bytes.toString("utf8", 0, scan.end);
   }
   const start = /^(?:---[^\n]*\n|[ \t]*(?:#[^\n]*)?\n)*/.exec(text)?.[0].length ?? 0;

@@ -1,12 +1,12 @@
-import type { Subject } from "../../fbc/validate/finding.ts";
+import type { FindingSubject } from "../../fbc/validate/finding.ts";
 import { type Severity } from "../../fbc/validate/rules.ts";
 import type { YamlPath } from "../../golang/yaml.ts";
 import type { LintedCatalog } from "./lintedCatalog.ts";
 
 /** One way in which a catalog breaks a lint. */
-export interface Breach {
+export interface LintBreach {
   /** The object that it is about. */
-  readonly subject: Subject;
+  readonly subject: FindingSubject;
   /** Within the object; where that is known. */
   readonly path?: YamlPath;
   /** What is wrong and what would be right. One sentence without a full stop. */
@@ -22,19 +22,19 @@ export interface CatalogLintRule {
   /** Who asks for it. */
   readonly source: string;
   /** Everything that breaks it, in the order of the catalog. */
-  readonly find: (catalog: LintedCatalog) => readonly Breach[];
+  readonly find: (catalog: LintedCatalog) => readonly LintBreach[];
 }
 
 /** Lints by code. Codes are stable: scripts rely on them. */
 export type LintTable = Readonly<Record<string, CatalogLintRule>>;
 
 /** What is most likely a mistake. */
-export function warning(rule: string, source: string, find: CatalogLintRule["find"]): CatalogLintRule {
+export function defineWarningLint(rule: string, source: string, find: CatalogLintRule["find"]): CatalogLintRule {
   return { severity: "warning", rule, source, find };
 }
 
 /** What may be meant so. */
-export function info(rule: string, source: string, find: CatalogLintRule["find"]): CatalogLintRule {
+export function defineInfoLint(rule: string, source: string, find: CatalogLintRule["find"]): CatalogLintRule {
   return { severity: "info", rule, source, find };
 }
 

@@ -3,7 +3,7 @@ import { type BundleVersion, ownVersion } from "../../fbc/bundleOrder.ts";
 import { Schema } from "../../fbc/content.ts";
 import { apisOf, csvMetadataFrom } from "../../fbc/summary/csvMetadata.ts";
 import type { PlacedMeta } from "../../fbc/types.ts";
-import type { Subject } from "../../fbc/validate/finding.ts";
+import type { FindingSubject } from "../../fbc/validate/finding.ts";
 import { SCHEMA_SHAPES, type Shape } from "../../fbc/validate/shape.ts";
 import { foldKey, givenText, isObject, listMember, memberOf, objectMember, objectMembers, textMember } from "../../golang/members.ts";
 import type { YamlPath } from "../../golang/yaml.ts";
@@ -85,12 +85,12 @@ export interface LintedEntry {
 }
 
 /** A channel with its entries, in their order. */
-export interface LintedChannel extends Subject {
+export interface LintedChannel extends FindingSubject {
   readonly entries: readonly LintedEntry[];
 }
 
 /** A property of a bundle, with its position. */
-export interface LintedProperty {
+interface LintedProperty {
   readonly index: number;
   readonly type: string;
   /** Undefined of those that hold whole manifests. */
@@ -98,7 +98,7 @@ export interface LintedProperty {
 }
 
 /** A bundle as far as lints look at it. */
-export interface LintedBundle extends Subject {
+export interface LintedBundle extends FindingSubject {
   readonly image: string;
   readonly relatedImages: readonly string[];
   readonly version: BundleVersion | undefined;
@@ -111,7 +111,7 @@ export interface LintedBundle extends Subject {
 }
 
 /** What of a package is deprecated. */
-export interface LintedDeprecations {
+interface LintedDeprecations {
   readonly channels: Set<string>;
   readonly bundles: Set<string>;
 }
@@ -120,7 +120,7 @@ export interface LintedDeprecations {
 export interface LintedPackage {
   readonly name: string;
   /** Of its olm.package; undefined where there is none. */
-  package: (Subject & { readonly defaultChannel: string }) | undefined;
+  package: (FindingSubject & { readonly defaultChannel: string }) | undefined;
   readonly channels: LintedChannel[];
   /** By name; of several the first. */
   readonly bundles: Map<string, LintedBundle>;
@@ -128,14 +128,14 @@ export interface LintedPackage {
 }
 
 /** Members that are not known, and where. */
-export interface LintedFields extends Subject {
+export interface LintedFields extends FindingSubject {
   readonly faults: readonly FieldFault[];
 }
 
 /** An image and the bundle that names it first. */
 export interface NamedImage {
   readonly image: string;
-  readonly subject: Subject;
+  readonly subject: FindingSubject;
   readonly path: YamlPath;
 }
 
@@ -188,7 +188,7 @@ export class LintedCatalog {
     return fresh;
   }
 
-  #addBundle(subject: Subject, blob: JsonObject): void {
+  #addBundle(subject: FindingSubject, blob: JsonObject): void {
     const { bundles } = this.#package(subject.package);
     if (bundles.has(subject.name)) return;
     const given = objectMembers(blob, "properties");

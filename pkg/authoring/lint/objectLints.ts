@@ -1,15 +1,19 @@
 import { isDigestReference } from "../../api/imageReference.ts";
-import { quoted } from "../../fbc/boundedTexts.ts";
-import { placeText } from "../../fbc/types.ts";
+import { quoteExcerpt } from "../../fbc/boundedTexts.ts";
+import { formatContentPlace } from "../../fbc/types.ts";
 import { ChannelPaths } from "./channelPaths.ts";
 import type { LintedBundle, LintedCatalog } from "./lintedCatalog.ts";
-import { type Breach, info, LintSource, type LintTable, warning } from "./lintRule.ts";
+import { defineInfoLint, defineWarningLint, type LintBreach, LintSource, type LintTable } from "./lintRule.ts";
 
 /** What in the objects themselves is most likely not what was meant. */
 export const OBJECT_LINTS: LintTable = {
-  "unknown-field": warning("Members have the names that OLM knows; others mean nothing.", LintSource.format, unknownFields),
-  "unknown-property": warning("Types of properties that begin with olm. are those that OLM defines.", LintSource.format, unknownProperties),
-  "csv-metadata-missing": info(
+  "unknown-field": defineWarningLint("Members have the names that OLM knows; others mean nothing.", LintSource.format, unknownFields),
+  "unknown-property": defineWarningLint(
+    "Types of properties that begin with olm. are those that OLM defines.",
+    LintSource.format,
+    unknownProperties,
+  ),
+  "csv-metadata-missing": defineInfoLint(
     "A bundle tells of its ClusterServiceVersion with olm.csv.metadata: without it nothing can be shown or searched.",
     LintSource.format,
     withoutCsv,
@@ -18,19 +22,27 @@ export const OBJECT_LINTS: LintTable = {
 
 /** What the default channel offers. */
 export const DEFAULT_CHANNEL_LINTS: LintTable = {
-  "default-channel-deprecated": warning("The default channel of a package is not deprecated.", LintSource.format, defaultDeprecated),
-  "default-head-deprecated": warning("The head of the default channel is not deprecated.", LintSource.format, headDeprecated),
+  "default-channel-deprecated": defineWarningLint(
+    "The default channel of a package is not deprecated.",
+    LintSource.format,
+    defaultDeprecated,
+  ),
+  "default-head-deprecated": defineWarningLint("The head of the default channel is not deprecated.", LintSource.format, headDeprecated),
 };
 
 /** What mirrors and clusters pull. */
 export const IMAGE_LINTS: LintTable = {
-  "duplicate-image": warning("Different bundles have different images.", LintSource.format, duplicateImages),
-  "bundle-image-by-tag": info(
+  "duplicate-image": defineWarningLint("Different bundles have different images.", LintSource.format, duplicateImages),
+  "bundle-image-by-tag": defineInfoLint(
     "The image of a bundle is named by digest: what a tag stands for may change.",
     LintSource.disconnected,
     bundlesByTag,
   ),
-  "related-image-by-tag": info("Related images are named by digest: mirrors serve digests only.", LintSource.disconnected, relatedByTag),
+  "related-image-by-tag": defineInfoLint(
+    "Related images are named by digest: mirrors serve digests only.",
+    LintSource.disconnected,
+    relatedByTag,
+  ),
 };
 
 const OLM_PROPERTIES = new Set([
@@ -56,42 +68,45 @@ function allBundles({ packages }: LintedCatalog): LintedBundle[] {
   return [...packages.values()].flatMap(({ bundles }) => [...bundles.values()]);
 }
 
-function unknownFields({ fields }: LintedCatalog): Breach[] {
+function unknownFields({ fields }: LintedCatalog): LintBreach[] {
   return fields.flatMap(({ faults, ...subject }) =>
     faults.map(({ path, meant, isRead }) => {
-      const name = quoted(String(path.at(-1)));
-      const hint = meant === undefined ? "nothing reads it" : isRead ? `it is written ${quoted(meant)}` : `did you mean ${quoted(meant)}?`;
+      const name = quoteExcerpt(String(path.at(-1)));
+      const hint =
+        meant === undefined ? "nothing reads it" : isRead ? `it is written ${quoteExcerpt(meant)}` : `did you mean ${quoteExcerpt(meant)}?`;
       return { subject, path, message: `unknown field ${name}: ${hint}` };
     }),
   );
 }
 
-function unknownProperties(catalog: LintedCatalog): Breach[] {
+function unknownProperties(catalog: LintedCatalog): LintBreach[] {
   return allBundles(catalog).flatMap((bundle) =>
     bundle.properties
       .filter(({ type }) => type.startsWith("olm.") && !OLM_PROPERTIES.has(type))
       .map(({ index, type }) => ({
         subject: bundle,
         path: ["properties", index, "type"],
-        message: `property type ${quoted(type)} is not one of OLM's`,
+        message: `property type ${quoteExcerpt(type)} is not one of OLM's`,
       })),
   );
 }
 
-function withoutCsv(catalog: LintedCatalog): Breach[] {
+function withoutCsv(catalog: LintedCatalog): LintBreach[] {
   return allBundles(catalog)
     .filter(({ hasCsv }) => !hasCsv)
-    .map((bundle) => ({ subject: bundle, message: `bundle ${quoted(bundle.name)} has neither olm.csv.metadata nor its objects` }));
+    .map((bundle) => ({ subject: bundle, message: `bundle ${quoteExcerpt(bundle.name)} has neither olm.csv.metadata nor its objects` }));
 }
 
-function defaultDeprecated({ packages }: LintedCatalog): Breach[] {
+function defaultDeprecated({ packages }: LintedCatalog): LintBreach[] {
   return [...packages.values()].flatMap(({ package: facts, deprecated }) => {
     if (!facts || !deprecated.channels.has(facts.defaultChannel)) return [];
-    return [{ subject: facts, path: ["defaultChannel"], message: `the default channel ${quoted(facts.defaultChannel)} is deprecated` }];
+    return [
+      { subject: facts, path: ["defaultChannel"], message: `the default channel ${quoteExcerpt(facts.defaultChannel)} is deprecated` },
+    ];
   });
 }
 
-function headDeprecated({ packages }: LintedCatalog): Breach[] {
+function headDeprecated({ packages }: LintedCatalog): LintBreach[] {
   return [...packages.values()].flatMap((owner) => {
     const channel = owner.channels.find(({ name }) => name === owner.package?.defaultChannel);
     if (!channel || !owner.package || owner.deprecated.channels.has(channel.name)) return [];
@@ -101,12 +116,12 @@ function headDeprecated({ packages }: LintedCatalog): Breach[] {
       .map((head) => ({
         subject: channel,
         path: ["entries", entries.get(head)?.index ?? 0, "name"],
-        message: `${quoted(head)}, the head of the default channel, is deprecated`,
+        message: `${quoteExcerpt(head)}, the head of the default channel, is deprecated`,
       }));
   });
 }
 
-function duplicateImages(catalog: LintedCatalog): Breach[] {
+function duplicateImages(catalog: LintedCatalog): LintBreach[] {
   const first = new Map<string, LintedBundle>();
   return allBundles(catalog).flatMap((bundle) => {
     const other = bundle.image === "" ? undefined : first.get(bundle.image);
@@ -114,18 +129,18 @@ function duplicateImages(catalog: LintedCatalog): Breach[] {
       first.set(bundle.image, bundle);
       return [];
     }
-    const message = `image ${bundle.image} is that of bundle ${quoted(other.name)} too, in ${placeText(other.place)}`;
+    const message = `image ${bundle.image} is that of bundle ${quoteExcerpt(other.name)} too, in ${formatContentPlace(other.place)}`;
     return [{ subject: bundle, path: ["image"], message }];
   });
 }
 
-function bundlesByTag(catalog: LintedCatalog): Breach[] {
+function bundlesByTag(catalog: LintedCatalog): LintBreach[] {
   return allBundles(catalog)
     .filter(({ image }) => image !== "" && !isDigestReference(image))
     .map((bundle) => ({ subject: bundle, path: ["image"], message: `image ${bundle.image} is not named by digest` }));
 }
 
-function relatedByTag(catalog: LintedCatalog): Breach[] {
+function relatedByTag(catalog: LintedCatalog): LintBreach[] {
   return allBundles(catalog).flatMap((bundle) => {
     const byTag = bundle.relatedImages
       .map((image, i) => ({ image, i }))

@@ -34,7 +34,7 @@ export function neededApis(meta: Meta): string[] {
 }
 
 /** The APIs that it says it provides. */
-export function providedApis(meta: Meta): string[] {
+export function listProvidedApis(meta: Meta): string[] {
   return apisOf(meta, "olm.gvk");
 }
 

@@ -1,25 +1,31 @@
 import { mkdir, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { goQuote } from "../../golang/quote.ts";
-import { parsePlace, placeText } from "../../oci/imagePlace.ts";
+import { formatImagePlace, parsePlace } from "../../oci/imagePlace.ts";
 import { CONFIG_DIR_LABEL } from "../../oci/pull/imageFilter.ts";
 import type { ImageStores } from "../../oci/store/imageStores.ts";
 import type { LayoutStore } from "../../oci/store/layoutStore.ts";
 import type { BundleReader } from "../../sources/bundleReader.ts";
-import { counted } from "../../text/amounts.ts";
 import { compareText } from "../../text/compare.ts";
 import { escapeControlCharacters } from "../../text/escape.ts";
+import { formatCount } from "../../text/lists.ts";
 import { catalogParts } from "../build/imageContent.ts";
-import { buildInto, type ImageTerminal } from "../build/publishImage.ts";
-import { carriedAnnotations } from "./carriedCatalog.ts";
+import { type ImageTerminal, publishImage } from "../build/publishImage.ts";
 import { copyImages, type MirrorOutcome, mirrorEnds } from "./copyImages.ts";
 import { destinationOf, imagesText, type MirroredImage, mappingText, mirroredImages } from "./mirroredImages.ts";
-import { clusterCatalog, contentSourcePolicy, digestMirrorSet, type RuleOptions, registriesConf, tagMirrorSet } from "./mirrorRules.ts";
-import { catalogRef, type MirrorGoal, type MirrorPlan, planMirror } from "./mirrorSource.ts";
-import type { Selection } from "./subset.ts";
+import {
+  clusterCatalog,
+  contentSourcePolicy,
+  digestMirrorSet,
+  type MirrorRuleOptions,
+  registriesConf,
+  tagMirrorSet,
+} from "./mirrorRules.ts";
+import { carriedAnnotations, formatMirroredRef, type MirrorGoal, type MirrorPlan, planMirror } from "./mirrorSource.ts";
+import type { CatalogSelection } from "./subset.ts";
 
 /** What the files of a mirror are about. */
-export interface MirrorFiles extends RuleOptions {
+interface MirrorFiles extends MirrorRuleOptions {
   readonly images: readonly MirroredImage[];
   /** the mirrored catalog, as a ClusterCatalog names it */
   readonly catalog: string;
@@ -57,7 +63,7 @@ export interface MirrorRequest {
   readonly source: string;
   readonly target: MirrorGoal;
   /** undefined for the whole catalog */
-  readonly selection: Selection | undefined;
+  readonly selection: CatalogSelection | undefined;
   /** of the objects; by default made of the source's name */
   readonly name: string | undefined;
   /** folder of the files; by default made of the name */
@@ -102,9 +108,11 @@ export async function mirrorCatalog(
   for (const { text, why } of unusable) say(`left out ${goQuote(text)}, which the catalog names as an image: ${why}`);
   for (const note of plan.content.notes) say(note);
   const copies = !plan.isNamed ? images : [...images, plan.catalog].sort((a, b) => compareText(a.source, b.source));
-  const catalog = isCarried ? placeText({ kind: "oci", path: target.layout, tag: destinationOf(plan.catalog) }) : catalogRef(plan);
+  const catalog = isCarried
+    ? formatImagePlace({ kind: "oci", path: target.layout, tag: destinationOf(plan.catalog) })
+    : formatMirroredRef(plan);
   const result = { catalog, mapping: new Map(copies.map((image) => [image.source, destinationOf(image)])), images: [], files: [] };
-  const many = `${counted(images.length, "image")} of ${counted(plan.content.bundles, "bundle")}, and the catalog, to ${isCarried ? `oci:${target.layout}` : catalog.split("/")[0]}`;
+  const many = `${formatCount(images.length, "image")} of ${formatCount(plan.content.bundles, "bundle")}, and the catalog, to ${isCarried ? `oci:${target.layout}` : catalog.split("/")[0]}`;
   if (until === "told") {
     say(`would mirror ${many}`);
     return result;
@@ -118,7 +126,7 @@ export async function mirrorCatalog(
   const texts = mirrorFiles({ images: copies, catalog, name, blockSources, insecure });
   const folder = request.toDir ?? `${name}-manifests`;
   const files = await writeFiles(folder, texts);
-  say(`wrote ${counted(files.length, "file")} to ${folder}`);
+  say(`wrote ${formatCount(files.length, "file")} to ${folder}`);
   if (until === "written") return { ...result, files };
   say(`mirroring ${many}`);
   return { ...result, files, images: await copied(request, plan, images, { stores, to: undefined, terminal }) };
@@ -178,7 +186,7 @@ async function builtCatalog(
 ): Promise<MirrorOutcome> {
   const destination = destinationOf(catalog);
   const parts = content.text === undefined ? catalogParts(dir, { labels: {}, annotations: {} }) : partsOf(Buffer.from(content.text));
-  const { digest, present } = await buildInto(
+  const { digest, present } = await publishImage(
     stores,
     to ? { kind: "oci", path: to.dir, tag: destination } : parsePlace(destination),
     parts,

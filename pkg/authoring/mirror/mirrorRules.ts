@@ -3,7 +3,7 @@ import { compareText } from "../../text/compare.ts";
 import type { MirroredImage } from "./mirroredImages.ts";
 
 /** What the configuration of a mirror is to say beside where it is. */
-export interface RuleOptions {
+export interface MirrorRuleOptions {
   /** of the objects */
   readonly name: string;
   /** whether the sources are not to be asked at all */
@@ -24,7 +24,7 @@ const CATALOG_LABEL = { "operators.openshift.org/catalog": "true" };
 const NEVER = { mirrorSourcePolicy: "NeverContactSource" };
 
 /** `registries.conf` for operator-controller, catalogd, podman and CRI-O; an insecure mirror is one also under its own name. @see containers-registries.conf(5) */
-export function registriesConf(images: readonly MirroredImage[], { blockSources, insecure }: RuleOptions): string {
+export function registriesConf(images: readonly MirroredImage[], { blockSources, insecure }: MirrorRuleOptions): string {
   const hosts = new Set(images.map(({ repository }) => repository.slice(0, repository.indexOf("/"))));
   const own = insecure ? [...hosts].map((host) => `[[registry]]\nprefix = "${host}"\nlocation = "${host}"\ninsecure = true\n`) : [];
   const rules = rulesOf(images).map(({ source, mirror, byTag }) =>
@@ -45,7 +45,7 @@ export function registriesConf(images: readonly MirroredImage[], { blockSources,
 }
 
 /** An ImageContentSourcePolicy, for OpenShift before 4.13; images by tag it does not know. */
-export function contentSourcePolicy(images: readonly MirroredImage[], { name }: RuleOptions): string {
+export function contentSourcePolicy(images: readonly MirroredImage[], { name }: MirrorRuleOptions): string {
   const repositoryDigestMirrors = rulesOf(images)
     .filter(({ byDigest }) => byDigest)
     .map(({ source, mirror }) => ({ mirrors: [mirror], source }));
@@ -58,13 +58,13 @@ export function contentSourcePolicy(images: readonly MirroredImage[], { name }: 
 }
 
 /** An ImageDigestMirrorSet. */
-export function digestMirrorSet(images: readonly MirroredImage[], options: RuleOptions): string {
+export function digestMirrorSet(images: readonly MirroredImage[], options: MirrorRuleOptions): string {
   const rules = rulesOf(images).filter(({ byDigest }) => byDigest);
   return mirrorSet("ImageDigestMirrorSet", "imageDigestMirrors", rules, options);
 }
 
 /** An ImageTagMirrorSet; empty where no image is named by a tag. */
-export function tagMirrorSet(images: readonly MirroredImage[], options: RuleOptions): string {
+export function tagMirrorSet(images: readonly MirroredImage[], options: MirrorRuleOptions): string {
   const rules = rulesOf(images).filter(({ byTag }) => byTag);
   return rules.length === 0 ? "" : mirrorSet("ImageTagMirrorSet", "imageTagMirrors", rules, options);
 }
@@ -80,7 +80,7 @@ export function clusterCatalog(name: string, ref: string): string {
   });
 }
 
-function mirrorSet(kind: string, member: string, rules: readonly Rule[], { name, blockSources }: RuleOptions): string {
+function mirrorSet(kind: string, member: string, rules: readonly Rule[], { name, blockSources }: MirrorRuleOptions): string {
   const mirrors = rules.map(({ source, mirror }) => ({ mirrors: [mirror], source, ...(blockSources ? NEVER : {}) }));
   return toYaml({ apiVersion: "config.openshift.io/v1", kind, metadata: { labels: CATALOG_LABEL, name }, spec: { [member]: mirrors } });
 }

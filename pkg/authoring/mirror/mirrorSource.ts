@@ -1,24 +1,45 @@
 import { createReadStream } from "node:fs";
 import { Readable } from "node:stream";
 import { type ImageName, normalizedImageName } from "../../api/imageName.ts";
-import { type CatalogSource, checkCatalog } from "../../catalogd/load/checkCatalog.ts";
+import { type CatalogFileSource, checkCatalog } from "../../catalogd/load/checkCatalog.ts";
 import { packageOf } from "../../fbc/content.ts";
 import { decodeMetas } from "../../fbc/decode.ts";
 import type { Meta } from "../../fbc/types.ts";
 import { canonicalJson } from "../../golang/json.ts";
 import { goQuote } from "../../golang/quote.ts";
-import { type LayoutPlace, layoutNamed, parsePlace, placeText } from "../../oci/imagePlace.ts";
-import { canonical } from "../../oci/reference.ts";
+import { formatImagePlace, type LayoutPlace, layoutNamed, parsePlace } from "../../oci/imagePlace.ts";
+import { formatCanonical } from "../../oci/reference.ts";
 import type { ImageStores } from "../../oci/store/imageStores.ts";
 import { nameIn, namesText } from "../../oci/store/layoutIndex.ts";
 import type { LayoutStore } from "../../oci/store/layoutStore.ts";
 import { type BundleReader, isDirectory } from "../../sources/bundleReader.ts";
 import { filesOf } from "../../sources/catalogContent.ts";
 import { catalogNameFor } from "../../sources/catalogNames.ts";
-import { imagesOf, neededApis, neededPackages, providedApis } from "./bundleReferences.ts";
-import { type CarriedCatalog, carriedCatalogOf } from "./carriedCatalog.ts";
+import { imagesOf, listProvidedApis, neededApis, neededPackages } from "./bundleReferences.ts";
 import { carriedImage, destinationOf, type MirroredImage, type MirrorTarget, mirroredImage } from "./mirroredImages.ts";
-import { type Selection, subsetPackage } from "./subset.ts";
+import { type CatalogSelection, subsetPackage } from "./subset.ts";
+
+/** What a layout that is carried from one registry to another notes beside its catalog. */
+interface CarriedCatalog {
+  /** The reference that was mirrored, such as "quay.io/team/catalog:v1". */
+  readonly source: string;
+  /** Whether it is that image, and not one that was built of a folder, or of a part of it. */
+  readonly isWhole: boolean;
+}
+
+const SOURCE = "org.operatorframework.olmv1.mirror.catalog";
+const CONTENT = "org.operatorframework.olmv1.mirror.content";
+
+/** The annotations that say so. */
+export function carriedAnnotations({ source, isWhole }: CarriedCatalog): Record<string, string> {
+  return { [SOURCE]: source, [CONTENT]: isWhole ? "whole" : "built" };
+}
+
+/** What annotations say; undefined for those of no catalog that is carried. */
+function carriedCatalogOf(annotations: Readonly<Record<string, string>> = {}): CarriedCatalog | undefined {
+  const source = annotations[SOURCE];
+  return source === undefined ? undefined : { source, isWhole: annotations[CONTENT] === "whole" };
+}
 
 /** What a mirror needs of a catalog. */
 interface MirroredCatalog {
@@ -35,7 +56,7 @@ interface MirroredCatalog {
  * @param source folder or file
  * @throws ContentError for what cannot be read; Error where the part is none.
  */
-export async function mirroredCatalog(source: string, selection: Selection | undefined): Promise<MirroredCatalog> {
+export async function mirroredCatalog(source: string, selection: CatalogSelection | undefined): Promise<MirroredCatalog> {
   const images = new Set<string>();
   const byPackage = new Map<string, Meta[]>();
   let bundles = 0;
@@ -46,7 +67,7 @@ export async function mirroredCatalog(source: string, selection: Selection | und
   };
   const suppliers = new Map<string, Set<string>>();
   for await (const meta of metasIn(source)) {
-    if (selection) for (const api of providedApis(meta)) suppliers.set(api, (suppliers.get(api) ?? new Set()).add(packageOf(meta)));
+    if (selection) for (const api of listProvidedApis(meta)) suppliers.set(api, (suppliers.get(api) ?? new Set()).add(packageOf(meta)));
     if (!selection) take(meta);
     else if (isWanted(selection, packageOf(meta)) && !byPackage.get(packageOf(meta))?.push(meta)) byPackage.set(packageOf(meta), [meta]);
   }
@@ -65,7 +86,7 @@ export async function mirroredCatalog(source: string, selection: Selection | und
       take(meta);
       needs.push(...neededPackages(meta).map((needed) => ({ bundle: meta.name, needed })));
       apis.push(...neededApis(meta).map((api) => ({ bundle: meta.name, api })));
-      for (const api of providedApis(meta)) provided.add(api);
+      for (const api of listProvidedApis(meta)) provided.add(api);
       lines.push(`${canonicalJson(meta.blob)}\n`);
     }
   }
@@ -83,7 +104,7 @@ export async function mirroredCatalog(source: string, selection: Selection | und
   return { images, bundles, text, notes };
 }
 
-async function* sourceOf(text: string): AsyncGenerator<CatalogSource> {
+async function* sourceOf(text: string): AsyncGenerator<CatalogFileSource> {
   yield await Promise.resolve({ path: "catalog.json", bytes: Readable.from([Buffer.from(text)]) });
 }
 
@@ -92,7 +113,7 @@ async function* metasIn(source: string): AsyncGenerator<Meta> {
 }
 
 /** What names no package goes along with all of them. */
-function isWanted({ packages }: Selection, name: string): boolean {
+function isWanted({ packages }: CatalogSelection, name: string): boolean {
   return packages === undefined || name === "" || packages.has(name);
 }
 
@@ -122,7 +143,7 @@ export interface MirrorPlan {
  * @throws Error where it cannot be read.
  */
 export async function planMirror(
-  { source, target, selection }: { source: string; target: MirrorGoal; selection: Selection | undefined },
+  { source, target, selection }: { source: string; target: MirrorGoal; selection: CatalogSelection | undefined },
   stores: ImageStores,
   reader: BundleReader,
   signal: AbortSignal,
@@ -139,7 +160,7 @@ export async function planMirror(
   const place = parsePlace(source);
   if (place.kind !== "registry") throw new Error(`${source} is in no registry`);
   const { ref } = place;
-  const pinned = canonical(ref, (await stores.find(place, signal)).manifest.digest);
+  const pinned = formatCanonical(ref, (await stores.find(place, signal)).manifest.digest);
   const dir = await reader.catalogFolder(pinned);
   const content = await mirroredCatalog(dir, selection);
   const isWhole = content.text === undefined;
@@ -152,7 +173,7 @@ async function layoutPlan(
     goes,
     local,
     selection,
-  }: { goes: (ref: ImageName) => MirroredImage; local: ImageName & { repository: string }; selection: Selection | undefined },
+  }: { goes: (ref: ImageName) => MirroredImage; local: ImageName & { repository: string }; selection: CatalogSelection | undefined },
   stores: ImageStores,
   reader: BundleReader,
   signal: AbortSignal,
@@ -160,7 +181,7 @@ async function layoutPlan(
   const layout = await stores.opened(place, signal);
   const found = await carriedIn(layout, place);
   const digest = found?.digest ?? (await layout.manifest(place.tag, signal)).digest;
-  const pinned = placeText({ ...place, tag: digest });
+  const pinned = formatImagePlace({ ...place, tag: digest });
   const dir = await reader.catalogFolder(pinned);
   const content = await mirroredCatalog(dir, selection);
   const ref = found ? normalizedImageName(found.source) : local;
@@ -189,6 +210,6 @@ async function carriedIn(layout: LayoutStore, { tag }: LayoutPlace): Promise<(Ca
 }
 
 /** The mirrored catalog as a ClusterCatalog names it: by digest where its source is named so and is copied, else by tag. */
-export function catalogRef({ catalog, pinned }: MirrorPlan): string {
+export function formatMirroredRef({ catalog, pinned }: MirrorPlan): string {
   return pinned !== undefined && catalog.digest !== undefined ? `${catalog.repository}@${catalog.digest}` : destinationOf(catalog);
 }

@@ -8,7 +8,7 @@ import { parseBundleVersion } from "../../resolve/candidates.ts";
 import { type Constraint, parseConstraint } from "../../version/masterminds.ts";
 
 /** Which part of a catalog is wanted. */
-export interface Selection {
+export interface CatalogSelection {
   /** names; undefined means all packages */
   readonly packages: ReadonlySet<string> | undefined;
   /** Of a package: names of its channels, none meaning all. */
@@ -30,7 +30,7 @@ const QUALIFIED = /^([a-z0-9](?:[-a-z0-9.]*[a-z0-9])?):(.+)$/s;
 const ALL = "";
 
 /** @returns undefined where the whole catalog is wanted. @throws Error for a range that cannot be read. */
-export function parseSelection({ packages = [], channels = [], versions = [] }: SelectionTexts): Selection | undefined {
+export function parseSelection({ packages = [], channels = [], versions = [] }: SelectionTexts): CatalogSelection | undefined {
   if (packages.length + channels.length + versions.length === 0) return undefined;
   const byChannel = Map.groupBy(channels.map(qualified), ({ of }) => of);
   const byVersion = Map.groupBy(versions.map(qualified), ({ of }) => of);
@@ -74,7 +74,7 @@ export interface PackageSubset {
  * @param metas of this package, in their order
  * @throws Error where there is no such package or channel, or nothing is left.
  */
-export function subsetPackage(metas: readonly Meta[], name: string, selection: Selection): PackageSubset {
+export function subsetPackage(metas: readonly Meta[], name: string, selection: CatalogSelection): PackageSubset {
   const content = packageContent(metas, name);
   if (!content.package) throw new Error(`the catalog has no package ${goQuote(name)}`);
   const channels = wantedChannels(content, name, selection.channelsOf(name));

@@ -3,7 +3,7 @@ import { describe, expect, test } from "vitest";
 import type { JsonObject } from "../../api/k8s.ts";
 import type { ChannelEntry, Meta } from "../../fbc/types.ts";
 import { CatalogCheck } from "../../fbc/validate/catalogCheck.ts";
-import { imagesOf, neededApis, neededPackages, providedApis } from "./bundleReferences.ts";
+import { imagesOf, listProvidedApis, neededApis, neededPackages } from "./bundleReferences.ts";
 import { parseSelection, subsetPackage } from "./subset.ts";
 
 function meta(blob: JsonObject): Meta {
@@ -151,7 +151,7 @@ test("packages that a bundle needs are those it names", () => {
   expect(neededPackages(needing)).toEqual(["x", "y"]);
   expect(neededPackages(bundle("1.0.0"))).toEqual([]);
   expect(neededApis(needing)).toEqual(["g/v1 K"]);
-  expect(providedApis(needing)).toEqual([]);
+  expect(listProvidedApis(needing)).toEqual([]);
 });
 
 test("images of a bundle are its own and the related ones", () => {

@@ -13,15 +13,15 @@ import { type LayoutPlace, layoutNamed } from "../../oci/imagePlace.ts";
 import { CONFIG_DIR_LABEL } from "../../oci/pull/imageFilter.ts";
 import { readBundleFiles } from "../../operatorcontroller/bundles/bundleFiles.ts";
 import type { BundleReader } from "../../sources/bundleReader.ts";
-import { catalogObject } from "../render/catalogObject.ts";
-import { type MigrationLevel, migrated } from "../render/migrate.ts";
-import { type BundleIdentity, renderBundle } from "../render/renderBundle.ts";
+import { orderMetaMembers } from "../render/catalogObject.ts";
+import { type MigrationLevel, migrateMeta } from "../render/migrate.ts";
+import { type BundleIdentity, renderCatalogBundle } from "../render/renderBundle.ts";
 
 /**
  * The objects of the catalog in a folder, in the order of its files.
  * @throws ContentError or Error for what opm does not load: no YAML or JSON, an object without a schema, a member of the wrong kind.
  */
-export async function catalogMetas(root: string): Promise<Meta[]> {
+export async function readFolderMetas(root: string): Promise<Meta[]> {
   const metas: Meta[] = [];
   for (const { path, location } of catalogFiles(root, CONTENT_LIMITS)) {
     metas.push(...(await metasFrom(createReadStream(location) as AsyncIterable<Uint8Array>, path)));
@@ -43,7 +43,7 @@ const BUNDLE_LABEL = "operators.operatorframework.io.bundle.package.v1";
 const DATABASE_LABEL = "operators.operatorframework.io.index.database.v1";
 
 /** What an image holds, and where. */
-export interface ImageKind {
+interface ImageKind {
   readonly kind: "catalog" | "bundle";
   readonly root: string;
 }
@@ -69,7 +69,7 @@ function imageKind(labels: Readonly<Record<string, string>>, ref: string): Image
 export type ReferenceKind = "catalog folder" | "bundle folder" | "catalog image" | "bundle image";
 
 /** How references are rendered. */
-export interface RenderOptions {
+export interface ReferenceRenderOptions {
   readonly level: MigrationLevel;
   /** The image of a bundle in a folder or a layout; default: none. */
   readonly imageOf?: ((identity: BundleIdentity) => string) | undefined;
@@ -96,9 +96,9 @@ const REFUSALS: Readonly<Record<ReferenceKind, (ref: string) => string>> = {
 /** Renders folders and images into objects of a catalog. */
 export class ReferenceRenderer {
   readonly #reader: BundleReader;
-  readonly #options: RenderOptions;
+  readonly #options: ReferenceRenderOptions;
 
-  constructor(reader: BundleReader, options: RenderOptions) {
+  constructor(reader: BundleReader, options: ReferenceRenderOptions) {
     this.#reader = reader;
     this.#options = options;
   }
@@ -120,7 +120,7 @@ export class ReferenceRenderer {
   async #named(ref: string, work: () => Promise<Rendered>): Promise<Rendered> {
     try {
       const rendered = await work();
-      return { ...rendered, metas: rendered.metas.map((meta) => migrated(meta, this.#options.level)) };
+      return { ...rendered, metas: rendered.metas.map((meta) => migrateMeta(meta, this.#options.level)) };
     } catch (err) {
       throw new Error(`render reference ${goQuote(ref)}: ${messageOf(err)}`, { cause: err });
     }
@@ -180,15 +180,42 @@ export class ReferenceRenderer {
 }
 
 async function catalogOf(root: string): Promise<Rendered> {
-  return { metas: (await catalogMetas(root)).map(catalogObject), warnings: [] };
+  return { metas: (await readFolderMetas(root)).map(orderMetaMembers), warnings: [] };
 }
 
 async function bundleOf(root: string, imageOf: (identity: BundleIdentity) => string): Promise<Rendered> {
-  const { meta, csv, warnings } = renderBundle(await readBundleFiles(root), imageOf);
+  const { meta, csv, warnings } = renderCatalogBundle(await readBundleFiles(root), imageOf);
   return { metas: [meta], csv, warnings };
 }
 
 async function isBundle(folder: string): Promise<boolean> {
   const folders = (await readdir(folder, { withFileTypes: true })).filter((entry) => entry.isDirectory()).map(({ name }) => name);
   return folders.includes("manifests") && folders.includes("metadata");
+}
+
+/** Registries allow a client some more at a time. */
+const AT_A_TIME = 4;
+
+/**
+ * What `work` makes of each item, four at a time, in the order of the items. Once one fails no other is begun, and those that run are waited for.
+ * @throws the error of the first item in that order that failed.
+ */
+export async function sideBySide<T, R>(items: readonly T[], work: (item: T) => Promise<R>): Promise<R[]> {
+  const results: R[] = [];
+  const errors = new Map<number, unknown>();
+  const open = items.entries();
+  const worker = async (): Promise<void> => {
+    for (const [i, item] of open) {
+      try {
+        results[i] = await work(item);
+      } catch (err) {
+        errors.set(i, err);
+      }
+      if (errors.size > 0) return;
+    }
+  };
+  await Promise.all(Array.from({ length: AT_A_TIME }, worker));
+  const [first] = [...errors].sort(([a], [b]) => a - b);
+  if (first !== undefined) throw first[1];
+  return results;
 }

@@ -2,7 +2,7 @@ import { YAMLException } from "js-yaml";
 import type { JsonObject } from "../../api/k8s.ts";
 import { ANNOTATIONS_FILE, type BundleFolders, bundleAnnotations, foldersIn } from "../../bundle/annotations.ts";
 import { sortedKeys } from "../../bundle/goTypes.ts";
-import { dependenciesIn, rawProperties, unwrapped } from "../../bundle/properties.ts";
+import { dependenciesIn, rawProperties, unwrapProperty } from "../../bundle/properties.ts";
 import type { BundleFiles } from "../../bundle/types.ts";
 import { messageOf } from "../../errors/errors.ts";
 import type { Property } from "../../fbc/types.ts";
@@ -106,7 +106,7 @@ const CHANNELS_KEY = "operators.operatorframework.io.bundle.channels.v1";
 const DEFAULT_CHANNEL_KEY = "operators.operatorframework.io.bundle.channel.default.v1";
 
 /** What the metadata folder of a bundle says, in files of any name. */
-export interface BundleMetadata {
+export interface MetadataFolder {
   readonly packageName: string;
   /** Of a properties file. */
   readonly properties: readonly Property[];
@@ -120,7 +120,7 @@ export interface BundleMetadata {
  * @throws Error `Could not find annotations file`.
  * @see C-20; operator-registry v1.73.0 pkg/registry/parse.go, addMetadata
  */
-export function bundleMetadata(files: BundleFiles, metadata: string): BundleMetadata {
+export function bundleMetadata(files: BundleFiles, metadata: string): MetadataFolder {
   const documents = filesDirectlyIn(files, metadata).flatMap((path) => documentIn(files.get(path)));
   const annotations = documents.map((document) => memberOf(document, "annotations")).find(saysWhatItIs);
   if (annotations === undefined) throw new Error("Could not find annotations file");
@@ -171,7 +171,7 @@ function textIn(annotations: unknown, key: string): string {
 
 function propertyIn(item: unknown): Property[] {
   if (!isObject(item)) return [];
-  const property = unwrapped(item);
+  const property = unwrapProperty(item);
   const type = memberOf(property, "type");
   return typeof type === "string" ? [{ type, value: sortedKeys(memberOf(property, "value") ?? null) }] : [];
 }

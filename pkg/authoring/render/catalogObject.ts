@@ -75,7 +75,7 @@ const FORMS: ReadonlyMap<string, readonly MemberForm[]> = new Map([
  * An object of a catalog with its members in opm's order: what opm always prints is there, what it leaves out where it is empty is not. Members that opm
  * does not know, and drops, stay behind the others; objects of other schemas have all their members by name.
  */
-export function catalogObject(meta: Meta): Meta {
+export function orderMetaMembers(meta: Meta): Meta {
   const form = FORMS.get(meta.schema);
   const blob = byName(meta.blob) as JsonObject;
   return { ...meta, blob: form === undefined ? blob : formed(blob, form) };

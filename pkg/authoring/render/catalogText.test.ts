@@ -1,11 +1,11 @@
 import { describe, expect, test } from "vitest";
 import { metaFrom } from "../../fbc/content.ts";
-import { catalogObject } from "./catalogObject.ts";
+import { orderMetaMembers } from "./catalogObject.ts";
 import { catalogFilesOf, catalogOrder, catalogText } from "./catalogText.ts";
-import { migrated, migrationLevel } from "./migrate.ts";
+import { migrateMeta, migrationLevel } from "./migrate.ts";
 
 const named = ({ schema, name }: { schema: string; name: string }) => `${schema} ${name}`;
-const metas = (...blobs: object[]) => blobs.map((blob) => catalogObject(metaFrom(blob)));
+const metas = (...blobs: object[]) => blobs.map((blob) => orderMetaMembers(metaFrom(blob)));
 
 // Source: C-19.
 describe("a catalog as text", () => {
@@ -109,7 +109,7 @@ describe("migration of bundles", () => {
       { name: "b", image: "b" },
       { name: "", image: "a" },
     ];
-    const { blob } = migrated(meta, "none");
+    const { blob } = migrateMeta(meta, "none");
     expect(blob["properties"]).toEqual([own, object(csv)]);
     expect(blob["relatedImages"]).toEqual([
       { name: "", image: "a" },
@@ -119,18 +119,18 @@ describe("migration of bundles", () => {
 
   test("manifests give way to what is told of the ClusterServiceVersion", () => {
     const meta = bundle(object({ kind: "Service" }), object(csv), own);
-    expect(propertiesOf(migrated(meta, "bundle-object-to-csv-metadata"))).toEqual([own, METADATA]);
+    expect(propertiesOf(migrateMeta(meta, "bundle-object-to-csv-metadata"))).toEqual([own, METADATA]);
   });
 
   test("a bundle that has it already stays as it is", () => {
     const meta = bundle(METADATA, object(csv), own);
-    expect(propertiesOf(migrated(meta, "bundle-object-to-csv-metadata"))).toEqual([own, METADATA, object(csv)]);
+    expect(propertiesOf(migrateMeta(meta, "bundle-object-to-csv-metadata"))).toEqual([own, METADATA, object(csv)]);
   });
 
   test("so does one without an image, of which the manifests are all there is", () => {
     const meta = bundle(object(csv), own);
     meta.blob["image"] = "";
-    expect(propertiesOf(migrated(meta, "bundle-object-to-csv-metadata"))).toEqual([own, object(csv)]);
+    expect(propertiesOf(migrateMeta(meta, "bundle-object-to-csv-metadata"))).toEqual([own, object(csv)]);
   });
 
   test("an unknown level is refused", () => {

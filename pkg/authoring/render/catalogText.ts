@@ -1,12 +1,12 @@
 import { packageOf, Schema } from "../../fbc/content.ts";
 import type { Meta } from "../../fbc/types.ts";
-import { goJson, indented } from "../../golang/json.ts";
+import { goJson, indentJson } from "../../golang/json.ts";
 import { goQuote } from "../../golang/quote.ts";
 import { goYaml } from "../../golang/yamlWriter.ts";
 import { compareText } from "../../text/compare.ts";
 
 /** How a catalog is written. */
-export const CATALOG_FORMATS = ["json", "yaml"] as const;
+const CATALOG_FORMATS = ["json", "yaml"] as const;
 export type CatalogFormat = (typeof CATALOG_FORMATS)[number];
 
 /** The order of schemas within a package; all others come between bundles and deprecations. */
@@ -36,7 +36,7 @@ export function catalogText(metas: readonly Meta[], format: CatalogFormat): stri
 /** One object as text, see `catalogText`. */
 export function objectText(blob: object, format: CatalogFormat): string {
   if (format === "yaml") return `---\n${goYaml(blob)}`;
-  return `${indented(goJson(blob, { sortKeys: false, escapeHtml: false }), 4)}\n`;
+  return `${indentJson(goJson(blob, { sortKeys: false, escapeHtml: false }), 4)}\n`;
 }
 
 /**

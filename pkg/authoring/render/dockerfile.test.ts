@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { catalogDockerfile, labelsFrom } from "./dockerfile.ts";
+import { catalogDockerfile, parseLabels } from "./dockerfile.ts";
 
 const FIRST = `# The builder image is expected to contain
 # /bin/opm (with serve subcommand)
@@ -46,7 +46,7 @@ ${LAST}`);
   });
 
   test("has labels by name at its end", () => {
-    const labels = labelsFrom(["vendor=example", "a.b/c=x=y", "empty="]);
+    const labels = parseLabels(["vendor=example", "a.b/c=x=y", "empty="]);
     expect(catalogDockerfile({ ...OPTIONS, labels }).slice(-100)).toBe(
       `${LAST}\n# Set other custom labels\nLABEL "a.b/c"="x=y"\nLABEL "empty"=""\nLABEL "vendor"="example"\n`.slice(-100),
     );
@@ -64,6 +64,6 @@ ${LAST}`);
   });
 
   test.for(["x", "=x", ""])("%j is no label", (text) => {
-    expect(() => labelsFrom([text])).toThrow(`invalid label "${text}"`);
+    expect(() => parseLabels([text])).toThrow(`invalid label "${text}"`);
   });
 });

@@ -61,7 +61,7 @@ ${labelLines(labels)}`;
 }
 
 /** Labels from texts such as `vendor=example`. @throws Error `invalid label "…"`. */
-export function labelsFrom(texts: readonly string[]): Map<string, string> {
+export function parseLabels(texts: readonly string[]): Map<string, string> {
   return new Map(
     texts.map((text) => {
       const [key = "", ...value] = text.split("=");

@@ -65,7 +65,7 @@ export function migrationLevel(text: string): MigrationLevel {
  * @throws Error where the manifest of a ClusterServiceVersion cannot be read.
  * @see C-20
  */
-export function migrated(meta: Meta, level: MigrationLevel): Meta {
+export function migrateMeta(meta: Meta, level: MigrationLevel): Meta {
   if (meta.schema !== Schema.bundle) return meta;
   const blob = { ...meta.blob };
   const properties = memberOf(blob, "properties");

@@ -4,7 +4,7 @@ import { type CaseHead, loadCases } from "../../../test/support/caseFiles.ts";
 import type { KubeObject } from "../../api/k8s.ts";
 import type { Property } from "../../fbc/types.ts";
 import { goJson } from "../../golang/json.ts";
-import { renderBundle } from "./renderBundle.ts";
+import { renderCatalogBundle } from "./renderBundle.ts";
 
 interface RenderCase extends CaseHead {
   files: Record<string, string>;
@@ -28,7 +28,7 @@ const IMAGE = "registry.example.com/p/bundle:v1";
 
 test.for(loadCases<RenderCase>("fbc-render"))("$name", ({ files: given, without = [], image = IMAGE, error, ...expected }) => {
   const files = new Map([...bundleFiles(given)].filter(([path]) => !without.includes(path)));
-  const render = () => renderBundle(files, () => image);
+  const render = () => renderCatalogBundle(files, () => image);
   if (error !== undefined) {
     expect(() => render()).toThrow(new Error(error));
     return;
@@ -46,7 +46,10 @@ test.for(loadCases<RenderCase>("fbc-render"))("$name", ({ files: given, without 
 });
 
 test("the reference is made of what the bundle says of itself", () => {
-  const { meta } = renderBundle(bundleFiles({}), ({ packageName, name, version }) => `example.com/${packageName}/${name}:${version}`);
+  const { meta } = renderCatalogBundle(
+    bundleFiles({}),
+    ({ packageName, name, version }) => `example.com/${packageName}/${name}:${version}`,
+  );
   expect(Object.entries(meta.blob).slice(0, 4)).toEqual([
     ["schema", "olm.bundle"],
     ["name", "a.v1.0.0"],

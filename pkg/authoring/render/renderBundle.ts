@@ -88,7 +88,7 @@ export interface BundleIdentity {
 }
 
 /** A bundle as a catalog has it. */
-export interface RenderedBundle {
+export interface CatalogBundle {
   /** Of schema olm.bundle, members in opm's order. */
   readonly meta: Meta;
   /** The ClusterServiceVersion as it stands in the bundle. */
@@ -106,7 +106,7 @@ const OBJECT = "olm.bundle.object";
  * @throws Error in opm's words where the bundle is none, its CSV owns a CRD that it does not hold, or its version is no text.
  * @see C-20 "Bundle to FBC"; operator-registry v1.73.0 pkg/registry/registry_to_model.go, alpha/action/render.go
  */
-export function renderBundle(files: BundleFiles, imageOf: (identity: BundleIdentity) => string): RenderedBundle {
+export function renderCatalogBundle(files: BundleFiles, imageOf: (identity: BundleIdentity) => string): CatalogBundle {
   const found = bundleObjects(files);
   const { csv, objects } = found;
   const name = textAt(objectAt(csv, "metadata"), "name");

@@ -8,8 +8,8 @@ import { startContentServer } from "../../catalogd/http/contentServer.ts";
 import { messageOf } from "../../errors/errors.ts";
 import { formatTime } from "../../golang/time.ts";
 import { createLogger } from "../../telemetry/log.ts";
-import { counted } from "../../text/amounts.ts";
 import { escapeControlCharacters } from "../../text/escape.ts";
+import { formatCount } from "../../text/lists.ts";
 import type { ImageTerminal } from "../build/publishImage.ts";
 
 /** Editors write a file in several steps, and tools several files. */
@@ -120,8 +120,10 @@ export async function serveCatalog(request: ServeRequest, terminal: ImageTermina
       const { catalog, findings } = await store.store(name, dir, origin, signal);
       const faults = findings.errors + findings.warnings;
       const found =
-        faults === 0 ? "" : `, ${counted(findings.errors, "error")} and ${counted(findings.warnings, "warning")}: see catalog validate`;
-      return `${counted(catalog.index.lines, "object")} in ${((performance.now() - began) / 1000).toFixed(1)} s${found}`;
+        faults === 0
+          ? ""
+          : `, ${formatCount(findings.errors, "error")} and ${formatCount(findings.warnings, "warning")}: see catalog validate`;
+      return `${formatCount(catalog.index.lines, "object")} in ${((performance.now() - began) / 1000).toFixed(1)} s${found}`;
     };
     const first = await read();
     const server = await startContentServer(

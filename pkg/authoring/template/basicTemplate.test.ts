@@ -1,8 +1,7 @@
 import { describe, expect, test } from "vitest";
 import { metaFrom } from "../../fbc/content.ts";
 import { basicTemplate, readBasicTemplate } from "./basicTemplate.ts";
-import { templateGraph } from "./templateGraph.ts";
-import { detectedType, templateType } from "./templateType.ts";
+import { detectTemplateType, templateGraph, templateType } from "./templateType.ts";
 
 describe("a basic template", () => {
   test("is a catalog of which bundles are only named", () => {
@@ -62,15 +61,15 @@ entries:
 
 describe("the type of a template", () => {
   test("is what its schema says", () => {
-    expect(detectedType("schema: olm.template.basic\n")).toBe("basic");
-    expect(detectedType("# mine\nschema: olm.semver\nstable: {}\n")).toBe("semver");
+    expect(detectTemplateType("schema: olm.template.basic\n")).toBe("basic");
+    expect(detectTemplateType("# mine\nschema: olm.semver\nstable: {}\n")).toBe("semver");
   });
 
   test.for([
     ["a: b\n", "template input missing required 'schema' field"],
     ["schema: olm.other\n", "unknown template schema: olm.other"],
   ])("%j does not say it", ([text = "", error = ""]) => {
-    expect(() => detectedType(text)).toThrow(new Error(error));
+    expect(() => detectTemplateType(text)).toThrow(new Error(error));
   });
 
   test("is one of those that there are", () => {

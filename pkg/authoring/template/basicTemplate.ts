@@ -1,11 +1,11 @@
 import type { JsonObject } from "../../api/k8s.ts";
 import { messageOf } from "../../errors/errors.ts";
-import { kindOf, metaFrom, packageContentsFrom, Schema, wrongKind } from "../../fbc/content.ts";
+import { describeKind, metaFrom, packageContentsFrom, Schema, wrongKind } from "../../fbc/content.ts";
 import type { Meta } from "../../fbc/types.ts";
 import { foldKey, isObject, memberOf, textMember } from "../../golang/members.ts";
 import { goQuote } from "../../golang/quote.ts";
 import { parseFirstYamlDocument } from "../../golang/yaml.ts";
-import { catalogObject } from "../render/catalogObject.ts";
+import { orderMetaMembers } from "../render/catalogObject.ts";
 
 /** The schema of templates that are catalogs of which bundles are only named. */
 export const BASIC_SCHEMA = "olm.template.basic";
@@ -27,11 +27,11 @@ export interface BasicTemplate {
  * @see C-20; operator-registry v1.73.0 alpha/template/basic
  */
 export function readBasicTemplate(text: string): BasicTemplate {
-  const metas = entriesOf(templateDocument(text), BASIC_SCHEMA);
+  const metas = readTemplateEntries(templateDocument(text), BASIC_SCHEMA);
   const bundles = metas.filter(({ schema }) => schema === Schema.bundle);
   if (bundles.some(({ blob }) => !isBundleTemplate(blob))) throw new Error("unexpected fields present in basic template bundle");
   return {
-    metas: metas.filter(({ schema }) => schema !== Schema.bundle).map(catalogObject),
+    metas: metas.filter(({ schema }) => schema !== Schema.bundle).map(orderMetaMembers),
     images: bundles.map(({ blob }) => textMember(blob, "image")),
   };
 }
@@ -39,7 +39,7 @@ export function readBasicTemplate(text: string): BasicTemplate {
 /** The template that stands for these objects of a catalog; of bundles only the image is kept. */
 export function basicTemplate(metas: readonly Meta[]): JsonObject {
   const entries = metas.map((meta) =>
-    meta.schema === Schema.bundle ? { schema: Schema.bundle, image: textMember(meta.blob, "image") } : catalogObject(meta).blob,
+    meta.schema === Schema.bundle ? { schema: Schema.bundle, image: textMember(meta.blob, "image") } : orderMetaMembers(meta).blob,
   );
   return { schema: BASIC_SCHEMA, entries };
 }
@@ -52,12 +52,12 @@ export function templateDocument(text: string): JsonObject {
   } catch (err) {
     throw new Error(`decoding template input: ${messageOf(err)}`, { cause: err });
   }
-  if (!isObject(document)) throw new Error(`decoding template input: expected an object, got ${kindOf(document)}`);
+  if (!isObject(document)) throw new Error(`decoding template input: expected an object, got ${describeKind(document)}`);
   return document;
 }
 
 /** The objects in a template's list `entries`. @throws Error for another schema, and for what is no object of a catalog. */
-export function entriesOf(document: JsonObject, schema: string): Meta[] {
+export function readTemplateEntries(document: JsonObject, schema: string): Meta[] {
   const found = textMember(document, "schema");
   if (found !== schema) throw new Error(`template has unknown schema (${goQuote(found)}), should be ${goQuote(schema)}`);
   const entries = memberOf(document, "entries") ?? [];

@@ -15,7 +15,7 @@ import {
   semverImages,
   type TemplateBundle,
 } from "./semverTemplate.ts";
-import { catalogFault } from "./substitutesTemplate.ts";
+import { findOpmRefusal } from "./substitutesTemplate.ts";
 
 interface ChannelCase extends CaseHead, Partial<Record<Archetype, string[]>> {
   kinds: Partial<ChannelKinds>;
@@ -114,7 +114,7 @@ describe("a template with its bundles", () => {
         const read = readSemverTemplate(`schema: olm.semver\n${chosen}\nstable: {bundles: [${images}]}\n`);
         const bundles = versions.map((one) => [one, bundle(`a.v${one}`, one)] as const);
         const metas = renderSemver(read, new Map(bundles));
-        expect(catalogFault(metas)).toBeUndefined();
+        expect(findOpmRefusal(metas)).toBeUndefined();
         for (const { name, blob } of metas.filter(({ schema }) => schema === "olm.channel").filter(({ name }) => !name.includes("."))) {
           const entries = blob["entries"] as ChannelEntry[];
           const head = entries.at(-1);

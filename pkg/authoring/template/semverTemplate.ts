@@ -84,7 +84,7 @@ interface VersionedBundle {
 }
 
 /** A channel with its entries by rising version. */
-export interface SemverChannel {
+interface SemverChannel {
   readonly name: string;
   readonly entries: ChannelEntry[];
 }

@@ -1,6 +1,6 @@
 import { load, YAMLException } from "js-yaml";
 import type { JsonObject } from "../../api/k8s.ts";
-import { kindOf } from "../../fbc/content.ts";
+import { describeKind } from "../../fbc/content.ts";
 import { type Shape, shapeFaults } from "../../fbc/validate/shape.ts";
 import { foldKey, isObject } from "../../golang/members.ts";
 import { goQuote } from "../../golang/quote.ts";
@@ -13,7 +13,7 @@ import { parseYaml } from "../../golang/yaml.ts";
 export function strictYaml(text: string, shape: Shape): JsonObject {
   refuseRepeatedKeys(text);
   const document = parsed(text);
-  if (!isObject(document)) throw new Error(`expected an object, got ${kindOf(document)}`);
+  if (!isObject(document)) throw new Error(`expected an object, got ${describeKind(document)}`);
   const [fault] = shapeFaults(document, shape);
   if (fault !== undefined) throw new Error(fault);
   refuseUnknownKeys(document, shape, "");

@@ -7,12 +7,12 @@ import { opmError } from "../../fbc/validate/finding.ts";
 import { isObject, listMember, memberOf, objectAt, objectMembers, textMember } from "../../golang/members.ts";
 import { goQuote } from "../../golang/quote.ts";
 import { compareVersionRelease, parseVersionRelease, type VersionRelease } from "../../version/version.ts";
-import { catalogObject } from "../render/catalogObject.ts";
+import { orderMetaMembers } from "../render/catalogObject.ts";
 import { CSV_METADATA, csvOf } from "../render/migrate.ts";
-import { entriesOf, templateDocument } from "./basicTemplate.ts";
+import { readTemplateEntries, templateDocument } from "./basicTemplate.ts";
 
 /** The text with which opm refuses these objects as a catalog; undefined where it does not. */
-export function catalogFault(metas: readonly Meta[]): string | undefined {
+export function findOpmRefusal(metas: readonly Meta[]): string | undefined {
   const check = new CatalogCheck();
   for (const [i, meta] of metas.entries()) check.add({ ...meta, place: { file: "", document: i + 1, line: 1 } });
   return opmError(check.end().findings);
@@ -89,8 +89,8 @@ export interface SubstitutesTemplate {
  */
 export function readSubstitutesTemplate(text: string): SubstitutesTemplate {
   const document = templateDocument(text);
-  const metas = entriesOf(document, SUBSTITUTES_SCHEMA).map(catalogObject);
-  const fault = catalogFault(metas);
+  const metas = readTemplateEntries(document, SUBSTITUTES_SCHEMA).map(orderMetaMembers);
+  const fault = findOpmRefusal(metas);
   if (fault !== undefined) throw new Error(`render: entries are not valid FBC: ${fault}`);
   const substitutions = objectMembers(document, "substitutions").map((item) => ({
     name: textMember(item, "name"),
@@ -103,7 +103,7 @@ export function readSubstitutesTemplate(text: string): SubstitutesTemplate {
 
 /** The template that stands for these objects of a catalog, without substitutions. */
 export function substitutesTemplate(metas: readonly Meta[]): JsonObject {
-  return { schema: SUBSTITUTES_SCHEMA, entries: metas.map((meta) => catalogObject(meta).blob), substitutions: [] };
+  return { schema: SUBSTITUTES_SCHEMA, entries: metas.map((meta) => orderMetaMembers(meta).blob), substitutions: [] };
 }
 
 /**
@@ -122,7 +122,7 @@ export function renderSubstitutes({ metas, substitutions }: SubstitutesTemplate,
         meta.schema === Schema.channel ? substitutedChannel(meta, substitution.base, bundle.name) : meta,
       );
       const all = changed.some(({ schema, name }) => schema === Schema.bundle && name === bundle.name) ? changed : [...changed, bundle];
-      const fault = catalogFault(all);
+      const fault = findOpmRefusal(all);
       if (fault !== undefined) throw new Error(`resulting config is not valid FBC: ${fault}`);
       return all;
     });

@@ -1,3 +1,7 @@
+import { bundleVersion, ownVersion } from "../../fbc/bundleOrder.ts";
+import { packageContentsFrom } from "../../fbc/content.ts";
+import { mermaidGraph } from "../../fbc/graph/mermaid.ts";
+import type { Meta } from "../../fbc/types.ts";
 import { textMember } from "../../golang/members.ts";
 import { goQuote } from "../../golang/quote.ts";
 import { BASIC_SCHEMA, templateDocument } from "./basicTemplate.ts";
@@ -22,10 +26,26 @@ export function templateType(text: string): TemplateType {
 }
 
 /** The type of a template, as its schema says. @throws Error that says why it does not. */
-export function detectedType(text: string): TemplateType {
+export function detectTemplateType(text: string): TemplateType {
   const schema = textMember(templateDocument(text), "schema");
   if (schema === "") throw new Error("template input missing required 'schema' field");
   const type = TYPES.get(schema);
   if (type === undefined) throw new Error(`unknown template schema: ${schema}`);
   return type;
+}
+
+/** The update graphs of a catalog as a Mermaid diagram, in which updates that OLM v0 does not make are struck out, as opm draws templates. */
+export function templateGraph(metas: readonly Meta[]): string {
+  const contents = packageContentsFrom(metas.filter(({ schema }) => schema !== "olm.bundle"));
+  const versions = new Map(
+    metas.filter(({ schema }) => schema === "olm.bundle").map((meta) => [meta.name, ownVersion(meta.blob) ?? bundleVersion("")]),
+  );
+  const sources = [...contents].map(([name, { package: own, channels, deprecations }]) => ({
+    package: name,
+    defaultChannel: own?.defaultChannel,
+    channels,
+    versions,
+    deprecations,
+  }));
+  return mermaidGraph(sources, { v0Semantics: true });
 }

@@ -1,25 +1,25 @@
 import { messageOf } from "../../errors/errors.ts";
 import { Patterns } from "../../operatorcontroller/crds/patternMatcher.ts";
 import type { BundleReader } from "../../sources/bundleReader.ts";
-import { BUNDLE_RULES, type CheckedBundle, checkBundle } from "../bundlecheck/checkBundle.ts";
-import { requireIgnorable, type Selection, selected } from "./selectFindings.ts";
+import { BUNDLE_RULES, type BundleCheckResult, checkBundleFiles } from "../bundlecheck/checkBundle.ts";
+import { type FindingSelection, requireIgnorable, selectFindings } from "./catalogFinding.ts";
 
 /** A bundle that was checked, and where it was read from. */
-export interface CheckedSource extends CheckedBundle {
+export interface CheckedSource extends BundleCheckResult {
   readonly source: string;
 }
 
 /** Checks one bundle after another. What cannot be read is a finding too. */
 export async function checkSources(
   sources: readonly string[],
-  selection: Selection,
+  selection: FindingSelection,
   reader: Pick<BundleReader, "files">,
 ): Promise<CheckedSource[]> {
   requireIgnorable(selection.ignore, BUNDLE_RULES, "a bundle that breaks it cannot be installed");
   const checked: CheckedSource[] = [];
   for (const source of sources) {
     const found = await checkSource(source, reader);
-    checked.push({ ...found, findings: selected(found.findings, selection) });
+    checked.push({ ...found, findings: selectFindings(found.findings, selection) });
   }
   return checked;
 }
@@ -28,9 +28,9 @@ async function checkSource(source: string, reader: Pick<BundleReader, "files">):
   try {
     const files = await reader.files(source);
     const patterns = new Patterns();
-    checkBundle(files, patterns.matches);
+    checkBundleFiles(files, patterns.matches);
     patterns.answer();
-    return { source, ...checkBundle(files, patterns.matches) };
+    return { source, ...checkBundleFiles(files, patterns.matches) };
   } catch (err) {
     return { source, name: "", findings: [{ rule: "unreadable", severity: "error", message: messageOf(err) }] };
   }

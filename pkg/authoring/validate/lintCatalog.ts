@@ -14,8 +14,8 @@ import { createLogger } from "../../telemetry/log.ts";
 import { CatalogLint } from "../lint/catalogLint.ts";
 import { DocumentLines } from "../lint/documentLines.ts";
 import type { NamedImage } from "../lint/lintedCatalog.ts";
-import { type Breach, IMAGE_CHECKS } from "../lint/lintRule.ts";
-import { type CatalogFinding, compareCatalogFindings, findingOf, unreadable } from "./catalogFinding.ts";
+import { IMAGE_CHECKS, type LintBreach } from "../lint/lintRule.ts";
+import { type CatalogFinding, compareCatalogFindings, findingOf, reportUnreadableFile } from "./catalogFinding.ts";
 
 /** A catalog that was checked, with all that was found. */
 export interface LintedFolder {
@@ -25,14 +25,14 @@ export interface LintedFolder {
 }
 
 /** Findings about a catalog that do not come from its files alone. */
-export type MoreFindings = (lint: CatalogLint) => Promise<readonly (Breach & Pick<CatalogFinding, "rule" | "severity">)[]>;
+export type MoreFindings = (lint: CatalogLint) => Promise<readonly (LintBreach & Pick<CatalogFinding, "rule" | "severity">)[]>;
 
 /**
  * Checks the catalog in a folder as opm and catalogd do, and holds it against the lints where all of it can be read.
  * @param ignored rules that are not looked at.
  * @throws Error when the folder cannot be read, or holds more than catalogd takes.
  */
-export async function lintedFolder(
+export async function lintFolder(
   root: string,
   ignored: readonly string[],
   more: MoreFindings = () => Promise.resolve([]),
@@ -42,7 +42,7 @@ export async function lintedFolder(
   const lines = new FileLines(root);
   const breaches = checked.faults.length > 0 ? [] : [...lint.findings(new Set(ignored)), ...(await more(lint))];
   const findings = [
-    ...checked.faults.map(unreadable),
+    ...checked.faults.map(reportUnreadableFile),
     ...checked.findings.map(findingOf),
     ...breaches.map(({ rule, severity, message, subject, path }): CatalogFinding => {
       const { schema, package: packageName, name, place } = subject;
@@ -61,7 +61,7 @@ class FileLines {
     this.#root = root;
   }
 
-  placeOf(place: ContentPlace, path: NonNullable<Breach["path"]>): ContentPlace {
+  placeOf(place: ContentPlace, path: NonNullable<LintBreach["path"]>): ContentPlace {
     const { file, line } = place;
     if (line === undefined) return place;
     const lines = this.#files.get(file) ?? new DocumentLines(readFileSync(join(this.#root, file), "utf8"));
@@ -76,7 +76,7 @@ const PARALLEL = 8;
 const TIMEOUT_MS = 60_000;
 const NOT_FOUND = 404;
 
-type ImageFinding = Breach & { readonly rule: keyof typeof IMAGE_CHECKS; readonly severity: "error" | "warning" };
+type ImageFinding = LintBreach & { readonly rule: keyof typeof IMAGE_CHECKS; readonly severity: "error" | "warning" };
 
 /** Asks the registries, mirrors first, whether they have each image, a few at a time. @param told after each one. @throws AbortError with Ctrl-C. */
 export async function checkImages(

@@ -1,6 +1,6 @@
 import { setImmediate } from "node:timers/promises";
 import { expect, test } from "vitest";
-import { sideBySide } from "./sideBySide.ts";
+import { sideBySide } from "./referenceRenderer.ts";
 
 test("results are in the order of the items, and four are worked on at a time", async () => {
   let running = 0;
