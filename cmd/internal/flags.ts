@@ -2,7 +2,7 @@ import { readFileSync } from "node:fs";
 import { parseArgs } from "node:util";
 import * as z from "zod";
 import { SYSTEM_NAMESPACE } from "../../pkg/api/constants.ts";
-import { parseDuration } from "../../pkg/api/duration.ts";
+import { parseDuration } from "../../pkg/golang/time.ts";
 import type { Logger } from "../../pkg/telemetry/log.ts";
 
 /** Flags by name; each schema is the flag's default, its validation and, in `describe`, its help. */
@@ -167,7 +167,7 @@ export function tellIgnored(
 }
 
 /** One feature gate of the reference implementation, and what it is here. */
-export interface Gate {
+export interface FeatureGate {
   /** What `AllAlpha` and `AllBeta` mean by it. */
   readonly stage: "alpha" | "beta" | "GA";
   readonly byDefault: boolean;
@@ -190,8 +190,8 @@ const STAGES = new Map([
 ]);
 
 /** The flag --feature-gates of a program with these gates: "Name=true,Other=false", as often as one likes. */
-export function featureGatesFlag<Name extends string>(gates: Readonly<Record<Name, Gate>>) {
-  const shown = Object.entries<Gate>(gates).map(([name, gate]) => `${name}=${gate.byDefault}`);
+export function featureGatesFlag<Name extends string>(gates: Readonly<Record<Name, FeatureGate>>) {
+  const shown = Object.entries<FeatureGate>(gates).map(([name, gate]) => `${name}=${gate.byDefault}`);
   return z
     .string()
     .default("")
@@ -207,7 +207,7 @@ export function featureGatesFlag<Name extends string>(gates: Readonly<Record<Nam
 }
 
 /** The gates by name, or what is wrong, as k8s.io/component-base words it. */
-function pairsOf(text: string, gates: Readonly<Record<string, Gate>>): Map<string, boolean> | string {
+function pairsOf(text: string, gates: Readonly<Record<string, FeatureGate>>): Map<string, boolean> | string {
   const asked = new Map<string, boolean>();
   for (const pair of text.split(",").map((part) => part.trim())) {
     if (pair === "") continue;
@@ -225,10 +225,10 @@ function pairsOf(text: string, gates: Readonly<Record<string, Gate>>): Map<strin
   return asked;
 }
 
-function settled<Name extends string>(asked: ReadonlyMap<string, boolean>, gates: Readonly<Record<Name, Gate>>): FeatureGates<Name> {
+function settled<Name extends string>(asked: ReadonlyMap<string, boolean>, gates: Readonly<Record<Name, FeatureGate>>): FeatureGates<Name> {
   const ignored: string[] = [];
   const stages = new Map([...STAGES].map(([name, stage]) => [stage, asked.get(name)]));
-  const enabled = Object.entries<Gate>(gates).map(([name, { stage, byDefault, fixed }]) => {
+  const enabled = Object.entries<FeatureGate>(gates).map(([name, { stage, byDefault, fixed }]) => {
     const own = asked.get(name);
     const wanted = own ?? stages.get(stage) ?? byDefault;
     if (fixed === undefined || wanted === byDefault) return [name, wanted];

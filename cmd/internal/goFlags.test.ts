@@ -4,7 +4,7 @@ import { createLogger } from "../../pkg/telemetry/log.ts";
 import { usage as catalogdUsage, parseFlags as parseCatalogd } from "../catalogd/flags.ts";
 import { usage as controllerUsage, parseFlags as parseController } from "../operator-controller/flags.ts";
 import { logLevelOf, tellIgnored } from "./flags.ts";
-import { VERSION } from "./program.ts";
+import { PROGRAM_VERSION } from "./program.ts";
 
 /** Every flag of the Go programs. Source: C-04, I-30; klog v2. */
 const KLOG =
@@ -69,5 +69,5 @@ test("what has no effect is said once, in one line", () => {
 });
 
 test("the version is that of the package", () => {
-  expect(VERSION).toBe(packageJson.version);
+  expect(PROGRAM_VERSION).toBe(packageJson.version);
 });

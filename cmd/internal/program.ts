@@ -2,7 +2,7 @@ import { messageOf } from "../../pkg/errors/errors.ts";
 import type { Logger } from "../../pkg/telemetry/log.ts";
 
 /** Version of all programs, that of package.json. */
-export const VERSION = "0.1.0";
+export const PROGRAM_VERSION = "0.1.0";
 
 /** What a server program consists of. */
 export interface Program<Flags> {
@@ -20,7 +20,7 @@ export async function runProgram<Flags>({ name, parseFlags, usage, run }: Progra
   try {
     const args = process.argv.slice(2);
     if (args[0] === "version") {
-      process.stdout.write(`${name} ${VERSION}\n`);
+      process.stdout.write(`${name} ${PROGRAM_VERSION}\n`);
       return;
     }
     const flags = parseFlags(args);

@@ -29,7 +29,7 @@ import { optionalText } from "./flags.ts";
 const CLUSTER_PROFILE = "cluster";
 
 /** Where the servers' certificates may come from. */
-export const SERVING_CERTIFICATES = ["files", "self-managed"] as const;
+const SERVING_CERTIFICATES = ["files", "self-managed"] as const;
 
 /**
  * Flags about TLS and metrics that both servers have, to be spread into their flags.

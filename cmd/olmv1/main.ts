@@ -2,7 +2,7 @@
 import { basename } from "node:path";
 import { EXIT } from "./cli/errors.ts";
 import { processTerminal } from "./cli/terminal.ts";
-import { runProgram } from "./program.ts";
+import { runCommandLine } from "./program.ts";
 
 // Whoever reads the output may have seen enough of it, as `head` has.
 process.stdout.on("error", (err: NodeJS.ErrnoException) => {
@@ -21,7 +21,7 @@ for (const name of ["SIGINT", "SIGTERM", "SIGHUP"] as const) {
 const calledAs = process.env["OLMV1_CALLED_AS"] ?? basename(process.argv[1] ?? "");
 const name = calledAs === "kubectl-olmv1" ? "kubectl olmv1" : "olmv1";
 const given = process.argv.slice(2);
-const code = await runProgram(calledAs === "kubectl_complete-olmv1" ? ["__complete", "--", ...given] : given, terminal, name);
+const code = await runCommandLine(calledAs === "kubectl_complete-olmv1" ? ["__complete", "--", ...given] : given, terminal, name);
 // Connections that are kept alive would keep the process alive.
 if (stop.signal.aborted) process.exit(code);
 process.exitCode = code;

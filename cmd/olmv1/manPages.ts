@@ -1,5 +1,5 @@
 import type { Command } from "commander";
-import { VERSION } from "../internal/program.ts";
+import { PROGRAM_VERSION } from "../internal/program.ts";
 
 /** Wide enough that the formatter breaks lines, not we. */
 const WIDTH = 10_000;
@@ -35,7 +35,7 @@ function manPage(command: Command, path: readonly string[], subs: readonly Comma
     ["SEE ALSO", path.length > 1 ? [text(`${path.slice(0, -1).join("-")}(1)`)] : []],
   ];
   const body = sections.flatMap(([title, lines]) => (lines.length === 0 ? [] : [`.SH ${title}`, ...lines]));
-  return [`.TH ${text(name.toUpperCase())} 1 "" "olmv1 ${text(VERSION)}" "olmv1"`, ...body, ""].join("\n");
+  return [`.TH ${text(name.toUpperCase())} 1 "" "olmv1 ${text(PROGRAM_VERSION)}" "olmv1"`, ...body, ""].join("\n");
 }
 
 /** What is added to a command's help, in parts. */

@@ -1,5 +1,5 @@
 import { Command, CommanderError, Help, Option } from "commander";
-import { VERSION } from "../internal/program.ts";
+import { PROGRAM_VERSION } from "../internal/program.ts";
 import { EXIT, errorFormat, formatError } from "./cli/errors.ts";
 import type { CommandTerminal, Terminal } from "./cli/terminal.ts";
 import { addBundle, addRbac } from "./options/bundle.ts";
@@ -53,7 +53,7 @@ export function olmv1(terminal: Terminal, name = "olmv1"): Command {
       getErrHasColors: () => terminal.colour,
     })
     .description("Operator Lifecycle Manager v1: extensions of clusters, and their catalogs and bundles")
-    .version(VERSION, "--version", "print the version");
+    .version(PROGRAM_VERSION, "--version", "print the version");
   program.enablePositionalOptions(); // a command may have an option of the program's name, as --version
 
   program.commandsGroup(GROUPS.extensions);
@@ -94,7 +94,7 @@ export function olmv1(terminal: Terminal, name = "olmv1"): Command {
 const GRACE_MS = 1_000;
 
 /** Runs the command that arguments name. @param name what the program is called as, for help. @returns the exit code. */
-export async function runProgram(args: readonly string[], terminal: CommandTerminal, name = "olmv1"): Promise<number> {
+export async function runCommandLine(args: readonly string[], terminal: CommandTerminal, name = "olmv1"): Promise<number> {
   const { signal } = terminal;
   try {
     await Promise.race([olmv1(terminal, name).parseAsync(args, { from: "user" }), interrupted(terminal)]);

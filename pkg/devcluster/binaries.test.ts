@@ -3,9 +3,9 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, expect, test } from "vitest";
 import { type Binaries, type FindOptions, findBinaries, NoBinariesError } from "./binaries.ts";
-import { PROGRAMS } from "./binaryCache.ts";
+import { CONTROL_PLANE_PROGRAMS } from "./binaryCache.ts";
 
-const SERVERS = PROGRAMS.filter((program) => program !== "kubectl" && program !== "helm");
+const SERVERS = CONTROL_PLANE_PROGRAMS.filter((program) => program !== "kubectl" && program !== "helm");
 const silent = (): void => undefined;
 
 let folder: string;
@@ -41,7 +41,7 @@ function origins(binaries: Binaries): Record<string, string | undefined> {
 
 test("a complete KUBEBUILDER_ASSETS is all that is used", async () => {
   const assets = await holding("assets", SERVERS);
-  const found = await search({ KUBEBUILDER_ASSETS: assets, PATH: await holding("bin", PROGRAMS) }, "go1.26.8");
+  const found = await search({ KUBEBUILDER_ASSETS: assets, PATH: await holding("bin", CONTROL_PLANE_PROGRAMS) }, "go1.26.8");
   expect(found).toEqual(Object.fromEntries(SERVERS.map((program) => [program, { path: join(assets, program), watchesStdin: false }])));
 });
 
@@ -63,7 +63,7 @@ test("a PATH that has only some of it is left aside for a build, which the next 
   const bin = await holding("bin", ["etcd", "registry"]);
   const said: string[] = [];
   const built = await search({ PATH: bin }, "go1.26.8", (line) => void said.push(line));
-  expect(origins(built)).toEqual(Object.fromEntries(PROGRAMS.map((program) => [program, "cache"])));
+  expect(origins(built)).toEqual(Object.fromEntries(CONTROL_PLANE_PROGRAMS.map((program) => [program, "cache"])));
   expect(built.etcd.watchesStdin).toBe(true);
   expect(said[0]).toContain("building");
 

@@ -3,12 +3,12 @@ import { access, constants } from "node:fs/promises";
 import { delimiter, join } from "node:path";
 import {
   buildInto,
+  CONTROL_PLANE_PROGRAMS,
+  type ControlPlaneProgram,
   cachedBuild,
   cacheRoot,
   goBuild,
   goVersion,
-  PROGRAMS,
-  type Program,
   sourceHash,
   TOOLS,
   type Tool,
@@ -22,7 +22,7 @@ export interface Binary {
 }
 
 /** Everything a control plane needs; tools may be missing. */
-export type Binaries = Readonly<Record<Exclude<Program, Tool>, Binary> & Partial<Record<Tool, Binary>>>;
+export type Binaries = Readonly<Record<Exclude<ControlPlaneProgram, Tool>, Binary> & Partial<Record<Tool, Binary>>>;
 
 /** No way to get the programs was found; the message lists the ways out. */
 export class NoBinariesError extends Error {
@@ -33,7 +33,7 @@ export class NoBinariesError extends Error {
 export type Say = (line: string, transient?: boolean) => void;
 
 const MODULE = join(import.meta.dirname, "controlplane");
-const REQUIRED = PROGRAMS.filter((program) => !TOOLS.some((tool) => tool === program));
+const REQUIRED = CONTROL_PLANE_PROGRAMS.filter((program) => !TOOLS.some((tool) => tool === program));
 
 /** What the search depends on; everything has a default. */
 export interface FindOptions {
@@ -72,14 +72,14 @@ export async function findBinaries(say: Say, options: FindOptions = {}): Promise
   return asBinaries(completed(given, await build({ moduleFolder, source, compiler, root, say, compile })));
 }
 
-const Found = Map<Program, Binary>;
-type Found = Map<Program, Binary>;
+const Found = Map<ControlPlaneProgram, Binary>;
+type Found = Map<ControlPlaneProgram, Binary>;
 
 /** The programs in these folders, which are not ours; an earlier folder wins. */
 async function programsIn(folders: readonly string[]): Promise<Found> {
   const found = new Found();
   for (const folder of folders) {
-    for (const program of PROGRAMS) {
+    for (const program of CONTROL_PLANE_PROGRAMS) {
       const path = join(folder, program);
       if (!found.has(program) && (await isExecutable(path))) found.set(program, { path, watchesStdin: false });
     }
@@ -89,7 +89,10 @@ async function programsIn(folders: readonly string[]): Promise<Found> {
 
 /** `given`, with what it lacks from our own build in `folder`. */
 function completed(given: Found, folder: string): Found {
-  const own = PROGRAMS.map((program): [Program, Binary] => [program, { path: join(folder, program), watchesStdin: true }]);
+  const own = CONTROL_PLANE_PROGRAMS.map((program): [ControlPlaneProgram, Binary] => [
+    program,
+    { path: join(folder, program), watchesStdin: true },
+  ]);
   return new Found([...own, ...given]);
 }
 
@@ -143,7 +146,7 @@ function isComplete(found: Found): boolean {
 }
 
 function asBinaries(found: Found): Binaries {
-  const get = (program: Program): Binary => {
+  const get = (program: ControlPlaneProgram): Binary => {
     const binary = found.get(program);
     if (binary === undefined) throw new NoBinariesError(`the control plane lacks ${program}`);
     return binary;

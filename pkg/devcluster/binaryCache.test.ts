@@ -3,7 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
-import { buildInto, cachedBuild, cacheRoot, PROGRAMS, sourceHash } from "./binaryCache.ts";
+import { buildInto, CONTROL_PLANE_PROGRAMS, cachedBuild, cacheRoot, sourceHash } from "./binaryCache.ts";
 
 let root: string;
 beforeEach(async () => {
@@ -49,7 +49,7 @@ describe("buildInto", () => {
     expect(calls).toHaveLength(1);
     expect(waits).toEqual([process.pid]);
     expect([first, second]).toEqual([join(root, "abc-go1.26.8"), join(root, "abc-go1.26.8")]);
-    for (const program of PROGRAMS) expect(await readlink(join(first, program))).toBe("controlplane");
+    for (const program of CONTROL_PLANE_PROGRAMS) expect(await readlink(join(first, program))).toBe("controlplane");
     expect(await readdir(root)).toEqual(["abc-go1.26.8"]);
   });
 

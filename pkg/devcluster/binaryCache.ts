@@ -7,7 +7,7 @@ import { basename, join } from "node:path";
 import { createInterface } from "node:readline";
 import { setTimeout as sleep } from "node:timers/promises";
 import { promisify } from "node:util";
-import { guarded } from "./processes.ts";
+import { guardCommand } from "./processes.ts";
 
 /** Who holds a lock, as its `owner.json` says. */
 interface LockOwner {
@@ -170,7 +170,7 @@ export async function goBuild(folder: string, output: string, progress: BuildPro
 }
 
 async function go(folder: string, args: string[], onLine: (line: string, stream: "stdout" | "stderr") => void): Promise<void> {
-  const [command, commandArgs] = guarded("go", args);
+  const [command, commandArgs] = guardCommand("go", args);
   const child = spawn(command, commandArgs, { cwd: folder, env: goEnvironment(process.env), stdio: ["pipe", "pipe", "pipe"] });
   child.stdin.on("error", () => undefined);
   const tail: string[] = [];
@@ -199,11 +199,11 @@ function goEnvironment(env: NodeJS.ProcessEnv): NodeJS.ProcessEnv {
 }
 
 /** The programs of the control plane: names of one binary. */
-export const PROGRAMS = ["etcd", "kube-apiserver", "kube-controller-manager", "registry", "kubectl", "helm"] as const;
-export type Program = (typeof PROGRAMS)[number];
+export const CONTROL_PLANE_PROGRAMS = ["etcd", "kube-apiserver", "kube-controller-manager", "registry", "kubectl", "helm"] as const;
+export type ControlPlaneProgram = (typeof CONTROL_PLANE_PROGRAMS)[number];
 
 /** Those that are there for people and tests: a control plane runs without them. */
-export const TOOLS = ["kubectl", "helm"] as const satisfies readonly Program[];
+export const TOOLS = ["kubectl", "helm"] as const satisfies readonly ControlPlaneProgram[];
 export type Tool = (typeof TOOLS)[number];
 
 const BINARY = "controlplane";
@@ -268,7 +268,7 @@ export async function buildInto({ root, source, compiler, build, waiting, times 
       try {
         await mkdir(temporary);
         await build(join(temporary, BINARY));
-        for (const program of PROGRAMS) await symlink(BINARY, join(temporary, program));
+        for (const program of CONTROL_PLANE_PROGRAMS) await symlink(BINARY, join(temporary, program));
         await rename(temporary, folder);
         return folder;
       } finally {

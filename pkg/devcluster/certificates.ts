@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { type CertificateExtension, generate } from "selfsigned";
 
 /** A certificate with its private key, both as PEM text. */
-export interface KeyPair {
+export interface PemKeyPair {
   readonly cert: string;
   readonly key: string;
 }
@@ -28,12 +28,12 @@ export interface Certificates {
   readonly files: CertificateFiles;
   readonly ca: string;
   /** Group `system:masters`. */
-  readonly admin: KeyPair;
+  readonly admin: PemKeyPair;
   /** User `system:kube-controller-manager`. */
-  readonly controllerManager: KeyPair;
+  readonly controllerManager: PemKeyPair;
   /** User `system:pod-simulation`, group `system:masters`; its own name keeps it apart in the audit log. */
-  readonly podSimulation: KeyPair;
-  readonly etcdClient: KeyPair;
+  readonly podSimulation: PemKeyPair;
+  readonly etcdClient: PemKeyPair;
 }
 
 const LIFETIME_MS = 365 * 24 * 60 * 60 * 1000;
@@ -44,14 +44,14 @@ const SERVER_ADDRESSES = ["127.0.0.1", "::1", "10.0.0.1"];
  * The certificates of the control plane whose data lies in `folder`: what is there is read, else a new authority and everything it
  * signs is made (about 50 ms; elliptic curve keys). Valid for one year from now.
  */
-export async function certificatesIn(folder: string): Promise<Certificates> {
+export async function ensureCertificates(folder: string): Promise<Certificates> {
   const paths = Object.fromEntries(FILES.map((name) => [name, join(folder, name)])) as Record<(typeof FILES)[number], string>;
   if (!existsSync(paths["complete"])) {
     await mkdir(folder, { recursive: true, mode: 0o700 });
     for (const [name, text] of await makeAll()) await writeFile(join(folder, name), text, { mode: 0o600 });
     await writeFile(paths["complete"], "");
   }
-  const pair = async (name: string): Promise<KeyPair> => ({
+  const pair = async (name: string): Promise<PemKeyPair> => ({
     cert: await readFile(join(folder, `${name}.crt`), "utf8"),
     key: await readFile(join(folder, `${name}.key`), "utf8"),
   });
@@ -93,9 +93,9 @@ async function makeAll(): Promise<Map<string, string>> {
     { name: "basicConstraints", cA: true, critical: true },
     { name: "keyUsage", keyCertSign: true, cRLSign: true, digitalSignature: true, critical: true },
   ]);
-  const client = (user: string, group?: string): Promise<KeyPair> =>
+  const client = (user: string, group?: string): Promise<PemKeyPair> =>
     certificate(user, group, ca, [...LEAF, { name: "extKeyUsage", clientAuth: true }]);
-  const pairs: Record<string, KeyPair> = {
+  const pairs: Record<string, PemKeyPair> = {
     ca,
     server: await certificate("olmv1-devcluster-server", undefined, ca, [
       ...LEAF,
@@ -128,9 +128,9 @@ const LEAF: CertificateExtension[] = [
 async function certificate(
   cn: string,
   group: string | undefined,
-  ca: KeyPair | undefined,
+  ca: PemKeyPair | undefined,
   extensions: CertificateExtension[],
-): Promise<KeyPair> {
+): Promise<PemKeyPair> {
   const now = Date.now();
   const subject = [{ name: "commonName", value: cn }, ...(group === undefined ? [] : [{ name: "organizationName", value: group }])];
   const made = await generate(subject, {

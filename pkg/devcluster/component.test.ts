@@ -7,7 +7,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { isAlive } from "./binaryCache.ts";
 import { Component, type ComponentSpec } from "./component.ts";
-import { guarded } from "./processes.ts";
+import { guardCommand } from "./processes.ts";
 
 let folder: string;
 beforeEach(async () => {
@@ -56,9 +56,9 @@ describe("Component", () => {
   });
 });
 
-describe("guarded", () => {
+describe("guardCommand", () => {
   test("the command's output and exit code come through", async () => {
-    const [command, args] = guarded("/bin/sh", ["-c", 'echo "$1"; exit 7', "sh", "a b"]);
+    const [command, args] = guardCommand("/bin/sh", ["-c", 'echo "$1"; exit 7', "sh", "a b"]);
     const child = spawn(command, args, { stdio: ["pipe", "pipe", "inherit"] });
     const chunks: Buffer[] = [];
     child.stdout.on("data", (chunk: Buffer) => chunks.push(chunk));
@@ -69,8 +69,8 @@ describe("guarded", () => {
   test("the command dies with the process that holds its standard input, also when that one is killed", async () => {
     const script = `
       const { spawn } = await import("node:child_process");
-      const { guarded } = await import(${JSON.stringify(join(import.meta.dirname, "processes.ts"))});
-      const [command, args] = guarded("/bin/sh", ["-c", "echo $$; exec sleep 60"]);
+      const { guardCommand } = await import(${JSON.stringify(join(import.meta.dirname, "processes.ts"))});
+      const [command, args] = guardCommand("/bin/sh", ["-c", "echo $$; exec sleep 60"]);
       spawn(command, args, { stdio: ["pipe", "inherit", "inherit"] });`;
     const parent = spawn(process.execPath, ["--input-type=module", "-e", script], { stdio: ["ignore", "pipe", "inherit"] });
     const [line] = (await once(parent.stdout, "data")) as [Buffer];

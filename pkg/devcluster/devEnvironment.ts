@@ -12,7 +12,7 @@ import { Client } from "../kube/client.ts";
 import { parsePolicy } from "../oci/policy/policyFile.ts";
 import { defaultPolicyPlace, type PolicyPlace } from "../oci/policy/signaturePolicy.ts";
 import { describeObject } from "../release/identity.ts";
-import { counted } from "../text/amounts.ts";
+import { formatCount } from "../text/lists.ts";
 import { startDevCluster } from "./devCluster.ts";
 import { CATALOG, EXTENSION, pushSample, sampleObjects } from "./devSample.ts";
 import { type Installation, startInstallation, until } from "./installation.ts";
@@ -236,7 +236,7 @@ async function countsOf(url: string, signal: AbortSignal): Promise<string> {
     const answer = await fetch(`${url}?schema=olm.${noun === "deprecation" ? "deprecations" : noun}`, { signal });
     if (!answer.ok) throw new Error(`GET ${answer.url}: ${answer.status}`);
     const count = (await answer.text()).split("\n").length - 1;
-    return counted(count, noun);
+    return formatCount(count, noun);
   });
   return (await Promise.all(counts)).join(", ");
 }

@@ -2,7 +2,7 @@ import { join } from "node:path";
 import type { CertificateFiles } from "./certificates.ts";
 
 /** Ports on 127.0.0.1. */
-export interface Ports {
+interface Ports {
   readonly etcd: number;
   readonly etcdPeer: number;
   readonly apiServer: number;

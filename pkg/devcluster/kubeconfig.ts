@@ -1,7 +1,7 @@
 import { readFile } from "node:fs/promises";
 import { dirname, resolve } from "node:path";
 import { parseYaml, toYaml } from "../golang/yaml.ts";
-import type { KeyPair } from "./certificates.ts";
+import type { PemKeyPair } from "./certificates.ts";
 
 /** What a kubeconfig says: where the API server is, whom to trust and who one is. */
 export interface KubeconfigContent {
@@ -10,7 +10,7 @@ export interface KubeconfigContent {
   /** PEM text. */
   readonly ca: string;
   readonly user: string;
-  readonly identity: KeyPair;
+  readonly identity: PemKeyPair;
 }
 
 /** A kubeconfig with everything inlined, as YAML text; it has one context, named "olmv1-dev". */

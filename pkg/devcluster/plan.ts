@@ -5,7 +5,7 @@ import { openConnections } from "../http/connections.ts";
 import type { Connections } from "../http/types.ts";
 import { Client } from "../kube/client.ts";
 import type { Binaries } from "./binaries.ts";
-import { certificatesIn } from "./certificates.ts";
+import { ensureCertificates } from "./certificates.ts";
 import type { ComponentSpec } from "./component.ts";
 import { AUDIT_POLICY, apiServerFlags, controllerManagerFlags, etcdFlags, registryConfig } from "./flags.ts";
 import { kubeconfigText } from "./kubeconfig.ts";
@@ -38,7 +38,7 @@ export async function planCluster(binaries: Binaries, dataDir: string, withAudit
   for (const folder of [logs, join(dataDir, "registry")]) await mkdir(folder, { recursive: true });
   const [[etcd = 0, etcdPeer = 0, apiServer = 0, registry = 0], certificates] = await Promise.all([
     freePorts(4),
-    certificatesIn(join(dataDir, "pki")),
+    ensureCertificates(join(dataDir, "pki")),
   ]);
   const server = `https://127.0.0.1:${apiServer}`;
   const registryHost = `127.0.0.1:${registry}`;

@@ -19,7 +19,7 @@ exit $status`;
  * The command line that runs `command` so that it ends when its standard input closes, for programs that do not watch it themselves.
  * Start it with a pipe as standard input and keep that open: the kernel closes it when this process ends, however that happens.
  */
-export function guarded(command: string, args: readonly string[]): [command: string, args: string[]] {
+export function guardCommand(command: string, args: readonly string[]): [command: string, args: string[]] {
   return ["/bin/sh", ["-c", GUARD_SCRIPT, "guard", command, ...args]];
 }
 

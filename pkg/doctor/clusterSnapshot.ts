@@ -102,7 +102,7 @@ async function byName<T>(names: readonly string[], read: (name: string) => Promi
 export type FindingStatus = "ok" | "warning" | "problem" | "unknown";
 
 /** What one check found. */
-export interface Finding {
+export interface DoctorFinding {
   /** What was looked at, such as `Deployment catalogd-controller-manager`. */
   readonly check: string;
   readonly status: FindingStatus;
@@ -115,7 +115,7 @@ export interface Finding {
 type Answer<T> = { readonly value: T } | { readonly refused: string };
 
 /** The findings about something that was read; one finding where it could not be. */
-export function about<T>(check: string, answer: Answer<T>, judge: (value: T) => Finding[]): Finding[] {
+export function about<T>(check: string, answer: Answer<T>, judge: (value: T) => DoctorFinding[]): DoctorFinding[] {
   if ("value" in answer) return judge(answer.value);
   return [{ check, status: "unknown", message: `cannot check: ${answer.refused}`, next: "ask a cluster administrator" }];
 }

@@ -2,9 +2,9 @@ import type { ClusterCatalog } from "../api/clusterCatalog.ts";
 import { findCondition } from "../api/conditions.ts";
 import { SYSTEM_NAMESPACE } from "../api/constants.ts";
 import type { Condition, KubeObject } from "../api/k8s.ts";
-import { ageText } from "../text/amounts.ts";
+import { ageText } from "../golang/time.ts";
 import { formatList } from "../text/lists.ts";
-import { about, type ClusterSnapshot, type Finding, POLICIES, policyKey } from "./clusterSnapshot.ts";
+import { about, type ClusterSnapshot, type DoctorFinding, POLICIES, policyKey } from "./clusterSnapshot.ts";
 
 /** A part of an OpenAPI schema. */
 interface Schema {
@@ -13,14 +13,14 @@ interface Schema {
 }
 
 /** The check of its version, which everybody may see. */
-export const API_SERVER = "API server";
+const API_SERVER = "API server";
 const LEAST_MINOR = 30;
 const APPLY = "kubectl apply -k config, or helm upgrade with the chart of this olmv1";
 /** Names of fields that a message has. */
 const NAMED_MAX = 5;
 
 /** Whether the API server is recent enough. */
-export function checkApiServer({ serverVersion }: ClusterSnapshot): Finding[] {
+export function checkApiServer({ serverVersion }: ClusterSnapshot): DoctorFinding[] {
   const [, major = "0", minor = "0"] = /^v?(\d+)\.(\d+)/.exec(serverVersion) ?? [];
   const isRecent = Number(major) > 1 || Number(minor) >= LEAST_MINOR;
   const check = API_SERVER;
@@ -33,10 +33,10 @@ export function checkApiServer({ serverVersion }: ClusterSnapshot): Finding[] {
  * Whether the definitions are there, served, and know every field that this olmv1 knows.
  * @param wanted the definitions of this olmv1, by name.
  */
-export function checkDefinitions({ definitions }: ClusterSnapshot, wanted: ReadonlyMap<string, KubeObject>): Finding[] {
+export function checkDefinitions({ definitions }: ClusterSnapshot, wanted: ReadonlyMap<string, KubeObject>): DoctorFinding[] {
   return [...definitions].flatMap(([name, answer]) => {
     const check = `CustomResourceDefinition ${name}`;
-    return about(check, answer, (live): Finding[] => {
+    return about(check, answer, (live): DoctorFinding[] => {
       if (!live) return [{ check, status: "problem", message: "it does not exist: olmv1 is not installed", next: APPLY }];
       const { conditions } = (live["status"] ?? {}) as { conditions?: Condition[] };
       const established = findCondition(conditions, "Established");
@@ -68,7 +68,7 @@ function fieldsOf({ properties = {}, items }: Schema, path = ""): string[] {
 }
 
 /** What its absence means; `isNeeded` where it is a part of every installation. */
-const ABSENT: Readonly<Record<(typeof POLICIES)[number]["name"], Pick<Finding, "status" | "message" | "next">>> = {
+const ABSENT: Readonly<Record<(typeof POLICIES)[number]["name"], Pick<DoctorFinding, "status" | "message" | "next">>> = {
   "operator-controller-dependencies": {
     status: "problem",
     message: "it does not exist: operator-controller could create and delete any extension",
@@ -85,7 +85,7 @@ const ABSENT: Readonly<Record<(typeof POLICIES)[number]["name"], Pick<Finding, "
   },
 };
 
-function absent(check: string, name: (typeof POLICIES)[number]["name"], namespace: string): Finding {
+function absent(check: string, name: (typeof POLICIES)[number]["name"], namespace: string): DoctorFinding {
   const { next, ...found } = ABSENT[name];
   const todo = inNamespace(next, namespace);
   return { check, ...found, ...(todo === undefined ? {} : { next: todo }) };
@@ -99,19 +99,19 @@ function inNamespace(next: string | undefined, namespace: string): string | unde
 }
 
 /** Whether the admission policies are in force. */
-export function checkPolicies({ policies, namespace }: ClusterSnapshot): Finding[] {
-  return POLICIES.flatMap((ref): Finding[] => {
+export function checkPolicies({ policies, namespace }: ClusterSnapshot): DoctorFinding[] {
+  return POLICIES.flatMap((ref): DoctorFinding[] => {
     const check = policyKey(ref);
-    return about(check, policies.get(check) ?? { value: undefined }, (live): Finding[] =>
+    return about(check, policies.get(check) ?? { value: undefined }, (live): DoctorFinding[] =>
       live ? [{ check, status: "ok", message: "in force" }] : [absent(check, ref.name, namespace)],
     );
   });
 }
 
 /** Whether somebody collects metrics. */
-export function checkMetrics({ monitors, namespace }: ClusterSnapshot): Finding[] {
+export function checkMetrics({ monitors, namespace }: ClusterSnapshot): DoctorFinding[] {
   const check = "metrics";
-  return about(check, monitors, (found: readonly KubeObject[] | undefined): Finding[] => {
+  return about(check, monitors, (found: readonly KubeObject[] | undefined): DoctorFinding[] => {
     if (!found) return [{ check, status: "ok", message: "the cluster has no Prometheus operator; the programs serve them all the same" }];
     const names = found.map(({ metadata }) => metadata.name).filter((name) => name === "catalogd" || name === "operator-controller");
     if (names.length === 2) return [{ check, status: "ok", message: "collected by ServiceMonitors, if Prometheus may get them" }];
@@ -121,15 +121,15 @@ export function checkMetrics({ monitors, namespace }: ClusterSnapshot): Finding[
 }
 
 /** Whether there are catalogs, each is served, and what came of the last look for new content. */
-export function checkCatalogs({ catalogs, now }: ClusterSnapshot): Finding[] {
-  return about("catalogs", catalogs, (all): Finding[] => {
+export function checkCatalogs({ catalogs, now }: ClusterSnapshot): DoctorFinding[] {
+  return about("catalogs", catalogs, (all): DoctorFinding[] => {
     if (all.length > 0) return all.map((catalog) => catalogFinding(catalog, now));
     const next = "kubectl apply -f config/samples/clustercatalog.yaml";
     return [{ check: "catalogs", status: "warning", message: "there is none, so that nothing can be installed", next }];
   });
 }
 
-function catalogFinding({ metadata, spec, status }: ClusterCatalog, now: number): Finding {
+function catalogFinding({ metadata, spec, status }: ClusterCatalog, now: number): DoctorFinding {
   const check = `ClusterCatalog ${metadata.name}`;
   const next = `kubectl describe clustercatalog ${metadata.name}`;
   if (spec.availabilityMode === "Unavailable") return { check, status: "ok", message: "not served, as its spec says" };

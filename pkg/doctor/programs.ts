@@ -1,12 +1,12 @@
 import { X509Certificate } from "node:crypto";
 import { findCondition } from "../api/conditions.ts";
 import type { Condition, KubeObject } from "../api/k8s.ts";
-import { stateOf } from "../certificates/rotation.ts";
+import { assessCertificates } from "../certificates/rotation.ts";
 import { certificateHostNames, servingSecretName, servingSecretOf } from "../certificates/servingCertificate.ts";
-import { about, type ClusterSnapshot, type Finding, type ProgramSnapshot } from "./clusterSnapshot.ts";
+import { about, type ClusterSnapshot, type DoctorFinding, type ProgramSnapshot } from "./clusterSnapshot.ts";
 
 /** What is read of a Deployment. */
-export interface Deployment {
+interface Deployment {
   spec?: { replicas?: number; template?: { spec?: { containers?: { image?: string; args?: string[] }[] } } };
   status?: { readyReplicas?: number; updatedReplicas?: number; conditions?: Condition[] };
 }
@@ -23,15 +23,15 @@ function deploymentOf({ deployment }: ProgramSnapshot): Deployment | undefined {
 }
 
 /** Whether as many replicas of each program are ready as there are to be, and all of the same version. */
-export function checkDeployments({ programs, namespace }: ClusterSnapshot, version: string): Finding[] {
+export function checkDeployments({ programs, namespace }: ClusterSnapshot, version: string): DoctorFinding[] {
   const findings = programs.flatMap((facts) => {
     const check = `Deployment ${facts.program}-controller-manager`;
-    return about(check, facts.deployment, (): Finding[] => [deploymentFinding(check, deploymentOf(facts), namespace)]);
+    return about(check, facts.deployment, (): DoctorFinding[] => [deploymentFinding(check, deploymentOf(facts), namespace)]);
   });
   return [...findings, ...checkVersions(programs, version)];
 }
 
-function deploymentFinding(check: string, deployment: Deployment | undefined, namespace: string): Finding {
+function deploymentFinding(check: string, deployment: Deployment | undefined, namespace: string): DoctorFinding {
   if (!deployment) {
     const message = `it does not exist in namespace ${namespace}`;
     return {
@@ -57,7 +57,7 @@ function deploymentFinding(check: string, deployment: Deployment | undefined, na
 }
 
 /** Only tags that are versions say one. */
-function checkVersions(programs: readonly ProgramSnapshot[], version: string): Finding[] {
+function checkVersions(programs: readonly ProgramSnapshot[], version: string): DoctorFinding[] {
   const images = programs.flatMap((facts) => deploymentOf(facts)?.spec?.template?.spec?.containers?.[0]?.image ?? []);
   if (images.length < 2) return [];
   const check = "versions";
@@ -75,7 +75,7 @@ function checkVersions(programs: readonly ProgramSnapshot[], version: string): F
 }
 
 /** Whether each program has a leader that renews its Lease. */
-export function checkLeases({ programs, now, namespace }: ClusterSnapshot): Finding[] {
+export function checkLeases({ programs, now, namespace }: ClusterSnapshot): DoctorFinding[] {
   return programs.flatMap((facts) => {
     const check = `leader of ${facts.program}`;
     const args = deploymentOf(facts)?.spec?.template?.spec?.containers?.[0]?.args ?? ["--leader-elect"];
@@ -83,13 +83,13 @@ export function checkLeases({ programs, now, namespace }: ClusterSnapshot): Find
     // Where there is no Deployment either, that is told already.
     const isAbsent = "value" in facts.lease && !facts.lease.value && "value" in facts.deployment && !facts.deployment.value;
     if (isAbsent) return [];
-    return about(check, facts.lease, (live): Finding[] => [
+    return about(check, facts.lease, (live): DoctorFinding[] => [
       leaseFinding(check, live?.["spec"] as LeaseSpec | undefined, { now, namespace }),
     ]);
   });
 }
 
-function leaseFinding(check: string, lease: LeaseSpec | undefined, { now, namespace }: { now: number; namespace: string }): Finding {
+function leaseFinding(check: string, lease: LeaseSpec | undefined, { now, namespace }: { now: number; namespace: string }): DoctorFinding {
   const next = `kubectl -n ${namespace} logs deployment/${check.replace("leader of ", "")}-controller-manager`;
   if (!lease) return { check, status: "problem", message: "nobody has ever led", next };
   const { holderIdentity = "", leaseDurationSeconds = 0, renewTime = "" } = lease;
@@ -107,11 +107,11 @@ const DAY_MS = 24 * 3_600_000;
 const OVERDUE_DAYS = { "self-managed": 28, files: 7 } as const;
 
 /** Whether the certificates that the programs serve with hold, for how long, and for the names of their Services. */
-export function checkCertificates(facts: ClusterSnapshot): Finding[] {
+export function checkCertificates(facts: ClusterSnapshot): DoctorFinding[] {
   return facts.programs.flatMap((program) => checkOne(program, facts));
 }
 
-function checkOne(facts: ProgramSnapshot, { now, namespace }: ClusterSnapshot): Finding[] {
+function checkOne(facts: ProgramSnapshot, { now, namespace }: ClusterSnapshot): DoctorFinding[] {
   const args = deploymentOf(facts)?.spec?.template?.spec?.containers?.[0]?.args;
   if (!args) return [];
   const { program } = facts;
@@ -136,7 +136,7 @@ interface Place {
   readonly isOwn: boolean;
 }
 
-function certificateFinding(check: string, secret: KubeObject | undefined, place: Place, now: number): Finding {
+function certificateFinding(check: string, secret: KubeObject | undefined, place: Place, now: number): DoctorFinding {
   const { program, name, namespace, isOwn } = place;
   const next = `kubectl -n ${namespace} describe secret ${name}; kubectl -n ${namespace} events --for secret/${name}`;
   if (!secret) {
@@ -172,7 +172,7 @@ function ownFault(secret: KubeObject, program: Place["program"], namespace: stri
   const found = servingSecretOf(secret, servingSecretName(program, namespace));
   if (found.kind === "foreign") return `somebody else's, ${program} does not write into it: ${found.because}`;
   if (found.kind !== "stored") return `${program} has not written a certificate into it yet`;
-  const state = stateOf(found.stored, certificateHostNames(`${program}-service.${namespace}.svc`));
+  const state = assessCertificates(found.stored, certificateHostNames(`${program}-service.${namespace}.svc`));
   return state && "fault" in state.serving ? state.serving.fault : undefined;
 }
 

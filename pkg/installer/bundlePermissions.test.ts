@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import type { KubeObject } from "../api/k8s.ts";
-import { type BundleRights, diffText, rightsDiff, rulesFor } from "./bundlePermissions.ts";
+import { type BundleRights, formatPermissionsDiff, rightsDiff, rulesFor } from "./bundlePermissions.ts";
 
 const NOTHING = { clusterRules: [], namespaceRules: new Map<string, never>(), unknownKinds: [] };
 
@@ -35,6 +35,6 @@ test("versions between which a CRD loses a stored version need the right to take
 test("a comparison counts that right to what the upgrade adds, not to what going back takes away", () => {
   const line =
     'Namespace:"" APIGroups:[apiextensions.k8s.io] Resources:[customresourcedefinitions/status] ResourceNames:[as.example.com] Verbs:[patch]';
-  expect(diffText(rightsDiff([OLD], [NEW]))).toContain(`installer):\n  + ${line}\n`);
-  expect(diffText(rightsDiff([OLD], [OLD]))).toContain("installer):\n  no change\n");
+  expect(formatPermissionsDiff(rightsDiff([OLD], [NEW]))).toContain(`installer):\n  + ${line}\n`);
+  expect(formatPermissionsDiff(rightsDiff([OLD], [OLD]))).toContain("installer):\n  no change\n");
 });

@@ -134,11 +134,11 @@ function configFor(watched: readonly string[], trustedCas: readonly string[]): J
 }
 
 function installerOf(bundle: RegistryV1Bundle, { namespace, serviceAccount }: BundleOptions): Installer {
-  return { namespace: namespace ?? namespaceFor(bundle), name: serviceAccount ?? `${bundle.packageName}-installer` };
+  return { namespace: namespace ?? chooseNamespace(bundle), name: serviceAccount ?? `${bundle.packageName}-installer` };
 }
 
 /** Where a bundle is installed unless something else is said: where it suggests, else in a namespace called as its package. */
-export function namespaceFor({ csv, packageName }: RegistryV1Bundle): string {
+export function chooseNamespace({ csv, packageName }: RegistryV1Bundle): string {
   return csv.metadata.annotations?.[SUGGESTED] ?? packageName;
 }
 
@@ -166,7 +166,7 @@ export function rightsDiff(from: readonly BundleRights[], to: readonly BundleRig
 }
 
 /** The comparison as people read it. */
-export function diffText({ from, to, account, installer, operator }: RightsDiff): string {
+export function formatPermissionsDiff({ from, to, account, installer, operator }: RightsDiff): string {
   return [
     `from ${from.join(", ")} to ${to.join(", ")}`,
     "",

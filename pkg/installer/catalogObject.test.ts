@@ -2,11 +2,11 @@ import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
 import { catalogState, isServed } from "../../cmd/olmv1/cli/catalogState.ts";
-import { catalogTable, catalogText } from "../../cmd/olmv1/commands/catalog/list.ts";
+import { catalogTable, formatCatalogDetails } from "../../cmd/olmv1/commands/catalog/list.ts";
 import { runCli } from "../../test/support/runCli.ts";
 import type { ClusterCatalog } from "../api/clusterCatalog.ts";
 import { parseYamlDocuments } from "../golang/yaml.ts";
-import { catalogObject } from "./catalogObject.ts";
+import { buildClusterCatalog } from "./catalogObject.ts";
 
 const GOLDENS = join(import.meta.dirname, "../../test/goldens/cli");
 const CATALOGS = parseYamlDocuments(readFileSync(join(GOLDENS, "fixtures/clusterCatalogs.yaml"), "utf8")) as ClusterCatalog[];
@@ -20,17 +20,17 @@ describe("the object of a new catalog", () => {
     [60_000, 1],
     [5_400_000, 90],
   ] as const)("is looked up every %i ms: %i minutes", ([pollInterval, minutes]) => {
-    expect(catalogObject({ ...wish, pollInterval }).spec.source.image?.pollIntervalMinutes).toBe(minutes);
+    expect(buildClusterCatalog({ ...wish, pollInterval }).spec.source.image?.pollIntervalMinutes).toBe(minutes);
   });
 
   test("has no more than was asked for", () => {
-    expect(catalogObject(wish)).toEqual({
+    expect(buildClusterCatalog(wish)).toEqual({
       apiVersion: "olm.operatorframework.io/v1",
       kind: "ClusterCatalog",
       metadata: { name: "c" },
       spec: { source: { type: "Image", image: { ref: "quay.io/a/b:v1" } } },
     });
-    expect(catalogObject({ ...wish, priority: -5, labels: ["a=b", "c=d=e"] })).toMatchObject({
+    expect(buildClusterCatalog({ ...wish, priority: -5, labels: ["a=b", "c=d=e"] })).toMatchObject({
       metadata: { labels: { a: "b", c: "d=e" } },
       spec: { priority: -5 },
     });
@@ -47,7 +47,7 @@ describe("the object of a new catalog", () => {
     [{ priority: 3_000_000_000 }, "spec.priority: "],
     [{ labels: ["x"] }, '--label "x" is not written as key=value'],
   ] as const)("with %j is refused here", ([change, message]) => {
-    expect(() => catalogObject({ ...wish, ...change })).toThrow(message);
+    expect(() => buildClusterCatalog({ ...wish, ...change })).toThrow(message);
   });
 });
 
@@ -67,7 +67,7 @@ test.for([80, 200])("catalogs at width %i", async (width) => {
   const texts = [
     catalogTable(screen, CATALOGS, NOW, false),
     catalogTable(screen, CATALOGS, NOW, true),
-    ...CATALOGS.slice(0, 3).map((one) => catalogText(screen, one, NOW)),
+    ...CATALOGS.slice(0, 3).map((one) => formatCatalogDetails(screen, one, NOW)),
   ];
   await expect(texts.join("\n")).toMatchFileSnapshot(join(GOLDENS, `catalog-list-${width}.txt`));
 });
@@ -87,7 +87,7 @@ describe("catalog add --dry-run=client asks no cluster", () => {
     ]);
     expect([code, parseYamlDocuments(out)]).toEqual([
       0,
-      [catalogObject({ name: "c", image: "quay.io/a/b:v1", pollInterval: 3_600_000, labels: [] })],
+      [buildClusterCatalog({ name: "c", image: "quay.io/a/b:v1", pollInterval: 3_600_000, labels: [] })],
     ]);
     expect((await runCli(["catalog", "add", "c", "quay.io/a/b:v1", "--dry-run=client"])).out).toBe(
       "clustercatalog.olm.operatorframework.io/c created (dry run)\n",

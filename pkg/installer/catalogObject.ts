@@ -14,7 +14,7 @@ export interface CatalogWish {
 }
 
 /** The object of a wish. @throws Error that says what of it the API server would refuse. */
-export function catalogObject({ name, image, pollInterval, priority, labels }: CatalogWish): ClusterCatalog {
+export function buildClusterCatalog({ name, image, pollInterval, priority, labels }: CatalogWish): ClusterCatalog {
   const pollIntervalMinutes = pollInterval === undefined ? undefined : minutesOf(pollInterval);
   const object: ClusterCatalog = {
     apiVersion: API_VERSION,

@@ -52,7 +52,7 @@ function sourceFrom({ packageName, version, channel, catalog, upgradeConstraintP
 }
 
 /** Selects catalogs by the label that each has with its own name. */
-export function selectorOf(catalogs: readonly string[]): NonNullable<CatalogSource["selector"]> {
+function selectorOf(catalogs: readonly string[]): NonNullable<CatalogSource["selector"]> {
   const [only = ""] = catalogs;
   if (catalogs.length === 1) return { matchLabels: { [LABEL_METADATA_NAME]: only } };
   return { matchExpressions: [{ key: LABEL_METADATA_NAME, operator: "In", values: [...catalogs] }] };

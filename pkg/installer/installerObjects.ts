@@ -17,7 +17,7 @@ const MADE_KINDS = [
 ] as const;
 
 /** A namespace that is made for an extension. */
-export function namespaceFor(extension: string, name: string): KubeObject {
+export function createNamespaceObject(extension: string, name: string): KubeObject {
   return marked(extension, { apiVersion: "v1", kind: "Namespace", metadata: { name } });
 }
 

@@ -69,7 +69,7 @@ export type Fate = "deleted" | "kept";
 const CRD_API_VERSION = "apiextensions.k8s.io/v1";
 const PARALLEL = 4;
 /** Custom resources of one kind that are counted. */
-export const COUNTED_MAX = 1_000;
+const COUNTED_MAX = 1_000;
 
 /** The definitions of an extension, including those that upgrades have kept, with the custom resources that the user may list. */
 export async function customResourcesOf(

@@ -5,8 +5,8 @@ import { goQuote } from "../golang/quote.ts";
 import type { Client } from "../kube/client.ts";
 import { KindNotServed, KubeError } from "../kube/errors.ts";
 import { type ActiveRelease, noReleaseText } from "../openshift/upgradeable.ts";
-import type { ExtensionReleases, UpgradeTarget } from "../openshift/upgradeCheck.ts";
-import { remedyInCondition } from "../operatorcontroller/reconcile/clusterUpgradeCondition.ts";
+import type { ClusterUpgradeTarget, ExtensionReleases } from "../openshift/upgradeCheck.ts";
+import { reportedRemedy } from "../operatorcontroller/reconcile/clusterUpgradeCondition.ts";
 import { type ReleaseFacts, releaseFacts } from "../operatorcontroller/releases/releaseReader.ts";
 import { type ReleaseHistory, ReleaseStore } from "../operatorcontroller/releases/releaseStore.ts";
 import { activeReleases, type ReleaseRecord } from "../release/record.ts";
@@ -24,7 +24,7 @@ const AT_ONCE = 8;
  */
 export async function readExtensions(
   client: Client,
-  { systemNamespace, cluster, target }: { systemNamespace: string; cluster: ClusterVersion; target: UpgradeTarget },
+  { systemNamespace, cluster, target }: { systemNamespace: string; cluster: ClusterVersion; target: ClusterUpgradeTarget },
 ): Promise<ExtensionReleases[]> {
   const store = new ReleaseStore(client, systemNamespace);
   let extensions: ClusterExtension[];
@@ -41,7 +41,7 @@ export async function readExtensions(
   for (let from = 0; from < extensions.length; from += AT_ONCE) {
     const group = extensions.slice(from, from + AT_ONCE);
     const releases = await Promise.all(group.map((extension) => readReleases(store, extension, systemNamespace)));
-    read.push(...releases.map((one, i) => ({ ...one, remedy: remedyInCondition(group[i]?.status?.conditions, asked) })));
+    read.push(...releases.map((one, i) => ({ ...one, remedy: reportedRemedy(group[i]?.status, asked) })));
   }
   return read;
 }

@@ -9,7 +9,7 @@ import { type ClusterApi, ClusterApis } from "../operatorcontroller/dependencies
 import type { ConstraintCache } from "../operatorcontroller/dependencies/constraintCache.ts";
 import { InstallContextReader } from "../operatorcontroller/dependencies/installContext.ts";
 import type { InstalledProvider } from "../operatorcontroller/releases/installedReleases.ts";
-import { providedApis } from "../release/providedBundle.ts";
+import { mergeProvidedApis } from "../release/providedBundle.ts";
 import { listCandidates } from "../resolve/candidates.ts";
 import { providerFrom } from "../resolve/constraint/parse.ts";
 import type { AvailableBundle } from "../resolve/dependencies/bundleIndex.ts";
@@ -30,7 +30,7 @@ interface LookedUp {
 }
 
 /** Where bundles are looked up. */
-export interface LookupSources {
+interface LookupSources {
   readonly extension: ClusterExtension;
   readonly installed: BundleMetadata | undefined;
   readonly catalogs: readonly ClusterCatalog[];
@@ -85,7 +85,7 @@ class InstalledLookup {
     const bundle = offered ?? { package: packageName, name, properties: [identity] };
     const stated = providerFrom({ ...bundle, properties: [...bundle.properties] });
     const served = provided.flatMap(({ group, kind, versions }) => versions.map((of) => ({ group, version: of, kind })));
-    return { bundle: { ...stated, name, extension, apis: providedApis(served, stated.apis) }, isOffered: offered !== undefined };
+    return { bundle: { ...stated, name, extension, apis: mergeProvidedApis(served, stated.apis) }, isOffered: offered !== undefined };
   }
 
   async #offered(packageName: string, name: string): Promise<AvailableBundle | undefined> {

@@ -8,7 +8,7 @@ import { CatalogPackages } from "../operatorcontroller/catalogs/catalogPackages.
 import { ConstraintCache, loadCelRules } from "../operatorcontroller/dependencies/constraintCache.ts";
 import { CatalogIndexReader, DependencyChoice, type DependencyResolution } from "../operatorcontroller/dependencies/dependencyChoice.ts";
 import type { Candidate } from "../resolve/candidates.ts";
-import { describe } from "../resolve/constraint/evaluate.ts";
+import { describeConstraint } from "../resolve/constraint/evaluate.ts";
 import { dependenciesOf, isDependency } from "../resolve/constraint/parse.ts";
 import { formatDependencyConflict } from "../resolve/dependencies/dependencyCheck.ts";
 import { filterByDependencies, getRejections, type Rejection, rejectCandidates } from "../resolve/dependencies/dependencyFilter.ts";
@@ -154,7 +154,7 @@ class DependencyChecker {
   }
 
   #unjudged({ bundle }: Candidate, because: string, { text, remedy }: Found): string {
-    const wanted = formatEnumeration(this.#constraints.read(bundle).constraints.map(describe));
+    const wanted = formatEnumeration(this.#constraints.read(bundle).constraints.map(describeConstraint));
     const alone = remedy ?? `with nothing else installed: ${text}`;
     return `whether there is what bundle ${goQuote(bundle.name)} depends on (${wanted}): ${because}; ${alone}`;
   }

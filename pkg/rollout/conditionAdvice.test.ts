@@ -1,37 +1,52 @@
 import { expect, test } from "vitest";
 import { extensionNamed } from "../../test/support/extensions.ts";
 import { Reason } from "../api/constants.ts";
+import { newProblem } from "../api/problems.ts";
+import type { ProblemType } from "../api/problemTypes.ts";
 import { explainCondition, mostRelevantCondition, REASON_WORDS } from "./conditionAdvice.ts";
 
 const EXTENSION = extensionNamed("hello", { packageName: "hello-operator" });
 
 test.for(Object.values(Reason))("reason %s is explained", (reason) => {
-  const { means, next } = explainCondition(EXTENSION, { reason, message: "" });
+  const { means, next } = explainCondition(EXTENSION, { reason });
   expect(means).toMatch(/^[A-Zs].*\.$/);
   expect([means, ...next].join("\n")).not.toMatch(/[{](name|namespace|account)[}]/);
   expect(Object.hasOwn(REASON_WORDS, reason)).toBe(true);
 });
 
-test.for([
-  [
-    "pre-authorization failed: service account requires …; print the exact roles: olmv1 rbac x",
-    "ServiceAccount hello-system/hello-installer lacks rights",
-  ],
-  ['namespace "hello-system" does not exist', "kubectl create namespace hello-system"],
-  ['service account "hello-installer" not found in namespace "hello-system"', "ServiceAccount hello-system/hello-installer does not exist"],
-  ['found bundles for package "p" in multiple catalogs with the same priority [a b]', "none comes before the others"],
-  ['no bundles found for package "hello-operator" matching version "9"', "olmv1 resolve hello --explain"],
-  ['validating upgrade for CRD "x": existingFieldRemoval: removed field', "may not be replaced"],
-  ["Source image rejected: no signature", "signature policy"],
-  ["exceeded quota: q, requested: configmaps=3", "kubectl -n hello-system describe resourcequota"],
-  ["connection refused", "tried again by itself"],
-] as const)("of what is tried again the message tells more: %s", ([message, want]) => {
-  const { means, next } = explainCondition(EXTENSION, { reason: "Retrying", message });
+const failing = (...types: ProblemType[]) => ({
+  ...EXTENSION,
+  status: { problems: types.map((type) => newProblem(type, { message: "m" })) },
+});
+
+test.for<[type: ProblemType, want: string]>([
+  ["MissingPermissions", "ServiceAccount hello-system/hello-installer lacks permissions"],
+  ["NamespaceNotFound", "once you create it"],
+  ["ServiceAccountNotFound", "ServiceAccount hello-system/hello-installer does not exist"],
+  ["ServiceAccountNotSet", "names no ServiceAccount"],
+  ["AmbiguousCatalogs", "of the same priority"],
+  ["BundleNotFound", "olmv1 resolve hello --explain"],
+  ["CRDUpgradeUnsafe", "docs/how-to/crd-upgrades.md"],
+  ["ImageRejected", "signature policy"],
+  ["QuotaExceeded", "kubectl -n hello-system describe resourcequota"],
+  ["ReconcileFailed", "The last try failed"],
+])("explainCondition explains problem %s when a reconcile is retried", ([type, want]) => {
+  const { means, next } = explainCondition(failing(type), { reason: "Retrying" });
   expect([means, ...next].join("\n")).toContain(want);
 });
 
-test("a reason of somebody else's speaks for itself", () => {
-  expect(explainCondition(EXTENSION, { reason: "Strange", message: "no bundles found for package" })).toEqual({ means: "", next: [] });
+test("explainCondition explains the reason when only warnings are reported", () => {
+  const warning = newProblem("MissingPermissions", { message: "m", severity: "Warning" });
+  const { means } = explainCondition({ ...EXTENSION, status: { problems: [warning] } }, { reason: "Retrying" });
+  expect(means).toContain("The last try failed");
+});
+
+test("explainCondition explains a reason that tells enough without its problems", () => {
+  expect(explainCondition(failing("MissingPermissions"), { reason: "Succeeded" }).means).toBe("It is as it should be.");
+});
+
+test("explainCondition says nothing when the reason is unknown", () => {
+  expect(explainCondition(EXTENSION, { reason: "Strange" })).toEqual({ means: "", next: [] });
 });
 
 const condition = (type: string, status: "True" | "False", reason: string) => ({

@@ -10,8 +10,8 @@ export interface ConditionAdvice {
   readonly next: readonly string[];
 }
 
-type Words = (extension: Named) => ConditionAdvice;
-type Named = Pick<ClusterExtension, "metadata" | "spec">;
+type Words = (extension: Explained) => ConditionAdvice;
+type Explained = Pick<ClusterExtension, "metadata" | "spec" | "status">;
 
 const nothingToDo =
   (means: string): Words =>
@@ -113,80 +113,60 @@ export const REASON_WORDS = {
   [Reason.Compatible]: nothingToDo("The installed bundle does not hold up an upgrade of the cluster."),
 } as const satisfies Record<Reason, Words>;
 
-/** What a message says more exactly than its reason; the first that fits counts. */
-const MESSAGE_WORDS: readonly { readonly pattern: RegExp; readonly words: Words }[] = [
-  {
-    pattern: /pre-authorization failed/,
-    words: byName(
-      "ServiceAccount {namespace}/{account} lacks rights that the bundle needs. Nothing was changed, and it goes on by itself once they are granted.",
-      "olmv1 upgrade {name}   # grants them, where olmv1 install made the ServiceAccount",
-      "or run the command of the message that prints the roles, with | kubectl apply -f - behind it",
-    ),
-  },
-  {
-    pattern: /namespace "[^"]*" does not exist|namespaces "[^"]*" not found/,
-    words: byName("A namespace does not exist. It goes on by itself once it does.", "kubectl create namespace {namespace}"),
-  },
-  {
-    pattern: /service account "[^"]*" not found|serviceaccounts? "[^"]*" (?:not found|does not exist)/i,
-    words: byName(
-      "ServiceAccount {namespace}/{account} does not exist. It goes on by itself once it does and has its rights.",
-      "olmv1 rbac --help   # prints it with exactly the rights that a bundle needs",
-    ),
-  },
-  {
-    pattern: /in multiple catalogs with the same priority/,
-    words: byName(
-      "Several catalogs offer the package, and none comes before the others.",
-      "olmv1 resolve {name} --explain",
-      "choose one by spec.source.catalog.selector, or give one a higher spec.priority",
-    ),
-  },
-  {
-    pattern: /no bundles found for package/,
-    words: byName(
-      "No bundle of the catalogs fits what spec.source asks for.",
-      "olmv1 resolve {name} --explain",
-      "kubectl get clustercatalogs",
-    ),
-  },
-  {
-    pattern: /spec\.serviceAccount\.name is empty/,
-    words: byName(
-      "It names no ServiceAccount, and operator-controller of this cluster installs nothing without one.",
-      "olmv1 rbac --help   # prints a ServiceAccount with exactly the rights that a bundle needs",
-      `kubectl patch clusterextension {name} --type merge -p '{"spec":{"serviceAccount":{"name":"NAME"}}}'`,
-    ),
-  },
-  {
-    pattern: /validating upgrade for CRD/,
-    words: byName(
-      "A CustomResourceDefinition on the cluster may not be replaced by the bundle's: custom resources could be lost, or their users broken.",
-      "olmv1 upgrade {name} --version RANGE   # a version with a definition that may follow",
-      "spec.install.preflight.crdUpgradeSafety names what to pass over: docs/how-to/crd-upgrades.md",
-    ),
-  },
-  {
-    pattern: /Source image rejected/,
-    words: byName("The signature policy does not let the image pass.", "olmv1 events {name}"),
-  },
-  {
-    pattern: /exceeded quota/,
-    words: byName(
-      "A quota has no room for all objects together. It goes on by itself once there is.",
-      "kubectl -n {namespace} describe resourcequota",
-    ),
-  },
-];
+/** What a problem says more exactly than the reason of the condition. */
+const PROBLEM_WORDS: Readonly<Partial<Record<string, Words>>> = {
+  MissingPermissions: byName(
+    "ServiceAccount {namespace}/{account} lacks permissions that the bundle needs. Nothing was changed. The controller resumes once you grant them.",
+    "olmv1 upgrade {name}   # grants them if olmv1 install created the ServiceAccount",
+  ),
+  NamespaceNotFound: nothingToDo("A namespace does not exist. The controller resumes once you create it."),
+  ServiceAccountNotFound: byName(
+    "ServiceAccount {namespace}/{account} does not exist. The controller resumes once you create it with its permissions.",
+    "olmv1 rbac --help   # prints it with exactly the permissions that a bundle needs",
+  ),
+  ServiceAccountNotSet: byName(
+    "The extension names no ServiceAccount, and this controller installs nothing without one.",
+    "olmv1 rbac --help   # prints a ServiceAccount with exactly the permissions that a bundle needs",
+    `kubectl patch clusterextension {name} --type merge -p '{"spec":{"serviceAccount":{"name":"NAME"}}}'`,
+  ),
+  AmbiguousCatalogs: byName(
+    "Several catalogs of the same priority offer the package.",
+    "olmv1 resolve {name} --explain",
+    "select one with spec.source.catalog.selector, or give one a higher spec.priority",
+  ),
+  BundleNotFound: byName(
+    "No bundle in the selected catalogs satisfies spec.source.",
+    "olmv1 resolve {name} --explain",
+    "kubectl get clustercatalogs",
+  ),
+  CRDUpgradeUnsafe: byName(
+    "The bundle's CustomResourceDefinition could lose data of custom resources or break their users.",
+    "olmv1 upgrade {name} --version RANGE   # a version with a compatible definition",
+    "configure spec.install.preflight.crdUpgradeSafety: docs/how-to/crd-upgrades.md",
+  ),
+  ImageRejected: byName("The signature policy rejects the image.", "olmv1 events {name}"),
+  QuotaExceeded: byName(
+    "The objects exceed a ResourceQuota. Installation resumes when quota is available.",
+    "kubectl -n {namespace} describe resourcequota",
+  ),
+};
 
-/** The reasons for which a message can tell more: those of something that did not come right. */
-const TOLD_BY_MESSAGE: ReadonlySet<string> = new Set([Reason.Retrying, Reason.Blocked]);
+/** The reasons that a problem can explain more exactly: those of failures. */
+const EXPLAINED_BY_PROBLEMS: ReadonlySet<string> = new Set([Reason.Retrying, Reason.Blocked]);
 
-/** A condition in plain words. A reason that is none of ours means what its own message says. */
-export function explainCondition(extension: Named, { reason, message }: Pick<Condition, "reason" | "message">): ConditionAdvice {
-  const exact = TOLD_BY_MESSAGE.has(reason) ? MESSAGE_WORDS.find(({ pattern }) => pattern.test(message)) : undefined;
-  const { words } = exact ?? { words: wordsOf(reason) };
-  return words(extension);
+/**
+ * Explains a condition by its reason or, for a failure, by the first Error in `status.problems` that has an explanation. A reason that is not ours
+ * means what its own message says.
+ */
+export function explainCondition(extension: Explained, { reason }: Pick<Condition, "reason">): ConditionAdvice {
+  const errors = EXPLAINED_BY_PROBLEMS.has(reason) ? (extension.status?.problems ?? []).filter(({ severity }) => severity === "Error") : [];
+  const exact = errors.flatMap(({ type }) => (Object.hasOwn(PROBLEM_WORDS, type) ? (PROBLEM_WORDS[type] ?? []) : []))[0];
+  return (exact ?? wordsOf(reason))(extension);
+}
+
+/** Returns what the Errors in `status.problems` say to do next, each once. */
+export function nextSteps({ status }: Pick<ClusterExtension, "status">): string[] {
+  return [...new Set((status?.problems ?? []).flatMap(({ severity, next }) => (severity === "Error" && next !== undefined ? [next] : [])))];
 }
 
 function wordsOf(reason: string): Words {

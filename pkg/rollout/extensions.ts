@@ -7,7 +7,7 @@ import { isForbidden, KindNotServed } from "../kube/errors.ts";
 import { compareText, similarName } from "../text/compare.ts";
 
 /** The kind of extensions. */
-export const EXTENSION_KIND = { apiVersion: API_VERSION, kind: CLUSTER_EXTENSION } as const;
+const EXTENSION_KIND = { apiVersion: API_VERSION, kind: CLUSTER_EXTENSION } as const;
 
 /** The reference of an extension. */
 export function extensionRef(name: string): ObjectRef {
@@ -56,7 +56,7 @@ export async function installedHere(client: Client | undefined, signal: AbortSig
 }
 
 /** What an extension has installed, as far as it comes from a catalog. */
-export function installedBy({ metadata, spec, status }: ClusterExtension): InstalledHere[] {
+function installedBy({ metadata, spec, status }: ClusterExtension): InstalledHere[] {
   const packageName = spec?.source?.catalog?.packageName;
   const bundle = status?.install?.bundle;
   if (packageName === undefined || !bundle) return [];

@@ -103,7 +103,7 @@ function refusal(err: unknown): string {
 }
 
 /** An installed object and how it is. */
-export interface ObjectState {
+export interface InventoryObjectHealth {
   readonly ref: ObjectRef;
   /** `unknown` also where the user may not read it. */
   readonly state: HealthState;
@@ -114,13 +114,17 @@ export interface ObjectState {
  * The objects of an extension that have a health, in the order in which they were applied, read with the user's rights.
  * @param now milliseconds since the epoch.
  */
-export async function inventoryHealth(client: Pick<Client, "get">, { status }: ClusterExtension, now: number): Promise<ObjectState[]> {
+export async function inventoryHealth(
+  client: Pick<Client, "get">,
+  { status }: ClusterExtension,
+  now: number,
+): Promise<InventoryObjectHealth[]> {
   const refs = (status?.inventory?.objects ?? []).map(refFrom).filter(mayHaveHealth);
   const states = await mapInParallel(refs, PARALLEL, (ref) => stateOf(client, ref, now));
   return states.filter((state) => state !== undefined);
 }
 
-async function stateOf(client: Pick<Client, "get">, ref: ObjectRef, now: number): Promise<ObjectState | undefined> {
+async function stateOf(client: Pick<Client, "get">, ref: ObjectRef, now: number): Promise<InventoryObjectHealth | undefined> {
   try {
     const object = await client.get(ref);
     if (!object) return { ref, state: "failed", message: "it does not exist" };

@@ -1,9 +1,10 @@
 import { expect, test } from "vitest";
 import type { ClusterExtensionStatus } from "../api/clusterExtension.ts";
 import type { Condition } from "../api/k8s.ts";
+import { newProblem } from "../api/problems.ts";
 import { rolloutVerdict } from "./rolloutVerdict.ts";
 
-const LACKING = "pre-authorization failed: service account requires the following permissions to manage cluster extension: …";
+const LACKING = newProblem("MissingPermissions", { message: "ServiceAccount n/a lacks permissions" });
 const condition = (type: string, status: Condition["status"], reason: string, message = "", observedGeneration = 2): Condition => ({
   type,
   status,
@@ -29,7 +30,7 @@ test.for<[string, ClusterExtensionStatus | undefined, object, string]>([
     "waiting",
   ],
   ["it is tried again", { conditions: [condition("Progressing", "True", "Retrying", "no bundles found")] }, {}, "waiting"],
-  ["rights are missing", { conditions: [condition("Progressing", "True", "Retrying", LACKING)] }, {}, "lacking"],
+  ["rights are missing", { conditions: [condition("Progressing", "True", "Retrying")], problems: [LACKING] }, {}, "lacking"],
   ["it is blocked", { conditions: [condition("Progressing", "False", "Blocked")] }, {}, "failed"],
   ["it was blocked before the change", { conditions: [condition("Progressing", "False", "Blocked", "", 1)] }, {}, "waiting"],
   ["its configuration is wrong", { conditions: [condition("Progressing", "False", "InvalidConfiguration")] }, {}, "failed"],

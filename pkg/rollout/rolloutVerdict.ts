@@ -2,7 +2,7 @@ import type { ClusterExtension } from "../api/clusterExtension.ts";
 import { findCondition } from "../api/conditions.ts";
 import { ConditionType, Reason } from "../api/constants.ts";
 import type { Condition } from "../api/k8s.ts";
-import { lacksPermissions } from "../operatorcontroller/permissions/permissions.ts";
+import { findProblem } from "../api/problems.ts";
 
 /** What is waited for. */
 export interface Awaited {
@@ -50,9 +50,9 @@ export function rolloutVerdict(extension: Pick<ClusterExtension, "status">, awai
   if (!progressing || !isLookedAt(extension, awaited)) return { kind: "waiting" };
   const isWanted = awaited.bundle === undefined || status?.install?.bundle.name === awaited.bundle;
   if (current(ConditionType.Ready)?.status === "True" && isWanted) return { kind: "ready" };
-  const { reason, message } = progressing;
+  const { reason } = progressing;
   if (reason === Reason.AwaitingApproval) return { kind: status?.plan?.digest === awaited.approved ? "waiting" : "approval" };
   if (progressing.status === "False" && FINAL.has(reason)) return { kind: "failed", condition: progressing };
-  if (reason === Reason.Retrying && lacksPermissions(message)) return { kind: "lacking", condition: progressing };
+  if (reason === Reason.Retrying && findProblem(status, "MissingPermissions")) return { kind: "lacking", condition: progressing };
   return { kind: "waiting" };
 }

@@ -6,7 +6,7 @@ import { addClusterOptions, addRegistryOptions, type ClusterOptions, collect } f
 import { type Output, outputOption } from "./output.ts";
 
 /** Which catalogs are looked at, and how they are read. */
-export interface SourceOptions extends ClusterOptions, CatalogChoice {
+export interface CatalogReadOptions extends ClusterOptions, CatalogChoice {
   /** False with --no-cache. */
   cache: boolean;
   registriesConf?: string;
@@ -21,7 +21,7 @@ images are pulled once, with your registry credentials, which takes the right to
 What was read is kept in the cache folder ($XDG_CACHE_HOME/olmv1/catalogs, else ~/.cache), by digest and at most 2 GiB of it.
 `;
 
-/** Adds the options of SourceOptions. */
+/** Adds the options of CatalogReadOptions. */
 export function addSourceOptions(command: Command): Command {
   command
     .option("--catalog <name>", "only the catalog of this name; repeatable", collect, [])

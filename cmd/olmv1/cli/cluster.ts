@@ -1,9 +1,9 @@
 import { GROUP } from "../../../pkg/api/constants.ts";
 import { groupOf } from "../../../pkg/api/k8s.ts";
-import { messageOf } from "../../../pkg/errors/errors.ts";
+import { messageOf, ReconcileError } from "../../../pkg/errors/errors.ts";
 import { Client } from "../../../pkg/kube/client.ts";
 import { Credentials } from "../../../pkg/kube/credentials.ts";
-import { isForbidden, KindNotServed, KubeError } from "../../../pkg/kube/errors.ts";
+import { isRbacDenied, KindNotServed, KubeError } from "../../../pkg/kube/errors.ts";
 import type { ClusterOptions } from "./options.ts";
 
 const OTHER_CLUSTER = "--kubeconfig and --context choose another cluster";
@@ -20,8 +20,6 @@ const CERTIFICATE_WORDS: Readonly<Record<string, string>> = {
 
 /** It is about programs, and not about olmv1. */
 const HINT_OF_NODE = /; if the root CA is installed locally.*$/;
-/** RBAC's words; admission and quotas have others. */
-const LACKS_RIGHT = /is forbidden: User ".*" cannot /;
 
 /**
  * An error of a command that asks a cluster, with what somebody can do about it where that is the cluster's or the kubeconfig's doing; others as they are.
@@ -34,8 +32,11 @@ export function clusterFault(err: unknown, unanswered: string | undefined): unkn
 
 function faultWords(err: unknown, unanswered: string | undefined): string | undefined {
   const message = messageOf(err);
+  let isOnlyPrefixed = true;
   for (let e = err; e instanceof Error; e = e.cause) {
-    if (e instanceof KubeError) return answerWords(e, message);
+    if (e instanceof KubeError) return answerWords(e, message, isOnlyPrefixed);
+    isOnlyPrefixed &&= e instanceof ReconcileError; // wrapError adds nothing but a prefix, others say what to do
+
     if (e instanceof KindNotServed)
       return groupOf(e.apiVersion) === GROUP ? `${message}: OLM v1 is not installed on this cluster; ${OTHER_CLUSTER}` : undefined;
     if (unanswered !== undefined && "code" in e && typeof e.code === "string")
@@ -50,11 +51,10 @@ function connectionWords(code: string, host: string): string {
   return `the API server at ${host} gives no answer; does it run, and is this its address?`;
 }
 
-function answerWords(err: KubeError, message: string): string | undefined {
+function answerWords(err: KubeError, message: string, isOnlyPrefixed: boolean): string | undefined {
   if (err.status === 401)
     return `${message}: the API server does not know the credentials of the kubeconfig, which may have expired; log in again, or choose others with --context`;
-  // Whoever has put something behind these words has said what to do.
-  if (isForbidden(err) && LACKS_RIGHT.test(err.message) && message.endsWith(err.message))
+  if (isRbacDenied(err) && isOnlyPrefixed)
     return `${message}; ask whoever administers the cluster for this right, or choose another identity with --context`;
   return undefined;
 }

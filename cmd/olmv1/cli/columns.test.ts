@@ -1,6 +1,6 @@
 import * as fc from "fast-check";
 import { expect, test } from "vitest";
-import { columnsOf, cutTo, wrapped } from "./columns.ts";
+import { columnsOf, cutTo, wrapText } from "./columns.ts";
 
 test.for([
   ["fits", "one two", 20, "", ["one two"]],
@@ -16,13 +16,13 @@ test.for([
   ],
   ["has no end in a pipe", "one two three four five six seven", Number.POSITIVE_INFINITY, "", ["one two three four five six seven"]],
 ] as const)("text that %s", ([, text, width, indent, want]) => {
-  expect(wrapped(text, width, indent)).toEqual(want);
+  expect(wrapText(text, width, indent)).toEqual(want);
 });
 
 test("no word is lost, and no line of several words is too long", () => {
   fc.assert(
     fc.property(fc.array(fc.stringMatching(/^[a-z]{1,30}$/), { minLength: 1 }), fc.integer({ min: 20, max: 90 }), (words, width) => {
-      const lines = wrapped(words.join(" "), width);
+      const lines = wrapText(words.join(" "), width);
       expect(lines.join(" ")).toBe(words.join(" "));
       for (const line of lines) expect(line.includes(" ") && line.length > width).toBe(false);
     }),

@@ -24,7 +24,7 @@ export function cutTo(text: string, columns: number): string {
  * Lines of text that take no more than `width` columns, broken at blanks, each with `indent` in front; line ends of the text stay. A word that is
  * longer, such as a name or a command, is not broken.
  */
-export function wrapped(text: string, width: number, indent = ""): string[] {
+export function wrapText(text: string, width: number, indent = ""): string[] {
   const room = Math.max(width - columnsOf(indent), 20);
   return text.split("\n").flatMap((line) => {
     const lines: string[] = [];

@@ -1,4 +1,5 @@
-import { messageOf, ReconcileError } from "../../../pkg/errors/errors.ts";
+import type { Problem } from "../../../pkg/api/problems.ts";
+import { messageOf, problemsIn, ReconcileError } from "../../../pkg/errors/errors.ts";
 import { escapeControlCharacters } from "../../../pkg/text/escape.ts";
 
 /** How an error is written: a line for people, or a document for programs that asked for their answer as one. */
@@ -7,10 +8,22 @@ export type ErrorFormat = "text" | "json" | "yaml";
 /** What is written of an error, its end of line included. */
 export async function formatError(err: unknown, format: ErrorFormat): Promise<string> {
   const message = messageOf(err);
-  if (format === "text") return `olmv1: ${escapeControlCharacters(message)}\n`;
+  const problems = problemsIn(err);
+  if (format === "text")
+    return [`olmv1: ${message}`, ...adviceOn(problems, message)].map((line) => `${escapeControlCharacters(line)}\n`).join("");
   const reason = reasonOf(err);
-  const fault = { error: { message, ...(reason === undefined ? {} : { reason }) } };
+  const fault = { error: { message, ...(reason === undefined ? {} : { reason }), ...(problems.length === 0 ? {} : { problems }) } };
   return format === "yaml" ? (await import("../../../pkg/golang/yaml.ts")).toYaml(fault) : `${JSON.stringify(fault, null, 2)}\n`;
+}
+
+/** What problems say beyond the message: mistakes in a configuration, and what to do. */
+function adviceOn(problems: readonly Problem[], message: string): string[] {
+  return problems.flatMap(({ next, details }) => [
+    ...(details?.configuration ?? [])
+      .map((mistake) => `  ${mistake.path}: ${mistake.message}`)
+      .filter((line) => !message.includes(line.trim())),
+    ...(next === undefined || message.includes(next) ? [] : [`  next: ${next}`]),
+  ]);
 }
 
 /** The reason of the first error in the cause chain that has one that says something: ours, or that of an answer of the API server. */

@@ -7,7 +7,7 @@ import type { Mood, Styled } from "./table.ts";
 const UNDER_WAY: ReadonlySet<string> = new Set([Reason.RollingOut, Reason.Uninstalling, Reason.Suspended, Reason.AwaitingApproval]);
 
 /** Where an extension stands, in a word: Ready, the reason why it is not, or Pending before anybody has looked. */
-export function stateOf({ metadata, spec, status }: Pick<ClusterExtension, "metadata" | "spec" | "status">): Styled {
+export function describeExtensionState({ metadata, spec, status }: Pick<ClusterExtension, "metadata" | "spec" | "status">): Styled {
   if (metadata.deletionTimestamp !== undefined) return { text: Reason.Uninstalling, mood: "warning" };
   if (spec.suspend) return { text: Reason.Suspended, mood: "warning" };
   const ready = findCondition(status?.conditions, ConditionType.Ready);

@@ -3,15 +3,15 @@ import type { PackageIn } from "../../../pkg/browse/packageView.ts";
 import { type CachedCatalog, CatalogCache, cacheFolder, filesKey, imageKey } from "../../../pkg/catalogcache/catalogCache.ts";
 import { messageOf, wrapError } from "../../../pkg/errors/errors.ts";
 import { packageContent } from "../../../pkg/fbc/content.ts";
-import { newestFirst, PackageFacts } from "../../../pkg/fbc/summary/packageFacts.ts";
+import { PackageFacts, sortBundlesByVersion } from "../../../pkg/fbc/summary/packageFacts.ts";
 import { closestNames } from "../../../pkg/fbc/summary/search.ts";
 import { goQuote } from "../../../pkg/golang/quote.ts";
 import type { Client } from "../../../pkg/kube/client.ts";
 import { layoutNamed } from "../../../pkg/oci/imagePlace.ts";
 import type { BundleReader } from "../../../pkg/sources/bundleReader.ts";
-import { catalogMetas, filesDigest } from "../../../pkg/sources/catalogContent.ts";
-import { catalogsGiven, catalogsNamed, isOffline, type NamedCatalog } from "../../../pkg/sources/catalogNames.ts";
-import type { SourceOptions } from "./catalogOptions.ts";
+import { filesDigest, readCatalogMetas } from "../../../pkg/sources/catalogContent.ts";
+import { catalogsNamed, isOffline, listNamedCatalogs, type NamedCatalog } from "../../../pkg/sources/catalogNames.ts";
+import type { CatalogReadOptions } from "./catalogOptions.ts";
 import { printLeftOutCatalogs } from "./output.ts";
 import { type Progress, withProgress } from "./progress.ts";
 import type { Terminal } from "./terminal.ts";
@@ -25,7 +25,7 @@ const NO_HASH = Buffer.alloc(0);
 export function withPackage<T>(
   terminal: Terminal,
   name: string,
-  options: SourceOptions,
+  options: CatalogReadOptions,
   work: (found: readonly [PackageIn, ...PackageIn[]], open: OpenCatalogs) => Promise<T>,
 ): Promise<T> {
   return withCatalogs(terminal, options, async (open) => {
@@ -42,7 +42,7 @@ async function packageIn({ name: catalog, priority, book }: OpenCatalog, name: s
   const facts = new PackageFacts(name);
   for (const meta of metas) facts.add(meta, NO_HASH);
   try {
-    return { catalog, priority, name, metas, content: packageContent(metas, name), facts, bundles: newestFirst(facts.bundles) };
+    return { catalog, priority, name, metas, content: packageContent(metas, name), facts, bundles: sortBundlesByVersion(facts.bundles) };
   } catch (err) {
     throw wrapError(`catalog ${goQuote(catalog)}: `, err);
   }
@@ -56,7 +56,7 @@ function absentText(name: string, { catalogs }: OpenCatalogs): string {
 }
 
 /** A catalog that can be looked at. */
-export interface OpenCatalog {
+interface OpenCatalog {
   readonly name: string;
   readonly priority: number;
   readonly book: CachedCatalog;
@@ -77,7 +77,11 @@ export interface OpenCatalogs {
  * What `work` makes of the catalogs that options name; each that cannot be looked at is told on standard error.
  * @throws Error where the cluster does not list its own, none can be, or a folder or image that was given cannot.
  */
-export async function withCatalogs<T>(terminal: Terminal, options: SourceOptions, work: (open: OpenCatalogs) => Promise<T>): Promise<T> {
+export async function withCatalogs<T>(
+  terminal: Terminal,
+  options: CatalogReadOptions,
+  work: (open: OpenCatalogs) => Promise<T>,
+): Promise<T> {
   if (isOffline(options)) return withSources(terminal, options, undefined, work);
   const { withCluster } = await import("./cluster.ts"); // slow to load, as registries are, and not needed for folders
   return withCluster(options, (client) => withSources(terminal, options, client, work));
@@ -85,7 +89,7 @@ export async function withCatalogs<T>(terminal: Terminal, options: SourceOptions
 
 async function withSources<T>(
   terminal: Terminal,
-  options: SourceOptions,
+  options: CatalogReadOptions,
   client: Client | undefined,
   work: (open: OpenCatalogs) => Promise<T>,
 ): Promise<T> {
@@ -100,7 +104,7 @@ async function withSources<T>(
     await withProgress(terminal, "reading catalogs", async (progress) => {
       const all = client
         ? await (await import("../../../pkg/sources/clusterCatalogs.ts")).catalogsServed(client, signal)
-        : catalogsGiven(options);
+        : listNamedCatalogs(options);
       const named = catalogsNamed(all, options);
       for (const one of named) {
         signal.throwIfAborted();
@@ -134,11 +138,11 @@ function noneText(leftOut: OpenCatalogs["leftOut"], isNamed: boolean): string {
 
 /** What reads images, loaded when the first one is to be read. */
 class Registries {
-  readonly #options: SourceOptions;
+  readonly #options: CatalogReadOptions;
   readonly #signal: AbortSignal;
   #reader: BundleReader | undefined;
 
-  constructor(options: SourceOptions, signal: AbortSignal) {
+  constructor(options: CatalogReadOptions, signal: AbortSignal) {
     this.#options = options;
     this.#signal = signal;
   }
@@ -166,7 +170,7 @@ async function bookOf({ name, path, image, unavailable }: NamedCatalog, { regist
   const layout = path !== undefined && (await layoutNamed(path));
   if (path !== undefined && !layout) {
     if (!(await stat(path).catch(() => undefined))) throw new Error(`there is no folder or file ${goQuote(path)}`);
-    return shelf.obtain(filesKey(await filesDigest(path)), () => catalogMetas(path));
+    return shelf.obtain(filesKey(await filesDigest(path)), () => readCatalogMetas(path));
   }
   const ref = image ?? path;
   if (ref === undefined) throw new Error(unavailable ?? "it has no content");
@@ -176,6 +180,6 @@ async function bookOf({ name, path, image, unavailable }: NamedCatalog, { regist
     progress.now(`pulling catalog ${name} from ${canonical}`);
     const folder = await reader.catalogFolder(canonical);
     progress.now(`reading catalog ${name}`);
-    yield* catalogMetas(folder);
+    yield* readCatalogMetas(folder);
   });
 }

@@ -1,7 +1,7 @@
 import { isAbsolute, join, relative, sep } from "node:path";
 import { type Severity } from "../../../pkg/fbc/validate/rules.ts";
 import { escapeControlCharacters } from "../../../pkg/text/escape.ts";
-import { VERSION } from "../../internal/program.ts";
+import { PROGRAM_VERSION } from "../../internal/program.ts";
 
 /** Something that was found, as SARIF tells it. */
 export interface SarifFinding {
@@ -37,7 +37,7 @@ export function sarifLog(findings: readonly SarifFinding[], rules: Readonly<Reco
     version: "2.1.0",
     runs: [
       {
-        tool: { driver: { name: "olmv1", semanticVersion: VERSION, rules: broken.map((code) => ruleOf(code, rules, findings)) } },
+        tool: { driver: { name: "olmv1", semanticVersion: PROGRAM_VERSION, rules: broken.map((code) => ruleOf(code, rules, findings)) } },
         columnKind: "utf16CodeUnits",
         results: findings.map((finding) => resultOf(finding, broken.indexOf(finding.rule))),
       },

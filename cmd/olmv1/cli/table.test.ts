@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import { columnsOf } from "./columns.ts";
-import { styled, table } from "./table.ts";
+import { formatStyled, table } from "./table.ts";
 
 const HEAD = ["NAME", "VERSION", "DESCRIPTION"];
 const ROWS = [
@@ -39,7 +39,7 @@ test("moods are colours only where there are colours, and change no widths", () 
   const rows = [[{ text: "x", mood: "bad" as const }, "1"]];
   expect(table({ width: 80, colour: false }, ["A", "B"], rows)).toBe("A   B\nx   1\n");
   expect(table({ width: 80, colour: true }, ["A", "B"], rows)).toBe("A   B\n\u001B[31mx\u001B[39m   1\n");
-  expect(styled({ colour: true }, { text: "x" })).toBe("x");
+  expect(formatStyled({ colour: true }, { text: "x" })).toBe("x");
 });
 
 test("what names hold moves no cursor", () => {

@@ -1,6 +1,6 @@
 import { styleText } from "node:util";
 import { escapeControlCharacters } from "../../../pkg/text/escape.ts";
-import { columnsOf, cutTo, wrapped } from "./columns.ts";
+import { columnsOf, cutTo, wrapText } from "./columns.ts";
 import type { Terminal } from "./terminal.ts";
 
 /** How a cell is meant: shown as a colour where there are colours, never by it alone. */
@@ -20,7 +20,7 @@ const GAP = "   ";
 const LEAST = 8;
 
 /** Text as it is meant, where there are colours. */
-export function styled(terminal: Pick<Terminal, "colour">, { text, mood }: Styled): string {
+export function formatStyled(terminal: Pick<Terminal, "colour">, { text, mood }: Styled): string {
   return mood === undefined || !terminal.colour ? text : styleText(COLOURS[mood], text, { validateStream: false });
 }
 
@@ -67,7 +67,7 @@ function lineOf(terminal: Pick<Terminal, "colour">, row: readonly Styled[], widt
     .map(({ text, mood }, i) => {
       const shown = cutTo(text, widths[i] ?? 0);
       const padding = i === last ? "" : " ".repeat((widths[i] ?? 0) - columnsOf(shown));
-      return styled(terminal, { text: shown, mood }) + padding;
+      return formatStyled(terminal, { text: shown, mood }) + padding;
     })
     .join(gap);
 }
@@ -96,7 +96,7 @@ export function details(terminal: Pick<Terminal, "width" | "colour">, all: reado
   return shown
     .flatMap(({ label, lines }) => {
       const broken = lines.flatMap(({ text, mood }) =>
-        wrapped(text, Math.min(terminal.width - margin, MAX_PROSE)).map((line) => styled(terminal, { text: line, mood })),
+        wrapText(text, Math.min(terminal.width - margin, MAX_PROSE)).map((line) => formatStyled(terminal, { text: line, mood })),
       );
       return broken.map((line, i) => `${(i === 0 ? label : "").padEnd(margin)}${line}`.trimEnd());
     })

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { escapeForTerminal } from "./text.ts";
+import { escapeForTerminal } from "./terminal.ts";
 
 test.for<[what: string, text: string, shown: string]>([
   ["plain text", "a\tb\nc é 中\r\n", "a\tb\nc é 中\r\n"],

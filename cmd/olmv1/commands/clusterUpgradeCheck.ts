@@ -2,10 +2,10 @@ import { messageOf } from "../../../pkg/errors/errors.ts";
 import { goQuote } from "../../../pkg/golang/quote.ts";
 import { isForbidden } from "../../../pkg/kube/errors.ts";
 import {
+  type ClusterUpgradeTarget,
   checkUpgrade,
   type UpgradeCheck,
   type UpgradeCheckRow,
-  type UpgradeTarget,
   upgradeTarget,
 } from "../../../pkg/openshift/upgradeCheck.ts";
 import { parseClusterVersion, readClusterVersion } from "../../../pkg/operatorcontroller/openshift/clusterVersion.ts";
@@ -29,7 +29,7 @@ const MAX_CELL = 253;
 const MAX_REASON = 1_000;
 
 /** The answer for people, for a terminal of this width: a line with the verdict, a table of what is installed with what blocks first, and what to do. */
-export function textReport(check: UpgradeCheck, width: number): string {
+export function formatUpgradeReport(check: UpgradeCheck, width: number): string {
   const blocking = check.extensions.filter(({ blocks }) => blocks);
   const others = check.extensions.filter(({ blocks }) => !blocks);
   const shown = others.slice(0, MAX_OTHERS);
@@ -91,20 +91,20 @@ function shortened(text: string): string {
 }
 
 /** How `olmv1 cluster-upgrade-check` can be asked. */
-export interface CheckOptions extends ReleaseOptions {
+export interface ClusterUpgradeCheckOptions extends ReleaseOptions {
   to?: string;
   clusterVersion?: string;
   output: Output;
 }
 
 /** `olmv1 cluster-upgrade-check`. */
-export async function showUpgradeCheck(terminal: Terminal, options: CheckOptions): Promise<void> {
+export async function showUpgradeCheck(terminal: Terminal, options: ClusterUpgradeCheckOptions): Promise<void> {
   const check = await answer(options);
-  await print(terminal, options.output, { data: check, text: () => textReport(check, terminal.width) });
+  await print(terminal, options.output, { data: check, text: () => formatUpgradeReport(check, terminal.width) });
   if (!check.upgradeable) terminal.exit(EXIT.no);
 }
 
-async function answer(options: CheckOptions): Promise<UpgradeCheck> {
+async function answer(options: ClusterUpgradeCheckOptions): Promise<UpgradeCheck> {
   const { to, systemNamespace, clusterVersion } = options;
   const given = clusterVersion === undefined ? undefined : givenVersion(clusterVersion);
   return await withCluster(options, async (client) => {
@@ -127,7 +127,7 @@ function givenVersion(text: string): ClusterVersion {
   }
 }
 
-function targetOf(to: string | undefined, cluster: ClusterVersion): UpgradeTarget {
+function targetOf(to: string | undefined, cluster: ClusterVersion): ClusterUpgradeTarget {
   if (to === undefined && cluster.kind !== "known") {
     const why = cluster.kind === "none" ? "this cluster has no ClusterVersion" : cluster.because;
     throw new Error(

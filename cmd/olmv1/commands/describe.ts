@@ -9,22 +9,22 @@ import {
   Reason,
 } from "../../../pkg/api/constants.ts";
 import type { Condition } from "../../../pkg/api/k8s.ts";
+import { findProblem } from "../../../pkg/api/problems.ts";
 import { messageOf } from "../../../pkg/errors/errors.ts";
+import { ageText } from "../../../pkg/golang/time.ts";
 import type { Client } from "../../../pkg/kube/client.ts";
 import { selectClusterCatalogs } from "../../../pkg/operatorcontroller/catalogs/catalogPackages.ts";
-import { lacksPermissions } from "../../../pkg/operatorcontroller/permissions/permissions.ts";
 import { describeObject } from "../../../pkg/release/identity.ts";
 import { explainCondition } from "../../../pkg/rollout/conditionAdvice.ts";
 import { readExtension } from "../../../pkg/rollout/extensions.ts";
-import { inventoryHealth, type ObjectState } from "../../../pkg/rollout/inventory.ts";
-import { ageText } from "../../../pkg/text/amounts.ts";
+import { type InventoryObjectHealth, inventoryHealth } from "../../../pkg/rollout/inventory.ts";
 import { escapeControlCharacters } from "../../../pkg/text/escape.ts";
 import { catalogFault, catalogState, isServed } from "../cli/catalogState.ts";
 import { withCluster } from "../cli/cluster.ts";
-import { wrapped } from "../cli/columns.ts";
-import { catalogsOf, moodOf, stateOf } from "../cli/extensionState.ts";
+import { wrapText } from "../cli/columns.ts";
+import { catalogsOf, describeExtensionState, moodOf } from "../cli/extensionState.ts";
 import type { ReleaseOptions } from "../cli/options.ts";
-import { styled } from "../cli/table.ts";
+import { formatStyled } from "../cli/table.ts";
 import type { Terminal } from "../cli/terminal.ts";
 import { type EventRecord, eventsOf, eventsText } from "./events.ts";
 import { type ReleaseRow, releaseRows, releasesText } from "./history.ts";
@@ -34,7 +34,7 @@ export interface Described {
   readonly extension: ClusterExtension;
   /** Whether the ServiceAccount exists, and whether `olmv1 install` made it. */
   readonly account: "missing" | "there" | "made" | { readonly unknown: string };
-  readonly objects: readonly ObjectState[];
+  readonly objects: readonly InventoryObjectHealth[];
   readonly releases: readonly ReleaseRow[] | string;
   /** Oldest first. */
   readonly events: readonly EventRecord[] | string;
@@ -65,6 +65,7 @@ export function describeText(screen: Screen, described: Described, now: number):
   const parts = [
     summary(screen, described, now),
     ["Conditions:", ...conditionLines(screen, extension)],
+    problemLines(screen, extension),
     catalogLines(screen, catalogs),
     inventory ? [objectsHead(inventory.count, notReady.length), ...notReady.flatMap((one) => objectLines(screen, one))] : [],
     keptLines(screen, extension),
@@ -85,7 +86,7 @@ function summary(screen: Screen, described: Described, now: number): string[] {
   const rows: [string, string | undefined][] = [
     ["Name", metadata.name],
     ["Package", spec.source.catalog?.packageName],
-    ["Status", styled(screen, stateOf(extension))],
+    ["Status", formatStyled(screen, describeExtensionState(extension))],
     ["Installed", bundle ? `${bundle.name} (version ${bundle.version})` : "nothing"],
     ["Namespace", spec.namespace],
     ["Installer", installerText(described)],
@@ -107,7 +108,7 @@ function summary(screen: Screen, described: Described, now: number): string[] {
 
 /** A label, and text beside it that goes on below itself. */
 function field(screen: Screen, label: string, text: string): string[] {
-  const [first = "", ...more] = wrapped(printableOrStyled(text), screen.width, " ".repeat(LABEL_WIDTH));
+  const [first = "", ...more] = wrapText(printableOrStyled(text), screen.width, " ".repeat(LABEL_WIDTH));
   return [`${label}:`.padEnd(LABEL_WIDTH) + first.slice(LABEL_WIDTH), ...more];
 }
 
@@ -125,7 +126,7 @@ function installerText({ extension: { spec, status }, account }: Described): str
   const made = account === "made" ? ", made by olmv1 install" : "";
   const progressing = status?.conditions?.find(({ type }) => type === ConditionType.Progressing);
   if (!progressing) return `${who}${made}; its rights were not looked at yet`;
-  if (lacksPermissions(progressing.message)) return `${who}${made}; it lacks rights, see Progressing`;
+  if (findProblem(status, "MissingPermissions")) return `${who}${made}; it lacks permissions, see Problems`;
   return `${who}${made}; ${status?.install ? "its rights suffice for what is installed" : "no lack of rights is known"}`;
 }
 
@@ -177,18 +178,33 @@ function conditionLines(screen: Screen, extension: ClusterExtension): string[] {
 function conditionBlock(screen: Screen, extension: ClusterExtension, condition: Condition): string[] {
   const { type, status, reason, message } = condition;
   const mood = reason === Reason.Retrying ? "bad" : moodOf(type, status);
-  const head = `  ${styled(screen, { text: `${type} is ${status}`, mood })}: ${escapeControlCharacters(reason)}`;
+  const head = `  ${formatStyled(screen, { text: `${type} is ${status}`, mood })}: ${escapeControlCharacters(reason)}`;
   const cause = type === ConditionType.Ready && status !== "True" ? sameReason(extension, condition) : undefined;
   if (cause !== undefined) return [`${head}, see ${cause}`];
-  const text = shortened(wrapped(escapeControlCharacters(message), screen.width, "      "), extension.metadata.name);
+  const text = shortened(wrapText(escapeControlCharacters(message), screen.width, "      "), extension.metadata.name);
   if (mood === "good") return [head, ...text];
   const { means, next } = explainCondition(extension, condition);
   return [
     head,
     ...text,
-    ...(means === "" ? [] : wrapped(means, screen.width - 2, "      ").map((line, i) => (i === 0 ? `    → ${line.trimStart()}` : line))),
+    ...(means === "" ? [] : wrapText(means, screen.width - 2, "      ").map((line, i) => (i === 0 ? `    → ${line.trimStart()}` : line))),
     ...next.map((line) => `      ${line}`),
   ];
+}
+
+/** What status.problems reports, with what to do about it. */
+function problemLines(screen: Screen, { metadata: { name }, status }: ClusterExtension): string[] {
+  const { problems = [], omittedProblems = 0 } = status ?? {};
+  if (problems.length === 0) return [];
+  const moods = { Error: "bad", Warning: "warning", Info: "good" } as const;
+  const blockOf = ({ type, severity, message, next }: (typeof problems)[number]): string[] => [
+    `  ${formatStyled(screen, { text: severity, mood: moods[severity] })} ${escapeControlCharacters(type)}`,
+    ...shortened(wrapText(escapeControlCharacters(message), screen.width, "      "), name),
+    ...(next === undefined
+      ? []
+      : wrapText(escapeControlCharacters(next), screen.width, "      ").map((line, i) => (i === 0 ? `    → ${line.trimStart()}` : line))),
+  ];
+  return ["Problems:", ...problems.flatMap(blockOf), ...(omittedProblems > 0 ? [`  … and ${omittedProblems} more`] : [])];
 }
 
 /** The type of another condition that has this one's reason: the sum of all repeats what one of them says. */
@@ -208,7 +224,9 @@ function keptLines(screen: Screen, { status }: ClusterExtension): string[] {
   const textOf = ({ name, message }: (typeof keptCRDs)[number]): string => escapeControlCharacters(`${name}: ${message}`);
   return [
     "CustomResourceDefinitions kept of earlier bundles:",
-    ...keptCRDs.flatMap((one) => wrapped(textOf(one), screen.width, "      ").map((line, i) => (i === 0 ? `  ${line.trimStart()}` : line))),
+    ...keptCRDs.flatMap((one) =>
+      wrapText(textOf(one), screen.width, "      ").map((line, i) => (i === 0 ? `  ${line.trimStart()}` : line)),
+    ),
   ];
 }
 
@@ -220,9 +238,9 @@ function catalogLines(screen: Screen, catalogs: Described["catalogs"]): string[]
   const blockOf = (catalog: ClusterCatalog): string[] => {
     const { name } = catalog.metadata;
     const because = catalogFault(catalog)?.because ?? "catalogd has reported no error";
-    const text = wrapped(escapeControlCharacters(because), screen.width, "      ");
+    const text = wrapText(escapeControlCharacters(because), screen.width, "      ");
     return [
-      `  ${escapeControlCharacters(name)}: ${styled(screen, catalogState(catalog))}`,
+      `  ${escapeControlCharacters(name)}: ${formatStyled(screen, catalogState(catalog))}`,
       ...text,
       `      kubectl describe clustercatalog ${escapeControlCharacters(name)}`,
     ];
@@ -234,9 +252,9 @@ function objectsHead(count: number, notReady: number): string {
   return `Objects: ${count}, ${notReady === 0 ? "all of them ready" : `${notReady} not ready:`}`;
 }
 
-function objectLines(screen: Screen, { ref, state, message }: ObjectState): string[] {
+function objectLines(screen: Screen, { ref, state, message }: InventoryObjectHealth): string[] {
   const text = `${describeObject(ref)}: ${state}${message === "" ? "" : `: ${message}`}`;
-  return wrapped(escapeControlCharacters(text), screen.width - 2, "    ").map((line, i) => (i === 0 ? `  ${line.trimStart()}` : line));
+  return wrapText(escapeControlCharacters(text), screen.width - 2, "    ").map((line, i) => (i === 0 ? `  ${line.trimStart()}` : line));
 }
 
 /** A table below its head, or why there is none. */
@@ -257,7 +275,7 @@ function recent(events: readonly EventRecord[] | string): readonly EventRecord[]
 }
 
 /** `olmv1 describe`. */
-export async function describe(terminal: Terminal, name: string, options: ReleaseOptions): Promise<void> {
+export async function describeExtension(terminal: Terminal, name: string, options: ReleaseOptions): Promise<void> {
   await withCluster(options, async (client) => {
     const extension = await readExtension(client, name);
     const now = Date.now();

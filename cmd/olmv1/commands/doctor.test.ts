@@ -6,7 +6,7 @@ import type { Condition, KubeObject } from "../../../pkg/api/k8s.ts";
 import { certificateHostNames } from "../../../pkg/certificates/servingCertificate.ts";
 import {
   type ClusterSnapshot,
-  type Finding,
+  type DoctorFinding,
   POLICIES,
   PROGRAMS,
   type ProgramName,
@@ -120,7 +120,7 @@ function factsOf(parts: Partial<ClusterSnapshot> = {}): ClusterSnapshot {
   };
 }
 
-const bad = (facts: ClusterSnapshot): Finding[] => findingsOf(facts, "0.1.0").filter(({ status }) => status !== "ok");
+const bad = (facts: ClusterSnapshot): DoctorFinding[] => findingsOf(facts, "0.1.0").filter(({ status }) => status !== "ok");
 const withCatalogd = (parts: ProgramParts): ClusterSnapshot =>
   factsOf({ programs: [programOf("catalogd", parts), programOf("operator-controller")] });
 

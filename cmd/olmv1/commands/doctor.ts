@@ -1,18 +1,18 @@
 import { crdFrom, KINDS } from "../../../pkg/api/customResourceDefinitions.ts";
 import type { KubeObject } from "../../../pkg/api/k8s.ts";
-import { type ClusterSnapshot, type Finding, type FindingStatus, readSnapshot } from "../../../pkg/doctor/clusterSnapshot.ts";
+import { type ClusterSnapshot, type DoctorFinding, type FindingStatus, readSnapshot } from "../../../pkg/doctor/clusterSnapshot.ts";
 import { checkApiServer, checkCatalogs, checkDefinitions, checkMetrics, checkPolicies } from "../../../pkg/doctor/installation.ts";
 import { checkCertificates, checkDeployments, checkLeases } from "../../../pkg/doctor/programs.ts";
-import { counted } from "../../../pkg/text/amounts.ts";
 import { escapeControlCharacters } from "../../../pkg/text/escape.ts";
-import { VERSION } from "../../internal/program.ts";
+import { formatCount } from "../../../pkg/text/lists.ts";
+import { PROGRAM_VERSION } from "../../internal/program.ts";
 import { withCluster } from "../cli/cluster.ts";
-import { wrapped } from "../cli/columns.ts";
+import { wrapText } from "../cli/columns.ts";
 import { EXIT } from "../cli/errors.ts";
 import type { ClusterOptions } from "../cli/options.ts";
 import { type Output, print } from "../cli/output.ts";
 import { withProgress } from "../cli/progress.ts";
-import { type Mood, styled } from "../cli/table.ts";
+import { formatStyled, type Mood } from "../cli/table.ts";
 import type { Terminal } from "../cli/terminal.ts";
 
 const MOODS: Readonly<Record<FindingStatus, Mood>> = { ok: "good", warning: "warning", problem: "bad", unknown: "warning" };
@@ -22,22 +22,22 @@ const INDENT = " ".repeat(STATUS_WIDTH);
 const WIDTH_MAX = 160;
 
 /** A finding below the other, each with what to do next, and how many there are of which kind. */
-export function doctorText(terminal: Pick<Terminal, "width" | "colour">, findings: readonly Finding[]): string {
+export function doctorText(terminal: Pick<Terminal, "width" | "colour">, findings: readonly DoctorFinding[]): string {
   const width = Math.min(terminal.width, WIDTH_MAX);
   const lines = findings.flatMap(({ check, status, message, next }) => {
-    const [first = "", ...more] = wrapped(escapeControlCharacters(`${check}: ${message}`), width, INDENT);
-    const head = styled(terminal, { text: status, mood: MOODS[status] }) + first.slice(status.length);
+    const [first = "", ...more] = wrapText(escapeControlCharacters(`${check}: ${message}`), width, INDENT);
+    const head = formatStyled(terminal, { text: status, mood: MOODS[status] }) + first.slice(status.length);
     // Not broken: commands are copied.
     return [head, ...more, ...(next === undefined ? [] : [`${INDENT}→ ${escapeControlCharacters(next)}`])];
   });
   return `${lines.join("\n")}\n\n${summary(findings)}\n`;
 }
 
-function summary(findings: readonly Finding[]): string {
+function summary(findings: readonly DoctorFinding[]): string {
   const count = (status: FindingStatus): number => findings.filter((finding) => finding.status === status).length;
-  const parts = (["problem", "warning"] as const).map((status) => counted(count(status), status));
+  const parts = (["problem", "warning"] as const).map((status) => formatCount(count(status), status));
   const unknown = count("unknown");
-  const made = counted(findings.length - unknown, "check");
+  const made = formatCount(findings.length - unknown, "check");
   return unknown === 0 ? `${parts.join(", ")}; ${made}` : `${parts.join(", ")}; ${made} made, ${unknown} could not be made`;
 }
 
@@ -48,7 +48,7 @@ export interface DoctorOptions extends ClusterOptions {
 }
 
 /** What every check finds, in the order in which one thing needs the other. @param version of this olmv1. */
-export function findingsOf(facts: ClusterSnapshot, version: string): Finding[] {
+export function findingsOf(facts: ClusterSnapshot, version: string): DoctorFinding[] {
   const wanted = new Map(KINDS.map(crdFrom).map((crd): [string, KubeObject] => [crd.metadata.name, crd]));
   return [
     ...checkApiServer(facts),
@@ -63,7 +63,7 @@ export function findingsOf(facts: ClusterSnapshot, version: string): Finding[] {
 }
 
 /** Returns the exit code: a problem comes before a check that could not be made, and both come before success. */
-export function exitOf(findings: readonly Finding[]): number {
+export function exitOf(findings: readonly DoctorFinding[]): number {
   if (findings.some(({ status }) => status === "problem")) return EXIT.no;
   return findings.some(({ status }) => status === "unknown") ? EXIT.error : EXIT.yes;
 }
@@ -74,7 +74,7 @@ export async function doctor(terminal: Terminal, options: DoctorOptions): Promis
     const facts = await withProgress(terminal, "looking at the cluster", () =>
       readSnapshot(client, options.systemNamespace, terminal.signal),
     );
-    const findings = findingsOf(facts, VERSION);
+    const findings = findingsOf(facts, PROGRAM_VERSION);
     terminal.exit(exitOf(findings));
     await print(terminal, options.output, { data: { findings }, text: () => doctorText(terminal, findings) });
   });

@@ -1,9 +1,9 @@
 import { CLUSTER_EXTENSION } from "../../../pkg/api/constants.ts";
 import type { KubeObject } from "../../../pkg/api/k8s.ts";
+import { ageText } from "../../../pkg/golang/time.ts";
 import type { Client } from "../../../pkg/kube/client.ts";
 import { isExpired, isForbidden } from "../../../pkg/kube/errors.ts";
 import { extensionRef, readExtension } from "../../../pkg/rollout/extensions.ts";
-import { ageText } from "../../../pkg/text/amounts.ts";
 import { withCluster } from "../cli/cluster.ts";
 import type { ClusterOptions } from "../cli/options.ts";
 import { type Output, print } from "../cli/output.ts";
@@ -49,7 +49,7 @@ export async function eventsOf(
 }
 
 /** When it was seen last, RFC 3339. */
-export function lastSeen({ lastTimestamp, eventTime, metadata }: EventRecord): string {
+function lastSeen({ lastTimestamp, eventTime, metadata }: EventRecord): string {
   return lastTimestamp ?? eventTime ?? metadata.creationTimestamp ?? "1970-01-01T00:00:00Z";
 }
 

@@ -100,6 +100,16 @@ test("extensions are listed", async () => {
   await expect(listed).toMatchFileSnapshot(golden("list"));
 });
 
+test("the wide list names the types of errors and warnings after the message", () => {
+  const [extension] = structuredClone(EXTENSIONS);
+  if (!extension?.status) throw new Error("the first extension has no status");
+  const problem = (type: string, severity: "Error" | "Warning" | "Info") => ({ type, severity, message: "m" });
+  extension.status.problems = [problem("BundleNotFound", "Error"), problem("UpgradeWarning", "Warning"), problem("Suspended", "Info")];
+  const text = listText({ width: 1_000, colour: false }, [extension], NOW, true);
+  expect(text).toContain("; problems: BundleNotFound, UpgradeWarning\n");
+  expect(listText({ width: 1_000, colour: false }, EXTENSIONS.slice(0, 1), NOW, true)).not.toContain("problems: ");
+});
+
 test.for(EXTENSIONS.map((extension) => [extension.metadata.name, extension] as const))(
   "extension %s is described",
   async ([name, extension]) => {

@@ -13,7 +13,7 @@ import { lastDeployed } from "../../../pkg/release/record.ts";
 import { type ReaderOptions, withReader } from "../../../pkg/sources/bundleReader.ts";
 import { escapeControlCharacters } from "../../../pkg/text/escape.ts";
 import { formatList } from "../../../pkg/text/lists.ts";
-import { wrapped } from "../cli/columns.ts";
+import { wrapText } from "../cli/columns.ts";
 import type { RegistryOptions } from "../cli/options.ts";
 import { withProgress } from "../cli/progress.ts";
 import type { Terminal } from "../cli/terminal.ts";
@@ -55,7 +55,7 @@ function breadth({ verbs, resources = [], resourceNames = [] }: PolicyRule): num
 
 function ruleLines(screen: Pick<Terminal, "width">, rule: PolicyRule): string[] {
   const text = `${verbsText(rule)} ${whatText(rule)}`;
-  return wrapped(escapeControlCharacters(text), screen.width, "        ").map((line, i) =>
+  return wrapText(escapeControlCharacters(text), screen.width, "        ").map((line, i) =>
     i === 0 ? line.replace(/^ {8}/, "    ") : line,
   );
 }

@@ -9,17 +9,17 @@ import { type GraphSource, GraphTooLargeError, updateGraph } from "../../../pkg/
 import { writeExactJson } from "../../../pkg/golang/json.ts";
 import { installedHere } from "../../../pkg/rollout/extensions.ts";
 import { oneLine } from "../../../pkg/text/escape.ts";
-import type { SourceOptions } from "../cli/catalogOptions.ts";
+import type { CatalogReadOptions } from "../cli/catalogOptions.ts";
 import { columnsOf, cutTo } from "../cli/columns.ts";
 import { withPackage } from "../cli/openCatalogs.ts";
-import { styled } from "../cli/table.ts";
+import { formatStyled } from "../cli/table.ts";
 import type { Terminal } from "../cli/terminal.ts";
 
 /** Forms of a graph; the first is the default. */
 export type GraphForm = "tree" | "mermaid" | "dot" | "svg" | "json";
 
 /** How `olmv1 graph` can be asked. */
-export interface GraphOptions extends SourceOptions {
+export interface GraphOptions extends CatalogReadOptions {
   channel: string[];
   from?: string;
   installed?: string;
@@ -123,7 +123,7 @@ function treeLine(terminal: Terminal, { drawing, text, marks, kind }: TreeLine):
     const whole = `  ${oneLine(mark.text)}`;
     const cut = cutTo(whole, Math.max(room, 0));
     room -= columnsOf(cut);
-    return cut.trim() === "" || cut.trim() === "…" ? [] : [styled(terminal, { text: cut, mood: mark.mood })];
+    return cut.trim() === "" || cut.trim() === "…" ? [] : [formatStyled(terminal, { text: cut, mood: mark.mood })];
   });
-  return `${first}${styled(terminal, { text: cutTo(start, terminal.width), mood })}${shown.join("")}\n`;
+  return `${first}${formatStyled(terminal, { text: cutTo(start, terminal.width), mood })}${shown.join("")}\n`;
 }

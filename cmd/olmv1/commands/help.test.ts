@@ -3,7 +3,7 @@ import { expect, test } from "vitest";
 import { runCli } from "../../../test/support/runCli.ts";
 import { CommandTerminal } from "../cli/terminal.ts";
 import { olmv1 } from "../program.ts";
-import { pathOf } from "./completion/complete.ts";
+import { getCommandPath } from "./completion/complete.ts";
 
 const program = olmv1(new CommandTerminal({ out: () => undefined, err: () => undefined }));
 
@@ -13,7 +13,7 @@ function leavesOf(command: Command): Command[] {
   return subs.length === 0 ? [command] : subs.flatMap(leavesOf);
 }
 
-test.for(leavesOf(program).map(pathOf))("olmv1 %s --help says what it is for, with examples of its own", async (path) => {
+test.for(leavesOf(program).map(getCommandPath))("olmv1 %s --help says what it is for, with examples of its own", async (path) => {
   const { code, out, err } = await runCli([...path.split(" "), "--help"], { width: 100 });
   expect([code, err]).toEqual([0, ""]);
   const examples =
@@ -27,6 +27,6 @@ test.for(leavesOf(program).map(pathOf))("olmv1 %s --help says what it is for, wi
 });
 
 test("no description ends with a full stop, and none is long", () => {
-  const found = leavesOf(program).map((command) => [pathOf(command), command.description()] as const);
+  const found = leavesOf(program).map((command) => [getCommandPath(command), command.description()] as const);
   expect(found.filter(([, text]) => text === "" || text.endsWith(".") || text.length > 130)).toEqual([]);
 });

@@ -1,12 +1,12 @@
 import type { ClusterExtension } from "../../../pkg/api/clusterExtension.ts";
 import { ANNOTATION_ROLLBACK_TO, LABEL_BUNDLE_NAME, LABEL_BUNDLE_VERSION } from "../../../pkg/api/constants.ts";
 import { mapInParallel } from "../../../pkg/async/concurrency.ts";
+import { ageText } from "../../../pkg/golang/time.ts";
 import type { Client } from "../../../pkg/kube/client.ts";
 import { ReleaseStore } from "../../../pkg/operatorcontroller/releases/releaseStore.ts";
 import { newestFirst, type ReleaseRecord } from "../../../pkg/release/record.ts";
 import { unreadableText } from "../../../pkg/release/storage/decode.ts";
 import { readExtension } from "../../../pkg/rollout/extensions.ts";
-import { ageText } from "../../../pkg/text/amounts.ts";
 import { withCluster } from "../cli/cluster.ts";
 import type { ReleaseOptions } from "../cli/options.ts";
 import { type Output, print } from "../cli/output.ts";

@@ -8,7 +8,7 @@ import type { Ended } from "../../../test/support/olmv1Command.ts";
 import { folder, insecureRegistry, loopbackRegistry } from "../../../test/support/pulling.ts";
 import { runCli } from "../../../test/support/runCli.ts";
 import { CommandTerminal } from "../cli/terminal.ts";
-import { runProgram } from "../program.ts";
+import { runCommandLine } from "../program.ts";
 
 const GOLDENS = join(import.meta.dirname, "../../../test/goldens");
 const CATALOG = join(GOLDENS, "cli/fixtures/mirrored");
@@ -195,7 +195,7 @@ describe("a catalog that is served", () => {
       err: (text) => void (ended.err += text),
       signal: stop.signal,
     });
-    const running = runProgram(["catalog", "serve", served], terminal);
+    const running = runCommandLine(["catalog", "serve", served], terminal);
     await eventually(() => expect(ended.out).toMatch(/^http:\/\/127\.0\.0\.1:\d+\/catalogs\/my-shop\n$/));
     const base = ended.out.trim();
     const packages = async (): Promise<string> => (await fetch(`${base}/api/v1/metas?schema=olm.package`)).text();

@@ -1,15 +1,15 @@
 import type { ClusterExtension } from "../../../pkg/api/clusterExtension.ts";
 import { LABEL_CREATED_FOR } from "../../../pkg/api/constants.ts";
 import type { KubeObject } from "../../../pkg/api/k8s.ts";
+import { findProblem } from "../../../pkg/api/problems.ts";
 import { goQuote } from "../../../pkg/golang/quote.ts";
 import { ApplyFailed, appliedLine, applyObjects, unfinishedText } from "../../../pkg/installer/applyObjects.ts";
 import type { BundleRights } from "../../../pkg/installer/bundlePermissions.ts";
 import { changedPaths, extensionWanted, type Said } from "../../../pkg/installer/extensionSpec.ts";
-import { installerObjects, namespaceFor, requireFallback, tokenRights } from "../../../pkg/installer/installerObjects.ts";
+import { createNamespaceObject, installerObjects, requireFallback, tokenRights } from "../../../pkg/installer/installerObjects.ts";
 import type { Client } from "../../../pkg/kube/client.ts";
-import { lacksPermissions } from "../../../pkg/operatorcontroller/permissions/permissions.ts";
 import { nearPackages, recordChecked, resolveWithDependencies } from "../../../pkg/preview/resolveWithDependencies.ts";
-import type { Resolved } from "../../../pkg/resolve/resolution.ts";
+import type { SuccessfulResolution } from "../../../pkg/resolve/resolution.ts";
 import { extensionRef, extensionsOf } from "../../../pkg/rollout/extensions.ts";
 import type { ResolutionOptions } from "../cli/catalogOptions.ts";
 import { withCluster } from "../cli/cluster.ts";
@@ -20,15 +20,15 @@ import { print } from "../cli/output.ts";
 import { withProgress } from "../cli/progress.ts";
 import { confirm, type Terminal } from "../cli/terminal.ts";
 import { grantsText, rightsFor } from "./grantedPermissions.ts";
-import { nameOf } from "./list.ts";
+import { formatResourceName } from "./list.ts";
 import { type Named, withQuestion } from "./resolutionQuestion.ts";
 import { resolutionText } from "./resolve.ts";
 import { awaitRollout, tellRollout } from "./rollout.ts";
 
 /** What a resolution comes to, and what `olmv1 resolve` would print of it. */
-export interface BundleFound {
+interface BundleFound {
   /** Undefined where no bundle fits. */
-  readonly resolved: Resolved | undefined;
+  readonly resolved: SuccessfulResolution | undefined;
   readonly text: string;
 }
 
@@ -115,7 +115,7 @@ async function run(
         : objects.map((object) => ({ object, verb: "created" as const }));
     const text = (): string => applied.map((one) => `${appliedLine(one, dryRun)}\n`).join("");
     const data = { apiVersion: "v1", kind: "List", items: applied.map(({ object }) => object) };
-    return print(terminal, output, { data, text, names: () => [nameOf(extension)] });
+    return print(terminal, output, { data, text, names: () => [formatResourceName(extension)] });
   }
   if (
     rights &&
@@ -139,14 +139,14 @@ async function run(
     throw err;
   }
   const applied = (await client.get<ClusterExtension>(extensionRef(name))) ?? extension;
-  if (existing && isText) terminal.out(`${nameOf(existing)} unchanged\n`);
+  if (existing && isText) terminal.out(`${formatResourceName(existing)} unchanged\n`);
   if (options.wait) {
     const awaited = { generation: applied.metadata.generation ?? 0 };
     tellRollout(terminal, name, await awaitRollout(terminal, client, name, awaited, options.timeout));
   }
   if (!isText) {
     const data = (await client.get<ClusterExtension>(extensionRef(name))) ?? applied;
-    await print(terminal, output, { data, text: () => "", names: () => [nameOf(data)] });
+    await print(terminal, output, { data, text: () => "", names: () => [formatResourceName(data)] });
   }
 }
 
@@ -202,7 +202,9 @@ async function prepare(
   const { extension, rights, image, bundle, options, existing } = request;
   const { name } = extension.metadata;
   const { namespace, name: account } = rights.installer;
-  const place = (await client.get({ apiVersion: "v1", kind: "Namespace", name: namespace })) ? [] : [namespaceFor(name, namespace)];
+  const place = (await client.get({ apiVersion: "v1", kind: "Namespace", name: namespace }))
+    ? []
+    : [createNamespaceObject(name, namespace)];
   if (extension.spec.serviceAccount === undefined)
     return { extension, objects: [...place, ...(existing ? [] : [extension])], rights: undefined, image, bundle };
   const live = await client.get({ apiVersion: "v1", kind: "ServiceAccount", namespace, name: account }, { metadataOnly: true });
@@ -219,7 +221,7 @@ async function prepare(
     throw new Error(
       `ServiceAccount ${goQuote(`${namespace}/${account}`)} exists, and olmv1 install has not made it for this extension: name it with --service-account in place of --create-service-account`,
     );
-  const isComplete = existing && live && !existing.status?.conditions?.some(({ message }) => lacksPermissions(message));
+  const isComplete = existing && live && !findProblem(existing.status, "MissingPermissions");
   if (isComplete) return { extension, objects: place, rights: undefined, image, bundle };
   const own = installerObjects(name, rights.installer, rights.needed, options.systemNamespace);
   return { extension, objects: [...place, ...own, ...(existing ? [] : [extension])], rights, image, bundle };

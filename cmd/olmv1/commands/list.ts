@@ -1,14 +1,14 @@
 import type { ClusterExtension } from "../../../pkg/api/clusterExtension.ts";
 import { CLUSTER_EXTENSION, GROUP } from "../../../pkg/api/constants.ts";
 import { mapInParallel } from "../../../pkg/async/concurrency.ts";
+import { ageText } from "../../../pkg/golang/time.ts";
 import type { Client } from "../../../pkg/kube/client.ts";
 import { KindNotServed } from "../../../pkg/kube/errors.ts";
 import { mostRelevantCondition } from "../../../pkg/rollout/conditionAdvice.ts";
 import { extensionsOf, readExtension } from "../../../pkg/rollout/extensions.ts";
-import { ageText } from "../../../pkg/text/amounts.ts";
 import { withCluster } from "../cli/cluster.ts";
 import { columnsOf } from "../cli/columns.ts";
-import { catalogsOf, isOutdated, stateOf, updateOf } from "../cli/extensionState.ts";
+import { catalogsOf, describeExtensionState, isOutdated, updateOf } from "../cli/extensionState.ts";
 import type { ClusterOptions } from "../cli/options.ts";
 import { type Output, print } from "../cli/output.ts";
 import { type Cell, table } from "../cli/table.ts";
@@ -137,7 +137,7 @@ function rowOf(extension: ClusterExtension, now: number): Cell[] {
     updateOf(extension),
     catalogsOf(extension),
     spec.namespace,
-    stateOf(extension),
+    describeExtensionState(extension),
     ageText(metadata.creationTimestamp, now),
   ];
 }
@@ -149,12 +149,19 @@ function wideOf({ spec, status }: ClusterExtension): Cell[] {
     version === "" ? "any" : version,
     spec.serviceAccount?.name ?? "",
     spec.approval ?? "Automatic",
-    mostRelevantCondition(status?.conditions)?.message ?? "",
+    messageText(status),
   ];
 }
 
+/** The message of the most relevant condition, then the types of the Errors and Warnings in `status.problems`, which conditions do not explain. */
+function messageText(status: ClusterExtension["status"]): string {
+  const types = (status?.problems ?? []).flatMap(({ type, severity }) => (severity === "Info" ? [] : [type]));
+  const problems = types.length === 0 ? [] : [`problems: ${[...new Set(types)].join(", ")}`];
+  return [mostRelevantCondition(status?.conditions)?.message ?? "", ...problems].filter((text) => text !== "").join("; ");
+}
+
 /** How `olmv1 list` can be asked. */
-export interface ListOptions extends ClusterOptions {
+export interface ListExtensionsOptions extends ClusterOptions {
   outdated?: boolean;
   apis?: boolean;
   namespace?: string;
@@ -162,7 +169,7 @@ export interface ListOptions extends ClusterOptions {
 }
 
 /** `olmv1 list`. */
-export async function list(terminal: Terminal, options: ListOptions): Promise<void> {
+export async function listExtensions(terminal: Terminal, options: ListExtensionsOptions): Promise<void> {
   if (options.namespace !== undefined && !options.apis)
     throw new Error("--namespace says where the rights of --apis are looked at; extensions have none");
   await withCluster(options, async (client) => {
@@ -180,21 +187,26 @@ export async function list(terminal: Terminal, options: ListOptions): Promise<vo
       data: { apiVersion: "v1", kind: "List", items: extensions },
       text: text(false),
       wide: text(true),
-      names: () => extensions.map(nameOf),
+      names: () => extensions.map(formatResourceName),
     });
   });
 }
 
 /** `olmv1 get`. */
-export async function get(terminal: Terminal, name: string, options: ClusterOptions & { output: Output }): Promise<void> {
+export async function getExtension(terminal: Terminal, name: string, options: ClusterOptions & { output: Output }): Promise<void> {
   await withCluster(options, async (client) => {
     const extension = await readExtension(client, name);
     const text = (isWide: boolean) => () => listText(terminal, [extension], Date.now(), isWide);
-    await print(terminal, options.output, { data: extension, text: text(false), wide: text(true), names: () => [nameOf(extension)] });
+    await print(terminal, options.output, {
+      data: extension,
+      text: text(false),
+      wide: text(true),
+      names: () => [formatResourceName(extension)],
+    });
   });
 }
 
 /** As kubectl names objects: clusterextension.olm.operatorframework.io/NAME. */
-export function nameOf({ metadata }: Pick<ClusterExtension, "metadata">): string {
+export function formatResourceName({ metadata }: Pick<ClusterExtension, "metadata">): string {
   return `${CLUSTER_EXTENSION.toLowerCase()}.${GROUP}/${metadata.name}`;
 }

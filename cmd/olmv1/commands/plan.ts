@@ -14,11 +14,11 @@ import type { PlannedAction } from "../../../pkg/release/changePlan.ts";
 import type { FieldChange } from "../../../pkg/release/diff.ts";
 import { describeObject } from "../../../pkg/release/identity.ts";
 import { type BundleReader, withReader } from "../../../pkg/sources/bundleReader.ts";
-import { catalogsGiven, catalogsOfCluster, contentsFrom } from "../../../pkg/sources/clusterCatalogs.ts";
+import { catalogsOfCluster, contentsFrom, createClusterCatalogs } from "../../../pkg/sources/clusterCatalogs.ts";
 import { createLogger } from "../../../pkg/telemetry/log.ts";
 import { escapeControlCharacters, escapeLines } from "../../../pkg/text/escape.ts";
 import { withCluster } from "../cli/cluster.ts";
-import { wrapped } from "../cli/columns.ts";
+import { wrapText } from "../cli/columns.ts";
 import { EXIT } from "../cli/errors.ts";
 import { readExtensionFile } from "../cli/inputFiles.ts";
 import type { ProxyOptions, ReleaseOptions } from "../cli/options.ts";
@@ -59,7 +59,7 @@ function fitted(text: string, width: number): string[] {
   return text.split("\n").flatMap((line) => {
     if (COMMAND.test(line)) return [line];
     const indent = /^ */.exec(line)?.[0] ?? "";
-    const [first = "", ...more] = wrapped(line.slice(indent.length), width, `${indent}    `);
+    const [first = "", ...more] = wrapText(line.slice(indent.length), width, `${indent}    `);
     return [indent + first.trimStart(), ...more].map((one) => one.trimEnd());
   });
 }
@@ -133,7 +133,7 @@ async function run(terminal: Terminal, given: ClusterExtension, options: PlanOpt
   const wanted = await wantedExtension(client, given);
   const { extension } = wanted;
   if (sources && extension.spec.source.catalog) delete extension.spec.source.catalog.selector; // it is about ClusterCatalogs
-  const catalogs = sources ? catalogsGiven(sources) : await catalogsOfCluster(client, signal);
+  const catalogs = sources ? createClusterCatalogs(sources) : await catalogsOfCluster(client, signal);
   const scoped = isServiceAccount ? await asServiceAccount(extension, client) : client;
   const log = createLogger({ component: "olmv1", level: "error", destination: process.stderr });
   const providers = new CertificateProviders(client, options.webhookCertProvider);

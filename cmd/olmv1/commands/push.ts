@@ -1,5 +1,11 @@
-import { type Expected, type ImageOptions, type ImageReport, pushInto, withImages } from "../../../pkg/authoring/build/publishImage.ts";
-import { parseDestination, parsePlace, placeText } from "../../../pkg/oci/imagePlace.ts";
+import {
+  type ExpectedLabel,
+  type ImageOptions,
+  type ImageReport,
+  pushInto,
+  withImages,
+} from "../../../pkg/authoring/build/publishImage.ts";
+import { formatImagePlace, parseDestination, parsePlace } from "../../../pkg/oci/imagePlace.ts";
 import { escapeControlCharacters } from "../../../pkg/text/escape.ts";
 import { type Output, print } from "../cli/output.ts";
 import { withProgress } from "../cli/progress.ts";
@@ -22,12 +28,12 @@ export async function push(
   terminal: Terminal,
   source: string,
   destination: string,
-  expected: Expected,
+  expected: ExpectedLabel,
   options: PushOptions,
 ): Promise<void> {
   const request = { from: parsePlace(source), to: parseDestination(destination), expected: options.force ? undefined : expected };
   const report = await withImages(options, terminal, (stores) =>
-    withProgress(terminal, `pushing ${placeText(request.to)}`, () => pushInto(stores, request, terminal.signal)),
+    withProgress(terminal, `pushing ${formatImagePlace(request.to)}`, () => pushInto(stores, request, terminal.signal)),
   );
   return printImage(terminal, options.output, report);
 }

@@ -3,8 +3,8 @@ import { toYaml } from "../../../pkg/golang/yaml.ts";
 import {
   type BundleOptions,
   bundleRights,
-  diffText,
   distinctObjects,
+  formatPermissionsDiff,
   rightsDiff,
   rulesFor,
 } from "../../../pkg/installer/bundlePermissions.ts";
@@ -51,7 +51,7 @@ async function run(terminal: Terminal, bundles: readonly string[], options: Rbac
       rights[0]?.installer,
     );
     const diff = rightsDiff(from, rights);
-    terminal.out(diffText(diff));
+    terminal.out(formatPermissionsDiff(diff));
     if (!isNothing(diff.installer.added) || !isNothing(diff.operator.added)) terminal.exit(EXIT.no);
     return undefined;
   }

@@ -6,13 +6,13 @@ import type { Condition } from "../../../pkg/api/k8s.ts";
 import type { Client } from "../../../pkg/kube/client.ts";
 import { isPassing } from "../../../pkg/kube/errors.ts";
 import { describeObject } from "../../../pkg/release/identity.ts";
-import { explainCondition, mostRelevantCondition } from "../../../pkg/rollout/conditionAdvice.ts";
+import { explainCondition, mostRelevantCondition, nextSteps } from "../../../pkg/rollout/conditionAdvice.ts";
 import { extensionRef } from "../../../pkg/rollout/extensions.ts";
 import { inventoryHealth } from "../../../pkg/rollout/inventory.ts";
 import { type Awaited, isLookedAt, rolloutVerdict } from "../../../pkg/rollout/rolloutVerdict.ts";
-import { counted } from "../../../pkg/text/amounts.ts";
 import { escapeControlCharacters } from "../../../pkg/text/escape.ts";
-import { cutTo, wrapped } from "../cli/columns.ts";
+import { formatCount } from "../../../pkg/text/lists.ts";
+import { cutTo, wrapText } from "../cli/columns.ts";
 import { EXIT } from "../cli/errors.ts";
 import { type Progress, withProgress } from "../cli/progress.ts";
 import type { Terminal } from "../cli/terminal.ts";
@@ -130,7 +130,7 @@ class Teller {
     const objects = await inventoryHealth(client, extension, Date.now()).catch(() => []);
     const ready = objects.filter(({ state }) => state === "healthy");
     if (isWanted) for (const { ref } of ready) this.#tell(`${describeObject(ref)} is ready`);
-    const count = objects.length === 0 ? "" : `, ${ready.length} of ${counted(objects.length, "object")} ready`;
+    const count = objects.length === 0 ? "" : `, ${ready.length} of ${formatCount(objects.length, "object")} ready`;
     progress.now(`ClusterExtension ${metadata.name}: ${condition ? `${condition.reason}: ${line}` : "not looked at yet"}${count}`);
   }
 
@@ -174,7 +174,7 @@ function objectLines(screen: Pick<Terminal, "width">, object: PlannedObject): st
   const what = describeObject({ apiVersion: "", kind, name, namespace });
   return [
     `  ${MARKS[action]} ${escapeControlCharacters(what)}${widens ? "  (widens rights)" : ""}`,
-    ...(fields.length > 0 ? wrapped(escapeControlCharacters(fields.join(", ")), screen.width, "      ") : []),
+    ...(fields.length > 0 ? wrapText(escapeControlCharacters(fields.join(", ")), screen.width, "      ") : []),
   ];
 }
 
@@ -202,13 +202,13 @@ function conditionText(terminal: Pick<Terminal, "width">, extension: ClusterExte
   if (!condition) return `${last}\n`;
   const { means, next } = explainCondition(extension, condition);
   return [
-    ...wrapped(
+    ...wrapText(
       escapeControlCharacters(`${condition.type} is ${condition.status}, ${condition.reason}: ${condition.message}`),
       terminal.width,
       "  ",
     ),
-    ...(means === "" ? [] : wrapped(means, terminal.width)),
-    ...next.map((line) => `  ${line}`),
+    ...(means === "" ? [] : wrapText(means, terminal.width)),
+    ...[...next, ...nextSteps(extension)].map((line) => `  ${escapeControlCharacters(line)}`),
     last,
     "",
   ].join("\n");

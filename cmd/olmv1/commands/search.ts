@@ -1,9 +1,9 @@
-import { type Found, foundIn, type Ranked, ranked } from "../../../pkg/browse/searchResults.ts";
+import { type Found, foundIn, type Ranked, rankResults } from "../../../pkg/browse/searchResults.ts";
 import { apiPattern, searchQuery } from "../../../pkg/catalogd/search/searchQuery.ts";
 import type { Client } from "../../../pkg/kube/client.ts";
 import { type InstalledHere, installedHere } from "../../../pkg/rollout/extensions.ts";
-import { counted } from "../../../pkg/text/amounts.ts";
-import type { SourceOptions } from "../cli/catalogOptions.ts";
+import { formatCount } from "../../../pkg/text/lists.ts";
+import type { CatalogReadOptions } from "../cli/catalogOptions.ts";
 import { EXIT } from "../cli/errors.ts";
 import { withCatalogs } from "../cli/openCatalogs.ts";
 import { type Output, print } from "../cli/output.ts";
@@ -11,7 +11,7 @@ import { type Cell, table } from "../cli/table.ts";
 import type { Terminal } from "../cli/terminal.ts";
 
 /** How `olmv1 search` can be asked. */
-export interface SearchOptions extends SourceOptions {
+export interface SearchOptions extends CatalogReadOptions {
   kind: string[];
   keyword: string[];
   capability?: string;
@@ -48,7 +48,7 @@ export async function search(terminal: Terminal, text: readonly string[], option
     const all = looked.flatMap(({ catalog, packages }) => foundIn(catalog, packages, { words, query }));
     const isJudged = client !== undefined && (options.installable === true || options.output !== "text");
     const judged = isJudged ? await judgedHere(all, client, signal) : all;
-    const wanted = ranked(options.installable ? judged.filter(({ found }) => found.installable) : judged).map(({ found }) => found);
+    const wanted = rankResults(options.installable ? judged.filter(({ found }) => found.installable) : judged).map(({ found }) => found);
     const installed = await installedHere(client, signal);
     const items = wanted.slice(0, options.limit);
     const answer: Answer = { items, total: wanted.length, leftOut };
@@ -64,7 +64,7 @@ export async function search(terminal: Terminal, text: readonly string[], option
       terminal.err(`olmv1: these are ${items.length} of ${wanted.length} packages; --limit 0 shows all\n`);
     if (wanted.length > 0) return;
     terminal.err(
-      `olmv1: none of ${counted(count, "package")} in ${counted(catalogs.length, "catalog")} ${hint(words, options, all.length)}\n`,
+      `olmv1: none of ${formatCount(count, "package")} in ${formatCount(catalogs.length, "catalog")} ${hint(words, options, all.length)}\n`,
     );
     terminal.exit(EXIT.no);
   });
@@ -88,7 +88,7 @@ function queryFrom({ kind, keyword, capability, arch, os, feature, channel }: Se
 
 function hint(words: readonly string[], { installable }: SearchOptions, found: number): string {
   if (installable && found > 0)
-    return `can be installed here; ${counted(found, "package")} would match without --installable, and -o json tells why not`;
+    return `can be installed here; ${formatCount(found, "package")} would match without --installable, and -o json tells why not`;
   return words.length > 1 ? `matches; all ${words.length} words have to be found` : "matches";
 }
 

@@ -2,19 +2,18 @@ import { bundleAsked, firstWith, type PackageIn, type PackageView, packageView }
 import { bundleDetails, kindOfExample } from "../../../pkg/fbc/summary/bundleDetails.ts";
 import { toYaml } from "../../../pkg/golang/yaml.ts";
 import { type InstalledHere, installedHere } from "../../../pkg/rollout/extensions.ts";
-import { counted } from "../../../pkg/text/amounts.ts";
 import { compareText } from "../../../pkg/text/compare.ts";
 import { escapeControlCharacters } from "../../../pkg/text/escape.ts";
-import { formatList } from "../../../pkg/text/lists.ts";
-import type { SourceOptions } from "../cli/catalogOptions.ts";
-import { wrapped } from "../cli/columns.ts";
+import { formatCount, formatList } from "../../../pkg/text/lists.ts";
+import type { CatalogReadOptions } from "../cli/catalogOptions.ts";
+import { wrapText } from "../cli/columns.ts";
 import { withPackage } from "../cli/openCatalogs.ts";
 import { type Output, print } from "../cli/output.ts";
-import { type Cell, type Detail, details, MAX_PROSE, styled, table } from "../cli/table.ts";
+import { type Cell, type Detail, details, formatStyled, MAX_PROSE, table } from "../cli/table.ts";
 import type { Terminal } from "../cli/terminal.ts";
 
 /** How a package is told. */
-export interface Telling {
+interface Telling {
   /** What the cluster has of the package. */
   readonly installed: readonly InstalledHere[];
   /** Everything, however long. */
@@ -28,7 +27,7 @@ const MAX_NAMES = 12;
 function packageText(terminal: Terminal, view: PackageView, telling: Telling): string {
   const text = (telling.isWide ? view.longDescription : undefined) ?? view.description ?? "";
   return [
-    `${styled(terminal, { text: escapeControlCharacters(titleOf(view)), mood: "strong" })}\n`,
+    `${formatStyled(terminal, { text: escapeControlCharacters(titleOf(view)), mood: "strong" })}\n`,
     proseText(text, terminal.width),
     details(terminal, [...versionDetails(view, telling), ...apiDetails(view, telling), ...aboutDetails(view, telling)]),
     channelTable(terminal, view),
@@ -44,7 +43,7 @@ function titleOf({ package: name, displayName, provider }: PackageView): string 
 
 /** Paragraphs as they are, each broken into lines. */
 function proseText(text: string, width: number): string {
-  return text === "" ? "" : `${wrapped(escapeControlCharacters(text), Math.min(width, MAX_PROSE)).join("\n")}\n`;
+  return text === "" ? "" : `${wrapText(escapeControlCharacters(text), Math.min(width, MAX_PROSE)).join("\n")}\n`;
 }
 
 function versionDetails(view: PackageView, { installed, isWide }: Telling): Detail[] {
@@ -106,7 +105,7 @@ function aboutDetails(view: PackageView, { isWide }: Telling): Detail[] {
     ["Maintainers", maintainers.map(({ name, email }) => `${name} ${email === undefined ? "" : `<${email}>`}`.trim())],
     ["Repository", view.repository],
     ["Links", links.map(({ name, url }) => (name === "" ? url : `${name}: ${url}`))],
-    ["Images", isWide ? images : images.length > 0 ? `${counted(images.length, "image")}, which -o wide lists` : undefined],
+    ["Images", isWide ? images : images.length > 0 ? `${formatCount(images.length, "image")}, which -o wide lists` : undefined],
     ["Versions", versions.length > MAX_NAMES ? `${shortened(versions)}; olmv1 versions lists all ${versions.length}` : versions.join(", ")],
   ];
 }
@@ -162,7 +161,7 @@ function faint(text: string): Cell {
 }
 
 /** How `olmv1 show` can be asked. */
-export interface ShowOptions extends SourceOptions {
+export interface ShowOptions extends CatalogReadOptions {
   channel?: string;
   /** True for all of them, or the kind of those that are wanted. */
   examples?: true | string;
@@ -196,7 +195,7 @@ export async function show(terminal: Terminal, text: string, options: ShowOption
 }
 
 /** The two parts of PACKAGE@VERSION. @throws Error where one of them is empty. */
-export function packageAndVersion(text: string): { name: string; version?: string } {
+function packageAndVersion(text: string): { name: string; version?: string } {
   const at = text.indexOf("@");
   const [name, version] = at < 0 ? [text, undefined] : [text.slice(0, at), text.slice(at + 1)];
   if (name === "" || version === "") throw new Error(`${JSON.stringify(text)} is not written as PACKAGE or PACKAGE@VERSION`);

@@ -1,7 +1,7 @@
 import { join } from "node:path";
 import { expect, test } from "vitest";
 import type { UpgradeCheck, UpgradeCheckRow } from "../../../pkg/openshift/upgradeCheck.ts";
-import { textReport } from "./clusterUpgradeCheck.ts";
+import { formatUpgradeReport } from "./clusterUpgradeCheck.ts";
 
 const GOLDENS = join(import.meta.dirname, "../../../test/goldens/cli");
 const row = (extension: string, verdict: UpgradeCheckRow["verdict"], more: Partial<UpgradeCheckRow> = {}): UpgradeCheckRow => ({
@@ -34,13 +34,13 @@ const CHECK: UpgradeCheck = {
 
 // Source: G-04; what stands in the way of a cluster upgrade.
 test.for([80, 200])("a blocked upgrade at width %i", async (width) => {
-  await expect(textReport(CHECK, width)).toMatchFileSnapshot(join(GOLDENS, `cluster-upgrade-check-${width}.txt`));
-  const table = textReport(CHECK, width).split("\n\n")[1] ?? "";
+  await expect(formatUpgradeReport(CHECK, width)).toMatchFileSnapshot(join(GOLDENS, `cluster-upgrade-check-${width}.txt`));
+  const table = formatUpgradeReport(CHECK, width).split("\n\n")[1] ?? "";
   expect(table.split("\n").filter((line) => Array.from(line).length > width)).toEqual([]);
 });
 
 test("an upgrade that nothing blocks", () => {
   const [free] = CHECK.extensions;
-  const text = textReport({ ...CHECK, upgradeable: true, extensions: free ? [free] : [] }, 80);
+  const text = formatUpgradeReport({ ...CHECK, upgradeable: true, extensions: free ? [free] : [] }, 80);
   expect(text.split("\n")[0]).toBe("OK: nothing installed blocks the upgrade from 4.18.9 to 4.19");
 });

@@ -1,7 +1,7 @@
 import { extensionTree, type TreeNode } from "../../../pkg/rollout/inventory.ts";
 import { oneLine } from "../../../pkg/text/escape.ts";
 import { withCluster } from "../cli/cluster.ts";
-import { wrapped } from "../cli/columns.ts";
+import { wrapText } from "../cli/columns.ts";
 import type { ClusterOptions } from "../cli/options.ts";
 import type { Terminal } from "../cli/terminal.ts";
 
@@ -26,7 +26,7 @@ function branches(nodes: readonly TreeNode[], width: number): string[] {
 
 /** @param below stands before all lines but the first. */
 function lines(text: string, width: number, below: string): string[] {
-  const [first = "", ...more] = wrapped(oneLine(text), Math.max(width, LEAST), " ".repeat(below.length));
+  const [first = "", ...more] = wrapText(oneLine(text), Math.max(width, LEAST), " ".repeat(below.length));
   return [first.slice(below.length), ...more.map((line) => below + line.slice(below.length))];
 }
 

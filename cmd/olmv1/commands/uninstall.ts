@@ -9,14 +9,13 @@ import { blockedUninstall, type CustomResources, customResourcesOf, deletingRigh
 import type { Client } from "../../../pkg/kube/client.ts";
 import { describeObject } from "../../../pkg/release/identity.ts";
 import { type CrdPolicy, crdPolicyOf } from "../../../pkg/release/plan.ts";
-import { explainCondition, mostRelevantCondition } from "../../../pkg/rollout/conditionAdvice.ts";
+import { explainCondition, mostRelevantCondition, nextSteps } from "../../../pkg/rollout/conditionAdvice.ts";
 import { extensionRef, extensionsOf, readExtension } from "../../../pkg/rollout/extensions.ts";
-import { counted } from "../../../pkg/text/amounts.ts";
 import { escapeControlCharacters } from "../../../pkg/text/escape.ts";
-import { formatList } from "../../../pkg/text/lists.ts";
+import { formatCount, formatList } from "../../../pkg/text/lists.ts";
 import { CAUSE_LENGTH, truncate } from "../../../pkg/text/truncate.ts";
 import { withCluster } from "../cli/cluster.ts";
-import { wrapped } from "../cli/columns.ts";
+import { wrapText } from "../cli/columns.ts";
 import { EXIT } from "../cli/errors.ts";
 import type { ClusterOptions, WaitOptions } from "../cli/options.ts";
 import { withProgress } from "../cli/progress.ts";
@@ -56,7 +55,7 @@ export function uninstallText(screen: Pick<Terminal, "width">, summary: Uninstal
       : []),
     ...(extension
       ? [
-          `ClusterExtension ${extension.metadata.name} goes, with ${bundle ? `${bundle.name} and its ${counted(extension.status?.inventory?.count ?? 0, "object")}` : "nothing installed"}`,
+          `ClusterExtension ${extension.metadata.name} goes, with ${bundle ? `${bundle.name} and its ${formatCount(extension.status?.inventory?.count ?? 0, "object")}` : "nothing installed"}`,
         ]
       : []),
     ...lost.filter((one) => !data.includes(one)).map(({ crd }) => `  with ${describeObject(crd)}, of which there are no custom resources`),
@@ -75,11 +74,11 @@ export function uninstallText(screen: Pick<Terminal, "width">, summary: Uninstal
 
 /** What will stop the uninstall, and the ways out, as `olmv1 describe` shows them once it has stopped. */
 function blockedLines(screen: Pick<Terminal, "width">, extension: ClusterExtension, blocked: readonly string[]): string[] {
-  const { next } = explainCondition(extension, { reason: Reason.ConversionNeeded, message: "" });
+  const { next } = explainCondition(extension, { reason: Reason.ConversionNeeded });
   return [
-    ...wrapped("The uninstall will stop before it removes anything, with reason ConversionNeeded:", screen.width),
-    ...blocked.flatMap((text) => wrapped(text, screen.width, "    ").map((line, i) => (i === 0 ? line.slice(2) : line))),
-    ...wrapped("It resumes once the custom resources are deleted, or after one of:", screen.width),
+    ...wrapText("The uninstall will stop before it removes anything, with reason ConversionNeeded:", screen.width),
+    ...blocked.flatMap((text) => wrapText(text, screen.width, "    ").map((line, i) => (i === 0 ? line.slice(2) : line))),
+    ...wrapText("It resumes once the custom resources are deleted, or after one of:", screen.width),
     ...next.map((line) => `  ${line}`),
   ];
 }
@@ -88,7 +87,7 @@ function usedLines(screen: Pick<Terminal, "width">, { crd, names, isMore, unknow
   const shown = formatList(names, { max: NAMES_SHOWN, rest: (more) => `… and ${more}${isMore ? " or more" : ""} more` });
   const count = unknown === undefined ? `${names.length}${isMore ? "+" : ""}` : "not to be seen";
   const text = `${crd.metadata.name} (${count})${shown === "" ? "" : `: ${shown}`}${unknown === undefined ? "" : `: ${unknown}`}`;
-  return wrapped(text, screen.width, "    ").map((line, i) => (i === 0 ? line.slice(2) : line));
+  return wrapText(text, screen.width, "    ").map((line, i) => (i === 0 ? line.slice(2) : line));
 }
 
 /** How `olmv1 uninstall` can be asked. */
@@ -290,9 +289,9 @@ function stuckText(terminal: Terminal, extension: ClusterExtension, timeoutMs: n
   if (!condition) return head;
   const { means, next } = explainCondition(extension, condition);
   const lines = [
-    ...wrapped(escapeControlCharacters(`${condition.reason}: ${condition.message}`), terminal.width, "  "),
-    ...wrapped(means, terminal.width),
-    ...next.map((line) => `  ${line}`),
+    ...wrapText(escapeControlCharacters(`${condition.reason}: ${condition.message}`), terminal.width, "  "),
+    ...wrapText(means, terminal.width),
+    ...[...next, ...nextSteps(extension)].map((line) => `  ${escapeControlCharacters(line)}`),
   ];
   return `${head}${lines.join("\n")}\n`;
 }

@@ -8,14 +8,14 @@ import {
   versionRows,
 } from "../../../pkg/browse/packageView.ts";
 import { installedHere } from "../../../pkg/rollout/extensions.ts";
-import type { SourceOptions } from "../cli/catalogOptions.ts";
+import type { CatalogReadOptions } from "../cli/catalogOptions.ts";
 import { withPackage } from "../cli/openCatalogs.ts";
 import { type Output, print } from "../cli/output.ts";
 import { type Cell, table } from "../cli/table.ts";
 import type { Terminal } from "../cli/terminal.ts";
 
 /** How `olmv1 versions` can be asked. */
-export interface VersionsOptions extends SourceOptions {
+export interface VersionsOptions extends CatalogReadOptions {
   channel: string[];
   all?: boolean;
   installed?: string;

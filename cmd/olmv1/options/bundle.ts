@@ -6,8 +6,8 @@ import type { SourceName } from "../../../pkg/installer/bundlePermissions.ts";
 import { addFindingOptions, addProxyOptions, addRegistryOptions, collect } from "../cli/options.ts";
 import type { Terminal } from "../cli/terminal.ts";
 import type { SchemaOptions } from "../commands/bundle/configSchema.ts";
-import type { RenderOptions } from "../commands/bundle/render.ts";
-import type { ValidateOptions } from "../commands/bundle/validate.ts";
+import type { BundleRenderOptions } from "../commands/bundle/render.ts";
+import type { BundleValidateOptions } from "../commands/bundle/validate.ts";
 import type { RbacOptions } from "../commands/rbac.ts";
 import { addBundleBuild, addBundlePush } from "./images.ts";
 
@@ -74,9 +74,9 @@ function addBundleRender(bundle: Command, terminal: Terminal): void {
     );
   addRegistryOptions(addProxyOptions(command))
     .addHelpText("after", RENDER_HELP)
-    .action(async (source: string, options: RenderOptions) => {
-      const { render } = await import("../commands/bundle/render.ts");
-      await render(terminal, source, options);
+    .action(async (source: string, options: BundleRenderOptions) => {
+      const { printRenderedBundle } = await import("../commands/bundle/render.ts");
+      await printRenderedBundle(terminal, source, options);
     });
 }
 
@@ -97,9 +97,9 @@ function addBundleValidate(bundle: Command, terminal: Terminal): void {
   const command = bundle.command("validate").description("check bundles").argument("<bundles...>", `each a ${BUNDLE_SOURCE}`);
   addRegistryOptions(addFindingOptions(command))
     .addHelpText("after", VALIDATE_HELP)
-    .action(async (sources: string[], options: ValidateOptions) => {
-      const { validate } = await import("../commands/bundle/validate.ts");
-      await validate(terminal, sources, options);
+    .action(async (sources: string[], options: BundleValidateOptions) => {
+      const { validateBundles } = await import("../commands/bundle/validate.ts");
+      await validateBundles(terminal, sources, options);
     });
 }
 

@@ -91,8 +91,8 @@ function addCatalogList(catalog: Command, terminal: Terminal): void {
   outputOption(addClusterOptions(command), ["text", "wide", "name", "json", "yaml"])
     .addHelpText("after", LIST_HELP)
     .action(async (options: ClusterOptions & { output: Output }) => {
-      const { list } = await import("../commands/catalog/list.ts");
-      await list(terminal, options);
+      const { listCatalogs } = await import("../commands/catalog/list.ts");
+      await listCatalogs(terminal, options);
     });
 }
 
@@ -105,8 +105,8 @@ function addCatalogGet(catalog: Command, terminal: Terminal): void {
   outputOption(addClusterOptions(command), ["text", "wide", "name", "json", "yaml"])
     .addHelpText("after", GET_HELP)
     .action(async (name: string, options: ClusterOptions & { output: Output }) => {
-      const { get } = await import("../commands/catalog/list.ts");
-      await get(terminal, name, options);
+      const { getCatalog } = await import("../commands/catalog/list.ts");
+      await getCatalog(terminal, name, options);
     });
 }
 

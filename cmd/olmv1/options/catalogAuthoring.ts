@@ -6,12 +6,12 @@ import type { ComposeOptions } from "../commands/catalog/compose.ts";
 import type { DiffOptions } from "../commands/catalog/diff.ts";
 import type { DockerfileCommandOptions } from "../commands/catalog/dockerfile.ts";
 import type { ImagesOptions } from "../commands/catalog/images.ts";
-import type { MigrateOptions } from "../commands/catalog/migrate.ts";
-import type { MirrorOptions } from "../commands/catalog/mirror.ts";
+import type { CatalogMigrateOptions } from "../commands/catalog/migrate.ts";
+import type { CatalogMirrorOptions } from "../commands/catalog/mirror.ts";
 import type { RenderCommandOptions } from "../commands/catalog/render.ts";
 import type { ServeOptions } from "../commands/catalog/serve.ts";
-import type { ConvertOptions, TemplateOptions } from "../commands/catalog/template.ts";
-import type { ValidateOptions } from "../commands/catalog/validate.ts";
+import type { ConvertTemplateOptions, TemplateOptions } from "../commands/catalog/template.ts";
+import type { CatalogValidateOptions } from "../commands/catalog/validate.ts";
 
 const RENDER_HELP = `
 A folder with manifests/ and metadata/ is a bundle, any other folder a catalog; all else is an image, of which the labels say what it holds. The
@@ -42,8 +42,8 @@ export function addCatalogRender(catalog: Command, terminal: Terminal): void {
   addRegistryOptions(command)
     .addHelpText("after", RENDER_HELP)
     .action(async (references: string[], options: RenderCommandOptions) => {
-      const { render } = await import("../commands/catalog/render.ts");
-      await render(terminal, references, options);
+      const { printRenderedCatalog } = await import("../commands/catalog/render.ts");
+      await printRenderedCatalog(terminal, references, options);
     });
 }
 
@@ -221,7 +221,7 @@ export function addCatalogMigrate(catalog: Command, terminal: Terminal): void {
     .option("--bundles-dir <folder>", "where versions of package manifests are written as registry+v1 bundles; an empty one");
   addRegistryOptions(addMigrateOptions(outputOption(command, ["text", "json", "yaml"])))
     .addHelpText("after", MIGRATE_HELP)
-    .action(async (source: string, folder: string, options: MigrateOptions) => {
+    .action(async (source: string, folder: string, options: CatalogMigrateOptions) => {
       const { migrate } = await import("../commands/catalog/migrate.ts");
       await migrate(terminal, source, folder, options);
     });
@@ -267,7 +267,7 @@ export function addMirror(catalog: Command, terminal: Terminal): void {
     .option("--parallel <number>", "images that are copied at once", countFrom, 4);
   addPushOptions(outputOption(command, ["text", "json", "yaml"]))
     .addHelpText("after", MIRROR_HELP)
-    .action(async (source: string, target: string, options: MirrorOptions) => {
+    .action(async (source: string, target: string, options: CatalogMirrorOptions) => {
       const { mirror } = await import("../commands/catalog/mirror.ts");
       await mirror(terminal, source, target, options);
     });
@@ -367,9 +367,9 @@ function addConvert(template: Command, terminal: Terminal): void {
     .argument("[source]", "catalog folder or file; - or none is standard input")
     .addOption(new Option("-o, --output <format>", "a JSON object, or a YAML document").choices(["json", "yaml"]).default("json"))
     .addHelpText("after", CONVERT_HELP)
-    .action(async (type: string, source: string | undefined, options: ConvertOptions) => {
-      const { convert } = await import("../commands/catalog/template.ts");
-      await convert(terminal, type, source, options);
+    .action(async (type: string, source: string | undefined, options: ConvertTemplateOptions) => {
+      const { convertToTemplate } = await import("../commands/catalog/template.ts");
+      await convertToTemplate(terminal, type, source, options);
     });
 }
 
@@ -396,8 +396,8 @@ export function addCatalogValidate(catalog: Command, terminal: Terminal): void {
     .option("--check-images", "ask the registries for every image that a bundle names");
   addRegistryOptions(addFindingOptions(command))
     .addHelpText("after", VALIDATE_HELP)
-    .action(async (source: string, options: ValidateOptions) => {
-      const { validate } = await import("../commands/catalog/validate.ts");
-      await validate(terminal, source, options);
+    .action(async (source: string, options: CatalogValidateOptions) => {
+      const { validateCatalog } = await import("../commands/catalog/validate.ts");
+      await validateCatalog(terminal, source, options);
     });
 }

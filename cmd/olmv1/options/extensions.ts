@@ -13,7 +13,7 @@ import { type Output, outputOption } from "../cli/output.ts";
 import type { Terminal } from "../cli/terminal.ts";
 import type { ApproveOptions } from "../commands/approve.ts";
 import type { EventsOptions } from "../commands/events.ts";
-import type { ListOptions } from "../commands/list.ts";
+import type { ListExtensionsOptions } from "../commands/list.ts";
 import type { RollbackOptions } from "../commands/rollback.ts";
 import type { UninstallOptions } from "../commands/uninstall.ts";
 import type { UpgradeOptions } from "../commands/upgrade.ts";
@@ -244,9 +244,9 @@ export function addList(program: Command, terminal: Terminal): void {
     .option("-n, --namespace <name>", "with --apis: where you would work with them; default: all namespaces");
   outputOption(addClusterOptions(command), ["text", "wide", "name", "json", "yaml"])
     .addHelpText("after", LIST_HELP)
-    .action(async (options: ListOptions) => {
-      const { list } = await import("../commands/list.ts");
-      await list(terminal, options);
+    .action(async (options: ListExtensionsOptions) => {
+      const { listExtensions } = await import("../commands/list.ts");
+      await listExtensions(terminal, options);
     });
 }
 
@@ -266,8 +266,8 @@ export function addGet(program: Command, terminal: Terminal): void {
   outputOption(addClusterOptions(command), ["text", "wide", "name", "json", "yaml"])
     .addHelpText("after", GET_HELP)
     .action(async (name: string, options: ClusterOptions & { output: Output }) => {
-      const { get } = await import("../commands/list.ts");
-      await get(terminal, name, options);
+      const { getExtension } = await import("../commands/list.ts");
+      await getExtension(terminal, name, options);
     });
 }
 
@@ -289,8 +289,8 @@ export function addDescribe(program: Command, terminal: Terminal): void {
   addReleaseOptions(command)
     .addHelpText("after", DESCRIBE_HELP)
     .action(async (name: string, options: ReleaseOptions) => {
-      const { describe } = await import("../commands/describe.ts");
-      await describe(terminal, name, options);
+      const { describeExtension } = await import("../commands/describe.ts");
+      await describeExtension(terminal, name, options);
     });
 }
 

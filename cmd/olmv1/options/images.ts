@@ -1,5 +1,5 @@
 import type { Command } from "commander";
-import type { Expected } from "../../../pkg/authoring/build/publishImage.ts";
+import type { ExpectedLabel } from "../../../pkg/authoring/build/publishImage.ts";
 import { addPushOptions, collect } from "../cli/options.ts";
 import { outputOption } from "../cli/output.ts";
 import type { Terminal } from "../cli/terminal.ts";
@@ -20,7 +20,7 @@ function addBuildOptions(command: Command, work: (directory: string, options: Bu
 }
 
 /** Declares a command that pushes images of one kind. @param examples two lines or more */
-function addPushCommand(parent: Command, terminal: Terminal, expected: Expected, examples: string): void {
+function addPushCommand(parent: Command, terminal: Terminal, expected: ExpectedLabel, examples: string): void {
   const command = parent
     .command("push")
     .description(`copy the image of a ${expected.what} to a registry or a layout`)
@@ -58,8 +58,8 @@ export function addBundleBuild(bundle: Command, terminal: Terminal): void {
     .description("make the image of a bundle, without a container engine")
     .argument("<directory>", "folder with manifests/ and metadata/");
   addBuildOptions(command, async (directory, options) => {
-    const { build } = await import("../commands/bundle/build.ts");
-    await build(terminal, directory, options);
+    const { buildBundle } = await import("../commands/bundle/build.ts");
+    await buildBundle(terminal, directory, options);
   }).addHelpText("after", BUILD_BUNDLE_HELP);
 }
 
@@ -95,8 +95,8 @@ export function addCatalogBuild(catalog: Command, terminal: Terminal): void {
     .description("make the image of a catalog, without a container engine")
     .argument("<directory>", "folder with the catalog");
   addBuildOptions(command, async (directory, options) => {
-    const { build } = await import("../commands/catalog/build.ts");
-    await build(terminal, directory, options);
+    const { buildCatalog } = await import("../commands/catalog/build.ts");
+    await buildCatalog(terminal, directory, options);
   }).addHelpText("after", BUILD_CATALOG_HELP);
 }
 

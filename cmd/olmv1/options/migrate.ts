@@ -3,7 +3,13 @@ import { WEBHOOK_CERT_PROVIDERS } from "../../../pkg/api/flagValues.ts";
 import { addClusterOptions, addProxyOptions, addRegistryOptions, addReleaseOptions, collect, durationOption } from "../cli/options.ts";
 import { outputOption } from "../cli/output.ts";
 import type { Terminal } from "../cli/terminal.ts";
-import type { CatalogsOptions, CheckOptions, CleanupOptions, ConvertOptions, RollbackOptions } from "../commands/migrate/migrateOptions.ts";
+import type {
+  CatalogsOptions,
+  CleanupOptions,
+  MigrateCheckOptions,
+  MigrateConvertOptions,
+  MigrateRollbackOptions,
+} from "../commands/migrate/migrateOptions.ts";
 
 const CHECK_HELP = `
 Nothing is written. A Subscription is Eligible; Ineligible, with everything that stands against it; in Conflict with an extension or another
@@ -90,7 +96,7 @@ function addCheck(migrate: Command, terminal: Terminal): void {
   addCatalogDir(addRegistryOptions(addClusterOptions(command)));
   outputOption(command, ["text", "json", "yaml", "name"])
     .addHelpText("after", CHECK_HELP)
-    .action(async (names: string[], options: CheckOptions) => {
+    .action(async (names: string[], options: MigrateCheckOptions) => {
       const { showCheck } = await import("../commands/migrate/check.ts");
       await showCheck(terminal, names, options);
     });
@@ -135,7 +141,7 @@ function addConvert(migrate: Command, terminal: Terminal): void {
   );
   outputOption(command, ["text", "json", "yaml"])
     .addHelpText("after", CONVERT_HELP)
-    .action(async (name: string | undefined, options: ConvertOptions) => {
+    .action(async (name: string | undefined, options: MigrateConvertOptions) => {
       const { showConvert } = await import("../commands/migrate/convert.ts");
       await showConvert(terminal, name, options);
     });
@@ -150,7 +156,7 @@ function addRollback(migrate: Command, terminal: Terminal): void {
   addClusterOptions(addAll(addConfirmation(addTimeout(command))));
   outputOption(command, ["text", "json", "yaml"])
     .addHelpText("after", ROLLBACK_HELP)
-    .action(async (name: string | undefined, options: RollbackOptions) => {
+    .action(async (name: string | undefined, options: MigrateRollbackOptions) => {
       const { showRollback } = await import("../commands/migrate/rollback.ts");
       await showRollback(terminal, name, options);
     });

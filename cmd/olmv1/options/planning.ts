@@ -4,7 +4,7 @@ import { addResolutionOptions, RESOLUTION_SOURCES_HELP } from "../cli/catalogOpt
 import { addProxyOptions, addRegistryOptions, addReleaseOptions } from "../cli/options.ts";
 import { outputOption } from "../cli/output.ts";
 import type { Terminal } from "../cli/terminal.ts";
-import type { CheckOptions } from "../commands/clusterUpgradeCheck.ts";
+import type { ClusterUpgradeCheckOptions } from "../commands/clusterUpgradeCheck.ts";
 import type { PlanOptions } from "../commands/plan.ts";
 import type { ResolveOptions } from "../commands/resolve.ts";
 import type { WhyNotOptions } from "../commands/whyNot.ts";
@@ -130,7 +130,7 @@ export function addClusterUpgradeCheck(program: Command, terminal: Terminal): vo
   );
   outputOption(command, ["text", "json", "yaml"])
     .addHelpText("after", CLUSTER_UPGRADE_CHECK_HELP)
-    .action(async (options: CheckOptions) => {
+    .action(async (options: ClusterUpgradeCheckOptions) => {
       const { showUpgradeCheck } = await import("../commands/clusterUpgradeCheck.ts");
       await showUpgradeCheck(terminal, options);
     });

@@ -6,7 +6,7 @@ export const SAMPLE_PACKAGE = "hello-operator";
 /** Versions of the sample, oldest first; the first one is deprecated. */
 export const SAMPLE_VERSIONS = ["1.0.0", "1.1.0", "1.2.0"] as const;
 /** Where the images lie in a registry. */
-export const SAMPLE_BUNDLE_REPOSITORY = "hello-operator-bundle";
+const SAMPLE_BUNDLE_REPOSITORY = "hello-operator-bundle";
 export const SAMPLE_CATALOG_REPOSITORY = "hello-catalog";
 export const SAMPLE_CATALOG_TAG = "latest";
 

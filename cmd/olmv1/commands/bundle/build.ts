@@ -1,8 +1,8 @@
 import { bundleParts } from "../../../../pkg/authoring/build/imageContent.ts";
-import { buildInto, keyValues, withImages } from "../../../../pkg/authoring/build/publishImage.ts";
+import { keyValues, publishImage, withImages } from "../../../../pkg/authoring/build/publishImage.ts";
 import { checkSources } from "../../../../pkg/authoring/validate/checkBundles.ts";
 import { goQuote } from "../../../../pkg/golang/quote.ts";
-import { parseDestination, placeText } from "../../../../pkg/oci/imagePlace.ts";
+import { formatImagePlace, parseDestination } from "../../../../pkg/oci/imagePlace.ts";
 import { readBundleFiles } from "../../../../pkg/operatorcontroller/bundles/bundleFiles.ts";
 import { isDirectory } from "../../../../pkg/sources/bundleReader.ts";
 import { EXIT } from "../../cli/errors.ts";
@@ -10,10 +10,10 @@ import { withProgress } from "../../cli/progress.ts";
 import type { Terminal } from "../../cli/terminal.ts";
 import type { BuildOptions } from "../catalog/build.ts";
 import { printImage } from "../push.ts";
-import { fails, textReport } from "./validate.ts";
+import { fails, formatBundleReport } from "./validate.ts";
 
 /** `olmv1 bundle build`. */
-export async function build(terminal: Terminal, directory: string, options: BuildOptions): Promise<void> {
+export async function buildBundle(terminal: Terminal, directory: string, options: BuildOptions): Promise<void> {
   const place = parseDestination(options.tag);
   const metadata = { labels: keyValues("label", options.label), annotations: keyValues("annotation", options.annotation) };
   if (!(await isDirectory(directory))) throw new Error(`${goQuote(directory)} is not a directory`);
@@ -21,13 +21,13 @@ export async function build(terminal: Terminal, directory: string, options: Buil
   const reader = { files: () => Promise.resolve(files) };
   const checked = options.force ? [] : await checkSources([directory], { severity: "error", ignore: [] }, reader);
   if (fails(checked, "error")) {
-    terminal.err(textReport(checked));
+    terminal.err(formatBundleReport(checked));
     terminal.err("nothing is built; --force builds it all the same\n");
     return terminal.exit(EXIT.no);
   }
   const parts = bundleParts(files, metadata);
   const report = await withImages(options, terminal, (stores) =>
-    withProgress(terminal, `building ${placeText(place)}`, () => buildInto(stores, place, parts, terminal.signal)),
+    withProgress(terminal, `building ${formatImagePlace(place)}`, () => publishImage(stores, place, parts, terminal.signal)),
   );
   return printImage(terminal, options.output, report);
 }

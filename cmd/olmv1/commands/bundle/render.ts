@@ -1,8 +1,8 @@
 import type { WebhookCertProvider } from "../../../../pkg/api/flagValues.ts";
 import { proxyFrom } from "../../../../pkg/api/proxy.ts";
-import { configWithSources, printedObjects, renderedBundle } from "../../../../pkg/authoring/bundle/renderedBundle.ts";
+import { configWithSources, formatObjects, renderForInstall } from "../../../../pkg/authoring/bundle/renderedBundle.ts";
 import { wrapError } from "../../../../pkg/errors/errors.ts";
-import { namespaceFor } from "../../../../pkg/installer/bundlePermissions.ts";
+import { chooseNamespace } from "../../../../pkg/installer/bundlePermissions.ts";
 import { hideInError, revealNamespaces } from "../../../../pkg/operatorcontroller/state/hiddenValues.ts";
 import { HiddenTexts } from "../../../../pkg/render/redaction.ts";
 import { type ReaderOptions, withReader } from "../../../../pkg/sources/bundleReader.ts";
@@ -13,7 +13,7 @@ import { proxySettingsOf } from "../../cli/proxySettings.ts";
 import type { Terminal } from "../../cli/terminal.ts";
 
 /** How `olmv1 bundle render` can be asked. */
-export interface RenderOptions extends ReaderOptions, ProxyOptions {
+export interface BundleRenderOptions extends ReaderOptions, ProxyOptions {
   namespace?: string;
   config?: string;
   valuesFrom: string[];
@@ -23,23 +23,23 @@ export interface RenderOptions extends ReaderOptions, ProxyOptions {
 }
 
 /** `olmv1 bundle render`. */
-export async function render(terminal: Terminal, source: string, options: RenderOptions): Promise<void> {
+export async function printRenderedBundle(terminal: Terminal, source: string, options: BundleRenderOptions): Promise<void> {
   const { namespace, certProvider, aggregateUserRoles = false, output } = options;
   const proxy = proxyFrom(proxySettingsOf(options).given);
   const inline = options.config === undefined ? undefined : await configFile(options.config, terminal);
   const bundle = await withReader(options, (reader) => reader.bundle(source), terminal.signal).catch((err: unknown) => {
     throw wrapError(`${source}: `, err);
   });
-  const installNamespace = namespace ?? namespaceFor(bundle);
+  const installNamespace = namespace ?? chooseNamespace(bundle);
   const { config, hidden } =
     options.valuesFrom.length === 0
       ? { config: inline, hidden: new HiddenTexts() }
       : await configWithSources(options.valuesFrom, installNamespace, inline, terminal);
   try {
-    const { objects, notes } = renderedBundle(bundle, { namespace: installNamespace, config, certProvider, proxy, aggregateUserRoles });
+    const { objects, notes } = renderForInstall(bundle, { namespace: installNamespace, config, certProvider, proxy, aggregateUserRoles });
     revealNamespaces(hidden, objects);
     for (const note of notes) terminal.err(`olmv1: ${escapeControlCharacters(hidden.hide(note))}\n`);
-    terminal.out(printedObjects(objects, output));
+    terminal.out(formatObjects(objects, output));
   } catch (err) {
     hideInError(err, hidden);
     throw err;

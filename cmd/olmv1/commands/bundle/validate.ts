@@ -1,10 +1,10 @@
-import { BUNDLE_RULES, type CheckedBundle, findingText } from "../../../../pkg/authoring/bundlecheck/checkBundle.ts";
+import { BUNDLE_RULES, type BundleCheckResult, formatBundleFinding } from "../../../../pkg/authoring/bundlecheck/checkBundle.ts";
+import { countOf, failsAt } from "../../../../pkg/authoring/validate/catalogFinding.ts";
 import { type CheckedSource, checkSources } from "../../../../pkg/authoring/validate/checkBundles.ts";
-import { countOf, failsAt } from "../../../../pkg/authoring/validate/selectFindings.ts";
 import { SEVERITIES, type Severity } from "../../../../pkg/fbc/validate/rules.ts";
 import { type ReaderOptions, withReader } from "../../../../pkg/sources/bundleReader.ts";
-import { counted } from "../../../../pkg/text/amounts.ts";
 import { escapeControlCharacters } from "../../../../pkg/text/escape.ts";
+import { formatCount } from "../../../../pkg/text/lists.ts";
 import { EXIT } from "../../cli/errors.ts";
 import type { FindingOptions } from "../../cli/options.ts";
 import { print } from "../../cli/output.ts";
@@ -18,7 +18,7 @@ const NOTHING_FOUND = "All validation tests have completed successfully";
  * What was found in bundles, errors first, for programs: an object with `passed`, how many `errors`, `warnings` and `infos` there are, and `bundles`, in
  * the order given, each with its source, its name where it has one, and its findings.
  */
-export function reportData(bundles: readonly CheckedSource[]): object {
+export function buildBundleReport(bundles: readonly CheckedSource[]): object {
   const findings = bundles.flatMap((bundle) => bundle.findings);
   return {
     passed: countOf(findings, "error") === 0,
@@ -35,12 +35,12 @@ export function reportData(bundles: readonly CheckedSource[]): object {
 }
 
 /** The same for people. */
-export function textReport(bundles: readonly CheckedSource[]): string {
+export function formatBundleReport(bundles: readonly CheckedSource[]): string {
   return bundles.map((bundle) => textOf(bundle, bundles.length > 1)).join("\n");
 }
 
 /** Whether something at least that bad was found. */
-export function fails(bundles: readonly CheckedBundle[], least: Severity): boolean {
+export function fails(bundles: readonly BundleCheckResult[], least: Severity): boolean {
   return bundles.some(({ findings }) => failsAt(findings, least));
 }
 
@@ -61,21 +61,21 @@ function sarifFindings(bundles: readonly CheckedSource[], pathOf: (source: strin
 function textOf({ source, findings }: CheckedSource, isOneOfSeveral: boolean): string {
   const head = isOneOfSeveral ? [`${source}:`] : [];
   const [errors, warnings, infos] = SEVERITIES.map((severity) => countOf(findings, severity));
-  const counts = `${counted(errors ?? 0, "error")}, ${counted(warnings ?? 0, "warning")} and ${counted(infos ?? 0, "remark")}`;
+  const counts = `${formatCount(errors ?? 0, "error")}, ${formatCount(warnings ?? 0, "warning")} and ${formatCount(infos ?? 0, "remark")}`;
   const verdict = findings.length === 0 ? NOTHING_FOUND : `the bundle is ${errors === 0 ? "valid" : "not valid"}: ${counts}`;
-  return [...head, ...findings.map(findingText), verdict, ""].map(escapeControlCharacters).join("\n");
+  return [...head, ...findings.map(formatBundleFinding), verdict, ""].map(escapeControlCharacters).join("\n");
 }
 
 /** How `olmv1 bundle validate` can be asked. */
-export interface ValidateOptions extends FindingOptions, ReaderOptions {}
+export interface BundleValidateOptions extends FindingOptions, ReaderOptions {}
 
 /** `olmv1 bundle validate`. */
-export async function validate(terminal: Terminal, sources: readonly string[], options: ValidateOptions): Promise<void> {
+export async function validateBundles(terminal: Terminal, sources: readonly string[], options: BundleValidateOptions): Promise<void> {
   const { output, failOn, severity, ignore } = options;
   const checked = await withReader(options, (reader) => checkSources(sources, { severity, ignore }, reader), terminal.signal);
   await print(terminal, output, {
-    data: reportData(checked),
-    text: () => textReport(checked),
+    data: buildBundleReport(checked),
+    text: () => formatBundleReport(checked),
     sarif: () =>
       sarifLog(
         sarifFindings(checked, (source, file) => sarifPath(source, file, process.cwd())),

@@ -1,11 +1,11 @@
 import { expect, test } from "vitest";
-import type { Finding } from "../../../../pkg/authoring/bundlecheck/checkBundle.ts";
+import type { BundleFinding } from "../../../../pkg/authoring/bundlecheck/checkBundle.ts";
 import type { CheckedSource } from "../../../../pkg/authoring/validate/checkBundles.ts";
-import { fails, reportData, textReport } from "./validate.ts";
+import { buildBundleReport, fails, formatBundleReport } from "./validate.ts";
 
-const ERROR: Finding = { rule: "a", severity: "error", message: "it is \u001b[31mwrong", file: "manifests/a.yaml", line: 3 };
-const INFO: Finding = { rule: "b", severity: "info", message: "it is missing" };
-const bundle = (source: string, ...findings: Finding[]): CheckedSource => ({ source, name: `${source}.v1`, findings });
+const ERROR: BundleFinding = { rule: "a", severity: "error", message: "it is \u001b[31mwrong", file: "manifests/a.yaml", line: 3 };
+const INFO: BundleFinding = { rule: "b", severity: "info", message: "it is missing" };
+const bundle = (source: string, ...findings: BundleFinding[]): CheckedSource => ({ source, name: `${source}.v1`, findings });
 
 test.for<[what: string, bundles: CheckedSource[], text: string]>([
   ["nothing", [bundle("x")], "All validation tests have completed successfully\n"],
@@ -20,11 +20,11 @@ test.for<[what: string, bundles: CheckedSource[], text: string]>([
     "x:\ninfo: it is missing [b]\nthe bundle is valid: 0 errors, 0 warnings and 1 remark\n\ny:\nAll validation tests have completed successfully\n",
   ],
 ])("the text of %s", ([, bundles, text]) => {
-  expect(textReport(bundles)).toBe(text);
+  expect(formatBundleReport(bundles)).toBe(text);
 });
 
 test("the report for programs has all bundles", () => {
-  expect(reportData([bundle("x", ERROR, INFO), { source: "y", name: "", findings: [] }])).toEqual({
+  expect(buildBundleReport([bundle("x", ERROR, INFO), { source: "y", name: "", findings: [] }])).toEqual({
     passed: false,
     errors: 1,
     warnings: 0,
@@ -34,7 +34,7 @@ test("the report for programs has all bundles", () => {
       { source: "y", passed: true, findings: [] },
     ],
   });
-  expect(reportData([bundle("x")])).toMatchObject({ passed: true, errors: 0 });
+  expect(buildBundleReport([bundle("x")])).toMatchObject({ passed: true, errors: 0 });
 });
 
 test("what is as bad as the given severity fails, and what is worse", () => {

@@ -2,7 +2,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import type { ClusterCatalog } from "../../../../pkg/api/clusterCatalog.ts";
 import { wrapError } from "../../../../pkg/errors/errors.ts";
 import { goQuote } from "../../../../pkg/golang/quote.ts";
-import { catalogName, catalogObject, catalogRef } from "../../../../pkg/installer/catalogObject.ts";
+import { buildClusterCatalog, catalogName, catalogRef } from "../../../../pkg/installer/catalogObject.ts";
 import type { Client } from "../../../../pkg/kube/client.ts";
 import { isAlreadyExists } from "../../../../pkg/kube/errors.ts";
 import { catalogFault, catalogState, isServed } from "../../cli/catalogState.ts";
@@ -31,13 +31,13 @@ const POLL_MS = 500;
 /** `olmv1 catalog add`. */
 export async function add(terminal: Terminal, name: string, image: string, options: AddOptions): Promise<void> {
   const { pollInterval, priority, label: labels, dryRun } = options;
-  const object = catalogObject({ name, image, pollInterval, priority, labels });
+  const object = buildClusterCatalog({ name, image, pollInterval, priority, labels });
   if (dryRun === "client") return told(terminal, object, `${catalogName(name)} created (dry run)`, options.output);
   await withCluster(options, async (client) => {
     const created = await create(client, object, dryRun === "server", terminal.signal);
     if (dryRun === "server") return told(terminal, created, `${catalogName(name)} created (server dry run)`, options.output);
     if (!options.wait) return told(terminal, created, `${catalogName(name)} created`, options.output);
-    const waited = await served(terminal, client, created, options.timeout);
+    const waited = await waitUntilServed(terminal, client, created, options.timeout);
     if (waited.because === undefined) return told(terminal, waited.catalog, `${catalogName(name)} is served`, options.output);
     await told(terminal, waited.catalog, `${catalogName(name)} is not served: ${waited.because}`, options.output);
     terminal.exit(EXIT.no);
@@ -64,7 +64,7 @@ async function create(client: Client, object: ClusterCatalog, dryRun: boolean, s
  * again when it changes.
  * @returns why it is not served, and what to do.
  */
-export async function served(
+export async function waitUntilServed(
   terminal: Terminal,
   client: Client,
   created: ClusterCatalog,

@@ -1,4 +1,4 @@
-import { addBundle } from "../../../../pkg/authoring/edit/channelEdits.ts";
+import { addBundleToChannels } from "../../../../pkg/authoring/edit/channelEdits.ts";
 import { EditError } from "../../../../pkg/authoring/edit/packageEdit.ts";
 import { ReferenceRenderer } from "../../../../pkg/authoring/references/referenceRenderer.ts";
 import { imageTemplate } from "../../../../pkg/authoring/render/renderBundle.ts";
@@ -32,5 +32,5 @@ export async function runAddBundle(terminal: Terminal, root: string, source: str
   if (bundle.blob["image"] === undefined || bundle.blob["image"] === "")
     throw new EditError(`the image of the bundle in ${goQuote(source)} is not known: name it with --image`);
   const placements = options.channels.map((channel) => ({ channel, ...edgesOf(options) }));
-  await editFolder(terminal, root, bundle.package, options, (edit) => addBundle(edit, bundle.blob, placements));
+  await editFolder(terminal, root, bundle.package, options, (edit) => addBundleToChannels(edit, bundle.blob, placements));
 }

@@ -1,8 +1,7 @@
 import { createReadStream } from "node:fs";
 import { mkdir, readFile, stat, writeFile } from "node:fs/promises";
 import { dirname, join, resolve } from "node:path";
-import { ReferenceRenderer } from "../../../../pkg/authoring/references/referenceRenderer.ts";
-import { sideBySide } from "../../../../pkg/authoring/references/sideBySide.ts";
+import { ReferenceRenderer, sideBySide } from "../../../../pkg/authoring/references/referenceRenderer.ts";
 import { type CatalogFormat, catalogOrder, catalogText } from "../../../../pkg/authoring/render/catalogText.ts";
 import {
   type CatalogReference,
@@ -13,7 +12,7 @@ import {
   sharedPackages,
 } from "../../../../pkg/authoring/template/composition.ts";
 import { catalogFiles } from "../../../../pkg/catalogd/load/catalogFiles.ts";
-import { type CatalogSource, type CheckedCatalog, checkCatalog } from "../../../../pkg/catalogd/load/checkCatalog.ts";
+import { type CatalogFileSource, type CheckedCatalog, checkCatalog } from "../../../../pkg/catalogd/load/checkCatalog.ts";
 import { CONTENT_LIMITS } from "../../../../pkg/catalogd/load/loader.ts";
 import { wrapError } from "../../../../pkg/errors/errors.ts";
 import { packageOf, Schema } from "../../../../pkg/fbc/content.ts";
@@ -27,7 +26,7 @@ import { withProgress } from "../../cli/progress.ts";
 import { table } from "../../cli/table.ts";
 import type { Terminal } from "../../cli/terminal.ts";
 import { levelOf, warn } from "./render.ts";
-import { reportOf, textReport } from "./validate.ts";
+import { formatCatalogReport, reportOf } from "./validate.ts";
 
 /** Options of `olmv1 catalog compose`. */
 export interface ComposeOptions extends ReaderOptions {
@@ -107,14 +106,14 @@ async function filesBeside(root: string, written: ReadonlyMap<string, string>, f
   return paths.filter((path) => !written.has(path));
 }
 
-async function* sources(root: string, files: ReadonlyMap<string, string>, others: readonly string[]): AsyncGenerator<CatalogSource> {
+async function* sources(root: string, files: ReadonlyMap<string, string>, others: readonly string[]): AsyncGenerator<CatalogFileSource> {
   yield* textSources(files);
   for (const path of others) yield { path, bytes: createReadStream(join(root, path)) as AsyncIterable<Uint8Array> };
 }
 
 function faults(shared: readonly string[], checked: CheckedCatalog | undefined): string {
   const told = shared.map((fault) => `error: ${escapeControlCharacters(fault)}\n`).join("");
-  return `${told}${checked === undefined ? "" : textReport(reportOf(checked))}olmv1: nothing was written\n`;
+  return `${told}${checked === undefined ? "" : formatCatalogReport(reportOf(checked))}olmv1: nothing was written\n`;
 }
 
 async function tell(

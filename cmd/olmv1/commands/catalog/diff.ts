@@ -7,12 +7,12 @@ import { CONTENT_LIMITS } from "../../../../pkg/catalogd/load/loader.ts";
 import { decodeMetas } from "../../../../pkg/fbc/decode.ts";
 import { canonicalJson } from "../../../../pkg/golang/json.ts";
 import { catalogFolder, type ReaderOptions, withReader } from "../../../../pkg/sources/bundleReader.ts";
-import { counted } from "../../../../pkg/text/amounts.ts";
 import { escapeControlCharacters } from "../../../../pkg/text/escape.ts";
+import { formatCount } from "../../../../pkg/text/lists.ts";
 import { EXIT } from "../../cli/errors.ts";
 import { type Output, print } from "../../cli/output.ts";
 import { withProgress } from "../../cli/progress.ts";
-import { styled } from "../../cli/table.ts";
+import { formatStyled } from "../../cli/table.ts";
 import type { Terminal } from "../../cli/terminal.ts";
 
 /** How `olmv1 catalog diff` can be asked. */
@@ -43,18 +43,18 @@ export async function diff(terminal: Terminal, before: string, after: string, op
 }
 
 /** Differences by package, for people. */
-export function diffText(terminal: Pick<Terminal, "colour">, found: readonly CatalogDifference[]): string {
+function diffText(terminal: Pick<Terminal, "colour">, found: readonly CatalogDifference[]): string {
   if (found.length === 0) return "the catalogs have the same packages, channels, edges, bundles and deprecations\n";
   const lines: string[] = [];
   for (const [name, differences] of Map.groupBy(found, (one) => one.package)) {
-    lines.push(`${styled(terminal, { text: escapeControlCharacters(name), mood: "strong" })}:`);
+    lines.push(`${formatStyled(terminal, { text: escapeControlCharacters(name), mood: "strong" })}:`);
     for (const { change, message, breaking } of differences) {
-      const line = styled(terminal, { text: `${SIGNS[change]} ${escapeControlCharacters(message)}`, mood: MOODS[change] });
-      lines.push(`  ${line}${breaking ? ` ${styled(terminal, { text: "[breaking]", mood: "strong" })}` : ""}`);
+      const line = formatStyled(terminal, { text: `${SIGNS[change]} ${escapeControlCharacters(message)}`, mood: MOODS[change] });
+      lines.push(`  ${line}${breaking ? ` ${formatStyled(terminal, { text: "[breaking]", mood: "strong" })}` : ""}`);
     }
   }
   const breaking = found.filter((one) => one.breaking).length;
-  return `${lines.join("\n")}\n${counted(found.length, "difference")}, ${breaking} of them breaking\n`;
+  return `${lines.join("\n")}\n${formatCount(found.length, "difference")}, ${breaking} of them breaking\n`;
 }
 
 async function comparedCatalog(folder: string): Promise<ComparedCatalog> {

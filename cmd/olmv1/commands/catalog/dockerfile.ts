@@ -1,6 +1,6 @@
 import { stat, writeFile } from "node:fs/promises";
 import { basename, dirname, join, normalize, resolve } from "node:path";
-import { catalogDockerfile, labelsFrom, OPM_IMAGE } from "../../../../pkg/authoring/render/dockerfile.ts";
+import { catalogDockerfile, OPM_IMAGE, parseLabels } from "../../../../pkg/authoring/render/dockerfile.ts";
 import { goQuote } from "../../../../pkg/golang/quote.ts";
 import { type Output, print } from "../../cli/output.ts";
 import type { Terminal } from "../../cli/terminal.ts";
@@ -18,7 +18,7 @@ export interface DockerfileCommandOptions {
 /** `olmv1 catalog dockerfile`: writes the Dockerfile beside the folder of a catalog. @throws Error in opm's words. */
 export async function dockerfile(terminal: Terminal, given: string, options: DockerfileCommandOptions): Promise<void> {
   const { base, builder } = imagesOf(options);
-  const labels = labelsFrom(options.extraLabels);
+  const labels = parseLabels(options.extraLabels);
   const { folder, name, path } = placeOf(given);
   if (!(await stat(folder).catch(() => undefined))?.isDirectory())
     throw new Error(`provided root path ${goQuote(given)} is not a directory`);

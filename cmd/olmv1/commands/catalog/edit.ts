@@ -5,8 +5,8 @@ import { EditError, type EditResult, editCatalog, type PackageEdit } from "../..
 import { unifiedDiff } from "../../../../pkg/authoring/edit/unifiedDiff.ts";
 import { Schema } from "../../../../pkg/fbc/content.ts";
 import { CatalogTexts } from "../../../../pkg/sources/catalogTexts.ts";
-import { counted } from "../../../../pkg/text/amounts.ts";
 import { escapeControlCharacters } from "../../../../pkg/text/escape.ts";
+import { formatCount } from "../../../../pkg/text/lists.ts";
 import { type Output, print } from "../../cli/output.ts";
 import type { Terminal } from "../../cli/terminal.ts";
 
@@ -53,7 +53,7 @@ export async function printEdit(
 function summary(before: ReadonlyMap<string, string>, files: EditResult["files"]): string {
   if (files.size === 0) return "nothing to change\n";
   const lines = [...files].map(([path, text]) => `${changeOf(before.get(path), text)} ${escapeControlCharacters(path)}\n`);
-  return lines.length > 10 ? `${lines.slice(0, 10).join("")}and ${counted(lines.length - 10, "more file")}\n` : lines.join("");
+  return lines.length > 10 ? `${lines.slice(0, 10).join("")}and ${formatCount(lines.length - 10, "more file")}\n` : lines.join("");
 }
 
 function changeOf(before: string | undefined, after: string | undefined): "created" | "removed" | "changed" {

@@ -1,6 +1,6 @@
 import { existsSync, readdirSync } from "node:fs";
-import { extract, onlyPackages, packageNames } from "../../../../pkg/authoring/edit/extract.ts";
-import { EditError, editCatalog, edited, listed } from "../../../../pkg/authoring/edit/packageEdit.ts";
+import { extract, listPackageNames, onlyPackages } from "../../../../pkg/authoring/edit/extract.ts";
+import { applyEdit, EditError, editCatalog, formatNames } from "../../../../pkg/authoring/edit/packageEdit.ts";
 import { parseSelection } from "../../../../pkg/authoring/mirror/subset.ts";
 import { goQuote } from "../../../../pkg/golang/quote.ts";
 import { catalogFolder, type ReaderOptions, withReader } from "../../../../pkg/sources/bundleReader.ts";
@@ -32,9 +32,9 @@ export async function runExtract(terminal: Terminal, source: string, target: str
 function extracted(all: ReadonlyMap<string, string>, options: ExtractOptions): { files: Map<string, string>; notes: string[] } {
   const { headsOnly = false, defaultChannel } = options;
   const selection = parseSelection(options);
-  const names = packageNames(all);
+  const names = listPackageNames(all);
   const unknown = [...(selection?.packages ?? [])].filter((name) => !names.includes(name));
-  if (unknown.length > 0) throw new EditError(`the catalog has no package ${listed(unknown)}`);
+  if (unknown.length > 0) throw new EditError(`the catalog has no package ${formatNames(unknown)}`);
   const wanted = names.filter((name) => selection?.packages?.has(name) ?? true);
   let files = onlyPackages(all, new Set(wanted));
   const notes: string[] = [];
@@ -48,7 +48,7 @@ function extracted(all: ReadonlyMap<string, string>, options: ExtractOptions): {
         defaultChannel,
       }),
     );
-    files = edited(files, result);
+    files = applyEdit(files, result);
     notes.push(...result.notes);
   }
   return { files, notes };

@@ -1,9 +1,9 @@
 import type { ClusterCatalog } from "../../../../pkg/api/clusterCatalog.ts";
 import { API_VERSION, CLUSTER_CATALOG, LABEL_METADATA_NAME } from "../../../../pkg/api/constants.ts";
 import { goQuote } from "../../../../pkg/golang/quote.ts";
+import { ageText } from "../../../../pkg/golang/time.ts";
 import { catalogName, catalogRef } from "../../../../pkg/installer/catalogObject.ts";
 import type { Client } from "../../../../pkg/kube/client.ts";
-import { ageText } from "../../../../pkg/text/amounts.ts";
 import { compareText, similarName } from "../../../../pkg/text/compare.ts";
 import { catalogState } from "../../cli/catalogState.ts";
 import { withCluster } from "../../cli/cluster.ts";
@@ -35,7 +35,7 @@ export function catalogTable(terminal: Screen, catalogs: readonly ClusterCatalog
 }
 
 /** All there is to know of a catalog, for people. @param now milliseconds since the epoch. */
-export function catalogText(terminal: Screen, catalog: ClusterCatalog, now: number): string {
+export function formatCatalogDetails(terminal: Screen, catalog: ClusterCatalog, now: number): string {
   const { metadata, spec, status } = catalog;
   return details(terminal, [
     ["Name", { text: metadata.name, mood: "strong" }],
@@ -71,7 +71,7 @@ function labelsOf({ metadata }: ClusterCatalog): string[] {
 }
 
 /** `olmv1 catalog list`. */
-export async function list(terminal: Terminal, options: ClusterOptions & { output: Output }): Promise<void> {
+export async function listCatalogs(terminal: Terminal, options: ClusterOptions & { output: Output }): Promise<void> {
   await withCluster(options, async (client) => {
     const { items } = await client.list<ClusterCatalog>({ apiVersion: API_VERSION, kind: CLUSTER_CATALOG }, { signal: terminal.signal });
     const catalogs = items.toSorted(
@@ -89,12 +89,12 @@ export async function list(terminal: Terminal, options: ClusterOptions & { outpu
 }
 
 /** `olmv1 catalog get`. */
-export async function get(terminal: Terminal, name: string, options: ClusterOptions & { output: Output }): Promise<void> {
+export async function getCatalog(terminal: Terminal, name: string, options: ClusterOptions & { output: Output }): Promise<void> {
   await withCluster(options, async (client) => {
     const catalog = await readCatalog(client, name, terminal.signal);
     await print(terminal, options.output, {
       data: catalog,
-      text: () => catalogText(terminal, catalog, Date.now()),
+      text: () => formatCatalogDetails(terminal, catalog, Date.now()),
       wide: () => catalogTable(terminal, [catalog], Date.now(), true),
       names: () => [catalogName(name)],
     });

@@ -21,10 +21,10 @@ import { withProgress } from "../../cli/progress.ts";
 import { table } from "../../cli/table.ts";
 import type { Terminal } from "../../cli/terminal.ts";
 import { levelOf, warn } from "./render.ts";
-import { reportOf, textReport } from "./validate.ts";
+import { formatCatalogReport, reportOf } from "./validate.ts";
 
 /** Options of `olmv1 catalog migrate`. */
-export interface MigrateOptions extends ReaderOptions {
+export interface CatalogMigrateOptions extends ReaderOptions {
   readonly format: CatalogFormat;
   readonly bundleImageTemplate?: string;
   readonly bundlesDir?: string;
@@ -47,7 +47,7 @@ interface Migration {
  * cannot become one nothing is written; that is exit code 1.
  * @throws Error for a source that cannot be read, and for a folder that is not empty.
  */
-export async function migrate(terminal: Terminal, source: string, target: string, options: MigrateOptions): Promise<void> {
+export async function migrate(terminal: Terminal, source: string, target: string, options: CatalogMigrateOptions): Promise<void> {
   const level = levelOf(options);
   for (const folder of [target, options.bundlesDir]) if (folder !== undefined) await checkEmpty(folder);
   const { metas, bundles, faults, warnings } = await withProgress(terminal, `migrating ${source}`, () =>
@@ -58,7 +58,8 @@ export async function migrate(terminal: Terminal, source: string, target: string
   const checked = faults.length > 0 ? undefined : await checkCatalog(textSources(files));
   if (checked === undefined || checked.refusal !== undefined) {
     terminal.err(
-      faults.map((fault) => `error: ${escapeControlCharacters(fault)}\n`).join("") + (checked ? textReport(reportOf(checked)) : ""),
+      faults.map((fault) => `error: ${escapeControlCharacters(fault)}\n`).join("") +
+        (checked ? formatCatalogReport(reportOf(checked)) : ""),
     );
     terminal.err("olmv1: nothing was written\n");
     terminal.exit(EXIT.no);
@@ -70,7 +71,7 @@ export async function migrate(terminal: Terminal, source: string, target: string
   await tell(terminal, metas, target, options);
 }
 
-async function migrated(source: string, level: MigrationLevel, options: MigrateOptions, signal: AbortSignal): Promise<Migration> {
+async function migrated(source: string, level: MigrationLevel, options: CatalogMigrateOptions, signal: AbortSignal): Promise<Migration> {
   const isFolder = !(await layoutNamed(source)) && (await stat(source).catch(() => undefined))?.isDirectory() === true;
   const packages = isFolder ? await packageFolders(source) : new Map<string, never>();
   if (packages.size === 0) return catalogAt(source, level, options, signal);
@@ -105,7 +106,7 @@ function bundleFiles({ name, bundles }: MigratedPackage): [string, Uint8Array][]
   );
 }
 
-async function catalogAt(source: string, level: MigrationLevel, options: MigrateOptions, signal: AbortSignal): Promise<Migration> {
+async function catalogAt(source: string, level: MigrationLevel, options: CatalogMigrateOptions, signal: AbortSignal): Promise<Migration> {
   try {
     const { metas, warnings } = await withReader(
       options,
@@ -128,7 +129,7 @@ async function write(path: string, content: string | Uint8Array): Promise<void> 
   await writeFile(path, content);
 }
 
-async function tell(terminal: Terminal, metas: readonly Meta[], target: string, { format, output }: MigrateOptions): Promise<void> {
+async function tell(terminal: Terminal, metas: readonly Meta[], target: string, { format, output }: CatalogMigrateOptions): Promise<void> {
   const names = [...new Set(metas.map(packageOf))].filter((name) => name !== "").sort();
   const packages = names.map((name) => {
     const own = metas.filter((meta) => packageOf(meta) === name);

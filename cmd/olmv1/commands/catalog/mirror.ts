@@ -5,13 +5,13 @@ import type { MirrorGoal } from "../../../../pkg/authoring/mirror/mirrorSource.t
 import { parseSelection } from "../../../../pkg/authoring/mirror/subset.ts";
 import { layoutPlace } from "../../../../pkg/oci/imagePlace.ts";
 import { type ReaderOptions, withReader } from "../../../../pkg/sources/bundleReader.ts";
-import { counted } from "../../../../pkg/text/amounts.ts";
+import { formatCount } from "../../../../pkg/text/lists.ts";
 import { EXIT } from "../../cli/errors.ts";
 import { type Output, print } from "../../cli/output.ts";
 import type { Terminal } from "../../cli/terminal.ts";
 
 /** How `olmv1 catalog mirror` can be asked. */
-export interface MirrorOptions extends ReaderOptions, ImageOptions {
+export interface CatalogMirrorOptions extends ReaderOptions, ImageOptions {
   output: Output;
   packages?: string[];
   channels?: string[];
@@ -26,7 +26,7 @@ export interface MirrorOptions extends ReaderOptions, ImageOptions {
 }
 
 /** `olmv1 catalog mirror`. */
-export async function mirror(terminal: Terminal, source: string, target: string, options: MirrorOptions): Promise<void> {
+export async function mirror(terminal: Terminal, source: string, target: string, options: CatalogMirrorOptions): Promise<void> {
   const { output, name, toDir, manifestsOnly, dryRun, continueOnError = false, blockSources = false, insecure = false, parallel } = options;
   const until = dryRun ? "told" : manifestsOnly ? "written" : "copied";
   const request = {
@@ -48,12 +48,12 @@ export async function mirror(terminal: Terminal, source: string, target: string,
   await print(terminal, output, { data, text: () => (until === "told" ? lines.join("") : `${catalog}\n`) });
   const failed = images.filter(({ status }) => status === "failed").length;
   if (failed === 0) return;
-  terminal.err(`olmv1: ${counted(failed, "image")} of ${images.length} could not be mirrored; run it again to go on with the rest\n`);
+  terminal.err(`olmv1: ${formatCount(failed, "image")} of ${images.length} could not be mirrored; run it again to go on with the rest\n`);
   terminal.exit(EXIT.no);
 }
 
 /** @throws Error for what no images can be mirrored to. */
-function goalFrom(text: string, { manifestsOnly, toDir }: Pick<MirrorOptions, "manifestsOnly" | "toDir">): MirrorGoal {
+function goalFrom(text: string, { manifestsOnly, toDir }: Pick<CatalogMirrorOptions, "manifestsOnly" | "toDir">): MirrorGoal {
   const place = layoutPlace(text);
   if (!place) return parseTarget(text);
   if (place.kind !== "oci" || place.tag !== "")

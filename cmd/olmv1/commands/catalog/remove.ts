@@ -3,8 +3,8 @@ import { goQuote } from "../../../../pkg/golang/quote.ts";
 import { catalogName, catalogRef } from "../../../../pkg/installer/catalogObject.ts";
 import type { Client } from "../../../../pkg/kube/client.ts";
 import { type InstalledHere, installedHere } from "../../../../pkg/rollout/extensions.ts";
-import { counted } from "../../../../pkg/text/amounts.ts";
-import type { SourceOptions } from "../../cli/catalogOptions.ts";
+import { formatCount } from "../../../../pkg/text/lists.ts";
+import type { CatalogReadOptions } from "../../cli/catalogOptions.ts";
 import { withCluster } from "../../cli/cluster.ts";
 import { withCatalogs } from "../../cli/openCatalogs.ts";
 import { type Output, print } from "../../cli/output.ts";
@@ -12,7 +12,7 @@ import type { Terminal } from "../../cli/terminal.ts";
 import { readCatalog } from "./list.ts";
 
 /** How `olmv1 catalog remove` can be asked. */
-export interface RemoveOptions extends Omit<SourceOptions, "catalog" | "catalogDir" | "catalogImage"> {
+export interface RemoveOptions extends Omit<CatalogReadOptions, "catalog" | "catalogDir" | "catalogImage"> {
   dryRun?: "client" | "server";
   output: Output;
 }
@@ -67,7 +67,7 @@ async function installedFrom(terminal: Terminal, client: Client, name: string, o
     });
   } catch (err) {
     terminal.signal.throwIfAborted();
-    return { extensions, unknown: `of ${counted(unnamed.length, "extension")} whose status names no catalog: ${messageOf(err)}` };
+    return { extensions, unknown: `of ${formatCount(unnamed.length, "extension")} whose status names no catalog: ${messageOf(err)}` };
   }
 }
 

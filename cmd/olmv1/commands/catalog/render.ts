@@ -1,5 +1,4 @@
-import { ReferenceRenderer, type Rendered } from "../../../../pkg/authoring/references/referenceRenderer.ts";
-import { sideBySide } from "../../../../pkg/authoring/references/sideBySide.ts";
+import { ReferenceRenderer, type Rendered, sideBySide } from "../../../../pkg/authoring/references/referenceRenderer.ts";
 import { type CatalogFormat, catalogOrder, catalogText } from "../../../../pkg/authoring/render/catalogText.ts";
 import { migrationLevel } from "../../../../pkg/authoring/render/migrate.ts";
 import { imageTemplate } from "../../../../pkg/authoring/render/renderBundle.ts";
@@ -17,7 +16,7 @@ export interface RenderCommandOptions extends ReaderOptions {
 }
 
 /** Prints what folders and images have for a catalog. @throws Error for the first reference that cannot be rendered. */
-export async function render(terminal: Terminal, refs: readonly string[], options: RenderCommandOptions): Promise<void> {
+export async function printRenderedCatalog(terminal: Terminal, refs: readonly string[], options: RenderCommandOptions): Promise<void> {
   const level = levelOf(options);
   const imageOf = options.alphaImageRefTemplate === undefined ? undefined : imageTemplate(options.alphaImageRefTemplate);
   const rendered = await withReader(

@@ -1,5 +1,5 @@
 import { readFile, stat } from "node:fs/promises";
-import { catalogMetas, metasFrom, ReferenceRenderer } from "../../../../pkg/authoring/references/referenceRenderer.ts";
+import { metasFrom, ReferenceRenderer, readFolderMetas } from "../../../../pkg/authoring/references/referenceRenderer.ts";
 import { type CatalogFormat, catalogOrder, catalogText, objectText } from "../../../../pkg/authoring/render/catalogText.ts";
 import { basicTemplate, readBasicTemplate } from "../../../../pkg/authoring/template/basicTemplate.ts";
 import { readSemverTemplate, renderSemver, semverImages, type TemplateBundle } from "../../../../pkg/authoring/template/semverTemplate.ts";
@@ -10,8 +10,13 @@ import {
   substitutesTemplate,
   substitutionError,
 } from "../../../../pkg/authoring/template/substitutesTemplate.ts";
-import { templateGraph } from "../../../../pkg/authoring/template/templateGraph.ts";
-import { detectedType, TEMPLATE_TYPES, type TemplateType, templateType } from "../../../../pkg/authoring/template/templateType.ts";
+import {
+  detectTemplateType,
+  TEMPLATE_TYPES,
+  type TemplateType,
+  templateGraph,
+  templateType,
+} from "../../../../pkg/authoring/template/templateType.ts";
 import { messageOf, wrapError } from "../../../../pkg/errors/errors.ts";
 import type { Meta } from "../../../../pkg/fbc/types.ts";
 import { goQuote } from "../../../../pkg/golang/quote.ts";
@@ -55,14 +60,14 @@ async function templateInput(terminal: Terminal, args: readonly string[]): Promi
   const text = await textOf(terminal, isType ? second : first);
   if (stated !== undefined) return { type: stated, text };
   try {
-    return { type: detectedType(text), text };
+    return { type: detectTemplateType(text), text };
   } catch (err) {
     throw wrapError("auto-detecting template type: ", err);
   }
 }
 
 /** The text of a file; of standard input for `-` and where none is named. */
-export function textOf(terminal: Terminal, file: string | undefined): Promise<string> {
+function textOf(terminal: Terminal, file: string | undefined): Promise<string> {
   return file === undefined || file === "-" ? terminal.stdin() : readFile(file, "utf8");
 }
 
@@ -103,15 +108,20 @@ async function substituted(template: SubstitutesTemplate, render: Render): Promi
 }
 
 /** Options of `olmv1 catalog template convert`. */
-export interface ConvertOptions {
+export interface ConvertTemplateOptions {
   readonly output: CatalogFormat;
 }
 
 /** `olmv1 catalog template convert`: prints the template that stands for a catalog in a folder, in a file, or in standard input. */
-export async function convert(terminal: Terminal, type: string, source: string | undefined, { output }: ConvertOptions): Promise<void> {
+export async function convertToTemplate(
+  terminal: Terminal,
+  type: string,
+  source: string | undefined,
+  { output }: ConvertTemplateOptions,
+): Promise<void> {
   if (type !== "basic" && type !== "substitutes")
     throw new Error(`catalogs are converted to templates of type "basic" or "substitutes", not ${goQuote(type)}`);
   const isFolder = source !== undefined && (await stat(source).catch(() => undefined))?.isDirectory() === true;
-  const metas = isFolder ? await catalogMetas(source) : await metasFrom([Buffer.from(await textOf(terminal, source))], source ?? "-");
+  const metas = isFolder ? await readFolderMetas(source) : await metasFrom([Buffer.from(await textOf(terminal, source))], source ?? "-");
   terminal.out(objectText(type === "basic" ? basicTemplate(metas) : substitutesTemplate(metas), output));
 }

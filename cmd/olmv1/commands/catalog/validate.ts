@@ -2,17 +2,20 @@ import {
   CATALOG_RULES,
   type CatalogFinding,
   compareCatalogFindings,
+  countOf,
+  failsAt,
   findingLine,
   findingOf,
-  unreadable,
+  reportUnreadableFile,
+  requireIgnorable,
+  selectFindings,
 } from "../../../../pkg/authoring/validate/catalogFinding.ts";
-import { checkImages, lintedFolder, type MoreFindings } from "../../../../pkg/authoring/validate/lintCatalog.ts";
-import { countOf, failsAt, requireIgnorable, selected } from "../../../../pkg/authoring/validate/selectFindings.ts";
+import { checkImages, lintFolder, type MoreFindings } from "../../../../pkg/authoring/validate/lintCatalog.ts";
 import type { CheckedCatalog } from "../../../../pkg/catalogd/load/checkCatalog.ts";
 import { subjectText } from "../../../../pkg/fbc/validate/finding.ts";
 import { catalogFolder, type ReaderOptions, withReader } from "../../../../pkg/sources/bundleReader.ts";
-import { counted } from "../../../../pkg/text/amounts.ts";
 import { escapeControlCharacters } from "../../../../pkg/text/escape.ts";
+import { formatCount } from "../../../../pkg/text/lists.ts";
 import { EXIT } from "../../cli/errors.ts";
 import type { FindingOptions } from "../../cli/options.ts";
 import { print } from "../../cli/output.ts";
@@ -31,7 +34,10 @@ export interface CatalogReport {
 
 /** What opm and the format have against a catalog, without lints. */
 export function reportOf(checked: CheckedCatalog): CatalogReport {
-  return { checked, findings: [...checked.faults.map(unreadable), ...checked.findings.map(findingOf)].sort(compareCatalogFindings) };
+  return {
+    checked,
+    findings: [...checked.faults.map(reportUnreadableFile), ...checked.findings.map(findingOf)].sort(compareCatalogFindings),
+  };
 }
 
 /** Findings of one rule that are told to people; programs are told all. */
@@ -42,7 +48,7 @@ const MAX_OF_RULE = 50;
  * `errors`, `warnings` and `infos` there are, with --check-images `imagesAsked`, and `findings` in the form of catalogd's endpoint; `rule: unreadable` is for files that cannot be read.
  * @see operator-registry cmd/opm/validate
  */
-export function reportData(report: CatalogReport): object {
+export function buildCatalogReport(report: CatalogReport): object {
   const { checked, findings, asked } = report;
   const { refusal, counts } = checked;
   return {
@@ -62,7 +68,7 @@ export function reportData(report: CatalogReport): object {
 }
 
 /** The same for people. */
-export function textReport(report: CatalogReport): string {
+export function formatCatalogReport(report: CatalogReport): string {
   const { checked, findings } = report;
   const told = new Map<string, number>();
   const lines: string[] = [];
@@ -93,17 +99,17 @@ export function sarifFindings({ findings }: CatalogReport, pathOf: (file: string
 }
 
 /** Whether opm takes the catalog, and every image that was asked for is there. */
-export function isValid({ checked, findings }: CatalogReport): boolean {
+function isValid({ checked, findings }: CatalogReport): boolean {
   return checked.refusal === undefined && countOf(findings, "error") === 0;
 }
 
 function verdict(report: CatalogReport): string {
   const { packages, channels, bundles } = report.checked.counts;
   const { errors, warnings, infos } = totals(report);
-  const found = [counted(errors, "error"), ...(infos > 0 ? [counted(warnings, "warning")] : [])].join(", ");
-  const last = infos > 0 ? counted(infos, "remark") : counted(warnings, "warning");
-  const held = `${counted(packages, "package")}, ${counted(channels, "channel")}, ${counted(bundles, "bundle")}`;
-  const asked = report.asked === undefined ? "" : `; ${counted(report.asked, "image")} asked for`;
+  const found = [formatCount(errors, "error"), ...(infos > 0 ? [formatCount(warnings, "warning")] : [])].join(", ");
+  const last = infos > 0 ? formatCount(infos, "remark") : formatCount(warnings, "warning");
+  const held = `${formatCount(packages, "package")}, ${formatCount(channels, "channel")}, ${formatCount(bundles, "bundle")}`;
+  const asked = report.asked === undefined ? "" : `; ${formatCount(report.asked, "image")} asked for`;
   return `the catalog is ${isValid(report) ? "valid" : "not valid"}: ${found} and ${last} in ${held}${asked}`;
 }
 
@@ -121,12 +127,12 @@ function dropped({ findings, errors, warnings }: CheckedCatalog, severity: "erro
 }
 
 /** How `olmv1 catalog validate` can be asked. */
-export interface ValidateOptions extends FindingOptions, ReaderOptions {
+export interface CatalogValidateOptions extends FindingOptions, ReaderOptions {
   checkImages?: boolean;
 }
 
 /** `olmv1 catalog validate`. */
-export async function validate(terminal: Terminal, source: string, options: ValidateOptions): Promise<void> {
+export async function validateCatalog(terminal: Terminal, source: string, options: CatalogValidateOptions): Promise<void> {
   const { output, failOn, severity, ignore } = options;
   requireIgnorable(ignore, CATALOG_RULES, "opm refuses a catalog that breaks it");
   await withReader(options, async (reader) => {
@@ -140,12 +146,12 @@ export async function validate(terminal: Terminal, source: string, options: Vali
             return checkImages(images, options, terminal, (done, all) => progress.now(`asking for images, ${done} of ${all}`));
           }
         : undefined;
-      return lintedFolder(folder, ignore, more);
+      return lintFolder(folder, ignore, more);
     });
-    const report = { checked, findings: selected(findings, { severity, ignore }), asked };
+    const report = { checked, findings: selectFindings(findings, { severity, ignore }), asked };
     await print(terminal, output, {
-      data: reportData(report),
-      text: () => textReport(report),
+      data: buildCatalogReport(report),
+      text: () => formatCatalogReport(report),
       sarif: () =>
         sarifLog(
           sarifFindings(report, (file) => (folder === source ? sarifPath(folder, file, process.cwd()) : file)),

@@ -1,10 +1,10 @@
 import { describe, expect, test } from "vitest";
-import { lintedFolder } from "../../../../pkg/authoring/validate/lintCatalog.ts";
-import { selected } from "../../../../pkg/authoring/validate/selectFindings.ts";
+import { selectFindings } from "../../../../pkg/authoring/validate/catalogFinding.ts";
+import { lintFolder } from "../../../../pkg/authoring/validate/lintCatalog.ts";
 import { TempFolder } from "../../../../test/support/contentFixture.ts";
 import type { Ended } from "../../../../test/support/olmv1Command.ts";
 import { runCli } from "../../../../test/support/runCli.ts";
-import { type CatalogReport, reportData, sarifFindings, textReport } from "./validate.ts";
+import { buildCatalogReport, type CatalogReport, formatCatalogReport, sarifFindings } from "./validate.ts";
 
 const PACKAGE = "schema: olm.package\nname: foo\ndefaultChannel: stable\n";
 const CHANNEL = "schema: olm.channel\npackage: foo\nname: stable\nentries: [{ name: foo.v1 }]\n";
@@ -16,8 +16,8 @@ const BROKEN = { "foo/catalog.yaml": `${PACKAGE}---\n${CHANNEL}` };
 
 async function check(files: Record<string, string>, severity: "warning" | "info" = "warning"): Promise<CatalogReport> {
   using folder = new TempFolder();
-  const { checked, findings } = await lintedFolder(folder.write("catalog", files), []);
-  return { checked, findings: selected(findings, { severity, ignore: [] }) };
+  const { checked, findings } = await lintFolder(folder.write("catalog", files), []);
+  return { checked, findings: selectFindings(findings, { severity, ignore: [] }) };
 }
 
 describe("the report as text", () => {
@@ -43,13 +43,13 @@ describe("the report as text", () => {
         "the catalog is not valid: 1 error and 0 warnings in 1 package, 1 channel, 0 bundles\n",
     ],
   ])("%s", async ([, files, want]) => {
-    expect(textReport(await check(files))).toBe(want);
+    expect(formatCatalogReport(await check(files))).toBe(want);
   });
 });
 
 describe("the report for programs", () => {
   test("has opm's members and the findings", async () => {
-    expect(reportData(await check(BROKEN))).toEqual({
+    expect(buildCatalogReport(await check(BROKEN))).toEqual({
       passed: false,
       error: { message: 'no olm.bundle blobs found in package "foo" for olm.channel entries [foo.v1]' },
       errors: 1,
@@ -68,8 +68,8 @@ describe("the report for programs", () => {
         },
       ],
     });
-    expect(reportData(await check(SOUND))).toMatchObject({ passed: true, errors: 0 });
-    expect(reportData(await check({ "a.yaml": "[" }))).toMatchObject({
+    expect(buildCatalogReport(await check(SOUND))).toMatchObject({ passed: true, errors: 0 });
+    expect(buildCatalogReport(await check({ "a.yaml": "[" }))).toMatchObject({
       passed: false,
       error: { message: expect.stringMatching(/^a\.yaml: document 1, line/) },
       findings: [{ rule: "unreadable", severity: "error", place: { file: "a.yaml", document: 1 } }],
@@ -82,7 +82,7 @@ test("remarks are told with their lines, and no more than fifty of a rule to peo
   const entries = many.map((_, i) => `{ name: foo.v${i}${i > 0 ? `, replaces: foo.v${i - 1}` : ""} }`).join(", ");
   const files = { "foo/catalog.yaml": [PACKAGE, CHANNEL.replace("{ name: foo.v1 }", entries), ...many].join("---\n") };
   const report = await check(files, "info");
-  const lines = textReport(report).split("\n");
+  const lines = formatCatalogReport(report).split("\n");
   expect(lines[0]).toBe(
     'warning: foo/catalog.yaml: document 4, line 19: olm.bundle "foo.v1" of package "foo": image quay.io/foo is that of bundle "foo.v0" too, in foo/catalog.yaml: document 3, line 10 [duplicate-image]',
   );
@@ -93,7 +93,7 @@ test("remarks are told with their lines, and no more than fifty of a rule to peo
     "the catalog is valid: 0 errors, 59 warnings and 120 remarks in 1 package, 1 channel, 60 bundles",
     "",
   ]);
-  expect(reportData(report)).toMatchObject({ passed: true, warnings: 59, infos: 120, findings: { length: 179 } });
+  expect(buildCatalogReport(report)).toMatchObject({ passed: true, warnings: 59, infos: 120, findings: { length: 179 } });
 });
 
 test("SARIF has the place of each finding", async () => {

@@ -96,7 +96,7 @@ function positionOf(program: Command, words: readonly string[]): Position {
 }
 
 /** Whether an option is followed by a value. */
-export function takesValue(option: Option): boolean {
+function takesValue(option: Option): boolean {
   return option.required || option.optional;
 }
 
@@ -120,7 +120,7 @@ interface Proposal {
 }
 
 /** What can follow: words that are known, and names of a kind that have to be looked up. */
-export interface Proposals {
+interface Proposals {
   readonly proposals: readonly Proposal[];
   readonly kind: NameKind;
 }
@@ -144,14 +144,14 @@ function proposalsAt(position: Position): Proposals {
         ...commands.map((one) => ({ word: one.name(), help: one.description() })),
         ...(position.argument?.argChoices ?? []).map((word) => ({ word })),
       ];
-      const kinds = ARGUMENT_KINDS[pathOf(command)] ?? [];
+      const kinds = ARGUMENT_KINDS[getCommandPath(command)] ?? [];
       return { proposals: words, kind: position.argument ? (kinds[position.index] ?? kinds.at(-1) ?? "free") : "free" };
     }
   }
 }
 
 /** The words of a command, without the program's: `bundle validate`. */
-export function pathOf(command: Command): string {
+export function getCommandPath(command: Command): string {
   const names: string[] = [];
   for (let one = command; one.parent; one = one.parent) names.unshift(one.name());
   return names.join(" ");
@@ -213,8 +213,8 @@ async function named(kind: NameKind, position: Position, env: Terminal["env"]): 
   const of = (name: string): string | undefined => given.get(name);
   const [kubeconfig, context, namespace] = [of("--kubeconfig"), of("--context"), of("--namespace")];
   if (kind === "package") {
-    const { packageNames } = await import("./packageNames.ts");
-    const names = await packageNames(env, { kubeconfig, context, catalogDir: of("--catalog-dir") });
+    const { listCachedPackageNames } = await import("./packageNames.ts");
+    const names = await listCachedPackageNames(env, { kubeconfig, context, catalogDir: of("--catalog-dir") });
     return names.filter((name) => PLAIN.test(name)).map((name) => ({ word: (position.kind === "value" ? position.glue : "") + name }));
   }
   const { liveNames } = await import("./clusterNames.ts"); // a client of the cluster takes time to load

@@ -2,11 +2,11 @@ import type { Command, Option } from "commander";
 import { expect, test } from "vitest";
 import { CommandTerminal } from "../../cli/terminal.ts";
 import { olmv1 } from "../../program.ts";
-import { pathOf } from "./complete.ts";
+import { getCommandPath } from "./complete.ts";
 import { ARGUMENT_KINDS, OPTION_KINDS } from "./kinds.ts";
 
 const program = olmv1(new CommandTerminal({ out: () => undefined, err: () => undefined }));
-const COMMANDS = commandsBelow(program).filter((command) => !pathOf(command).startsWith("__"));
+const COMMANDS = commandsBelow(program).filter((command) => !getCommandPath(command).startsWith("__"));
 
 function commandsBelow(command: Command): Command[] {
   return command.commands.flatMap((one) => [one, ...commandsBelow(one)]);
@@ -14,7 +14,7 @@ function commandsBelow(command: Command): Command[] {
 
 test("of every command it is known what its arguments name, and of no other", () => {
   const named = COMMANDS.filter(({ registeredArguments }) => registeredArguments.some(({ argChoices }) => argChoices === undefined));
-  expect(Object.keys(ARGUMENT_KINDS)).toEqual(named.map(pathOf).sort());
+  expect(Object.keys(ARGUMENT_KINDS)).toEqual(named.map(getCommandPath).sort());
 });
 
 test("options that take a path are completed with paths", () => {

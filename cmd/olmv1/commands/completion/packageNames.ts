@@ -1,6 +1,6 @@
 import { CatalogCache, cacheFolder, filesKey, imageKey } from "../../../../pkg/catalogcache/catalogCache.ts";
 import { filesDigest } from "../../../../pkg/sources/catalogContent.ts";
-import { catalogsGiven, type NamedCatalog } from "../../../../pkg/sources/catalogNames.ts";
+import { listNamedCatalogs, type NamedCatalog } from "../../../../pkg/sources/catalogNames.ts";
 import { compareText } from "../../../../pkg/text/compare.ts";
 import type { Terminal } from "../../cli/terminal.ts";
 
@@ -17,12 +17,12 @@ const TIMEOUT_MS = 2_000;
 const DIGEST = /@([a-z0-9]+:[0-9a-f]+)$/;
 
 /** Names of the packages of the catalogs that were read before, in order: nobody waits for a pull to have a name proposed. */
-export async function packageNames(env: Terminal["env"], { kubeconfig, context, catalogDir }: PackagesOf): Promise<string[]> {
+export async function listCachedPackageNames(env: Terminal["env"], { kubeconfig, context, catalogDir }: PackagesOf): Promise<string[]> {
   const shelf = new CatalogCache(cacheFolder(env));
   const names = new Set<string>();
   try {
     const options = { ...(kubeconfig === undefined ? {} : { kubeconfig }), ...(context === undefined ? {} : { context }) };
-    const catalogs = catalogDir === undefined ? await served(options) : catalogsGiven({ catalogDir: [catalogDir], catalogImage: [] });
+    const catalogs = catalogDir === undefined ? await served(options) : listNamedCatalogs({ catalogDir: [catalogDir], catalogImage: [] });
     for (const catalog of catalogs) {
       const key = await keyOf(catalog);
       const book = key === undefined ? undefined : await shelf.kept(key);

@@ -10,7 +10,7 @@ import { print } from "../../cli/output.ts";
 import { withProgress } from "../../cli/progress.ts";
 import { type Mood, table } from "../../cli/table.ts";
 import type { Terminal } from "../../cli/terminal.ts";
-import { served } from "../catalog/add.ts";
+import { waitUntilServed } from "../catalog/add.ts";
 import type { CatalogsOptions } from "./migrateOptions.ts";
 
 /** What became of a CatalogSource that was converted. */
@@ -49,7 +49,7 @@ export async function showCatalogs(terminal: Terminal, names: readonly string[],
 async function makeCatalog(terminal: Terminal, client: Client, { catalog }: SurveyedSource, timeout: number): Promise<Made> {
   if (!catalog) return { isServed: false };
   const created = await client.create(catalog, { fieldManager: MIGRATION_FIELD_MANAGER, signal: terminal.signal });
-  const { because } = await served(terminal, client, created, timeout);
+  const { because } = await waitUntilServed(terminal, client, created, timeout);
   return because === undefined ? { isServed: true } : { isServed: false, because };
 }
 

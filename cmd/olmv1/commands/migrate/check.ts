@@ -3,13 +3,13 @@ import { type Surveyed, survey } from "../../../../pkg/migrate/survey.ts";
 import { withReader } from "../../../../pkg/sources/bundleReader.ts";
 import { oneLine } from "../../../../pkg/text/escape.ts";
 import { withCluster } from "../../cli/cluster.ts";
-import { wrapped } from "../../cli/columns.ts";
+import { wrapText } from "../../cli/columns.ts";
 import { EXIT } from "../../cli/errors.ts";
 import { print } from "../../cli/output.ts";
 import { withProgress } from "../../cli/progress.ts";
-import { type Mood, styled, table } from "../../cli/table.ts";
+import { formatStyled, type Mood, table } from "../../cli/table.ts";
 import type { Terminal } from "../../cli/terminal.ts";
-import type { CheckOptions } from "./migrateOptions.ts";
+import type { MigrateCheckOptions } from "./migrateOptions.ts";
 
 const HEAD = ["NAMESPACE", "SUBSCRIPTION", "PACKAGE", "VERSION", "STATE"];
 /** Below this, reasons are told below the table only. */
@@ -54,7 +54,7 @@ function checkData(found: readonly Surveyed[]): unknown {
 
 function detail(terminal: Pick<Terminal, "width" | "colour">, { namespace, name, approval, verdict, eligible }: Surveyed): string {
   const { state, reasons, remarks } = verdict;
-  const told = (text: string, indent = "  "): string[] => wrapped(oneLine(text), terminal.width, indent);
+  const told = (text: string, indent = "  "): string[] => wrapText(oneLine(text), terminal.width, indent);
   const catalog = eligible?.extension.spec.source.catalog;
   const becomes =
     eligible && catalog
@@ -66,7 +66,7 @@ function detail(terminal: Pick<Terminal, "width" | "colour">, { namespace, name,
         ]
       : [];
   const lines = [
-    `${namespace}/${name}: ${styled(terminal, { text: state, mood: MOODS[state] })}`,
+    `${namespace}/${name}: ${formatStyled(terminal, { text: state, mood: MOODS[state] })}`,
     ...reasons.flatMap(({ text, next }) => [...told(text), `    next: ${oneLine(next)}`]), // commands are not broken
     ...remarks.flatMap(({ text, next }) => [...told(`note: ${text}`), ...told(next, "    ")]),
     ...becomes,
@@ -75,7 +75,7 @@ function detail(terminal: Pick<Terminal, "width" | "colour">, { namespace, name,
 }
 
 /** `olmv1 migrate check`. */
-export async function showCheck(terminal: Terminal, names: readonly string[], options: CheckOptions): Promise<void> {
+export async function showCheck(terminal: Terminal, names: readonly string[], options: MigrateCheckOptions): Promise<void> {
   const { namespace, catalogDir, output } = options;
   const { signal } = terminal;
   const { found } = await withProgress(terminal, "reading Subscriptions", (progress) =>

@@ -1,5 +1,5 @@
 import { backupRef } from "../../../../pkg/migrate/backup.ts";
-import { type CleanupRequest, cleanUp, leftovers } from "../../../../pkg/migrate/cleanup.ts";
+import { type CleanupRequest, cleanUp, findLeftovers } from "../../../../pkg/migrate/cleanup.ts";
 import { listMigrated, type MigratedRef, requireMigrated } from "../../../../pkg/migrate/migratedExtensions.ts";
 import { describeObject } from "../../../../pkg/release/identity.ts";
 import { withCluster } from "../../cli/cluster.ts";
@@ -19,7 +19,7 @@ export async function showCleanup(terminal: Terminal, name: string | undefined, 
     const migrated = await requireMigrated(client, name, namespace, signal);
     const { metadata, spec } = migrated.extension;
     const request = { client, operatorGroup, signal };
-    const found = await withProgress(terminal, "looking for what is left of OLM classic", () => leftovers(migrated, request));
+    const found = await withProgress(terminal, "looking for what is left of OLM classic", () => findLeftovers(migrated, request));
     const hasBackup = migrated.subscription !== undefined;
     if (yes && hasBackup) await withProgress(terminal, "removing what is left of OLM classic", () => cleanUp(migrated, found, request));
     const deleted = [...found.map(({ ref }) => ref), ...(migrated.backup ? [backupRef(metadata.name, spec.namespace)] : [])];
@@ -58,7 +58,7 @@ async function cleanupAll(terminal: Terminal, options: CleanupOptions): Promise<
 async function cleanedUp(one: MigratedRef, request: CleanupRequest, yes: boolean): Promise<Omit<BatchLine, "namespace" | "name">> {
   const migrated = await one.read();
   if (migrated.subscription === undefined) return { result: "NothingLeft", detail: "it was cleaned up before", kind: "passed" };
-  const found = await leftovers(migrated, request);
+  const found = await findLeftovers(migrated, request);
   const { name } = migrated.extension.metadata;
   const detail = `${found.length} objects and the backups of ClusterExtension ${name}`;
   if (!yes) return { result: "LeftOver", detail, kind: "ready" };

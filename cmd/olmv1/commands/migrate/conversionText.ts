@@ -70,7 +70,7 @@ function stepLines({ source, rights, objects }: Conversion): string[] {
 }
 
 /** As somebody would apply it. */
-export function extensionManifest({ metadata: { name, annotations }, spec }: Conversion["source"]["extension"]): KubeObject {
+function extensionManifest({ metadata: { name, annotations }, spec }: Conversion["source"]["extension"]): KubeObject {
   return { apiVersion: API_VERSION, kind: CLUSTER_EXTENSION, metadata: { name, ...(annotations ? { annotations } : {}) }, spec };
 }
 

@@ -16,7 +16,7 @@ import {
   planConversion,
 } from "../../../../pkg/migrate/planConversion.ts";
 import { WaitTimeoutError } from "../../../../pkg/migrate/poll.ts";
-import { convert } from "../../../../pkg/migrate/runConversion.ts";
+import { runConversion } from "../../../../pkg/migrate/runConversion.ts";
 import { subscriptionFrom } from "../../../../pkg/migrate/subscription.ts";
 import { type Surveyed, survey } from "../../../../pkg/migrate/survey.ts";
 import { describeObject } from "../../../../pkg/release/identity.ts";
@@ -30,7 +30,7 @@ import type { Terminal } from "../../cli/terminal.ts";
 import { type BatchLine, oneByOne, requireOneOrAll, showBatch } from "./batch.ts";
 import { checkText } from "./check.ts";
 import { conversionData, conversionText } from "./conversionText.ts";
-import type { ConvertOptions } from "./migrateOptions.ts";
+import type { MigrateConvertOptions } from "./migrateOptions.ts";
 
 /** Keeps the objects of OLM classic in a file where one is asked for. @param flag wx for a new file, a to append. */
 async function writeBackup(path: string | undefined, { source }: Conversion, flag: "wx" | "a"): Promise<void> {
@@ -45,7 +45,7 @@ function carriedOut(
   done: (step: ConversionStep) => void,
 ): Promise<ClusterExtension> {
   const { unpin = false, timeout } = options;
-  return convert(conversion, {
+  return runConversion(conversion, {
     client,
     unpin,
     timeoutMs: timeout,
@@ -58,20 +58,20 @@ function carriedOut(
 /** With what conversions are made. */
 interface Session {
   readonly terminal: Terminal;
-  readonly options: ConvertOptions;
+  readonly options: MigrateConvertOptions;
   readonly client: Client;
   readonly reader: BundleReader;
   readonly progress: Progress;
 }
 
 /** @throws Error where two ServiceAccounts are asked for. */
-function requireOneAccount({ serviceAccount, createServiceAccount }: ConvertOptions): void {
+function requireOneAccount({ serviceAccount, createServiceAccount }: MigrateConvertOptions): void {
   if (serviceAccount !== undefined && createServiceAccount !== undefined)
     throw new Error("--service-account names one that exists, --create-service-account makes one: give one of them");
 }
 
 /** Whether it is said as whom extensions are installed. */
-function hasAccount({ serviceAccount, createServiceAccount }: ConvertOptions): boolean {
+function hasAccount({ serviceAccount, createServiceAccount }: MigrateConvertOptions): boolean {
   return serviceAccount !== undefined || createServiceAccount !== undefined;
 }
 
@@ -100,7 +100,7 @@ function settingsOf(
 }
 
 /** A Subscription that is looked at again, and what converting it would do; nothing of the latter where it is not eligible. */
-export interface PlannedConversion {
+interface PlannedConversion {
   readonly surveyed: Surveyed;
   readonly conversion?: Conversion;
 }
@@ -266,7 +266,7 @@ function wouldBe({ source, objects }: Conversion): string {
 }
 
 /** `olmv1 migrate convert`. */
-export async function showConvert(terminal: Terminal, name: string | undefined, options: ConvertOptions): Promise<void> {
+export async function showConvert(terminal: Terminal, name: string | undefined, options: MigrateConvertOptions): Promise<void> {
   requireOneOrAll("convert", name, options.all);
   requireOneAccount(options);
   if (name !== undefined && options.yes && !hasAccount(options) && !(await isBegun(name, options, terminal.signal)))
@@ -281,7 +281,7 @@ export async function showConvert(terminal: Terminal, name: string | undefined, 
   );
 }
 
-function isBegun(name: string, options: ConvertOptions, signal: AbortSignal): Promise<boolean> {
+function isBegun(name: string, options: MigrateConvertOptions, signal: AbortSignal): Promise<boolean> {
   return withCluster(options, async (client) => (await findMigrated(client, name, options.namespace, signal)) !== undefined);
 }
 

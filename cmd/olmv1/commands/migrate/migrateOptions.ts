@@ -3,7 +3,7 @@ import type { ClusterOptions, ProxyOptions, ReleaseOptions } from "../../cli/opt
 import type { Output } from "../../cli/output.ts";
 
 /** Options of all commands of `olmv1 migrate`. */
-export interface MigrateOptions extends ClusterOptions {
+interface MigrateOptions extends ClusterOptions {
   namespace?: string;
   output: Output;
 }
@@ -15,13 +15,13 @@ interface RegistryOptions {
 }
 
 /** Options of `olmv1 migrate check`. */
-export interface CheckOptions extends MigrateOptions, RegistryOptions {
+export interface MigrateCheckOptions extends MigrateOptions, RegistryOptions {
   all?: boolean;
   catalogDir: string[];
 }
 
 /** Options of `olmv1 migrate convert`. */
-export interface ConvertOptions extends CheckOptions, ReleaseOptions, ProxyOptions {
+export interface MigrateConvertOptions extends MigrateCheckOptions, ReleaseOptions, ProxyOptions {
   keepGoing?: boolean;
   name?: string;
   serviceAccount?: string;
@@ -44,7 +44,7 @@ export interface CatalogsOptions extends MigrateOptions, RegistryOptions {
 }
 
 /** Options of `olmv1 migrate rollback`. */
-export interface RollbackOptions extends MigrateOptions {
+export interface MigrateRollbackOptions extends MigrateOptions {
   all?: boolean;
   keepGoing?: boolean;
   yes?: boolean;

@@ -1,17 +1,17 @@
 import { messageOf } from "../../../../pkg/errors/errors.ts";
 import { listMigrated, requireMigrated } from "../../../../pkg/migrate/migratedExtensions.ts";
 import { WaitTimeoutError } from "../../../../pkg/migrate/poll.ts";
-import { rollback, rollbackSteps } from "../../../../pkg/migrate/rollback.ts";
+import { rollBackConversion, rollbackSteps } from "../../../../pkg/migrate/rollback.ts";
 import { withCluster } from "../../cli/cluster.ts";
 import { EXIT } from "../../cli/errors.ts";
 import { print } from "../../cli/output.ts";
 import { withProgress } from "../../cli/progress.ts";
 import type { Terminal } from "../../cli/terminal.ts";
 import { type BatchLine, oneByOne, requireOneOrAll, showBatch } from "./batch.ts";
-import type { RollbackOptions } from "./migrateOptions.ts";
+import type { MigrateRollbackOptions } from "./migrateOptions.ts";
 
 /** `olmv1 migrate rollback`. */
-export async function showRollback(terminal: Terminal, name: string | undefined, options: RollbackOptions): Promise<void> {
+export async function showRollback(terminal: Terminal, name: string | undefined, options: MigrateRollbackOptions): Promise<void> {
   requireOneOrAll("rollback", name, options.all);
   if (name === undefined) return rollbackAll(terminal, options);
   const { namespace, output, yes, timeout } = options;
@@ -32,7 +32,7 @@ export async function showRollback(terminal: Terminal, name: string | undefined,
     const done: string[] = [];
     try {
       await withProgress(terminal, "going back to OLM classic", (progress) =>
-        rollback(migrated, {
+        rollBackConversion(migrated, {
           client,
           timeoutMs: timeout,
           signal,
@@ -56,7 +56,7 @@ export async function showRollback(terminal: Terminal, name: string | undefined,
 }
 
 /** `olmv1 migrate rollback --all`: in the opposite order of the conversions. */
-async function rollbackAll(terminal: Terminal, options: RollbackOptions): Promise<void> {
+async function rollbackAll(terminal: Terminal, options: MigrateRollbackOptions): Promise<void> {
   const { namespace, output, yes = false, keepGoing = false, timeout } = options;
   const { signal } = terminal;
   await withCluster(options, (client) =>
@@ -73,7 +73,7 @@ async function rollbackAll(terminal: Terminal, options: RollbackOptions): Promis
           rollbackSteps(migrated);
           if (!yes) return { result: "Possible", detail: `ClusterExtension ${name} goes back to it`, kind: "ready" };
           const tell = (what: string): void => progress.now(`${one.namespace}/${one.name}: ${what}`);
-          await rollback(migrated, { client, timeoutMs: timeout, signal, tell, done: tell });
+          await rollBackConversion(migrated, { client, timeoutMs: timeout, signal, tell, done: tell });
           return { result: "RolledBack", detail: "", kind: "done" };
         },
       );

@@ -2,7 +2,7 @@ import { join } from "node:path";
 import { expect, test } from "vitest";
 import type { KubeObject } from "../../../../pkg/api/k8s.ts";
 import { installedCsvFrom } from "../../../../pkg/migrate/clusterServiceVersion.ts";
-import { judge, judgeMigrated } from "../../../../pkg/migrate/eligibility.ts";
+import { decideEligibility, judgeMigrated } from "../../../../pkg/migrate/eligibility.ts";
 import type { Surroundings } from "../../../../pkg/migrate/eligibilityInput.ts";
 import { extensionFor } from "../../../../pkg/migrate/extensionManifest.ts";
 import { convertedObject, leftBehind } from "../../../../pkg/migrate/objectConversion.ts";
@@ -56,7 +56,7 @@ function surveyed(name: string, given: { spec?: object; csv?: object; around?: P
   const read = subscriptionFrom(subscription);
   const group = operatorGroupFrom(GROUP);
   const offer = offerOf(name);
-  const verdict = judge(read, {
+  const verdict = decideEligibility(read, {
     csv: installedCsvFrom(csv),
     groups: [group],
     subscriptions: [read],
