@@ -82,7 +82,7 @@ const withoutUnused = {
   },
 };
 
-/** fastify's compilers of schemas (Ajv and fast-json-stringify): our routes have no schemas in fastify. */
+/** fastify's compilers of schemas (Ajv and fast-json-stringify): our routes are validated by zod, and responses are serialized by us. */
 const noSchemaCompilers = {
   name: "no-schema-compilers",
   setup(builder) {

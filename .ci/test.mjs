@@ -65,6 +65,8 @@ async function runChecks() {
   const checks = [
     ["format", join(bin, "biome"), ["check", "."]],
     ["lint", join(bin, "oxlint"), ["--type-aware", "--deny-warnings", "cmd", "pkg", "test"]],
+    ["unused exports", join(bin, "knip"), ["-c", ".ci/knip.mjs"]],
+    ["exports for tests only", join(bin, "knip"), ["-c", ".ci/knip.mjs", "--production"]],
     ["types", join(bin, "tsc"), ["-p", ".", "--noEmit"]],
     ["generated files", process.execPath, ["cmd/crdgen/main.ts", "--check"]],
   ];

@@ -1,0 +1,15 @@
+// Configures knip, which finds unused files, exports and packages. With `--production` it does not count uses in tests: an export that only tests import
+// must be used in its own file.
+const STARTED_BY_PATH = [
+  "pkg/**/*Worker.ts!",
+  "pkg/render/generate/schemas.ts!",
+  "test/bench/http/loadClient.ts",
+  "test/support/abortedWrites.ts",
+];
+
+export default {
+  entry: ["cmd/*/main.ts!", "cmd/olmv1/manPages.ts!", ".ci/*.mjs", "test/*/main.ts", ...STARTED_BY_PATH],
+  project: ["{cmd,pkg}/**/*.ts!", "test/**/*.ts", ".ci/**/*.mjs"],
+  exclude: ["binaries"], // tests skip what a missing program would check
+  ignoreExportsUsedInFile: process.argv.includes("--production"),
+};
