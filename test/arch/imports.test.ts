@@ -1,44 +1,8 @@
 import { globSync, readFileSync } from "node:fs";
 import { dirname, join, normalize } from "node:path";
 import { describe, expect, test } from "vitest";
+import { LAYERS } from "./layers.ts";
 
-/**
- * Layers from the outside in: a file imports from its own layer and from every later one, never from an earlier one. A folder that is named here
- * beside its package has a layer of its own.
- */
-const LAYERS = [
-  ["cmd"],
-  [
-    "pkg/migrate",
-    "pkg/browse",
-    "pkg/preview",
-    "pkg/authoring/references",
-    "pkg/authoring/validate",
-    "pkg/authoring/bundle",
-    "pkg/authoring/build",
-    "pkg/authoring/serve",
-    "pkg/authoring/mirror",
-    "pkg/installer",
-    "pkg/rollout",
-    "pkg/sources",
-    "pkg/doctor",
-  ],
-  ["pkg/catalogd", "pkg/operatorcontroller", "pkg/devcluster"],
-  ["pkg/async", "pkg/controller", "pkg/kube", "pkg/oci", "pkg/telemetry", "pkg/serving", "pkg/http", "pkg/catalogcache"],
-  [
-    "pkg/authoring",
-    "pkg/resolve",
-    "pkg/render",
-    "pkg/certificates",
-    "pkg/rbac",
-    "pkg/release",
-    "pkg/bundle",
-    "pkg/crdsafety",
-    "pkg/openshift",
-  ],
-  ["pkg/fbc", "pkg/version"],
-  ["pkg/api", "pkg/errors", "pkg/golang", "pkg/text"],
-];
 /** Packages that decide and do not act: no I/O, no clock, no chance. */
 const PURE = new Set(LAYERS.slice(4).flat());
 /** Folders of one layer that know nothing of each other. */

@@ -1,5 +1,5 @@
 import type { BundleConstraint } from "../../pkg/resolve/constraint/constraint.ts";
-import type { Problem, SolverBundle, Unit } from "../../pkg/resolve/solver/problem.ts";
+import type { SolverBundle, SolverProblem, Unit } from "../../pkg/resolve/solver/problem.ts";
 import { parseRange } from "../../pkg/version/blang.ts";
 import { parseVersionRelease } from "../../pkg/version/version.ts";
 import { seeded } from "../support/seeded.ts";
@@ -19,7 +19,7 @@ export interface RandomCatalog {
  * A catalog whose bundles depend on each other by chance, the same for the same seed: each on some packages in ranges that hold a third of the
  * versions on average, one time in five on an API instead, of which each package provides one of its own.
  */
-export function randomProblem({ packages, versions, dependencies, wanted, seed }: RandomCatalog): Problem {
+export function randomProblem({ packages, versions, dependencies, wanted, seed }: RandomCatalog): SolverProblem {
   const random = seeded(seed);
   const below = (count: number): number => Math.floor(random() * count);
   const versionAt = (index: number): string => `${1 + Math.floor(index / 10)}.${index % 10}.0`;

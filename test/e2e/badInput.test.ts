@@ -16,6 +16,7 @@ import { AuditTail } from "../support/auditTail.ts";
 import { describeWithPrivateCluster } from "../support/cluster.ts";
 import { extensionNamed } from "../support/extensions.ts";
 import { grantInstaller } from "../support/installer.ts";
+import { expectProblem, problemText } from "../support/problems.ts";
 import { refusedRequests } from "../support/programRights.ts";
 import { World } from "../support/world.ts";
 
@@ -49,6 +50,11 @@ describeWithPrivateCluster("bad input is named and loses nothing", (cluster) => 
   async function progressing(name: string, includes: string): Promise<Condition> {
     const object = await world.condition("ClusterExtension", name, (c) => c("Progressing")?.message.includes(includes) ?? false);
     return conditionsOf(object).find(({ type }) => type === "Progressing")!;
+  }
+  async function live(name: string): Promise<ClusterExtension> {
+    const found = await world.extension(name);
+    if (!found) throw new Error(`ClusterExtension ${name} does not exist`);
+    return found;
   }
 
   test.for<[why: string, ref: string, status: Condition["status"], message: RegExp]>([
@@ -130,7 +136,7 @@ describeWithPrivateCluster("bad input is named and loses nothing", (cluster) => 
     await world.apply(await extension(name, catalog));
     const { message, status, reason } = await progressing(name, start.slice(0, 20));
     expect(message.startsWith(start)).toBe(true);
-    expect(message.slice(start.length)).toContain(explained);
+    expect(problemText((await live(name)).status)).toContain(explained);
     expect([status, reason]).toEqual(["True", "Retrying"]);
     expect(await ownObjects(cluster.client, name)).toEqual([]);
     await world.removed("ClusterExtension", name);
@@ -141,11 +147,13 @@ describeWithPrivateCluster("bad input is named and loses nothing", (cluster) => 
     const { namespace } = made.spec;
     await world.apply(made);
     const missing = `operation cannot proceed due to the following validation error(s): service account "late-installer" not found in namespace "${namespace}"`;
-    expect((await progressing("late", "not found")).message).toBe(`${missing}; namespace "${namespace}" does not exist`);
+    expect((await progressing("late", "not found")).message).toBe(missing);
+    expectProblem(await live("late"), "NamespaceNotFound", { message: `namespace "${namespace}" does not exist`, details: [namespace] });
     await world.apply({ apiVersion: "v1", kind: "Namespace", metadata: { name: namespace } });
-    expect((await progressing("late", "serviceaccounts/token")).message).toContain(
-      `olmv1 rbac --token-only --namespace ${namespace} --service-account late-installer`,
-    );
+    await progressing("late", "serviceaccounts/token");
+    expectProblem(await live("late"), "TokenDenied", {
+      next: `olmv1 rbac --token-only --namespace ${namespace} --service-account late-installer`,
+    });
     await extension("late");
     await world.installed("late", "1.0.0");
     await world.removed("ClusterExtension", "late");
@@ -157,7 +165,7 @@ describeWithPrivateCluster("bad input is named and loses nothing", (cluster) => 
     const { message, reason } = await progressing("nobody", "serviceAccount");
     expect(reason).toBe("Blocked");
     expect(message).toContain("spec.serviceAccount.name is empty");
-    expect(message).toContain("olmv1 rbac");
+    expectProblem(await live("nobody"), "ServiceAccountNotSet", { next: "olmv1 rbac" });
     await world.removed("ClusterExtension", "nobody");
   });
 
@@ -188,8 +196,8 @@ describeWithPrivateCluster("bad input is named and loses nothing", (cluster) => 
     await world.installed("one", "1.0.0");
     const before = await ownObjects(cluster.client, "one");
     await world.apply(two);
-    const { message } = await progressing("two", "cannot be managed");
-    expect(message).toContain('belongs to ClusterExtension "one"');
+    await progressing("two", "cannot be managed");
+    expectProblem(await live("two"), "ObjectConflict", { next: 'belongs to ClusterExtension "one"' });
     expect(await ownObjects(cluster.client, "two")).toEqual([]);
     expect(await ownObjects(cluster.client, "one")).toEqual(before);
     await world.removed("ClusterExtension", "two");

@@ -254,7 +254,7 @@ describeWithPrivateCluster("the command line", (cluster) => {
     // Whether it may is known from the Deployment of operator-controller, else by trying.
     const tried = await olmv1(...alone, "--timeout", "20s");
     expect(tried).toMatchObject({ code: 1 });
-    expect(tried.err).toContain("operator-controller of this cluster installs nothing without one.");
+    expect(tried.err).toContain("The extension names no ServiceAccount, and this controller installs nothing without one.");
     expect(await olmv1("uninstall", "alone", "--yes")).toMatchObject({ code: 0 });
     const controller = deploymentOf("operator-controller-controller-manager", "olmv1-system");
     await cluster.client.create(controller);
@@ -290,7 +290,7 @@ describeWithPrivateCluster("the command line", (cluster) => {
       const failed = await olmv1(...args, "--name", name, "--service-account", "poor", "--timeout", "2s");
       expect(failed).toMatchObject({
         code: 1,
-        err: expect.stringContaining(`ServiceAccount ${namespace}/poor lacks rights that the bundle needs`) as string,
+        err: expect.stringContaining(`ServiceAccount ${namespace}/poor lacks permissions that the bundle needs`) as string,
       });
     });
     expect(await olmv1("install", SAMPLE_PACKAGE, "--create-service-account", "--yes")).toMatchObject({

@@ -7,7 +7,7 @@ import { loadBundle } from "../../pkg/bundle/load.ts";
 import { type RegistryServer, startRegistry } from "../../pkg/devcluster/registryServer.ts";
 import { SAMPLE_PACKAGE, SAMPLE_VERSIONS, sampleBundles, sampleCatalog } from "../../pkg/devcluster/sample/sample.ts";
 import { parseYaml, parseYamlDocuments } from "../../pkg/golang/yaml.ts";
-import { pushImage, pushIndex } from "../../pkg/oci/publish/push.ts";
+import { pushImage } from "../../pkg/oci/publish/push.ts";
 import { renderBundle } from "../../pkg/render/render.ts";
 import { describeWithPrivateCluster } from "../support/cluster.ts";
 import { extensionNamed } from "../support/extensions.ts";
@@ -15,6 +15,7 @@ import { grantInstaller } from "../support/installer.ts";
 import { insecureRegistry } from "../support/pulling.ts";
 import { runCli } from "../support/runCli.ts";
 import { pushSignatures, Signer } from "../support/signing.ts";
+import { pushIndex } from "../support/stores.ts";
 import { World } from "../support/world.ts";
 
 const RELATED = 16;

@@ -3,6 +3,7 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";
+import type { ClusterExtension } from "../../pkg/api/clusterExtension.ts";
 import type { KubeObject } from "../../pkg/api/k8s.ts";
 import { loadBundle } from "../../pkg/bundle/load.ts";
 import { renderBundle } from "../../pkg/render/render.ts";
@@ -11,6 +12,7 @@ import { AuditTail } from "../support/auditTail.ts";
 import { type AuditEvent, describeWithPrivateCluster, eventually } from "../support/cluster.ts";
 import { extensionNamed } from "../support/extensions.ts";
 import { grantInstaller } from "../support/installer.ts";
+import { problemText } from "../support/problems.ts";
 import { refusedRequests } from "../support/programRights.ts";
 import { describeWithData } from "../support/sharedData.ts";
 import { filesBelow, World } from "../support/world.ts";
@@ -137,9 +139,15 @@ describeWithData("real data", (data) =>
       const objects = await rendered("cat-facts-operator", "1.1.2", namespace, config);
       const granted = await grantInstaller(cluster.client, extension, objects, { without: "services" });
       await world.apply({ ...extension, spec: { ...extension.spec, config: { configType: "Inline", inline: config } } });
-      const refused = await world.condition("ClusterExtension", name, (c) => c("Progressing")?.message.includes("forbidden") ?? false);
+      const refused = await world.condition(
+        "ClusterExtension",
+        name,
+        (c) => c("Progressing")?.message.includes("pre-authorization failed") ?? false,
+      );
       const message = messageOf(refused, "Progressing");
-      expect(message).toContain(`User "system:serviceaccount:${namespace}:${extension.spec.serviceAccount?.name}" is forbidden`);
+      expect(problemText((refused as ClusterExtension).status)).toContain(
+        `Error MissingPermissions: ServiceAccount ${namespace}/${extension.spec.serviceAccount?.name} lacks permissions`,
+      );
       expect(message).toMatch(
         new RegExp(`Namespace:"${namespace}" APIGroups:\\[\\] Resources:\\[services\\] ResourceNames:\\[[^\\]]+\\] Verbs:`),
       );

@@ -7,6 +7,7 @@ import { SAMPLE_PACKAGE, sampleCatalog } from "../../pkg/devcluster/sample/sampl
 import type { Client } from "../../pkg/kube/client.ts";
 import { describeWithPrivateCluster, eventually } from "../support/cluster.ts";
 import { extensionNamed } from "../support/extensions.ts";
+import { problemText } from "../support/problems.ts";
 import { SAMPLE_CATALOG_REF, SampleWorld } from "../support/sampleWorld.ts";
 import type { World } from "../support/world.ts";
 
@@ -123,8 +124,7 @@ describeWithPrivateCluster("what happens at night", (cluster, dev) => {
       const found = await Promise.all(names.map((name) => world.extension(name)));
       const winner = names.find((_, i) => found[i]?.status?.install !== undefined) ?? "nobody";
       const loser = names.find((name) => name !== winner) ?? "";
-      const message = findCondition(found[names.indexOf(loser as "left")]?.status?.conditions, "Progressing")?.message ?? "";
-      expect(message).toContain(`belongs to ClusterExtension "${winner}"`);
+      expect(problemText(found[names.indexOf(loser as "left")]?.status)).toContain(`belongs to ClusterExtension "${winner}"`);
       return [winner, loser];
     };
     const [winner, loser] = await eventually(bothDone);
@@ -150,23 +150,25 @@ describeWithPrivateCluster("what happens at night", (cluster, dev) => {
   test("without a catalog what is installed stays, is said to be kept, and is repaired; with one again all is as before", async () => {
     const made = await sample.installed("alone", "1.0.0");
     await world.removed("ClusterCatalog", "sample");
-    const kept = await world.condition(
-      "ClusterExtension",
-      "alone",
-      (c) => c("Progressing")?.message.includes("no ClusterCatalog") ?? false,
+    const kept = await world.condition("ClusterExtension", "alone", (_, object) =>
+      problemText((object as ClusterExtension).status).includes("no ClusterCatalog matches"),
     );
     const { conditions } = (kept as ClusterExtension).status ?? {};
     expect(findCondition(conditions, "Progressing")).toMatchObject({
       status: "True",
       reason: "Succeeded",
-      message: "Desired state reached; no ClusterCatalog matches: the installed bundle is kept as it is",
+      message: "Desired state reached",
     });
     expect(findCondition(conditions, "Installed")?.status).toBe("True");
     expect(findCondition(conditions, "Deprecated")).toMatchObject({ status: "Unknown", reason: "DeprecationStatusUnknown" });
     await sample.damageIsRepaired(made);
     expect(await sample.owned("alone")).toEqual(sample.wanted("1.0.0", made));
     await world.serve("sample", SAMPLE_CATALOG_REF);
-    await world.condition("ClusterExtension", "alone", (c) => c("Progressing")?.message === "Desired state reached");
+    await world.condition(
+      "ClusterExtension",
+      "alone",
+      (c, object) => c("Progressing")?.message === "Desired state reached" && problemText((object as ClusterExtension).status) === "",
+    );
   });
 
   test("an upgrade that cannot be found leaves what is installed repaired", async () => {
@@ -225,7 +227,7 @@ describeWithPrivateCluster("what happens at night", (cluster, dev) => {
     expect((await world.extension("homeless"))?.status?.install?.bundle.version).toBe("1.0.0");
     const ref = { apiVersion: API_VERSION, kind: "ClusterExtension", name: "homeless" };
     await cluster.client.delete(ref);
-    await world.condition("ClusterExtension", "homeless", (c) => c("Progressing")?.message.includes("force-delete=true") ?? false);
+    await world.problems("homeless", (problems) => problems.includes("force-delete=true"));
     await cluster.client.patch(ref, { metadata: { annotations: { "olm.operatorframework.io/force-delete": "true" } } }, { type: "merge" });
     await eventually(async () => expect(await world.extension("homeless")).toBeUndefined());
     await eventually(async () =>

@@ -119,9 +119,7 @@ describeWithPrivateCluster("the rights of config/rbac", (cluster) => {
     await namePullSecret();
     expect(await askForMetrics()).toEqual([403, 403]);
     await world.apply(extensionNamed("homeless", { packageName: "engine" }));
-    await world.condition("ClusterExtension", "homeless", (condition) =>
-      Boolean(condition("Progressing")?.message.includes('namespace "homeless-system" does not exist')),
-    );
+    await world.problems("homeless", (problems) => problems.includes('namespace "homeless-system" does not exist'));
     await world.removed("ClusterExtension", "homeless");
     const car = extensionNamed("car", { packageName: "car" });
     const objects = PACKAGES.flatMap((name) => renderBundle(loadBundle(filesOf(name)), { installNamespace: car.spec.namespace }));

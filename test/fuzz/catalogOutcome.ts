@@ -1,6 +1,6 @@
 import { objectText } from "../../pkg/authoring/render/catalogText.ts";
-import { MIGRATION_LEVELS, migrated } from "../../pkg/authoring/render/migrate.ts";
-import { renderBundle } from "../../pkg/authoring/render/renderBundle.ts";
+import { MIGRATION_LEVELS, migrateMeta } from "../../pkg/authoring/render/migrate.ts";
+import { renderCatalogBundle } from "../../pkg/authoring/render/renderBundle.ts";
 import type { BundleFiles } from "../../pkg/bundle/types.ts";
 import { decodeMetas } from "../../pkg/fbc/decode.ts";
 import { goJson } from "../../pkg/golang/json.ts";
@@ -15,9 +15,9 @@ const OWN: ReadonlySet<string> = new Set(["Error", "TerminalError"]);
  */
 export async function catalogOutcomeOf(files: BundleFiles): Promise<Outcome> {
   try {
-    const { meta } = renderBundle(files, ({ packageName, version }) => `registry.example/${packageName}:v${version}`);
+    const { meta } = renderCatalogBundle(files, ({ packageName, version }) => `registry.example/${packageName}:v${version}`);
     for (const level of MIGRATION_LEVELS) {
-      const { blob } = migrated(meta, level);
+      const { blob } = migrateMeta(meta, level);
       for (const format of ["json", "yaml"] as const) {
         const text = Buffer.from(objectText(blob, format));
         const again = await Array.fromAsync(decodeMetas([text], `catalog.${format}`));

@@ -1,7 +1,7 @@
 import * as fc from "fast-check";
 import { expect, test } from "vitest";
 import type { JsonObject, KubeObject } from "../../pkg/api/k8s.ts";
-import { catalogObject } from "../../pkg/authoring/render/catalogObject.ts";
+import { orderMetaMembers } from "../../pkg/authoring/render/catalogObject.ts";
 import { loadBundle } from "../../pkg/bundle/load.ts";
 import { runQuery } from "../../pkg/catalogd/graphql/runQuery.ts";
 import { crdFindings } from "../../pkg/crdsafety/crdFindings.ts";
@@ -12,16 +12,16 @@ import { updateGraph } from "../../pkg/fbc/graph/updateGraph.ts";
 import { canonicalJson } from "../../pkg/golang/json.ts";
 import { parseYaml, toYaml } from "../../pkg/golang/yaml.ts";
 import { cleanObject, withStringData } from "../../pkg/release/cleanObject.ts";
-import { differences } from "../../pkg/release/diff.ts";
+import { findDifferences } from "../../pkg/release/diff.ts";
 import { driftIn, positionsIn } from "../../pkg/release/drift.ts";
 import { objectsDigest } from "../../pkg/release/identity.ts";
-import { replacedAt, valueAt } from "../../pkg/release/jsonPointer.ts";
+import { replaceAt, valueAt } from "../../pkg/release/jsonPointer.ts";
 import { mergeFieldTrees } from "../../pkg/release/managedFields.ts";
 import { prepareObjects } from "../../pkg/release/prepare.ts";
 import { encodeRelease } from "../../pkg/release/storage/encode.ts";
 import { mergedConfig } from "../../pkg/render/configSources.ts";
 import { renderBundle } from "../../pkg/render/render.ts";
-import { matchesSelector } from "../../pkg/resolve/labelSelector.ts";
+import { compileSelector } from "../../pkg/resolve/labelSelector.ts";
 import { resolve } from "../../pkg/resolve/resolve.ts";
 import { catalogsFrom } from "../support/catalogFixture.ts";
 import { graphqlCatalog } from "../support/graphqlCatalog.ts";
@@ -145,7 +145,7 @@ test("law: YAML, JSON and what is cleaned, merged or replaced keep members of an
       for (const name of Object.keys(both)) {
         expect(valueAt(one, [name])).toBe(Object.hasOwn(one, name) ? one[name] : undefined);
         if (Object.hasOwn(one, name))
-          expect(json(replacedAt(one, [name], "new"))).toBe(json({ ...one, ...Object.fromEntries([[name, "new"]]) }));
+          expect(json(replaceAt(one, [name], "new"))).toBe(json({ ...one, ...Object.fromEntries([[name, "new"]]) }));
       }
     }),
   );
@@ -172,8 +172,8 @@ test("law: a difference is found in members of any name, and only there", () => 
       const both = Object.keys({ ...before, ...after });
       const differing = both.filter((name) => own(before, name) !== own(after, name)).toSorted();
       const steps = (list: readonly string[]): string[] => list.map((name) => JSON.stringify(name)).sort();
-      const found = (list: ReturnType<typeof differences>): string[] => list.map(({ path }) => JSON.stringify(path.at(-1))).sort();
-      expect(found(differences(configMap({ spec: before }), configMap({ spec: after })))).toEqual(steps(differing));
+      const found = (list: ReturnType<typeof findDifferences>): string[] => list.map(({ path }) => JSON.stringify(path.at(-1))).sort();
+      expect(found(findDifferences(configMap({ spec: before }), configMap({ spec: after })))).toEqual(steps(differing));
       const stated = differing.filter((name) => Object.hasOwn(before, name));
       expect(
         found(driftIn(configMap({ spec: before }), configMap({ spec: { ...after } }))).filter((name) => steps(stated).includes(name)),
@@ -236,7 +236,7 @@ test("law: a catalog keeps members, packages, channels and bundles of any name",
       for (const meta of [...decoder.push(Buffer.from(blobs.map((blob) => JSON.stringify(blob)).join("\n"))), ...decoder.end()])
         metas.push(meta);
       expect(metas.map(({ blob }) => json(blob))).toEqual(blobs.map(json));
-      for (const meta of metas) expect(json(catalogObject(meta).blob)).toBe(json({ ...meta.blob }));
+      for (const meta of metas) expect(json(orderMetaMembers(meta).blob)).toBe(json({ ...meta.blob }));
       const contents = packageContentsFrom(metas);
       expect([...contents.keys()].toSorted()).toEqual(packages.toSorted());
       for (const name of packages) {
@@ -266,12 +266,15 @@ test.for(WELL_FORMED.filter((name) => name !== ""))(
   },
 );
 
-test.for(["constructor", "toString", "hasOwnProperty", "valueOf"])("matchesSelector does not find label %s where there is none", (key) => {
-  const exists = { matchExpressions: [{ key, operator: "Exists" }] };
-  expect([matchesSelector(exists, {}), matchesSelector(exists, { [key]: "a" })]).toEqual([false, true]);
-  const absent = { matchExpressions: [{ key, operator: "DoesNotExist" }] };
-  expect([matchesSelector(absent, {}), matchesSelector(absent, { [key]: "a" })]).toEqual([true, false]);
-});
+test.for(["constructor", "toString", "hasOwnProperty", "valueOf"])(
+  "compileSelector does not find label %s on an object without it",
+  (key) => {
+    const exists = compileSelector({ matchExpressions: [{ key, operator: "Exists" }] });
+    expect([exists.matches({}), exists.matches({ [key]: "a" })]).toEqual([false, true]);
+    const absent = compileSelector({ matchExpressions: [{ key, operator: "DoesNotExist" }] });
+    expect([absent.matches({}), absent.matches({ [key]: "a" })]).toEqual([true, false]);
+  },
+);
 
 test("prepareObjects refuses two objects of which one states a member that the other lacks", () => {
   const one = configMap({ spec: { a: 1 } });

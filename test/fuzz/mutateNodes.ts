@@ -80,7 +80,7 @@ const LONG = 50;
 const MAX_NESTED = 200;
 
 /** Every way of changing a document's values, by what it does. */
-export const NODE_MUTATIONS: Readonly<Record<string, NodeMutation>> = {
+const NODE_MUTATIONS: Readonly<Record<string, NodeMutation>> = {
   "another type": ({ parent, key }, random) => set(parent, key, structuredClone(pick(random, OTHER_VALUES))),
   delete: ({ parent, key }) => {
     if (Array.isArray(parent)) parent.splice(Number(key), 1);

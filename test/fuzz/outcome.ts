@@ -15,7 +15,7 @@ import { prepareObjects } from "../../pkg/release/prepare.ts";
 import { type RenderOptions, renderBundle } from "../../pkg/render/render.ts";
 
 /** The longest message that a bundle may make of itself. */
-export const MAX_MESSAGE_BYTES = 32 * 1024;
+const MAX_MESSAGE_BYTES = 32 * 1024;
 /** What JavaScript says of a mistake in a program. */
 const RAW =
   /Cannot (?:read|set|convert|destructure|mix|assign|redefine|add|delete)|is not (?:a function|iterable|defined|an object|a constructor|extensible)|\(reading '|Maximum call stack|Invalid (?:array|string|BigInt|time|regular)|circular structure|BigInt|ERR_[A-Z]|\[object Object\]|at .+\.ts:\d/;

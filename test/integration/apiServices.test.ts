@@ -122,8 +122,14 @@ describeWithPrivateCluster("bundles with API services of their own", (cluster) =
   test("one that nobody serves any more keeps nothing else back, and Available says so", async () => {
     await server?.[Symbol.asyncDispose]();
     server = undefined;
-    const { Available } = await world.conditions(NAME, { Installed: "True/Succeeded", Available: "False/Unhealthy" });
-    expect(Available).toContain(`APIService ${API_SERVICE.name}: condition Available is False`);
+    await world.until(NAME, ({ status }) => {
+      expect(findCondition(status?.conditions, "Installed")).toMatchObject({ status: "True", reason: "Succeeded" });
+      const available = {
+        reason: "Unhealthy",
+        message: expect.stringContaining(`APIService ${API_SERVICE.name}: condition Available is False`),
+      };
+      expect(findCondition(status?.conditions, "Available")).toMatchObject(available);
+    });
     const served = await new ServedResources(cluster.client).read(AbortSignal.timeout(10_000));
     expect(served.map(({ kind }) => kind)).toEqual(expect.arrayContaining(["ConfigMap", "Deployment", "ClusterExtension"]));
     expect(await cluster.client.resourceFor({ apiVersion: "policy/v1", kind: "PodDisruptionBudget" })).toMatchObject({ namespaced: true });

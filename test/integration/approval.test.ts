@@ -78,8 +78,9 @@ describeWithPrivateCluster("an extension whose changes somebody approves", (clus
       "Create Role helper (widens)",
       "Create Secret key",
     ]);
-    const { Progressing } = await world.conditions("first", WAITING);
-    expect(Progressing).toContain(`kubectl annotate clusterextension first --overwrite olm.operatorframework.io/approve=${plan.digest}`);
+    await world.expectProblem("first", "AwaitingApproval", {
+      next: `kubectl annotate clusterextension first --overwrite olm.operatorframework.io/approve=${plan.digest}`,
+    });
     expect([await liveConfigMaps(spec.namespace), await world.releases("first")]).toEqual([[], []]);
     await eventually(async () => expect((await world.events("first")).join()).toContain("AwaitingApproval"));
 

@@ -3,7 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import type { KubeObject } from "../../pkg/api/k8s.ts";
-import { renderedBundle } from "../../pkg/authoring/bundle/renderedBundle.ts";
+import { renderForInstall } from "../../pkg/authoring/bundle/renderedBundle.ts";
 import { BUNDLE_RULES } from "../../pkg/authoring/bundlecheck/checkBundle.ts";
 import { Source } from "../../pkg/authoring/bundlecheck/rule.ts";
 import { loadBundle } from "../../pkg/bundle/load.ts";
@@ -74,7 +74,7 @@ describeWithCluster("olmv1 bundle", (cluster) => {
 
   describe("what it says that the API server refuses, that is refused", () => {
     test.for(refusedByServer)("$name", async (one) => {
-      const { objects } = renderedBundle(loadBundle(brokenFiles(one)), { namespace, certProvider: "auto", aggregateUserRoles: false });
+      const { objects } = renderForInstall(loadBundle(brokenFiles(one)), { namespace, certProvider: "auto", aggregateUserRoles: false });
       expect(await refusals(objects)).not.toEqual([]);
     });
   });

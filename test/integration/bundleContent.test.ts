@@ -39,7 +39,7 @@ describeWithPrivateCluster("what a bundle may hold", (cluster) => {
     expect(Progressing).toContain(
       'bundle "p.v1.0.0" cannot be applied: CustomResourceDefinition "things.legacy.example.com" is of apiextensions.k8s.io/v1beta1, which no API server takes since Kubernetes 1.22',
     );
-    expect(Progressing).toContain("nothing was changed");
+    await world.expectProblem("legacy", "BundleInvalid", { next: "choose another version" });
     const { items } = await cluster.client.list({ apiVersion: "apps/v1", kind: "Deployment" }, { namespace: "legacy-system" });
     expect(items).toEqual([]);
     expect(await world.releases("legacy")).toEqual([]);
@@ -61,9 +61,10 @@ describeWithPrivateCluster("what a bundle may hold", (cluster) => {
       'bundle "p.v1.2.0" has mistakes for its author to correct: ' +
       'it holds 2 ClusterServiceVersions, "p.v0.9.0" (manifests/a.yaml), "p.v1.2.1" (manifests/csv.yaml), of which the last is taken, ' +
       'and its ClusterServiceVersion has version "1.2.1", the catalog says "1.2.0"';
-    expect((await world.conditions("flawed", INSTALLED))["Progressing"]).toContain(told);
+    await world.conditions("flawed", INSTALLED);
+    await world.expectProblem("flawed", "BundleWarning", { message: told });
     world.controller.healthChanged("flawed"); // a pass that has nothing to fetch says it as well
-    await eventually(async () => expect((await world.conditions("flawed", INSTALLED))["Progressing"]).toContain(told));
+    await world.expectProblem("flawed", "BundleWarning", { message: told });
     await eventually(async () => expect(await events("flawed", "FlawedBundle")).toEqual([`FlawedBundle: ${told}`]));
     world.bundle("p.v1.3.0", tinyBundle("1.3.0"));
     await world.serve({
@@ -71,7 +72,7 @@ describeWithPrivateCluster("what a bundle may hold", (cluster) => {
       bundles: ["p.v1.2.0", "p.v1.3.0"],
     });
     await world.until("flawed", ({ status }) => expect(status?.install?.bundle.version).toBe("1.3.0"));
-    await eventually(async () => expect((await world.conditions("flawed", INSTALLED))["Progressing"]).toBe("Desired state reached"));
+    await eventually(async () => expect((await world.conditions("flawed", INSTALLED))["problems"]).toBe(""));
     await world.remove("flawed");
   });
 

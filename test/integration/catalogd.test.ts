@@ -6,6 +6,7 @@ import { API_VERSION, FINALIZER_DELETE_SERVER_CACHE, LABEL_METADATA_NAME } from 
 import { pushImage } from "../../pkg/oci/publish/push.ts";
 import { describeWithPrivateCluster } from "../support/cluster.ts";
 import { eventually } from "../support/eventually.ts";
+import { expectProblem } from "../support/problems.ts";
 import { World } from "../support/world.ts";
 
 const PACKAGE = "---\nschema: olm.package\nname: foo\ndefaultChannel: stable\n";
@@ -110,28 +111,32 @@ describeWithPrivateCluster("catalogd on a real API server", (cluster) => {
     expect((await all("moving")).text).toBe(LINES.split("\n")[2] + "\n");
   });
 
-  test.for<[string, string, RegExp]>([
+  test.for<[string, string, RegExp, (catalog: ClusterCatalog) => unknown]>([
     [
       "an image that does not exist",
       "quay.io/test/nothing:v1",
       /^True\/Retrying: source catalog content: error creating image source: .*test\/nothing/,
+      (catalog) => expectProblem(catalog, "ImagePullFailed", { message: "manifest unknown" }),
     ],
     [
       "a digest that does not exist",
       `quay.io/test/good@sha256:${"0".repeat(64)}`,
       /^True\/Retrying: source catalog content: error copying image: .*sha256:0000/,
+      (catalog) => expectProblem(catalog, "ImagePullFailed", { message: "manifest unknown" }),
     ],
     [
       "tag and digest together",
       `quay.io/test/good:v1@sha256:${"0".repeat(64)}`,
       /^False\/Blocked: source catalog content: terminal error: error creating reference: Docker references with both a tag and digest are currently not supported$/,
+      (catalog) => expectProblem(catalog, "InvalidSpec", { message: "both a tag and digest" }),
     ],
-  ])("%s is a clear condition", async ([what, ref, want]) => {
+  ])("%s is a clear condition", async ([what, ref, want, reported]) => {
     const name = what.replaceAll(" ", "-");
     await apply(name, ref);
     const status = await progressing(name, want.source.includes("Blocked") ? "Blocked" : "Retrying");
     expect(message(status, "Progressing")).toMatch(want);
     expect([message(status, "Serving"), status.resolvedSource, status.urls]).toEqual(["absent", undefined, undefined]);
+    reported((await get(name))!);
     expect((await all(name)).status).toBe(404);
   });
 
@@ -162,9 +167,8 @@ describeWithPrivateCluster("catalogd on a real API server", (cluster) => {
   test("a catalog without objects is served, and said to be empty", async () => {
     await push("test/empty", "v1", { "README.md": "# nothing yet\n" });
     await apply("empty", "quay.io/test/empty:v1");
-    expect(message(await progressing("empty", "Succeeded"), "Progressing")).toBe(
-      `True/Succeeded: ${SUCCEEDED}; the catalog holds no objects`,
-    );
+    expect(message(await progressing("empty", "Succeeded"), "Progressing")).toBe(`True/Succeeded: ${SUCCEEDED}`);
+    expectProblem((await get("empty"))!, "CatalogEmpty", { message: "the catalog holds no objects" });
     expect(await all("empty")).toEqual({ status: 200, text: "" });
   });
 
@@ -179,6 +183,7 @@ describeWithPrivateCluster("catalogd on a real API server", (cluster) => {
       /^True\/Retrying: error storing fbc: error walking FBC root: a\/broken\.yaml: document 2, line 9: ./,
     );
     expect(message(status, "Serving")).toBe("True/Available: Serving desired content from resolved source");
+    expectProblem((await get("breaking"))!, "CatalogInvalid", { message: "a/broken.yaml: document 2, line 9: " });
     expect(status.resolvedSource?.image.ref).toBe(good);
     expect(await all("breaking")).toEqual({ status: 200, text: LINES });
     const mended = await push("test/breaking", "v3", { "package.yaml": PACKAGE });

@@ -43,10 +43,12 @@ describeWithPrivateCluster("what bundles say about the cluster's version", (clus
     });
     world.clusterVersion.set("4.20.0");
     const blocked = await world.conditions("held", { ClusterUpgradeBlocked: "True/IncompatibleOperatorInstalled" });
-    expect(blocked).toEqual({
+    expect(blocked).toMatchObject({
       ClusterUpgradeBlocked:
         'bundle "p.v1.0.0" (version 1.0.0) states olm.maxOpenShiftVersion 4.20, which keeps the cluster from being upgraded to 4.21; version 1.1.0 of catalog "c" would lift the block, but spec.source.catalog.version "1.0.0" excludes it',
     });
+    const remedy = 'version 1.1.0 of catalog "c" would lift the block, but spec.source.catalog.version "1.0.0" excludes it';
+    await world.expectProblem("held", "ClusterUpgradeBlocked", { details: { bundles: ["p.v1.0.0"], target: "4.21", remedy } });
     await told("held", "ClusterUpgradeBlocked: bundle");
     world.clusterVersion.set({ unknown: "nobody knows" });
     await world.conditions("held", { ClusterUpgradeBlocked: "Unknown/ClusterVersionUnknown" });
@@ -61,11 +63,9 @@ describeWithPrivateCluster("what bundles say about the cluster's version", (clus
       });
       expect(ClusterUpgradeBlocked).toContain('bundle "p.v1.1.0" (version 1.1.0) states olm.maxOpenShiftVersion 4.18, which');
     });
-    await eventually(async () =>
-      expect((await world.conditions("held", DONE))["Progressing"]).toBe(
-        `Desired state reached; bundle "p.v1.1.0" may not work on this cluster: its olm.maxOpenShiftVersion 4.18 is below the cluster's 4.20`,
-      ),
-    );
+    await world.expectProblem("held", "ClusterVersionNotSupported", {
+      message: `bundle "p.v1.1.0" may not work on this cluster: its olm.maxOpenShiftVersion 4.18 is below the cluster's 4.20`,
+    });
     await edit("held", { version: null });
     await eventually(async () => {
       const { status } = await world.get("held");
@@ -81,8 +81,9 @@ describeWithPrivateCluster("what bundles say about the cluster's version", (clus
     await edit("enforced", { version: "<1.2.0" });
     const { Progressing } = await world.conditions("enforced", { Installed: "True/Succeeded", Progressing: "True/Retrying" });
     expect(Progressing).toBe(
-      `error for resolved bundle "p.v1.1.0" with version "1.1.0": bundle "p.v1.1.0" is not installed: its olm.maxOpenShiftVersion 4.18 is below the cluster's 4.19, as its ClusterServiceVersion says and the catalog does not; clusterVersionPolicy Warn would install it, and a version range can leave it out`,
+      `error for resolved bundle "p.v1.1.0" with version "1.1.0": bundle "p.v1.1.0" is not installed: its olm.maxOpenShiftVersion 4.18 is below the cluster's 4.19, as its ClusterServiceVersion says and the catalog does not`,
     );
+    await world.expectProblem("enforced", "ClusterVersionNotSupported", { severity: "Error", next: "set clusterVersionPolicy to Warn" });
     const deployment = { apiVersion: "apps/v1", kind: "Deployment", namespace: spec.namespace, name: "tiny" };
     await cluster.client.delete(deployment);
     await eventually(async () => expect(await cluster.client.get(deployment)).toBeDefined());
@@ -104,8 +105,9 @@ describeWithPrivateCluster("what bundles say about the cluster's version", (clus
     await world.extension("chosen", { catalog: { clusterVersionPolicy: "Enforce" } });
     const { Progressing } = await world.conditions("chosen", DONE);
     expect((await world.get("chosen")).status?.install?.bundle.name).toBe("p.v1.0.0");
-    expect(Progressing).toBe(
-      `Desired state reached; clusterVersionPolicy Enforce does not move to bundle "p.v1.1.0" (its olm.maxOpenShiftVersion 4.18 is below the cluster's 4.19); Warn would`,
-    );
+    expect(Progressing).toBe("Desired state reached");
+    await world.expectProblem("chosen", "ClusterVersionNotSupported", {
+      message: `clusterVersionPolicy Enforce does not move to bundle "p.v1.1.0" (its olm.maxOpenShiftVersion 4.18 is below the cluster's 4.19)`,
+    });
   });
 });

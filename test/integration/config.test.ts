@@ -164,7 +164,7 @@ describeWithCluster("config", (cluster) => {
       "Issuer",
       "Certificate",
     ];
-    const kinds = [...SUPPORTED_KINDS, ...rendered].filter((kind) => kind !== "ClusterServiceVersion");
+    const kinds = [...Object.keys(SUPPORTED_KINDS), ...rendered].filter((kind) => kind !== "ClusterServiceVersion");
     expect(kinds.filter((kind) => !looked.has(pluralOf(kind)))).toEqual(["Secret"]);
   });
 

@@ -15,6 +15,7 @@ import { describeWithPrivateCluster, eventually } from "../support/cluster.ts";
 import { TempFolder } from "../support/contentFixture.ts";
 import { extensionNamed } from "../support/extensions.ts";
 import { OperatorWorld } from "../support/operatorWorld.ts";
+import { problemText } from "../support/problems.ts";
 import { describeWithData } from "../support/sharedData.ts";
 import { tinyBundle } from "../support/tinyBundle.ts";
 
@@ -129,12 +130,10 @@ describeWithPrivateCluster("configuration of an operator", (cluster) => {
     const [there = ""] = await namespaces(1);
     const missing = cluster.name("later");
     await world.extension(name, inline({ watchNamespaces: [there, missing] }));
-    await world.until(name, ({ status }) => {
-      const progressing = status?.conditions?.find(({ type }) => type === "Progressing");
-      expect(progressing?.message).toBe(
-        `error for resolved bundle "p.v1.0.0" with version "1.0.0": namespace "${missing}" does not exist, so 2 objects could not be tried: ` +
-          "create it, or take it out of spec.config.inline.watchNamespaces; nothing was changed, and it goes on by itself within seconds once there is such a namespace",
-      );
+    await world.expectProblem(name, "NamespaceNotFound", {
+      message: `namespace "${missing}" does not exist, so 2 objects could not be tried`,
+      next: "create it, or take it out of spec.config.inline.watchNamespaces",
+      details: [missing],
     });
     expect(await rolesOf(name)).toEqual([]);
     await cluster.client.create({ apiVersion: "v1", kind: "Namespace", metadata: { name: missing } });
@@ -149,9 +148,8 @@ describeWithPrivateCluster("configuration of an operator", (cluster) => {
     await world.conditions(name, { Ready: "True/Succeeded" });
     await cluster.client.delete({ apiVersion: "v1", kind: "Namespace", name: b });
     await world.until(name, ({ status }) => {
-      const progressing = status?.conditions?.find(({ type }) => type === "Progressing");
-      expect(progressing?.message).toContain(
-        `namespaces "${b}" not found; create the namespace, or take it out of the extension's configuration`,
+      expect(problemText(status)).toContain(
+        `namespaces "${b}" not found; next: create the namespace, or take it out of the extension's configuration`,
       );
     });
     await configure(name, { watchNamespaces: [a, c] });
@@ -202,8 +200,12 @@ describeWithPrivateCluster("configuration of an operator", (cluster) => {
     const name = cluster.name("modes");
     const [a = "", b = ""] = await namespaces(2);
     await world.extension(name, inline({ watchNamespace: a }));
-    const { Progressing } = await world.conditions(name, { Progressing: "False/InvalidConfiguration" });
-    expect(Progressing).toContain('required field "watchNamespaces" is missing');
+    await world.conditions(name, { Progressing: "False/InvalidConfiguration" });
+    const message = 'required field "watchNamespaces" is missing';
+    await world.expectProblem(name, "InvalidConfiguration", {
+      message,
+      details: expect.arrayContaining([{ path: "watchNamespaces", message: "required field is missing" }]),
+    });
     await configure(name, { watchNamespaces: [a, b] });
     await world.conditions(name, { Ready: "True/Succeeded" });
   });
@@ -244,13 +246,12 @@ describeWithPrivateCluster("configuration of an operator", (cluster) => {
     expect(await envOf(name, "web")).toEqual([{ name: "LEVEL", value: "debug" }]);
     expect(await envOf(name, "tiny")).toBeUndefined();
     await configure(name, chosen("nobody"));
-    await eventually(async () => {
-      const told = await world.conditions(name, { Ready: "True/Succeeded", Progressing: "True/Succeeded" });
-      expect(told["Progressing"]).toBe(
-        "Desired state reached; deploymentConfig.selector of the configuration chooses none of the bundle's Deployments, so nothing comes of it; " +
-          "there are tiny (app=tiny), web (app=web)",
-      );
+    await world.expectProblem(name, "ConfigurationWarning", {
+      message:
+        "deploymentConfig.selector of the configuration chooses none of the bundle's Deployments, so nothing comes of it; " +
+        "there are tiny (app=tiny), web (app=web)",
     });
+    await world.conditions(name, { Ready: "True/Succeeded", Progressing: "True/Succeeded" });
     expect(await envOf(name, "web")).toBeUndefined();
   });
 

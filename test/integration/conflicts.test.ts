@@ -41,10 +41,19 @@ describeWithPrivateCluster("an extension whose objects are somebody else's", (cl
     await world.extension("first", { catalog: { channels: ["a"] } });
     await world.conditions("first", DONE);
     await world.extension("second", { catalog: { channels: ["a"] } });
-    const { Progressing } = await world.conditions("second", REFUSED);
-    expect(Progressing).toContain(
-      `ClusterRole 'only-once' already exists in namespace '' and cannot be managed by operator-controller; it belongs to ClusterExtension "first"`,
-    );
+    await world.conditions("second", REFUSED);
+    await world.expectProblem("second", "ObjectConflict", {
+      message: "ClusterRole 'only-once' already exists in namespace '' and cannot be managed by operator-controller",
+      next: 'it belongs to ClusterExtension "first"',
+      details: [
+        {
+          group: "rbac.authorization.k8s.io",
+          kind: "ClusterRole",
+          name: "only-once",
+          owner: expect.stringContaining('ClusterExtension "first"') as string,
+        },
+      ],
+    });
     expect(await world.releases("second")).toEqual([]);
     await world.remove("first");
     await world.conditions("second", DONE);
@@ -60,8 +69,8 @@ describeWithPrivateCluster("an extension whose objects are somebody else's", (cl
       { spec: { source: { catalog: { channels: ["a"], upgradeConstraintPolicy: "SelfCertified" } } } },
       { type: "merge" },
     );
-    const { Progressing } = await world.conditions("later", { ...REFUSED, Installed: "True/Succeeded" });
-    expect(Progressing).toContain("it belongs to nobody in particular");
+    await world.conditions("later", { ...REFUSED, Installed: "True/Succeeded" });
+    await world.expectProblem("later", "ObjectConflict", { next: "it belongs to nobody in particular" });
     await cluster.client.delete({ apiVersion: role.apiVersion, kind: role.kind, name: "only-once" });
     await eventually(async () => expect((await world.get("later")).status?.install?.bundle.name).toBe("p.v1.0.0"));
     await world.remove("later");
@@ -74,11 +83,14 @@ describeWithPrivateCluster("an extension whose objects are somebody else's", (cl
     await world.extension("same-kind", { catalog: { channels: ["c"] } });
     const name = await world.conditions("same-name", REFUSED);
     expect(name["Progressing"]).toContain("CustomResourceDefinition 'things.conflicts.example.com' already exists");
-    const kind = await world.conditions("same-kind", REFUSED);
-    expect(kind["Progressing"]).toContain(
-      "CustomResourceDefinition 'items.conflicts.example.com' cannot define kind Thing of group 'conflicts.example.com', which is served as " +
-        `'things.conflicts.example.com' already; it belongs to ClusterExtension "owner"`,
-    );
+    await world.conditions("same-kind", REFUSED);
+    await world.expectProblem("same-kind", "KindConflict", {
+      message:
+        "CustomResourceDefinition 'items.conflicts.example.com' cannot define kind Thing of group 'conflicts.example.com', which is served as " +
+        "'things.conflicts.example.com' already",
+      next: 'it belongs to ClusterExtension "owner"',
+      details: [{ group: "apiextensions.k8s.io", kind: "CustomResourceDefinition", name: "items.conflicts.example.com" }],
+    });
     const items = { apiVersion: "apiextensions.k8s.io/v1", kind: "CustomResourceDefinition", name: "items.conflicts.example.com" };
     expect(await cluster.client.get(items)).toBeUndefined();
     await world.remove("same-name");

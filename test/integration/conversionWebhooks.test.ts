@@ -175,12 +175,19 @@ describeWithPrivateCluster("kept definitions whose conversion webhook goes away"
     ]);
     await expectUnblocked("held", "--crd-policy", "Delete");
     await remove("held");
-    const { Progressing } = await world.conditions("held", HELD);
-    expect(Progressing).toBe(
-      "not uninstalled: CustomResourceDefinition things.other.example.com stays because custom resources of it exist, and only the conversion webhook of this extension can convert them (stored versions: v1): mine. " +
-        "Nothing was removed. Delete the custom resources, set spec.uninstall.crdPolicy to Delete to delete them with their definition, or keep them without conversion, which can hide fields that only one version has: " +
+    const { Progressing, problems } = await world.conditions("held", HELD);
+    const message =
+      "not uninstalled: CustomResourceDefinition things.other.example.com stays because custom resources of it exist, and only the conversion webhook of this extension can convert them (stored versions: v1): mine";
+    expect(Progressing).toBe(message);
+    expect(problems).toBe(
+      `Error ConversionNeeded: ${message}; next: ` +
+        "delete the custom resources, set spec.uninstall.crdPolicy to Delete to delete them with their definition, or keep them without conversion, which can hide fields that only one version has: " +
         "kubectl annotate clusterextension held olm.operatorframework.io/drop-conversion=true",
     );
+    await world.expectProblem("held", "ConversionNeeded", {
+      next: "olm.operatorframework.io/drop-conversion=true",
+      details: [{ name: "things.other.example.com" }],
+    });
     expect(await deployment("held")).toBeDefined();
     await eventually(async () =>
       expect((await world.events("held")).filter((text) => text.startsWith("ConversionNeeded: "))).toHaveLength(1),
@@ -244,7 +251,8 @@ describeWithPrivateCluster("kept definitions whose conversion webhook goes away"
     const { Progressing } = await world.conditions("upgraded", { ...HELD, Installed: "True/Succeeded" });
     expect(Progressing).toContain("not applied: CustomResourceDefinition things.other.example.com stays");
     expect(findings.map(({ kind }) => kind)).toEqual(["conversion"]);
-    expect(Progressing).toContain(findings[0]?.text);
+    const { message } = await world.expectProblem("upgraded", "ConversionNeeded");
+    expect(findings[0]?.text.startsWith(message)).toBe(true);
     expect((await world.get("upgraded")).status?.install?.bundle.version).toBe("2.0.0");
     await annotate("upgraded");
     await world.conditions("upgraded", DONE);

@@ -6,6 +6,7 @@ import { dependencyNames } from "../../pkg/operatorcontroller/dependencies/depen
 import { describeWithPrivateCluster, eventually } from "../support/cluster.ts";
 import { type CatalogWorld, packageFrom } from "../support/dependencyFixture.ts";
 import { OperatorWorld } from "../support/operatorWorld.ts";
+import { problemText } from "../support/problems.ts";
 import { tinyBundle } from "../support/tinyBundle.ts";
 
 const DONE = { Installed: "True/Succeeded", Progressing: "True/Succeeded" };
@@ -59,6 +60,9 @@ describeWithPrivateCluster("dependencies", (cluster) => {
     });
     await world.extension("needy", of("needy"));
     const { Progressing } = await world.conditions("needy", MISSING);
+    await world.expectProblem("needy", "UnsatisfiedDependencies", {
+      details: expect.arrayContaining([{ bundle: "needy.v1.0.0", message: 'it requires package "giver" >=1.0.0' }]),
+    });
     expect(Progressing).toBe(
       'bundle "needy.v1.0.0" cannot be installed: it requires package "giver" >=1.0.0; bundle "giver.v1.0.0" (catalog "c") would supply that: ' +
         'apply a ClusterExtension of package "giver", or set spec.dependencies.policy to Install',
@@ -80,21 +84,21 @@ describeWithPrivateCluster("dependencies", (cluster) => {
   });
 
   test("an update that would break a dependent is not chosen, and what is installed is kept as it is", async () => {
-    const library = {
+    const versions = {
       channels: { stable: ["library.v1.0.0", { name: "library.v2.0.0", replaces: "library.v1.0.0" }] },
       bundles: [{ name: "library.v1.0.0", provides: ["Shelf"] }],
     };
-    await serve({ library, lender: { bundles: [{ name: "lender.v1.0.0", requires: ["API Shelf"] }] } });
+    await serve({ library: versions, lender: { bundles: [{ name: "lender.v1.0.0", requires: ["API Shelf"] }] } });
     await world.extension("library", of("library"));
     await world.conditions("library", DONE);
     await world.extension("lender", of("lender"));
     await world.conditions("lender", DONE);
-    await serve({ library: { ...library, bundles: [...library.bundles, { name: "library.v2.0.0", provides: ["Rack"] }] } });
+    await serve({ library: { ...versions, bundles: [...versions.bundles, { name: "library.v2.0.0", provides: ["Rack"] }] } });
     const told =
       'bundle "library.v2.0.0" is not chosen: ClusterExtension "lender" (bundle "lender.v1.0.0") would lose what it requires: API example.com/v1 Shelf';
     await world.until("library", ({ status }) => {
       expect(status?.install?.bundle.version).toBe("1.0.0");
-      expect(status?.conditions?.find(({ type }) => type === "Progressing")?.message).toContain(told);
+      expect(problemText(status)).toContain(`Warning UpgradeWarning: ${told}`);
       expect(status?.blockedUpdate).toMatchObject({ version: "2.0.0", reason: "Dependencies" });
     });
     const definition = { apiVersion: "apiextensions.k8s.io/v1", kind: "CustomResourceDefinition", name: "shelfs.example.com" };
@@ -103,11 +107,14 @@ describeWithPrivateCluster("dependencies", (cluster) => {
     await eventually(async () => expect(await cluster.client.get(definition)).toBeUndefined());
   });
 
-  test("with policy Ignore it is installed, and the condition says that nothing was checked", async () => {
+  test("with policy Ignore it is installed, and a problem says that nothing was checked", async () => {
     await serve({ careless: { bundles: [{ name: "careless.v1.0.0", requires: ["API Nothing"] }] } });
     await world.extension("careless", of("careless", { dependencies: { policy: "Ignore" } }));
-    const { Progressing } = await world.conditions("careless", DONE);
-    expect(Progressing).toContain('the dependencies of bundle "careless.v1.0.0" are not checked: spec.dependencies.policy is Ignore');
+    await world.conditions("careless", DONE);
+    await world.expectProblem("careless", "UnsatisfiedDependencies", {
+      severity: "Info",
+      message: 'the dependencies of bundle "careless.v1.0.0" are not checked: spec.dependencies.policy is Ignore',
+    });
   });
 
   test("with policy Install what is missing is installed first, and goes with the last that needs it", async () => {
@@ -149,8 +156,10 @@ describeWithPrivateCluster("dependencies", (cluster) => {
     const band = { channels: { stable: ["band.v1.0.0", { name: "band.v2.0.0", replaces: "band.v1.0.0" }] } };
     await serve({ band: { ...band, bundles: ["band.v1.0.0", { name: "band.v2.0.0", requires: ["API Drum"] }] } });
     await world.extension("band", of("band", { dependencies: { policy: "Install" } }));
-    const { Progressing } = await world.conditions("band", DONE);
-    expect(Progressing).toContain('bundle "band.v2.0.0" is not chosen: band 2.0.0 requires API example.com/v1 Drum');
+    await world.conditions("band", DONE);
+    await world.expectProblem("band", "UpgradeWarning", {
+      message: 'bundle "band.v2.0.0" is not chosen: band 2.0.0 requires API example.com/v1 Drum',
+    });
     await serve({ drummer: { bundles: [{ name: "drummer.v1.0.0", provides: ["Drum"] }] } });
     await world.until("band", ({ status }) => expect(status?.install?.bundle.version).toBe("2.0.0"));
     await world.conditions("drummer", DONE);
@@ -187,11 +196,25 @@ describeWithPrivateCluster("dependencies", (cluster) => {
     expect(Progressing).toContain(
       'waiting until what bundle "writer.v1.0.0" depends on is installed: ClusterExtension "ours" of package "ink": Retrying: ',
     );
+    await world.expectProblem("writer", "DependenciesInstalling", {
+      details: [{ message: expect.stringContaining('ClusterExtension "ours" of package "ink"') as string }],
+    });
     const ours = await world.get("ours");
     expect([ours.spec.source.catalog?.version, ours.metadata.labels]).toEqual(["9.9.9", undefined]);
     await cluster.client.patch({ ...ours, name: "ours" }, { spec: { source: { catalog: { version: "1.0.0" } } } }, { type: "merge" });
     await world.conditions("writer", DONE);
     await world.remove("writer");
     await world.conditions("ours", DONE);
+  });
+
+  test("is not made under names that others have, which is said", async () => {
+    await serve({ gist: { bundles: [{ name: "gist.v1.0.0", requires: ["pith 1.0.0"] }] }, pith: { bundles: ["pith.v1.0.0"] } });
+    for (const name of dependencyNames("pith")) await world.extension(name, { ...of("prose"), suspend: true });
+    await world.extension("gist", of("gist", { dependencies: { policy: "Install" } }));
+    await world.conditions("gist", { Installed: "False/Failed", Progressing: "True/Retrying" });
+    await world.expectProblem("gist", "ReconcileFailed", {
+      message: 'no ClusterExtension can be made for package "pith": its names are taken by others',
+    });
+    for (const name of ["gist", ...dependencyNames("pith")]) await world.remove(name);
   });
 });

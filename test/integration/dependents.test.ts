@@ -45,9 +45,10 @@ describeWithPrivateCluster("an extension that others depend on", (cluster) => {
     await cluster.client.delete(ref("provider"));
     const { Progressing = "" } = await world.conditions("provider", HELD);
     expect(Progressing).toContain(
-      'since other extensions depend on bundle "provider.v1.0.0": ClusterExtension "consumer" (bundle "consumer.v1.0.0") needs ',
+      'not uninstalled: other extensions depend on bundle "provider.v1.0.0": ClusterExtension "consumer" (bundle "consumer.v1.0.0") needs ',
     );
-    expect(Progressing).toContain('API held.example.com/v1 Thing, package "provider" >=1.0.0; nothing was removed');
+    expect(Progressing).toContain('API held.example.com/v1 Thing, package "provider" >=1.0.0');
+    await world.expectProblem("provider", "RequiredByOthers", { details: ["consumer"] });
     expect(await isRunning("provider")).toBe(true);
     await eventually(async () =>
       expect((await world.events("provider")).filter((text) => text.startsWith("RequiredByOthers: "))).toHaveLength(1),
@@ -81,8 +82,10 @@ describeWithPrivateCluster("an extension that others depend on", (cluster) => {
     await install("forced", []);
     await install("broken", [needsPackage("forced")]);
     await cluster.client.delete(ref("forced"));
-    const { Progressing = "" } = await world.conditions("forced", HELD);
-    expect(Progressing).toContain("kubectl annotate clusterextension forced olm.operatorframework.io/force-uninstall=true");
+    await world.conditions("forced", HELD);
+    await world.expectProblem("forced", "RequiredByOthers", {
+      next: "kubectl annotate clusterextension forced olm.operatorframework.io/force-uninstall=true",
+    });
     const annotations = { "olm.operatorframework.io/force-uninstall": "true" };
     await cluster.client.patch(ref("forced"), { metadata: { annotations } }, { type: "merge" });
     await world.gone("forced");

@@ -1,9 +1,11 @@
 import { cp } from "node:fs/promises";
 import { afterAll, afterEach, beforeAll, expect, test } from "vitest";
 import { API_VERSION } from "../../pkg/api/constants.ts";
+import type { KubeObject } from "../../pkg/api/k8s.ts";
 import { describeWithPrivateCluster } from "../support/cluster.ts";
 import { TempFolder } from "../support/contentFixture.ts";
 import { eventually } from "../support/eventually.ts";
+import { expectProblem } from "../support/problems.ts";
 import { noSmallDisk, putOnSmallDisk, SmallDisk } from "../support/smallDisk.ts";
 import { World } from "../support/world.ts";
 
@@ -47,13 +49,25 @@ if (reason !== undefined) {
       return { encoding: answer.headers.get("content-encoding"), text: await answer.text() };
     }
 
-    test.for<[when: string, name: string, free: number, text: RegExp]>([
-      ["an image is unpacked", "unpacking", 2 * MIB, /^source catalog content: .*ENOSPC|no space left/],
-      ["content is stored", "storing", 8 * MIB, /^error storing fbc: error walking FBC root: .*ENOSPC: no space left on device/],
+    test.for<[when: string, name: string, free: number, text: RegExp, reported: (catalog: KubeObject) => unknown]>([
+      [
+        "an image is unpacked",
+        "unpacking",
+        2 * MIB,
+        /^source catalog content: .*ENOSPC|no space left/,
+        (catalog) => expectProblem(catalog, "ReconcileFailed"),
+      ],
+      [
+        "content is stored",
+        "storing",
+        8 * MIB,
+        /^error storing fbc: error walking FBC root: .*ENOSPC: no space left on device/,
+        (catalog) => expectProblem(catalog, "StorageFailed", { message: "ENOSPC: no space left on device" }),
+      ],
     ])(
       "while %s says so, serves the content before, leaves nothing behind, and goes on when there is room",
       { timeout: TIMEOUT_MS },
-      async ([, name, free, text]) => {
+      async ([, name, free, text, reported]) => {
         const [before, after] = [content(1, MIB / 2), content(2, 5 * MIB)];
         await world.serve(name, await push(name, "v1", before));
         await eventually(async () => expect((await all(name, { "accept-encoding": "gzip" })).encoding).toBe("gzip"));
@@ -69,6 +83,7 @@ if (reason !== undefined) {
         const { conditions } = failed["status"] as { conditions: { type: string; status: string; message: string }[] };
         expect(conditions.find(({ type }) => type === "Progressing")?.message).toMatch(text);
         expect(conditions.find(({ type }) => type === "Serving")?.status).toBe("True");
+        reported(failed);
         expect((await all(name)).text).toBe(before);
         expect(disk.stored(name).filter((entry) => !entry.startsWith(".staging"))).toEqual(stored);
         disk.clear();

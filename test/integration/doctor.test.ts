@@ -5,7 +5,7 @@ import { afterAll, beforeAll, expect, test } from "vitest";
 import { SYSTEM_NAMESPACE } from "../../pkg/api/constants.ts";
 import { tokenKubeconfig } from "../../pkg/devcluster/kubeconfig.ts";
 import { freePorts } from "../../pkg/devcluster/processes.ts";
-import type { Finding } from "../../pkg/doctor/clusterSnapshot.ts";
+import type { DoctorFinding } from "../../pkg/doctor/clusterSnapshot.ts";
 import { ServiceAccountTokens } from "../../pkg/kube/tokens.ts";
 import { describeWithPrivateCluster } from "../support/cluster.ts";
 import { eventually } from "../support/eventually.ts";
@@ -32,12 +32,12 @@ describeWithPrivateCluster("olmv1 doctor", (cluster) => {
   });
   afterAll(() => Promise.all(programs.map((each) => each.stop())));
 
-  async function examined(): Promise<{ code: number; findings: Finding[] }> {
+  async function examined(): Promise<{ code: number; findings: DoctorFinding[] }> {
     const { code, out, err } = await runCli(["doctor", "--kubeconfig", cluster.kubeconfig, "-o", "json"]);
     expect(err).toBe("");
-    return { code, findings: (JSON.parse(out) as { findings: Finding[] }).findings };
+    return { code, findings: (JSON.parse(out) as { findings: DoctorFinding[] }).findings };
   }
-  const told = (findings: readonly Finding[]): string[] =>
+  const told = (findings: readonly DoctorFinding[]): string[] =>
     findings.filter(({ status }) => status !== "ok").map(({ status, check }) => `${status}: ${check}`);
 
   test("finds no problem in what config installs, once its programs run", async () => {

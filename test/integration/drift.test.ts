@@ -8,6 +8,7 @@ import { describeObject } from "../../pkg/release/identity.ts";
 import { valueAt } from "../../pkg/release/jsonPointer.ts";
 import { type AuditEvent, describeWithPrivateCluster, eventually } from "../support/cluster.ts";
 import { EVERYTHING } from "../support/ownedObjects.ts";
+import { expectProblem } from "../support/problems.ts";
 import { SampleWorld } from "../support/sampleWorld.ts";
 import type { World } from "../support/world.ts";
 
@@ -37,8 +38,7 @@ describeWithPrivateCluster("drift", (cluster, dev) => {
   });
   const patchExtension = (name: string, body: JsonObject): Promise<KubeObject> =>
     cluster.client.patch({ apiVersion: API_VERSION, kind: CLUSTER_EXTENSION, name }, body, { type: "merge" });
-  const say = (name: string, text: string): Promise<KubeObject> =>
-    world.condition(CLUSTER_EXTENSION, name, (c) => c("Progressing")?.message.includes(text) ?? false);
+  const say = (name: string, text: string): Promise<string> => world.problems(name, (problems) => problems.includes(text));
 
   /** Waits until `holds`, looking often. @returns milliseconds. */
   async function repaired(ref: ObjectRef, holds: (object: KubeObject | undefined) => void): Promise<number> {
@@ -140,7 +140,10 @@ describeWithPrivateCluster("drift", (cluster, dev) => {
     await patchExtension("ports", { spec: { drift: { policy: "Warn" } }, metadata: { annotations: { [REQUESTED]: "now" } } });
     await eventually(async () => expect((await world.extension("ports"))?.status?.lastHandledReconcileAt).toBe("now"));
     await edit(places[0]);
-    await say("ports", text);
+    await eventually(async () => {
+      const message = `drift is not put back, since spec.drift.policy is Warn: ${text}`;
+      expectProblem((await world.extension("ports"))!, "DriftDetected", { message });
+    });
     expect(await portsOf()).not.toBe(before);
     await patchExtension("ports", { spec: { drift: null } });
     await eventually(async () => expect(await portsOf()).toBe(before));
@@ -176,13 +179,15 @@ describeWithPrivateCluster("drift", (cluster, dev) => {
     await repaired(refOf(role), (live) => expect(live).toBeDefined());
   });
 
-  test("without the right to watch, the condition says so, and a comparison can be asked for", async () => {
+  test("without the right to watch, a problem says so, and a comparison can be asked for", async () => {
     const made = await sample.extension("blind", { version: "1.0.0" });
     await changeRules(made, (rule) => ({ ...rule, verbs: rule.verbs.filter((verb) => verb !== "watch" && verb !== "list") }));
     await world.apply(made);
     await world.installed("blind", "1.0.0");
-    const told = await say("blind", "are noticed within 60 min only, as they cannot be watched");
-    expect(JSON.stringify(told["status"])).toContain("cannot list resource");
+    await eventually(async () => {
+      const message = /^cannot watch .*, so the controller notices changes within 60 minutes only: .*cannot list resource/;
+      expectProblem((await world.extension("blind"))!, "DriftUnwatched", { message });
+    });
     await cluster.client.delete(phrasesOf(made));
     await patchExtension("blind", { metadata: { annotations: { [REQUESTED]: "now" } } });
     await repaired(phrasesOf(made), (live) => expect(live).toBeDefined());
@@ -219,11 +224,17 @@ describeWithPrivateCluster("drift", (cluster, dev) => {
     const phrases = phrasesOf(made);
     await cluster.client.patch(phrases, { data: { greeting: "Hi" } }, { type: "merge", fieldManager: "somebody" });
     const text = `ConfigMap ${made.spec.namespace}/hello-operator-phrases was changed: data.greeting by "somebody"`;
-    await say("warn", `drift is not put back, since spec.drift.policy is Warn: ${text}`);
+    const object = { kind: "ConfigMap", namespace: made.spec.namespace, name: "hello-operator-phrases" };
+    await eventually(async () => {
+      const message = `drift is not put back, since spec.drift.policy is Warn: ${text}`;
+      const details = [{ ...object, fields: ["data.greeting"] }];
+      expectProblem((await world.extension("warn"))!, "DriftDetected", { message, details });
+    });
     await eventually(async () => expect(await sample.events("warn")).toContain(`Drifted: of bundle "hello-operator.v1.0.0": ${text}`));
     expect((await cluster.client.get(phrases))?.["data"]).toEqual({ greeting: "Hi" });
     await cluster.client.patch(phrases, { data: { greeting: "Hello, %s!" } }, { type: "merge", fieldManager: "somebody" });
     await world.condition(CLUSTER_EXTENSION, "warn", (c) => c("Progressing")?.message === "Desired state reached");
+    await world.problems("warn", (problems) => problems === "");
     await patchExtension("warn", { spec: { drift: { policy: "Ignore" } } });
     await cluster.client.delete(phrases);
     await patchExtension("warn", { metadata: { annotations: { [REQUESTED]: "now" } } });

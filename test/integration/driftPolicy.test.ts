@@ -42,15 +42,15 @@ describeWithCluster("what is put back, reported or left alone on a real API serv
     const rendered = objectsIn(ns);
     const releases = new MemoryReleases();
     const first = passOver(cluster.client, x, account.client, releases);
-    first.facts.installed = undefined;
-    await new ApplyPass(first.deps, first.facts, account.client, first.context).release({
+    first.phase.releases.installed = undefined;
+    await new ApplyPass(first.deps, first.phase, first.context).release({
       bundle: { ...INSTALLED, explanation: "" },
       objects: rendered,
       annotations: {},
     });
     const maintain = async (drift: DriftSpec): Promise<PassParts> => {
       const parts = passOver(cluster.client, { ...x, spec: { ...x.spec, drift } }, account.client, releases);
-      await new ApplyPass(parts.deps, parts.facts, account.client, parts.context).maintain();
+      await new ApplyPass(parts.deps, parts.phase, parts.context).maintain();
       return parts;
     };
     const live = (i = 0): Promise<KubeObject | undefined> => cluster.client.get(refOf(rendered[i]!));
@@ -89,7 +89,7 @@ describeWithCluster("what is put back, reported or left alone on a real API serv
     expect(await live()).toMatchObject({ metadata: { labels }, data: { "ca-bundle.crt": "PEM" } });
     const upgrade = passOver(cluster.client, x, account.client, releases);
     const more = { ...rendered[0]!, metadata: { ...rendered[0]!.metadata, annotations: { version: "2" } } };
-    await new ApplyPass(upgrade.deps, upgrade.facts, account.client, upgrade.context).release({
+    await new ApplyPass(upgrade.deps, upgrade.phase, upgrade.context).release({
       bundle: { ...INSTALLED, name: "p.v2.0.0", version: "2.0.0", explanation: "" },
       objects: [more],
       annotations: {},
@@ -134,7 +134,7 @@ describeWithCluster("what is put back, reported or left alone on a real API serv
       await interfere(refOf(rendered[0]!));
       return apply(object, options);
     };
-    await new ApplyPass(parts.deps, parts.facts, scoped, parts.context).maintain();
+    await new ApplyPass(parts.deps, { ...parts.phase, client: scoped }, parts.context).maintain();
     expect(await live()).toMatchObject({ data: { k: "v" } });
     const events = [
       `Warning Drifted: of bundle "p.v1.0.0": ConfigMap ${ns}/a ${told}`,
@@ -150,10 +150,12 @@ describeWithCluster("what is put back, reported or left alone on a real API serv
     ]);
     const edited = await edit({ data: { k: "theirs" } });
     await cluster.client.delete(refOf(rendered[1]!));
-    const { events, facts } = await maintain({ policy: "Warn" });
+    const { events, phase } = await maintain({ policy: "Warn" });
     const texts = `ConfigMap ${ns}/a was changed: data.k by "somebody", ConfigMap ${ns}/b was deleted`;
     expect(events.seen).toEqual([`Warning Drifted: of bundle "p.v1.0.0": ${texts}`]);
-    expect(facts.notes).toEqual([`drift is not put back, since spec.drift.policy is Warn: ${texts}`]);
+    expect(phase.report.problems.map(({ message }) => message)).toEqual([
+      `drift is not put back, since spec.drift.policy is Warn: ${texts}`,
+    ]);
     expect((await live())?.metadata.resourceVersion).toBe(edited.metadata.resourceVersion);
     expect(await live(1)).toBeUndefined();
   });
@@ -161,8 +163,8 @@ describeWithCluster("what is put back, reported or left alone on a real API serv
   test("with policy Ignore nothing is looked at", async () => {
     const { maintain, live, edit } = await installed((namespace) => [configMap("a", namespace, { k: "v" })]);
     await edit({ data: { k: "theirs" } });
-    const { events, facts } = await maintain({ policy: "Ignore" });
-    expect([events.seen, facts.notes, facts.began]).toEqual([[], [], undefined]);
+    const { events, phase } = await maintain({ policy: "Ignore" });
+    expect([events.seen, phase.report.problems.map(({ message }) => message), phase.changes.began]).toEqual([[], [], undefined]);
     expect((await live())?.["data"]).toEqual({ k: "theirs" });
   });
 
@@ -181,7 +183,7 @@ describeWithCluster("what is put back, reported or left alone on a real API serv
     expect([spec.replicas, metadata.annotations?.["example.com/theme"]]).toEqual([3, "light"]);
     const upgrade = passOver(cluster.client, { ...x, spec: { ...x.spec, drift } }, account.client, releases);
     const next = { ...rendered[0]!, spec: { ...(rendered[0]!["spec"] as object), replicas: 2, minReadySeconds: 5 } };
-    await new ApplyPass(upgrade.deps, upgrade.facts, account.client, upgrade.context).release({
+    await new ApplyPass(upgrade.deps, upgrade.phase, upgrade.context).release({
       bundle: { ...INSTALLED, name: "p.v2.0.0", version: "2.0.0", explanation: "" },
       objects: [next],
       annotations: {},
@@ -209,7 +211,7 @@ describeWithCluster("what is put back, reported or left alone on a real API serv
     const watches = new ObjectWatches({ log: parts.context.log, wake: () => undefined, retryRefusedMs: 60_000 });
     try {
       const maintain = (seconds: number): Promise<void> =>
-        new ApplyPass({ ...parts.deps, now: () => seconds * 1_000, watches }, parts.facts, account.client, parts.context).maintain();
+        new ApplyPass({ ...parts.deps, now: () => seconds * 1_000, watches }, parts.phase, parts.context).maintain();
       await maintain(1_000);
       const unwatched = (): string[] => watches.unwatched(x.metadata.name).map(({ ref }) => ref.name);
       await eventually(() => expect([watches.states.open, unwatched()]).toEqual([1, ["a"]]));
@@ -217,8 +219,8 @@ describeWithCluster("what is put back, reported or left alone on a real API serv
       await cluster.client.delete(refOf(rendered[0]!));
       await maintain(1_059);
       expect(await live()).toBeUndefined();
-      expect(parts.facts.notes.join()).toMatch(
-        /^changes of ConfigMap \S+\/a are noticed within 1 min only, as they cannot be watched: .* cannot list/,
+      expect(parts.phase.report.problems.map(({ message }) => message).join()).toMatch(
+        /^cannot watch ConfigMap \S+\/a, so the controller notices changes within 1 minute only: .* cannot list/,
       );
       await maintain(1_061);
       expect(await live()).toBeDefined();
@@ -242,8 +244,8 @@ describeWithCluster("what is put back, reported or left alone on a real API serv
       retryRefusedMs: 60_000,
     });
     try {
-      const { deps, facts, context } = parts;
-      const maintain = (): Promise<void> => new ApplyPass({ ...deps, watches }, facts, account.client, context).maintain();
+      const { deps, phase, context } = parts;
+      const maintain = (): Promise<void> => new ApplyPass({ ...deps, watches }, phase, context).maintain();
       await maintain();
       await eventually(() => expect(watches.states.open).toBe(1));
       await edit({ data: { k: "theirs" } });
@@ -268,8 +270,8 @@ describeWithCluster("what is put back, reported or left alone on a real API serv
     const objects = preparedFor(x, [configMap("a", ns, { k: "v" })]);
     const { namespace: _left, ...metadata } = objects[0]!.metadata;
     const releases = new MemoryReleases(releaseRecord(1, "deployed", { name: ns, objects: [{ ...objects[0]!, metadata }] }));
-    const { deps, facts, context } = passOver(cluster.client, x, account.client, releases);
-    await new ApplyPass(deps, facts, account.client, context).maintain();
+    const { deps, phase, context } = passOver(cluster.client, x, account.client, releases);
+    await new ApplyPass(deps, phase, context).maintain();
     expect(await cluster.client.get(refOf(objects[0]!))).toBeDefined();
   });
 });

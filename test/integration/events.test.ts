@@ -75,6 +75,7 @@ describeWithPrivateCluster("the Events that tell what is done to an extension", 
   test("a suspension, and its end", async () => {
     await world.extension("rests", { ...version("1.0.0"), suspend: true });
     await world.conditions("rests", { Progressing: "False/Suspended" });
+    await world.expectProblem("rests", "Suspended", { message: "spec.suspend is true" });
     await told("rests", "Suspended: spec.suspend is true");
     await change("rests", { spec: { suspend: false } });
     await world.conditions("rests", DONE);
@@ -99,8 +100,14 @@ describeWithPrivateCluster("the Events that tell what is done to an extension", 
     await told("lacks", "Blocked: ");
     await upgrade("lacks", "2.0.0");
     await change("lacks", { spec: { serviceAccount: { name: "poor" } } });
-    const { Progressing } = await world.conditions("lacks", { Installed: "True/Succeeded", Progressing: "True/Retrying" });
-    expect(Progressing).toContain('User "system:serviceaccount:lacks-system:poor" is forbidden');
+    await world.conditions("lacks", { Installed: "True/Succeeded", Progressing: "True/Retrying" });
+    await world.expectProblem("lacks", "MissingPermissions", {
+      message: "ServiceAccount lacks-system/poor lacks permissions that the bundle needs",
+      next: "olmv1 rbac ",
+      details: expect.arrayContaining([
+        { namespace: "lacks-system", apiGroups: [""], resources: ["pods", "resourcequotas"], verbs: ["list"] },
+      ]),
+    });
     await poor.grant([EVERYTHING]);
     await world.conditions("lacks", DONE);
     expect((await world.get("lacks")).status?.install?.bundle.version).toBe("2.0.0");

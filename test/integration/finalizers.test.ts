@@ -54,6 +54,18 @@ describeWithPrivateCluster("finalizers of the garbage collector on an extension"
     },
   );
 
+  test("of others keep an extension whose objects are gone, which is said", async () => {
+    const x = await world.extension("waits");
+    await world.conditions("waits", READY);
+    const { finalizers = [] } = (await world.get("waits")).metadata;
+    await cluster.client.patch(refOf(x), { metadata: { finalizers: [...finalizers, "example.com/theirs"] } }, { type: "merge" });
+    await cluster.client.delete(refOf(x));
+    await world.expectProblem("waits", "FinalizersBlockDeletion", { details: ["example.com/theirs"] });
+    expect(await deployment(x.spec.namespace)).toBeUndefined();
+    await cluster.client.patch(refOf(x), { metadata: { finalizers: [] } }, { type: "merge" });
+    await world.gone("waits");
+  });
+
   test("are honoured when they come with the deletion: the objects stay", async () => {
     const x = await world.extension("left");
     await world.conditions("left", READY);

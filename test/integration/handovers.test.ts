@@ -102,9 +102,9 @@ describeWithPrivateCluster("extensions that exchange objects", (cluster) => {
     await eventually(() => cluster.client.create(thing));
     const before = await uids();
     await move("first", "2.0.0");
-    const { Progressing } = await world.conditions("first", WAITING);
-    expect(Progressing).toContain(
-      `ClusterRole 'blue' already exists in namespace '' and cannot be managed by operator-controller; it belongs to ClusterExtension "second"`,
+    const { problems } = await world.conditions("first", WAITING);
+    expect(problems).toContain(
+      `ClusterRole 'blue' already exists in namespace '' and cannot be managed by operator-controller; next: it belongs to ClusterExtension "second"`,
     );
     await move("second", "1.0.0");
     await arrived("first", "2.0.0");

@@ -65,6 +65,10 @@ describeWithPrivateCluster("the health of what is installed", (cluster) => {
     await cluster.setPodFate(spec.namespace, "CrashLoop");
     const { Available } = await world.conditions("crash", { Available: "False/Unhealthy", Ready: "False/Unhealthy" });
     expect(Available).toMatch(/container "manager" is in CrashLoopBackOff, restarted 5 times/);
+    await world.expectProblem("crash", "Unhealthy", {
+      message: "CrashLoopBackOff",
+      details: [{ group: "apps", kind: "Deployment", namespace: "crash-system", name: "tiny" }],
+    });
     await eventually(async () =>
       expect((await world.events("crash")).join("\n")).toMatch(/Unhealthy: Deployment crash-system\/tiny: .*CrashLoop/),
     );
@@ -99,6 +103,7 @@ describeWithPrivateCluster("the health of what is installed", (cluster) => {
     expect(Progressing).toMatch(
       /^Revision has not rolled out for 10 minute\(s\)\. Last status: Revision 1\.0\.0 is rolling out\.; Deployment overdue-system\/tiny: 0 of 1 replicas are available/,
     );
+    await world.expectProblem("overdue", "ProgressDeadlineExceeded", { message: "Revision has not rolled out for 10 minute(s)" });
     await eventually(async () =>
       expect((await world.events("overdue")).join("\n")).toContain("ProgressDeadlineExceeded: Revision has not rolled out for 10"),
     );

@@ -1,11 +1,13 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { afterAll, beforeAll, expect, test } from "vitest";
+import type { ClusterExtension } from "../../pkg/api/clusterExtension.ts";
 import { API_VERSION, CLUSTER_EXTENSION } from "../../pkg/api/constants.ts";
 import type { KubeObject } from "../../pkg/api/k8s.ts";
 import type { Client } from "../../pkg/kube/client.ts";
 import { ServiceAccountTokens } from "../../pkg/kube/tokens.ts";
 import { describeWithPrivateCluster } from "../support/cluster.ts";
 import { grantInstaller } from "../support/installer.ts";
+import { problemText } from "../support/problems.ts";
 import { SmallPackage, type SmallVersion } from "../support/smallPackage.ts";
 import { thingDefinition } from "../support/thingDefinition.ts";
 import { whileAsking } from "../support/whileAsking.ts";
@@ -21,7 +23,7 @@ const VALUES = Array.from({ length: 60_000 }, (_, i) => `value-${i}`.padEnd(14, 
 const RBAC = "rbac.authorization.k8s.io";
 /** The end of the finding; its first number is of valid custom resources. */
 const FINDING =
-  /; (\d+) custom resources of CRD "things\.hostile\.example\.com" would still be valid; existingObjects: checked (\d+) of 80 custom resources of CRD "things\.hostile\.example\.com": the limit is 67108864 bytes$/;
+  /next: (\d+) custom resources of CRD "things\.hostile\.example\.com" would still be valid; existingObjects: checked (\d+) of 80 custom resources of CRD "things\.hostile\.example\.com": the limit is 67108864 bytes$/;
 
 /** The definition of a version; `maxLength` of `size` makes the next one read the custom resources. */
 function definition(of: SmallVersion): KubeObject {
@@ -79,8 +81,8 @@ describeWithPrivateCluster("operator-controller and custom resources that were m
       const found = world.condition(
         "ClusterExtension",
         "things",
-        (c) => {
-          ({ message = "" } = c("Progressing") ?? {});
+        (c, object) => {
+          message = problemText((object as ClusterExtension).status);
           return c("Progressing")?.reason === "Retrying" && message.includes("existingObjects: ");
         },
         240_000,

@@ -2,13 +2,14 @@ import { readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { beforeEach, describe, expect, onTestFinished, test } from "vitest";
 import { RetryableError } from "../../pkg/errors/errors.ts";
-import { type PushedDescriptor, pushImage, pushIndex } from "../../pkg/oci/publish/push.ts";
+import { type PushedDescriptor, pushImage } from "../../pkg/oci/publish/push.ts";
 import type { Puller } from "../../pkg/oci/pull/puller.ts";
 import { describeWithCluster } from "../support/cluster.ts";
 import { type Ended, olmv1 } from "../support/olmv1Command.ts";
 import { folder, insecureRegistry, puller } from "../support/pulling.ts";
 import { RegistryProxy } from "../support/registryProxy.ts";
 import { pushSignatures, Signer, signedBy } from "../support/signing.ts";
+import { pushIndex } from "../support/stores.ts";
 import { tinyBundle } from "../support/tinyBundle.ts";
 
 const signal = new AbortController().signal;

@@ -3,7 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { CommandTerminal } from "../../cmd/olmv1/cli/terminal.ts";
-import { runProgram } from "../../cmd/olmv1/program.ts";
+import { runCommandLine } from "../../cmd/olmv1/program.ts";
 import type { ClusterExtension } from "../../pkg/api/clusterExtension.ts";
 import { ANNOTATION_RECONCILE_REQUESTED_AT, API_VERSION, CLUSTER_EXTENSION } from "../../pkg/api/constants.ts";
 import { type JsonObject, type KubeObject, type ObjectRef, refOf } from "../../pkg/api/k8s.ts";
@@ -120,7 +120,7 @@ describeWithPrivateCluster("a Subscription of OLM classic", (cluster) => {
       ...(verb === "check" || verb === "convert" ? reading : []),
       ...(verb === "catalogs" ? reading.slice(0, 2) : []),
     ];
-    return { code: await runProgram(all, terminal), ...ended };
+    return { code: await runCommandLine(all, terminal), ...ended };
   };
   const there = async (...refs: ObjectRef[]): Promise<boolean[]> =>
     Promise.all(refs.map(async (ref) => (await cluster.client.get(ref)) !== undefined));

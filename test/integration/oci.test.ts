@@ -4,12 +4,12 @@ import { join } from "node:path";
 import { expect, test } from "vitest";
 import { MEDIA_TYPE, MEDIA_TYPE_KEY } from "../../pkg/bundle/annotations.ts";
 import { TerminalError } from "../../pkg/errors/errors.ts";
-import { BUNDLE_LIMITS, type Limits } from "../../pkg/oci/limits.ts";
-import { pushImage, pushIndex } from "../../pkg/oci/publish/push.ts";
-import { bundleRoot } from "../../pkg/oci/pull/bundleRoot.ts";
-import { CONFIG_DIR_LABEL, catalogRoot } from "../../pkg/oci/pull/imageFilter.ts";
+import { BUNDLE_IMAGE_LIMITS, type Limits } from "../../pkg/oci/limits.ts";
+import { pushImage } from "../../pkg/oci/publish/push.ts";
+import { bundleRoot, CONFIG_DIR_LABEL, catalogRoot } from "../../pkg/oci/pull/imageFilter.ts";
 import { describeWithCluster } from "../support/cluster.ts";
 import { insecureRegistry, puller } from "../support/pulling.ts";
+import { pushIndex } from "../support/stores.ts";
 
 const signal = new AbortController().signal;
 const files = new Map([
@@ -78,7 +78,7 @@ describeWithCluster("images in a real registry", (cluster) => {
   ])("a bundle of more %s than it may have is refused for good, and nothing of it stays", async ([, limits, says]) => {
     const repository = cluster.name("ns/large");
     const { digest } = await pushImage(cluster.registry, repository, "v1", { files });
-    const made = await puller({ conf: insecureRegistry(cluster.registry.host, "quay.io"), limits: { ...BUNDLE_LIMITS, ...limits } });
+    const made = await puller({ conf: insecureRegistry(cluster.registry.host, "quay.io"), limits: { ...BUNDLE_IMAGE_LIMITS, ...limits } });
     const ref = `quay.io/${repository}@${digest}`;
     const refused = new TerminalError(
       "Blocked",

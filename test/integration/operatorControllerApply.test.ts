@@ -7,19 +7,18 @@ import { DryRun } from "../../pkg/operatorcontroller/apply/dryRun.ts";
 import { takeOver } from "../../pkg/operatorcontroller/apply/handovers.ts";
 import { keepInstalled } from "../../pkg/operatorcontroller/reconcile/apply.ts";
 import { checkHealth } from "../../pkg/operatorcontroller/reconcile/health.ts";
-import type { ReconcileState } from "../../pkg/operatorcontroller/state/reconcileState.ts";
+import { type Authenticated, newStarted, type Phase } from "../../pkg/operatorcontroller/state/phases.ts";
 import type { PolicyRule } from "../../pkg/rbac/policyRule.ts";
 import { GO_FIELD_MANAGER } from "../../pkg/release/managedFields.ts";
 import { INSTALLED, passOver } from "../support/applyPasses.ts";
 import { describeWithCluster, eventually } from "../support/cluster.ts";
 import { MemoryReleases, stepContext } from "../support/extensionFakes.ts";
-import { extensionNamed } from "../support/extensions.ts";
 import { liveKinds, loneExtension, preparedFor, verbsOf } from "../support/ownedObjects.ts";
 import { configMap, releaseRecord } from "../support/releases.ts";
 
 const RBAC = "rbac.authorization.k8s.io/v1";
 const signal = new AbortController().signal;
-const { log } = stepContext(extensionNamed("x", { packageName: "p" }));
+const { log } = stepContext();
 
 describeWithCluster("applying an extension's objects on a real API server", (cluster) => {
   beforeAll(() => cluster.installCrds());
@@ -87,7 +86,7 @@ describeWithCluster("applying an extension's objects on a real API server", (clu
     const secret = { apiVersion: "v1", kind: "Secret", metadata: { name: "s", namespace: ns }, stringData: { a: "b" } };
     const more = preparedFor(x, [...fine, configMap("c", ns), secret]);
     const err = dryRun.refusal((await dryRun.each(more)).failures, more);
-    expect(err?.message).toMatch(/^2 errors occurred:\n\t\* Secret .*\n\t\* ConfigMap .*\n\n; nothing was changed, /);
+    expect(err?.message).toMatch(/^2 errors occurred:\n\t\* Secret .*\n\t\* ConfigMap .*\n\n$/);
     for (const resource of ["configmaps", "secrets"])
       expect(err?.message).toContain(`User "system:serviceaccount:${ns}:installer" cannot patch resource "${resource}" in API group ""`);
     expect(await liveKinds(cluster, [...fine, secret])).toEqual([]);
@@ -125,13 +124,16 @@ describeWithCluster("applying an extension's objects on a real API server", (clu
     const recreated = ["recreated Deployment", "recreated RoleBinding"];
     expect(await pass(preparedFor(x, [labelled("Deployment", "b"), binding("edit")]))).toEqual(recreated);
     expect((await cluster.client.get(refOf(binding(""))))?.["roleRef"]).toMatchObject({ name: "edit" });
-    await expect(pass(preparedFor(x, [labelled("StatefulSet", "b")]))).rejects.toThrow(
-      /^StatefulSet \S+\/w: StatefulSet\.apps "w" is invalid: .*; a StatefulSet is not created anew by itself, since something could be lost with it: delete it, and it is$/,
-    );
+    await expect(pass(preparedFor(x, [labelled("StatefulSet", "b")]))).rejects.toMatchObject({
+      message: expect.stringMatching(/^StatefulSet \S+\/w: StatefulSet\.apps "w" is invalid: /),
+      problems: [
+        expect.objectContaining({ type: "ObjectRejected", next: expect.stringContaining("since something could be lost with it") }),
+      ],
+    });
     await cluster.client.patch(refOf(binding("")), { metadata: { ownerReferences: null } }, { type: "merge" });
-    await expect(pass(preparedFor(x, [binding("view")]))).rejects.toThrow(
-      /a RoleBinding is not created anew by itself, since it carries no mark of this extension: delete it, and it is$/,
-    );
+    await expect(pass(preparedFor(x, [binding("view")]))).rejects.toMatchObject({
+      problems: [expect.objectContaining({ next: expect.stringContaining("since it carries no mark of this extension") })],
+    });
     const broken = labelled("Deployment", "c");
     (broken["spec"] as { replicas: number }).replicas = -1;
     await expect(pass(preparedFor(x, [broken]))).rejects.toThrow(/replicas/);
@@ -154,8 +156,8 @@ describeWithCluster("applying an extension's objects on a real API server", (clu
     const monitor = { apiVersion: `${ns}.example.com/v1`, kind: "Monitor", metadata: { name: "m", namespace: ns } };
     const objects = preparedFor(x, [configMap("a", ns, { k: "v" }), monitor]);
     const releases = new MemoryReleases(releaseRecord(1, "deployed", { name: ns, objects }));
-    const { deps, facts, events, memory, context } = passOver(cluster.client, x, account.client, releases);
-    await expect(new ApplyPass(deps, facts, account.client, context).maintain()).rejects.toThrow(
+    const { deps, phase, events, memory, context } = passOver(cluster.client, x, account.client, releases);
+    await expect(new ApplyPass(deps, phase, context).maintain()).rejects.toThrow(
       `this cluster no longer serves Monitor (${ns}.example.com/v1): objects of that kind in bundle "p.v1.0.0" cannot be put back`,
     );
     expect(await liveKinds(cluster, [configMap("a", ns)])).toEqual(["ConfigMap"]);
@@ -174,35 +176,42 @@ describeWithCluster("applying an extension's objects on a real API server", (clu
       releaseRecord(2, "pending-upgrade", { name: ns }),
       releaseRecord(3, "deployed", { name: ns, objects }),
     );
-    const { deps, facts, events, context } = passOver(cluster.client, x, account.client, releases);
-    await new ApplyPass(deps, facts, account.client, context).maintain();
+    const { deps, phase, events, context } = passOver(cluster.client, x, account.client, releases);
+    await new ApplyPass(deps, phase, context).maintain();
     expect(releases.state).toEqual(["v1 superseded", "v2 failed", "v3 deployed"]);
     await cluster.client.delete(refOf(objects[0]!));
-    await new ApplyPass(deps, facts, account.client, context).maintain();
+    await new ApplyPass(deps, phase, context).maintain();
     expect([await liveKinds(cluster, objects), events.seen.length]).toEqual([[], 2]);
     deps.driftIntervalMs = 0;
-    await new ApplyPass(deps, facts, account.client, context).maintain();
+    await new ApplyPass(deps, phase, context).maintain();
     expect([await liveKinds(cluster, objects), events.seen.length]).toEqual([["ConfigMap"], 4]);
   });
 
-  test.for<[why: string, change: (facts: ReconcileState) => void, kept: boolean]>([
-    ["nothing newer was begun", () => undefined, true],
-    ["a release of something newer was begun in this pass", (facts) => (facts.began = true), false],
-    ["the newest release is a failed attempt", (facts) => facts.history.current.unshift(releaseRecord(2, "failed")), false],
-    ["it is being removed", (facts) => (facts.deleting = "uninstalling"), false],
-    ["nobody may act for it", (facts) => delete facts.scoped, false],
-    ["nothing is installed", (facts) => (facts.installed = undefined), false],
+  test.for<[why: string, change: (phase: Authenticated) => Phase, kept: boolean]>([
+    ["nothing newer was begun", (phase) => phase, true],
+    ["a release of something newer was begun in this pass", (phase) => ({ ...phase, changes: { began: true } }), false],
+    [
+      "the newest release is a failed attempt",
+      (phase) => (phase.releases.history.current.unshift(releaseRecord(2, "failed")), phase),
+      false,
+    ],
+    [
+      "it is being removed",
+      ({ extension, releases }) => ({ ...newStarted(extension), phase: "deleting", releases, progress: "uninstalling" }),
+      false,
+    ],
+    ["nobody may act for it", ({ extension, releases }) => ({ ...newStarted(extension), phase: "observed", releases }), false],
+    ["nothing is installed", (phase) => ({ ...phase, releases: { ...phase.releases, installed: undefined } }), false],
   ])("after a failure what is installed is kept or left: %s", async ([, change, kept]) => {
     const { x, ns, account } = await loneExtension(cluster);
     const objects = preparedFor(x, [configMap("a", ns)]);
-    const { deps, facts, context } = passOver(
+    const { deps, phase, context } = passOver(
       cluster.client,
       x,
       account.client,
       new MemoryReleases(releaseRecord(1, "deployed", { name: ns, objects })),
     );
-    change(facts);
-    await keepInstalled(deps, facts, context);
+    await keepInstalled(deps, change(phase), context);
     expect(await liveKinds(cluster, objects)).toEqual(kept ? ["ConfigMap"] : []);
   });
 
@@ -232,10 +241,10 @@ describeWithCluster("applying an extension's objects on a real API server", (clu
     const objects = [configMap("a", ns), secret];
     const releases = new MemoryReleases();
     const pass = async (): Promise<{ error: string; events: string[] }> => {
-      const { deps, facts, events, context } = passOver(cluster.client, x, account.client, releases);
-      facts.installed = undefined;
+      const { deps, phase, events, context } = passOver(cluster.client, x, account.client, releases);
+      phase.releases.installed = undefined;
       const rendered = { bundle: { ...INSTALLED, explanation: "" }, objects, annotations: {} };
-      const running = new ApplyPass(deps, facts, account.client, context).release(rendered);
+      const running = new ApplyPass(deps, phase, context).release(rendered);
       return {
         error: await running.then(
           () => "",
@@ -263,10 +272,10 @@ describeWithCluster("applying an extension's objects on a real API server", (clu
     const releases = new MemoryReleases(releaseRecord(1, "deployed", { name: ns, labels }));
     const lift = await refuseConfigMaps(ns);
     const counting = async (): Promise<(string | undefined)[]> => {
-      const { deps, facts, context } = passOver(cluster.client, x, account.client, releases);
+      const { deps, phase, context } = passOver(cluster.client, x, account.client, releases);
       const rendered = { bundle: { ...INSTALLED, explanation: "" }, objects: [configMap("a", ns)], annotations: {} };
-      await new ApplyPass(deps, facts, account.client, context).release(rendered).catch(() => undefined);
-      return (facts.active ?? []).map((release) => release.labels[LABEL_BUNDLE_NAME]);
+      await new ApplyPass(deps, phase, context).release(rendered).catch(() => undefined);
+      return (phase.releases.active ?? []).map((release) => release.labels[LABEL_BUNDLE_NAME]);
     };
     expect(await counting()).toEqual(["p.v1.0.0", "p.v0.9.0"]);
     expect(await counting()).toEqual(["p.v1.0.0", "p.v0.9.0"]);
@@ -284,11 +293,10 @@ describeWithCluster("applying an extension's objects on a real API server", (clu
     const workload = { apiVersion: "apps/v1", kind: "Deployment", metadata };
     const spec = { replicas: 0, selector: { matchLabels: labels }, template: { metadata: { labels }, spec: { containers } } };
     const pass = async (inputDigest: string): Promise<void> => {
-      const { deps, facts, memory, context } = passOver(cluster.client, x, account.client, releases);
-      facts.inputDigest = inputDigest;
-      const rendered = { bundle: { ...INSTALLED, explanation: "" }, objects: [{ ...workload, spec }], annotations: {} };
-      await new ApplyPass(deps, facts, account.client, context).release(rendered);
-      await checkHealth({ releases, memory, now: Date.now, comeBack: () => undefined, minuteMs: 60_000 }, facts, context);
+      const { deps, phase, memory, context } = passOver(cluster.client, x, account.client, releases);
+      const rendered = { bundle: { ...INSTALLED, explanation: "" }, objects: [{ ...workload, spec }], annotations: {}, inputDigest };
+      await new ApplyPass(deps, phase, context).release(rendered);
+      await checkHealth({ releases, memory, now: Date.now, comeBack: () => undefined, minuteMs: 60_000 }, phase, context);
     };
     await pass("d1");
     expect(releases.records.get(1)).toMatchObject({ inputDigest: "d1" });
@@ -308,10 +316,10 @@ describeWithCluster("applying an extension's objects on a real API server", (clu
     const { x, ns, account } = await loneExtension(cluster);
     const releases = new MemoryReleases();
     releases.failures.update = new Error("connection refused");
-    const { deps, facts, context } = passOver(cluster.client, x, account.client, releases);
+    const { deps, phase, context } = passOver(cluster.client, x, account.client, releases);
     const lift = await refuseConfigMaps(ns);
     const rendered = { bundle: { ...INSTALLED, explanation: "" }, objects: [configMap("a", ns)], annotations: {} };
-    await expect(new ApplyPass(deps, facts, account.client, context).release(rendered)).rejects.toThrow("not today");
+    await expect(new ApplyPass(deps, phase, context).release(rendered)).rejects.toThrow("not today");
     expect(releases.state).toEqual(["v1 pending-install"]);
     await lift();
   });

@@ -12,7 +12,6 @@ import { describeObject } from "../../pkg/release/identity.ts";
 import type { CrdPolicy } from "../../pkg/release/plan.ts";
 import { describeWithCluster, eventually } from "../support/cluster.ts";
 import { stepContext } from "../support/extensionFakes.ts";
-import { extensionNamed } from "../support/extensions.ts";
 import { EVERYTHING, liveKinds, loneExtension, preparedFor, verbsOf } from "../support/ownedObjects.ts";
 import { configMap, releaseRecord } from "../support/releases.ts";
 import type { ScopedAccount } from "../support/serviceAccount.ts";
@@ -20,7 +19,7 @@ import { thingDefinition } from "../support/thingDefinition.ts";
 
 const HOLD = "example.com/hold";
 const signal = new AbortController().signal;
-const { log } = stepContext(extensionNamed("x", { packageName: "p" }));
+const { log } = stepContext();
 
 describeWithCluster("removing an extension's objects on a real API server", (cluster) => {
   beforeAll(() => cluster.installCrds());

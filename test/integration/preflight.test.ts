@@ -1,17 +1,12 @@
 import { beforeAll, expect, test } from "vitest";
 import type { ClusterExtensionSpec } from "../../pkg/api/clusterExtension.ts";
 import { type JsonObject, type KubeObject, refOf } from "../../pkg/api/k8s.ts";
-import { messageOf } from "../../pkg/errors/errors.ts";
+import { messageOf, problemsIn } from "../../pkg/errors/errors.ts";
 import { isQuotaExceeded } from "../../pkg/kube/errors.ts";
 import { Applier } from "../../pkg/operatorcontroller/apply/applier.ts";
 import { DryRun } from "../../pkg/operatorcontroller/apply/dryRun.ts";
 import { newChecked, preflight } from "../../pkg/operatorcontroller/apply/preflight.ts";
-import {
-  type Checked,
-  findingText,
-  type PreflightFinding,
-  type PreflightRequest,
-} from "../../pkg/operatorcontroller/apply/preflightRequest.ts";
+import { type Checked, type PreflightFinding, type PreflightRequest } from "../../pkg/operatorcontroller/apply/preflightRequest.ts";
 import { prepareFor } from "../../pkg/operatorcontroller/apply/preparedObjects.ts";
 import { lackingPermissions } from "../../pkg/operatorcontroller/permissions/permissions.ts";
 import { DeniedError, WaitingError } from "../../pkg/operatorcontroller/state/waiting.ts";
@@ -107,7 +102,7 @@ describeWithCluster("preflight", (cluster) => {
       extensionExists: () => true,
       extension,
       handovers: { excludes: () => false },
-      applier: new Applier(client, stepContext(extension).log, signal),
+      applier: new Applier(client, stepContext().log, signal),
       dryRun: new DryRun(client, signal),
       client,
       discovery: cluster.client,
@@ -341,8 +336,10 @@ describeWithCluster("preflight", (cluster) => {
         return;
       }
       expect(stopped.findings.length).toBeGreaterThan(0);
-      for (const finding of stopped.findings.filter(({ kind }) => kind === first.kind)) expect(messageOf(error)).toContain(finding.message);
-      if (first.kind !== "kindNotServed") expect(messageOf(error)).toContain(findingText(first));
+      const problems = problemsIn(error);
+      const texts = [messageOf(error), ...problems.map(({ message }) => message)].join("\n");
+      for (const finding of stopped.findings.filter(({ kind }) => kind === first.kind)) expect(texts).toContain(finding.message);
+      if (first.next !== undefined) expect(problems.map(({ next }) => next)).toContain(first.next);
       if (scenario.first) expect(first).toMatchObject(scenario.first);
       if (scenario.error) expect(error).toBeInstanceOf(scenario.error);
       expect(error).toMatchObject({ retry: true });

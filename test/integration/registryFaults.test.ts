@@ -8,6 +8,7 @@ import { CatalogdAtWork } from "../support/catalogdAtWork.ts";
 import { ClosedRegistry, PASSWORD } from "../support/closedRegistry.ts";
 import { describeWithPrivateCluster, eventually } from "../support/cluster.ts";
 import { TempFolder } from "../support/contentFixture.ts";
+import { expectProblem } from "../support/problems.ts";
 import { insecureRegistry, puller, QUICK } from "../support/pulling.ts";
 import { type RegistryFault, RegistryProxy } from "../support/registryProxy.ts";
 import { pushSignatures, Signer, signedBy } from "../support/signing.ts";
@@ -120,6 +121,7 @@ describeWithPrivateCluster("a registry at fault", (cluster) => {
       `source catalog content: error creating image source: pinging container registry ${proxy.host}: Get "http://${proxy.host}/v2/": connect ECONNREFUSED ${proxy.host}`,
     );
     expect(findCondition(catalog.status?.conditions, "Serving")).toBeUndefined();
+    expectProblem(catalog, "RegistryUnavailable", { message: "connect ECONNREFUSED" });
     await proxy.up();
     await catalogd.progressing("down", "Succeeded");
     const second = await push("faults/down", "v2");

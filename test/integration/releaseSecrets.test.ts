@@ -3,7 +3,7 @@ import { releaseRows } from "../../cmd/olmv1/commands/history.ts";
 import type { ClusterExtension } from "../../pkg/api/clusterExtension.ts";
 import { ANNOTATION_RECONCILE_REQUESTED_AT, FINALIZER_UNINSTALL } from "../../pkg/api/constants.ts";
 import { type KubeObject, refOf } from "../../pkg/api/k8s.ts";
-import { type Verdict, verdictOn } from "../../pkg/openshift/upgradeable.ts";
+import { type ReleaseVerdict, verdictOn } from "../../pkg/openshift/upgradeable.ts";
 import { upgradeTarget } from "../../pkg/openshift/upgradeCheck.ts";
 import { handleDeletion } from "../../pkg/operatorcontroller/reconcile/delete.ts";
 import { retrieveReleases } from "../../pkg/operatorcontroller/reconcile/retrieveReleases.ts";
@@ -11,17 +11,18 @@ import { InstalledReleases } from "../../pkg/operatorcontroller/releases/install
 import { ReleaseFactsCache } from "../../pkg/operatorcontroller/releases/releaseReader.ts";
 import { ReleaseStore, ReleaseUnreadable } from "../../pkg/operatorcontroller/releases/releaseStore.ts";
 import { ExtensionCache } from "../../pkg/operatorcontroller/state/extensionCache.ts";
-import { newReconcileState } from "../../pkg/operatorcontroller/state/reconcileState.ts";
+import { releasesIn } from "../../pkg/operatorcontroller/state/phases.ts";
 import { readExtensions } from "../../pkg/preview/clusterState.ts";
 import { releaseKey } from "../../pkg/release/storage/encode.ts";
 import { createLogger } from "../../pkg/telemetry/log.ts";
 import type { ClusterVersion } from "../../pkg/version/clusterVersion.ts";
 import { loadCases } from "../support/caseFiles.ts";
 import { describeWithCluster, describeWithPrivateCluster, eventually } from "../support/cluster.ts";
-import { RecordedEvents, stepContext } from "../support/extensionFakes.ts";
+import { RecordedEvents } from "../support/extensionFakes.ts";
 import { extensionNamed } from "../support/extensions.ts";
 import { olmv1 } from "../support/olmv1Command.ts";
 import { OperatorWorld } from "../support/operatorWorld.ts";
+import { runStep, started } from "../support/phases.ts";
 import { type ReleaseSecretsCase, releaseSecrets } from "../support/releaseSecrets.ts";
 import { tinyBundle } from "../support/tinyBundle.ts";
 
@@ -75,7 +76,7 @@ describeWithCluster("release Secrets on a real API server", (cluster) => {
     }
   }
 
-  const told = ({ kind, bundle }: Verdict): string => `${kind} ${bundle}`.trim();
+  const told = ({ kind, bundle }: ReleaseVerdict): string => `${kind} ${bundle}`.trim();
 
   test.for(loadCases<ReleaseSecretsCase>("release-secrets"))("$name", async (given) => {
     const { want } = given;
@@ -102,14 +103,13 @@ describeWithCluster("release Secrets on a real API server", (cluster) => {
       const rows = await releaseRows(cluster.client, extension, system);
       expect(rows.map(({ revision, status }) => `${revision || "-"} ${status}`)).toEqual(want.history);
 
-      const facts = newReconcileState(extension);
-      const pass = retrieveReleases(store, new ExtensionCache()).run(facts, stepContext(extension));
-      if (want.stops) await expect(pass).rejects.toBeInstanceOf(ReleaseUnreadable);
-      else await pass;
-      expect(facts.installed?.name).toBe(want.installed);
+      const { phase, error } = await runStep(retrieveReleases({ releases: store, memory: new ExtensionCache() }), started(extension));
+      if (want.stops) expect(error).toBeInstanceOf(ReleaseUnreadable);
+      else expect(error).toBeUndefined();
+      expect(releasesIn(phase).installed?.name).toBe(want.installed);
 
       if (want.stops) {
-        await expect(uninstall(extension)).rejects.toBeInstanceOf(ReleaseUnreadable);
+        expect((await uninstall(extension)).error).toBeInstanceOf(ReleaseUnreadable);
         const run = await olmv1("rollback", name, "--system-namespace", system, "--kubeconfig", cluster.kubeconfig);
         expect([run.code, run.err]).toEqual([
           expect.any(Number),
@@ -132,7 +132,7 @@ describeWithCluster("release Secrets on a real API server", (cluster) => {
       dependencies: { release: () => Promise.resolve() },
       forget: () => Promise.resolve(),
     });
-    return step.run(newReconcileState({ ...extension, metadata }), stepContext(extension));
+    return runStep(step, started({ ...extension, metadata }));
   }
 });
 
@@ -177,6 +177,7 @@ describeWithPrivateCluster("an extension with a release that cannot be read", (c
     const { Progressing = "" } = await world.conditions("held", { Progressing: "True/Retrying", Installed: "True/Succeeded" });
     expect(Progressing).toMatch(PROBLEM);
     expect(Progressing).toContain('"copy-of-held"');
+    await world.expectProblem("held", "ReleaseUnreadable", { message: /^release secret "copy-of-held" cannot be read: / });
     const handled = "2026-11-01T00:00:00Z";
     await cluster.client.patch(
       refOf(x),

@@ -32,7 +32,9 @@ describeWithPrivateCluster("what a bundle requires of the cluster", (cluster) =>
       Installed: "False/Failed",
       Ready: "False/RequirementsNotMet",
     });
-    expect(Progressing).toContain('CustomResourceDefinition "things.enforced.example.com" is required and not served; nothing was changed');
+    expect(Progressing).toContain('CustomResourceDefinition "things.enforced.example.com" is required and not served');
+    const details = ['CustomResourceDefinition "things.enforced.example.com" is required and not served'];
+    await world.expectProblem("enforced", "RequirementsNotMet", { next: "install what is missing", details });
     const deployments = await cluster.client.list({ apiVersion: "apps/v1", kind: "Deployment" }, { namespace: "enforced-system" });
     expect(deployments.items).toEqual([]);
     await eventually(async () => expect(await events("enforced")).toHaveLength(1));
@@ -46,14 +48,15 @@ describeWithPrivateCluster("what a bundle requires of the cluster", (cluster) =>
     await world.serve({ channels: { stable: ["p.v1.0.0"] }, bundles: ["p.v1.0.0"] });
     await world.extension("warned");
     const told =
-      'bundle "p.v1.0.0" may not work on this cluster, since its requirements are not met: CustomResourceDefinition "things.warned.example.com" is required and not served';
+      'bundle "p.v1.0.0" may not work: the cluster does not meet its requirements: CustomResourceDefinition "things.warned.example.com" is required and not served';
     const installed = { Progressing: "True/Succeeded", Installed: "True/Succeeded", Available: "True/Healthy" };
-    expect((await world.conditions("warned", installed))["Progressing"]).toContain(told);
+    await world.conditions("warned", installed);
+    await world.expectProblem("warned", "RequirementsNotMet", { severity: "Warning", message: told });
     world.controller.healthChanged("warned"); // a pass that has nothing to apply says it as well
-    await eventually(async () => expect((await world.conditions("warned", installed))["Progressing"]).toContain(told));
+    await eventually(async () => expect((await world.conditions("warned", installed))["problems"]).toContain(told));
     await eventually(async () => expect(await events("warned")).toEqual([`RequirementsNotMet: ${told}`]));
     await cluster.client.create(thingDefinition("warned.example.com"));
-    await eventually(async () => expect((await world.conditions("warned", installed))["Progressing"]).toBe("Desired state reached"));
+    await eventually(async () => expect((await world.conditions("warned", installed))["problems"]).toBe(""));
     await cluster.client.delete({ ...CRD, name: "things.warned.example.com" });
   });
 });

@@ -41,7 +41,10 @@ describeWithPrivateCluster("what becomes of an extension when its catalogs chang
   const editCatalog = (name: string, catalog: Partial<Record<keyof CatalogSource, unknown>>): Promise<ClusterExtension> =>
     edit(name, { source: { catalog } });
   const says = (name: string, want: Readonly<Record<string, string>>, text: string): Promise<void> =>
-    eventually(async () => expect((await world.conditions(name, want))["Progressing"]).toContain(text));
+    eventually(async () => {
+      const { Progressing, problems } = await world.conditions(name, want);
+      expect(`${Progressing}\n${problems}`).toContain(text);
+    });
   const bundleOf = async (name: string): Promise<string | undefined> => (await world.get(name)).status?.install?.bundle.name;
   const isInstalled = (name: string, wanted: string): Promise<void> => eventually(async () => expect(await bundleOf(name)).toBe(wanted));
   const phrases = (name: string) => ({ apiVersion: "v1", kind: "ConfigMap", namespace: `${name}-system`, name: "phrases" });
@@ -73,7 +76,8 @@ describeWithPrivateCluster("what becomes of an extension when its catalogs chang
     });
     const note =
       'catalog "c" names image "registry.example/p.rebuilt" for bundle "p.v1.0.0" now: what was installed from "registry.example/p.v1.0.0" stays, for content is not replaced under the same version';
-    await says("kept", DONE, `Desired state reached; ${note}`);
+    await says("kept", DONE, "Desired state reached");
+    await world.expectProblem("kept", "BundleContentChanged", { message: note });
     await told("kept", "BundleContentChanged", note);
     expect(await world.releases("kept")).toEqual(["v1 deployed"]);
     await isPutBack("kept", "1.0.0");
@@ -95,7 +99,10 @@ describeWithPrivateCluster("what becomes of an extension when its catalogs chang
     await world.conditions("gone", DONE);
     world.withdraw("p.v1.0.0");
     await edit("gone", { install: { userRoles: "Aggregate" } });
-    await says("gone", DONE, "Desired state reached; bundle image registry.example/p.v1.0.0@sha256:");
+    await says("gone", DONE, "Desired state reached");
+    const kept =
+      /^cannot pull bundle image registry\.example\/p\.v1\.0\.0@sha256:\S+, so the controller keeps the installed objects: manifest of/;
+    await world.expectProblem("gone", "ImagePullFailed", { severity: "Warning", message: kept });
     await isPutBack("gone", "1.0.0");
     await world.remove("gone");
   });
@@ -127,14 +134,19 @@ describeWithPrivateCluster("what becomes of an extension when its catalogs chang
     await fresh();
     await world.extension("bold", { catalog: { version: "1.1.0" } });
     const skipped = 'bundle "p.v1.1.0" (version 1.1.0) was chosen although entry "p.v2.0.0" of channel "stable" skips it';
-    await says("bold", DONE, `Desired state reached; ${skipped}`);
+    await says("bold", DONE, "Desired state reached");
+    await world.expectProblem("bold", "UpgradeWarning", { message: skipped });
     await told("bold", "UnadvisedBundle", skipped);
     await editCatalog("bold", { version: null, channels: ["old"] });
     await says(
       "bold",
       FAILING,
-      'error upgrading from currently installed version "1.1.0": no bundles found for package "p" in channels [old]; bundle "p.v1.1.0" (version 1.1.0) stays installed; ',
+      'error upgrading from currently installed version "1.1.0": no bundles found for package "p" in channels [old]',
     );
+    await world.expectProblem("bold", "BundleNotFound", {
+      message: "error upgrading from",
+      details: expect.arrayContaining([{ catalog: "c", bundle: "p.v2.0.0", rule: "channels" }]),
+    });
     await isPutBack("bold", "1.1.0");
     await editCatalog("bold", { upgradeConstraintPolicy: "SelfCertified" });
     await isInstalled("bold", "p.v1.0.0");
@@ -177,9 +189,10 @@ describeWithPrivateCluster("what becomes of an extension when its catalogs chang
       { type: "merge", subresource: "status" },
     );
     await world.extension("noted");
-    const left =
-      'Desired state reached; catalogs not asked: "silent" (catalog "silent" is not being served; catalogd has not reported on it yet)';
+    const because = 'catalog "silent" is not being served; catalogd has not reported on it yet';
+    const left = `Desired state reached\nWarning CatalogUnavailable: catalogs not asked: "silent" (${because})`;
     await says("noted", DONE, left);
+    await world.expectProblem("noted", "CatalogUnavailable", { details: [{ name: "silent", message: because }] });
     expect((await world.get("noted")).status?.install?.catalog).toBe("c");
     await cluster.client.patch(
       { apiVersion: API_VERSION, kind: CLUSTER_CATALOG, name: "silent" },
@@ -195,14 +208,36 @@ describeWithPrivateCluster("what becomes of an extension when its catalogs chang
     await says("noted", DONE, left);
     await isPutBack("noted", "2.0.0");
     await world.extension("blocked");
-    const blocked = 'error walking catalogs: error getting package "p" from catalog "silent": catalog "silent" is not being served; ';
+    const blocked =
+      'error walking catalogs: error getting package "p" from catalog "silent": catalog "silent" is not being served\nError CatalogUnavailable: ';
     await says("blocked", { Installed: "False/Failed", Progressing: "True/Retrying" }, blocked);
     await says("blocked", { Progressing: "True/Retrying" }, 'may have a better bundle than "p.v2.0.0" of catalog "c"');
+    await world.expectProblem("blocked", "CatalogUnavailable", { severity: "Error", details: [{ name: "silent" }] });
     await cluster.client.delete({ apiVersion: API_VERSION, kind: CLUSTER_CATALOG, name: "silent" });
-    await eventually(async () => expect((await world.conditions("noted", DONE))["Progressing"]).toBe("Desired state reached"));
+    await eventually(async () => expect((await world.conditions("noted", DONE))["problems"]).toBe(""));
     await world.remove("noted");
     await world.conditions("blocked", DONE);
     await world.remove("blocked");
+  });
+
+  test("two catalogs of one priority are ambiguous until one of them is selected", async () => {
+    await fresh();
+    const twin = { apiVersion: API_VERSION, kind: CLUSTER_CATALOG, name: "twin" };
+    const { status, ...catalog } = catalogNamed("twin", { digest: `quay.io/twin@sha256:${"1".repeat(64)}` });
+    await cluster.client.create(catalog);
+    await cluster.client.patch(twin, { status }, { type: "merge", subresource: "status" });
+    await world.extension("torn");
+    await world.conditions("torn", { Installed: "False/Failed", Progressing: "True/Retrying" });
+    await world.expectProblem("torn", "AmbiguousCatalogs", {
+      details: [
+        { name: "c", message: "p.v2.0.0" },
+        { name: "twin", message: "p.v2.0.0" },
+      ],
+    });
+    await editCatalog("torn", { selector: { matchLabels: { "olm.operatorframework.io/metadata.name": "c" } } });
+    await world.conditions("torn", DONE);
+    await cluster.client.delete(twin);
+    await world.remove("torn");
   });
 
   test("without any catalog what is installed is healthy, and a range that contains it counts as reached", async () => {
@@ -210,7 +245,11 @@ describeWithPrivateCluster("what becomes of an extension when its catalogs chang
     await world.extension("alone", { catalog: { version: ">=1.0, <1.1" } });
     await world.conditions("alone", DONE);
     await cluster.client.delete({ apiVersion: API_VERSION, kind: CLUSTER_CATALOG, name: "c" });
-    await says("alone", DONE, "Desired state reached; no ClusterCatalog matches: the installed bundle is kept as it is");
+    await says(
+      "alone",
+      DONE,
+      "Desired state reached\nWarning CatalogUnavailable: no ClusterCatalog matches: the controller keeps the installed bundle",
+    );
     await isPutBack("alone", "1.0.0");
     await editCatalog("alone", { version: ">=1.1" });
     await says(

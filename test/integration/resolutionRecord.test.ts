@@ -8,7 +8,7 @@ import type { KubeObject } from "../../pkg/api/k8s.ts";
 import { parseYamlDocuments } from "../../pkg/golang/yaml.ts";
 import { ServiceAccountTokens } from "../../pkg/kube/tokens.ts";
 import { pushImage } from "../../pkg/oci/publish/push.ts";
-import { resolutionPage } from "../../pkg/operatorcontroller/resolutionPage.ts";
+import { resolutionPage } from "../../pkg/operatorcontroller/dryResolution.ts";
 import type { ResolutionRecord } from "../../pkg/resolve/resolutionRecord.ts";
 import { AccessReviews } from "../../pkg/serving/accessReviews.ts";
 import { type MetricsServer, startMetricsServer } from "../../pkg/serving/metricsServer.ts";

@@ -1,6 +1,6 @@
 import { afterAll, afterEach, beforeAll, expect, test } from "vitest";
 import { CommandTerminal } from "../../cmd/olmv1/cli/terminal.ts";
-import { runProgram } from "../../cmd/olmv1/program.ts";
+import { runCommandLine } from "../../cmd/olmv1/program.ts";
 import type { ClusterExtension } from "../../pkg/api/clusterExtension.ts";
 import { type KubeObject, refOf } from "../../pkg/api/k8s.ts";
 import { describeWithPrivateCluster, eventually } from "../support/cluster.ts";
@@ -133,6 +133,7 @@ describeWithPrivateCluster("going back to the release before", (cluster) => {
     expect(Progressing).toMatch(
       /^error for resolved bundle "p\.v2\.0\.0" with version "2\.0\.0": Service refused-system\/refused: .*not today; bundle "p\.v1\.0\.0" was put back; bundle "p\.v2\.0\.0" is tried again after 20\S+Z, or as soon as spec, bundle or catalog change$/,
     );
+    await world.expectProblem("refused", "RolledBack", { message: 'bundle "p.v1.0.0" was put back' });
     expect(await installed("refused")).toBe("1.0.0");
     expect(await world.releases("refused")).toEqual(["v1 superseded", "v2 failed", "v3 deployed"]);
     expect([await valueOf("refused-system", "kept"), await valueOf("refused-system", "new")]).toEqual(["1", undefined]);
@@ -170,10 +171,10 @@ describeWithPrivateCluster("going back to the release before", (cluster) => {
     expect(back.err).toMatch(/bundle p\.v1\.0\.0 is installed \(\d+ s\)\n/);
     expect(back.err).toMatch(/\nmanual: p\.v1\.0\.0 \(version 1\.0\.0\) is installed and ready after \d+ s\n$/);
     expect(await installed("manual")).toBe("1.0.0");
-    const { Progressing } = await world.conditions("manual", READY);
-    expect(Progressing).toMatch(
-      /^Desired state reached; annotation olm\.operatorframework\.io\/rollback-to keeps bundle "p\.v1\.0\.0" of revision 1; /,
-    );
+    await world.conditions("manual", READY);
+    await world.expectProblem("manual", "RevisionPinned", {
+      message: 'annotation olm.operatorframework.io/rollback-to keeps bundle "p.v1.0.0" of revision 1; ',
+    });
     expect([await valueOf("manual-system", "kept"), await valueOf("manual-system", "new")]).toEqual(["1", undefined]);
     await serve("1.0.0", "2.0.0", "2.0.1");
     await cluster.client.delete({ apiVersion: "v1", kind: "Secret", namespace: "manual-system", name: "kept" });
@@ -188,6 +189,7 @@ describeWithPrivateCluster("going back to the release before", (cluster) => {
     expect(blocked["Progressing"]).toBe(
       'annotation olm.operatorframework.io/rollback-to: "x" is no revision, which is a whole number from 1',
     );
+    await world.expectProblem("manual", "InvalidSpec", { message: '"x" is no revision' });
     expect(await rollback("manual", "--cancel")).toBe('ClusterExtension "manual" follows its catalogs again\n');
     expect(await installed("manual")).toMatch(/^2\.0\.[01]$/);
   });
@@ -209,7 +211,7 @@ describeWithPrivateCluster("going back to the release before", (cluster) => {
     await world.conditions("stuck", READY);
     const stop = new AbortController();
     const terminal = { out: "", err: "" };
-    const stopped = await runProgram(
+    const stopped = await runCommandLine(
       ["rollback", "stuck", "1", "--kubeconfig", cluster.kubeconfig],
       new CommandTerminal({
         out: (text) => {

@@ -8,7 +8,6 @@ import type { PolicyRule } from "../../pkg/rbac/policyRule.ts";
 import { issueCertificate } from "../../pkg/serving/issueWorker.ts";
 import { describeWithPrivateCluster, eventually } from "../support/cluster.ts";
 import { stepContext } from "../support/extensionFakes.ts";
-import { extensionNamed } from "../support/extensions.ts";
 import { EVERYTHING, loneExtension, preparedFor } from "../support/ownedObjects.ts";
 import { serviceAccount } from "../support/serviceAccount.ts";
 import { ServingPod } from "../support/servingPod.ts";
@@ -25,7 +24,7 @@ const CHECKING: PolicyRule[] = [
   { apiGroups: [GROUP], resources: ["things"], verbs: ["list"] },
 ];
 const signal = new AbortController().signal;
-const { log } = stepContext(extensionNamed("x", { packageName: "p" }));
+const { log } = stepContext();
 
 describeWithPrivateCluster("definitions whose group version another API server serves", (cluster) => {
   const reasonOf = (use: CrdUse): string => (use.kind === "in use" ? use.reason : use.kind);

@@ -9,6 +9,7 @@ import { describeWithPrivateCluster, eventually } from "../support/cluster.ts";
 import { extensionNamed } from "../support/extensions.ts";
 import { grantInstaller } from "../support/installer.ts";
 import { EVERYTHING } from "../support/ownedObjects.ts";
+import { expectProblem } from "../support/problems.ts";
 import { serviceAccount } from "../support/serviceAccount.ts";
 import { pushSignatures, Signer, signedBy } from "../support/signing.ts";
 import { tinyBundle } from "../support/tinyBundle.ts";
@@ -82,7 +83,8 @@ describeWithPrivateCluster("catalogs and bundles under a signature policy", (clu
     const first = await bundle("1.0.0");
     const catalog = await pushCatalog("v1", { "1.0.0": first });
     await applyCatalog(catalog);
-    await retrying("ClusterCatalog", "signed", `source catalog content: ${MISSING}`);
+    const rejected = await retrying("ClusterCatalog", "signed", `source catalog content: ${MISSING}`);
+    expectProblem(rejected, "ImageRejected", { message: "A signature was required, but no signature exists" });
     await eventTold("ClusterCatalog", "signed", `ImageRejected: source catalog content: ${MISSING}`);
     await eventually(async () => {
       const metrics = await (await fetch(`${world.installation.probes.catalogd}/metrics`)).text();
@@ -97,7 +99,8 @@ describeWithPrivateCluster("catalogs and bundles under a signature policy", (clu
     await grantInstaller(cluster.client, extension, []);
     await serviceAccount(cluster.client, namespace, account?.name ?? "", [EVERYTHING]);
     await world.apply(extension);
-    await retrying("ClusterExtension", "signed", MISSING);
+    const waiting = await retrying("ClusterExtension", "signed", MISSING);
+    expectProblem(waiting, "ImageRejected", { message: "A signature was required, but no signature exists" });
     await eventTold("ClusterExtension", "signed", `ImageRejected: error for resolved bundle "p.v1.0.0" with version "1.0.0": ${MISSING}`);
     await sign(first);
     await world.installed("signed", "1.0.0");

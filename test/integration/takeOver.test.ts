@@ -164,10 +164,8 @@ describeWithData("real data", (data) =>
         "the extension was taken over from another operator-controller: drift is put back from its first upgrade on, or once spec.drift.policy is Correct";
       await edit(SETS, "kubectl-annotate");
       const told = async (): Promise<void> => {
-        await world.condition("ClusterExtension", "flux", (c) => {
-          const { message = "" } = c("Progressing") ?? {};
-          return [`${why}: `, drifted(REPORTS, "kubectl-edit"), drifted(SETS, "kubectl-annotate")].every((text) => message.includes(text));
-        });
+        const texts = [`${why}: `, drifted(REPORTS, "kubectl-edit"), drifted(SETS, "kubectl-annotate")];
+        await world.problems("flux", (problems) => texts.every((text) => problems.includes(text)));
       };
       await told();
       await eventually(async () => {

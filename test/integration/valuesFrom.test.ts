@@ -130,8 +130,9 @@ describeWithPrivateCluster("configuration that is kept in ConfigMaps and Secrets
   test("is waited for while an object or a key is missing, and goes on by itself", async () => {
     const x = await extension("missing", [{ kind: "Secret", name: "late", key: "prod.yaml" }]);
     const { namespace } = x.spec;
-    const { Progressing } = await world.conditions("missing", { Installed: "False/Failed", Progressing: "True/Retrying" });
-    expect(Progressing).toContain(`spec.config.valuesFrom[0]: Secret ${namespace}/late does not exist: create it, or set optional`);
+    await world.conditions("missing", { Installed: "False/Failed", Progressing: "True/Retrying" });
+    const message = `spec.config.valuesFrom[0]: Secret ${namespace}/late does not exist: create it, or set optional`;
+    await world.expectProblem("missing", "ConfigurationSourceNotFound", { message, details: [{ path: "valuesFrom", message }] });
     await secret(namespace, "late", env("canary-key"));
     await world.until("missing", ({ status }) => expect(JSON.stringify(status)).toContain(`Secret ${namespace}/late has no key`));
     await cluster.client.patch(
@@ -167,8 +168,8 @@ describeWithPrivateCluster("configuration that is kept in ConfigMaps and Secrets
     ["mistyped", "deploymentConfig: {env: canary-1, nodeSelector: {a: canary-2}}", "got string, want array"],
   ])("is refused with InvalidConfiguration until it changes: %s", async ([name, text, says]) => {
     const x = await extension(name, [{ kind: "Secret", name: "values" }], { before: (ns) => secret(ns, "values", text) });
-    const { Progressing } = await world.conditions(name, { Progressing: "False/InvalidConfiguration" });
-    expect(Progressing).toContain(says);
+    const { problems } = await world.conditions(name, { Progressing: "False/InvalidConfiguration" });
+    expect(problems).toContain(says);
     await eventually(async () => expect((await world.events(name)).join()).toContain("InvalidConfiguration"));
     await secret(x.spec.namespace, "values", env("canary-right"));
     await world.conditions(name, DONE);
@@ -201,7 +202,7 @@ describeWithPrivateCluster("configuration that is kept in ConfigMaps and Secrets
     const containers = [{ name: "manager", env: [{ name: "CANARY_NAME", value: "changed" }] }];
     await cluster.client.patch(ref, { spec: { template: { spec: { containers } } } }, { type: "strategic" });
     await eventually(async () => expect((await world.events("drifting")).join()).toContain("Drifted"));
-    await world.until("drifting", ({ status }) => expect(JSON.stringify(status?.conditions)).toContain("drift is not put back"));
+    await world.expectProblem("drifting", "DriftDetected", { message: "drift is not put back" });
     expect(await shown("drifting")).toContain(`env[name=${HIDDEN}]`);
     expect((await shown("drifting")).toLowerCase()).not.toContain(CANARY);
   });
@@ -260,13 +261,11 @@ describeWithPrivateCluster("configuration that is kept in ConfigMaps and Secrets
         },
       );
       const { namespace, serviceAccount: account } = x.spec;
-      const { Progressing = "" } = await world.conditions(name, { Installed: "False/Failed", Progressing: "True/Retrying" });
+      const { Progressing = "", problems } = await world.conditions(name, { Installed: "False/Failed", Progressing: "True/Retrying" });
       expect(Progressing).toContain(
         `Namespace:"${namespace}" APIGroups:[] Resources:[secrets] ResourceNames:[${name}] Verbs:[get,list,watch]`,
       );
-      expect(Progressing).toContain(
-        `--namespace ${namespace} --service-account ${account?.name} --values-from Secret/${name} ConfigMap/more`,
-      );
+      expect(problems).toContain(`--namespace ${namespace} --service-account ${account?.name} --values-from Secret/${name} ConfigMap/more`);
       await eventually(async () => expect((await world.events(name)).join()).toContain("PermissionsMissing"));
       const role = { apiVersion: "rbac.authorization.k8s.io/v1", kind: "Role", metadata: { name: "may-read", namespace } };
       const subjects = [{ kind: "ServiceAccount", name: account?.name, namespace }];
@@ -283,7 +282,7 @@ describeWithPrivateCluster("configuration that is kept in ConfigMaps and Secrets
     },
   );
 
-  test("that may not be watched is read again each interval, and the condition says so", async () => {
+  test("that may not be watched is read again each interval, and a problem says so", async () => {
     await world[Symbol.asyncDispose]();
     await start(3_000);
     const x = await extension("unwatched", [{ kind: "Secret", name: "values" }], {
@@ -292,11 +291,9 @@ describeWithPrivateCluster("configuration that is kept in ConfigMaps and Secrets
       before: (ns) => secret(ns, "values", env("canary-before")),
     });
     const { namespace } = x.spec;
-    await world.until("unwatched", ({ status }) =>
-      expect(JSON.stringify(status?.conditions)).toContain(
-        `changes of Secret ${namespace}/values are noticed within 1 min only, as they cannot be watched`,
-      ),
-    );
+    await world.expectProblem("unwatched", "ConfigurationWarning", {
+      message: `cannot watch Secret ${namespace}/values, so the controller notices changes within 1 minute`,
+    });
     await world.conditions("unwatched", { ...DONE, Available: "True/Healthy" });
     await secret(namespace, "values", env("canary-after"));
     await eventually(async () => expect(await envOf(x)).toEqual(["canary-after"]), { timeoutMs: 60_000 });

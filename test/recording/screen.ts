@@ -1,5 +1,5 @@
 /** A piece of a line in one colour. */
-export interface Span {
+interface Span {
   readonly text: string;
   /** Class of the style sheet; none for plain text. */
   readonly style: string;

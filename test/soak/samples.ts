@@ -18,7 +18,7 @@ export interface Course {
 }
 
 /** What a program may grow by in ten minutes once it is warm, in bytes. */
-export const GROWTH_MAX = 1024 * 1024;
+const GROWTH_MAX = 1024 * 1024;
 const TEN_MINUTES = 600;
 
 /**

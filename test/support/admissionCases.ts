@@ -3,7 +3,7 @@ import { isObject } from "../../pkg/golang/members.ts";
 import { type CaseHead, loadCases } from "./caseFiles.ts";
 
 /** What is done with a row's value: put into a new object, or into one that exists. */
-export type Operation = "create" | "update" | "status";
+type Operation = "create" | "update" | "status";
 
 /** One document of test/cases/api: a table of values for one member of one kind. */
 interface AdmissionTable extends CaseHead {

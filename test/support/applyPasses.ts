@@ -1,12 +1,13 @@
 import type { ClusterExtension } from "../../pkg/api/clusterExtension.ts";
-import type { StepContext } from "../../pkg/controller/reconcile.ts";
+import type { StepContext } from "../../pkg/controller/story.ts";
 import type { Client } from "../../pkg/kube/client.ts";
 import { Handovers, ObjectClaims } from "../../pkg/operatorcontroller/apply/handovers.ts";
 import type { RollbackDependencies } from "../../pkg/operatorcontroller/reconcile/rollback.ts";
 import { ExtensionCache } from "../../pkg/operatorcontroller/state/extensionCache.ts";
-import { newReconcileState, type ReconcileState } from "../../pkg/operatorcontroller/state/reconcileState.ts";
+import type { Authenticated } from "../../pkg/operatorcontroller/state/phases.ts";
 import type { InstalledBundle } from "../../pkg/release/installedBundle.ts";
 import { type MemoryReleases, RecordedEvents, stepContext } from "./extensionFakes.ts";
+import { authenticated } from "./phases.ts";
 
 /** The bundle that `passOver` takes for installed. */
 export const INSTALLED: InstalledBundle = { packageName: "p", name: "p.v1.0.0", version: "1.0.0", image: "quay.io/p@sha256:1" };
@@ -14,16 +15,16 @@ export const INSTALLED: InstalledBundle = { packageName: "p", name: "p.v1.0.0", 
 /** What a pass over an extension is made of. */
 export interface PassParts {
   deps: RollbackDependencies;
-  facts: ReconcileState;
+  phase: Authenticated;
   events: RecordedEvents;
   memory: ExtensionCache;
-  context: StepContext<ClusterExtension>;
+  context: StepContext;
 }
 
 /** What a pass over `x` needs, with these releases on record; objects are compared once a minute. */
 export function passOver(client: Client, x: ClusterExtension, scoped: Client, releases: MemoryReleases): PassParts {
   const events = new RecordedEvents();
-  const facts: ReconcileState = { ...newReconcileState(x), history: releases.now(), installed: INSTALLED, scoped };
+  const phase = authenticated(x, { releases: { history: releases.now(), installed: INSTALLED }, client: scoped });
   const memory = new ExtensionCache();
   const deps: RollbackDependencies = {
     client,
@@ -37,5 +38,5 @@ export function passOver(client: Client, x: ClusterExtension, scoped: Client, re
     handovers: new Handovers(() => []),
     catalogContent: () => "",
   };
-  return { deps, facts, events, memory, context: stepContext(x) };
+  return { deps, phase, events, memory, context: stepContext() };
 }

@@ -4,7 +4,7 @@ import type { KnownBundleIndex } from "../../pkg/operatorcontroller/catalogs/cat
 import { type BundleIndex, BundleIndexBuilder } from "../../pkg/resolve/dependencies/bundleIndex.ts";
 
 /** The index of a catalog that holds these packages. */
-export function bundleIndexOf(contents: Iterable<PackageContent | undefined>): BundleIndex {
+function bundleIndexOf(contents: Iterable<PackageContent | undefined>): BundleIndex {
   const builder = new BundleIndexBuilder();
   for (const content of contents) for (const bundle of content?.bundles ?? []) builder.add(metaFrom({ schema: "olm.bundle", ...bundle }));
   return builder.build();

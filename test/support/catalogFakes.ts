@@ -1,7 +1,7 @@
 import type { ClusterCatalog } from "../../pkg/api/clusterCatalog.ts";
 import type { KubeObject, ObjectRef } from "../../pkg/api/k8s.ts";
 import { IndexBuilder } from "../../pkg/catalogd/load/artifactWriter.ts";
-import type { UnpackedImage } from "../../pkg/catalogd/reconcileState.ts";
+import type { UnpackedImage } from "../../pkg/catalogd/phases.ts";
 import { type CatalogContent, type ContentOrigin, NO_FINDINGS } from "../../pkg/catalogd/store/content.ts";
 import { ContentIndex } from "../../pkg/catalogd/store/contentIndex.ts";
 import { KubeError } from "../../pkg/kube/errors.ts";

@@ -119,7 +119,7 @@ export function clusterAvailable(): boolean {
 }
 
 /** The control plane that all integration and end-to-end test files of this run share. Prefer `describeWithCluster`, which skips without one. */
-export function testCluster(): TestCluster {
+function testCluster(): TestCluster {
   return new TestCluster(() => inject("cluster"));
 }
 

@@ -25,7 +25,7 @@ export interface DependentFixture {
 }
 
 /** A bundle called "PACKAGE.vVERSION" that an extension has installed. */
-export interface InstalledFixture extends DependentFixture {
+interface InstalledFixture extends DependentFixture {
   bundle: string;
 }
 

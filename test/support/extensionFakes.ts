@@ -1,7 +1,6 @@
 import type { ClusterCatalog } from "../../pkg/api/clusterCatalog.ts";
-import type { ClusterExtension } from "../../pkg/api/clusterExtension.ts";
 import type { Json, KubeObject, ObjectRef } from "../../pkg/api/k8s.ts";
-import type { StepContext } from "../../pkg/controller/reconcile.ts";
+import type { StepContext } from "../../pkg/controller/story.ts";
 import type { PackageContent } from "../../pkg/fbc/types.ts";
 import { KubeError } from "../../pkg/kube/errors.ts";
 import type { CatalogLister, PackageReader } from "../../pkg/operatorcontroller/catalogs/catalogPackages.ts";
@@ -12,8 +11,8 @@ import { createLogger } from "../../pkg/telemetry/log.ts";
 import { asRead } from "./releases.ts";
 
 /** What a step gets, without a line of log. */
-export function stepContext(extension: ClusterExtension, signal = new AbortController().signal): StepContext<ClusterExtension> {
-  return { object: extension, log: createLogger({ component: "test", level: "silent" }), signal };
+export function stepContext(signal = new AbortController().signal): StepContext {
+  return { log: createLogger({ component: "test", level: "silent" }), signal };
 }
 
 /** Events as "Type Reason: message". */

@@ -13,7 +13,7 @@ export interface ApiRequest {
 }
 
 /** Which requests; every member that is there has to match. */
-export interface FaultMatch {
+interface FaultMatch {
   readonly verb?: string | readonly string[];
   readonly resource?: string | readonly string[];
   readonly name?: string;
@@ -74,7 +74,7 @@ interface RequestHeaders {
 }
 
 /** Whether a request is one of those meant. */
-export function matches({ verb, resource, name, user, dryRun = false }: FaultMatch, request: ApiRequest): boolean {
+function matches({ verb, resource, name, user, dryRun = false }: FaultMatch, request: ApiRequest): boolean {
   const isOf = (wanted: string | readonly string[] | undefined, is: string): boolean =>
     wanted === undefined || [wanted].flat().includes(is);
   return (

@@ -6,6 +6,8 @@ import { findCondition } from "../../pkg/api/conditions.ts";
 import { API_VERSION, CLUSTER_CATALOG, CLUSTER_EXTENSION } from "../../pkg/api/constants.ts";
 import type { WebhookCertProvider } from "../../pkg/api/flagValues.ts";
 import type { Condition, ObjectRef } from "../../pkg/api/k8s.ts";
+import type { Problem } from "../../pkg/api/problems.ts";
+import type { ProblemType } from "../../pkg/api/problemTypes.ts";
 import type { CertificateTimes } from "../../pkg/certificates/rotation.ts";
 import { POD_FATE_ANNOTATION, type PodFate } from "../../pkg/devcluster/podSimulation.ts";
 import { RetryableError } from "../../pkg/errors/errors.ts";
@@ -27,6 +29,7 @@ import { TempFolder } from "./contentFixture.ts";
 import { eventually } from "./eventually.ts";
 import { extensionNamed } from "./extensions.ts";
 import { EVERYTHING } from "./ownedObjects.ts";
+import { expectProblem, problemText, type WantedProblem } from "./problems.ts";
 import { serviceAccount } from "./serviceAccount.ts";
 
 const PACKAGE = "p";
@@ -242,7 +245,10 @@ export class OperatorWorld implements AsyncDisposable {
     return this.#cluster.client.create<ClusterExtension>({ ...made, spec: { ...made.spec, ...spec } });
   }
 
-  /** Waits until conditions have these statuses and reasons, such as {Available: "False/RollingOut"}. @returns their messages. */
+  /**
+   * Waits until conditions have these statuses and reasons, such as {Available: "False/RollingOut"}.
+   * @returns their messages, and as `problems` the text of status.problems.
+   */
   async conditions(name: string, want: Readonly<Record<string, string>>, timeoutMs = 60_000): Promise<Record<string, string>> {
     return eventually(
       async () => {
@@ -250,7 +256,8 @@ export class OperatorWorld implements AsyncDisposable {
         const found = (type: string): Condition | undefined => findCondition(status?.conditions, type);
         const wrong = Object.entries(want).filter(([type, text]) => `${found(type)?.status}/${found(type)?.reason}` !== text);
         if (wrong.length > 0) throw new Error(`${name} is not ${JSON.stringify(want)}: ${JSON.stringify(status?.conditions, null, 1)}`);
-        return Object.fromEntries(Object.keys(want).map((type) => [type, found(type)?.message ?? ""]));
+        const messages = Object.keys(want).map((type) => [type, found(type)?.message ?? ""] as const);
+        return Object.fromEntries([...messages, ["problems", problemText(status)]]);
       },
       { timeoutMs },
     );
@@ -260,6 +267,11 @@ export class OperatorWorld implements AsyncDisposable {
     const found = await this.#cluster.client.get<ClusterExtension>({ apiVersion: API_VERSION, kind: CLUSTER_EXTENSION, name });
     if (!found) throw new Error(`ClusterExtension ${name} does not exist`);
     return found;
+  }
+
+  /** Waits until an extension reports a problem, see `expectProblem`. */
+  async expectProblem(name: string, type: ProblemType, want: WantedProblem = {}): Promise<Problem> {
+    return eventually(async () => expectProblem(await this.get(name), type, want));
   }
 
   /** Waits until an extension is as `check` expects it. */
@@ -305,7 +317,7 @@ interface Running {
 }
 
 /** A cluster's version that a test sets; no OpenShift cluster to begin with. */
-export class SetClusterVersion implements ClusterVersionReader {
+class SetClusterVersion implements ClusterVersionReader {
   readonly synced = Promise.resolve();
   readonly #handlers: (() => void)[] = [];
   #current: ClusterVersion = { kind: "none" };

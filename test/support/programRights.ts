@@ -12,7 +12,7 @@ const FILES = ["operator-controller.yaml", "catalogd.yaml", "metrics.yaml"];
 export const PROGRAM_ACCOUNTS = ["operator-controller-controller-manager", "catalogd-controller-manager"] as const;
 
 /** A right that config/rbac gives one of the two programs, and the namespace in which it holds; "" is the cluster. */
-export interface ProgramRight extends Grant {
+interface ProgramRight extends Grant {
   account: string;
   scope: string;
 }
@@ -23,7 +23,7 @@ interface Binding extends KubeObject {
 }
 
 /** Every single right that config/rbac gives to the programs' ServiceAccounts; roles that nobody is bound to give none. */
-export function programRights(): ProgramRight[] {
+function programRights(): ProgramRight[] {
   const objects = FILES.flatMap((file) => parseYamlDocuments(readFileSync(join(RBAC, file), "utf8")) as KubeObject[]);
   const bindings = objects.filter(({ kind }) => kind.endsWith("Binding")) as Binding[];
   return bindings.flatMap(({ kind, metadata, roleRef, subjects }) => {
@@ -38,7 +38,7 @@ export function programRights(): ProgramRight[] {
 const FORBIDDEN = 403;
 
 /** Whether a request that was granted takes this right. */
-export function takes({ verb: asked, code, ref }: Request, { scope, group, resource, name, verb }: ProgramRight): boolean {
+function takes({ verb: asked, code, ref }: Request, { scope, group, resource, name, verb }: ProgramRight): boolean {
   if (code === FORBIDDEN) return false;
   // Asked for within the writing of a Secret that has an extension as its owner and blocks its deletion.
   if (resource === "clusterextensions/finalizers") return ref.resource === "secrets" && asked === "create";
@@ -50,7 +50,7 @@ export function takes({ verb: asked, code, ref }: Request, { scope, group, resou
 }
 
 /** Such as `catalogd-controller-manager: watch leases/catalogd-operator-lock in olmv1-system`. */
-export function describeProgramRight({ account, verb, group, resource, name, scope }: ProgramRight): string {
+function describeProgramRight({ account, verb, group, resource, name, scope }: ProgramRight): string {
   const what = [group === "" ? resource : `${resource}.${group}`, ...(name === undefined ? [] : [name])].join(" ");
   return `${account}: ${verb} ${what}${scope === "" ? "" : ` in ${scope}`}`;
 }

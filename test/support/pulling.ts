@@ -3,13 +3,13 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { pino } from "pino";
 import { onTestFinished } from "vitest";
-import { CATALOG_LIMITS, type Limits } from "../../pkg/oci/limits.ts";
+import { CATALOG_IMAGE_LIMITS, type Limits } from "../../pkg/oci/limits.ts";
 import { removeTree } from "../../pkg/oci/pull/cache.ts";
 import { Puller, type PullerOptions } from "../../pkg/oci/pull/puller.ts";
 import { LoopbackRegistry } from "./loopbackRegistry.ts";
 
 /** Limits under which nothing waits long. */
-export const QUICK: Limits = { ...CATALOG_LIMITS, backoffMs: 1, retryAfterMs: 1500, stallMs: 5000, timeoutMs: 20_000 };
+export const QUICK: Limits = { ...CATALOG_IMAGE_LIMITS, backoffMs: 1, retryAfterMs: 1500, stallMs: 5000, timeoutMs: 20_000 };
 
 /** A loopback registry for one test. */
 export async function loopbackRegistry(tls?: { key: string; cert: string }): Promise<LoopbackRegistry> {

@@ -18,14 +18,11 @@ import { catalogNamed } from "./catalogs.ts";
 import type { TestCluster } from "./cluster.ts";
 import { eventually } from "./eventually.ts";
 import { extensionNamed } from "./extensions.ts";
+import { problemText } from "./problems.ts";
 import type { RealOperator } from "./realOperator.ts";
 
-/** Notes of a condition that say nothing about what an installer may do; packages and versions of this catalog are named after folders. */
-const ASIDES = [
-  / was chosen although entry .* skips it$/,
-  / may not work on this cluster, since its requirements are not met: /,
-  / has mistakes for its author to correct: /,
-] as const;
+/** Types of problems that say nothing about what an installer may do. */
+const ASIDES: ReadonlySet<string> = new Set(["UpgradeWarning", "RequirementsNotMet", "BundleWarning"]);
 
 const CATALOG: ObjectRef = { apiVersion: API_VERSION, kind: CLUSTER_CATALOG, name: "c" };
 const SYSTEM = "olmv1-system";
@@ -164,7 +161,7 @@ export class RealWorld implements AsyncDisposable {
   }
 
   /**
-   * Waits until a version is installed, or until condition Progressing says `refusal`.
+   * Waits until a version is installed, or until condition Progressing or a problem says `refusal`.
    * @throws Error with what the condition says once that takes too long.
    */
   async outcome(name: string, version: string, refusal: string | undefined): Promise<"installed" | "refused"> {
@@ -178,19 +175,18 @@ export class RealWorld implements AsyncDisposable {
     return outcome;
   }
 
-  /** Waits until nothing is left to do and nothing to complain of, but how the catalog came to the version and what a bundle wants of others. */
+  /** Waits until the desired state is reached without problems, except those of the catalog's upgrade edges and of the bundle itself. */
   content(name: string): Promise<string> {
-    return this.#progressing(name, (_, message, reason) => {
-      const [reached, ...notes] = message.split("; ").filter((note) => !ASIDES.some((aside) => aside.test(note)));
-      if (reason !== "Succeeded" || reached !== "Desired state reached" || notes.length > 0)
-        throw new Error(`${name} is not content: ${message}`);
+    return this.#progressing(name, ({ status }, said, reason) => {
+      const left = (status?.problems ?? []).filter(({ type }) => !ASIDES.has(type));
+      if (reason !== "Succeeded" || left.length > 0) throw new Error(`${name} is not content: ${said}`);
     });
   }
 
-  /** Waits until condition Progressing says something. @returns its text. */
+  /** Waits until condition Progressing or a problem says something. @returns all that they say. */
   says(name: string, text: string): Promise<string> {
-    return this.#progressing(name, (_, message) => {
-      if (!message.includes(text)) throw new Error(`${name} does not say ${text}: ${message}`);
+    return this.#progressing(name, (_, said) => {
+      if (!said.includes(text)) throw new Error(`${name} does not say ${text}: ${said}`);
     });
   }
 
@@ -210,11 +206,12 @@ export class RealWorld implements AsyncDisposable {
     );
   }
 
-  async #progressing(name: string, check: (x: ClusterExtension, message: string, reason: string) => void): Promise<string> {
+  async #progressing(name: string, check: (x: ClusterExtension, said: string, reason: string) => void): Promise<string> {
     return this.#eventually(name, (x) => {
       const { message = "", reason = "" } = findCondition(x.status?.conditions, "Progressing") ?? {};
-      check(x, message, reason);
-      return message;
+      const said = [message, problemText(x.status)].join("\n");
+      check(x, said, reason);
+      return said;
     });
   }
 

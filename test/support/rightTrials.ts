@@ -87,7 +87,7 @@ export class RightTrials {
     await world.content(this.#operator.name);
   }
 
-  /** What reads or writes what is installed is refused, and the condition names the right. */
+  /** What reads or writes what is installed is refused, and a problem names the right. */
   async #named(right: Right, provoke: () => Promise<void>): Promise<void> {
     await this.#without(right);
     const refused = await this.#refusalOf(right);
@@ -116,13 +116,13 @@ export class RightTrials {
     return certificateSecrets(this.#version.objects).some((secret) => isMeant(secret, right));
   }
 
-  /** The object cannot be watched, which the condition says; it is read from time to time instead. */
+  /** The object cannot be watched, which a problem says; it is read from time to time instead. */
   async #fallback(right: Right): Promise<void> {
     const { world } = this.#tools;
     await this.#without(right);
     const refused = await this.#refusalOf(right);
     await world.watchAnew(this.#operator.name);
-    await world.says(this.#operator.name, `as they cannot be watched: ${right.resource}`);
+    await world.says(this.#operator.name, ` only: ${right.resource}`);
     await world.says(this.#operator.name, `cannot ${right.verb} resource "${right.resource}"`);
     await refused();
     const reads = async (): Promise<number> =>

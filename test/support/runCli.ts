@@ -1,5 +1,5 @@
 import { CommandTerminal } from "../../cmd/olmv1/cli/terminal.ts";
-import { runProgram } from "../../cmd/olmv1/program.ts";
+import { runCommandLine } from "../../cmd/olmv1/program.ts";
 import type { Ended } from "./olmv1Command.ts";
 
 /** What a run of the command line differs by. */
@@ -31,5 +31,5 @@ export async function runCli(args: readonly string[], run: CliRun = {}): Promise
     env,
     ...(signal === undefined ? {} : { signal }),
   });
-  return { code: await runProgram(args, terminal), ...ended };
+  return { code: await runCommandLine(args, terminal), ...ended };
 }

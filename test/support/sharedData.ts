@@ -1,8 +1,6 @@
 import { describe, test } from "vitest";
 import { NO_SHARED_DATA, sharedData } from "./sharedDataFolder.ts";
 
-export { sharedData } from "./sharedDataFolder.ts";
-
 /**
  * `describe` for tests on real data. Without the data `fn` is not called: one skipped test stands for all of them, and the reason is printed.
  */

@@ -2,12 +2,12 @@ import type { Property } from "../../pkg/fbc/types.ts";
 import { CelRules } from "../../pkg/resolve/cel/celRules.ts";
 import type { Gvk } from "../../pkg/resolve/constraint/constraint.ts";
 import { constraintsOf } from "../../pkg/resolve/constraint/parse.ts";
-import type { Problem, SolverBundle, Unit } from "../../pkg/resolve/solver/problem.ts";
+import type { SolverBundle, SolverProblem, Unit } from "../../pkg/resolve/solver/problem.ts";
 import { parseVersionRelease } from "../../pkg/version/version.ts";
 import type { CaseHead } from "./caseFiles.ts";
 
 /** A bundle as a case states it; what is left out is as it mostly is. */
-export interface StatedBundle {
+interface StatedBundle {
   version: string;
   name?: string;
   /** "x" unless stated; null for none. */
@@ -38,7 +38,7 @@ export interface SolverCase extends CaseHead {
 const cel = new CelRules();
 
 /** The problem that a case states. @throws Error for a constraint that cannot be read. */
-export function problemOf({ wanted = {}, installed = {}, offered = {}, served = {} }: SolverCase): Problem {
+export function problemOf({ wanted = {}, installed = {}, offered = {}, served = {} }: SolverCase): SolverProblem {
   return {
     units: [...unitsOf("wanted", wanted), ...unitsOf("installed", installed), ...unitsOf("offered", offered)],
     served: Object.entries(served).map(([api, owner]) => ({ gvk: gvkOf(api), owner: owner ?? undefined })),

@@ -1,6 +1,6 @@
 import type { BundleConstraint, Gvk, LeafConstraint } from "../../pkg/resolve/constraint/constraint.ts";
 import type { Fact } from "../../pkg/resolve/solver/conflictReasons.ts";
-import type { Problem, SolverBundle } from "../../pkg/resolve/solver/problem.ts";
+import type { SolverBundle, SolverProblem } from "../../pkg/resolve/solver/problem.ts";
 import { isTrue } from "./solverReference.ts";
 
 const isSame = (a: Gvk, b: Gvk): boolean => a.group === b.group && a.version === b.version && a.kind === b.kind;
@@ -15,7 +15,7 @@ function isSameOffer(a: LeafConstraint, b: LeafConstraint): boolean {
  * Whether some set of bundles is in accord with these facts, all others counting as unknown: a package need not be there, a bundle need not require
  * anything, and of what is not said to be all there is, something else may be found. Tries all sets.
  */
-export function canAllBe(facts: readonly Fact[], { units, served }: Problem): boolean {
+export function canAllBe(facts: readonly Fact[], { units, served }: SolverProblem): boolean {
   let sets: SolverBundle[][] = [[]];
   for (const { candidates } of units) sets = sets.flatMap((set) => [set, ...candidates.map((candidate) => [...set, candidate])]);
   return sets.some((set) => facts.every((fact) => isInAccord(fact, set)));

@@ -1,6 +1,6 @@
 import { type Arbitrary, array, boolean, constant, constantFrom, oneof, record, tuple, uniqueArray } from "fast-check";
 import type { BundleConstraint, Gvk } from "../../pkg/resolve/constraint/constraint.ts";
-import type { Problem, SolverBundle, Unit } from "../../pkg/resolve/solver/problem.ts";
+import type { SolverBundle, SolverProblem, Unit } from "../../pkg/resolve/solver/problem.ts";
 import { parseRange } from "../../pkg/version/blang.ts";
 import { parseVersionRelease } from "../../pkg/version/version.ts";
 
@@ -74,7 +74,7 @@ function unit(packageName: string): Arbitrary<Unit> {
 }
 
 /** Problems of up to five packages, small enough for all sets of their bundles to be tried. */
-export const smallProblems: Arbitrary<Problem> = record({
+export const smallProblems: Arbitrary<SolverProblem> = record({
   units: tuple(...PACKAGES.map(unit)).map((units) => units.flat()),
   served: uniqueArray(record({ gvk: constantFrom("K", "L", "M").map(api), owner: constantFrom(undefined, "somebody") }), {
     maxLength: 1,

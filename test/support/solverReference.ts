@@ -1,5 +1,5 @@
 import type { BundleConstraint, Gvk } from "../../pkg/resolve/constraint/constraint.ts";
-import { comparePreference, type Problem, type SolverBundle } from "../../pkg/resolve/solver/problem.ts";
+import { comparePreference, type SolverBundle, type SolverProblem } from "../../pkg/resolve/solver/problem.ts";
 import { compareText } from "../../pkg/text/compare.ts";
 
 // What the solver promises, said once more by trying all sets of bundles; knows nothing of clauses.
@@ -9,7 +9,7 @@ type Bundles = ReadonlySet<SolverBundle>;
 const isSame = (a: Gvk, b: Gvk): boolean => a.group === b.group && a.version === b.version && a.kind === b.kind;
 
 /** Whether a constraint is true over a set of bundles and what the cluster serves. */
-export function isTrue(constraint: BundleConstraint, bundles: Bundles, served: Problem["served"]): boolean {
+export function isTrue(constraint: BundleConstraint, bundles: Bundles, served: SolverProblem["served"]): boolean {
   const all = [...bundles];
   if (constraint.kind === "package")
     return all.some(
@@ -25,7 +25,7 @@ export function isTrue(constraint: BundleConstraint, bundles: Bundles, served: P
 }
 
 /** Whether every constraint of every bundle is true, and every API has one provider. */
-export function isConsistent(bundles: Bundles, served: Problem["served"]): boolean {
+export function isConsistent(bundles: Bundles, served: SolverProblem["served"]): boolean {
   const all = [...bundles];
   return all.every(
     (bundle) =>
@@ -39,7 +39,7 @@ export function isConsistent(bundles: Bundles, served: Problem["served"]): boole
 }
 
 /** Every set of bundles that is a solution. */
-export function solutionsOf({ units, served }: Problem): Bundles[] {
+export function solutionsOf({ units, served }: SolverProblem): Bundles[] {
   let sets: SolverBundle[][] = [[]];
   for (const { kind, candidates } of units)
     sets = sets.flatMap((set) => [...(kind === "offered" ? [set] : []), ...candidates.map((candidate) => [...set, candidate])]);
@@ -47,14 +47,14 @@ export function solutionsOf({ units, served }: Problem): Bundles[] {
 }
 
 /** The solution that the rules of preference name, by filtering all of them. */
-export function bestOf(problem: Problem): Bundles | undefined {
+export function bestOf(problem: SolverProblem): Bundles | undefined {
   const solutions = solutionsOf(problem);
   if (solutions.length === 0) return undefined;
   const chosen = greedy(problem, solutions);
   return smallest(problem, solutions, chosen);
 }
 
-function greedy({ units, served }: Problem, solutions: Bundles[]): SolverBundle[] {
+function greedy({ units, served }: SolverProblem, solutions: Bundles[]): SolverBundle[] {
   let left = solutions;
   const chosen: SolverBundle[] = [];
   const isMet = (constraint: BundleConstraint): boolean => isTrue(constraint, new Set(chosen), served);
@@ -89,7 +89,7 @@ function greedy({ units, served }: Problem, solutions: Bundles[]): SolverBundle[
   return chosen;
 }
 
-function smallest({ units }: Problem, solutions: readonly Bundles[], chosen: readonly SolverBundle[]): Bundles {
+function smallest({ units }: SolverProblem, solutions: readonly Bundles[], chosen: readonly SolverBundle[]): Bundles {
   const needed = new Set(chosen);
   for (const bundle of chosen.toReversed()) {
     if (units.find(({ packageName }) => packageName === bundle.packageName)?.kind !== "offered") continue;

@@ -3,7 +3,9 @@ import { join } from "node:path";
 import { pino } from "pino";
 import { onTestFinished } from "vitest";
 import { normalizedImageName } from "../../pkg/api/imageName.ts";
+import { MediaType } from "../../pkg/oci/manifest.ts";
 import { buildImage, type ImageParts } from "../../pkg/oci/publish/buildImage.ts";
+import { type PushedDescriptor, type PushTarget, withPusher } from "../../pkg/oci/publish/push.ts";
 import { loginsOf } from "../../pkg/oci/registry/authFile.ts";
 import { RegistryAccess } from "../../pkg/oci/registry/registryAccess.ts";
 import { LayoutStore } from "../../pkg/oci/store/layoutStore.ts";
@@ -55,4 +57,15 @@ export async function built(files: Readonly<Record<string, string | Buffer>>, ta
 // oxlint-disable-next-line require-await -- bytes as a file gives them
 async function* toChunks(bytes: Buffer): AsyncGenerator<Uint8Array> {
   for (let at = 0; at < bytes.byteLength; at += 65_536) yield bytes.subarray(at, at + 65_536);
+}
+
+/** Pushes an index of images that are already in repository `name`, one for each platform. */
+export async function pushIndex(
+  target: PushTarget,
+  name: string,
+  tag: string,
+  images: readonly (PushedDescriptor & { readonly platform: { readonly os: string; readonly architecture: string } })[],
+): Promise<PushedDescriptor> {
+  const index = { schemaVersion: 2, mediaType: MediaType.ociIndex, manifests: images };
+  return withPusher(target, name, (pusher) => pusher.manifest(tag, index));
 }

@@ -9,13 +9,14 @@ import { type Installation, type InstallationOptions, startInstallation } from "
 import { pushImage } from "../../pkg/oci/publish/push.ts";
 import type { TestCluster } from "./cluster.ts";
 import { eventually } from "./eventually.ts";
+import { problemText } from "./problems.ts";
 
 /** Label of a catalog image that names the folder of its file-based catalog. */
 const CONFIGS_LABEL = "operators.operatorframework.io.index.configs.v1";
 const PACKAGE_LABEL = "operators.operatorframework.io.bundle.package.v1";
 
 /** Stands for a registry that cannot be reached itself, only its mirror. */
-export const MIRRORED_REGISTRY = "mirrored.example.com";
+const MIRRORED_REGISTRY = "mirrored.example.com";
 
 /** What a world needs of a cluster. */
 export type WorldCluster = Pick<TestCluster, "client" | "kubeconfig" | "registry" | "programs">;
@@ -119,6 +120,18 @@ export class World {
         return object;
       },
       { timeoutMs },
+    );
+  }
+
+  /** Waits until the text of the problems that an extension reports satisfies `holds`. @returns that text. */
+  async problems(name: string, holds: (text: string) => boolean): Promise<string> {
+    return eventually(
+      async () => {
+        const text = problemText((await this.extension(name))?.status);
+        if (!holds(text)) throw new Error(`problems of ${name}: ${text}`);
+        return text;
+      },
+      { timeoutMs: 60_000 },
     );
   }
 

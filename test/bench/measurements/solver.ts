@@ -1,4 +1,4 @@
-import type { Problem, Solution, SolverBundle } from "../../../pkg/resolve/solver/problem.ts";
+import type { Solution, SolverBundle, SolverProblem } from "../../../pkg/resolve/solver/problem.ts";
 import { solve } from "../../../pkg/resolve/solver/solve.ts";
 import { parseRange } from "../../../pkg/version/blang.ts";
 import type { Figure, Measurement } from "../measurement.ts";
@@ -30,7 +30,7 @@ export const solverMeasurement: Measurement = {
   },
 };
 
-async function figure(id: Figure["id"], runs: number, problemOf: (seed: number) => Problem): Promise<Figure> {
+async function figure(id: Figure["id"], runs: number, problemOf: (seed: number) => SolverProblem): Promise<Figure> {
   const samples: number[] = [];
   const outcomes: string[] = [];
   for (let seed = 1; seed <= runs; seed++) {
@@ -50,7 +50,7 @@ function outcomeOf(solution: Solution): string {
 }
 
 /** The problem with dependencies of the first wanted package's bundles on these packages. */
-function requiring({ units: [first, ...others], served }: Problem, packages: readonly string[]): Problem {
+function requiring({ units: [first, ...others], served }: SolverProblem, packages: readonly string[]): SolverProblem {
   if (!first) throw new Error("the problem has no package");
   const constraints = packages.map((packageName) => ({
     kind: "package" as const,
@@ -62,7 +62,7 @@ function requiring({ units: [first, ...others], served }: Problem, packages: rea
 }
 
 /** The problem with wanted packages as its solution has them, without the offered packages that were chosen last, so many that there is no solution. */
-function contradiction(problem: Problem): Problem {
+function contradiction(problem: SolverProblem): SolverProblem {
   const solution = solve(problem);
   if (solution.kind !== "solved") return problem;
   const { chosen } = solution;

@@ -1,3 +1,4 @@
+import { UNHANDLED } from "../../../pkg/crdsafety/compareSchemas.ts";
 import { crdFindings, findingsText } from "../../../pkg/crdsafety/crdFindings.ts";
 import { hasMembers, type Topic } from "../topic.ts";
 
@@ -31,16 +32,18 @@ export function compareCrdUpgrade(value: CrdUpgradeCase): string[] {
   const findings = crdFindings(value.old, value.new);
   const start = findingsText(nameOf(value), []);
   if (value.error && !value.error.startsWith(start)) return [`want error: ${value.error}`, `got  error: ${start}…`];
-  const wanted = new Set(value.error ? value.error.slice(start.length).split("\n").map(inOrder) : []);
-  const got = new Set(findings.flatMap(({ text }) => text.split("\n").map(inOrder)));
+  const wanted = new Set(value.error ? value.error.slice(start.length).split("\n").map(comparable) : []);
+  const got = new Set(findings.flatMap(({ text }) => text.split("\n").map(comparable)));
   return [
     ...[...wanted].filter((line) => !got.has(line)).map((line) => `missing:    ${line}`),
     ...[...got].filter((line) => !wanted.has(line)).map((line) => `unexpected: ${line}`),
   ];
 }
 
-/** The names of new required fields come in any order as well. */
-function inOrder(line: string): string {
+/** Go shows an unhandled change in fragments of go-cmp, which are not compared; the names of new required fields come in any order. */
+function comparable(line: string): string {
+  const shown = line.indexOf(`${UNHANDLED} (`);
+  if (shown >= 0) return line.slice(0, shown + UNHANDLED.length);
   return line.replace(REQUIRED, (_whole, start: string, names: string) => `${start}${names.split(" ").sort().join(" ")}]`);
 }
 

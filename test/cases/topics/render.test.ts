@@ -50,7 +50,7 @@ test("a case is rendered with its configuration and certificate provider", () =>
   const files = bundleFiles({});
   expect(rendered({ bundle: "b", namespace: "ns", config: null, certProvider: null }, files)).toEqual({ objects: [] });
   expect(rendered({ bundle: "b", namespace: "ns", config: { nope: 1 } }, files)).toEqual(
-    fault('invalid ClusterExtension configuration: invalid configuration: unknown field "nope"; the fields are "deploymentConfig"', true),
+    fault('invalid ClusterExtension configuration: invalid configuration: unknown field "nope"', true),
   );
   expect(() => rendered({ bundle: "b", namespace: "ns", certProvider: "own" }, files)).toThrow("there is no certificate provider own");
 });

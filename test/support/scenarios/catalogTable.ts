@@ -7,7 +7,7 @@ export interface TableBundle {
 }
 
 /** A place in a channel. */
-export interface TableEntry {
+interface TableEntry {
   package: string;
   version: string;
   channel: string;

@@ -4,7 +4,7 @@ import { type CatalogTable, readCatalogTable } from "./catalogTable.ts";
 import { VOCABULARY, type Word } from "./vocabulary.ts";
 
 /** A step of a scenario: what it says, and what is done or looked at. */
-export interface Step {
+interface Step {
   text: string;
   word: Word;
   argument: unknown;

@@ -8,7 +8,7 @@ import { eventually } from "../eventually.ts";
 import { extensionNamed } from "../extensions.ts";
 import type { World } from "../world.ts";
 import { refFrom } from "./clusterObjects.ts";
-import type { ExpectedCondition } from "./vocabulary.ts";
+import type { ExpectedCondition, ExpectedProblem } from "./vocabulary.ts";
 
 /** What a scenario can find; each call waits until it holds. */
 export class ScenarioChecks {
@@ -39,9 +39,15 @@ export class ScenarioChecks {
     await this.#world.condition("ClusterExtension", this.#id, (condition) => {
       const found = condition(type);
       if (found?.status !== status || (reason !== undefined && found.reason !== reason)) return false;
-      const isWhole = message === undefined || found.message === message || found.message.startsWith(`${message}; `);
+      const isWhole = message === undefined || found.message === message;
       return isWhole && includes.every((part) => found.message.includes(part));
     });
+  }
+
+  async problem({ type, includes }: ExpectedProblem): Promise<void> {
+    await this.#world.problems(this.#id, (problems) =>
+      problems.split("\n").some((line) => line.includes(` ${type}: `) && includes.every((part) => line.includes(part))),
+    );
   }
 
   async exist(names: readonly string[]): Promise<void> {

@@ -18,7 +18,7 @@ const OBJECTS: Readonly<Record<string, (bundle: TableBundle) => KubeObject>> = {
 const INSTALL_MODE = /^InstallMode\((\w+)\)$/;
 
 /** The API group of a package's custom resources. */
-export function groupOf(packageName: string): string {
+function groupOf(packageName: string): string {
   return `${packageName}.example.com`;
 }
 

@@ -15,7 +15,7 @@ const Nothing = z.undefined();
 const ObjectName = z.string().regex(/^[A-Z]\w+ \S+$/);
 const ObjectNames = z.array(ObjectName).min(1);
 const Manifest = z.looseObject({ apiVersion: z.string(), kind: z.string(), metadata: z.looseObject({ name: z.string() }) });
-/** `message` is the whole text, but for what may follow after "; "; `includes` are parts of it. */
+/** `message` is the whole text; `includes` are parts of it. */
 const ExpectedCondition = z.strictObject({
   type: z.string(),
   status: z.enum(["True", "False", "Unknown"]),
@@ -24,8 +24,11 @@ const ExpectedCondition = z.strictObject({
   includes: z.array(z.string()).optional(),
 });
 export type ExpectedCondition = z.output<typeof ExpectedCondition>;
+/** A problem in status; `includes` are parts of its line: severity, type, message and what to do next. */
+const ExpectedProblem = z.strictObject({ type: z.string(), includes: z.array(z.string()).default([]) });
+export type ExpectedProblem = z.output<typeof ExpectedProblem>;
 const Requester = z.strictObject({ user: z.string(), group: z.string(), spec: Anything.default({}) });
-export type Requester = z.output<typeof Requester>;
+type Requester = z.output<typeof Requester>;
 
 /** Everything that scenarios can say behind given, when, then and and. */
 export const VOCABULARY: Readonly<Record<string, Word>> = {
@@ -61,6 +64,7 @@ export const VOCABULARY: Readonly<Record<string, Word>> = {
 
   "it is rolled out as": word(z.string(), (run, bundle) => run.checks.rolledOut(bundle)),
   condition: word(ExpectedCondition, (run, condition) => run.checks.condition(condition)),
+  problem: word(ExpectedProblem, (run, problem) => run.checks.problem(problem)),
   "no warning was given": word(Nothing, async (run) => expect(run.warnings).toEqual([])),
   "these objects exist": word(ObjectNames, (run, names) => run.checks.exist(names)),
   "these objects do not exist": word(ObjectNames, (run, names) => run.checks.absent(names)),

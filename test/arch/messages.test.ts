@@ -1,0 +1,49 @@
+import { globSync, readFileSync } from "node:fs";
+import { join } from "node:path";
+import { expect, test } from "vitest";
+
+const ROOT = join(import.meta.dirname, "../..");
+/** How a decision on the text of an error or a condition is written. */
+const DECISIONS = [
+  /(?:\bmessage|messageOf\([^()]*\))\.(?:includes|startsWith|endsWith|match|matchAll|search|indexOf|split)\((?!"\\n")/,
+  /\.(?:test|exec)\((?:\w+\.)*(?:message|reason)\)/,
+  /\.(?:test|exec)\(messageOf\(/,
+  /\.(?:includes|startsWith|endsWith)\((?:\w+\.)*message\)/,
+];
+/** Where a foreign program has nothing but a text, or where a text is only printed. */
+const ARGUED: Readonly<Record<string, string>> = {
+  "pkg/kube/errors.ts": "the API server has no code for denials by RBAC, admission and quota, and for immutable fields",
+  "pkg/oci/registry/networkError.ts": "OpenSSL has one code for all protocol errors",
+  "pkg/authoring/template/strictYaml.ts": "js-yaml has no code for a repeated key",
+  "pkg/devcluster/devCluster.ts": "etcd reports a port in use in its log only",
+  "pkg/catalogd/status.ts": "marks the innermost terminal error in the message, as Go does",
+  "cmd/olmv1/cli/errors.ts": "does not print twice what the message contains",
+};
+
+function deciding(text: string): string[] {
+  return text.split("\n").filter((line) => DECISIONS.some((pattern) => pattern.test(line)));
+}
+
+test("no decision reads the text of a message, except where a foreign program has no code", () => {
+  const files = globSync("{cmd,pkg}/**/*.ts", { cwd: ROOT }).filter((file) => !file.endsWith(".test.ts"));
+  expect(files.length).toBeGreaterThan(500);
+  const found = files.filter((file) => deciding(readFileSync(join(ROOT, file), "utf8")).length > 0);
+  expect(found.sort()).toEqual(Object.keys(ARGUED).sort());
+});
+
+test.for([
+  'if (err.message.includes("not found")) return;',
+  'if (messageOf(err).startsWith("cannot")) return;',
+  "return QUOTA.test(message);",
+  "const [, name] = NAME.exec(err.message) ?? [];",
+  "if (text.endsWith(cause.message)) return;",
+])("a decision is found in %s", (line) => {
+  expect(deciding(line)).toEqual([line]);
+});
+
+test.for(['const [first] = message.split("\\n");', "log.info({ message });", "return PATTERN.test(text);"])(
+  "no decision is found in %s",
+  (line) => {
+    expect(deciding(line)).toEqual([]);
+  },
+);

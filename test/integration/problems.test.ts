@@ -1,0 +1,105 @@
+import { afterAll, beforeAll, expect, test } from "vitest";
+import type { ClusterExtension, ClusterExtensionSpec } from "../../pkg/api/clusterExtension.ts";
+import { API_VERSION, CLUSTER_EXTENSION } from "../../pkg/api/constants.ts";
+import type { JsonObject, KubeObject } from "../../pkg/api/k8s.ts";
+import { describeWithPrivateCluster, eventually } from "../support/cluster.ts";
+import { type ExtensionParts, OperatorWorld } from "../support/operatorWorld.ts";
+import { expectProblem } from "../support/problems.ts";
+import { thingDefinition } from "../support/thingDefinition.ts";
+import { tinyBundle } from "../support/tinyBundle.ts";
+
+const GROUP = "problems.example.com";
+
+/** The definition of Things with a member `size` of a type. */
+const sized = (type: string): KubeObject => {
+  const spec: JsonObject = { type: "object", properties: { size: { type } } };
+  return thingDefinition(GROUP, { properties: { spec } });
+};
+const monitor: KubeObject = { apiVersion: "monitoring.coreos.com/v1", kind: "ServiceMonitor", metadata: { name: "tiny" }, spec: {} };
+
+/** An extension that cannot be installed. */
+interface Scenario {
+  readonly spec: Partial<ClusterExtensionSpec> & ExtensionParts;
+  readonly reports: (extension: ClusterExtension) => unknown;
+}
+
+const SCENARIOS: [what: string, scenario: Scenario][] = [
+  [
+    "a kind that the cluster does not serve",
+    {
+      spec: { catalog: { channels: ["monitored"] } },
+      reports: (extension) =>
+        expectProblem(extension, "KindNotServed", {
+          message: "this cluster does not serve ServiceMonitor (monitoring.coreos.com/v1)",
+          next: "install what brings it first",
+          details: [{ group: "monitoring.coreos.com", kind: "ServiceMonitor" }],
+        }),
+    },
+  ],
+  [
+    "a ServiceAccount that does not exist",
+    {
+      spec: { catalog: { channels: ["stable"] }, serviceAccount: { name: "nobody" } },
+      reports: (extension) => expectProblem(extension, "ServiceAccountNotFound", { next: "--service-account nobody" }),
+    },
+  ],
+  [
+    "a version range that is not one",
+    {
+      spec: { catalog: { version: "|" } },
+      reports: (extension) => expectProblem(extension, "InvalidSpec", { message: 'desired version range "|" is invalid' }),
+    },
+  ],
+  [
+    "an image that the registry does not have",
+    {
+      spec: { catalog: { channels: ["lost"] } },
+      reports: (extension) => expectProblem(extension, "ImagePullFailed", { message: "manifest of registry.example/p.v4.0.0 unknown" }),
+    },
+  ],
+];
+
+describeWithPrivateCluster("status.problems", (cluster) => {
+  let world: OperatorWorld;
+
+  beforeAll(async () => {
+    world = await OperatorWorld.start(cluster);
+    world.bundle("p.v1.0.0", tinyBundle("1.0.0", { objects: [sized("string")] }));
+    world.bundle("p.v2.0.0", tinyBundle("2.0.0", { objects: [sized("integer")] }));
+    world.bundle("p.v3.0.0", tinyBundle("3.0.0", { objects: [monitor] }));
+    await world.serve({
+      channels: { stable: ["p.v1.0.0", { name: "p.v2.0.0", replaces: "p.v1.0.0" }], monitored: ["p.v3.0.0"], lost: ["p.v4.0.0"] },
+      bundles: ["p.v1.0.0", "p.v2.0.0", "p.v3.0.0", "p.v4.0.0"],
+    });
+  });
+  afterAll(async () => {
+    await world?.[Symbol.asyncDispose]();
+  });
+
+  test.for(SCENARIOS)("of an extension names what prevents the installation when it is %s", async ([, { spec, reports }]) => {
+    const name = cluster.name("problem");
+    await world.extension(name, spec);
+    await eventually(async () => reports(await world.get(name)));
+    await cluster.client.delete({ apiVersion: API_VERSION, kind: CLUSTER_EXTENSION, name });
+  });
+
+  test("of an extension names the check that an upgrade of a CustomResourceDefinition fails, until the version is another", async () => {
+    await world.extension("sized", { catalog: { version: "1.0.0" } });
+    await world.conditions("sized", { Ready: "True/Succeeded" });
+    const choose = (version: string): Promise<KubeObject> =>
+      cluster.client.patch(
+        { apiVersion: API_VERSION, kind: CLUSTER_EXTENSION, name: "sized" },
+        { spec: { source: { catalog: { version } } } },
+        { type: "merge" },
+      );
+    await choose("2.0.0");
+    await world.conditions("sized", { Installed: "True/Succeeded", Progressing: "True/Retrying" });
+    await world.expectProblem("sized", "CRDUpgradeUnsafe", {
+      message: `validating upgrade for CRD "things.${GROUP}": v1: ^.spec.size: type: type changed : "string" -> "integer"`,
+      details: [{ name: `things.${GROUP}`, check: "type", message: expect.stringContaining("type changed") as string }],
+    });
+    await choose("1.0.0");
+    await world.until("sized", ({ status }) => expect(status?.problems).toBeUndefined());
+    await world.remove("sized");
+  });
+});

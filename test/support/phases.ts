@@ -1,0 +1,84 @@
+import type { ClusterExtension } from "../../pkg/api/clusterExtension.ts";
+import { type StepResult, Story } from "../../pkg/controller/story.ts";
+import type { Client } from "../../pkg/kube/client.ts";
+import { type KnownReleases, unknownReleases } from "../../pkg/operatorcontroller/state/clusterChanges.ts";
+import {
+  type Authenticated,
+  newStarted,
+  type Observed,
+  type Phase,
+  type ReconcileStep,
+  type Resolved,
+  type ResolvedBundle,
+  type Started,
+  type Unpacked,
+} from "../../pkg/operatorcontroller/state/phases.ts";
+import { stepContext } from "./extensionFakes.ts";
+
+/** What a test gives of a phase; the rest is as at the start of a reconcile that finds nothing. */
+export type PhaseParts<P> = Partial<Omit<P, "phase" | "extension" | "releases">> & { releases?: Partial<KnownReleases> };
+
+/** A client that nothing is asked of. */
+const NO_CLIENT = {} as unknown as Client;
+
+/** The phase before the first step. */
+export function started(extension: ClusterExtension, parts: Partial<Omit<Started, "phase" | "extension">> = {}): Started {
+  return { ...newStarted(extension), ...parts };
+}
+
+/** The phase in which the releases are known. */
+export function observed(extension: ClusterExtension, { releases, ...parts }: PhaseParts<Observed> = {}): Observed {
+  return { ...newStarted(extension), ...parts, releases: { ...unknownReleases(), ...releases }, phase: "observed" };
+}
+
+/** The phase in which the reconcile acts as the ServiceAccount. */
+export function authenticated(extension: ClusterExtension, parts: PhaseParts<Authenticated> = {}): Authenticated {
+  return { client: NO_CLIENT, changes: {}, ...parts, ...observed(extension, parts), phase: "authenticated" };
+}
+
+/** The phase in which the bundle is known. */
+export function resolved(extension: ClusterExtension, bundle: ResolvedBundle, parts: PhaseParts<Resolved> = {}): Resolved {
+  return { ...parts, ...authenticated(extension, parts), bundle, phase: "resolved" };
+}
+
+/** The phase in which the bundle is unpacked; without content in maintain mode. */
+export function unpacked(extension: ClusterExtension, bundle: ResolvedBundle, parts: PhaseParts<Unpacked> = {}): Unpacked {
+  return { ...parts, ...resolved(extension, bundle, parts), phase: "unpacked" };
+}
+
+/** What a step came to. */
+export interface StepOutcome<Out> {
+  /** The phase that was reached: the next one, or the one in which the step ended the reconcile. */
+  readonly phase: Phase;
+  /** The next phase; undefined if the step ended the reconcile. */
+  readonly next: Out | undefined;
+  /** Set if the step stopped the reconcile. */
+  readonly result: StepResult;
+  /** Whether the reconcile was stopped without a status. */
+  readonly isLeft: boolean;
+  /** What the step threw or failed with. */
+  readonly error: Error | undefined;
+}
+
+/** Runs one step. @throws the signal's reason if it is aborted before. */
+export async function runStep<In extends Phase, Out extends Phase>(
+  step: ReconcileStep<In, Out>,
+  phase: In,
+  signal?: AbortSignal,
+): Promise<StepOutcome<Out>> {
+  let next: Out | undefined;
+  const noting: ReconcileStep<Out> = { name: "Note", run: (out) => Promise.resolve((next = out)) };
+  const outcome = await Story.from<In, Phase>().step(step).step(noting).run(phase, stepContext(signal));
+  return {
+    phase: outcome.phase,
+    next,
+    result: outcome.kind === "stopped" ? outcome.result : undefined,
+    isLeft: outcome.kind === "stopped" && !outcome.writesStatus,
+    error: outcome.kind === "failed" ? (outcome.error.cause as Error) : undefined,
+  };
+}
+
+/** The messages of the problems that a reconcile reports. */
+export function problemTexts({ report }: Pick<Phase, "report">): string[] {
+  return report.problems.map(({ message }) => message);
+}
