@@ -223,7 +223,7 @@ describeWithPrivateCluster("what happens at night", (cluster, dev) => {
     const namespace = { apiVersion: "v1", kind: "Namespace", name: made.spec.namespace };
     await cluster.client.delete(namespace);
     await eventually(async () => expect(await cluster.client.get(namespace)).toBeUndefined());
-    await world.condition("ClusterExtension", "homeless", (c) => c("Progressing")?.message.includes("does not exist") ?? false);
+    await world.problems("homeless", (problems) => problems.includes("does not exist"));
     expect((await world.extension("homeless"))?.status?.install?.bundle.version).toBe("1.0.0");
     const ref = { apiVersion: API_VERSION, kind: "ClusterExtension", name: "homeless" };
     await cluster.client.delete(ref);
