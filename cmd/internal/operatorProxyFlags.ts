@@ -1,10 +1,9 @@
 import * as z from "zod";
-import { OPERATOR_PROXY_MODES } from "../../pkg/api/flagValues.ts";
+import { OPERATOR_PROXY_HELP, OPERATOR_PROXY_MODES } from "../../pkg/api/flagValues.ts";
 import { proxyFrom } from "../../pkg/api/proxy.ts";
 import { messageOf } from "../../pkg/errors/errors.ts";
 import { type OperatorProxySettings, parseProxyUrl } from "../../pkg/operatorcontroller/openshift/clusterProxy.ts";
 import { optionalText } from "./flags.ts";
-import { OPERATOR_PROXY_HELP } from "./operatorProxyHelp.ts";
 
 /** The flags about the proxy of installed operators. */
 export interface OperatorProxyFlags {

@@ -97,7 +97,7 @@ export class CatalogController {
       replica,
       reported,
       log,
-      comeBack: (name, afterMs) => this.#alarms.set(name, afterMs),
+      requeueAfter: (name, afterMs) => this.#alarms.set(name, afterMs),
     });
     this.#follower = new CatalogFollower({ store, images, metrics: replica, random: Math.random });
     this.#controller = new Controller({

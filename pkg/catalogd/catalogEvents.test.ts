@@ -1,7 +1,15 @@
 import { expect, test } from "vitest";
-import type { ClusterCatalogStatus } from "../api/clusterCatalog.ts";
+import type { ClusterCatalog, ClusterCatalogStatus } from "../api/clusterCatalog.ts";
+import { API_VERSION, CLUSTER_CATALOG } from "../api/constants.ts";
 import type { Condition } from "../api/k8s.ts";
 import { catalogEvents } from "./status.ts";
+
+const CATALOG: ClusterCatalog = {
+  apiVersion: API_VERSION,
+  kind: CLUSTER_CATALOG,
+  metadata: { name: "c" },
+  spec: { source: { type: "Image", image: { ref: "registry.example/c:v1" } } },
+};
 
 type Part = Pick<Condition, "status" | "reason" | "message">;
 const succeeded: Part = { status: "True", reason: "Succeeded", message: "stored" };
@@ -11,8 +19,12 @@ const serving: Part = { status: "True", reason: "Available", message: "serving" 
 const switchedOff: Part = { status: "False", reason: "UserSpecifiedUnavailable", message: "mode is Unavailable" };
 const unavailable: Part = { status: "False", reason: "Unavailable", message: "" };
 
-function statusOf(type: string, part: Part | undefined): ClusterCatalogStatus | undefined {
-  return part && { conditions: [{ type, ...part, lastTransitionTime: "2026-01-01T00:00:00Z" }] };
+function statusOf(type: string, part: Part): ClusterCatalogStatus {
+  return { conditions: [{ type, ...part, lastTransitionTime: "2026-01-01T00:00:00Z" }] };
+}
+
+function statusBefore(type: string, part: Part | undefined): { status?: ClusterCatalogStatus } {
+  return part ? { status: statusOf(type, part) } : {};
 }
 
 test.for<[string, string, Part | undefined, Part, boolean, string[]]>([
@@ -29,6 +41,7 @@ test.for<[string, string, Part | undefined, Part, boolean, string[]]>([
   ["content that was lost", "Serving", serving, unavailable, false, ["Unavailable: its content is not served any more"]],
   ["a catalog deleted that was never served", "Serving", undefined, unavailable, true, []],
 ])("%s", ([, type, before, after, deleted, want]) => {
-  const events = catalogEvents(statusOf(type, before), statusOf(type, after) ?? {}, { deleted });
+  const catalog = { ...CATALOG, metadata: { name: "c", ...(deleted ? { deletionTimestamp: "2026-01-01T00:00:00Z" } : {}) } };
+  const events = catalogEvents({ ...catalog, ...statusBefore(type, before) }, statusOf(type, after));
   expect(events.map(({ reason, message }) => `${reason}: ${message}`)).toEqual(want);
 });

@@ -1,4 +1,5 @@
 import type { ClusterCatalog } from "../api/clusterCatalog.ts";
+import { StatusWriter } from "../controller/statusWriter.ts";
 import { type StepResult, Story } from "../controller/story.ts";
 import type { Client } from "../kube/client.ts";
 import { EventRecorder } from "../kube/events.ts";
@@ -9,7 +10,7 @@ import type { CatalogStore } from "./catalogStore.ts";
 import { CatalogMetadata, ensureMetadata, withdraw } from "./finalizer.ts";
 import type { Phase, Started } from "./phases.ts";
 import { CatalogReconciler } from "./reconciler.ts";
-import { servedImage } from "./status.ts";
+import { catalogEvents, servedImage } from "./status.ts";
 import { storeContent } from "./storeContent.ts";
 
 /** What the leader's passes are built from. */
@@ -24,7 +25,7 @@ export interface CatalogLeaderInit {
   reported: CatalogMetrics;
   log: Logger;
   /** Queues a catalog again although its pass ends with an error that is not tried again by itself. */
-  comeBack: (name: string, afterMs: number) => void;
+  requeueAfter: (name: string, afterMs: number) => void;
 }
 
 /** What the replica that leads does with a catalog: it looks up what the spec says, serves that, and writes the status. */
@@ -34,22 +35,21 @@ export class CatalogLeader {
   readonly #reconciler: CatalogReconciler;
 
   constructor(init: CatalogLeaderInit) {
-    const { client, images, store, externalUrl, reported, log, comeBack } = init;
+    const { client, images, store, externalUrl, reported, log, requeueAfter } = init;
     this.#init = init;
     const polls = this.#polls;
     const now = (): number => Date.now();
     const events = new EventRecorder(client, { component: "catalogd", log });
     const metadata = new CatalogMetadata(client);
     this.#reconciler = new CatalogReconciler({
-      client,
-      events,
+      statuses: new StatusWriter({ client, events, describe: catalogEvents }),
       metadata,
       contents: store,
       polls,
       baseOf: (name) => `${externalUrl}/catalogs/${name}`,
       now,
       random: Math.random,
-      comeBack,
+      requeueAfter,
       steps: Story.from<Started, Phase>()
         .step(withdraw([store, images]))
         .step(ensureMetadata(metadata))

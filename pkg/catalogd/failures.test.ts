@@ -1,11 +1,12 @@
 import { expect, test } from "vitest";
 import { CATALOG_FAILURE_REASONS } from "../api/clusterCatalog.ts";
+import { UpdateError } from "../controller/statusWriter.ts";
 import { RetryableError, TerminalError, wrapError } from "../errors/errors.ts";
 import { ImageContentError, RefusedError, RejectedError } from "../oci/imageErrors.ts";
 import type { ImageConfig } from "../oci/manifest.ts";
 import { type AskedImage, catalogRoot } from "../oci/pull/imageFilter.ts";
 import { RegistryError } from "../oci/registry/registryError.ts";
-import { failureReason, SourceError, StoreFailedError, UpdateError } from "./failures.ts";
+import { failureReason, SourceError, StoreFailedError } from "./failures.ts";
 import { InvalidCatalogError } from "./load/loader.ts";
 
 const pulling = (err: unknown): Error => new SourceError(wrapError("error copying image: ", err));

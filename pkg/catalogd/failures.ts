@@ -1,19 +1,11 @@
 import type { CatalogFailureReason } from "../api/clusterCatalog.ts";
 import type { ProblemType } from "../api/problemTypes.ts";
+import { UpdateError } from "../controller/statusWriter.ts";
 import { ReconcileError, RetryableError, terminalIn, wrapError } from "../errors/errors.ts";
 import { ImageContentError, rejectionIn } from "../oci/imageErrors.ts";
 import { causesOf, isUnreachable } from "../oci/pull/pullProblem.ts";
 import { RegistryError } from "../oci/registry/registryError.ts";
 import { InvalidCatalogError } from "./load/loader.ts";
-
-/** A write of a catalog's metadata or status failed. */
-export class UpdateError extends RetryableError {
-  /** @param what the part of the object, such as `status`. */
-  constructor(what: string, cause: unknown) {
-    const { reason, message } = wrapError(`error updating ${what}: `, cause);
-    super(reason, message, { cause });
-  }
-}
 
 /** The image of a catalog could not be resolved or pulled. It is retryable as its cause is. */
 export class SourceError extends ReconcileError {

@@ -1,11 +1,11 @@
 import type { ClusterCatalog } from "../api/clusterCatalog.ts";
 import { FINALIZER_DELETE_SERVER_CACHE, LABEL_METADATA_NAME } from "../api/constants.ts";
 import { refOf } from "../api/k8s.ts";
+import { UpdateError } from "../controller/statusWriter.ts";
 import { fail, leave, stop } from "../controller/story.ts";
 import { wrapError } from "../errors/errors.ts";
 import type { Client } from "../kube/client.ts";
 import { isConflict, isNotFound } from "../kube/errors.ts";
-import { UpdateError } from "./failures.ts";
 import type { CatalogStep, Started, Withdrawn } from "./phases.ts";
 
 /** Label values end here; a longer name cannot be one. */

@@ -4,6 +4,7 @@ import { FakeCatalogServer, FakeImages, FakeStore } from "../../test/support/cat
 import type { ClusterCatalog } from "../api/clusterCatalog.ts";
 import { findCondition } from "../api/conditions.ts";
 import { API_VERSION, FINALIZER_DELETE_SERVER_CACHE, LABEL_METADATA_NAME } from "../api/constants.ts";
+import { StatusWriter } from "../controller/statusWriter.ts";
 import { type StepResult, Story } from "../controller/story.ts";
 import { TerminalError } from "../errors/errors.ts";
 import type { Client } from "../kube/client.ts";
@@ -12,6 +13,7 @@ import { CatalogImages, fetchImage } from "./catalogImages.ts";
 import { CatalogMetadata, ensureMetadata, withdraw } from "./finalizer.ts";
 import type { Phase, Started } from "./phases.ts";
 import { CatalogReconciler } from "./reconciler.ts";
+import { catalogEvents } from "./status.ts";
 import { storeContent } from "./storeContent.ts";
 
 const MINUTE = 60_000;
@@ -34,15 +36,14 @@ function newReconciler(): CatalogReconciler {
   const polls = new Map();
   const source = new CatalogImages(images, () => fetched.resolve());
   return new CatalogReconciler({
-    client,
-    events: recorder,
+    statuses: new StatusWriter({ client, events: recorder, describe: catalogEvents }),
     metadata,
     contents: store,
     polls,
     baseOf: (name) => `http://catalogd/catalogs/${name}`,
     now: () => now,
     random: () => 0.5,
-    comeBack: (name, afterMs) => void comingBack.push([name, afterMs]),
+    requeueAfter: (name, afterMs) => void comingBack.push([name, afterMs]),
     steps: Story.from<Started, Phase>()
       .step(withdraw([store, source]))
       .step(ensureMetadata(metadata))

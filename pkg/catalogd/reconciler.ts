@@ -1,26 +1,20 @@
-import type { ClusterCatalog, ClusterCatalogStatus } from "../api/clusterCatalog.ts";
-import { changedConditions } from "../api/conditions.ts";
+import type { ClusterCatalog } from "../api/clusterCatalog.ts";
 import { FINALIZER_DELETE_SERVER_CACHE } from "../api/constants.ts";
-import { EVENTS, type EventSink } from "../api/events.ts";
-import type { KubeObject, ObjectMeta } from "../api/k8s.ts";
-import { replaceStatus } from "../controller/statusWriter.ts";
+import type { ObjectMeta } from "../api/k8s.ts";
+import { type StatusWriter, UpdateError } from "../controller/statusWriter.ts";
 import type { StepResult, Story } from "../controller/story.ts";
 import { isRetryable } from "../errors/errors.ts";
-import { canonicalJson } from "../golang/json.ts";
 import { formatTime } from "../golang/time.ts";
-import type { Client } from "../kube/client.ts";
 import type { Logger } from "../telemetry/log.ts";
 import { nextPollMs, type PollRecord } from "./catalogImages.ts";
-import { UpdateError } from "./failures.ts";
 import type { CatalogMetadata } from "./finalizer.ts";
 import { newStarted, type Phase, type Started } from "./phases.ts";
-import { catalogEvents, statusFrom } from "./status.ts";
+import { statusFrom } from "./status.ts";
 import type { CatalogContent } from "./store/content.ts";
 
-/** What a pass over one catalog needs from the outside. */
-export interface ReconcilerDependencies {
-  client: Pick<Client, "get" | "patch">;
-  events: EventSink;
+/** What the reconciles of catalogs work with. */
+export interface CatalogServices {
+  statuses: Pick<StatusWriter<ClusterCatalog>, "write">;
   metadata: CatalogMetadata;
   contents: { get(name: string): CatalogContent | undefined };
   steps: Story<Started, Phase, Phase>;
@@ -33,21 +27,21 @@ export interface ReconcilerDependencies {
   /** From 0 up to 1. */
   random: () => number;
   /** Queues a catalog again although its pass ends with an error that is not tried again by itself. */
-  comeBack: (name: string, afterMs: number) => void;
+  requeueAfter: (name: string, afterMs: number) => void;
 }
 
 /** Runs the steps over one catalog, then writes its status once, only on a difference, and lets the finalizer go where that is due. */
 export class CatalogReconciler {
-  readonly #deps: ReconcilerDependencies;
+  readonly #services: CatalogServices;
 
-  constructor(deps: ReconcilerDependencies) {
-    this.#deps = deps;
+  constructor(services: CatalogServices) {
+    this.#services = services;
   }
 
   /** @throws what the steps threw, after it has been written to the conditions. */
   async reconcile(catalog: Readonly<ClusterCatalog>, log: Logger, signal: AbortSignal): Promise<StepResult> {
     const { name } = catalog.metadata;
-    const outcome = await this.#deps.steps.run(newStarted(catalog), { log, signal });
+    const outcome = await this.#services.steps.run(newStarted(catalog), { log, signal });
     const { phase } = outcome;
     if (outcome.kind === "failed" && signal.aborted) throw outcome.error;
     if (outcome.kind === "stopped" && !outcome.writesStatus) return outcome.result;
@@ -65,7 +59,7 @@ export class CatalogReconciler {
 
   /** A failure forgets when the reference was looked up, so that the next try looks again. */
   #remember(phase: Phase, error: unknown): void {
-    const { polls, now } = this.#deps;
+    const { polls, now } = this.#services;
     const { metadata, spec } = phase.catalog;
     const { name, generation = 0 } = metadata;
     const ref = spec.source.image?.ref ?? "";
@@ -75,7 +69,7 @@ export class CatalogReconciler {
   }
 
   #nextPoll(name: string, intervalMinutes: number | undefined): StepResult {
-    const { polls, now, random } = this.#deps;
+    const { polls, now, random } = this.#services;
     const last = polls.get(name);
     const requeueAfterMs = last && nextPollMs(last.at, intervalMinutes, now(), random());
     return requeueAfterMs === undefined ? undefined : { requeueAfterMs };
@@ -83,16 +77,16 @@ export class CatalogReconciler {
 
   /** What the reference stands for may be right at the next poll; in Go, an error that is not tried again ends polling without a word. */
   #pollAllTheSame({ metadata: { name }, spec }: Readonly<ClusterCatalog>): void {
-    const { comeBack, now, random } = this.#deps;
+    const { requeueAfter, now, random } = this.#services;
     const afterMs = nextPollMs(now(), spec.source.image?.pollIntervalMinutes, now(), random());
-    if (afterMs !== undefined) comeBack(name, afterMs);
+    if (afterMs !== undefined) requeueAfter(name, afterMs);
   }
 
   async #letGo(catalog: Readonly<ClusterCatalog>, signal: AbortSignal): Promise<void> {
     const { finalizers = [] } = catalog.metadata;
     const others = finalizers.filter((finalizer) => finalizer !== FINALIZER_DELETE_SERVER_CACHE);
     try {
-      await this.#deps.metadata.set(catalog, others.length < finalizers.length ? others : undefined, signal);
+      await this.#services.metadata.set(catalog, others.length < finalizers.length ? others : undefined, signal);
     } catch (err) {
       throw new UpdateError("finalizers", err);
     }
@@ -100,33 +94,13 @@ export class CatalogReconciler {
 
   /** @returns the object's new resourceVersion; nothing when there was nothing to write. */
   async #writeStatus(phase: Phase, error: unknown, log: Logger): Promise<Pick<ObjectMeta, "resourceVersion">> {
-    const { client, contents, baseOf, now } = this.#deps;
+    const { statuses, contents, baseOf, now } = this.#services;
     const { catalog } = phase;
     const { name } = catalog.metadata;
     const content =
       phase.phase === "withdrawn" ? undefined : (contents.get(name) ?? (phase.phase === "stored" ? phase.content : undefined));
     const status = statusFrom(phase, { content, error, base: baseOf(name), now: formatTime(new Date(now())) });
-    if (canonicalJson(status) === canonicalJson(catalog.status ?? {})) return {};
-    let written: KubeObject | undefined;
-    try {
-      written = await replaceStatus(client, catalog, status);
-    } catch (err) {
-      throw new UpdateError("status", err);
-    }
-    if (!written) return {};
-    this.#announce(catalog, status, phase.phase === "withdrawn" && phase.why === "deleted", log);
-    const { resourceVersion } = written.metadata;
-    return resourceVersion === undefined ? {} : { resourceVersion };
-  }
-
-  /** Logs every condition that changed, and records Events of what users should know of. */
-  #announce(catalog: Readonly<ClusterCatalog>, after: ClusterCatalogStatus, deleted: boolean, log: Logger): void {
-    for (const { condition: changed } of changedConditions(catalog.status?.conditions, after.conditions)) {
-      const { type: condition, status, reason, message } = changed;
-      log.info({ condition, status, reason, message }, "condition changed");
-    }
-    for (const { reason, message } of catalogEvents(catalog.status, after, { deleted })) {
-      this.#deps.events.record(catalog, EVENTS[reason].type, reason, message);
-    }
+    const written = await statuses.write(catalog, status, log, error);
+    return written.kind === "written" && written.resourceVersion !== undefined ? { resourceVersion: written.resourceVersion } : {};
   }
 }

@@ -1,9 +1,10 @@
 import type { ClusterCatalog, ClusterCatalogStatus } from "../api/clusterCatalog.ts";
 import { boundedMessage, changedConditions, findCondition, setCondition } from "../api/conditions.ts";
 import { ConditionType, Reason } from "../api/constants.ts";
-import { type EventReason, warningReason } from "../api/events.ts";
+import { warningReason } from "../api/events.ts";
 import type { Condition } from "../api/k8s.ts";
 import { boundProblems, newProblem, type Problem } from "../api/problems.ts";
+import type { StatusEvent } from "../controller/statusWriter.ts";
 import { messageOf, problemsIn, TerminalError, terminalIn } from "../errors/errors.ts";
 import { failureReason, problemTypeOf } from "./failures.ts";
 import type { Phase } from "./phases.ts";
@@ -136,12 +137,6 @@ function servedBefore({ resolvedSource, urls, lastUnpacked }: ClusterCatalogStat
   return { ...(resolvedSource ? { resolvedSource } : {}), ...(urls ? { urls } : {}), ...(lastUnpacked ? { lastUnpacked } : {}) };
 }
 
-/** One Event about a catalog. */
-export interface CatalogEvent {
-  readonly reason: EventReason;
-  readonly message: string;
-}
-
 /**
  * The Events that tell how a catalog's conditions changed. Pure. New content is told by the step that stores it.
  *
@@ -152,19 +147,16 @@ export interface CatalogEvent {
  * | Serving     | False, switched off           | Normal UserSpecifiedUnavailable   |
  * | Serving     | False for another reason      | Warning Unavailable               |
  */
-export function catalogEvents(
-  before: ClusterCatalogStatus | undefined,
-  after: ClusterCatalogStatus,
-  { deleted }: { deleted: boolean },
-): CatalogEvent[] {
-  return changedConditions(before?.conditions, after.conditions).flatMap(({ condition, before: old }) => {
+export function catalogEvents({ metadata, status }: Readonly<ClusterCatalog>, after: ClusterCatalogStatus): StatusEvent[] {
+  const isDeleted = metadata.deletionTimestamp !== undefined;
+  return changedConditions(status?.conditions, after.conditions).flatMap(({ condition, before: old }) => {
     if (condition.type === ConditionType.Progressing) return progressEvents(condition, old, after);
     const lost = condition.type === ConditionType.Serving && old?.status === "True" && condition.status === "False";
-    return lost ? [lossEvent(condition, deleted)] : [];
+    return lost ? [lossEvent(condition, isDeleted)] : [];
   });
 }
 
-function progressEvents(condition: Condition, before: Condition | undefined, { problems }: ClusterCatalogStatus): CatalogEvent[] {
+function progressEvents(condition: Condition, before: Condition | undefined, { problems }: ClusterCatalogStatus): StatusEvent[] {
   const { reason, message } = condition;
   if (isFailure(condition)) return [{ reason: warningReason(reason, problems), message }];
   if (!before || !isFailure(before)) return [];
@@ -175,8 +167,8 @@ function isFailure({ status, reason }: Condition): boolean {
   return status === "False" || reason === Reason.Retrying;
 }
 
-function lossEvent({ reason, message }: Condition, deleted: boolean): CatalogEvent {
-  if (deleted) return { reason: "ContentRemoved", message: "the catalog is deleted, its content was removed" };
+function lossEvent({ reason, message }: Condition, isDeleted: boolean): StatusEvent {
+  if (isDeleted) return { reason: "ContentRemoved", message: "the catalog is deleted, its content was removed" };
   if (reason === Reason.UserSpecifiedUnavailable) return { reason, message };
   return { reason: "Unavailable", message: message === "" ? "its content is not served any more" : message };
 }

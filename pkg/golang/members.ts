@@ -74,14 +74,24 @@ export function objectMember(object: Readonly<JsonObject>, key: string): JsonObj
   return isObject(value) ? value : undefined;
 }
 
-/** The object under `key`; an empty one where there is none. */
-export function objectAt(object: Readonly<JsonObject>, key: string): Readonly<JsonObject> {
-  return objectMember(object, key) ?? {};
+/** Returns the object under `key`; an empty one if there is none, or `value` is no object. */
+export function objectAt(value: unknown, key: string): Readonly<JsonObject> {
+  return (isObject(value) ? objectMember(value, key) : undefined) ?? {};
 }
 
-/** The objects in the list under `key`, others left out. */
-export function objectsAt(object: Readonly<JsonObject>, key: string): readonly JsonObject[] {
-  return listMember(object, key).filter(isObject);
+/** Returns the objects in the list under `key`; values of other kinds are left out. */
+export function objectsAt(value: unknown, key: string): readonly JsonObject[] {
+  return isObject(value) ? listMember(value, key).filter(isObject) : [];
+}
+
+/** Returns the texts in the list under `key`; values of other kinds are left out. */
+export function textsAt(value: unknown, key: string): readonly string[] {
+  return isObject(value) ? listMember(value, key).filter((item) => typeof item === "string") : [];
+}
+
+/** Returns the text under `key`; undefined if there is none, or it is empty. */
+export function nonEmptyText(value: unknown, key: string): string | undefined {
+  return (isObject(value) && textMember(value, key)) || undefined;
 }
 
 /** `object` with the member `key` set, or without it where the value is undefined; a key that is written in another case keeps it. */

@@ -2,7 +2,7 @@ import type { ClusterCatalog } from "../api/clusterCatalog.ts";
 import { API_VERSION, CLUSTER_CATALOG } from "../api/constants.ts";
 import { isDigestReference } from "../api/imageReference.ts";
 import type { KubeObject } from "../api/k8s.ts";
-import { readObjectField, readTextField, textsAt } from "./objectFields.ts";
+import { nonEmptyText, objectAt, textsAt } from "../golang/members.ts";
 
 /** Where OLM classic has a catalog from. */
 export interface OlmV0CatalogSource {
@@ -38,19 +38,19 @@ const FBC = "build an image with its content as a file-based catalog (olmv1 cata
 /** Reads a CatalogSource. Never throws: what cannot be read is not there. */
 export function catalogSourceFrom(object: KubeObject): OlmV0CatalogSource {
   const { name, namespace = "", annotations } = object.metadata;
-  const spec = readObjectField(object, "spec");
+  const spec = objectAt(object, "spec");
   const { priority } = spec;
   return {
     namespace,
     name,
-    type: readTextField(spec, "sourceType") ?? "grpc",
-    image: readTextField(spec, "image"),
-    address: readTextField(spec, "address"),
-    configMap: readTextField(spec, "configMap"),
-    pollInterval: readTextField(readObjectField(readObjectField(spec, "updateStrategy"), "registryPoll"), "interval"),
+    type: nonEmptyText(spec, "sourceType") ?? "grpc",
+    image: nonEmptyText(spec, "image"),
+    address: nonEmptyText(spec, "address"),
+    configMap: nonEmptyText(spec, "configMap"),
+    pollInterval: nonEmptyText(objectAt(objectAt(spec, "updateStrategy"), "registryPoll"), "interval"),
     priority: typeof priority === "number" && Number.isInteger(priority) ? priority : 0,
-    displayName: readTextField(spec, "displayName"),
-    publisher: readTextField(spec, "publisher"),
+    displayName: nonEmptyText(spec, "displayName"),
+    publisher: nonEmptyText(spec, "publisher"),
     secrets: textsAt(spec, "secrets"),
     template: annotations?.[IMAGE_TEMPLATE],
   };

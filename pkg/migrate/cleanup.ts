@@ -10,12 +10,12 @@ import {
   LABEL_LEFTOVER,
   MIGRATION_FIELD_MANAGER,
 } from "../api/migration.ts";
+import { objectAt, textsAt } from "../golang/members.ts";
 import type { Client } from "../kube/client.ts";
 import { isConflict } from "../kube/errors.ts";
 import { objectKey } from "../release/identity.ts";
 import { backupRef } from "./backup.ts";
 import type { Migrated } from "./migratedExtensions.ts";
-import { readObjectField, textsAt } from "./objectFields.ts";
 import { CSV, labelledObjects, listOrNone, readClassicCluster, readOrNone } from "./olmV0Cluster.ts";
 import { SUBSCRIPTION_VERSIONS, subscriptionFrom } from "./subscription.ts";
 
@@ -98,7 +98,7 @@ async function installPlans(
 function isPlanOf({ metadata, ...plan }: KubeObject, component: string, csv: string): boolean {
   const components = Object.keys(metadata.labels ?? {}).filter((key) => key.startsWith(`${CLASSIC_GROUP}/`));
   if (components.length > 0) return components.every((key) => key === component);
-  const names = textsAt(readObjectField(plan, "spec"), "clusterServiceVersionNames");
+  const names = textsAt(objectAt(plan, "spec"), "clusterServiceVersionNames");
   return names.length === 1 && names[0] === csv;
 }
 

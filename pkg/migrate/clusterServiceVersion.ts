@@ -1,8 +1,7 @@
 import type { JsonObject, KubeObject } from "../api/k8s.ts";
 import { CLASSIC_GROUP } from "../api/migration.ts";
 import { rawProperties } from "../bundle/properties.ts";
-import { isObject } from "../golang/members.ts";
-import { readObjectField, readObjectListField, readTextField, textsAt } from "./objectFields.ts";
+import { isObject, nonEmptyText, objectAt, objectsAt, textsAt } from "../golang/members.ts";
 import { targetsOf } from "./operatorGroup.ts";
 
 /** Something that a ClusterServiceVersion depends on. */
@@ -20,22 +19,22 @@ const MAX_DEPTH = 16;
 
 /** What a ClusterServiceVersion depends on, by its properties and by what its spec requires, once each. */
 function dependenciesOf(object: KubeObject): CsvDependency[] {
-  const spec = readObjectField(object, "spec");
-  const [crds, apis] = [readObjectField(spec, "customresourcedefinitions"), readObjectField(spec, "apiservicedefinitions")];
+  const spec = objectAt(object, "spec");
+  const [crds, apis] = [objectAt(spec, "customresourcedefinitions"), objectAt(spec, "apiservicedefinitions")];
   const required = [
     ...stated(object),
-    ...readObjectListField(crds, "required").map((crd) => {
-      const name = readTextField(crd, "name") ?? "(no name)";
+    ...objectsAt(crds, "required").map((crd) => {
+      const name = nonEmptyText(crd, "name") ?? "(no name)";
       return { text: `CustomResourceDefinition ${name}`, keys: [`crd:${name}`] };
     }),
-    ...readObjectListField(apis, "required").map((api) => ({ text: `API ${apiName(api)}`, keys: [] })),
+    ...objectsAt(apis, "required").map((api) => ({ text: `API ${apiName(api)}`, keys: [] })),
   ];
   return [...new Map(required.map((one) => [one.text, one])).values()];
 }
 
 /** As the API server names an APIService, such as "v1.example.com". */
 function apiName(api: unknown): string {
-  return `${readTextField(api, "version") ?? ""}.${readTextField(api, "group") ?? readTextField(api, "name") ?? ""}`;
+  return `${nonEmptyText(api, "version") ?? ""}.${nonEmptyText(api, "group") ?? nonEmptyText(api, "name") ?? ""}`;
 }
 
 /** OLM classic writes `{"properties": [...]}`; bundles carry the bare list. */
@@ -45,13 +44,13 @@ function stated({ metadata: { annotations = {} } }: KubeObject): CsvDependency[]
     if (type === "olm.package.required")
       return [
         {
-          text: `package ${readTextField(content, "packageName") ?? "?"} ${readTextField(content, "versionRange") ?? ""}`.trim(),
-          keys: [`package:${readTextField(content, "packageName") ?? ""}`],
+          text: `package ${nonEmptyText(content, "packageName") ?? "?"} ${nonEmptyText(content, "versionRange") ?? ""}`.trim(),
+          keys: [`package:${nonEmptyText(content, "packageName") ?? ""}`],
         },
       ];
     if (type === "olm.gvk.required") return [{ text: `API ${apiKey(content, true)}`, keys: [`api:${apiKey(content)}`] }];
     if (type !== "olm.constraint") return [];
-    return [{ text: `constraint ${readTextField(content, "failureMessage") ?? value.slice(0, 80)}`, keys: constraintKeys(content, 0) }];
+    return [{ text: `constraint ${nonEmptyText(content, "failureMessage") ?? value.slice(0, 80)}`, keys: constraintKeys(content, 0) }];
   });
 }
 
@@ -60,23 +59,23 @@ function constraintKeys(constraint: unknown, depth: number): string[] {
   if (!isObject(constraint) || depth > MAX_DEPTH) return [];
   const { package: named, gvk } = constraint;
   return [
-    ...(isObject(named) ? [`package:${readTextField(named, "packageName") ?? ""}`] : []),
+    ...(isObject(named) ? [`package:${nonEmptyText(named, "packageName") ?? ""}`] : []),
     ...(isObject(gvk) ? [`api:${apiKey(gvk)}`] : []),
     ...["all", "any"].flatMap((member) =>
-      readObjectListField(readObjectField(constraint, member), "constraints").flatMap((inner) => constraintKeys(inner, depth + 1)),
+      objectsAt(objectAt(constraint, member), "constraints").flatMap((inner) => constraintKeys(inner, depth + 1)),
     ),
   ];
 }
 
 function apiKey(api: unknown, isShort = false): string {
-  const parts = [readTextField(api, "group"), readTextField(api, "version"), readTextField(api, "kind")];
+  const parts = [nonEmptyText(api, "group"), nonEmptyText(api, "version"), nonEmptyText(api, "kind")];
   return (isShort ? parts.filter((part) => part !== undefined) : parts.map((part) => part ?? "")).join("/");
 }
 
 function propertiesIn(text: string | undefined): { type: string; value: string }[] {
   if (text === undefined) return [];
   try {
-    const list: unknown = readObjectField({ all: JSON.parse(text) as unknown }, "all")["properties"];
+    const list: unknown = objectAt({ all: JSON.parse(text) as unknown }, "all")["properties"];
     return rawProperties(list === undefined ? text : JSON.stringify(list));
   } catch {
     return [];
@@ -130,38 +129,36 @@ const ANNOTATION_TARGETS = "olm.targetNamespaces";
 /** Reads a ClusterServiceVersion. Never throws: what cannot be read is not there. */
 export function installedCsvFrom(object: KubeObject): InstalledCsv {
   const { name, namespace = "", uid, annotations, deletionTimestamp } = object.metadata;
-  const spec = readObjectField(object, "spec");
-  const [crds, apis] = [readObjectField(spec, "customresourcedefinitions"), readObjectField(spec, "apiservicedefinitions")];
-  const owned = readObjectListField(crds, "owned");
+  const spec = objectAt(object, "spec");
+  const [crds, apis] = [objectAt(spec, "customresourcedefinitions"), objectAt(spec, "apiservicedefinitions")];
+  const owned = objectsAt(crds, "owned");
   const needed = dependenciesOf(object);
-  const webhooks = readObjectListField(spec, "webhookdefinitions");
+  const webhooks = objectsAt(spec, "webhookdefinitions");
   const told = annotations?.[ANNOTATION_TARGETS];
-  const strategy = readObjectField(readObjectField(spec, "install"), "spec");
+  const strategy = objectAt(objectAt(spec, "install"), "spec");
   const rules = ["permissions", "clusterPermissions"].flatMap((member) =>
-    readObjectListField(strategy, member).flatMap((one) => readObjectListField(one, "rules")),
+    objectsAt(strategy, member).flatMap((one) => objectsAt(one, "rules")),
   );
   return {
     namespace,
     name,
     uid,
-    version: readTextField(spec, "version") ?? "",
-    phase: readTextField(readObjectField(object, "status"), "phase") ?? "",
+    version: nonEmptyText(spec, "version") ?? "",
+    phase: nonEmptyText(objectAt(object, "status"), "phase") ?? "",
     isDeleted: deletionTimestamp !== undefined,
-    replaces: readTextField(spec, "replaces"),
+    replaces: nonEmptyText(spec, "replaces"),
     targets: told === undefined ? undefined : targetsOf(told.split(",")),
-    supportsAllNamespaces: readObjectListField(spec, "installModes").some(
-      (mode) => mode["type"] === "AllNamespaces" && mode["supported"] === true,
-    ),
-    definitions: owned.flatMap((crd) => readTextField(crd, "name") ?? []),
+    supportsAllNamespaces: objectsAt(spec, "installModes").some((mode) => mode["type"] === "AllNamespaces" && mode["supported"] === true),
+    definitions: owned.flatMap((crd) => nonEmptyText(crd, "name") ?? []),
     dependencies: needed.map(({ text }) => text),
     requires: needed.flatMap(({ keys }) => keys),
     provides: owned.flatMap((crd) => providedKeys(crd)),
-    apiServices: [...new Set(readObjectListField(apis, "owned").map(apiName))],
-    webhooks: webhooks.map((webhook) => readTextField(webhook, "generateName") ?? readTextField(webhook, "type") ?? ""),
+    apiServices: [...new Set(objectsAt(apis, "owned").map(apiName))],
+    webhooks: webhooks.map((webhook) => nonEmptyText(webhook, "generateName") ?? nonEmptyText(webhook, "type") ?? ""),
     converts: [
       ...new Set(webhooks.flatMap((webhook) => (webhook["type"] === "ConversionWebhook" ? textsAt(webhook, "conversionCRDs") : []))),
     ],
-    deletesOperands: readObjectField(spec, "cleanup")["enabled"] === true,
+    deletesOperands: objectAt(spec, "cleanup")["enabled"] === true,
     usesClassicApis: rules.some(
       (rule) =>
         textsAt(rule, "apiGroups").includes(CLASSIC_GROUP) && textsAt(rule, "resources").some((resource) => CLASSIC_APIS.has(resource)),
@@ -171,13 +168,11 @@ export function installedCsvFrom(object: KubeObject): InstalledCsv {
 
 /** Copies say that they are some by a label, and by the reason of their status. */
 export function isCopiedCsv(object: KubeObject): boolean {
-  return (
-    object.metadata.labels?.["olm.copiedFrom"] !== undefined || readTextField(readObjectField(object, "status"), "reason") === "Copied"
-  );
+  return object.metadata.labels?.["olm.copiedFrom"] !== undefined || nonEmptyText(objectAt(object, "status"), "reason") === "Copied";
 }
 
 /** The name of a definition is its plural and its group. */
 function providedKeys(crd: JsonObject): string[] {
-  const [name = "", version, kind] = [readTextField(crd, "name"), readTextField(crd, "version"), readTextField(crd, "kind")];
+  const [name = "", version, kind] = [nonEmptyText(crd, "name"), nonEmptyText(crd, "version"), nonEmptyText(crd, "kind")];
   return [`crd:${name}`, `api:${name.slice(name.indexOf(".") + 1)}/${version ?? ""}/${kind ?? ""}`];
 }

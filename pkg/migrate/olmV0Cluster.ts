@@ -2,12 +2,12 @@ import type { ClusterExtension } from "../api/clusterExtension.ts";
 import { API_VERSION, CLUSTER_EXTENSION } from "../api/constants.ts";
 import type { GroupVersionKind, KubeObject, ObjectRef } from "../api/k8s.ts";
 import { ANNOTATION_MIGRATED_FROM, ANNOTATION_STEP, CLASSIC_GROUP, MIGRATION_FIELD_MANAGER } from "../api/migration.ts";
+import { nonEmptyText, objectAt, objectsAt } from "../golang/members.ts";
 import type { Client } from "../kube/client.ts";
 import { isConflict, isNotFound, KindNotServed } from "../kube/errors.ts";
 import { objectKey } from "../release/identity.ts";
 import { isCopiedCsv } from "./clusterServiceVersion.ts";
 import type { KnownExtension } from "./eligibilityInput.ts";
-import { readObjectField, readObjectListField, readTextField } from "./objectFields.ts";
 import { isOfCsv, type MarkedBy } from "./ownershipMarks.ts";
 import { SUBSCRIPTION_VERSIONS, type Subscription } from "./subscription.ts";
 
@@ -57,11 +57,7 @@ export async function reportsConditions(client: Client, { name, namespace }: { n
     const ref: ObjectRef = { apiVersion: `${CLASSIC_GROUP}/${version}`, kind: "OperatorCondition", namespace, name };
     const found = await readOrNone(client, ref);
     if (!found) continue;
-    return (
-      readObjectListField(readObjectField(found, "spec"), "conditions").length +
-        readObjectListField(readObjectField(found, "status"), "conditions").length >
-      0
-    );
+    return objectsAt(objectAt(found, "spec"), "conditions").length + objectsAt(objectAt(found, "status"), "conditions").length > 0;
   }
   return false;
 }
@@ -71,7 +67,7 @@ export async function planPhase(client: Client, { namespace, plan }: Subscriptio
   if (plan === undefined) return undefined;
   const ref: ObjectRef = { apiVersion: `${CLASSIC_GROUP}/v1alpha1`, kind: "InstallPlan", namespace, name: plan };
   const found = await readOrNone(client, ref);
-  return found && readTextField(readObjectField(found, "status"), "phase");
+  return found && nonEmptyText(objectAt(found, "status"), "phase");
 }
 
 /** One object; undefined where it, or its kind, is not there. */

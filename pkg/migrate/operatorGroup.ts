@@ -1,6 +1,5 @@
 import type { KubeObject } from "../api/k8s.ts";
-import { isObject } from "../golang/members.ts";
-import { readObjectField, readTextField, textsAt } from "./objectFields.ts";
+import { isObject, nonEmptyText, objectAt, textsAt } from "../golang/members.ts";
 
 /** Which namespaces the operators of a namespace watch, and as whom they are installed. */
 export interface OperatorGroup {
@@ -16,7 +15,7 @@ export interface OperatorGroup {
 /** Reads an OperatorGroup. Its status tells what it targets, since a selector does not; one without status targets what its spec names. */
 export function operatorGroupFrom(object: KubeObject): OperatorGroup {
   const { name, namespace = "" } = object.metadata;
-  const [spec, status] = [readObjectField(object, "spec"), readObjectField(object, "status")];
+  const [spec, status] = [objectAt(object, "spec"), objectAt(object, "status")];
   const known = textsAt(status, "namespaces");
   const stated = known.length > 0 ? known : textsAt(spec, "targetNamespaces");
   return {
@@ -24,7 +23,7 @@ export function operatorGroupFrom(object: KubeObject): OperatorGroup {
     name,
     targets: targetsOf(stated),
     isSettled: stated.length > 0 || !selects(spec["selector"]),
-    serviceAccount: readTextField(spec, "serviceAccountName"),
+    serviceAccount: nonEmptyText(spec, "serviceAccountName"),
   };
 }
 

@@ -1,10 +1,10 @@
 import { ANNOTATION_OWNER_UID, LABEL_OWNER_KIND, LABEL_OWNER_NAME } from "../api/constants.ts";
 import { groupOf, type JsonObject, type KubeObject, type ObjectRef, type OwnerReference, refOf } from "../api/k8s.ts";
 import { CLASSIC_GROUP, componentLabel, LABEL_LEFTOVER } from "../api/migration.ts";
+import { objectAt } from "../golang/members.ts";
 import { isCrd } from "../release/identity.ts";
 import { type ObjectOwner, withOwner } from "../release/labels.ts";
 import type { InstalledCsv } from "./clusterServiceVersion.ts";
-import { readObjectField } from "./objectFields.ts";
 
 /** The ClusterServiceVersion whose marks are looked for, and its package. */
 export type MarkedBy = Pick<InstalledCsv, "namespace" | "name" | "definitions"> & { readonly packageName: string };
@@ -45,7 +45,7 @@ export function isOfCsv(object: KubeObject, csv: MarkedBy): boolean {
 export function marksOn(object: KubeObject, csv: MarkedBy, adopted: boolean): RemovedMarks {
   const { labels = {}, ownerReferences = [], uid = "" } = object.metadata;
   const component = componentLabel(csv);
-  const conversion = readObjectField(readObjectField(object, "spec"), "conversion");
+  const conversion = objectAt(objectAt(object, "spec"), "conversion");
   const found = Object.entries(labels).filter(([key]) => OWNER_LABELS.includes(key) || key === component);
   return {
     ref: refOf(object),
@@ -118,7 +118,7 @@ export function restoringPatch(
 /** The merge patch that switches the conversion of a live definition's versions on again; undefined where it is on, or was never. */
 export function conversionPatch(live: KubeObject, { uid, conversion }: Pick<RemovedMarks, "uid" | "conversion">): JsonObject | undefined {
   if (!conversion || !isCrd(live) || live.metadata.uid !== uid) return undefined;
-  if (readObjectField(readObjectField(live, "spec"), "conversion")["strategy"] === WEBHOOK) return undefined;
+  if (objectAt(objectAt(live, "spec"), "conversion")["strategy"] === WEBHOOK) return undefined;
   return { metadata: { resourceVersion: live.metadata.resourceVersion }, spec: { conversion } };
 }
 

@@ -1,6 +1,6 @@
 import { groupOf, type JsonObject, type KubeObject, versionOf } from "../api/k8s.ts";
 import { CLASSIC_GROUP } from "../api/migration.ts";
-import { readObjectField, readObjectListField, readTextField } from "./objectFields.ts";
+import { nonEmptyText, objectAt, objectsAt } from "../golang/members.ts";
 
 /** What a Subscription of OLM classic asks for, and what came of it. */
 export interface Subscription {
@@ -46,9 +46,9 @@ export function subscriptionFrom(object: KubeObject): Subscription {
     throw new Error(
       `${kind} (${apiVersion}) "${name}" is no Subscription of ${CLASSIC_GROUP}/${SUBSCRIPTION_VERSIONS.join(` or ${CLASSIC_GROUP}/`)}`,
     );
-  const [spec, status] = [readObjectField(object, "spec"), readObjectField(object, "status")];
-  const [packageName, other] = [readTextField(spec, "name") ?? readTextField(spec, "package"), readTextField(spec, "package")];
-  const conditions = readObjectListField(status, "conditions").filter((condition) => condition["status"] === "True");
+  const [spec, status] = [objectAt(object, "spec"), objectAt(object, "status")];
+  const [packageName, other] = [nonEmptyText(spec, "name") ?? nonEmptyText(spec, "package"), nonEmptyText(spec, "package")];
+  const conditions = objectsAt(status, "conditions").filter((condition) => condition["status"] === "True");
   const label = `Subscription "${namespace}/${name}"`;
   if (packageName === undefined) throw new Error(`${label} names no package: spec.name is empty`);
   if (other !== undefined && other !== packageName)
@@ -58,18 +58,18 @@ export function subscriptionFrom(object: KubeObject): Subscription {
     name,
     uid,
     packageName,
-    channel: readTextField(spec, "channel"),
-    source: readTextField(spec, "source"),
-    sourceNamespace: readTextField(spec, "sourceNamespace"),
-    approval: readTextField(spec, "installPlanApproval") === "Manual" ? "Manual" : "Automatic",
-    installedCsv: readTextField(status, "installedCSV"),
-    currentCsv: readTextField(status, "currentCSV"),
-    state: readTextField(status, "state"),
+    channel: nonEmptyText(spec, "channel"),
+    source: nonEmptyText(spec, "source"),
+    sourceNamespace: nonEmptyText(spec, "sourceNamespace"),
+    approval: nonEmptyText(spec, "installPlanApproval") === "Manual" ? "Manual" : "Automatic",
+    installedCsv: nonEmptyText(status, "installedCSV"),
+    currentCsv: nonEmptyText(status, "currentCSV"),
+    state: nonEmptyText(status, "state"),
     isDeleted: metadata.deletionTimestamp !== undefined,
     needsApproval: conditions.some((condition) => condition["reason"] === "RequiresApproval"),
-    plan: readTextField(readObjectField(status, "installPlanRef"), "name"),
+    plan: nonEmptyText(objectAt(status, "installPlanRef"), "name"),
     troubles: conditions.flatMap((condition) => troubleOf(condition) ?? []),
-    config: readObjectField(spec, "config"),
+    config: objectAt(spec, "config"),
     generatedBy: annotations?.["olm.generated-by"],
   };
 }
@@ -85,9 +85,9 @@ const TROUBLES: ReadonlySet<string> = new Set([
 const TROUBLE_MAX = 200;
 
 function troubleOf(condition: JsonObject): string | undefined {
-  const type = readTextField(condition, "type") ?? "";
+  const type = nonEmptyText(condition, "type") ?? "";
   if (!TROUBLES.has(type)) return undefined;
-  const message = readTextField(condition, "message") ?? readTextField(condition, "reason");
+  const message = nonEmptyText(condition, "message") ?? nonEmptyText(condition, "reason");
   return (message === undefined ? type : `${type}: ${message}`).slice(0, TROUBLE_MAX);
 }
 

@@ -2,6 +2,7 @@ import type { ClusterExtension } from "../api/clusterExtension.ts";
 import type { JsonObject, KubeObject } from "../api/k8s.ts";
 import type { Csv } from "../bundle/types.ts";
 import { messageOf, TerminalError } from "../errors/errors.ts";
+import { nonEmptyText, objectAt, objectsAt } from "../golang/members.ts";
 import type { Client } from "../kube/client.ts";
 import { bundleConfig } from "../render/config.ts";
 import type { BundleReader } from "../sources/bundleReader.ts";
@@ -11,7 +12,6 @@ import { type InstalledCsv, installedCsvFrom } from "./clusterServiceVersion.ts"
 import { decideEligibility, type EligibilityVerdict, judgeMigrated, rejectUnreadable } from "./eligibility.ts";
 import type { BundleOffer } from "./eligibilityInput.ts";
 import { configurationOf, extensionFor } from "./extensionManifest.ts";
-import { readObjectField, readObjectListField, readTextField } from "./objectFields.ts";
 import { type ClassicCluster, knownExtension, planPhase, readClassicCluster, reportsConditions } from "./olmV0Cluster.ts";
 import { operatorGroupFrom } from "./operatorGroup.ts";
 import { getSubscriptionKey, type Subscription, subscriptionFrom } from "./subscription.ts";
@@ -24,7 +24,7 @@ const PREFIX = /^(invalid ClusterExtension configuration: )?(invalid configurati
  */
 function configFault(csv: KubeObject, inline: JsonObject, installNamespace: string): string | undefined {
   if (Object.keys(inline).length === 0) return undefined;
-  const read = { spec: { installModes: readObjectListField(readObjectField(csv, "spec"), "installModes") } } as unknown as Csv;
+  const read = { spec: { installModes: objectsAt(objectAt(csv, "spec"), "installModes") } } as unknown as Csv;
   try {
     bundleConfig(read, inline, { deploymentConfig: true, extended: true, installNamespace });
     return undefined;
@@ -164,7 +164,7 @@ async function surveyed(request: SurveyRequest, { object, subscription, known, c
     extensionName,
     planPhase: await planPhase(request.client, subscription),
     configFault: csvObject && configFault(csvObject, configurationOf(subscription, read[0]), namespace),
-    sourceImage: from && readTextField(from["spec"], "image"),
+    sourceImage: from && nonEmptyText(from["spec"], "image"),
   });
   const found = { namespace, name, packageName, version: csv?.version ?? "", approval, verdict };
   if (!csvObject || !verdict.offer) return found;

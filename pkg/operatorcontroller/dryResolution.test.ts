@@ -35,11 +35,11 @@ function recordFor(extension: ClusterExtension) {
   const contents = new CatalogPackages(
     new CannedPackages(new Map(["c", "other"].map((name) => [`https://catalogd/catalogs/${name}`, CONTENT] as const))),
   );
-  const dependencies = {
+  const choice = {
     choose: (_: ClusterExtension, filtered: FilteredCatalogs) =>
       Promise.resolve({ resolution: chooseBest({ ...filtered, results: filtered.results.map(withoutNewer) }) }),
   };
-  return resolutionRecord(extension, { catalogs, contents, dependencies }, { kind: "none" }, new AbortController().signal);
+  return resolutionRecord(extension, { catalogs, contents, choice }, { kind: "none" }, new AbortController().signal);
 }
 
 // Source: D-07.

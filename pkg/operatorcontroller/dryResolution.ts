@@ -4,8 +4,9 @@ import { findRemedy, remedyText } from "../resolve/remedy.ts";
 import { type ResolutionRecord, recordResolution } from "../resolve/resolutionRecord.ts";
 import type { Page } from "../serving/metricsServer.ts";
 import type { ClusterVersion } from "../version/clusterVersion.ts";
-import { type CatalogLister, type CatalogPackages, selectClusterCatalogs } from "./catalogs/catalogPackages.ts";
-import { chooseInstallable, type ResolveDependencies, readCandidates } from "./reconcile/resolve.ts";
+import { selectClusterCatalogs } from "./catalogs/catalogPackages.ts";
+import { chooseInstallable, type ResolveServices, readCandidates } from "./reconcile/resolve.ts";
+import type { Services } from "./reconcile/services.ts";
 import { hasSpec } from "./state/extensionSpec.ts";
 
 /**
@@ -15,22 +16,16 @@ import { hasSpec } from "./state/extensionSpec.ts";
  */
 export async function resolutionRecord(
   extension: Readonly<ClusterExtension>,
-  parts: ResolveDependencies,
+  services: ResolveServices,
   cluster: ClusterVersion,
   signal: AbortSignal,
 ): Promise<ResolutionRecord | undefined> {
   const source = hasSpec(extension) ? extension.spec.source.catalog : undefined;
   if (!source) return undefined;
   const { bundle: installed, catalog: installedFrom } = extension.status?.install ?? {};
-  const { selected, filtered } = await readCandidates(parts, { source, installed, installedFrom, cluster }, signal);
-  const { resolution } = await chooseInstallable(parts.dependencies, extension, filtered, selected, signal);
+  const { selected, filtered } = await readCandidates(services, { source, installed, installedFrom, cluster }, signal);
+  const { resolution } = await chooseInstallable(services.choice, extension, filtered, selected, signal);
   return recordResolution(source.packageName, resolution);
-}
-
-/** What a remedy is looked for with. */
-export interface RemedySources {
-  catalogs: CatalogLister;
-  contents: Pick<CatalogPackages, "read">;
 }
 
 /**
@@ -41,7 +36,7 @@ export interface RemedySources {
  */
 export async function remedyFor(
   extension: Readonly<ClusterExtension>,
-  { catalogs, contents }: RemedySources,
+  { catalogs, contents }: Pick<Services, "catalogs" | "contents">,
   cluster: ClusterVersion,
   signal: AbortSignal,
   blocking: readonly string[] = [],

@@ -175,7 +175,7 @@ export class OperatorController {
    */
   async resolutionOf(name: string, signal: AbortSignal): Promise<ResolutionRecord | undefined> {
     const extension = this.#extensions.get(name);
-    const sources = { catalogs: this.#catalogs, contents: this.#contents, dependencies: this.#dependencies.choice };
+    const sources = { catalogs: this.#catalogs, contents: this.#contents, choice: this.#dependencies.choice };
     return extension && (await resolutionRecord(extension, sources, this.#options.clusterVersion.current(), signal));
   }
 
@@ -285,8 +285,10 @@ export class OperatorController {
       watches: this.#watches,
       sources: this.#sources,
       apis: this.#apis,
-      dependencies: this.#dependencies,
-      comeBack: (name, afterMs) => this.#queue.addAfter(name, afterMs),
+      choice: this.#dependencies.choice,
+      created: this.#dependencies.made,
+      dependents: this.#dependencies.dependents,
+      requeueAfter: (name, afterMs) => this.#queue.addAfter(name, afterMs),
       wakeForCertificates: (name, inMs) => this.#certificateAlarms.set(name, inMs),
       resyncMs: (extension) => this.#resyncMs(this.#needsLook(extension) ? 1 : FULL_EVERY),
       forget: (name) => this.#forget(name),

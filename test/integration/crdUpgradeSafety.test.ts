@@ -5,7 +5,7 @@ import { problemsIn } from "../../pkg/errors/errors.ts";
 import { ApplyPass } from "../../pkg/operatorcontroller/apply/applyPass.ts";
 import { Handovers, ObjectClaims } from "../../pkg/operatorcontroller/apply/handovers.ts";
 import { keepInstalled } from "../../pkg/operatorcontroller/reconcile/apply.ts";
-import type { RollbackDependencies } from "../../pkg/operatorcontroller/reconcile/rollback.ts";
+import type { RollbackServices } from "../../pkg/operatorcontroller/reconcile/rollback.ts";
 import { ExtensionCache } from "../../pkg/operatorcontroller/state/extensionCache.ts";
 import type { PolicyRule } from "../../pkg/rbac/policyRule.ts";
 import type { InstalledBundle } from "../../pkg/release/installedBundle.ts";
@@ -77,8 +77,8 @@ class Installing {
     const bundle: InstalledBundle = { packageName: "p", name: `p.v${version}`, version, image: "quay.io/p@sha256:1" };
     const installed = this.releases.now().current.length > 0 ? bundle : undefined;
     const phase = authenticated(extension, { releases: { history: this.releases.now(), installed }, client: account.client });
-    const deps: RollbackDependencies = {
-      client: this.#cluster.client,
+    const deps: RollbackServices = {
+      discovery: this.#cluster.client,
       releases: this.releases,
       events: this.events,
       now: Date.now,

@@ -79,7 +79,7 @@ describeWithPrivateCluster("the Events that tell what is done to an extension", 
     await told("rests", "Suspended: spec.suspend is true");
     await change("rests", { spec: { suspend: false } });
     await world.conditions("rests", DONE);
-    await told("rests", "Resumed: spec.suspend is no longer true");
+    await told("rests", "Resumed: reconciliation resumed");
   });
 
   // S0-098: what the ServiceAccount may do, and which it is, counts at the next pass

@@ -5,17 +5,19 @@ import type { ClusterExtension } from "../../pkg/api/clusterExtension.ts";
 import { type KubeObject, refOf } from "../../pkg/api/k8s.ts";
 import { canonicalJson } from "../../pkg/golang/json.ts";
 import { writeFinalizers } from "../../pkg/operatorcontroller/reconcile/finalizers.ts";
-import { StatusWriter } from "../../pkg/operatorcontroller/reconcile/reconciler.ts";
+import { extensionStatusWriter } from "../../pkg/operatorcontroller/reconcile/statusEvents.ts";
 import { noReleases, ReleaseStore } from "../../pkg/operatorcontroller/releases/releaseStore.ts";
 import type { ReleaseRecord } from "../../pkg/release/record.ts";
 import { ANNOTATION_INCOMPLETE } from "../../pkg/release/storage/decode.ts";
 import { encodeRelease } from "../../pkg/release/storage/encode.ts";
 import { compareText } from "../../pkg/text/compare.ts";
 import { describeWithCluster } from "../support/cluster.ts";
+import { RecordedEvents, stepContext } from "../support/extensionFakes.ts";
 import { extensionNamed } from "../support/extensions.ts";
 import { chunkNames, configMap, type ReleaseParts, releaseRecord } from "../support/releases.ts";
 
 const SECRET = { apiVersion: "v1", kind: "Secret" };
+const { log } = stepContext();
 const signal = new AbortController().signal;
 
 /** ConfigMaps that do not compress: more than one chunk of a release. */
@@ -172,19 +174,19 @@ describeWithCluster("releases and status on a real API server", (cluster) => {
   test("neither status nor finalizers are written to an extension that was made anew under its name", async () => {
     const first = await extension();
     const { name } = first.metadata;
-    const statuses = new StatusWriter(cluster.client);
+    const statuses = extensionStatusWriter(cluster.client, new RecordedEvents());
     const status = {
       conditions: [
         { type: "Progressing", status: "True" as const, reason: "Succeeded", message: "", lastTransitionTime: "2026-01-01T00:00:00Z" },
       ],
     };
-    expect(await statuses.write(first, status)).toBe("written");
+    expect(await statuses.write(first, status, log)).toMatchObject({ kind: "written" });
     await cluster.client.delete(refOf(first));
-    expect(await statuses.write(first, status)).toBe("changed");
+    expect(await statuses.write(first, status, log)).toEqual({ kind: "replaced" });
     expect(await writeFinalizers(cluster.client, first, ["example.com/f"], signal)).toBe("gone");
     const { apiVersion, kind, spec } = first;
     const second = await cluster.client.create({ apiVersion, kind, metadata: { name }, spec });
-    expect(await statuses.write(first, status)).toBe("changed");
+    expect(await statuses.write(first, status, log)).toEqual({ kind: "replaced" });
     expect(await writeFinalizers(cluster.client, first, ["example.com/f"], signal)).toBe("changed");
     const live = await cluster.client.get<ClusterExtension>(refOf(second));
     expect([live?.status, live?.metadata.finalizers]).toEqual([undefined, undefined]);
@@ -197,7 +199,9 @@ describeWithCluster("releases and status on a real API server", (cluster) => {
       { type: "Installed", status: "True" as const, reason: "Succeeded", message: "", lastTransitionTime: "2026-01-01T00:00:00Z" },
     ];
     const install = { bundle: { name: "Not_A_Subdomain", version: "1.0.0" } };
-    expect(await new StatusWriter(cluster.client).write(x, { conditions, install })).toBe("written");
+    expect(await extensionStatusWriter(cluster.client, new RecordedEvents()).write(x, { conditions, install }, log)).toMatchObject({
+      kind: "written",
+    });
     expect((await cluster.client.get<ClusterExtension>(refOf(x)))?.status).toEqual({ conditions });
     await cluster.client.delete(refOf(x));
   });

@@ -129,7 +129,7 @@ describeWithCluster("release Secrets on a real API server", (cluster) => {
       events: new RecordedEvents(),
       memory: new ExtensionCache(),
       dependents: { of: () => Promise.resolve([]) },
-      dependencies: { release: () => Promise.resolve() },
+      created: { release: () => Promise.resolve() },
       forget: () => Promise.resolve(),
     });
     return runStep(step, started({ ...extension, metadata }));

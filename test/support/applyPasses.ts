@@ -2,7 +2,7 @@ import type { ClusterExtension } from "../../pkg/api/clusterExtension.ts";
 import type { StepContext } from "../../pkg/controller/story.ts";
 import type { Client } from "../../pkg/kube/client.ts";
 import { Handovers, ObjectClaims } from "../../pkg/operatorcontroller/apply/handovers.ts";
-import type { RollbackDependencies } from "../../pkg/operatorcontroller/reconcile/rollback.ts";
+import type { RollbackServices } from "../../pkg/operatorcontroller/reconcile/rollback.ts";
 import { ExtensionCache } from "../../pkg/operatorcontroller/state/extensionCache.ts";
 import type { Authenticated } from "../../pkg/operatorcontroller/state/phases.ts";
 import type { InstalledBundle } from "../../pkg/release/installedBundle.ts";
@@ -14,7 +14,7 @@ export const INSTALLED: InstalledBundle = { packageName: "p", name: "p.v1.0.0", 
 
 /** What a pass over an extension is made of. */
 export interface PassParts {
-  deps: RollbackDependencies;
+  deps: RollbackServices;
   phase: Authenticated;
   events: RecordedEvents;
   memory: ExtensionCache;
@@ -26,8 +26,8 @@ export function passOver(client: Client, x: ClusterExtension, scoped: Client, re
   const events = new RecordedEvents();
   const phase = authenticated(x, { releases: { history: releases.now(), installed: INSTALLED }, client: scoped });
   const memory = new ExtensionCache();
-  const deps: RollbackDependencies = {
-    client,
+  const deps: RollbackServices = {
+    discovery: client,
     releases,
     events,
     now: Date.now,

@@ -1,10 +1,9 @@
 import { type Command, InvalidArgumentError, Option } from "commander";
 import type { CatalogSource } from "../../../pkg/api/clusterExtension.ts";
 import { SYSTEM_NAMESPACE } from "../../../pkg/api/constants.ts";
-import { OPERATOR_PROXY_MODES, type OperatorProxyMode } from "../../../pkg/api/flagValues.ts";
+import { OPERATOR_PROXY_HELP, OPERATOR_PROXY_MODES, type OperatorProxyMode } from "../../../pkg/api/flagValues.ts";
 import { SEVERITIES, type Severity } from "../../../pkg/fbc/validate/rules.ts";
 import { parseDuration } from "../../../pkg/golang/time.ts";
-import { OPERATOR_PROXY_HELP } from "../../internal/operatorProxyHelp.ts";
 import { type Output, outputOption } from "./output.ts";
 
 /** Which cluster, and as whom. */

@@ -1,5 +1,6 @@
 import type { EventSink } from "../../api/events.ts";
 import type { KubeObject } from "../../api/k8s.ts";
+import type { CertificateTimes } from "../../certificates/rotation.ts";
 import type { StepContext } from "../../controller/story.ts";
 import type { Client } from "../../kube/client.ts";
 import { withIgnored } from "../../release/drift.ts";
@@ -7,6 +8,7 @@ import { objectKey } from "../../release/identity.ts";
 import { inLiveOrder } from "../../release/liveOrder.ts";
 import type { ExtensionExists, Owner } from "../../release/ownership.ts";
 import { crdPolicyOf } from "../../release/plan.ts";
+import type { CertificateIssuer } from "../../serving/certificateIssuer.ts";
 import type { ObjectChecker } from "../crds/existingObjects.ts";
 import { type LostConversionRequest, upgradeConversions } from "../crds/lostConversions.ts";
 import type { JournalOptions } from "../releases/releaseJournal.ts";
@@ -16,7 +18,6 @@ import type { LiveObjects } from "../state/objectActions.ts";
 import type { ActingPhase, ResolvedBundle } from "../state/phases.ts";
 import type { ObjectWatches } from "../watches/objectWatches.ts";
 import { Applier } from "./applier.ts";
-import type { CertificateDependencies } from "./certificates.ts";
 import { DryRun } from "./dryRun.ts";
 import { type Handovers, type Need, type ObjectClaims, takeFrom, takeOver } from "./handovers.ts";
 import { type PreparedObjects, prepareFor } from "./preparedObjects.ts";
@@ -24,7 +25,7 @@ import { leavingCrds, type PruneRequest } from "./prune.ts";
 
 /** The objects of one extension in one pass: what the parts of the pass do with them, and with whose identity. */
 export class ApplyContext {
-  readonly deps: ApplyDependencies;
+  readonly deps: ApplyServices;
   readonly phase: ActingPhase;
   /** With the extension's identity. */
   readonly scoped: Client;
@@ -32,7 +33,7 @@ export class ApplyContext {
   readonly applier: Applier;
   readonly dryRun: DryRun;
 
-  constructor(deps: ApplyDependencies, phase: ActingPhase, context: StepContext) {
+  constructor(deps: ApplyServices, phase: ActingPhase, context: StepContext) {
     this.deps = deps;
     this.phase = phase;
     this.scoped = phase.client;
@@ -54,7 +55,7 @@ export class ApplyContext {
    * @throws TerminalError Blocked for objects that cannot be applied.
    */
   prepare(objects: readonly KubeObject[], bundle?: ResolvedBundle): Promise<PreparedObjects> {
-    return prepareFor(this.deps.client, this.phase.extension, objects, bundle);
+    return prepareFor(this.deps.discovery, this.phase.extension, objects, bundle);
   }
 
   /**
@@ -121,10 +122,10 @@ export class ApplyContext {
   }
 }
 
-/** What applying needs from the outside. */
-export interface ApplyDependencies {
-  /** For discovery only; content goes through the extension's own client. */
-  client: Pick<Client, "resourceFor">;
+/** What applying works with, one for each controller. */
+export interface ApplyServices {
+  /** The controller's own identity, for discovery only: objects are read and written as the extension's ServiceAccount. */
+  discovery: Pick<Client, "resourceFor">;
   releases: JournalOptions["store"];
   events: EventSink;
   /** Milliseconds since the epoch. */
@@ -139,8 +140,16 @@ export interface ApplyDependencies {
   objectChecker?: ObjectChecker;
   handovers: Handovers;
   /** Without it no certificates are provided. */
-  certificates?: CertificateDependencies;
+  certificates?: CertificateServices;
   metrics?: Pick<ExtensionMetrics, "corrected">;
   /** Tells between comparisons what may have drifted; without it everything is compared at each interval. */
   watches?: ObjectWatches;
+}
+
+/** What providing certificates works with. */
+interface CertificateServices {
+  issuer: CertificateIssuer;
+  times: CertificateTimes;
+  /** Asks for a pass over an extension, in so many milliseconds. */
+  wake: (extension: string, inMs: number) => void;
 }

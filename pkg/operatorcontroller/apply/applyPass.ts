@@ -16,7 +16,7 @@ import { withCurrent } from "../releases/releaseStore.ts";
 import { configOf } from "../state/extensionSpec.ts";
 import { formatFirst, selectChanges, summarizeActions } from "../state/objectActions.ts";
 import type { ActingPhase } from "../state/phases.ts";
-import { ApplyContext, type ApplyDependencies } from "./applyContext.ts";
+import { ApplyContext, type ApplyServices } from "./applyContext.ts";
 import { requireApproval } from "./approval.ts";
 import { ExtensionCertificates } from "./certificates.ts";
 import { followRelease, maintain } from "./drift.ts";
@@ -93,7 +93,7 @@ function writersBefore(
 
 /** One pass over the objects of one extension, with the extension's identity: they are kept as they are, or brought to a new release. */
 export class ApplyPass {
-  readonly #deps: ApplyDependencies;
+  readonly #deps: ApplyServices;
   readonly #phase: ActingPhase;
   readonly #pass: ApplyContext;
   readonly #journal: ReleaseJournal;
@@ -101,7 +101,7 @@ export class ApplyPass {
   readonly #events: ReleaseEvents;
   readonly #rights: PermissionCheck;
 
-  constructor(deps: ApplyDependencies, phase: ActingPhase, context: StepContext) {
+  constructor(deps: ApplyServices, phase: ActingPhase, context: StepContext) {
     const { log, signal } = context;
     const { memory, now, driftIntervalMs: intervalMs } = deps;
     this.#deps = deps;
@@ -239,7 +239,7 @@ export class ApplyPass {
       applier,
       dryRun,
       client,
-      discovery: this.#deps.client,
+      discovery: this.#deps.discovery,
       permissions: () => this.#rights.find({ desired, images, kinds }),
       advice: `print the exact roles: ${rbacCommand(extension, images, providerOf(desired)?.name, configOf(this.#phase))}`,
       pruning: this.#pass.pruneRequest(desired),

@@ -1,5 +1,5 @@
 import { API_VERSION, CERTIFICATES_FIELD_MANAGER, CLUSTER_EXTENSION } from "../../api/constants.ts";
-import type { EventReason, EventSink } from "../../api/events.ts";
+import type { EventReason } from "../../api/events.ts";
 import type { KubeObject, ObjectRef } from "../../api/k8s.ts";
 import { bundlesIn, type CaTarget, canTrust, losesConversion, withBundle, withoutBundle } from "../../certificates/caBundle.ts";
 import { servedNames } from "../../certificates/providers.ts";
@@ -24,9 +24,9 @@ import { type ExtensionExists, ownershipOf } from "../../release/ownership.ts";
 import { lastDeployed, type ReleaseRecord } from "../../release/record.ts";
 import type { CertificateIssuer } from "../../serving/certificateIssuer.ts";
 import type { Logger } from "../../telemetry/log.ts";
-import type { ExtensionCache } from "../state/extensionCache.ts";
 import type { LiveObjects } from "../state/objectActions.ts";
 import type { WithClient } from "../state/phases.ts";
+import type { ApplyServices } from "./applyContext.ts";
 
 /** Reasons of the Events about certificates. */
 type CertificateEvent = Extract<EventReason, "CertificateIssued" | "CertificatePrepared" | "CertificateRenewed">;
@@ -204,31 +204,16 @@ class Keeping {
   }
 }
 
-/** What providing certificates needs from the outside. */
-export interface CertificateDependencies {
-  issuer: CertificateIssuer;
-  times: CertificateTimes;
-  /** Asks for a pass over an extension, in so many milliseconds. */
-  wake: (extension: string, inMs: number) => void;
-}
-
-/** What a pass has that provides certificates. */
-interface PassParts {
-  certificates?: CertificateDependencies;
-  memory: ExtensionCache;
-  events: EventSink;
-  now: () => number;
-  driftIntervalMs: number;
-  extensionExists: ExtensionExists;
-}
+/** The services that certificates are provided with. */
+type CertificateInputs = Pick<ApplyServices, "certificates" | "memory" | "events" | "now" | "driftIntervalMs" | "extensionExists">;
 
 /** The certificates that operator-controller provides for the webhooks and API services of one extension, in one pass. */
 export class ExtensionCertificates {
-  readonly #deps: PassParts;
+  readonly #deps: CertificateInputs;
   readonly #phase: WithClient;
   readonly #context: StepContext;
 
-  constructor(deps: PassParts, phase: WithClient, context: StepContext) {
+  constructor(deps: CertificateInputs, phase: WithClient, context: StepContext) {
     this.#deps = deps;
     this.#phase = phase;
     this.#context = context;

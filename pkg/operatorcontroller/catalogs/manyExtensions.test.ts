@@ -30,7 +30,7 @@ class ManyExtensions {
   readonly step = resolveBundle({
     catalogs: { list: () => CATALOGS.map((name) => this.catalog(name)) },
     contents: this.contents,
-    dependencies: dependencyWorld().choice,
+    choice: dependencyWorld().choice,
   });
 
   catalog(name: string): ClusterCatalog {

@@ -165,11 +165,11 @@ const NO_UID = "00000000-0000-0000-0000-000000000000";
 async function resolve(request: PlanRequest, phase: Authenticated): Promise<Resolved> {
   const { catalogs, isServiceAccount, contents, log, signal } = request;
   const sources = { catalogs: { list: () => catalogs }, contents };
-  const dependencies = { choose: (_: unknown, filtered: FilteredCatalogs) => Promise.resolve({ resolution: chooseBest(filtered) }) };
+  const choice = { choose: (_: unknown, filtered: FilteredCatalogs) => Promise.resolve({ resolution: chooseBest(filtered) }) };
   const outcome = await Story.from<Authenticated, Phase>()
-    .step(resolveBundle({ ...sources, dependencies }))
+    .step(resolveBundle({ ...sources, choice }))
     .step(noteDependencies)
-    .step(pinInstalledImage({ record: () => undefined }, new ExtensionCache()))
+    .step(pinInstalledImage({ events: { record: () => undefined }, memory: new ExtensionCache() }))
     .step(readConfiguration({ driftIntervalMs: 0, isServiceAccount }))
     .run(phase, { log, signal });
   if (outcome.kind === "failed") throw outcome.error.cause;

@@ -8,7 +8,7 @@ import { uninstallOrder } from "../../release/plan.ts";
 import { lastDeployed } from "../../release/record.ts";
 import { configNotes } from "../../render/configNotes.ts";
 import { Applier, RequestsFailed } from "../apply/applier.ts";
-import type { ApplyDependencies } from "../apply/applyContext.ts";
+import type { ApplyServices } from "../apply/applyContext.ts";
 import { ApplyPass } from "../apply/applyPass.ts";
 import { oursOf, removeCrds } from "../apply/keptCrds.ts";
 import { renderFor } from "../apply/preparedObjects.ts";
@@ -19,7 +19,8 @@ import { selectChanges, summarizeActions } from "../state/objectActions.ts";
 import { type Applied, type Authenticated, hasClient, type Phase, type ReconcileStep, type Unpacked } from "../state/phases.ts";
 import { proxyOf } from "../state/proxyVariables.ts";
 import { requireCurrentCrds } from "./check.ts";
-import { finishRollback, goToPinned, type RollbackDependencies, undoFailed } from "./rollback.ts";
+import { finishRollback, goToPinned, type RollbackServices, undoFailed } from "./rollback.ts";
+import type { Services } from "./services.ts";
 
 function exceedsQuota(err: unknown): boolean {
   return err instanceof RequestsFailed && err.failures.some((failure) => isQuotaExceeded(failure.err));
@@ -32,7 +33,7 @@ function exceedsQuota(err: unknown): boolean {
  * @throws RetryableError Retrying with the cause, and with what was removed, or why it could not be.
  */
 async function withdrawRefused(
-  deps: Pick<ApplyDependencies, "events">,
+  deps: Pick<Services, "events">,
   { changes: { failed }, releases, client, extension }: Unpacked,
   { log, signal }: StepContext,
   cause: unknown,
@@ -74,7 +75,7 @@ async function withdrawRefused(
  * A pinned release is applied, or maintained, in place of all this. An upgrade that is refused in the middle is undone, see
  * `undoFailed`, and so is an install that exceeds a quota, see `withdrawRefused`.
  */
-export function applyBundle(deps: RollbackDependencies): ReconcileStep<Unpacked, Applied> {
+export function applyBundle(deps: RollbackServices): ReconcileStep<Unpacked, Applied> {
   return {
     name: "ApplyBundle",
     async run(phase, context) {
@@ -92,7 +93,7 @@ export function applyBundle(deps: RollbackDependencies): ReconcileStep<Unpacked,
   };
 }
 
-async function applyContent(deps: RollbackDependencies, phase: Unpacked, content: RenderableBundle, context: StepContext): Promise<void> {
+async function applyContent(deps: RollbackServices, phase: Unpacked, content: RenderableBundle, context: StepContext): Promise<void> {
   const { bundle, certProvider, inputDigest, flaws, hidden, releases } = phase;
   const proxy = proxyOf(phase);
   const objects = await renderFor(phase, content, certProvider, proxy);
@@ -118,7 +119,7 @@ function warnOfConfig(phase: Unpacked, objects: readonly KubeObject[]): void {
  * Keeps what is installed as it is in a pass that could not get to anything newer: no bundle was found, or it cannot be fetched, rendered or
  * applied. Once a release of something newer has begun there is nothing to keep: putting the old objects back would undo it half.
  */
-export async function keepInstalled(deps: RollbackDependencies, phase: Phase, context: StepContext): Promise<void> {
+export async function keepInstalled(deps: RollbackServices, phase: Phase, context: StepContext): Promise<void> {
   if (!hasClient(phase) || phase.changes.began) return;
   const { installed, history } = phase.releases;
   const [latest] = history.current;
@@ -131,7 +132,7 @@ export async function keepInstalled(deps: RollbackDependencies, phase: Phase, co
  * Puts back at once what was seen to be deleted or changed, before anything is resolved: neither catalogs nor registries are needed for it.
  * A failure is left to the steps that follow, which try again: what they are about to install may be the cure.
  */
-export function correctDrift(deps: ApplyDependencies): ReconcileStep<Authenticated> {
+export function correctDrift(deps: ApplyServices): ReconcileStep<Authenticated> {
   return {
     name: "CorrectDrift",
     async run(phase, context) {

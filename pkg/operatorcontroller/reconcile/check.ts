@@ -1,5 +1,4 @@
 import { ANNOTATION_PROPERTIES, Reason } from "../../api/constants.ts";
-import type { EventSink } from "../../api/events.ts";
 import { newProblem } from "../../api/problems.ts";
 import { type BundleSummary, bundleFlaws } from "../../bundle/bundleSummary.ts";
 import { legacyCrdFaults } from "../../bundle/legacyCrds.ts";
@@ -16,9 +15,6 @@ import { fail, stop } from "../../controller/story.ts";
 import { messageOf, RetryableError, TerminalError } from "../../errors/errors.ts";
 import { goQuote } from "../../golang/quote.ts";
 import { lastDeployed } from "../../release/record.ts";
-import type { ClusterApis } from "../dependencies/clusterApis.ts";
-import type { Identities } from "../permissions/identity.ts";
-import type { ExtensionCache } from "../state/extensionCache.ts";
 import { hasSpec } from "../state/extensionSpec.ts";
 import {
   type Authenticated,
@@ -32,7 +28,7 @@ import {
 } from "../state/phases.ts";
 import { proxyNote } from "../state/proxyVariables.ts";
 import { either, WaitingError } from "../state/waiting.ts";
-import type { ObjectWatches } from "../watches/objectWatches.ts";
+import type { Services } from "./services.ts";
 
 /** Stops a pass over an extension without spec, which older definitions let in, before any other step reads it. */
 export const requireSpec: ReconcileStep<Started> = {
@@ -45,20 +41,21 @@ export const requireSpec: ReconcileStep<Started> = {
 };
 
 /** Ends the pass over a suspended extension. Nothing of it is watched either: once it resumes, everything is compared. */
-export function skipSuspended(watches: readonly Pick<ObjectWatches, "forget">[]): ReconcileStep<Observed> {
+export function skipSuspended({ watches, sources }: Pick<Services, "watches" | "sources">): ReconcileStep<Observed> {
   return {
     name: "SkipSuspended",
     run(phase) {
       const { metadata, spec } = phase.extension;
       if (!spec.suspend) return Promise.resolve(phase);
-      for (const one of watches) one.forget(metadata.name);
+      watches?.forget(metadata.name);
+      sources.forget(metadata.name);
       return Promise.resolve(stop({ ...phase, phase: "suspended" }));
     },
   };
 }
 
 /** Makes sure that the pass can act as the extension's ServiceAccount before it looks for anything to do. */
-export function validate(identities: Pick<Identities, "clientFor">): ReconcileStep<Observed, Authenticated> {
+export function validate({ identities }: Pick<Services, "identities">): ReconcileStep<Observed, Authenticated> {
   return {
     name: "Validate",
     async run(phase, { signal }) {
@@ -80,7 +77,7 @@ export function validate(identities: Pick<Identities, "clientFor">): ReconcileSt
  * Tells what is wrong with a bundle that is installed all the same: its catalog says something else of it, or its author has made a mistake. A note
  * for as long as it is installed, and an Event once.
  */
-export function checkBundle(events: EventSink, memory: ExtensionCache): ReconcileStep<Unpacked> {
+export function checkBundle({ events, memory }: Pick<Services, "events" | "memory">): ReconcileStep<Unpacked> {
   return {
     name: "CheckBundle",
     run(unpacked) {
@@ -160,13 +157,6 @@ function statedMax({ content, releases }: WithContent): MaxVersion {
   }
 }
 
-/** What the check needs from the outside. */
-export interface RequirementDependencies {
-  apis: Pick<ClusterApis, "resources" | "version">;
-  events: EventSink;
-  memory: ExtensionCache;
-}
-
 /** Findings that are told, of all that there are. */
 const MAX_UNMET = 20;
 
@@ -180,7 +170,7 @@ const MAX_UNMET = 20;
  *
  * Where the cluster cannot be asked, only what would be refused waits.
  */
-export function checkRequirements({ apis, events, memory }: RequirementDependencies): ReconcileStep<Unpacked> {
+export function checkRequirements({ apis, events, memory }: Pick<Services, "apis" | "events" | "memory">): ReconcileStep<Unpacked> {
   return {
     name: "CheckRequirements",
     async run(phase, { signal, log }) {
@@ -222,7 +212,7 @@ export function checkRequirements({ apis, events, memory }: RequirementDependenc
 }
 
 /** Asks what is not met by now, and only for what is required. @throws as `ClusterApis` does. */
-async function unmetNow(requirements: BundleRequirements, apis: RequirementDependencies["apis"]): Promise<string[]> {
+async function unmetNow(requirements: BundleRequirements, apis: Services["apis"]): Promise<string[]> {
   const { minKubeVersion, ...kinds } = requirements;
   const [served, kubeVersion] = await Promise.all([
     Object.keys(kinds).length > 0 ? apis.resources() : [],

@@ -21,7 +21,7 @@ class CheckFixture {
   readonly #extension = extensionNamed("x", { packageName: "p" });
 
   async pass({ bundle = BUNDLE, ...parts }: PhaseParts<Unpacked>): Promise<Unpacked | undefined> {
-    const { next } = await runStep(checkBundle(this.events, this.#memory), unpacked(this.#extension, bundle, parts));
+    const { next } = await runStep(checkBundle({ events: this.events, memory: this.#memory }), unpacked(this.#extension, bundle, parts));
     return next;
   }
 }

@@ -36,7 +36,7 @@ test.for<[why: string, passes: Phase[], told: string[]]>([
   ["not where no catalog was asked", [resolved(X, chosen("1.0.0"))], []],
 ])("an Event tells %s", ([, passes, told]) => {
   const events = new RecordedEvents();
-  const tell = choiceEvents(events, new ExtensionCache());
+  const tell = choiceEvents({ events, memory: new ExtensionCache() });
   for (const phase of passes) tell(phase);
   expect(events.seen).toEqual(told.map((version) => `Normal Resolved: why ${version}`));
 });

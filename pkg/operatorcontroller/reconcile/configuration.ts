@@ -13,7 +13,8 @@ import { lackingPermissions } from "../permissions/permissions.ts";
 import type { ReconcileStep, Resolved } from "../state/phases.ts";
 import { type IsOver, WaitingError } from "../state/waiting.ts";
 import { formatUnwatched } from "../watches/objectWatches.ts";
-import type { ReadObject, SourceWatches } from "../watches/sourceWatches.ts";
+import type { ReadObject } from "../watches/sourceWatches.ts";
+import type { Services } from "./services.ts";
 
 /** The objects that `spec.config.valuesFrom` names, in its order, an object that is named twice only once. */
 function sourceRefs({ spec }: Pick<ClusterExtension, "spec">): ObjectRef[] {
@@ -40,14 +41,10 @@ async function readSources(client: Pick<Client, "get">, extension: Pick<ClusterE
   return { read, failures };
 }
 
-/** What reading needs from the outside. */
-export interface ReadConfigurationDependencies {
-  /** Without it, changes of what was read are not noticed. */
-  watches?: Pick<SourceWatches, "follow" | "unwatched" | "forget">;
-  /** How often sources that cannot be watched are read. */
-  driftIntervalMs: number;
-  /** Whether the pass acts as the extension's ServiceAccount, whose rights a refusal is explained by. Default true. */
-  isServiceAccount?: boolean;
+/** What reading the configuration works with. */
+export interface ConfigurationServices extends Pick<Services, "driftIntervalMs">, Partial<Pick<Services, "sources">> {
+  /** Whether the reconcile acts as the extension's ServiceAccount, whose permissions explain a refusal. Default true. */
+  readonly isServiceAccount?: boolean;
 }
 
 /**
@@ -64,8 +61,8 @@ export interface ReadConfigurationDependencies {
  *
  * What was read is hidden in any case, so that it is shown nowhere.
  */
-export function readConfiguration(deps: ReadConfigurationDependencies): ReconcileStep<Resolved> {
-  const { watches, driftIntervalMs, isServiceAccount = true } = deps;
+export function readConfiguration(services: ConfigurationServices): ReconcileStep<Resolved> {
+  const { sources: watches, driftIntervalMs, isServiceAccount = true } = services;
   return {
     name: "ReadConfiguration",
     async run(phase, { signal, log }) {

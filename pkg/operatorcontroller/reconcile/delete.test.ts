@@ -59,7 +59,7 @@ async function pass(given: Given): Promise<Outcome> {
   const events = new RecordedEvents();
   const forgotten: string[] = [];
   const step = handleDeletion({
-    dependencies: { release: () => Promise.resolve() },
+    created: { release: () => Promise.resolve() },
     client: patches,
     identities: { clientFor: () => (given.noClient ? Promise.reject(given.noClient) : Promise.resolve(scoped)) },
     releases: given.releases ?? new MemoryReleases(),
@@ -85,9 +85,9 @@ test("an extension that lives goes on to the next step", async () => {
 
 test("the finalizer is added to what others have put there, on condition that nobody changed it", async () => {
   const patches = new RecordedPatches();
-  expect((await runStep(ensureFinalizer(patches), observed(extension(["theirs"])))).next).toBeDefined();
+  expect((await runStep(ensureFinalizer({ client: patches }), observed(extension(["theirs"])))).next).toBeDefined();
   expect(patches.bodies).toEqual([{ metadata: { uid: "u", resourceVersion: "7", finalizers: ["theirs", FINALIZER_UNINSTALL] } }]);
-  expect((await runStep(ensureFinalizer(patches), observed(extension([FINALIZER_UNINSTALL])))).next).toBeDefined();
+  expect((await runStep(ensureFinalizer({ client: patches }), observed(extension([FINALIZER_UNINSTALL])))).next).toBeDefined();
   expect(patches.bodies).toHaveLength(1);
 });
 
@@ -96,7 +96,7 @@ test.for([
   [["theirs", "foregroundDeletion", "orphan"], "foregroundDeletion, orphan", ["theirs"]],
 ] as const)("removeCollectorFinalizers takes %j off an extension that is not being deleted", async ([finalizers, named, left]) => {
   const [patches, events] = [new RecordedPatches(), new RecordedEvents()];
-  const step = removeCollectorFinalizers(patches, events);
+  const step = removeCollectorFinalizers({ client: patches, events });
   const { result, isLeft } = await runStep(step, started(extension(finalizers)));
   expect(result).toEqual({ requeueAfterMs: 20 });
   expect([isLeft, patches.bodies]).toEqual([true, [{ metadata: { uid: "u", resourceVersion: "7", finalizers: left } }]]);
@@ -107,7 +107,7 @@ test.for([
 
 test("removeCollectorFinalizers leaves other finalizers, and all of them while the extension is being deleted", async () => {
   const [patches, events] = [new RecordedPatches(), new RecordedEvents()];
-  const step = removeCollectorFinalizers(patches, events);
+  const step = removeCollectorFinalizers({ client: patches, events });
   for (const one of [extension(["theirs", FINALIZER_UNINSTALL]), extension([FINALIZER_UNINSTALL, "orphan"], DELETED)])
     expect((await runStep(step, started(one))).next).toBeDefined();
   expect([patches.bodies, events.seen]).toEqual([[], []]);
@@ -119,7 +119,7 @@ test.for<[why: string, failure: Error, result: StepResult | undefined]>([
 ])("an extension that is %s, without a word in its status", async ([, failure, result]) => {
   const patches = new RecordedPatches();
   patches.failures.push(failure);
-  const outcome = await runStep(ensureFinalizer(patches), observed(extension([])));
+  const outcome = await runStep(ensureFinalizer({ client: patches }), observed(extension([])));
   expect([outcome.result, outcome.isLeft]).toEqual([result, true]);
   const deletion = await pass({ extension: extension([FINALIZER_UNINSTALL], DELETED), patchFails: failure });
   expect([deletion.error, deletion.result]).toEqual([undefined, result]);

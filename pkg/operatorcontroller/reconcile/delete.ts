@@ -8,7 +8,6 @@ import {
   GO_FINALIZERS,
   Reason,
 } from "../../api/constants.ts";
-import type { EventSink } from "../../api/events.ts";
 import { type KubeObject, refOf } from "../../api/k8s.ts";
 import { newProblem } from "../../api/problems.ts";
 import { isApiService } from "../../bundle/apiServices.ts";
@@ -26,18 +25,16 @@ import { takeOver } from "../apply/handovers.ts";
 import { isKept, keptText, recheckKept, removeCrds } from "../apply/keptCrds.ts";
 import { type CustomResourceKind, otherServer, servedKindsOf } from "../crds/crdUse.ts";
 import { dropConversions } from "../crds/lostConversions.ts";
-import type { DependencyExtensions } from "../dependencies/dependencyExtensions.ts";
-import type { Dependents } from "../dependencies/installContext.ts";
-import { type Identities, ServiceAccountMissing } from "../permissions/identity.ts";
-import { type ReleaseStore, requireReadable } from "../releases/releaseStore.ts";
+import { ServiceAccountMissing } from "../permissions/identity.ts";
+import { requireReadable } from "../releases/releaseStore.ts";
 import { unknownReleases } from "../state/clusterChanges.ts";
-import type { ExtensionCache } from "../state/extensionCache.ts";
 import { hasSpec } from "../state/extensionSpec.ts";
 import { formatFirst, selectChanges, summarizeActions } from "../state/objectActions.ts";
 import type { Deleting, Phase, ReconcileStep, Started } from "../state/phases.ts";
 import { WaitingError } from "../state/waiting.ts";
 import { CHANGED_MS, writeFinalizers } from "./finalizers.ts";
 import { readReleases } from "./retrieveReleases.ts";
+import type { Services } from "./services.ts";
 
 /** What one pass of an uninstall came to; what was deleted is in the applier's actions. */
 export interface UninstallProgress {
@@ -182,12 +179,6 @@ export class Uninstaller {
   }
 }
 
-/** What holding up an uninstall needs from the outside. */
-interface HoldDependencies {
-  dependents: Pick<Dependents, "of">;
-  memory: ExtensionCache;
-}
-
 /** Dependents that are named, and constraints of one. */
 const MAX_DEPENDENTS = 5;
 const MAX_NEEDS = 3;
@@ -199,7 +190,10 @@ const DEPENDENTS_LOOK_MS = 1_000;
  * force-uninstall "true". One that has begun is not held up any more.
  * @throws WaitingError RequiredByOthers that names them and says what to do.
  */
-async function holdUninstall({ dependents, memory }: HoldDependencies, { extension, releases: { installed } }: Deleting): Promise<void> {
+async function holdUninstall(
+  { dependents, memory }: Pick<Services, "dependents" | "memory">,
+  { extension, releases: { installed } }: Deleting,
+): Promise<void> {
   const { name, annotations } = extension.metadata;
   const remembered = memory.of(extension);
   if (installed && !remembered.uninstalling && annotations?.[ANNOTATION_FORCE_UNINSTALL] !== "true") {
@@ -233,18 +227,10 @@ function needsOf(needs: readonly string[]): string {
   return `${needs.slice(0, MAX_NEEDS).join(", ")}${more > 0 ? ` and ${more} more` : ""}`;
 }
 
-/** What removal needs from the outside. */
-export interface DeletionDependencies {
-  client: Pick<Client, "patch">;
-  identities: Pick<Identities, "clientFor">;
-  releases: Pick<ReleaseStore, "history" | "remove">;
-  events: EventSink;
-  memory: ExtensionCache;
-  dependents: Pick<Dependents, "of">;
-  /** Lets go what policy Install made for the extension. */
-  dependencies: Pick<DependencyExtensions, "release">;
-  /** Drops what is kept for an extension of that name, such as unpacked images. */
-  forget: (extension: string) => Promise<void>;
+/** What an uninstallation works with. */
+export interface DeletionServices
+  extends Pick<Services, "client" | "identities" | "releases" | "events" | "memory" | "dependents" | "forget"> {
+  created: Pick<Services["created"], "release">;
 }
 
 /** How soon an uninstall that waits for objects to go looks again. */
@@ -262,7 +248,7 @@ const UNINSTALL_POLL_MS = 250;
  * | while a release cannot be read           | stay until its Secret is repaired or deleted                  | stay     |
  * | in any other way                         | are deleted as the ServiceAccount, in stages, and waited for  | go       |
  */
-export function handleDeletion(deps: DeletionDependencies): ReconcileStep<Started> {
+export function handleDeletion(deps: DeletionServices): ReconcileStep<Started> {
   return {
     name: "HandleDeletion",
     async run(phase, context) {
@@ -277,7 +263,7 @@ export function handleDeletion(deps: DeletionDependencies): ReconcileStep<Starte
   };
 }
 
-async function finishDeletion(deps: DeletionDependencies, phase: Deleting, context: StepContext): Promise<Ended<Phase>> {
+async function finishDeletion(deps: DeletionServices, phase: Deleting, context: StepContext): Promise<Ended<Phase>> {
   const { extension, releases, report } = phase;
   const { name, finalizers = [] } = extension.metadata;
   const { signal } = context;
@@ -303,7 +289,7 @@ async function finishDeletion(deps: DeletionDependencies, phase: Deleting, conte
     const versions = [...[...current, ...older].map(({ version }) => version), ...unfinished];
     for (const version of versions) await deps.releases.remove(name, version, { signal });
     releases.installed = undefined;
-    await deps.dependencies.release(extension, signal);
+    await deps.created.release(extension, signal);
   }
   await deps.forget(name);
   const outcome = await writeFinalizers(deps.client, extension, others, signal);
@@ -326,7 +312,7 @@ function stopAtUnreadable({ releases }: Deleting): void {
 }
 
 /** @returns the objects that are waited for; none once everything that is to go is gone. */
-async function uninstall(deps: DeletionDependencies, phase: Deleting, context: StepContext): Promise<readonly string[]> {
+async function uninstall(deps: DeletionServices, phase: Deleting, context: StepContext): Promise<readonly string[]> {
   const { extension, releases } = phase;
   deps.memory.record(extension, releases.history.current, { keep: true });
   const { recorded } = deps.memory.of(extension);
@@ -360,7 +346,7 @@ async function uninstall(deps: DeletionDependencies, phase: Deleting, context: S
  * The client that may delete the extension's objects, or why it is to go without one.
  * @throws RetryableError Retrying when the one it names does not exist, with what to do about it.
  */
-async function clientOrReason(deps: DeletionDependencies, { extension }: Deleting, { signal }: StepContext): Promise<Client | string> {
+async function clientOrReason(deps: DeletionServices, { extension }: Deleting, { signal }: StepContext): Promise<Client | string> {
   if (!hasSpec(extension)) return "spec is missing, so that no ServiceAccount is named";
   const { name, annotations } = extension.metadata;
   try {

@@ -25,7 +25,7 @@ async function pass({ file, policy, isInstalled, ...world }: Given): Promise<{ p
   const content = contentOf(loadBundle(bundleFiles({ "metadata/dependencies.yaml": file })));
   const installed = isInstalled ? RESOLVED : undefined;
   const phase = unpacked(extension, { ...RESOLVED, properties: OWN }, { content, releases: { installed } });
-  return runStep(checkDependencies(dependencyWorld(world).choice), phase);
+  return runStep(checkDependencies({ choice: dependencyWorld(world).choice }), phase);
 }
 
 test("what only the metadata of a bundle requires is looked for before it is installed", async () => {

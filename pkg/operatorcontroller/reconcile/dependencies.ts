@@ -4,25 +4,24 @@ import { TerminalError } from "../../errors/errors.ts";
 import type { Property } from "../../fbc/types.ts";
 import { goQuote } from "../../golang/quote.ts";
 import { conditionText } from "../../resolve/wording.ts";
-import type { DependencyChoice } from "../dependencies/dependencyChoice.ts";
-import type { DependencyExtensions } from "../dependencies/dependencyExtensions.ts";
 import { isInstalled, keepsEarlierRelease, type ReconcileStep, type Unpacked } from "../state/phases.ts";
 import { type IsOver, WaitingError } from "../state/waiting.ts";
+import type { Services } from "./services.ts";
 
 /** With policy Install: makes extensions for what the resolved bundle depends on and is not installed, and waits for them. */
-export function installDependencies(dependencies: Pick<DependencyExtensions, "ensure" | "waitingFor">): ReconcileStep<Unpacked> {
+export function installDependencies({ created }: Pick<Services, "created">): ReconcileStep<Unpacked> {
   return {
     name: "InstallDependencies",
     async run(phase, { signal }) {
       const { extension, bundle, pending } = phase;
       if (!pending || keepsEarlierRelease(phase)) return phase;
-      const waiting = await dependencies.ensure(extension, pending.needs, signal);
+      const waiting = await created.ensure(extension, pending.needs, signal);
       const text = conditionText(
         `waiting until what bundle ${goQuote(bundle.name)} depends on is installed: ${waiting.join("; ")}`,
         extension.metadata.name,
       );
-      const before = dependencies.waitingFor(pending.needs);
-      const isOver: IsOver = async (stopped) => dependencies.waitingFor(pending.needs) !== before || (await pending.isOver(stopped));
+      const before = created.waitingFor(pending.needs);
+      const isOver: IsOver = async (stopped) => created.waitingFor(pending.needs) !== before || (await pending.isOver(stopped));
       const details = waiting.map((message) => ({ message }));
       throw new WaitingError(Reason.Retrying, text, {
         isOver,
@@ -36,7 +35,7 @@ export function installDependencies(dependencies: Pick<DependencyExtensions, "en
  * Compares what the bundle's own metadata says it depends on with what is installed and served, before anything of it is written: a catalog need
  * not repeat it. What is installed already stays; with policy Ignore nothing is compared.
  */
-export function checkDependencies(choice: Pick<DependencyChoice, "findConflict">): ReconcileStep<Unpacked> {
+export function checkDependencies({ choice }: Pick<Services, "choice">): ReconcileStep<Unpacked> {
   return {
     name: "CheckDependencies",
     async run(phase) {

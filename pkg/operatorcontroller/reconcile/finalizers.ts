@@ -1,10 +1,10 @@
 import type { ClusterExtension } from "../../api/clusterExtension.ts";
 import { COLLECTOR_FINALIZERS, FINALIZER_UNINSTALL, GO_FINALIZERS } from "../../api/constants.ts";
-import type { EventSink } from "../../api/events.ts";
 import { leave } from "../../controller/story.ts";
 import type { Client } from "../../kube/client.ts";
 import { isConflict, isNotFound } from "../../kube/errors.ts";
 import type { Observed, ReconcileStep, Started } from "../state/phases.ts";
+import type { Services } from "./services.ts";
 
 /** How soon to look again at an extension that changed while it was looked at. */
 export const CHANGED_MS = 20;
@@ -35,7 +35,7 @@ export async function writeFinalizers(
  * Removes finalizers of the garbage collector from an extension that is not being deleted. One that was there before the deletion would make
  * an ordinary deletion leave all objects behind, whoever had set it; the API server adds it when somebody deletes with `--cascade=orphan`.
  */
-export function removeCollectorFinalizers(client: Pick<Client, "patch">, events: EventSink): ReconcileStep<Started> {
+export function removeCollectorFinalizers({ client, events }: Pick<Services, "client" | "events">): ReconcileStep<Started> {
   return {
     name: "RemoveCollectorFinalizers",
     async run(phase, { signal, log }) {
@@ -60,7 +60,7 @@ export function removeCollectorFinalizers(client: Pick<Client, "patch">, events:
  * Makes sure that the extension waits for its uninstall when it is deleted, before anything of it is written. It waits no longer for
  * the Go operator-controller, whose finalizers nobody else would remove.
  */
-export function ensureFinalizer(client: Pick<Client, "patch">): ReconcileStep<Observed> {
+export function ensureFinalizer({ client }: Pick<Services, "client">): ReconcileStep<Observed> {
   return {
     name: "EnsureFinalizer",
     async run(phase, { signal }) {

@@ -75,8 +75,8 @@ class Passes {
   async check(phase: Phase): Promise<Report> {
     this.calls.length = 0;
     this.comesBack = undefined;
-    const comeBack = (_: string, ms: number): void => void (this.comesBack = Math.min(this.comesBack ?? Number.POSITIVE_INFINITY, ms));
-    const deps = { releases: this.releases, memory: this.memory, now: () => this.now, comeBack, minuteMs: 60_000 };
+    const requeueAfter = (_: string, ms: number): void => void (this.comesBack = Math.min(this.comesBack ?? Number.POSITIVE_INFINITY, ms));
+    const deps = { releases: this.releases, memory: this.memory, now: () => this.now, requeueAfter, minuteMs: 60_000 };
     await checkHealth(deps, phase, stepContext());
     return phase.report;
   }

@@ -17,10 +17,10 @@ import { type Health, health } from "../../release/health/healthState.ts";
 import { podSelectorOf, worstPod } from "../../release/health/pods.ts";
 import { objectKey } from "../../release/identity.ts";
 import { lastDeployed, type ReleaseRecord } from "../../release/record.ts";
-import type { ReleaseStore } from "../releases/releaseStore.ts";
-import type { CachedHealth, ExtensionCache } from "../state/extensionCache.ts";
+import type { CachedHealth } from "../state/extensionCache.ts";
 import type { LiveObjects } from "../state/objectActions.ts";
 import { type ActingPhase, hasClient, type Phase } from "../state/phases.ts";
+import type { Services } from "./services.ts";
 
 /** Requests under way at once for one extension, as many as an apply has. */
 const PARALLEL_READS = 8;
@@ -95,17 +95,8 @@ async function explain(workload: KubeObject, { client, now, signal }: HealthRead
   }
 }
 
-/** What checking health needs from the outside. */
-export interface HealthDependencies {
-  releases: Pick<ReleaseStore, "update">;
-  memory: ExtensionCache;
-  /** Milliseconds since the epoch. */
-  now: () => number;
-  /** Queues an extension again after some milliseconds. */
-  comeBack: (extension: string, afterMs: number) => void;
-  /** How long a minute of `spec.progressDeadlineMinutes` is; 60,000 but in tests. */
-  minuteMs: number;
-}
+/** What checking health works with. */
+export type HealthServices = Pick<Services, "releases" | "memory" | "now" | "requeueAfter" | "minuteMs">;
 
 /** Pause after the first check that finds a release not healthy; it doubles with each, up to the longest. */
 const FIRST_PAUSE_MS = 1_000;
@@ -124,7 +115,7 @@ const LONGEST_PAUSE_MS = 15_000;
  * So a healthy extension costs no request of its own. A release that is healthy for the first time is recorded as rolled out.
  * @throws the signal's reason when it aborts; what cannot be told is no error but Unknown.
  */
-export async function checkHealth(deps: HealthDependencies, phase: Phase, context: StepContext): Promise<void> {
+export async function checkHealth(deps: HealthServices, phase: Phase, context: StepContext): Promise<void> {
   if (!hasClient(phase)) return;
   const { extension, changes, releases, report } = phase;
   const release = changes.deployed ?? lastDeployed(releases.history.current);
@@ -140,7 +131,7 @@ export async function checkHealth(deps: HealthDependencies, phase: Phase, contex
   report.availability = known.availability;
   if (known.availability.status === "True" && release.rolledOutAt === undefined) await recordRolledOut(deps, phase, release, context);
   else checkDeadline(deps, phase, release);
-  if (known.dueAt !== Number.POSITIVE_INFINITY) deps.comeBack(extension.metadata.name, known.dueAt - deps.now());
+  if (known.dueAt !== Number.POSITIVE_INFINITY) deps.requeueAfter(extension.metadata.name, known.dueAt - deps.now());
 }
 
 function isDue(known: CachedHealth | undefined, release: ReleaseRecord, { changes }: ActingPhase, now: number): boolean {
@@ -152,7 +143,7 @@ function isDue(known: CachedHealth | undefined, release: ReleaseRecord, { change
 }
 
 async function readAvailability(
-  deps: HealthDependencies,
+  deps: HealthServices,
   { extension, client, changes }: ActingPhase,
   release: ReleaseRecord,
   signal: AbortSignal,
@@ -171,7 +162,7 @@ async function readAvailability(
 
 /** What goes wrong here is only logged: it is tried again in the next pass, and until then nothing but the deadline hangs on it. */
 async function recordRolledOut(
-  deps: HealthDependencies,
+  deps: HealthServices,
   { extension, changes }: ActingPhase,
   release: ReleaseRecord,
   { log, signal }: StepContext,
@@ -188,7 +179,7 @@ async function recordRolledOut(
   }
 }
 
-function checkDeadline(deps: HealthDependencies, { extension, releases, report }: ActingPhase, release: ReleaseRecord): void {
+function checkDeadline(deps: HealthServices, { extension, releases, report }: ActingPhase, release: ReleaseRecord): void {
   const { availability } = report;
   const minutes = extension.spec.progressDeadlineMinutes;
   if (!minutes || availability?.status !== "False") return;
@@ -196,6 +187,6 @@ function checkDeadline(deps: HealthDependencies, { extension, releases, report }
   const ends = rolloutEnds(release, deadline);
   if (ends === undefined) return;
   const left = ends - deps.now();
-  if (left > 0) deps.comeBack(extension.metadata.name, left);
+  if (left > 0) deps.requeueAfter(extension.metadata.name, left);
   else report.overdue = formatDeadlineExceeded(releases.installed?.version ?? "", deadline, availability);
 }

@@ -60,7 +60,7 @@ interface Given {
 function choosing() {
   const extension = extensionNamed("x", { packageName: "p" });
   const events = new RecordedEvents();
-  const step = pinInstalledImage(events, new ExtensionCache());
+  const step = pinInstalledImage({ events, memory: new ExtensionCache() });
   const pass = async ({ resolved, installed }: Given): Promise<{ problems: string[]; bundle: ResolvedBundle | undefined }> => {
     const before = resolvedPhase(extension, { ...INSTALLED, ...CHOSEN, ...resolved }, { releases: { installed } });
     const { phase, next } = await runStep(step, before);

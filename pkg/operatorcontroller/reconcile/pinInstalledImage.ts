@@ -1,12 +1,11 @@
-import type { EventSink } from "../../api/events.ts";
 import { newProblem } from "../../api/problems.ts";
 import { goQuote } from "../../golang/quote.ts";
 import { formatCanonical, parse } from "../../oci/reference.ts";
 import type { InstalledBundle } from "../../release/installedBundle.ts";
 import { NAME_LENGTH, truncate } from "../../text/truncate.ts";
 import { isSameVersion } from "../../version/version.ts";
-import type { ExtensionCache } from "../state/extensionCache.ts";
 import type { ReconcileStep, Resolved, ResolvedBundle } from "../state/phases.ts";
+import type { Services } from "./services.ts";
 
 /** The bundle to work towards, and what is to be said about the image that its catalog names. */
 export interface PinnedImage {
@@ -45,7 +44,7 @@ export function keepInstalledImage(resolved: ResolvedBundle, installed: Installe
 }
 
 /** Keeps the content of what is installed, and tells once what else the catalog says and what was disregarded in a choice. */
-export function pinInstalledImage(events: EventSink, memory: ExtensionCache): ReconcileStep<Resolved> {
+export function pinInstalledImage({ events, memory }: Pick<Services, "events" | "memory">): ReconcileStep<Resolved> {
   return {
     name: "PinInstalledImage",
     run(phase) {

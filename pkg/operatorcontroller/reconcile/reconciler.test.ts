@@ -11,7 +11,8 @@ import type { Availability } from "../../release/health/availability.ts";
 import type { KnownReleases } from "../state/clusterChanges.ts";
 import type { Phase, ReconcileStep, ResolvedBundle, Started } from "../state/phases.ts";
 import { requireSpec } from "./check.ts";
-import { Reconciler, StatusWriter } from "./reconciler.ts";
+import { Reconciler } from "./reconciler.ts";
+import { extensionStatusWriter } from "./statusEvents.ts";
 
 const made = extensionNamed("x", { packageName: "p" });
 const X: ClusterExtension = { ...made, metadata: { ...made.metadata, uid: "u" } };
@@ -56,8 +57,7 @@ async function pass({
     },
   };
   const reconciler = new Reconciler({
-    statuses: new StatusWriter(patches),
-    events,
+    statuses: extensionStatusWriter(patches, events),
     steps: Story.from<Started, Phase>().step(requireSpec).step(one),
     keepInstalled: () => {
       kept++;
@@ -68,6 +68,7 @@ async function pass({
       return Promise.resolve();
     },
     clusterVersion: () => clusterFrom(cluster),
+    clusterProxy: () => ({ kind: "none" }),
     now: () => Date.parse("2026-01-01T00:00:00.500Z"),
     resyncMs: () => RESYNC,
   });

@@ -43,7 +43,7 @@ async function pass({ installed, source, catalog, content = CONTENT, policy, clu
   const step = resolveBundle({
     catalogs: new ListedCatalogs(catalogs),
     contents: new CatalogPackages(new CannedPackages(canned)),
-    dependencies: dependencyWorld().choice,
+    choice: dependencyWorld().choice,
   });
   return runStep(step, authenticated(extension, { clusterVersion: clusterFrom(cluster), releases: { installed } }));
 }
@@ -231,7 +231,7 @@ test("an extension without a catalog to ask is blocked until it is edited", asyn
   const step = resolveBundle({
     catalogs: new ListedCatalogs([]),
     contents: new CatalogPackages(new CannedPackages(new Map())),
-    dependencies: dependencyWorld().choice,
+    choice: dependencyWorld().choice,
   });
   expect((await runStep(step, authenticated(bare))).error).toMatchObject({ retry: false, reason: "Blocked" });
 });
@@ -258,7 +258,7 @@ async function passAmong(
   const step = resolveBundle({
     catalogs: new ListedCatalogs([...catalogs]),
     contents: new CatalogPackages(packages),
-    dependencies: dependencyWorld().choice,
+    choice: dependencyWorld().choice,
   });
   return runStep(step, authenticated(extension, { releases: { installed: INSTALLED } }));
 }
@@ -307,7 +307,7 @@ test.for([
     contents: new CatalogPackages(
       new CannedPackages(new Map([["https://catalogd/catalogs/c", content === "absent" ? undefined : content]])),
     ),
-    dependencies: dependencyWorld().choice,
+    choice: dependencyWorld().choice,
   });
   const bundle = { ...INSTALLED, explanation: "pinned" };
   const pinned = { revision: 1, release: releaseRecord(1, "deployed"), bundle };

@@ -1,7 +1,6 @@
 import type { ClusterCatalog } from "../../api/clusterCatalog.ts";
 import type { CatalogSource, ClusterExtension } from "../../api/clusterExtension.ts";
 import { Reason } from "../../api/constants.ts";
-import type { EventSink } from "../../api/events.ts";
 import { newProblem, type Problem } from "../../api/problems.ts";
 import { messageOf, RetryableError, TerminalError } from "../../errors/errors.ts";
 import { goQuote } from "../../golang/quote.ts";
@@ -22,9 +21,8 @@ import { explainUnavailable, type UnresolvedDetails, unresolvedDetails } from ".
 import { conditionText } from "../../resolve/wording.ts";
 import { CAUSE_LENGTH, truncate } from "../../text/truncate.ts";
 import { formatVersion, formatVersionRelease } from "../../version/version.ts";
-import { type CatalogLister, type CatalogPackages, selectClusterCatalogs } from "../catalogs/catalogPackages.ts";
-import type { DependencyChoice, DependencyResolution, RejectedBundle } from "../dependencies/dependencyChoice.ts";
-import type { ExtensionCache } from "../state/extensionCache.ts";
+import { selectClusterCatalogs } from "../catalogs/catalogPackages.ts";
+import type { DependencyResolution, RejectedBundle } from "../dependencies/dependencyChoice.ts";
 import { findInstalledCatalog } from "../state/extensionSpec.ts";
 import {
   type Authenticated,
@@ -37,12 +35,11 @@ import {
   type ResolvedBundle,
 } from "../state/phases.ts";
 import { type IsOver, WaitingError } from "../state/waiting.ts";
+import type { Services } from "./services.ts";
 
-/** The parts that resolving needs. */
-export interface ResolveDependencies {
-  catalogs: CatalogLister;
-  contents: Pick<CatalogPackages, "read">;
-  dependencies: Pick<DependencyChoice, "choose">;
+/** What a resolution works with. */
+export interface ResolveServices extends Pick<Services, "catalogs" | "contents"> {
+  choice: Pick<Services["choice"], "choose">;
 }
 
 /** The catalogs hold no bundle to install, or cannot be asked for one. */
@@ -99,21 +96,21 @@ function toCatalog({ catalog, error }: UnresolvedDetails["unavailable"][number])
  * While a release is pinned its bundle stays: the catalogs are asked for deprecation and updates only, and a failure is logged.
  * @see operator-controller df2c201d internal/operator-controller/controllers/clusterextension_reconcile_steps.go handleResolutionError
  */
-export function resolveBundle(parts: ResolveDependencies): ReconcileStep<Authenticated, Resolved> {
+export function resolveBundle(services: ResolveServices): ReconcileStep<Authenticated, Resolved> {
   return {
     name: "ResolveBundle",
     async run(phase, { signal, log }) {
       const { pinned, releases, report } = phase;
       if (pinned) {
         try {
-          await findBundle(parts, phase, signal);
+          await findBundle(services, phase, signal);
         } catch (err) {
           signal.throwIfAborted();
           log.debug({ reason: messageOf(err) }, "no bundle resolved while a release is pinned");
         }
         return { ...phase, phase: "resolved", bundle: pinned.bundle };
       }
-      const { bundle, pending, problems, isKept } = await findBundle(parts, phase, signal);
+      const { bundle, pending, problems, isKept } = await findBundle(services, phase, signal);
       report.problems.push(...problems);
       const { name, version, catalog, edge, explanation } = bundle;
       const isChanged = !isKept && name !== releases.installed?.name;
@@ -134,7 +131,7 @@ interface FoundBundle {
 }
 
 /** Resolves the bundle of the extension, and reports all that catalogs say about it. */
-async function findBundle(parts: ResolveDependencies, phase: Authenticated, signal: AbortSignal): Promise<FoundBundle> {
+async function findBundle(services: ResolveServices, phase: Authenticated, signal: AbortSignal): Promise<FoundBundle> {
   const { extension, releases, report } = phase;
   const { installed } = releases;
   const { catalog: source } = extension.spec.source;
@@ -143,15 +140,15 @@ async function findBundle(parts: ResolveDependencies, phase: Authenticated, sign
     throw new TerminalError(Reason.Blocked, message, { problems: [newProblem("InvalidSpec", { message })] });
   }
   const request = { source, installed, installedFrom: findInstalledCatalog(phase), cluster: phase.clusterVersion };
-  const { selected, packages, filtered } = await readCandidates(parts, request, signal);
+  const { selected, packages, filtered } = await readCandidates(services, request, signal);
   report.catalogs.packages = packages;
-  const { resolution, pending, rejected } = await chooseInstallable(parts.dependencies, extension, filtered, selected, signal);
+  const { resolution, pending, rejected } = await chooseInstallable(services.choice, extension, filtered, selected, signal);
   if (resolution.filtered) report.catalogs.filtered = resolution.filtered;
   if (resolution.kind === "unresolved") {
     if (rejected && resolution.reason === "NoMatchingBundle") throw unsatisfiedDependencies(resolution, rejected, phase);
     const kept = keepInstalled(resolution, installed, selected);
     if (!kept) throw unresolvedError(resolution, phase);
-    if (resolution.reason === "CatalogUnavailable") report.awaits = answersAgain(parts, source, packages);
+    if (resolution.reason === "CatalogUnavailable") report.awaits = answersAgain(services, source, packages);
     return kept;
   }
   report.catalogs.deprecation = { kind: "known", entries: resolution.deprecations };
@@ -172,7 +169,7 @@ export interface ReadCandidates {
 
 /** Selects the catalogs of `request.source`, reads its package from them and filters the candidates. @throws the signal's reason when it aborts. */
 export async function readCandidates(
-  { catalogs, contents }: Pick<ResolveDependencies, "catalogs" | "contents">,
+  { catalogs, contents }: Pick<Services, "catalogs" | "contents">,
   request: Omit<FilterRequest, "catalogs">,
   signal: AbortSignal,
 ): Promise<ReadCandidates> {
@@ -187,7 +184,7 @@ export async function readCandidates(
  * @param selected the catalogs that the extension selects. @throws as `DependencyChoice.choose`.
  */
 export async function chooseInstallable(
-  dependencies: ResolveDependencies["dependencies"],
+  choice: ResolveServices["choice"],
   extension: Readonly<ClusterExtension>,
   filtered: FilteredCatalogs | Unresolved,
   selected: readonly ClusterCatalog[],
@@ -195,7 +192,7 @@ export async function chooseInstallable(
 ): Promise<DependencyResolution> {
   if (filtered.kind === "unresolved") return { resolution: filtered };
   if (ignoresDependencies(extension)) return { resolution: chooseBest(filtered) };
-  return dependencies.choose(extension, filtered, selected, signal);
+  return choice.choose(extension, filtered, selected, signal);
 }
 
 function ignoresDependencies({ spec }: Readonly<ClusterExtension>): boolean {
@@ -260,7 +257,7 @@ function isOutsideChannels({ catalogs, query }: FilteredCatalogs, { name }: Inst
 
 /** Returns a check whether one of the catalogs that could not answer has gone or answers by now. */
 function answersAgain(
-  { catalogs, contents }: Pick<ResolveDependencies, "catalogs" | "contents">,
+  { catalogs, contents }: Pick<Services, "catalogs" | "contents">,
   source: CatalogSource,
   before: readonly CatalogPackage[],
 ): IsOver {
@@ -320,7 +317,7 @@ function versionTexts({ bundle, version }: Resolution): Pick<InstalledBundle, "v
  * Remembers whether a selected catalog was unavailable although the pass succeeded without it. Nothing reports when a server answers again, so
  * such an extension is reconciled again soon.
  */
-export function trackUnavailableCatalogs(memory: ExtensionCache): ReconcileStep<Resolved> {
+export function trackUnavailableCatalogs({ memory }: Pick<Services, "memory">): ReconcileStep<Resolved> {
   return {
     name: "TrackUnavailableCatalogs",
     run(phase) {
@@ -335,7 +332,7 @@ export function trackUnavailableCatalogs(memory: ExtensionCache): ReconcileStep<
  * Tells that resolution came to another bundle than the last time, once, with the explanation; after a start, than what is installed.
  * That it comes to none, or fails for another reason, is told by condition Progressing and its Event.
  */
-export function choiceEvents(events: EventSink, memory: ExtensionCache): (phase: Phase) => void {
+export function choiceEvents({ events, memory }: Pick<Services, "events" | "memory">): (phase: Phase) => void {
   return (phase) => {
     const { extension, report } = phase;
     const { filtered } = report.catalogs;

@@ -6,23 +6,21 @@ import { noReleaseText } from "../../openshift/upgradeable.ts";
 import { installedOf } from "../../release/installedBundle.ts";
 import { activeReleases } from "../../release/record.ts";
 import { unreadableText } from "../../release/storage/decode.ts";
-import { type ReleaseHistory, type ReleaseStore, requireReadable } from "../releases/releaseStore.ts";
+import { type ReleaseHistory, requireReadable } from "../releases/releaseStore.ts";
 import { unknownReleases } from "../state/clusterChanges.ts";
-import type { ExtensionCache } from "../state/extensionCache.ts";
 import { hideSourced } from "../state/hiddenValues.ts";
 import type { Observed, ReconcileStep, Started, WithReleases } from "../state/phases.ts";
-
-/** The parts that reading releases needs. */
-export interface ReleaseReading {
-  releases: Pick<ReleaseStore, "history">;
-  memory: ExtensionCache;
-}
+import type { Services } from "./services.ts";
 
 /**
  * Reads the releases of an extension into `phase.releases`, and hides what they hold of sources.
  * @throws KubeError or RetryableError if they cannot be read; `unknownBecause` says why then.
  */
-export async function readReleases({ releases: store, memory }: ReleaseReading, phase: WithReleases, signal: AbortSignal): Promise<void> {
+export async function readReleases(
+  { releases: store, memory }: Pick<Services, "releases" | "memory">,
+  phase: WithReleases,
+  signal: AbortSignal,
+): Promise<void> {
   const { extension, releases, hidden, report } = phase;
   const { name, uid = "" } = extension.metadata;
   try {
@@ -44,19 +42,19 @@ export async function readReleases({ releases: store, memory }: ReleaseReading, 
  * Finds out what is installed: the newest release that was deployed completely.
  * Fails with RetryableError Retrying when the releases cannot be read, or one of them cannot: the reconcile ends before anything is written.
  */
-export function retrieveReleases(reading: ReleaseReading): ReconcileStep<Started, Observed> {
+export function retrieveReleases(services: Pick<Services, "releases" | "memory">): ReconcileStep<Started, Observed> {
   return {
     name: "RetrieveReleases",
     async run(started, { signal }) {
       const phase: Observed = { ...started, phase: "observed", releases: unknownReleases() };
       const { extension, releases, report } = phase;
       try {
-        await readReleases(reading, phase, signal);
+        await readReleases(services, phase, signal);
       } catch (err) {
         return fail(phase, new RetryableError(Reason.Retrying, "retrying to get installed bundle", { cause: err }));
       }
       releases.active = activeReleases(releases.history.current);
-      reading.memory.record(extension, releases.history.current, { keep: releases.unreadable.length > 0 });
+      services.memory.record(extension, releases.history.current, { keep: releases.unreadable.length > 0 });
       const before = extension.status?.install?.bundle.name;
       if (before !== undefined && isEmpty(releases.history)) {
         releases.unreadable = [noReleaseText(before)];

@@ -16,7 +16,7 @@ import { Handovers, ObjectClaims } from "../apply/handovers.ts";
 import { ExtensionCache } from "../state/extensionCache.ts";
 import type { ResolvedBundle, Unpacked } from "../state/phases.ts";
 import { applyBundle, keepInstalled } from "./apply.ts";
-import { pinRevision, type RollbackDependencies, rollBackOverdue, skipRolledBackBundle, undoFailed } from "./rollback.ts";
+import { pinRevision, type RollbackServices, rollBackOverdue, skipRolledBackBundle, undoFailed } from "./rollback.ts";
 import { inputDigest } from "./unpack.ts";
 
 const NOW = Date.parse("2026-01-02T00:00:00Z");
@@ -108,8 +108,8 @@ function start(...records: ReleaseRecord[]) {
   const releases = new MemoryReleases(...records);
   const events = new RecordedEvents();
   const client = cluster as unknown as Client;
-  const deps: RollbackDependencies = {
-    client,
+  const deps: RollbackServices = {
+    discovery: client,
     releases,
     events,
     now: () => NOW,
@@ -267,7 +267,7 @@ test("a rollback that a crash left behind is completed, before and whatever beco
   const pending = release(3, "1.0.0", "pending-rollback", ["a"], { rolledBack: GIVEN, inputDigest: "1.0.0" });
   const waits: number[] = [];
   const resumed = start(V1("superseded"), release(2, "2.0.0", "deployed", ["b"]), pending);
-  const skipping = skipRolledBackBundle({ ...resumed.deps, comeBack: (_, ms) => void waits.push(ms) });
+  const skipping = skipRolledBackBundle({ ...resumed.deps, requeueAfter: (_, ms) => void waits.push(ms) });
   const { next } = await runStep(skipping, { ...resumed.phase, phase: "resolved" });
   if (!next) throw new Error("the reconcile ended");
   expect(waits).toEqual([600_000]);
@@ -285,7 +285,7 @@ test("what was given up is wanted again once something about it is another", asy
     release(2, "2.0.0", "failed", ["b"]),
     release(3, "1.0.0", "deployed", ["a"], { rolledBack: GIVEN }),
   );
-  const step = (catalog: string) => skipRolledBackBundle({ ...world.deps, catalogContent: () => catalog, comeBack: () => undefined });
+  const step = (catalog: string) => skipRolledBackBundle({ ...world.deps, catalogContent: () => catalog, requeueAfter: () => undefined });
   const phase = { ...world.phase, phase: "resolved" } as const;
   expect((await runStep(step("c@2"), phase)).next?.held).toBeUndefined();
   expect((await runStep(step("c@1"), phase)).next?.held).toBeDefined();
@@ -302,7 +302,7 @@ test("pinRevision pins the bundle of a revision when the annotation names it", a
     releaseRecord(2, "deployed", { labels: labelsFrom(bundle("2.0.0")) }),
   );
   const run = (extension: ClusterExtension) =>
-    runStep(pinRevision(releases), authenticated(extension, { releases: { history: releases.now() } }));
+    runStep(pinRevision({ releases }), authenticated(extension, { releases: { history: releases.now() } }));
   const { phase, next } = await run(pinnedTo("1"));
   expect([next?.pinned?.revision, next?.pinned?.bundle.name, problemTexts(phase).length]).toEqual([1, "p.v1.0.0", 1]);
   expect(problemTexts(phase)[0]).toContain('keeps bundle "p.v1.0.0" of revision 1');

@@ -11,9 +11,9 @@ import { installedFrom } from "../../release/installedBundle.ts";
 import { lastDeployed, newestFirst, parseRevision, type ReleaseRecord, requireRevision } from "../../release/record.ts";
 import { attemptsOf, heldUntil, type RolledBack, rollbackObjects, shortMessage, waitEnds } from "../../release/rollbackBackoff.ts";
 import { Applier } from "../apply/applier.ts";
-import type { ApplyDependencies } from "../apply/applyContext.ts";
+import type { ApplyServices } from "../apply/applyContext.ts";
 import { ApplyPass } from "../apply/applyPass.ts";
-import { type ReleaseStore, recordOf } from "../releases/releaseStore.ts";
+import { recordOf } from "../releases/releaseStore.ts";
 import type { FailedRelease, Held } from "../state/clusterChanges.ts";
 import { selectChanges } from "../state/objectActions.ts";
 import {
@@ -27,13 +27,11 @@ import {
   type Resolved,
   type Unpacked,
 } from "../state/phases.ts";
+import type { Services } from "./services.ts";
 import { inputDigest } from "./unpack.ts";
 
-/** What rolling back needs beside what applying does. */
-export interface RollbackDependencies extends ApplyDependencies {
-  /** The content of a catalog by digest; empty where there is none of that name. */
-  catalogContent: (name: string | undefined) => string;
-}
+/** What a rollback works with. */
+export type RollbackServices = ApplyServices & Pick<Services, "catalogContent" | "releases">;
 
 /**
  * Puts the last deployed release back after an upgrade was refused in the middle, unless a Pod of the upgrade is ready already: then the
@@ -41,7 +39,7 @@ export interface RollbackDependencies extends ApplyDependencies {
  * @returns whether it is back; `selectChanges` says so then.
  * @throws RetryableError with both causes when it could not be put back; the next pass goes on with that.
  */
-export async function undoFailed(deps: RollbackDependencies, phase: Unpacked, context: StepContext, cause: unknown): Promise<boolean> {
+export async function undoFailed(deps: RollbackServices, phase: Unpacked, context: StepContext, cause: unknown): Promise<boolean> {
   const { releases, changes: done } = phase;
   const { failed } = done;
   const { history } = releases;
@@ -74,7 +72,7 @@ export async function undoFailed(deps: RollbackDependencies, phase: Unpacked, co
  * What keeps it from that is told behind the deadline's message; it is tried again in the next pass.
  * @returns whether another release is deployed now.
  */
-export async function rollBackOverdue(deps: RollbackDependencies, phase: Phase, context: StepContext): Promise<boolean> {
+export async function rollBackOverdue(deps: RollbackServices, phase: Phase, context: StepContext): Promise<boolean> {
   const { extension, report } = phase;
   const { overdue } = report;
   if (overdue === undefined || extension.spec.install?.onFailure !== "Rollback" || !hasClient(phase)) return false;
@@ -98,7 +96,7 @@ export async function rollBackOverdue(deps: RollbackDependencies, phase: Phase, 
 }
 
 /** Goes on with a rollback that was begun and not completed. */
-export async function finishRollback(deps: RollbackDependencies, phase: ActingPhase, context: StepContext): Promise<void> {
+export async function finishRollback(deps: RollbackServices, phase: ActingPhase, context: StepContext): Promise<void> {
   const [latest] = phase.releases.history.current;
   if (!latest?.rolledBack) throw new RetryableError(Reason.Retrying, "no rollback was begun");
   await goBack(deps, phase, context, { target: latest, objects: latest.objects, given: latest.rolledBack });
@@ -106,7 +104,7 @@ export async function finishRollback(deps: RollbackDependencies, phase: ActingPh
 
 /** Brings the pinned release to the cluster, unless it is there already; then as `maintain`. */
 export async function goToPinned(
-  deps: RollbackDependencies,
+  deps: RollbackServices,
   { release, revision }: PinnedRevision,
   phase: Unpacked,
   context: StepContext,
@@ -150,7 +148,7 @@ interface GoBackRequest {
 }
 
 async function goBack(
-  deps: RollbackDependencies,
+  deps: RollbackServices,
   phase: ActingPhase,
   context: StepContext,
   { target, objects, given }: GoBackRequest,
@@ -175,7 +173,7 @@ async function goBack(
 }
 
 function givenUp(
-  deps: RollbackDependencies,
+  deps: RollbackServices,
   phase: ActingPhase,
   release: ReleaseRecord,
   { reason, message, before }: { reason: RolledBack["reason"]; message: string; before: RolledBack | undefined },
@@ -201,7 +199,7 @@ function givenUp(
 
 /** The newest release before that was rolled out; where none is known to have been, the newest that was applied completely. */
 async function releaseBefore(
-  { releases: store }: Pick<RollbackDependencies, "releases">,
+  { releases: store }: Pick<RollbackServices, "releases">,
   { releases: { history } }: ActingPhase,
   release: ReleaseRecord,
   signal: AbortSignal,
@@ -233,14 +231,12 @@ async function newPodsMayWork(failed: FailedRelease, { client }: ActingPhase, { 
   }
 }
 
-/** The parts that skipping a rolled back bundle needs. */
-export interface SkipRolledBackDependencies extends Pick<RollbackDependencies, "catalogContent" | "now"> {
-  /** Queues an extension again after some milliseconds. */
-  comeBack: (extension: string, afterMs: number) => void;
-}
-
 /** Skips a bundle that was rolled back, until spec, bundle or catalog change or its wait is over. */
-export function skipRolledBackBundle({ catalogContent, now, comeBack }: SkipRolledBackDependencies): ReconcileStep<Resolved> {
+export function skipRolledBackBundle({
+  catalogContent,
+  now,
+  requeueAfter,
+}: Pick<Services, "catalogContent" | "now" | "requeueAfter">): ReconcileStep<Resolved> {
   return {
     name: "SkipRolledBackBundle",
     run(phase, { log }) {
@@ -255,7 +251,7 @@ export function skipRolledBackBundle({ catalogContent, now, comeBack }: SkipRoll
         log.info({ bundle: bundle.name, attempts: given.attempts }, "bundle that was given up is tried again");
         return Promise.resolve(phase);
       }
-      comeBack(extension.metadata.name, until - now());
+      requeueAfter(extension.metadata.name, until - now());
       return Promise.resolve({ ...phase, held: heldFrom(given, installedFrom(latest).name) });
     },
   };
@@ -266,13 +262,13 @@ export function skipRolledBackBundle({ catalogContent, now, comeBack }: SkipRoll
  * keep that release; catalogs are still asked, for what they say about deprecation.
  * @throws TerminalError Blocked if the annotation does not name a release that can be rolled back to.
  */
-export function pinRevision(releases: Pick<ReleaseStore, "read">): ReconcileStep<Authenticated> {
+export function pinRevision({ releases: store }: Pick<Services, "releases">): ReconcileStep<Authenticated> {
   return {
     name: "PinRevision",
     async run(phase, { signal }) {
       const text = phase.extension.metadata.annotations?.[ANNOTATION_ROLLBACK_TO];
       if (text === undefined) return phase;
-      const { revision, release } = await findPinned(releases, phase, text, signal);
+      const { revision, release } = await findPinned(store, phase, text, signal);
       const bundle = installedFrom(release);
       const explanation = `annotation ${ANNOTATION_ROLLBACK_TO} keeps bundle "${bundle.name}" of revision ${revision}; remove it to follow the catalogs again`;
       phase.report.problems.push(newProblem("RevisionPinned", { message: explanation }));
@@ -283,7 +279,7 @@ export function pinRevision(releases: Pick<ReleaseStore, "read">): ReconcileStep
 
 /** The release that was made for the annotation, or the one that it names. */
 async function findPinned(
-  store: Pick<ReleaseStore, "read">,
+  store: Services["releases"],
   { releases: { history }, extension }: Authenticated,
   text: string,
   signal: AbortSignal,

@@ -16,6 +16,6 @@ test.for<[what: string, catalogs: CatalogPackage[] | undefined, misses: boolean]
   const memory = new ExtensionCache();
   const phase = resolved(extension, { packageName: "p", name: "p.v1.0.0", version: "1.0.0", image: "i", explanation: "" });
   if (catalogs) phase.report.catalogs.packages = catalogs;
-  await runStep(trackUnavailableCatalogs(memory), phase);
+  await runStep(trackUnavailableCatalogs({ memory }), phase);
   expect(memory.of(extension).missesCatalogs).toBe(misses);
 });

@@ -4,10 +4,8 @@ import { Ended, fail, leave, type StepContext, stop } from "../../controller/sto
 import { messageOf } from "../../errors/errors.ts";
 import { canonicalJson } from "../../golang/json.ts";
 import { isOfAnotherWriter, lastDeployed } from "../../release/record.ts";
-import type { CertificateProviders } from "../apply/certificateProviders.ts";
-import type { BundleCache } from "../bundles/bundleCache.ts";
 import { readBundleFiles } from "../bundles/bundleFiles.ts";
-import type { BundleImageSource, ObtainedImage } from "../bundles/bundleImages.ts";
+import type { ObtainedImage } from "../bundles/bundleImages.ts";
 import { configOf } from "../state/extensionSpec.ts";
 import {
   isInstalled,
@@ -19,13 +17,7 @@ import {
   type Unpacked,
 } from "../state/phases.ts";
 import { type ProxyInputs, proxyOf } from "../state/proxyVariables.ts";
-
-/** What unpacking needs from the outside. */
-export interface UnpackDependencies {
-  images: BundleImageSource;
-  bundles: Pick<BundleCache, "load">;
-  providers: Pick<CertificateProviders, "choose" | "isOutdated">;
-}
+import type { Services } from "./services.ts";
 
 /** Raised when rendering changes what it makes of the same input, so that installed bundles are rendered anew. */
 const RENDERING = "1";
@@ -34,8 +26,8 @@ const RENDERING = "1";
  * Fetches the bundle, unless a deployed release was already made from the very same input, and finds out who provides the certificates of
  * its webhooks and API services, if it has any. It does not wait for a pull: the reconcile ends, and the end of the pull brings the next one.
  */
-export function unpackBundle(deps: UnpackDependencies): ReconcileStep<Resolved, Unpacked> {
-  const { images, providers } = deps;
+export function unpackBundle(services: Pick<Services, "images" | "bundles" | "providers">): ReconcileStep<Resolved, Unpacked> {
+  const { images, providers } = services;
   return {
     name: "UnpackBundle",
     async run(resolved, { signal, log }) {
@@ -48,7 +40,7 @@ export function unpackBundle(deps: UnpackDependencies): ReconcileStep<Resolved, 
       const [latest] = phase.releases.history.current;
       const isSame = latest?.status === "deployed" && latest.inputDigest === phase.inputDigest;
       if (isSame && !providers.isOutdated(latest.objects)) return keep(phase);
-      const next = await pullBundle(deps, phase, { signal, log });
+      const next = await pullBundle(services, phase, { signal, log });
       if (next instanceof Ended || !next.content?.needsCertificates) return next;
       const certProvider = await providers.choose(lastDeployed(next.releases.history.current)?.objects ?? []);
       log.debug({ provider: certProvider?.name ?? "none" }, "certificate provider chosen");
@@ -59,7 +51,7 @@ export function unpackBundle(deps: UnpackDependencies): ReconcileStep<Resolved, 
 
 /** Loads the bundle once its image is here. If it cannot be pulled and is installed, the installed objects are kept, with a problem. */
 async function pullBundle(
-  { images, bundles }: UnpackDependencies,
+  { images, bundles }: Pick<Services, "images" | "bundles">,
   resolved: Resolved,
   { signal, log }: StepContext,
 ): Promise<Unpacked | Ended<Phase>> {
