@@ -1,6 +1,7 @@
 import type { BlockedUpdate } from "../api/clusterExtensionStatus.ts";
 import { AVAILABLE_UPDATES_MAX } from "../api/constants.ts";
 import { compareNewestFirst } from "../fbc/bundleOrder.ts";
+import { compareText } from "../text/compare.ts";
 import { NAME_LENGTH, truncate } from "../text/truncate.ts";
 import { compareVersionRelease } from "../version/version.ts";
 import type { Candidate } from "./candidates.ts";
@@ -54,7 +55,7 @@ export function availableUpdates(filtered: FilteredCatalogs): NextUpdates | unde
       else if (!newest || compareNewestFirst(candidate, newest.candidate) < 0) newest = { result, candidate };
     }
   }
-  legal.sort((a, b) => compareNewestFirst(a.candidate, b.candidate) || (a.result.catalog < b.result.catalog ? -1 : 1));
+  legal.sort((a, b) => compareNewestFirst(a.candidate, b.candidate) || compareText(a.result.catalog, b.result.catalog));
   const highest = legal[0]?.candidate;
   const blocked = newest && (!highest || isHigher(newest.candidate, highest)) ? blockedUpdate(newest, filtered) : undefined;
   return {

@@ -1,4 +1,5 @@
 import { goQuote } from "../golang/quote.ts";
+import { compareText } from "../text/compare.ts";
 
 /** metav1.LabelSelector as it comes over the wire. */
 export interface LabelSelector {
@@ -72,7 +73,7 @@ function requirementsError(requirements: readonly LabelSelectorRequirement[]): s
 }
 
 function requirementsOf(selector: LabelSelector | undefined): LabelSelectorRequirement[] {
-  const labels = Object.entries(selector?.matchLabels ?? {}).sort(([a], [b]) => (a < b ? -1 : 1));
+  const labels = Object.entries(selector?.matchLabels ?? {}).sort(([a], [b]) => compareText(a, b));
   return [...labels.map(([key, value]) => ({ key, operator: "In", values: [value] })), ...(selector?.matchExpressions ?? [])];
 }
 

@@ -1,4 +1,5 @@
 import { compareNewestFirst } from "../fbc/bundleOrder.ts";
+import { compareText } from "../text/compare.ts";
 import { CAUSE_LENGTH, NAME_LENGTH, truncate } from "../text/truncate.ts";
 import { compareVersionRelease, compareVersions } from "../version/version.ts";
 import type { Candidate } from "./candidates.ts";
@@ -133,7 +134,7 @@ function compareRanked(a: CatalogCandidate, b: CatalogCandidate): number {
     Number(a.candidate.deprecated) - Number(b.candidate.deprecated) ||
     b.result.priority - a.result.priority ||
     compareNewestFirst(a.candidate, b.candidate) ||
-    (a.result.catalog < b.result.catalog ? -1 : Number(a.result.catalog > b.result.catalog))
+    compareText(a.result.catalog, b.result.catalog)
   );
 }
 

@@ -63,7 +63,7 @@ describeWithPrivateCluster("definitions that an upgrade keeps", (cluster) => {
     await cluster.client.delete(refOf(THING));
     await request("later");
     await isForgotten("later");
-    expect(await definition()).toBeUndefined();
+    await eventually(async () => expect(await definition()).toBeUndefined()); // its finalizer takes a moment
     await eventually(async () =>
       expect(await world.events("later")).toContain(
         "Pruned: deleted what an earlier bundle left: CustomResourceDefinition things.kept.example.com",
@@ -92,7 +92,7 @@ describeWithPrivateCluster("definitions that an upgrade keeps", (cluster) => {
     expect((await definition())?.metadata.labels?.[LABEL_OWNER_NAME]).toBe("adopting");
     await cluster.client.delete(refOf(THING));
     await world.remove("adopting");
-    expect(await definition()).toBeUndefined();
+    await eventually(async () => expect(await definition()).toBeUndefined());
   });
 
   test("another extension takes a kept definition over, and a rollback to a bundle with it takes it back", async () => {

@@ -2,6 +2,7 @@ import { FIELD_MANAGER } from "../../api/constants.ts";
 import { type KubeObject, type ObjectRef, refOf } from "../../api/k8s.ts";
 import { isDenied, isImmutableField, isNamespaceMissing, isNotFound } from "../../kube/errors.ts";
 import { describeObject, objectKey } from "../../release/identity.ts";
+import { compareText } from "../../text/compare.ts";
 import { formatFirst, type LiveObjects } from "../state/objectActions.ts";
 import { DeniedError, type IsOver } from "../state/waiting.ts";
 import {
@@ -26,8 +27,8 @@ export interface ApiWarning {
 
 /** Warnings by text, with the objects of each, both in an order that does not depend on which answer came first. */
 export function inOrder(refsByText: ReadonlyMap<string, readonly ObjectRef[]>): ApiWarning[] {
-  const byText = [...refsByText].sort(([a], [b]) => (a < b ? -1 : 1));
-  return byText.map(([text, refs]) => ({ text, refs: refs.toSorted((a, b) => (describeObject(a) < describeObject(b) ? -1 : 1)) }));
+  const byText = [...refsByText].sort(([a], [b]) => compareText(a, b));
+  return byText.map(([text, refs]) => ({ text, refs: refs.toSorted((a, b) => compareText(describeObject(a), describeObject(b))) }));
 }
 
 /** Warnings that become Events; of the others the number is told. */

@@ -15,6 +15,7 @@ import { fail, stop } from "../../controller/story.ts";
 import { messageOf, RetryableError, TerminalError } from "../../errors/errors.ts";
 import { goQuote } from "../../golang/quote.ts";
 import { lastDeployed } from "../../release/record.ts";
+import { formatList } from "../../text/lists.ts";
 import { hasSpec } from "../state/extensionSpec.ts";
 import {
   type Authenticated,
@@ -227,8 +228,7 @@ function requirementsIn({ content, releases }: WithContent): BundleRequirements 
 }
 
 function formatUnmet(unmet: readonly string[]): string {
-  const more = unmet.length - MAX_UNMET;
-  return [...unmet.slice(0, MAX_UNMET), ...(more > 0 ? [`and ${more} more`] : [])].join(", ");
+  return formatList(unmet, { max: MAX_UNMET, rest: (more) => `and ${more} more` });
 }
 
 /** Reports where Deployments differ from the proxy of the cluster. */

@@ -20,6 +20,7 @@ import { ownershipOf } from "../../release/ownership.ts";
 import { crdPolicyOf, uninstallOrder } from "../../release/plan.ts";
 import type { LeftObject } from "../../release/record.ts";
 import type { Dependent } from "../../resolve/dependencies/dependents.ts";
+import { formatList } from "../../text/lists.ts";
 import { Applier } from "../apply/applier.ts";
 import { takeOver } from "../apply/handovers.ts";
 import { isKept, keptText, recheckKept, removeCrds } from "../apply/keptCrds.ts";
@@ -215,16 +216,11 @@ async function holdUninstall(
 
 /** Such as `ClusterExtension "b" (bundle "b.v1.0.0") needs package "a" >=1.0.0`; several with semicolons between them. */
 function listOf(found: readonly Dependent[]): string {
-  const named = found
-    .slice(0, MAX_DEPENDENTS)
-    .map(({ extension, bundle, needs }) => `ClusterExtension "${extension}" (bundle "${bundle}") needs ${needsOf(needs)}`);
-  const more = found.length - MAX_DEPENDENTS;
-  return [...named, ...(more > 0 ? [`and ${more} more`] : [])].join("; ");
-}
-
-function needsOf(needs: readonly string[]): string {
-  const more = needs.length - MAX_NEEDS;
-  return `${needs.slice(0, MAX_NEEDS).join(", ")}${more > 0 ? ` and ${more} more` : ""}`;
+  const named = found.slice(0, MAX_DEPENDENTS).map(({ extension, bundle, needs }) => {
+    const first = formatList(needs, { max: MAX_NEEDS });
+    return `ClusterExtension "${extension}" (bundle "${bundle}") needs ${first}`;
+  });
+  return formatList(named, { max: MAX_DEPENDENTS, separator: "; ", total: found.length });
 }
 
 /** What an uninstallation works with. */

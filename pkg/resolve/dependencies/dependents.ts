@@ -1,3 +1,4 @@
+import { compareText } from "../../text/compare.ts";
 import type { BundleConstraint, Gvk, Provider } from "../constraint/constraint.ts";
 import { describeConstraint, holds } from "../constraint/evaluate.ts";
 import { gvkKey } from "../constraint/parse.ts";
@@ -59,7 +60,7 @@ export function findDependents({ leaving, going = new Set(), installed, served }
     .filter(({ extension }) => extension !== leaving && !going.has(extension))
     .map(({ extension, bundle, declared }) => ({ extension, bundle, needs: declared.constraints.filter(isNeeded).map(describeConstraint) }))
     .filter(({ needs }) => needs.length > 0)
-    .sort((a, b) => (a.extension < b.extension ? -1 : 1));
+    .sort((a, b) => compareText(a.extension, b.extension));
 }
 
 function holdsAmong(constraint: BundleConstraint, members: readonly InstalledMember[], served: readonly Gvk[]): boolean {

@@ -1,4 +1,5 @@
 import { goQuote } from "../../golang/quote.ts";
+import { compareText } from "../../text/compare.ts";
 import type { Solution, SolverBundle, SolverProblem } from "../solver/problem.ts";
 import { solve } from "../solver/solve.ts";
 import { formatEnumeration } from "../wording.ts";
@@ -90,7 +91,7 @@ function addedIn({ units }: SolverProblem, chosen: ReadonlyMap<string, SolverBun
   const offered = new Set(units.filter(({ kind }) => kind === "offered").map(({ packageName }) => packageName));
   return [...chosen.values()]
     .filter(({ packageName }) => offered.has(packageName))
-    .sort((a, b) => (a.packageName < b.packageName ? -1 : 1));
+    .sort((a, b) => compareText(a.packageName, b.packageName));
 }
 
 function failed(solution: Exclude<Solution, { kind: "solved" }>): ResolutionHint {

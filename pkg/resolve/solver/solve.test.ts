@@ -4,6 +4,7 @@ import { loadCases } from "../../../test/support/caseFiles.ts";
 import { problemOf, type SolverCase, statedChoice } from "../../../test/support/solverCases.ts";
 import { api, smallProblems } from "../../../test/support/solverProblems.ts";
 import { bestOf, isConsistent, solutionsOf } from "../../../test/support/solverReference.ts";
+import { compareText } from "../../text/compare.ts";
 import { parseVersionRelease } from "../../version/version.ts";
 import type { Solution, SolverBundle, SolverProblem, Unit } from "./problem.ts";
 import { solve } from "./solve.ts";
@@ -36,7 +37,7 @@ function answer(problem: SolverProblem): readonly SolverBundle[] | "unsolvable" 
 }
 
 function sorted(bundles: Iterable<SolverBundle>): SolverBundle[] {
-  return [...bundles].sort((a, b) => (a.packageName < b.packageName ? -1 : 1));
+  return [...bundles].sort((a, b) => compareText(a.packageName, b.packageName));
 }
 
 test("the answer is the one that the rules of preference name among all sets of bundles", () => {
