@@ -4,6 +4,7 @@ import { loadAll } from "js-yaml";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import type { ClusterExtension } from "../../pkg/api/clusterExtension.ts";
 import type { KubeObject } from "../../pkg/api/k8s.ts";
+import { findProblem } from "../../pkg/api/problems.ts";
 import type { PolicyRule } from "../../pkg/rbac/policyRule.ts";
 import { describeWithPrivateCluster, eventually } from "../support/cluster.ts";
 import { SampleWorld } from "../support/sampleWorld.ts";
@@ -51,7 +52,7 @@ describeWithPrivateCluster("with the overlay shared-watch", (cluster) => {
   test("drift is put back at once, with watches of operator-controller's own and none of the extension's", async () => {
     const made = await installed("shared");
     await sample.damageIsRepaired(made);
-    expect(JSON.stringify((await sample.world.extension("shared"))?.status?.conditions)).not.toContain("cannot be watched");
+    expect(findProblem((await sample.world.extension("shared"))?.status, "DriftUnwatched")).toBeUndefined();
     const watches = async (of: (username: string) => boolean): Promise<string[]> =>
       (await cluster.auditEvents())
         .filter(({ verb, user }) => ["list", "watch"].includes(verb) && of(user.username))

@@ -1,8 +1,10 @@
 import { createHash, randomUUID } from "node:crypto";
+import { expect } from "vitest";
 import type { ClusterExtension, ClusterExtensionSpec } from "../../pkg/api/clusterExtension.ts";
 import { findCondition } from "../../pkg/api/conditions.ts";
 import { ANNOTATION_RECONCILE_REQUESTED_AT, API_VERSION, CLUSTER_CATALOG, CLUSTER_EXTENSION } from "../../pkg/api/constants.ts";
 import type { KubeObject, ObjectRef } from "../../pkg/api/k8s.ts";
+import { type ProblemData, problemsOfType } from "../../pkg/api/problems.ts";
 import { POD_FATE_ANNOTATION, type PodFate } from "../../pkg/devcluster/podSimulation.ts";
 import type { PackageContent } from "../../pkg/fbc/types.ts";
 import type { Client } from "../../pkg/kube/client.ts";
@@ -187,6 +189,14 @@ export class RealWorld implements AsyncDisposable {
   says(name: string, text: string): Promise<string> {
     return this.#progressing(name, (_, said) => {
       if (!said.includes(text)) throw new Error(`${name} does not say ${text}: ${said}`);
+    });
+  }
+
+  /** Waits until a problem reports that exactly these permissions are missing. */
+  async lacks(name: string, permissions: ProblemData["permissions"]): Promise<void> {
+    await this.#eventually(name, ({ status }) => {
+      const reported = problemsOfType(status, "MissingPermissions").map(({ details }) => details?.permissions);
+      expect(reported, name).toContainEqual(permissions);
     });
   }
 

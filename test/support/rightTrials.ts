@@ -9,7 +9,7 @@ import type { TestCluster } from "./cluster.ts";
 import { eventually } from "./eventually.ts";
 import type { OperatorVersion, RealOperator } from "./realOperator.ts";
 import type { RealWorld } from "./realWorld.ts";
-import { asksFor, describeRight, lineOf, type Right, rightsOf, rulesFromRights, rulesOf } from "./rights.ts";
+import { asksFor, describeRight, missingDetails, type Right, rightsOf, rulesFromRights, rulesOf } from "./rights.ts";
 
 /** What trials are made with. */
 export interface TrialTools {
@@ -92,7 +92,7 @@ export class RightTrials {
     await this.#without(right);
     const refused = await this.#refusalOf(right);
     await provoke();
-    await this.#tools.world.says(this.#operator.name, lineOf(right));
+    await this.#tools.world.lacks(this.#operator.name, missingDetails(right));
     await refused();
   }
 

@@ -1,6 +1,7 @@
+import { ruleDetails } from "../../pkg/operatorcontroller/permissions/permissions.ts";
 import { type Grant, grantsOf, rulesFrom } from "../../pkg/rbac/policyRule.ts";
 import { type RequiredRules, requiredRules } from "../../pkg/rbac/requiredRules.ts";
-import { ruleLines, unionOf } from "../../pkg/rbac/ruleSets.ts";
+import { unionOf } from "../../pkg/rbac/ruleSets.ts";
 import type { Request } from "./auditTail.ts";
 import type { OperatorVersion, RealOperator } from "./realOperator.ts";
 
@@ -28,9 +29,9 @@ export function rulesFromRights(rights: readonly Right[]): RequiredRules {
   return { clusterRules: rulesIn(""), namespaceRules: new Map(scopes.map((scope) => [scope, rulesIn(scope)])), unknownKinds: [] };
 }
 
-/** How a condition names a right that is missing. */
-export function lineOf(right: Right): string {
-  return `\n  ${ruleLines(rulesFromRights([right]), 4_096).join("")}`;
+/** The details of a problem about this right, which is missing. */
+export function missingDetails(right: Right): ReturnType<typeof ruleDetails> {
+  return ruleDetails(rulesFromRights([right]));
 }
 
 /** Such as `patch roles/x in ns`, for messages of a test. */
