@@ -1,6 +1,9 @@
-import type { ChannelEntry, FbcBundle, FbcDeprecations, PackageContent } from "../../pkg/fbc/types.ts";
-import type { LabeledCatalog } from "../../pkg/resolve/resolution.ts";
+import { type ChannelEntry, type FbcBundle, type FbcDeprecations, type PackageContent } from "../../pkg/fbc/types.ts";
+import { type LabeledCatalog } from "../../pkg/resolve/resolution.ts";
 import { type ClusterVersion, minorOf } from "../../pkg/version/clusterVersion.ts";
+import { metaFrom } from "../../pkg/fbc/content.ts";
+import { type KnownBundleIndex } from "../../pkg/operatorcontroller/catalogs/catalogBundleIndexes.ts";
+import { type BundleIndex, BundleIndexBuilder } from "../../pkg/resolve/dependencies/bundleIndex.ts";
 
 /** A bundle by its name alone, the version being what stands behind the first ".v", or with what differs from that. */
 export type BundleFixture =
@@ -95,4 +98,16 @@ function bundleFrom(fixture: BundleFixture, packageName: string): FbcBundle {
 
 function deprecationsFrom(names: readonly string[], packageName: string): FbcDeprecations {
   return { package: packageName, entries: names.map((name) => ({ reference: { schema: "olm.bundle", name }, message: `${name} is old` })) };
+}
+
+/** The index of a catalog that holds these packages. */
+function bundleIndexOf(contents: Iterable<PackageContent | undefined>): BundleIndex {
+  const builder = new BundleIndexBuilder();
+  for (const content of contents) for (const bundle of content?.bundles ?? []) builder.add(metaFrom({ schema: "olm.bundle", ...bundle }));
+  return builder.build();
+}
+
+/** The same as a reader gives it. */
+export function knownIndexOf(contents: Iterable<PackageContent | undefined>): Promise<KnownBundleIndex> {
+  return Promise.resolve({ index: bundleIndexOf(contents), tags: new Map() });
 }

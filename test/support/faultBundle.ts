@@ -1,8 +1,15 @@
-import type { KubeObject } from "../../pkg/api/k8s.ts";
+import { type KubeObject, refOf } from "../../pkg/api/k8s.ts";
 import { loadBundle } from "../../pkg/bundle/load.ts";
 import { renderBundle } from "../../pkg/render/render.ts";
-import { thingDefinition } from "./thingDefinition.ts";
+import { thingDefinition } from "./definitions.ts";
 import { tinyBundle } from "./tinyBundle.ts";
+import { expect } from "vitest";
+import { type ClusterExtension } from "../../pkg/api/clusterExtension.ts";
+import { findCondition } from "../../pkg/api/conditions.ts";
+import { API_VERSION, CLUSTER_EXTENSION, SYSTEM_NAMESPACE } from "../../pkg/api/constants.ts";
+import { type Client } from "../../pkg/kube/client.ts";
+import { describeObject } from "../../pkg/release/identity.ts";
+import { ownObjects } from "./audit.ts";
 
 /** Versions of the bundle with which things go wrong. */
 export type FaultVersion = "1.0.0" | "2.0.0";
@@ -27,4 +34,47 @@ export function faultBundle(version: FaultVersion): Record<string, string> {
 export function faultObjects(version: FaultVersion, namespace: string): KubeObject[] {
   const files = new Map(Object.entries(faultBundle(version)).map(([path, text]) => [path, Buffer.from(text)]));
   return renderBundle(loadBundle(files), { installNamespace: namespace });
+}
+
+/** An extension of the bundle with which things go wrong. */
+export type FaultExtension = Pick<ClusterExtension, "metadata" | "spec">;
+
+/** Asserts that an extension is at a version in every respect, with these releases, such as "v1 deployed", and nothing else. */
+export async function expectInstalled(
+  client: Client,
+  { metadata: { name }, spec: { namespace } }: FaultExtension,
+  version: FaultVersion,
+  releases: readonly string[],
+): Promise<void> {
+  const live = await client.get<ClusterExtension>({ apiVersion: API_VERSION, kind: CLUSTER_EXTENSION, name });
+  const reasonOf = (type: string): string | undefined => findCondition(live?.status?.conditions, type)?.reason;
+  const told = [live?.status?.install?.bundle.version, ...["Installed", "Progressing", "Available"].map(reasonOf)];
+  expect(told, JSON.stringify(live?.status?.conditions)).toEqual([version, "Succeeded", "Succeeded", "Healthy"]);
+  const wanted = faultObjects(version, namespace);
+  expect(await ownObjects(client, name)).toEqual(wanted.map(describeObject).sort());
+  for (const object of wanted) if (object.kind === "ConfigMap") expect((await client.get(refOf(object)))?.["data"]).toEqual({ version });
+  expect(await imageIn(client, namespace)).toBe(`registry.example.com/tiny:${version}`);
+  expect((await releaseSecrets(client, name)).map(({ metadata: { labels } }) => `v${labels?.["version"]} ${labels?.["status"]}`)).toEqual(
+    releases,
+  );
+}
+
+/** Asserts that nothing of an extension is left. */
+export async function expectGone(client: Client, { metadata: { name } }: FaultExtension): Promise<void> {
+  expect(await client.get({ apiVersion: API_VERSION, kind: CLUSTER_EXTENSION, name })).toBeUndefined();
+  expect(await ownObjects(client, name)).toEqual([]);
+  expect((await releaseSecrets(client, name)).map(describeObject)).toEqual([]);
+}
+
+async function imageIn(client: Client, namespace: string): Promise<string | undefined> {
+  const live = await client.get({ apiVersion: "apps/v1", kind: "Deployment", name: "tiny", namespace });
+  const spec = live?.["spec"] as { template: { spec: { containers: { image: string }[] } } } | undefined;
+  return spec?.template.spec.containers[0]?.image;
+}
+
+/** Every Secret of the extension's releases, chunks included, by name. */
+async function releaseSecrets(client: Client, name: string): Promise<KubeObject[]> {
+  const selection = { namespace: SYSTEM_NAMESPACE, labelSelector: "owner=operator-controller" };
+  const { items } = await client.list({ apiVersion: "v1", kind: "Secret" }, selection);
+  return items.filter(({ metadata }) => metadata.name.startsWith(`sh.helm.release.v1.${name}.v`));
 }

@@ -1,10 +1,12 @@
 import { execFile } from "node:child_process";
-import { resolve } from "node:path";
+import { resolve, join } from "node:path";
 import { promisify } from "node:util";
-import type { KubeObject } from "../../pkg/api/k8s.ts";
+import { type KubeObject } from "../../pkg/api/k8s.ts";
 import { findBinaries } from "../../pkg/devcluster/binaries.ts";
-import type { Tool } from "../../pkg/devcluster/binaryCache.ts";
+import { type Tool } from "../../pkg/devcluster/binaryCache.ts";
 import { parseYamlDocuments } from "../../pkg/golang/yaml.ts";
+import { readFileSync } from "node:fs";
+import { type Client } from "../../pkg/kube/client.ts";
 
 const ROOT = resolve(import.meta.dirname, "../..");
 const CHART = resolve(ROOT, "config/helm/olmv1");
@@ -26,4 +28,13 @@ export async function kustomized(folder: string): Promise<KubeObject[]> {
 export async function charted(args: readonly string[], chart = CHART): Promise<KubeObject[]> {
   const text = await runTool("helm", ["template", "olmv1", chart, ...args]);
   return (parseYamlDocuments(text) as (KubeObject | undefined)[]).filter((object) => object !== undefined && object !== null);
+}
+
+const CONFIG = join(import.meta.dirname, "../../config");
+const FILES = ["namespace/namespace.yaml", "manager/serving-certificates.yaml"];
+
+/** Applies, as kubectl does, the Secrets in which the servers keep the certificates that they make, and their namespace. */
+export async function applyServingSecrets(client: Pick<Client, "apply">): Promise<void> {
+  const objects = FILES.flatMap((file) => parseYamlDocuments(readFileSync(join(CONFIG, file), "utf8")) as KubeObject[]);
+  for (const object of objects) await client.apply(object, { fieldManager: "kubectl", force: true });
 }

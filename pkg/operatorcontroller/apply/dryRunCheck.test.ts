@@ -19,8 +19,16 @@ const another: Failure = { item: object("x", "b"), err: new KubeError('configmap
 test("namespaces are counted once each, in order of name, and other refusals are none", () => {
   const found = namespaceFindings([refused("1", "b"), another, refused("2", "a"), refused("3", "b")], { namespace: "ns" });
   expect(found).toMatchObject([
-    { kind: "namespace", namespace: "a", count: 1 },
-    { kind: "namespace", namespace: "b", count: 2 },
+    {
+      kind: "namespace",
+      message: 'namespace "a" does not exist, so 1 object could not be tried',
+      problems: [{ type: "NamespaceNotFound", details: { namespaces: ["a"] } }],
+    },
+    {
+      kind: "namespace",
+      message: 'namespace "b" does not exist, so 2 objects could not be tried',
+      problems: [{ type: "NamespaceNotFound", details: { namespaces: ["b"] } }],
+    },
   ]);
 });
 

@@ -1,6 +1,7 @@
 import type { ClusterExtensionSpec } from "../../api/clusterExtension.ts";
 import { Reason } from "../../api/constants.ts";
-import { type KubeObject, refOf } from "../../api/k8s.ts";
+import type { KubeObject } from "../../api/k8s.ts";
+import { newProblem } from "../../api/problems.ts";
 import { losesConversion } from "../../certificates/caBundle.ts";
 import { goQuote } from "../../golang/quote.ts";
 import { isNamespaceMissing } from "../../kube/errors.ts";
@@ -9,9 +10,9 @@ import { inLiveOrder } from "../../release/liveOrder.ts";
 import { compareText } from "../../text/compare.ts";
 import type { LiveObjects } from "../state/objectActions.ts";
 import { WaitingError } from "../state/waiting.ts";
-import { type Failure, failureParts } from "./applier.ts";
+import { type Failure, failureParts, failureProblems } from "./applier.ts";
 import type { DryRun } from "./dryRun.ts";
-import { type Check, type PreflightFinding, type PreflightRequest } from "./preflightRequest.ts";
+import { type Check, newFinding, type PreflightFinding, type PreflightRequest } from "./preflightRequest.ts";
 
 /**
  * Asks admission, validation, quota and the permissions of the identity, each object for itself. Missing namespaces come first, once each and not
@@ -52,8 +53,7 @@ function inGivenOrder(object: KubeObject, live: LiveObjects, willBeGiven: Prefli
 }
 
 function deniedFinding(failure: Failure): PreflightFinding {
-  const { item, err } = failure;
-  return { kind: "dryRun", ...failureParts(failure), object: "metadata" in item ? refOf(item) : item, error: err };
+  return { kind: "dryRun", ...failureParts(failure), problems: failureProblems(failure) };
 }
 
 /** Counts the objects for each namespace that does not exist. @returns a finding for each namespace, in order of name. */
@@ -71,7 +71,7 @@ export function namespaceFindings(
   return byName.map(([namespace, count]) => {
     const objects = count === 1 ? "1 object" : `${count} objects`;
     const message = `namespace ${goQuote(namespace)} does not exist, so ${objects} could not be tried`;
-    return { kind: "namespace", message, next: adviceOn(namespace, spec), namespace, count };
+    return newFinding("namespace", newProblem("NamespaceNotFound", { message, next: adviceOn(namespace, spec), details: [namespace] }));
   });
 }
 

@@ -1,12 +1,19 @@
-import type { KubeObject } from "../../api/k8s.ts";
+import { type GroupVersionKind, groupOf, type KubeObject } from "../../api/k8s.ts";
+import { newProblem, type ProblemObject } from "../../api/problems.ts";
 import type { Client } from "../../kube/client.ts";
 import { isCrd } from "../../release/identity.ts";
 import { WaitingError } from "../state/waiting.ts";
-import type { Check, Refusal, UnservedKind } from "./preflightRequest.ts";
+import { type Check, newFinding, type Refusal } from "./preflightRequest.ts";
 import { kindKey, kindsOf, resourceOf, type ServedKinds } from "./preparedObjects.ts";
 
 const GO_PREFIX =
   "failed to get release state using server-side dry-run: error while running post render on files: postrenderer[0] (*client.ownerPostRenderer) failed: ";
+
+/** A kind that the cluster does not serve. */
+interface UnservedKind extends GroupVersionKind {
+  /** The CustomResourceDefinition of the same bundle that defines it, if there is one. */
+  readonly definedBy?: string;
+}
 
 /** Refuses a release with kinds that the cluster does not serve. */
 export const kindsCheck: Check = {
@@ -36,9 +43,16 @@ export function kindsNotServed(
   const isOver = async (): Promise<boolean> => (await resourceOf(client, first)) !== undefined;
   const kinds = unservedKinds(desired, unserved);
   return {
-    findings: [{ kind: "kindNotServed", message, next: servedAdvice(kinds), kinds }],
+    findings: [
+      newFinding("kindNotServed", newProblem("KindNotServed", { message, next: servedAdvice(kinds), details: kinds.map(kindDetails) })),
+    ],
     error: new WaitingError("KindNotServed", `${GO_PREFIX}${listed}`, { isOver }),
   };
+}
+
+function kindDetails({ apiVersion, kind }: UnservedKind): ProblemObject {
+  const group = groupOf(apiVersion);
+  return { ...(group === "" ? {} : { group }), kind };
 }
 
 function unservedKinds(desired: readonly KubeObject[], unserved: readonly KubeObject[]): UnservedKind[] {

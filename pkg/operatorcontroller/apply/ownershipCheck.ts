@@ -1,5 +1,6 @@
 import { Reason } from "../../api/constants.ts";
 import { type KubeObject, type ObjectRef, refOf } from "../../api/k8s.ts";
+import { newProblem, toProblemObject } from "../../api/problems.ts";
 import type { Client } from "../../kube/client.ts";
 import { isForbidden, isNotFound } from "../../kube/errors.ts";
 import { CRD_KIND, isCrd, objectKey } from "../../release/identity.ts";
@@ -7,7 +8,7 @@ import { type Claim, claimText, type ExtensionExists, type Owner, ownershipConfl
 import { uninstallOrder } from "../../release/plan.ts";
 import type { LiveObjects } from "../state/objectActions.ts";
 import { type IsOver, WaitingError } from "../state/waiting.ts";
-import { type Check, type PreflightFinding } from "./preflightRequest.ts";
+import { type Check, newFinding, type PreflightFinding } from "./preflightRequest.ts";
 
 /** What can be desired and is there, and for whom. */
 interface KindRequest {
@@ -45,15 +46,10 @@ async function kindConflicts(
       if (ownership?.kind === "ours") continue;
       const claim: Claim | undefined = ownership && "claim" in ownership ? ownership.claim : undefined;
       const conflict = `${CRD_KIND} '${name}' cannot define kind ${kind} of group '${group}', which is served as '${ref.name}' already`;
-      conflicts.push({
-        kind: "kindConflict",
-        message: conflict,
-        ...(claim ? { next: claimText(claim) } : {}),
-        crd: name,
-        group,
-        defines: kind,
-        servedAs: ref.name,
-      });
+      const details = [{ group: "apiextensions.k8s.io", kind: CRD_KIND, name }];
+      conflicts.push(
+        newFinding("kindConflict", newProblem("KindConflict", { message: conflict, next: claim && claimText(claim), details })),
+      );
     }
   }
   return conflicts;
@@ -179,13 +175,8 @@ export const ownershipCheck: Check = {
   },
 };
 
-function ownershipFinding({ object, refusal, claim, owner }: ForeignObject): PreflightFinding {
-  return {
-    kind: "ownership",
-    message: refusal,
-    next: claimText(claim),
-    object: refOf(object),
-    claim: claimText(claim),
-    ...(owner === undefined ? {} : { extension: owner }),
-  };
+function ownershipFinding({ object, refusal, claim }: ForeignObject): PreflightFinding {
+  const next = claimText(claim);
+  const details = [{ ...toProblemObject(refOf(object)), owner: next }];
+  return newFinding("ownership", newProblem("ObjectConflict", { message: refusal, next, details }));
 }

@@ -1,17 +1,17 @@
 import { refOf } from "../../api/k8s.ts";
-import { messageOf, ReconcileError } from "../../errors/errors.ts";
+import { newProblem } from "../../api/problems.ts";
+import { messageOf, problemsIn, ReconcileError } from "../../errors/errors.ts";
 import { objectKey } from "../../release/identity.ts";
-import { checkCrdUpgrades } from "../crds/crdUpgrades.ts";
+import { type CrdRefusal, checkCrdUpgrades } from "../crds/crdUpgrades.ts";
 import { conversionRefusal, upgradeConversions } from "../crds/lostConversions.ts";
 import type { LackingPermissions } from "../permissions/permissions.ts";
 import { DeniedError, waitingIn } from "../state/waiting.ts";
-import { failureParts, RequestsFailed } from "./applier.ts";
+import { failureParts, failureProblems, RequestsFailed } from "./applier.ts";
 import { dryRunCheck } from "./dryRunCheck.ts";
 import { kindsCheck } from "./kindsCheck.ts";
 import { ownershipCheck } from "./ownershipCheck.ts";
 import { permissionsError, withLacking } from "./permissionCheck.ts";
-import { problemsFrom } from "./preflightProblems.ts";
-import type { Check, Checked, PreflightFinding, PreflightRequest, Refusal } from "./preflightRequest.ts";
+import { type Check, type Checked, newFinding, type PreflightFinding, type PreflightRequest, type Refusal } from "./preflightRequest.ts";
 import { leavingCrds } from "./prune.ts";
 import { quotaCheck } from "./quotaCheck.ts";
 
@@ -28,8 +28,8 @@ const permissionsCheck: Check = {
   },
 };
 
-function permissionsFinding({ text, problem, missing }: LackingPermissions): PreflightFinding {
-  return { kind: "permissions", message: text, ...(problem.next === undefined ? {} : { next: problem.next }), rules: missing };
+function permissionsFinding({ text, problem }: LackingPermissions): PreflightFinding {
+  return { ...newFinding("permissions", problem), message: text };
 }
 
 /** Reads the objects as they are. */
@@ -44,8 +44,7 @@ const readCheck: Check = {
     if (failures.length === 0) return undefined;
     const findings = failures.map((failure): PreflightFinding => {
       const { message, ...next } = failureParts(failure);
-      const { item } = failure;
-      return { kind: "read", message: `${doing}${message}`, ...next, object: "metadata" in item ? refOf(item) : item };
+      return { kind: "read", message: `${doing}${message}`, ...next, problems: failureProblems(failure) };
     });
     return { findings, error: new RequestsFailed(doing, failures) };
   },
@@ -62,13 +61,20 @@ const crdUpgradesCheck: Check = {
       for (const crd of tried) checked.untried.add(objectKey(crd));
       if (!refusal) return undefined;
       const { message, next, crds, error } = refusal;
-      return { findings: [{ kind: "crdUpgrade", message, ...(next === undefined ? {} : { next }), crds }], error };
+      return {
+        findings: [newFinding("crdUpgrade", newProblem("CRDUpgradeUnsafe", { message, next, details: crds.flatMap(crdDetails) }))],
+        error,
+      };
     } catch (err) {
       signal.throwIfAborted();
-      return { findings: [{ kind: "crdUpgrade", message: messageOf(err), crds: [] }], error: err };
+      return { findings: [newFinding("crdUpgrade", newProblem("CRDUpgradeUnsafe", { message: messageOf(err) }))], error: err };
     }
   },
 };
+
+function crdDetails({ name, findings, refusals }: CrdRefusal): { name: string; check?: string; message: string }[] {
+  return [...findings.map(({ check, text }) => ({ name, check, message: text })), ...refusals.map((text) => ({ name, message: text }))];
+}
 
 /** Refuses a release that takes away the conversion webhook of custom resources that stay. */
 const conversionsCheck: Check = {
@@ -78,19 +84,11 @@ const conversionsCheck: Check = {
       const lost = upgradeConversions(extension, await leavingCrds(applier, pruning));
       const refusal = await conversionRefusal(client, lost, signal);
       if (!refusal) return undefined;
-      const crds = refusal.needed.map(({ crd }) => crd.metadata.name);
-      const next = refusal.error.problems[0]?.next;
-      const finding: PreflightFinding = {
-        kind: "conversion",
-        message: messageOf(refusal.error),
-        ...(next === undefined ? {} : { next }),
-        crds,
-      };
-      return { findings: [finding], error: refusal.error };
+      return { findings: [newFinding("conversion", refusal.problem)], error: refusal.error };
     } catch (err) {
       signal.throwIfAborted();
       if (checked.findings.some(({ kind }) => kind === "read")) return undefined; // which has said why
-      return { findings: [{ kind: "read", message: messageOf(err) }], error: err };
+      return { findings: [{ kind: "read", message: messageOf(err), problems: problemsIn(err) }], error: err };
     }
   },
 };
@@ -143,7 +141,7 @@ export async function preflight(request: PreflightRequest, options: PreflightOpt
 
 /** Lets the error report its findings as problems, unless it reports problems of its own. */
 function reporting(error: unknown, findings: readonly PreflightFinding[]): unknown {
-  if (error instanceof ReconcileError && error.problems.length === 0) error.problems = findings.flatMap(problemsFrom);
+  if (error instanceof ReconcileError && error.problems.length === 0) error.problems = findings.flatMap(({ problems }) => problems);
   return error;
 }
 

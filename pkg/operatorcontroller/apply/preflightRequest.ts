@@ -1,11 +1,9 @@
 import type { ClusterExtension } from "../../api/clusterExtension.ts";
-import type { GroupVersionKind, KubeObject, ObjectRef } from "../../api/k8s.ts";
+import type { KubeObject } from "../../api/k8s.ts";
+import type { Problem } from "../../api/problems.ts";
 import type { Client } from "../../kube/client.ts";
-import type { RequiredRules } from "../../rbac/requiredRules.ts";
 import type { ExtensionExists, Owner } from "../../release/ownership.ts";
-import type { ExceededQuota } from "../../release/quota.ts";
 import type { ReleaseRecord } from "../../release/record.ts";
-import type { CrdRefusal } from "../crds/crdUpgrades.ts";
 import type { ObjectChecker } from "../crds/existingObjects.ts";
 import type { LackingPermissions } from "../permissions/permissions.ts";
 import type { LiveObjects } from "../state/objectActions.ts";
@@ -15,40 +13,45 @@ import type { Handovers, Need } from "./handovers.ts";
 import type { ServedKinds } from "./preparedObjects.ts";
 import type { PruneRequest } from "./prune.ts";
 
-/** A kind that the cluster does not serve. */
-export interface UnservedKind extends GroupVersionKind {
-  /** The CustomResourceDefinition of the same bundle that defines it, if there is one. */
-  readonly definedBy?: string;
-}
-
 /**
- * What a preflight found out about a release: why the controller does not apply it.
+ * The kinds of findings.
  * kindNotServed: the cluster does not serve kinds; permissions: the ServiceAccount lacks permissions; read: an object cannot be read;
  * ownership: an object belongs to another owner; kindConflict: another CustomResourceDefinition defines a kind already;
  * crdUpgrade: CustomResourceDefinitions cannot replace the existing ones; namespace: a namespace does not exist;
  * dryRun: the API server denies an object; quota: a ResourceQuota has no room for all objects together;
  * conversion: custom resources of a definition that stays need a conversion webhook that goes.
  */
-export type PreflightFinding = (
-  | { readonly kind: "kindNotServed"; readonly kinds: readonly UnservedKind[] }
-  | { readonly kind: "permissions"; readonly rules: RequiredRules }
-  | { readonly kind: "read"; readonly object?: ObjectRef }
-  | { readonly kind: "ownership"; readonly object: ObjectRef; readonly claim: string; readonly extension?: string }
-  | { readonly kind: "kindConflict"; readonly crd: string; readonly group: string; readonly defines: string; readonly servedAs: string }
-  | { readonly kind: "crdUpgrade"; readonly crds: readonly CrdRefusal[] }
-  | { readonly kind: "namespace"; readonly namespace: string; readonly count: number }
-  | { readonly kind: "dryRun"; readonly object: ObjectRef; readonly error: unknown }
-  | ({ readonly kind: "quota" } & ExceededQuota)
-  | { readonly kind: "conversion"; readonly crds: readonly string[] }
-) & {
+export type FindingKind =
+  | "kindNotServed"
+  | "permissions"
+  | "read"
+  | "ownership"
+  | "kindConflict"
+  | "crdUpgrade"
+  | "namespace"
+  | "dryRun"
+  | "quota"
+  | "conversion";
+
+/** What a preflight found out about a release: why the controller does not apply it. */
+export interface PreflightFinding {
+  readonly kind: FindingKind;
   /** What is wrong. The message with which the controller refuses contains it. */
   readonly message: string;
   /** What to do about it, where that is known. */
   readonly next?: string;
-};
+  /** What `status.problems` reports about it. */
+  readonly problems: readonly Problem[];
+}
+
+/** Returns a finding that `status.problems` reports as one problem, in the same words. */
+export function newFinding(kind: FindingKind, problem: Problem): PreflightFinding {
+  const { message, next } = problem;
+  return { kind, message, ...(next === undefined ? {} : { next }), problems: [problem] };
+}
 
 /** Separates what is wrong from what to do about it. */
-const SEPARATORS: Readonly<Partial<Record<PreflightFinding["kind"], string>>> = {
+const SEPARATORS: Readonly<Partial<Record<FindingKind, string>>> = {
   kindNotServed: ": ",
   namespace: ": ",
 };
@@ -129,7 +132,7 @@ export interface Refusal {
 /** One check of a preflight. */
 export interface Check {
   /** The kind of its first finding. */
-  readonly name: PreflightFinding["kind"];
+  readonly name: FindingKind;
   /** @throws Error if it cannot check. */
   run(request: PreflightRequest, checked: Checked): Promise<Refusal | undefined>;
 }

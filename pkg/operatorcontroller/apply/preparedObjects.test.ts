@@ -66,9 +66,16 @@ test("kindsNotServed names the definition of the bundle when that defines an uns
     next: expect.stringMatching(
       /^install what brings Thing \(example.com\/v2\) first, and apply the CustomResourceDefinition of Thing \(example.com\/v1\), which/,
     ),
-    kinds: [
-      { apiVersion: "example.com/v1", kind: "Thing", definedBy: "things.example.com" },
-      { apiVersion: "example.com/v2", kind: "Thing" },
+    problems: [
+      {
+        type: "KindNotServed",
+        details: {
+          objects: [
+            { group: "example.com", kind: "Thing" },
+            { group: "example.com", kind: "Thing" },
+          ],
+        },
+      },
     ],
   });
   expect(await findingOf(unserved.slice(0, 1))).toMatchObject({

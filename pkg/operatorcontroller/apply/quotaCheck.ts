@@ -1,11 +1,12 @@
 import { groupOf } from "../../api/k8s.ts";
+import { newProblem } from "../../api/problems.ts";
 import type { Client } from "../../kube/client.ts";
 import { KubeError } from "../../kube/errors.ts";
 import { describeObject, objectKey } from "../../release/identity.ts";
 import { type CountedObject, type ExceededQuota, exceededQuotas, formatExceededQuota } from "../../release/quota.ts";
 import { formatFirst } from "../state/objectActions.ts";
 import { DeniedError } from "../state/waiting.ts";
-import type { Check, Checked, PreflightFinding, PreflightRequest } from "./preflightRequest.ts";
+import { type Check, type Checked, newFinding, type PreflightFinding, type PreflightRequest } from "./preflightRequest.ts";
 
 const QUOTA = { apiVersion: "v1", kind: "ResourceQuota" };
 /** ResourceQuotas of one namespace that are looked at. */
@@ -59,5 +60,6 @@ function createdObjects({ desired, kinds }: PreflightRequest, { live, refused }:
 function quotaFinding(exceeded: ExceededQuota): PreflightFinding {
   const { namespace, name, objects } = exceeded;
   const message = `ResourceQuota ${namespace}/${name} has no room for all new objects: ${formatExceededQuota(exceeded)}; counted are ${formatFirst(objects.map(describeObject))}`;
-  return { kind: "quota", message, ...exceeded };
+  const details = [{ namespace, name, message: formatExceededQuota(exceeded) }];
+  return newFinding("quota", newProblem("QuotaExceeded", { message, details }));
 }

@@ -1,7 +1,7 @@
 import type { ClusterExtension } from "../../api/clusterExtension.ts";
 import { ANNOTATION_DROP_CONVERSION, FIELD_MANAGER, Reason } from "../../api/constants.ts";
 import { type KubeObject, type ObjectRef, refOf } from "../../api/k8s.ts";
-import { newProblem } from "../../api/problems.ts";
+import { newProblem, type Problem } from "../../api/problems.ts";
 import { conversionServiceOf, isConvertibleByName, storedVersionsOf } from "../../crdsafety/crdParts.ts";
 import { messageOf } from "../../errors/errors.ts";
 import type { Client } from "../../kube/client.ts";
@@ -70,7 +70,7 @@ export async function conversionRefusal(
   client: Pick<Client, "get" | "list" | "raw">,
   request: LostConversionRequest,
   signal: AbortSignal,
-): Promise<{ needed: NeededConversion[]; error: WaitingError } | undefined> {
+): Promise<{ problem: Problem; error: WaitingError } | undefined> {
   const needed = await neededConversions(client, request, signal);
   const [first] = needed;
   if (!first) return undefined;
@@ -79,11 +79,10 @@ export async function conversionRefusal(
   const next =
     "delete the custom resources, set spec.uninstall.crdPolicy to Delete to delete them with their definition, or keep them without conversion, " +
     `which can hide fields that only one version has: kubectl annotate clusterextension ${extension} ${ANNOTATION_DROP_CONVERSION}=true`;
-  const problems = [
-    newProblem("ConversionNeeded", { message, next, details: needed.map(({ crd, text }) => ({ name: crd.metadata.name, message: text })) }),
-  ];
+  const details = needed.map(({ crd, text }) => ({ name: crd.metadata.name, message: text }));
+  const problem = newProblem("ConversionNeeded", { message, next, details });
   const isOver = async (until: AbortSignal): Promise<boolean> => (await crdUse(client, first.crd, until)).kind !== "in use";
-  return { needed, error: new WaitingError(Reason.ConversionNeeded, message, { isOver, everyMs: RECHECK_MS, problems }) };
+  return { problem, error: new WaitingError(Reason.ConversionNeeded, message, { isOver, everyMs: RECHECK_MS, problems: [problem] }) };
 }
 
 /**

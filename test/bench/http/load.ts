@@ -1,7 +1,34 @@
 import { execFile } from "node:child_process";
 import { join } from "node:path";
 import { promisify } from "node:util";
-import type { LoadOrder, LoadResult } from "./loadOrder.ts";
+
+/** What the load client is to do; plain data, as it crosses processes. */
+export interface LoadOrder {
+  readonly url: string;
+  readonly headers: Readonly<Record<string, string>>;
+  /** Each sends its next request when the answer to the last one is complete. */
+  readonly connections: number;
+  /** Length of the measurement; what comes before, while connections are made, does not count. */
+  readonly seconds: number;
+  readonly warmUpSeconds: number;
+  /** Certificate to trust, in PEM; for https. */
+  readonly ca?: string | undefined;
+}
+
+/** What the load client saw. */
+export interface LoadResult {
+  readonly seconds: number;
+  /** Complete answers. */
+  readonly answers: number;
+  readonly bodyBytes: number;
+  /** Length of one answer. */
+  readonly answerBytes: number;
+  /** How many of each status. */
+  readonly statuses: Readonly<Record<string, number>>;
+  /** The content-encoding of the last answer. */
+  readonly encoding: string;
+  readonly clientCpuSeconds: number;
+}
 
 const run = promisify(execFile);
 

@@ -1,14 +1,14 @@
-import type { ClusterExtension } from "../../pkg/api/clusterExtension.ts";
+import { type ClusterExtension } from "../../pkg/api/clusterExtension.ts";
 import { API_VERSION, CLUSTER_EXTENSION } from "../../pkg/api/constants.ts";
 import { type KubeObject, refOf } from "../../pkg/api/k8s.ts";
-import type { Applier } from "../../pkg/operatorcontroller/apply/applier.ts";
-import type { PolicyRule } from "../../pkg/rbac/policyRule.ts";
+import { type Applier } from "../../pkg/operatorcontroller/apply/applier.ts";
+import { type PolicyRule } from "../../pkg/rbac/policyRule.ts";
 import { knownResource } from "../../pkg/rbac/resources.ts";
 import { type CrdPolicy, installOrder } from "../../pkg/release/plan.ts";
 import { prepareObjects } from "../../pkg/release/prepare.ts";
-import type { TestCluster } from "./cluster.ts";
+import { type TestCluster } from "./cluster.ts";
 import { extensionNamed } from "./extensions.ts";
-import { type ScopedAccount, serviceAccount } from "./serviceAccount.ts";
+import { type ScopedAccount, serviceAccount } from "./serviceAccounts.ts";
 
 /** Every right there is. */
 export const EVERYTHING: PolicyRule = { apiGroups: ["*"], resources: ["*"], verbs: ["*"] };

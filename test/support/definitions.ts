@@ -1,7 +1,22 @@
+import { type JsonObject, type KubeObject, type Condition } from "../../pkg/api/k8s.ts";
 import { findCondition } from "../../pkg/api/conditions.ts";
-import type { Condition, KubeObject } from "../../pkg/api/k8s.ts";
-import type { Client } from "../../pkg/kube/client.ts";
+import { type Client } from "../../pkg/kube/client.ts";
 import { eventually } from "./eventually.ts";
+
+/** The CustomResourceDefinition of namespaced Things in a group, with this schema for its one version; by default it takes any members. */
+export function thingDefinition(group: string, schema: JsonObject = { "x-kubernetes-preserve-unknown-fields": true }): KubeObject {
+  return {
+    apiVersion: "apiextensions.k8s.io/v1",
+    kind: "CustomResourceDefinition",
+    metadata: { name: `things.${group}` },
+    spec: {
+      group,
+      scope: "Namespaced",
+      names: { plural: "things", singular: "thing", kind: "Thing", listKind: "ThingList" },
+      versions: [{ name: "v1", served: true, storage: true, schema: { openAPIV3Schema: { type: "object", ...schema } } }],
+    },
+  };
+}
 
 /** Waits until objects of a CustomResourceDefinition can be asked for: once it is established they are still answered with 404 for a moment. */
 export async function definitionServed(client: Client, { apiVersion, kind, metadata, ...crd }: KubeObject): Promise<void> {

@@ -1,3 +1,15 @@
+
+/** Numbers from 0 up to 1 that are the same for the same seed. @see mulberry32 of Tommy Ettinger */
+export function seeded(seed: number): () => number {
+  let state = seed | 0;
+  return () => {
+    state = (state + 0x6d2b79f5) | 0;
+    let t = Math.imul(state ^ (state >>> 15), 1 | state);
+    t = (t + Math.imul(t ^ (t >>> 7), 61 | t)) ^ t;
+    return ((t ^ (t >>> 14)) >>> 0) / 2 ** 32;
+  };
+}
+
 /** Numbers from 0 up to 1. @see seeded */
 export type Random = () => number;
 
