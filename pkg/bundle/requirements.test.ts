@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import { type CaseHead, loadCases } from "../../test/support/caseFiles.ts";
-import { thingDefinition } from "../../test/support/thingDefinition.ts";
+import { thingDefinition } from "../../test/support/definitions.ts";
 import { type BundleRequirements, requirementsFrom, requirementsOf, unmetRequirements } from "./requirements.ts";
 import type { ApiServiceDescription, Crd, Csv } from "./types.ts";
 

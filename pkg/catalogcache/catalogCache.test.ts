@@ -1,7 +1,7 @@
 import { existsSync, readdirSync, statSync, truncateSync, utimesSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
-import { TempFolder } from "../../test/support/contentFixture.ts";
+import { TempFolder } from "../../test/support/tempFolder.ts";
 import type { Meta } from "../fbc/types.ts";
 import { filesDigest, readCatalogMetas } from "../sources/catalogContent.ts";
 import { CatalogCache, cacheFolder } from "./catalogCache.ts";

@@ -2,7 +2,7 @@ import { mkdirSync, readdirSync, readlinkSync, rmSync, symlinkSync, writeFileSyn
 import { join } from "node:path";
 import { gunzipSync, zstdDecompressSync } from "node:zlib";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
-import { TempFolder } from "../../test/support/contentFixture.ts";
+import { TempFolder } from "../../test/support/tempFolder.ts";
 import { createLogger } from "../telemetry/log.ts";
 import { CatalogStore } from "./catalogStore.ts";
 import { CONTENT_LIMITS, Loader } from "./load/loader.ts";

@@ -15,8 +15,8 @@ import {
 } from "node:fs";
 import { basename, join } from "node:path";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from "vitest";
-import { TempFolder } from "../../test/support/contentFixture.ts";
 import { eventually } from "../../test/support/eventually.ts";
+import { TempFolder } from "../../test/support/tempFolder.ts";
 import { createLogger } from "../telemetry/log.ts";
 import { CatalogStore } from "./catalogStore.ts";
 import type { ContentOrigin } from "./store/content.ts";

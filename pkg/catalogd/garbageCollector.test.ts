@@ -1,8 +1,8 @@
 import { chmodSync, readdirSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
-import { TempFolder } from "../../test/support/contentFixture.ts";
 import { FakeClock } from "../../test/support/fakeClock.ts";
+import { TempFolder } from "../../test/support/tempFolder.ts";
 import { createLogger } from "../telemetry/log.ts";
 import { GarbageCollector, unpackFolder } from "./garbageCollector.ts";
 

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import { catalogNamed } from "../../test/support/catalogs.ts";
-import { TempFolder } from "../../test/support/contentFixture.ts";
+import { TempFolder } from "../../test/support/tempFolder.ts";
 import { restMsOf } from "../errors/errors.ts";
 import { createLogger } from "../telemetry/log.ts";
 import { newStarted } from "./phases.ts";

@@ -3,7 +3,7 @@ import { join } from "node:path";
 import * as fc from "fast-check";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { type CaseHead, loadCases } from "../../test/support/caseFiles.ts";
-import { TempFolder } from "../../test/support/contentFixture.ts";
+import { TempFolder } from "../../test/support/tempFolder.ts";
 import { type IgnoreFile, indexIgnore } from "./indexIgnore.ts";
 
 interface Case extends CaseHead {

@@ -1,6 +1,6 @@
 import { join } from "node:path";
 import { expect, test } from "vitest";
-import { TempFolder } from "../../test/support/contentFixture.ts";
+import { TempFolder } from "../../test/support/tempFolder.ts";
 import { readPodIdentity } from "./tokens.ts";
 
 function tokenOf(claims: unknown): string {

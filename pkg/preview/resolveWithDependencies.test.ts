@@ -1,8 +1,8 @@
 import { afterAll, expect, test } from "vitest";
-import { TempFolder } from "../../test/support/contentFixture.ts";
 import { propertiesFrom } from "../../test/support/dependencyFixture.ts";
 import { extensionNamed } from "../../test/support/extensions.ts";
 import { type Answer, LoopbackApi, statusAnswer } from "../../test/support/loopbackApi.ts";
+import { TempFolder } from "../../test/support/tempFolder.ts";
 import type { ClusterExtension } from "../api/clusterExtension.ts";
 import { Client } from "../kube/client.ts";
 import { whyNot } from "../resolve/whyNot.ts";

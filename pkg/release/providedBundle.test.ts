@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
+import { thingDefinition } from "../../test/support/definitions.ts";
 import { releaseRecord } from "../../test/support/releases.ts";
-import { thingDefinition } from "../../test/support/thingDefinition.ts";
 import type { KubeObject } from "../api/k8s.ts";
 import { apiKindsAnnotation } from "../bundle/apiServices.ts";
 import type { Property } from "../fbc/types.ts";

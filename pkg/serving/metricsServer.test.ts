@@ -1,8 +1,8 @@
 import { join } from "node:path";
 import { Agent, type Dispatcher, request } from "undici";
 import { afterEach, expect, test } from "vitest";
-import { TempFolder } from "../../test/support/contentFixture.ts";
 import { serverCertificate } from "../../test/support/serverCertificate.ts";
+import { TempFolder } from "../../test/support/tempFolder.ts";
 import { createLogger } from "../telemetry/log.ts";
 import { createMetrics } from "../telemetry/metrics.ts";
 import type { AccessDecision, NonResourceAction } from "./accessReviews.ts";

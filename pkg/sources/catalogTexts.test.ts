@@ -1,7 +1,7 @@
 import { chmodSync, existsSync, readdirSync, readFileSync, statSync, symlinkSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
-import { TempFolder } from "../../test/support/contentFixture.ts";
+import { TempFolder } from "../../test/support/tempFolder.ts";
 import { CatalogTexts } from "./catalogTexts.ts";
 
 const PACKAGE = "schema: olm.package\nname: foo\n";

@@ -1,6 +1,6 @@
+import { type ClusterCatalog } from "../../pkg/api/clusterCatalog.ts";
 import { type ClusterExtension } from "../../pkg/api/clusterExtension.ts";
 import { findCondition } from "../../pkg/api/conditions.ts";
-import { type ClusterCatalog } from "../../pkg/api/clusterCatalog.ts";
 import { API_VERSION } from "../../pkg/api/constants.ts";
 import { type KubeObject } from "../../pkg/api/k8s.ts";
 

@@ -2,7 +2,7 @@ import type { BundleConstraint } from "../../pkg/resolve/constraint/constraint.t
 import type { SolverBundle, SolverProblem, Unit } from "../../pkg/resolve/solver/problem.ts";
 import { parseRange } from "../../pkg/version/blang.ts";
 import { parseVersionRelease } from "../../pkg/version/version.ts";
-import { seeded } from "../support/seeded.ts";
+import { seeded } from "../support/random.ts";
 
 /** What packages of a random catalog are like. */
 export interface RandomCatalog {

@@ -15,9 +15,9 @@ import { ownObjects } from "../support/audit.ts";
 import { AuditTail } from "../support/auditTail.ts";
 import { describeWithPrivateCluster } from "../support/cluster.ts";
 import { extensionNamed } from "../support/extensions.ts";
-import { grantInstaller } from "../support/installer.ts";
 import { expectProblem, problemText } from "../support/problems.ts";
 import { refusedRequests } from "../support/programRights.ts";
+import { grantInstaller } from "../support/serviceAccounts.ts";
 import { World } from "../support/world.ts";
 
 const CATALOG_REF = `quay.io/${SAMPLE_CATALOG_REPOSITORY}:${SAMPLE_CATALOG_TAG}`;

@@ -6,9 +6,9 @@ import { renderBundle } from "../../pkg/render/render.ts";
 import { AuditTail } from "../support/auditTail.ts";
 import { describeWithPrivateCluster, eventually } from "../support/cluster.ts";
 import { extensionNamed } from "../support/extensions.ts";
-import { grantInstaller } from "../support/installer.ts";
 import { OpenShift } from "../support/openShift.ts";
 import { refusedRequests } from "../support/programRights.ts";
+import { grantInstaller } from "../support/serviceAccounts.ts";
 import { tinyBundle } from "../support/tinyBundle.ts";
 import { World } from "../support/world.ts";
 

@@ -6,10 +6,9 @@ import { type KubeObject, refOf } from "../../pkg/api/k8s.ts";
 import { SAMPLE_PACKAGE } from "../../pkg/devcluster/sample/sample.ts";
 import type { InstallPlan } from "../../pkg/operatorcontroller/plan/installPlan.ts";
 import { describeWithPrivateCluster, eventually } from "../support/cluster.ts";
-import type { Ended } from "../support/olmv1Command.ts";
-import { type CliRun, runCli } from "../support/runCli.ts";
+import { type CliRun, type Ended, runCli } from "../support/runCli.ts";
 import { SAMPLE_CATALOG_REF, SampleWorld } from "../support/sampleWorld.ts";
-import { serviceAccount } from "../support/serviceAccount.ts";
+import { serviceAccount } from "../support/serviceAccounts.ts";
 
 const DEFINITION = { apiVersion: "apiextensions.k8s.io/v1", kind: "CustomResourceDefinition", name: "greetings.hello.example.com" };
 const deploymentOf = (name: string, namespace: string): KubeObject => ({

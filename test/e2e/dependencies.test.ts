@@ -6,11 +6,11 @@ import type { Property } from "../../pkg/fbc/types.ts";
 import { renderBundle } from "../../pkg/render/render.ts";
 import { AuditTail } from "../support/auditTail.ts";
 import { describeWithPrivateCluster, eventually } from "../support/cluster.ts";
+import { thingDefinition } from "../support/definitions.ts";
 import { apiOf, type DependentFixture, propertiesFrom } from "../support/dependencyFixture.ts";
 import { extensionNamed } from "../support/extensions.ts";
-import { grantInstaller } from "../support/installer.ts";
 import { refusedRequests } from "../support/programRights.ts";
-import { thingDefinition } from "../support/thingDefinition.ts";
+import { grantInstaller } from "../support/serviceAccounts.ts";
 import { tinyBundle } from "../support/tinyBundle.ts";
 import { World } from "../support/world.ts";
 

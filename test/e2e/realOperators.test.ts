@@ -11,9 +11,9 @@ import { bundleWrites, ownObjects } from "../support/audit.ts";
 import { AuditTail } from "../support/auditTail.ts";
 import { type AuditEvent, describeWithPrivateCluster, eventually } from "../support/cluster.ts";
 import { extensionNamed } from "../support/extensions.ts";
-import { grantInstaller } from "../support/installer.ts";
 import { problemText } from "../support/problems.ts";
 import { refusedRequests } from "../support/programRights.ts";
+import { grantInstaller } from "../support/serviceAccounts.ts";
 import { describeWithData } from "../support/sharedData.ts";
 import { filesBelow, World } from "../support/world.ts";
 

@@ -4,10 +4,10 @@ import { freePorts } from "../../pkg/devcluster/processes.ts";
 import { AuditTail } from "../support/auditTail.ts";
 import { describeWithPrivateCluster } from "../support/cluster.ts";
 import { ConnectProxy } from "../support/connectProxy.ts";
+import { applyServingSecrets } from "../support/manifests.ts";
 import { refusedRequests } from "../support/programRights.ts";
 import { loadScenarios, type Scenario } from "../support/scenarios/scenario.ts";
 import { ScenarioRun } from "../support/scenarios/scenarioRun.ts";
-import { applyServingSecrets } from "../support/servingSecrets.ts";
 import { World } from "../support/world.ts";
 
 const FOLDER = join(import.meta.dirname, "scenarios");

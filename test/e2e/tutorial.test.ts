@@ -6,7 +6,7 @@ import { expect, test } from "vitest";
 import { API_VERSION } from "../../pkg/api/constants.ts";
 import { findBinaries } from "../../pkg/devcluster/binaries.ts";
 import { describeWithPrivateCluster, eventually } from "../support/cluster.ts";
-import { TempFolder } from "../support/contentFixture.ts";
+import { TempFolder } from "../support/tempFolder.ts";
 import { World } from "../support/world.ts";
 
 const ROOT = join(import.meta.dirname, "../..");

@@ -8,10 +8,9 @@ import { isObject } from "../../pkg/golang/members.ts";
 import { parseYamlDocuments, toYaml } from "../../pkg/golang/yaml.ts";
 import type { RenderOptions } from "../../pkg/render/render.ts";
 import { bundleFiles } from "../cases/topics/render.ts";
-import { seeded } from "../support/seeded.ts";
+import { pick, type Random, seeded, upTo } from "../support/random.ts";
 import { changeKind, changeNode, sizeOf } from "./mutateNodes.ts";
 import { TEXT_MUTATIONS } from "./mutateText.ts";
-import { pick, type Random, upTo } from "./random.ts";
 
 /** A bundle that somebody broke, and how it is to be rendered. */
 export interface FuzzCase {

@@ -1,5 +1,5 @@
 import { isObject } from "../../pkg/golang/members.ts";
-import { pick, type Random, upTo } from "./random.ts";
+import { pick, type Random, upTo } from "../support/random.ts";
 
 /** A member or item: where it hangs, and under which key or index. */
 interface Place {

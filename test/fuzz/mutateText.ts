@@ -1,4 +1,4 @@
-import { pick, type Random, upTo } from "./random.ts";
+import { pick, type Random, upTo } from "../support/random.ts";
 
 /** Changes the bytes of one file, in no way that YAML would ask for. */
 export type TextMutation = (content: Buffer, random: Random) => Buffer;

@@ -2,10 +2,10 @@ import { afterAll, beforeAll, expect, test } from "vitest";
 import { type KubeObject, refOf } from "../../pkg/api/k8s.ts";
 import { ownObjects } from "../support/audit.ts";
 import { describeWithPrivateCluster, eventually } from "../support/cluster.ts";
+import { EVERYTHING } from "../support/loneExtension.ts";
 import { OperatorWorld } from "../support/operatorWorld.ts";
-import { EVERYTHING } from "../support/ownedObjects.ts";
 import { configMap } from "../support/releases.ts";
-import { serviceAccount } from "../support/serviceAccount.ts";
+import { serviceAccount } from "../support/serviceAccounts.ts";
 import { tinyBundle } from "../support/tinyBundle.ts";
 
 const DONE = { Installed: "True/Succeeded", Progressing: "True/Succeeded" };

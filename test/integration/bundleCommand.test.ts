@@ -12,8 +12,8 @@ import { parseYamlDocuments } from "../../pkg/golang/yaml.ts";
 import { pushImage } from "../../pkg/oci/publish/push.ts";
 import { brokenBundles, brokenFiles, SOUND_BUNDLE } from "../support/brokenBundles.ts";
 import { describeWithCluster } from "../support/cluster.ts";
-import { olmv1 } from "../support/olmv1Command.ts";
 import { insecureRegistry } from "../support/pulling.ts";
+import { olmv1 } from "../support/runCli.ts";
 
 /** Cases of which the API server is to say the same: rules that ask for what it asks for, in bundles that can be rendered. */
 const refusedByServer = brokenBundles().filter(

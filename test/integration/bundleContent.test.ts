@@ -2,8 +2,8 @@ import { afterAll, beforeAll, expect, test } from "vitest";
 import type { KubeObject } from "../../pkg/api/k8s.ts";
 import { compareText } from "../../pkg/text/compare.ts";
 import { describeWithPrivateCluster, eventually } from "../support/cluster.ts";
+import { thingDefinition } from "../support/definitions.ts";
 import { OperatorWorld } from "../support/operatorWorld.ts";
-import { thingDefinition } from "../support/thingDefinition.ts";
 import { tinyBundle } from "../support/tinyBundle.ts";
 
 const CRD = { apiVersion: "apiextensions.k8s.io/v1", kind: "CustomResourceDefinition" } as const;

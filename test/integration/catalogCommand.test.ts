@@ -11,10 +11,9 @@ import { CONFIG_DIR_LABEL } from "../../pkg/oci/pull/imageFilter.ts";
 import { CatalogdAtWork } from "../support/catalogdAtWork.ts";
 import { describeWithPrivateCluster, eventually } from "../support/cluster.ts";
 import { extensionNamed } from "../support/extensions.ts";
-import type { Ended } from "../support/olmv1Command.ts";
 import { insecureRegistry } from "../support/pulling.ts";
-import { runCli } from "../support/runCli.ts";
-import { serviceAccount } from "../support/serviceAccount.ts";
+import { type Ended, runCli } from "../support/runCli.ts";
+import { serviceAccount } from "../support/serviceAccounts.ts";
 
 const bundle = (version: string, minKubeVersion: string): object => ({
   schema: "olm.bundle",

@@ -6,7 +6,7 @@ import { API_VERSION } from "../../pkg/api/constants.ts";
 import { describeWithPrivateCluster } from "../support/cluster.ts";
 import { ContentWatch, type LinesOf } from "../support/contentWatch.ts";
 import { eventually } from "../support/eventually.ts";
-import { seeded } from "../support/seeded.ts";
+import { seeded } from "../support/random.ts";
 import { World } from "../support/world.ts";
 
 /** Ten starts of a program. */

@@ -8,9 +8,9 @@ import { type ClusterApi, ClusterApis } from "../../pkg/operatorcontroller/depen
 import { withOwner } from "../../pkg/release/labels.ts";
 import { createLogger } from "../../pkg/telemetry/log.ts";
 import { describeWithCluster, eventually, type TestCluster } from "../support/cluster.ts";
+import { thingDefinition } from "../support/definitions.ts";
 import { extensionNamed } from "../support/extensions.ts";
-import { serviceAccount } from "../support/serviceAccount.ts";
-import { thingDefinition } from "../support/thingDefinition.ts";
+import { serviceAccount } from "../support/serviceAccounts.ts";
 
 const EXTENSION = { apiVersion: API_VERSION, kind: CLUSTER_EXTENSION } as const;
 const CRD = { apiVersion: "apiextensions.k8s.io/v1", kind: "CustomResourceDefinition" } as const;

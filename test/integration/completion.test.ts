@@ -6,9 +6,9 @@ import { stripVTControlCharacters } from "node:util";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { API_VERSION, CLUSTER_EXTENSION } from "../../pkg/api/constants.ts";
 import { describeWithCluster, type TestCluster } from "../support/cluster.ts";
-import { TempFolder } from "../support/contentFixture.ts";
 import { eventually } from "../support/eventually.ts";
 import { runCli } from "../support/runCli.ts";
+import { TempFolder } from "../support/tempFolder.ts";
 
 const PROGRAM = join(import.meta.dirname, "../../cmd/olmv1/main.ts");
 /** How each shell is started with nothing of the machine's, and told to complete olmv1. */

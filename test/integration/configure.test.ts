@@ -12,11 +12,11 @@ import { bundleFiles as caseFiles } from "../cases/topics/render.ts";
 import { bundleFiles } from "../support/bundleFixture.ts";
 import { contentFrom } from "../support/catalogFixture.ts";
 import { describeWithPrivateCluster, eventually } from "../support/cluster.ts";
-import { TempFolder } from "../support/contentFixture.ts";
 import { extensionNamed } from "../support/extensions.ts";
 import { OperatorWorld } from "../support/operatorWorld.ts";
 import { problemText } from "../support/problems.ts";
 import { describeWithData } from "../support/sharedData.ts";
+import { TempFolder } from "../support/tempFolder.ts";
 import { tinyBundle } from "../support/tinyBundle.ts";
 
 const BUNDLE = tinyBundle("1.0.0", {

@@ -7,8 +7,8 @@ import { LEASE, type Lease } from "../../pkg/controller/lease.ts";
 import { pushImage } from "../../pkg/oci/publish/push.ts";
 import { describeWithPrivateCluster } from "../support/cluster.ts";
 import { eventually } from "../support/eventually.ts";
-import { grantInstaller } from "../support/installer.ts";
 import { LEASE_MS, type Replica, Replicas } from "../support/replicas.ts";
+import { grantInstaller } from "../support/serviceAccounts.ts";
 import { SmallPackage } from "../support/smallPackage.ts";
 
 /** Extensions that are worked on while somebody else takes over. */

@@ -11,7 +11,7 @@ import type { PolicyRule } from "../../pkg/rbac/policyRule.ts";
 import type { InstalledBundle } from "../../pkg/release/installedBundle.ts";
 import { describeWithCluster, eventually, type TestCluster } from "../support/cluster.ts";
 import { MemoryReleases, RecordedEvents, stepContext } from "../support/extensionFakes.ts";
-import { type LoneExtension, loneExtension } from "../support/ownedObjects.ts";
+import { type LoneExtension, loneExtension } from "../support/loneExtension.ts";
 import { authenticated } from "../support/phases.ts";
 import { configMap } from "../support/releases.ts";
 

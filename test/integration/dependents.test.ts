@@ -4,8 +4,8 @@ import type { KubeObject } from "../../pkg/api/k8s.ts";
 import type { Property } from "../../pkg/fbc/types.ts";
 import { contentFrom } from "../support/catalogFixture.ts";
 import { describeWithPrivateCluster, eventually } from "../support/cluster.ts";
+import { thingDefinition } from "../support/definitions.ts";
 import { OperatorWorld } from "../support/operatorWorld.ts";
-import { thingDefinition } from "../support/thingDefinition.ts";
 import { tinyBundle } from "../support/tinyBundle.ts";
 
 const INSTALLED = { Progressing: "True/Succeeded", Installed: "True/Succeeded", Available: "True/Healthy" };

@@ -3,10 +3,10 @@ import { afterAll, afterEach, beforeAll, expect, test } from "vitest";
 import { API_VERSION } from "../../pkg/api/constants.ts";
 import type { KubeObject } from "../../pkg/api/k8s.ts";
 import { describeWithPrivateCluster } from "../support/cluster.ts";
-import { TempFolder } from "../support/contentFixture.ts";
 import { eventually } from "../support/eventually.ts";
 import { expectProblem } from "../support/problems.ts";
 import { noSmallDisk, putOnSmallDisk, SmallDisk } from "../support/smallDisk.ts";
+import { TempFolder } from "../support/tempFolder.ts";
 import { World } from "../support/world.ts";
 
 const MIB = 1024 * 1024;

@@ -12,7 +12,7 @@ import { eventually } from "../support/eventually.ts";
 import { kustomized } from "../support/manifests.ts";
 import { Replicas } from "../support/replicas.ts";
 import { runCli } from "../support/runCli.ts";
-import { serviceAccount } from "../support/serviceAccount.ts";
+import { serviceAccount } from "../support/serviceAccounts.ts";
 
 describeWithPrivateCluster("olmv1 doctor", (cluster) => {
   const programs: Replicas[] = [];

@@ -7,7 +7,7 @@ import type { PolicyRule } from "../../pkg/rbac/policyRule.ts";
 import { describeObject } from "../../pkg/release/identity.ts";
 import { valueAt } from "../../pkg/release/jsonPointer.ts";
 import { type AuditEvent, describeWithPrivateCluster, eventually } from "../support/cluster.ts";
-import { EVERYTHING } from "../support/ownedObjects.ts";
+import { EVERYTHING } from "../support/loneExtension.ts";
 import { expectProblem } from "../support/problems.ts";
 import { SampleWorld } from "../support/sampleWorld.ts";
 import type { World } from "../support/world.ts";

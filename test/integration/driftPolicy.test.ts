@@ -8,7 +8,7 @@ import { INSTALLED, type PassParts, passOver } from "../support/applyPasses.ts";
 import { describeWithCluster, eventually } from "../support/cluster.ts";
 import { MemoryReleases } from "../support/extensionFakes.ts";
 import { FakeClock } from "../support/fakeClock.ts";
-import { type LoneExtension, loneExtension, preparedFor } from "../support/ownedObjects.ts";
+import { type LoneExtension, loneExtension, preparedFor } from "../support/loneExtension.ts";
 import { configMap, releaseRecord } from "../support/releases.ts";
 
 /** The right to watch one ConfigMap. */

@@ -2,12 +2,12 @@ import { afterAll, beforeAll, expect, test } from "vitest";
 import type { ClusterExtension } from "../../pkg/api/clusterExtension.ts";
 import type { KubeObject } from "../../pkg/api/k8s.ts";
 import { describeWithPrivateCluster, eventually } from "../support/cluster.ts";
+import { thingDefinition } from "../support/definitions.ts";
+import { EVERYTHING } from "../support/loneExtension.ts";
 import { OperatorWorld } from "../support/operatorWorld.ts";
-import { EVERYTHING } from "../support/ownedObjects.ts";
 import { configMap } from "../support/releases.ts";
 import { runCli } from "../support/runCli.ts";
-import { serviceAccount } from "../support/serviceAccount.ts";
-import { thingDefinition } from "../support/thingDefinition.ts";
+import { serviceAccount } from "../support/serviceAccounts.ts";
 import { tinyBundle } from "../support/tinyBundle.ts";
 
 const DONE = { Installed: "True/Succeeded", Progressing: "True/Succeeded" };

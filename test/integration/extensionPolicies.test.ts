@@ -8,7 +8,7 @@ import type { Client } from "../../pkg/kube/client.ts";
 import { ServiceAccountTokens } from "../../pkg/kube/tokens.ts";
 import { describeWithPrivateCluster, eventually } from "../support/cluster.ts";
 import { extensionNamed } from "../support/extensions.ts";
-import { serviceAccount } from "../support/serviceAccount.ts";
+import { serviceAccount } from "../support/serviceAccounts.ts";
 
 const CONFIG = join(import.meta.dirname, "../../config");
 const DEPENDENCY = { "olm.operatorframework.io/dependency": "true" };

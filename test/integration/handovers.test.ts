@@ -2,8 +2,8 @@ import { afterAll, beforeAll, expect, test } from "vitest";
 import { API_VERSION, CLUSTER_EXTENSION, LABEL_OWNER_NAME } from "../../pkg/api/constants.ts";
 import { type KubeObject, refOf } from "../../pkg/api/k8s.ts";
 import { describeWithPrivateCluster, eventually } from "../support/cluster.ts";
+import { thingDefinition } from "../support/definitions.ts";
 import { OperatorWorld } from "../support/operatorWorld.ts";
-import { thingDefinition } from "../support/thingDefinition.ts";
 import { tinyBundle } from "../support/tinyBundle.ts";
 
 const DONE = { Installed: "True/Succeeded", Progressing: "True/Succeeded" };

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { describeWithPrivateCluster } from "../support/cluster.ts";
 import { EventLoopProbe } from "../support/eventLoopProbe.ts";
-import { grantInstaller } from "../support/installer.ts";
+import { grantInstaller } from "../support/serviceAccounts.ts";
 import { SmallPackage } from "../support/smallPackage.ts";
 import { World } from "../support/world.ts";
 

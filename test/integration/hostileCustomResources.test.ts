@@ -6,10 +6,10 @@ import type { KubeObject } from "../../pkg/api/k8s.ts";
 import type { Client } from "../../pkg/kube/client.ts";
 import { ServiceAccountTokens } from "../../pkg/kube/tokens.ts";
 import { describeWithPrivateCluster } from "../support/cluster.ts";
-import { grantInstaller } from "../support/installer.ts";
+import { thingDefinition } from "../support/definitions.ts";
 import { problemText } from "../support/problems.ts";
+import { grantInstaller } from "../support/serviceAccounts.ts";
 import { SmallPackage, type SmallVersion } from "../support/smallPackage.ts";
-import { thingDefinition } from "../support/thingDefinition.ts";
 import { whileAsking } from "../support/whileAsking.ts";
 import { World } from "../support/world.ts";
 

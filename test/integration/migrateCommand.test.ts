@@ -11,12 +11,12 @@ import { CONVERSION_STEPS } from "../../pkg/api/migration.ts";
 import { pushImage } from "../../pkg/oci/publish/push.ts";
 import { ClassicOlm } from "../support/classicOlm.ts";
 import { describeWithPrivateCluster, eventually } from "../support/cluster.ts";
-import type { Ended } from "../support/olmv1Command.ts";
+import { thingDefinition } from "../support/definitions.ts";
+import { EVERYTHING } from "../support/loneExtension.ts";
 import { OperatorWorld } from "../support/operatorWorld.ts";
-import { EVERYTHING } from "../support/ownedObjects.ts";
 import { insecureRegistry } from "../support/pulling.ts";
-import { serviceAccount } from "../support/serviceAccount.ts";
-import { thingDefinition } from "../support/thingDefinition.ts";
+import type { Ended } from "../support/runCli.ts";
+import { serviceAccount } from "../support/serviceAccounts.ts";
 import { tinyBundle } from "../support/tinyBundle.ts";
 import { webhook } from "../support/webhookBundle.ts";
 

@@ -13,7 +13,7 @@ import { GO_FIELD_MANAGER } from "../../pkg/release/managedFields.ts";
 import { INSTALLED, passOver } from "../support/applyPasses.ts";
 import { describeWithCluster, eventually } from "../support/cluster.ts";
 import { MemoryReleases, stepContext } from "../support/extensionFakes.ts";
-import { liveKinds, loneExtension, preparedFor, verbsOf } from "../support/ownedObjects.ts";
+import { liveKinds, loneExtension, preparedFor, verbsOf } from "../support/loneExtension.ts";
 import { configMap, releaseRecord } from "../support/releases.ts";
 
 const RBAC = "rbac.authorization.k8s.io/v1";

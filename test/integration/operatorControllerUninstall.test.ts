@@ -11,11 +11,11 @@ import type { PolicyRule } from "../../pkg/rbac/policyRule.ts";
 import { describeObject } from "../../pkg/release/identity.ts";
 import type { CrdPolicy } from "../../pkg/release/plan.ts";
 import { describeWithCluster, eventually } from "../support/cluster.ts";
+import { thingDefinition } from "../support/definitions.ts";
 import { stepContext } from "../support/extensionFakes.ts";
-import { EVERYTHING, liveKinds, loneExtension, preparedFor, verbsOf } from "../support/ownedObjects.ts";
+import { EVERYTHING, liveKinds, loneExtension, preparedFor, verbsOf } from "../support/loneExtension.ts";
 import { configMap, releaseRecord } from "../support/releases.ts";
-import type { ScopedAccount } from "../support/serviceAccount.ts";
-import { thingDefinition } from "../support/thingDefinition.ts";
+import type { ScopedAccount } from "../support/serviceAccounts.ts";
 
 const HOLD = "example.com/hold";
 const signal = new AbortController().signal;

@@ -10,13 +10,12 @@ import { knownResource } from "../../pkg/rbac/resources.ts";
 import { renderBundle } from "../../pkg/render/render.ts";
 import { describeWithCluster, describeWithPrivateCluster, eventually } from "../support/cluster.ts";
 import { extensionNamed } from "../support/extensions.ts";
-import { grantInstaller } from "../support/installer.ts";
-import { olmv1Prints } from "../support/olmv1Command.ts";
-import { preparedFor } from "../support/ownedObjects.ts";
+import { preparedFor } from "../support/loneExtension.ts";
 import { problemText } from "../support/problems.ts";
+import { olmv1Prints } from "../support/runCli.ts";
 import { renamedSample } from "../support/sampleBundle.ts";
 import { SAMPLE_CATALOG_REF, SampleWorld } from "../support/sampleWorld.ts";
-import { serviceAccount } from "../support/serviceAccount.ts";
+import { grantInstaller, serviceAccount } from "../support/serviceAccounts.ts";
 
 const RBAC = "rbac.authorization.k8s.io";
 const signal = new AbortController().signal;

@@ -9,11 +9,11 @@ import { pushImage } from "../../pkg/oci/publish/push.ts";
 import type { InstallPlan } from "../../pkg/operatorcontroller/plan/installPlan.ts";
 import { describeWithPrivateCluster, eventually } from "../support/cluster.ts";
 import { extensionNamed } from "../support/extensions.ts";
-import { type Ended, olmv1 } from "../support/olmv1Command.ts";
 import { OpenShift } from "../support/openShift.ts";
 import { OperatorWorld } from "../support/operatorWorld.ts";
 import { insecureRegistry } from "../support/pulling.ts";
-import { serviceAccount } from "../support/serviceAccount.ts";
+import { type Ended, olmv1 } from "../support/runCli.ts";
+import { serviceAccount } from "../support/serviceAccounts.ts";
 import { tinyBundle } from "../support/tinyBundle.ts";
 
 const configMap = (name: string, value: string): KubeObject => ({

@@ -13,11 +13,10 @@ import { DeniedError, WaitingError } from "../../pkg/operatorcontroller/state/wa
 import type { PolicyRule } from "../../pkg/rbac/policyRule.ts";
 import type { ReleaseRecord } from "../../pkg/release/record.ts";
 import { describeWithCluster, eventually } from "../support/cluster.ts";
-import { definitionServed } from "../support/definitionServed.ts";
+import { definitionServed, thingDefinition } from "../support/definitions.ts";
 import { stepContext } from "../support/extensionFakes.ts";
-import { EVERYTHING, type LoneExtension, loneExtension } from "../support/ownedObjects.ts";
+import { EVERYTHING, type LoneExtension, loneExtension } from "../support/loneExtension.ts";
 import { configMap, releaseRecord } from "../support/releases.ts";
-import { thingDefinition } from "../support/thingDefinition.ts";
 
 const signal = new AbortController().signal;
 const RBAC = "rbac.authorization.k8s.io/v1";

@@ -6,9 +6,8 @@ import { pushImage } from "../../pkg/oci/publish/push.ts";
 import { ClosedRegistry, PASSWORD } from "../support/closedRegistry.ts";
 import { describeWithPrivateCluster, eventually } from "../support/cluster.ts";
 import { extensionNamed } from "../support/extensions.ts";
-import { grantInstaller } from "../support/installer.ts";
-import { EVERYTHING } from "../support/ownedObjects.ts";
-import { serviceAccount } from "../support/serviceAccount.ts";
+import { EVERYTHING } from "../support/loneExtension.ts";
+import { grantInstaller, serviceAccount } from "../support/serviceAccounts.ts";
 import { tinyBundle } from "../support/tinyBundle.ts";
 import { World } from "../support/world.ts";
 

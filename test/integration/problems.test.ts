@@ -3,9 +3,9 @@ import type { ClusterExtension, ClusterExtensionSpec } from "../../pkg/api/clust
 import { API_VERSION, CLUSTER_EXTENSION } from "../../pkg/api/constants.ts";
 import type { JsonObject, KubeObject } from "../../pkg/api/k8s.ts";
 import { describeWithPrivateCluster, eventually } from "../support/cluster.ts";
+import { thingDefinition } from "../support/definitions.ts";
 import { type ExtensionParts, OperatorWorld } from "../support/operatorWorld.ts";
 import { expectProblem } from "../support/problems.ts";
-import { thingDefinition } from "../support/thingDefinition.ts";
 import { tinyBundle } from "../support/tinyBundle.ts";
 
 const GROUP = "problems.example.com";

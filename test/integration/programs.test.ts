@@ -10,10 +10,9 @@ import { pushImage } from "../../pkg/oci/publish/push.ts";
 import { describeWithPrivateCluster } from "../support/cluster.ts";
 import { ConnectProxy } from "../support/connectProxy.ts";
 import { extensionNamed } from "../support/extensions.ts";
-import { grantInstaller } from "../support/installer.ts";
-import { EVERYTHING } from "../support/ownedObjects.ts";
+import { EVERYTHING } from "../support/loneExtension.ts";
 import { serverCertificate } from "../support/serverCertificate.ts";
-import { serviceAccount } from "../support/serviceAccount.ts";
+import { grantInstaller, serviceAccount } from "../support/serviceAccounts.ts";
 import { tinyBundle } from "../support/tinyBundle.ts";
 import { World } from "../support/world.ts";
 

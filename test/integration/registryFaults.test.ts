@@ -7,11 +7,11 @@ import { type CaseHead, loadCases } from "../support/caseFiles.ts";
 import { CatalogdAtWork } from "../support/catalogdAtWork.ts";
 import { ClosedRegistry, PASSWORD } from "../support/closedRegistry.ts";
 import { describeWithPrivateCluster, eventually } from "../support/cluster.ts";
-import { TempFolder } from "../support/contentFixture.ts";
 import { expectProblem } from "../support/problems.ts";
 import { insecureRegistry, puller, QUICK } from "../support/pulling.ts";
 import { type RegistryFault, RegistryProxy } from "../support/registryProxy.ts";
 import { pushSignatures, Signer, signedBy } from "../support/signing.ts";
+import { TempFolder } from "../support/tempFolder.ts";
 
 /** A fault, and what a user sees of it. */
 interface FaultCase extends CaseHead {

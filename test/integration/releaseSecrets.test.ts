@@ -20,10 +20,10 @@ import { loadCases } from "../support/caseFiles.ts";
 import { describeWithCluster, describeWithPrivateCluster, eventually } from "../support/cluster.ts";
 import { RecordedEvents } from "../support/extensionFakes.ts";
 import { extensionNamed } from "../support/extensions.ts";
-import { olmv1 } from "../support/olmv1Command.ts";
 import { OperatorWorld } from "../support/operatorWorld.ts";
 import { runStep, started } from "../support/phases.ts";
 import { type ReleaseSecretsCase, releaseSecrets } from "../support/releaseSecrets.ts";
+import { olmv1 } from "../support/runCli.ts";
 import { tinyBundle } from "../support/tinyBundle.ts";
 
 const SECRET = { apiVersion: "v1", kind: "Secret" } as const;

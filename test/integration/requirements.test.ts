@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { describeWithPrivateCluster, eventually } from "../support/cluster.ts";
+import { thingDefinition } from "../support/definitions.ts";
 import { OperatorWorld } from "../support/operatorWorld.ts";
-import { thingDefinition } from "../support/thingDefinition.ts";
 import { tinyBundle } from "../support/tinyBundle.ts";
 
 const CRD = { apiVersion: "apiextensions.k8s.io/v1", kind: "CustomResourceDefinition" } as const;

@@ -17,9 +17,9 @@ import { createLogger } from "../../pkg/telemetry/log.ts";
 import { createMetrics } from "../../pkg/telemetry/metrics.ts";
 import { catalogNamed } from "../support/catalogs.ts";
 import { describeWithPrivateCluster, eventually } from "../support/cluster.ts";
-import { olmv1 } from "../support/olmv1Command.ts";
 import { OperatorWorld } from "../support/operatorWorld.ts";
 import { insecureRegistry } from "../support/pulling.ts";
+import { olmv1 } from "../support/runCli.ts";
 import { serverCertificate } from "../support/serverCertificate.ts";
 import { tinyBundle } from "../support/tinyBundle.ts";
 

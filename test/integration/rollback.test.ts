@@ -4,9 +4,9 @@ import { runCommandLine } from "../../cmd/olmv1/program.ts";
 import type { ClusterExtension } from "../../pkg/api/clusterExtension.ts";
 import { type KubeObject, refOf } from "../../pkg/api/k8s.ts";
 import { describeWithPrivateCluster, eventually } from "../support/cluster.ts";
-import { olmv1, olmv1Prints } from "../support/olmv1Command.ts";
+import { thingDefinition } from "../support/definitions.ts";
 import { OperatorWorld } from "../support/operatorWorld.ts";
-import { thingDefinition } from "../support/thingDefinition.ts";
+import { olmv1, olmv1Prints } from "../support/runCli.ts";
 import { tinyBundle } from "../support/tinyBundle.ts";
 
 const READY = { Installed: "True/Succeeded", Progressing: "True/Succeeded", Available: "True/Healthy", Ready: "True/Succeeded" };

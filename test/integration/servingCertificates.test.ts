@@ -17,9 +17,9 @@ import { issueCertificate } from "../../pkg/serving/issueWorker.ts";
 import { createLogger } from "../../pkg/telemetry/log.ts";
 import { describeWithPrivateCluster } from "../support/cluster.ts";
 import { eventually } from "../support/eventually.ts";
+import { applyServingSecrets } from "../support/manifests.ts";
 import { OpenShift } from "../support/openShift.ts";
 import { type Replica, Replicas, readyz } from "../support/replicas.ts";
-import { applyServingSecrets } from "../support/servingSecrets.ts";
 import { probeTls } from "../support/tlsProbe.ts";
 
 const TLS_PROFILE = join(import.meta.dirname, "../../config/openshift/tls-profile.yaml");

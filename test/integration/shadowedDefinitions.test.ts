@@ -7,11 +7,11 @@ import { Uninstaller } from "../../pkg/operatorcontroller/reconcile/delete.ts";
 import type { PolicyRule } from "../../pkg/rbac/policyRule.ts";
 import { issueCertificate } from "../../pkg/serving/issueWorker.ts";
 import { describeWithPrivateCluster, eventually } from "../support/cluster.ts";
+import { thingDefinition } from "../support/definitions.ts";
 import { stepContext } from "../support/extensionFakes.ts";
-import { EVERYTHING, loneExtension, preparedFor } from "../support/ownedObjects.ts";
-import { serviceAccount } from "../support/serviceAccount.ts";
+import { EVERYTHING, loneExtension, preparedFor } from "../support/loneExtension.ts";
+import { serviceAccount } from "../support/serviceAccounts.ts";
 import { ServingPod } from "../support/servingPod.ts";
-import { thingDefinition } from "../support/thingDefinition.ts";
 
 const GROUP = "shadowed.example.com";
 const API_VERSION = `${GROUP}/v1`;

@@ -20,8 +20,8 @@ import { withoutOwner } from "../../pkg/release/labels.ts";
 import { renderBundle } from "../../pkg/render/render.ts";
 import { describeWithPrivateCluster, eventually } from "../support/cluster.ts";
 import { type BundleParts, GoInstallation } from "../support/goInstallation.ts";
-import { grantInstaller } from "../support/installer.ts";
 import { SampleWorld } from "../support/sampleWorld.ts";
+import { grantInstaller } from "../support/serviceAccounts.ts";
 import { describeWithData } from "../support/sharedData.ts";
 import { World } from "../support/world.ts";
 

@@ -2,8 +2,7 @@ import { expect, test } from "vitest";
 import { LABEL_CREATED_FOR } from "../../pkg/api/constants.ts";
 import { describeWithPrivateCluster } from "../support/cluster.ts";
 import { eventually } from "../support/eventually.ts";
-import type { Ended } from "../support/olmv1Command.ts";
-import { runCli } from "../support/runCli.ts";
+import { type Ended, runCli } from "../support/runCli.ts";
 
 // On the shared control plane the controller that empties namespaces has those of all test files to do.
 describeWithPrivateCluster("olmv1 uninstall of what olmv1 install made", (cluster) => {

@@ -5,9 +5,9 @@ import type { KubeObject, ObjectRef } from "../../pkg/api/k8s.ts";
 import type { PolicyRule } from "../../pkg/rbac/policyRule.ts";
 import type { RequiredRules } from "../../pkg/rbac/requiredRules.ts";
 import { describeWithPrivateCluster, eventually } from "../support/cluster.ts";
+import { EVERYTHING } from "../support/loneExtension.ts";
 import { type ExtensionParts, OperatorWorld } from "../support/operatorWorld.ts";
-import { EVERYTHING } from "../support/ownedObjects.ts";
-import { serviceAccount } from "../support/serviceAccount.ts";
+import { serviceAccount } from "../support/serviceAccounts.ts";
 import { tinyBundle } from "../support/tinyBundle.ts";
 
 const DONE = { Installed: "True/Succeeded", Progressing: "True/Succeeded" };

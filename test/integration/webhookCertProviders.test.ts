@@ -3,8 +3,8 @@ import type { ClusterExtension } from "../../pkg/api/clusterExtension.ts";
 import type { WebhookCertProvider } from "../../pkg/api/flagValues.ts";
 import type { KubeObject, ObjectRef } from "../../pkg/api/k8s.ts";
 import { describeWithPrivateCluster, eventually } from "../support/cluster.ts";
+import { thingDefinition } from "../support/definitions.ts";
 import { OperatorWorld } from "../support/operatorWorld.ts";
-import { thingDefinition } from "../support/thingDefinition.ts";
 import { webhookBundle } from "../support/webhookBundle.ts";
 
 const NAME = "hooked";

@@ -6,11 +6,10 @@ import { requiredRules } from "../../pkg/rbac/requiredRules.ts";
 import { renderBundle } from "../../pkg/render/render.ts";
 import { ownObjects } from "../support/audit.ts";
 import { describeWithPrivateCluster, eventually } from "../support/cluster.ts";
+import { thingDefinition } from "../support/definitions.ts";
 import { OperatorWorld } from "../support/operatorWorld.ts";
 import type { ServingPod } from "../support/servingPod.ts";
-import { thingDefinition } from "../support/thingDefinition.ts";
-import { webhook, webhookBundle } from "../support/webhookBundle.ts";
-import { startWebhookServer } from "../support/webhookServer.ts";
+import { startWebhookServer, webhook, webhookBundle } from "../support/webhookBundle.ts";
 import { whileAsking } from "../support/whileAsking.ts";
 
 const GROUP = "certs.example.com";

@@ -1,9 +1,9 @@
-import { type ChannelEntry, type FbcBundle, type FbcDeprecations, type PackageContent } from "../../pkg/fbc/types.ts";
-import { type LabeledCatalog } from "../../pkg/resolve/resolution.ts";
-import { type ClusterVersion, minorOf } from "../../pkg/version/clusterVersion.ts";
 import { metaFrom } from "../../pkg/fbc/content.ts";
+import { type ChannelEntry, type FbcBundle, type FbcDeprecations, type PackageContent } from "../../pkg/fbc/types.ts";
 import { type KnownBundleIndex } from "../../pkg/operatorcontroller/catalogs/catalogBundleIndexes.ts";
 import { type BundleIndex, BundleIndexBuilder } from "../../pkg/resolve/dependencies/bundleIndex.ts";
+import { type LabeledCatalog } from "../../pkg/resolve/resolution.ts";
+import { type ClusterVersion, minorOf } from "../../pkg/version/clusterVersion.ts";
 
 /** A bundle by its name alone, the version being what stands behind the first ".v", or with what differs from that. */
 export type BundleFixture =

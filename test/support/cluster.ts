@@ -8,7 +8,7 @@ import { POD_FATE_ANNOTATION, type PodFate } from "../../pkg/devcluster/podSimul
 import { parseYaml } from "../../pkg/golang/yaml.ts";
 import { Client } from "../../pkg/kube/client.ts";
 import type { ClusterContext } from "./clusterContext.ts";
-import { definitionServed } from "./definitionServed.ts";
+import { definitionServed } from "./definitions.ts";
 
 export { eventually } from "./eventually.ts";
 

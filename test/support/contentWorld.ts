@@ -2,7 +2,7 @@ import { Agent, request } from "undici";
 import { CatalogStore } from "../../pkg/catalogd/catalogStore.ts";
 import { type ContentServer, type ContentServerOptions, startContentServer } from "../../pkg/catalogd/http/contentServer.ts";
 import { createLogger } from "../../pkg/telemetry/log.ts";
-import { TempFolder } from "./contentFixture.ts";
+import { TempFolder } from "./tempFolder.ts";
 
 /** An answer that was read to its end. */
 export interface Got {

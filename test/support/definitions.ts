@@ -1,5 +1,5 @@
-import { type JsonObject, type KubeObject, type Condition } from "../../pkg/api/k8s.ts";
 import { findCondition } from "../../pkg/api/conditions.ts";
+import { type Condition, type JsonObject, type KubeObject } from "../../pkg/api/k8s.ts";
 import { type Client } from "../../pkg/kube/client.ts";
 import { eventually } from "./eventually.ts";
 

@@ -9,8 +9,7 @@ import type { InstalledProvider } from "../../pkg/operatorcontroller/releases/in
 import { CelRules } from "../../pkg/resolve/cel/celRules.ts";
 import type { Gvk } from "../../pkg/resolve/constraint/constraint.ts";
 import { providerFrom } from "../../pkg/resolve/constraint/parse.ts";
-import { knownIndexOf } from "./bundleIndexes.ts";
-import { type BundleFixture, type CatalogFixture, contentFrom } from "./catalogFixture.ts";
+import { type BundleFixture, type CatalogFixture, contentFrom, knownIndexOf } from "./catalogFixture.ts";
 import { catalogNamed } from "./catalogs.ts";
 import { FakeClock } from "./fakeClock.ts";
 

@@ -1,15 +1,15 @@
-import { type KubeObject, refOf } from "../../pkg/api/k8s.ts";
-import { loadBundle } from "../../pkg/bundle/load.ts";
-import { renderBundle } from "../../pkg/render/render.ts";
-import { thingDefinition } from "./definitions.ts";
-import { tinyBundle } from "./tinyBundle.ts";
 import { expect } from "vitest";
 import { type ClusterExtension } from "../../pkg/api/clusterExtension.ts";
 import { findCondition } from "../../pkg/api/conditions.ts";
 import { API_VERSION, CLUSTER_EXTENSION, SYSTEM_NAMESPACE } from "../../pkg/api/constants.ts";
+import { type KubeObject, refOf } from "../../pkg/api/k8s.ts";
+import { loadBundle } from "../../pkg/bundle/load.ts";
 import { type Client } from "../../pkg/kube/client.ts";
 import { describeObject } from "../../pkg/release/identity.ts";
+import { renderBundle } from "../../pkg/render/render.ts";
 import { ownObjects } from "./audit.ts";
+import { thingDefinition } from "./definitions.ts";
+import { tinyBundle } from "./tinyBundle.ts";
 
 /** Versions of the bundle with which things go wrong. */
 export type FaultVersion = "1.0.0" | "2.0.0";

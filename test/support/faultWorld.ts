@@ -8,12 +8,11 @@ import { ServiceAccountTokens } from "../../pkg/kube/tokens.ts";
 import type { AuditEvent, TestCluster } from "./cluster.ts";
 import { eventually } from "./eventually.ts";
 import { extensionNamed } from "./extensions.ts";
-import { type FaultVersion, faultBundle, faultObjects } from "./faultBundle.ts";
+import { expectGone, expectInstalled, type FaultVersion, faultBundle, faultObjects } from "./faultBundle.ts";
 import { FaultProxy } from "./faultProxy.ts";
-import { expectGone, expectInstalled } from "./faultState.ts";
-import { grantInstaller } from "./installer.ts";
 import { KillPoint } from "./killPoint.ts";
 import { OperatorWorld } from "./operatorWorld.ts";
+import { grantInstaller } from "./serviceAccounts.ts";
 
 const VERSIONS: readonly FaultVersion[] = ["1.0.0", "2.0.0"];
 /** Nobody who waits for something asks as seldom as that. */

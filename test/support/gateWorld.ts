@@ -6,8 +6,8 @@ import type { KubeObject } from "../../pkg/api/k8s.ts";
 import { parseYamlDocuments } from "../../pkg/golang/yaml.ts";
 import { CLUSTER_OPERATOR } from "../../pkg/operatorcontroller/openshift/clusterOperator.ts";
 import { eventually } from "./eventually.ts";
-import { grantInstaller } from "./installer.ts";
 import { conditionOf, OpenShift } from "./openShift.ts";
+import { grantInstaller } from "./serviceAccounts.ts";
 import type { SmallPackage } from "./smallPackage.ts";
 import { World, type WorldCluster } from "./world.ts";
 

@@ -5,14 +5,13 @@ import { API_VERSION, CLUSTER_EXTENSION } from "../../pkg/api/constants.ts";
 import { CONTROLLER_SUBJECT } from "../../pkg/devcluster/installation.ts";
 import { toYaml } from "../../pkg/golang/yaml.ts";
 import type { TestCluster } from "./cluster.ts";
-import { TempFolder } from "./contentFixture.ts";
 import { eventually } from "./eventually.ts";
 import { extensionNamed } from "./extensions.ts";
-import { type FaultVersion, faultBundle, faultObjects } from "./faultBundle.ts";
+import { expectGone, expectInstalled, type FaultVersion, faultBundle, faultObjects } from "./faultBundle.ts";
 import { FaultProxy } from "./faultProxy.ts";
-import { expectGone, expectInstalled } from "./faultState.ts";
-import { grantInstaller } from "./installer.ts";
 import { KillPoint } from "./killPoint.ts";
+import { grantInstaller } from "./serviceAccounts.ts";
+import { TempFolder } from "./tempFolder.ts";
 import { World } from "./world.ts";
 
 const VERSIONS: readonly FaultVersion[] = ["1.0.0", "2.0.0"];

@@ -1,11 +1,11 @@
 import { execFile } from "node:child_process";
-import { resolve, join } from "node:path";
+import { readFileSync } from "node:fs";
+import { join, resolve } from "node:path";
 import { promisify } from "node:util";
 import { type KubeObject } from "../../pkg/api/k8s.ts";
 import { findBinaries } from "../../pkg/devcluster/binaries.ts";
 import { type Tool } from "../../pkg/devcluster/binaryCache.ts";
 import { parseYamlDocuments } from "../../pkg/golang/yaml.ts";
-import { readFileSync } from "node:fs";
 import { type Client } from "../../pkg/kube/client.ts";
 
 const ROOT = resolve(import.meta.dirname, "../..");

@@ -8,7 +8,7 @@ import { CLUSTER_OPERATOR, OLM } from "../../pkg/operatorcontroller/openshift/cl
 import { CLUSTER_PROXY } from "../../pkg/operatorcontroller/openshift/clusterProxy.ts";
 import { CLUSTER_VERSION } from "../../pkg/operatorcontroller/openshift/clusterVersion.ts";
 import { API_SERVER } from "../../pkg/serving/clusterTlsProfile.ts";
-import { definitionServed } from "./definitionServed.ts";
+import { definitionServed } from "./definitions.ts";
 import { eventually } from "./eventually.ts";
 
 const FOLDER = join(import.meta.dirname, "openshift");

@@ -1,4 +1,3 @@
-
 /** Numbers from 0 up to 1 that are the same for the same seed. @see mulberry32 of Tommy Ettinger */
 export function seeded(seed: number): () => number {
   let state = seed | 0;

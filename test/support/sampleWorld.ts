@@ -12,7 +12,7 @@ import { AdmissionGate } from "./admissionGate.ts";
 import { ownObjects } from "./audit.ts";
 import { eventually } from "./eventually.ts";
 import { extensionNamed } from "./extensions.ts";
-import { grantInstaller } from "./installer.ts";
+import { grantInstaller } from "./serviceAccounts.ts";
 import { World, type WorldCluster } from "./world.ts";
 
 /** Reference of the sample catalog. */

@@ -1,10 +1,10 @@
+import { type ClusterExtension } from "../../pkg/api/clusterExtension.ts";
 import { type KubeObject } from "../../pkg/api/k8s.ts";
+import { CONTROLLER_SUBJECT } from "../../pkg/devcluster/installation.ts";
 import { type Client } from "../../pkg/kube/client.ts";
 import { ServiceAccountTokens } from "../../pkg/kube/tokens.ts";
-import { type PolicyRule } from "../../pkg/rbac/policyRule.ts";
-import { type ClusterExtension } from "../../pkg/api/clusterExtension.ts";
-import { CONTROLLER_SUBJECT } from "../../pkg/devcluster/installation.ts";
 import { installerManifests } from "../../pkg/rbac/installerManifests.ts";
+import { type PolicyRule } from "../../pkg/rbac/policyRule.ts";
 import { requiredRules } from "../../pkg/rbac/requiredRules.ts";
 
 /** A ServiceAccount with these rules in the whole cluster, and the client that is it; `grant` replaces the rules. */

@@ -1,7 +1,7 @@
 import { type BundleConstraint, type Gvk, type LeafConstraint } from "../../pkg/resolve/constraint/constraint.ts";
+import { type Fact } from "../../pkg/resolve/solver/conflictReasons.ts";
 import { comparePreference, type SolverBundle, type SolverProblem } from "../../pkg/resolve/solver/problem.ts";
 import { compareText } from "../../pkg/text/compare.ts";
-import { type Fact } from "../../pkg/resolve/solver/conflictReasons.ts";
 
 // What the solver promises, said once more by trying all sets of bundles; knows nothing of clauses.
 
@@ -10,7 +10,7 @@ type Bundles = ReadonlySet<SolverBundle>;
 const isSame = (a: Gvk, b: Gvk): boolean => a.group === b.group && a.version === b.version && a.kind === b.kind;
 
 /** Whether a constraint is true over a set of bundles and what the cluster serves. */
-export function isTrue(constraint: BundleConstraint, bundles: Bundles, served: SolverProblem["served"]): boolean {
+function isTrue(constraint: BundleConstraint, bundles: Bundles, served: SolverProblem["served"]): boolean {
   const all = [...bundles];
   if (constraint.kind === "package")
     return all.some(
@@ -99,8 +99,6 @@ function smallest({ units }: SolverProblem, solutions: readonly Bundles[], chose
   }
   return needed;
 }
-
-const isSame = (a: Gvk, b: Gvk): boolean => a.group === b.group && a.version === b.version && a.kind === b.kind;
 
 function isSameOffer(a: LeafConstraint, b: LeafConstraint): boolean {
   if (a.kind === "package" && b.kind === "package") return a.packageName === b.packageName;

@@ -1,8 +1,8 @@
 import { type JsonObject, type KubeObject } from "../../pkg/api/k8s.ts";
 import { type WebhookDescription } from "../../pkg/bundle/types.ts";
-import { tinyBundle } from "./tinyBundle.ts";
 import { type Client } from "../../pkg/kube/client.ts";
 import { ServingPod } from "./servingPod.ts";
+import { tinyBundle } from "./tinyBundle.ts";
 
 /** What differs between bundles with webhooks. */
 interface WebhookParts {

@@ -6,9 +6,8 @@ import { expect, test } from "vitest";
 import type { KubeObject } from "../../../pkg/api/k8s.ts";
 import { parseYamlDocuments } from "../../../pkg/golang/yaml.ts";
 import { SOUND_BUNDLE } from "../../../test/support/brokenBundles.ts";
-import { TempFolder } from "../../../test/support/contentFixture.ts";
-import { type Ended, olmv1 } from "../../../test/support/olmv1Command.ts";
-import { runCli } from "../../../test/support/runCli.ts";
+import { type Ended, olmv1, runCli } from "../../../test/support/runCli.ts";
+import { TempFolder } from "../../../test/support/tempFolder.ts";
 import { tinyBundle } from "../../../test/support/tinyBundle.ts";
 
 const SAMPLE = join(import.meta.dirname, "../../../pkg/devcluster/sample/bundles/1.0.0");

@@ -5,11 +5,9 @@ import type { PackageView } from "../../../pkg/browse/packageView.ts";
 import type { Found } from "../../../pkg/browse/searchResults.ts";
 import type { UpdateGraph } from "../../../pkg/fbc/graph/updateGraph.ts";
 import { parseYamlDocuments } from "../../../pkg/golang/yaml.ts";
-import { TempFolder } from "../../../test/support/contentFixture.ts";
-import type { Ended } from "../../../test/support/olmv1Command.ts";
-import { runCli } from "../../../test/support/runCli.ts";
+import { type Ended, runCli, shownRun } from "../../../test/support/runCli.ts";
 import { describeWithData } from "../../../test/support/sharedData.ts";
-import { shownRun } from "../../../test/support/shownRun.ts";
+import { TempFolder } from "../../../test/support/tempFolder.ts";
 
 const GOLDENS = join(import.meta.dirname, "../../../test/goldens/cli");
 const HARBOUR = join(GOLDENS, "fixtures/catalogs/harbour");

@@ -1,7 +1,6 @@
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
-import { runCli } from "../../../test/support/runCli.ts";
-import { shownRun } from "../../../test/support/shownRun.ts";
+import { runCli, shownRun } from "../../../test/support/runCli.ts";
 
 const ROOT = join(import.meta.dirname, "../../..");
 const GOLDENS = join(ROOT, "test/goldens/cli");

@@ -1,12 +1,11 @@
 import { readdir, readFile, rename, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { beforeEach, describe, expect, test } from "vitest";
-import { TempFolder } from "../../../test/support/contentFixture.ts";
 import { eventually } from "../../../test/support/eventually.ts";
 import { refuse } from "../../../test/support/loopbackRegistry.ts";
-import type { Ended } from "../../../test/support/olmv1Command.ts";
 import { folder, insecureRegistry, loopbackRegistry } from "../../../test/support/pulling.ts";
-import { runCli } from "../../../test/support/runCli.ts";
+import { type Ended, runCli } from "../../../test/support/runCli.ts";
+import { TempFolder } from "../../../test/support/tempFolder.ts";
 import { CommandTerminal } from "../cli/terminal.ts";
 import { runCommandLine } from "../program.ts";
 

@@ -1,8 +1,7 @@
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { TempFolder } from "../../../test/support/contentFixture.ts";
-import type { Ended } from "../../../test/support/olmv1Command.ts";
-import { runCli } from "../../../test/support/runCli.ts";
+import { type Ended, runCli } from "../../../test/support/runCli.ts";
+import { TempFolder } from "../../../test/support/tempFolder.ts";
 
 const GOLDENS = join(import.meta.dirname, "../../../test/goldens");
 const CATALOG = join(GOLDENS, "cli/fixtures/catalogs/harbour");

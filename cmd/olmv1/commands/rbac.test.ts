@@ -3,9 +3,9 @@ import { expect, test } from "vitest";
 import type { KubeObject } from "../../../pkg/api/k8s.ts";
 import { parseYamlDocuments } from "../../../pkg/golang/yaml.ts";
 import type { PolicyRule } from "../../../pkg/rbac/policyRule.ts";
-import { TempFolder } from "../../../test/support/contentFixture.ts";
 import { flunderBundle } from "../../../test/support/flunderServer.ts";
-import { type Ended, olmv1 } from "../../../test/support/olmv1Command.ts";
+import { type Ended, olmv1 } from "../../../test/support/runCli.ts";
+import { TempFolder } from "../../../test/support/tempFolder.ts";
 import { tinyBundle } from "../../../test/support/tinyBundle.ts";
 import { webhookBundle } from "../../../test/support/webhookBundle.ts";
 

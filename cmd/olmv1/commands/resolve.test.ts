@@ -3,8 +3,8 @@ import { join } from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { parseYaml } from "../../../pkg/golang/yaml.ts";
 import type { ResolutionRecord } from "../../../pkg/resolve/resolutionRecord.ts";
-import { TempFolder } from "../../../test/support/contentFixture.ts";
-import { olmv1 } from "../../../test/support/olmv1Command.ts";
+import { olmv1 } from "../../../test/support/runCli.ts";
+import { TempFolder } from "../../../test/support/tempFolder.ts";
 
 const folder = new TempFolder();
 const PAGE = join(import.meta.dirname, "../../../docs/how-to/explain-resolution.md");

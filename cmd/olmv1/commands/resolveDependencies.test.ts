@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { TempFolder } from "../../../test/support/contentFixture.ts";
-import { olmv1 } from "../../../test/support/olmv1Command.ts";
+import { olmv1 } from "../../../test/support/runCli.ts";
+import { TempFolder } from "../../../test/support/tempFolder.ts";
 
 const folder = new TempFolder();
 const bundle = (name: string, ...properties: object[]): object => {

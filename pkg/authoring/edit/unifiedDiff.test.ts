@@ -3,7 +3,7 @@ import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import * as fc from "fast-check";
 import { expect, test } from "vitest";
-import { TempFolder } from "../../../test/support/contentFixture.ts";
+import { TempFolder } from "../../../test/support/tempFolder.ts";
 import { unifiedDiff } from "./unifiedDiff.ts";
 
 const text = fc

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { TempFolder } from "../../../test/support/contentFixture.ts";
+import { TempFolder } from "../../../test/support/tempFolder.ts";
 import { mirroredCatalog } from "./mirrorSource.ts";
 import { parseSelection } from "./subset.ts";
 

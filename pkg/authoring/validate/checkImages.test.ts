@@ -2,10 +2,10 @@ import { writeFileSync } from "node:fs";
 import type { ServerResponse } from "node:http";
 import { join } from "node:path";
 import { expect, onTestFinished, test } from "vitest";
-import { TempFolder } from "../../../test/support/contentFixture.ts";
 import { LoopbackRegistry } from "../../../test/support/loopbackRegistry.ts";
 import { folder, insecureRegistry, loopbackRegistry } from "../../../test/support/pulling.ts";
 import { runCli } from "../../../test/support/runCli.ts";
+import { TempFolder } from "../../../test/support/tempFolder.ts";
 import type { NamedImage } from "../lint/lintedCatalog.ts";
 import { checkImages } from "./lintCatalog.ts";
 

@@ -1,7 +1,7 @@
 import { open } from "node:fs/promises";
 import { afterAll, describe, expect, test } from "vitest";
-import { TempFolder } from "../../../test/support/contentFixture.ts";
 import { eventually } from "../../../test/support/eventually.ts";
+import { TempFolder } from "../../../test/support/tempFolder.ts";
 import { createLogger } from "../../telemetry/log.ts";
 import { CatalogStore } from "../catalogStore.ts";
 import type { CatalogContent } from "../store/content.ts";

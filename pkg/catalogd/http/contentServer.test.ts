@@ -2,7 +2,7 @@ import { createHash } from "node:crypto";
 import { gunzipSync, gzipSync, zstdDecompressSync } from "node:zlib";
 import { Agent, request } from "undici";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { TempFolder } from "../../../test/support/contentFixture.ts";
+import { TempFolder } from "../../../test/support/tempFolder.ts";
 import { createLogger } from "../../telemetry/log.ts";
 import { CatalogStore } from "../catalogStore.ts";
 import { MAKER } from "../store/encodings.ts";

@@ -1,6 +1,6 @@
 import { Agent, request } from "undici";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { TempFolder } from "../../../test/support/contentFixture.ts";
+import { TempFolder } from "../../../test/support/tempFolder.ts";
 import { createLogger } from "../../telemetry/log.ts";
 import { CatalogStore } from "../catalogStore.ts";
 import { type ContentServer, startContentServer } from "./contentServer.ts";

@@ -3,7 +3,7 @@ import { gunzipSync, zstdDecompressSync } from "node:zlib";
 import { buildClientSchema, getIntrospectionQuery } from "graphql";
 import { Agent, request } from "undici";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { TempFolder } from "../../../test/support/contentFixture.ts";
+import { TempFolder } from "../../../test/support/tempFolder.ts";
 import { createLogger } from "../../telemetry/log.ts";
 import { CatalogStore } from "../catalogStore.ts";
 import { type ContentServer, startContentServer } from "./contentServer.ts";

@@ -1,5 +1,5 @@
 import { expect, test, vi } from "vitest";
-import { TempFolder } from "../../../test/support/contentFixture.ts";
+import { TempFolder } from "../../../test/support/tempFolder.ts";
 import { createLogger } from "../../telemetry/log.ts";
 import { CatalogStore } from "../catalogStore.ts";
 import { SEARCH_LIMITS, SearchIndexes, type SearchLimits } from "./searchIndex.ts";

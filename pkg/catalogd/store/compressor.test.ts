@@ -1,7 +1,7 @@
 import { existsSync, statSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
-import { TempFolder } from "../../../test/support/contentFixture.ts";
+import { TempFolder } from "../../../test/support/tempFolder.ts";
 import { Loader } from "../load/loader.ts";
 import { Compressor, type CompressTask } from "./compressor.ts";
 import { ContentIndex } from "./contentIndex.ts";

@@ -1,6 +1,6 @@
 import { rmSync } from "node:fs";
 import { expect, test } from "vitest";
-import { TempFolder } from "../../../test/support/contentFixture.ts";
+import { TempFolder } from "../../../test/support/tempFolder.ts";
 import { AuthorityFolder } from "./certificateAuthorities.ts";
 
 const pem = (text: string): string => `-----BEGIN CERTIFICATE-----\n${text}\n-----END CERTIFICATE-----\n`;

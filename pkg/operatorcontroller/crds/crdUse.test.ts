@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
+import { thingDefinition } from "../../../test/support/definitions.ts";
 import { refusal } from "../../../test/support/extensionFakes.ts";
-import { thingDefinition } from "../../../test/support/thingDefinition.ts";
 import type { GroupVersionKind, KubeObject, ObjectRef } from "../../api/k8s.ts";
 import { KindNotServed, KubeError } from "../../kube/errors.ts";
 import type { ListResult } from "../../kube/request.ts";

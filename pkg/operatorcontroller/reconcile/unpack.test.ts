@@ -1,8 +1,8 @@
 import { expect, test } from "vitest";
-import { TempFolder } from "../../../test/support/contentFixture.ts";
 import { extensionNamed } from "../../../test/support/extensions.ts";
 import { problemTexts, resolved as resolvedPhase, runStep, type StepOutcome } from "../../../test/support/phases.ts";
 import { releaseRecord } from "../../../test/support/releases.ts";
+import { TempFolder } from "../../../test/support/tempFolder.ts";
 import type { ClusterExtension } from "../../api/clusterExtension.ts";
 import type { GroupVersionKind } from "../../api/k8s.ts";
 import { systemClock } from "../../async/clock.ts";

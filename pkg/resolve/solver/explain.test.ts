@@ -1,8 +1,7 @@
 import { assert, property } from "fast-check";
 import { expect, test } from "vitest";
-import { canAllBe } from "../../../test/support/solverFacts.ts";
 import { range, smallProblems } from "../../../test/support/solverProblems.ts";
-import { solutionsOf } from "../../../test/support/solverReference.ts";
+import { canAllBe, solutionsOf } from "../../../test/support/solverReference.ts";
 import { parseVersionRelease } from "../../version/version.ts";
 import { ClauseEncoding } from "./encode.ts";
 import { explain, type Sentence, textsOf } from "./explain.ts";

@@ -2,8 +2,7 @@ import { type FigureId, GOALS } from "../goals.ts";
 import type { BenchContext, Figure } from "../measurement.ts";
 import { processUse } from "../processUse.ts";
 import { digits } from "../units.ts";
-import { load } from "./load.ts";
-import type { LoadResult } from "./loadOrder.ts";
+import { type LoadResult, load } from "./load.ts";
 
 /** What a client says that takes compressed answers. */
 export const GZIP = { "accept-encoding": "gzip" } as const;

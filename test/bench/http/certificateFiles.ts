@@ -1,24 +1,17 @@
 import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { generate } from "selfsigned";
+import { serverCertificate } from "../../support/serverCertificate.ts";
 
 /** Files of a self-signed certificate for 127.0.0.1, and its text for clients to trust. */
-export interface ServerCertificate {
+export interface CertificateFiles {
   readonly certFile: string;
   readonly keyFile: string;
   readonly cert: string;
 }
 
-/** Makes a certificate with an elliptic curve key in `folder`. */
-export async function serverCertificate(folder: string): Promise<ServerCertificate> {
-  const { cert, private: key } = await generate([{ name: "commonName", value: "catalogd" }], {
-    keyType: "ec",
-    algorithm: "sha256",
-    extensions: [
-      { name: "basicConstraints", cA: true, critical: true },
-      { name: "subjectAltName", altNames: [{ type: 7, ip: "127.0.0.1" }] },
-    ],
-  });
+/** Writes a certificate with an elliptic curve key to `folder`. */
+export async function certificateFiles(folder: string): Promise<CertificateFiles> {
+  const { cert, key } = await serverCertificate("127.0.0.1");
   const [certFile, keyFile] = [join(folder, "catalogd.crt"), join(folder, "catalogd.key")];
   await writeFile(certFile, cert);
   await writeFile(keyFile, key, { mode: 0o600 });

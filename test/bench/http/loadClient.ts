@@ -1,4 +1,4 @@
-import type { LoadOrder, LoadResult } from "./loadOrder.ts";
+import type { LoadOrder, LoadResult } from "./load.ts";
 import { RawConnection } from "./rawConnection.ts";
 
 /** Counts what arrives on all connections; zero again at each reading. */

@@ -2,10 +2,10 @@ import type { ClusterExtension } from "../../../pkg/api/clusterExtension.ts";
 import { mapInParallel } from "../../../pkg/async/concurrency.ts";
 import { loadBundle } from "../../../pkg/bundle/load.ts";
 import { renderBundle } from "../../../pkg/render/render.ts";
-import { grantInstaller } from "../../support/installer.ts";
+import { grantInstaller } from "../../support/serviceAccounts.ts";
 import type { World } from "../../support/world.ts";
 import type { BenchCluster } from "../benchCluster.ts";
-import { isInstalled } from "../extensionState.ts";
+import { isInstalled } from "../objectState.ts";
 import { Observer } from "../observer.ts";
 import { TINY_VERSION, TinyPackage } from "./tinyPackage.ts";
 

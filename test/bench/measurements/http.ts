@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { eventually } from "../../support/eventually.ts";
 import { BenchCluster } from "../benchCluster.ts";
 import { answerRate, GZIP, type Question, type Target } from "../http/answerRate.ts";
-import { serverCertificate } from "../http/serverCertificate.ts";
+import { certificateFiles } from "../http/certificateFiles.ts";
 import { get } from "../http/tlsClient.ts";
 import type { Measurement } from "../measurement.ts";
 import { catalogInMemory, dataFolder } from "../realData.ts";
@@ -19,7 +19,7 @@ export const httpMeasurement: Measurement = {
   figures: ["http.all", "http.all-gzip", "http.package", "http.schema", "http.schema-gzip", "http.not-modified"],
   async *run(context) {
     const files = await catalogInMemory(join(dataFolder(context), "fbc/certified-v4.14"));
-    const { certFile, keyFile, cert } = await serverCertificate(await mkdtemp(join(tmpdir(), "olmv1-tls-")));
+    const { certFile, keyFile, cert } = await certificateFiles(await mkdtemp(join(tmpdir(), "olmv1-tls-")));
     await using cluster = await BenchCluster.start(context);
     await using world = await cluster.startServers({ catalogd: ["--tls-cert", certFile, "--tls-key", keyFile] });
     await world.serve(NAME, await world.pushCatalog("bench/certified", "v1", files));

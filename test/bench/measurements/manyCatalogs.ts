@@ -1,12 +1,11 @@
 import { join } from "node:path";
 import type { World } from "../../support/world.ts";
 import { BenchCluster } from "../benchCluster.ts";
-import { clusterCatalog } from "../catalogState.ts";
 import { LARGE_BYTES, largeCatalog } from "../largeCatalog.ts";
-import { untilQuiet } from "../many/quiet.ts";
-import { untilWatched } from "../many/streams.ts";
+import { untilQuiet, untilWatched } from "../many/quiet.ts";
 import { TinyWorld } from "../many/tinyWorld.ts";
 import type { BenchContext, Measurement } from "../measurement.ts";
+import { clusterCatalog } from "../objectState.ts";
 import { processUse } from "../processUse.ts";
 import { catalogInMemory, dataFolder } from "../realData.ts";
 

@@ -1,8 +1,8 @@
 import { join } from "node:path";
 import type { ClusterCatalog } from "../../../pkg/api/clusterCatalog.ts";
 import { BenchCluster } from "../benchCluster.ts";
-import { clusterCatalog, isServing } from "../catalogState.ts";
 import type { Measurement } from "../measurement.ts";
+import { clusterCatalog, isServing } from "../objectState.ts";
 import { Observer } from "../observer.ts";
 import { processUse } from "../processUse.ts";
 import { catalogInMemory, dataFolder } from "../realData.ts";

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { TempFolder } from "../contentFixture.ts";
+import { TempFolder } from "../tempFolder.ts";
 import { loadScenarios } from "./scenario.ts";
 
 const SCENARIO = {

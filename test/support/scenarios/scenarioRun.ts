@@ -6,7 +6,7 @@ import { POD_FATE_ANNOTATION, type PodFate } from "../../../pkg/devcluster/podSi
 import type { Client } from "../../../pkg/kube/client.ts";
 import { eventually } from "../eventually.ts";
 import { extensionNamed } from "../extensions.ts";
-import { grantInstaller } from "../installer.ts";
+import { grantInstaller } from "../serviceAccounts.ts";
 import type { World } from "../world.ts";
 import { applyExtension, type User } from "./applied.ts";
 import { CatalogImages } from "./catalogImages.ts";

@@ -1,7 +1,7 @@
 import type { JsonObject, KubeObject } from "../../../pkg/api/k8s.ts";
 import { loadBundle } from "../../../pkg/bundle/load.ts";
 import { renderBundle } from "../../../pkg/render/render.ts";
-import { thingDefinition } from "../thingDefinition.ts";
+import { thingDefinition } from "../definitions.ts";
 import { bundleName, type TableBundle } from "./catalogTable.ts";
 
 /** The words of a contents cell that stand for an object; each object is named like the package. */

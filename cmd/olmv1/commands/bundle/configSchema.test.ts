@@ -1,8 +1,8 @@
 import { join } from "node:path";
 import { expect, test } from "vitest";
 import type { JsonObject } from "../../../../pkg/api/k8s.ts";
-import { TempFolder } from "../../../../test/support/contentFixture.ts";
-import { olmv1 } from "../../../../test/support/olmv1Command.ts";
+import { olmv1 } from "../../../../test/support/runCli.ts";
+import { TempFolder } from "../../../../test/support/tempFolder.ts";
 import { tinyBundle } from "../../../../test/support/tinyBundle.ts";
 
 test("the schema of a bundle says what its configuration may hold, and which namespace it may watch", async () => {

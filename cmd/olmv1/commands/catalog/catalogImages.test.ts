@@ -3,9 +3,8 @@ import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { gzipSync } from "node:zlib";
 import { expect, test } from "vitest";
-import type { Ended } from "../../../../test/support/olmv1Command.ts";
 import { folder, insecureRegistry, loopbackRegistry } from "../../../../test/support/pulling.ts";
-import { runCli } from "../../../../test/support/runCli.ts";
+import { type Ended, runCli } from "../../../../test/support/runCli.ts";
 import { tarball } from "../../../../test/support/tarball.ts";
 
 const CATALOG = join(import.meta.dirname, "../../../../test/cases/fbc-edit/catalog");

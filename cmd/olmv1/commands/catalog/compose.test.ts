@@ -2,8 +2,7 @@ import { mkdir } from "node:fs/promises";
 import { join } from "node:path";
 import { beforeEach, describe, expect, test } from "vitest";
 import { Authoring } from "../../../../test/support/authoring.ts";
-import { runCli } from "../../../../test/support/runCli.ts";
-import { shownRun } from "../../../../test/support/shownRun.ts";
+import { runCli, shownRun } from "../../../../test/support/runCli.ts";
 
 const GOLDENS = join(import.meta.dirname, "../../../../test/goldens/cli");
 const CONFIGS = { "operators.operatorframework.io.index.configs.v1": "/configs" };

@@ -1,8 +1,8 @@
 import { cpSync, readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
-import { TempFolder } from "../../../../test/support/contentFixture.ts";
 import { runCli } from "../../../../test/support/runCli.ts";
+import { TempFolder } from "../../../../test/support/tempFolder.ts";
 
 const ROOT = join(import.meta.dirname, "../../../..");
 const CATALOG = join(ROOT, "test/cases/fbc-edit/catalog");

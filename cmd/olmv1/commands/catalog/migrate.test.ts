@@ -1,10 +1,8 @@
 import { mkdir } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { beforeEach, describe, expect, test } from "vitest";
-import { authoredBundle } from "../../../../test/support/authoredBundle.ts";
-import { Authoring } from "../../../../test/support/authoring.ts";
-import { runCli } from "../../../../test/support/runCli.ts";
-import { shownRun } from "../../../../test/support/shownRun.ts";
+import { Authoring, authoredBundle } from "../../../../test/support/authoring.ts";
+import { runCli, shownRun } from "../../../../test/support/runCli.ts";
 
 const GOLDENS = join(import.meta.dirname, "../../../../test/goldens/cli");
 const TEMPLATE = "quay.io/example/{{.Package}}-bundle:v{{.Version}}";

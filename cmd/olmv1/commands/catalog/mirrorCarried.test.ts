@@ -5,9 +5,8 @@ import { digestOf } from "../../../../pkg/oci/digest.ts";
 import { MediaType } from "../../../../pkg/oci/manifest.ts";
 import { packLayout } from "../../../../pkg/oci/store/layoutArchive.ts";
 import type { LoopbackRegistry } from "../../../../test/support/loopbackRegistry.ts";
-import type { Ended } from "../../../../test/support/olmv1Command.ts";
 import { folder, insecureRegistry, loopbackRegistry } from "../../../../test/support/pulling.ts";
-import { runCli } from "../../../../test/support/runCli.ts";
+import { type Ended, runCli } from "../../../../test/support/runCli.ts";
 import { signal } from "../../../../test/support/stores.ts";
 import { tarball } from "../../../../test/support/tarball.ts";
 

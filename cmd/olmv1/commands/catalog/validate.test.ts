@@ -1,7 +1,7 @@
 import { join } from "node:path";
 import { expect, test } from "vitest";
-import { TempFolder } from "../../../../test/support/contentFixture.ts";
 import { runCli } from "../../../../test/support/runCli.ts";
+import { TempFolder } from "../../../../test/support/tempFolder.ts";
 
 const ROOT = join(import.meta.dirname, "../../../..");
 const golden = (name: string): string => join(ROOT, "test/goldens/cli", name);

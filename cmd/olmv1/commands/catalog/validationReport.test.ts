@@ -1,9 +1,8 @@
 import { describe, expect, test } from "vitest";
 import { selectFindings } from "../../../../pkg/authoring/validate/catalogFinding.ts";
 import { lintFolder } from "../../../../pkg/authoring/validate/lintCatalog.ts";
-import { TempFolder } from "../../../../test/support/contentFixture.ts";
-import type { Ended } from "../../../../test/support/olmv1Command.ts";
-import { runCli } from "../../../../test/support/runCli.ts";
+import { type Ended, runCli } from "../../../../test/support/runCli.ts";
+import { TempFolder } from "../../../../test/support/tempFolder.ts";
 import { buildCatalogReport, type CatalogReport, formatCatalogReport, sarifFindings } from "./validate.ts";
 
 const PACKAGE = "schema: olm.package\nname: foo\ndefaultChannel: stable\n";
