@@ -29,6 +29,16 @@ function kubeconfig(user: object, cluster: object = {}): string {
   return path;
 }
 
+/** Credentials from a kubeconfig that is read again at each reload. */
+function credentialsIn(path: string, now: () => number): Credentials {
+  const load = (): KubeConfig => {
+    const config = new KubeConfig();
+    config.loadFromFile(path);
+    return config;
+  };
+  return new Credentials(load, now);
+}
+
 test("a kubeconfig gives server, TLS material and headers", async () => {
   const base64 = (text: string): string => Buffer.from(text).toString("base64");
   const path = kubeconfig(
@@ -90,14 +100,7 @@ test("an exec plug-in is run once while its credential lasts, and again after a 
   chmodSync(plugin, 0o755);
   const path = kubeconfig({ exec: { apiVersion: "client.authentication.k8s.io/v1", command: plugin } });
   let now = 0;
-  const credentials = new Credentials(
-    () => {
-      const config = new KubeConfig();
-      config.loadFromFile(path);
-      return config;
-    },
-    () => now,
-  );
+  const credentials = credentialsIn(path, () => now);
   await Promise.all([credentials.endpoint(), credentials.endpoint()]);
   now = 60_000;
   expect((await credentials.endpoint()).headers["authorization"]).toMatch(/^Bearer t\s*1$/);
@@ -110,14 +113,7 @@ test("an exec plug-in is run once while its credential lasts, and again after a 
 test("a kubeconfig that cannot be reloaded leaves the one in use", async () => {
   const path = kubeconfig({ token: "abc" });
   let now = 0;
-  const credentials = new Credentials(
-    () => {
-      const config = new KubeConfig();
-      config.loadFromFile(path);
-      return config;
-    },
-    () => now,
-  );
+  const credentials = credentialsIn(path, () => now);
   rmSync(path);
   now = 10_000;
   expect(credentials.refused()).toBe(false);

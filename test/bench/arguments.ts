@@ -1,7 +1,7 @@
 import { resolve } from "node:path";
 import { parseArgs } from "node:util";
 import { messageOf } from "../../pkg/errors/errors.ts";
-import { UsageError } from "../cases/usageError.ts";
+import { UsageError } from "../cases/runMain.ts";
 import type { Measurement } from "./measurement.ts";
 
 export const USAGE = `usage: npm run -s bench -- [NAME...] [--runs N] [--seconds N] [--extensions N] [--settle N] [--rest N]

@@ -1,7 +1,7 @@
 import { spawnSync } from "node:child_process";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
-import { UsageError } from "../cases/usageError.ts";
+import { UsageError } from "../cases/runMain.ts";
 import { argumentsFrom } from "./arguments.ts";
 import { calibrationLoop } from "./calibration.ts";
 import { GOALS } from "./goals.ts";

@@ -2,7 +2,7 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { readFile, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { UsageError } from "../cases/usageError.ts";
+import { runMain, UsageError } from "../cases/runMain.ts";
 import { sharedData } from "../support/sharedDataFolder.ts";
 import { argumentsFrom, type BenchArguments, USAGE } from "./arguments.ts";
 import { calibrate } from "./calibration.ts";
@@ -68,10 +68,4 @@ function keepTemporaryFilesTogether(): void {
   }
 }
 
-try {
-  process.exitCode = await main(process.argv.slice(2));
-} catch (err) {
-  if (!(err instanceof UsageError)) throw err;
-  console.error(`error: ${err.message}\n${USAGE}`);
-  process.exitCode = 2;
-}
+await runMain(main, USAGE);

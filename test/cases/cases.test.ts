@@ -6,12 +6,12 @@ import { afterAll, describe, expect, test } from "vitest";
 import { describeWithData } from "../support/sharedData.ts";
 import { CatalogCache } from "./catalogCache.ts";
 import { runCases, type Summary } from "./runCases.ts";
+import { UsageError } from "./runMain.ts";
 import type { Topic } from "./topic.ts";
 import { crdUpgradeTopic } from "./topics/crdUpgrade.ts";
 import { fbcLoadTopic } from "./topics/fbcLoad.ts";
 import { rangesTopic } from "./topics/ranges.ts";
 import { resolveTopic } from "./topics/resolve.ts";
-import { UsageError } from "./usageError.ts";
 
 const fixtures = join(import.meta.dirname, "fixtures/data");
 const scratch = mkdtempSync(join(tmpdir(), "cases-"));

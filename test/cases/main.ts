@@ -2,13 +2,13 @@ import { resolve } from "node:path";
 import { parseArgs } from "node:util";
 import { messageOf } from "../../pkg/errors/errors.ts";
 import { runCases } from "./runCases.ts";
+import { runMain, UsageError } from "./runMain.ts";
 import type { Topic } from "./topic.ts";
 import { crdUpgradeTopic } from "./topics/crdUpgrade.ts";
 import { fbcLoadTopic } from "./topics/fbcLoad.ts";
 import { rangesTopic } from "./topics/ranges.ts";
 import { renderTopic } from "./topics/render.ts";
 import { resolveTopic } from "./topics/resolve.ts";
-import { UsageError } from "./usageError.ts";
 
 const TOPICS: Readonly<Record<string, Topic>> = {
   ranges: rangesTopic,
@@ -63,10 +63,4 @@ function seconds(since: number): string {
   return `${((performance.now() - since) / 1000).toFixed(1)} s`;
 }
 
-try {
-  process.exitCode = await main(process.argv.slice(2));
-} catch (err) {
-  if (!(err instanceof UsageError)) throw err;
-  console.error(`error: ${err.message}\n${USAGE}`);
-  process.exitCode = 2;
-}
+await runMain(main, USAGE);

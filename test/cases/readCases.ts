@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { createInterface } from "node:readline";
 import { messageOf } from "../../pkg/errors/errors.ts";
 import { compareText } from "../../pkg/text/compare.ts";
-import { UsageError } from "./usageError.ts";
+import { UsageError } from "./runMain.ts";
 
 /** One value found in a case file. */
 export interface FoundCase {

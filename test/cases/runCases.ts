@@ -3,8 +3,8 @@ import { dirname, join, relative, resolve } from "node:path";
 import { messageOf } from "../../pkg/errors/errors.ts";
 import { CatalogCache } from "./catalogCache.ts";
 import { caseFilesUnder, casesIn, type FoundCase } from "./readCases.ts";
+import { UsageError } from "./runMain.ts";
 import type { CaseContext, Difference, Topic } from "./topic.ts";
-import { UsageError } from "./usageError.ts";
 
 /** How a run ended. */
 export interface Summary {

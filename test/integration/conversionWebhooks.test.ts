@@ -7,6 +7,7 @@ import type { JsonObject, KubeObject, ObjectRef } from "../../pkg/api/k8s.ts";
 import { pushImage } from "../../pkg/oci/publish/push.ts";
 import type { InstallPlan } from "../../pkg/operatorcontroller/plan/installPlan.ts";
 import { describeWithPrivateCluster, eventually } from "../support/cluster.ts";
+import { thingDefinition } from "../support/definitions.ts";
 import { OperatorWorld } from "../support/operatorWorld.ts";
 import { insecureRegistry } from "../support/pulling.ts";
 import { runCli } from "../support/runCli.ts";
@@ -27,17 +28,9 @@ function definition(group: string, v2: JsonObject): KubeObject {
     storage,
     schema: { openAPIV3Schema },
   });
-  return {
-    apiVersion: "apiextensions.k8s.io/v1",
-    kind: "CustomResourceDefinition",
-    metadata: { name: `things.${group}` },
-    spec: {
-      group,
-      scope: "Cluster",
-      names: { plural: "things", singular: "thing", kind: "Thing", listKind: "ThingList" },
-      versions: [version("v1", true, ANY), version("v2", false, v2)],
-    },
-  };
+  const one = thingDefinition(group);
+  const versions = [version("v1", true, ANY), version("v2", false, v2)];
+  return { ...one, spec: { ...(one["spec"] as JsonObject), scope: "Cluster", versions } };
 }
 
 function bundleWith(version: string, group: string, v2: JsonObject): Record<string, string> {

@@ -49,10 +49,7 @@ describeWithPrivateCluster("extensions that exchange objects", (cluster) => {
   beforeAll(async () => {
     const client = cluster.client.guardedBy(() => beforeWrite());
     world = await OperatorWorld.start(cluster, { maxBackoffMs: 1_000, recheckIntervalMs: 5_000 }, client);
-    const versions = Object.entries(BUNDLES);
-    for (const [version, objects] of versions) world.bundle(`p.v${version}`, tinyBundle(version, { objects }));
-    const names = versions.map(([version]) => `p.v${version}`);
-    await world.serve({ channels: { all: names }, bundles: names });
+    await world.serveVersions(BUNDLES);
   });
   afterAll(async () => {
     await world?.[Symbol.asyncDispose]();

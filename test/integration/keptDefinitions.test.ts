@@ -5,7 +5,6 @@ import { describeWithPrivateCluster, eventually } from "../support/cluster.ts";
 import { thingDefinition } from "../support/definitions.ts";
 import { OperatorWorld } from "../support/operatorWorld.ts";
 import { serviceAccount } from "../support/serviceAccounts.ts";
-import { tinyBundle } from "../support/tinyBundle.ts";
 
 const DONE = { Installed: "True/Succeeded", Progressing: "True/Succeeded" };
 const THINGS = thingDefinition("kept.example.com");
@@ -20,10 +19,7 @@ describeWithPrivateCluster("definitions that an upgrade keeps", (cluster) => {
 
   beforeAll(async () => {
     world = await OperatorWorld.start(cluster, { maxBackoffMs: 1_000, recheckIntervalMs: 1_000 });
-    const versions = Object.entries(BUNDLES);
-    for (const [version, objects] of versions) world.bundle(`p.v${version}`, tinyBundle(version, { objects }));
-    const names = versions.map(([version]) => `p.v${version}`);
-    await world.serve({ channels: { all: names }, bundles: names });
+    await world.serveVersions(BUNDLES);
   });
   afterAll(async () => {
     await world?.[Symbol.asyncDispose]();

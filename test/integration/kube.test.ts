@@ -8,6 +8,7 @@ import { EventRecorder } from "../../pkg/kube/events.ts";
 import type { WatchEvent } from "../../pkg/kube/request.ts";
 import { ServiceAccountTokens } from "../../pkg/kube/tokens.ts";
 import { describeWithCluster, eventually, type TestCluster } from "../support/cluster.ts";
+import { thingDefinition } from "../support/definitions.ts";
 
 const CONFIG_MAP = { apiVersion: "v1", kind: "ConfigMap" };
 const SERVICE_ACCOUNT = { apiVersion: "v1", kind: "ServiceAccount" };
@@ -36,21 +37,6 @@ async function scopedClient(cluster: TestCluster, namespace: string, name: strin
   const roleRef = { apiGroup: "rbac.authorization.k8s.io", kind: "Role", name };
   await cluster.client.create({ ...rbac, kind: "RoleBinding", metadata, subjects, roleRef });
   return cluster.client.withToken(new ServiceAccountTokens(cluster.client).tokenFor(namespace, name));
-}
-
-function crd(group: string): KubeObject {
-  const schema = { openAPIV3Schema: { type: "object", "x-kubernetes-preserve-unknown-fields": true } };
-  return {
-    apiVersion: "apiextensions.k8s.io/v1",
-    kind: "CustomResourceDefinition",
-    metadata: { name: `things.${group}` },
-    spec: {
-      group,
-      scope: "Namespaced",
-      names: { kind: "Thing", plural: "things", singular: "thing", listKind: "ThingList" },
-      versions: [{ name: "v1", served: true, storage: true, schema }],
-    },
-  };
 }
 
 describeWithCluster("a client of the API server", (cluster) => {
@@ -177,7 +163,7 @@ describeWithCluster("a client of the API server", (cluster) => {
     const err = await thrownBy(cluster.client.get({ ...kind, name: "x", namespace }));
     expect(err).toBeInstanceOf(KindNotServed);
     expect((err as Error).message).toBe(`no matches for kind "Thing" in version "${group}/v1"`);
-    const definition = crd(group);
+    const definition = thingDefinition(group);
     await cluster.client.create(definition);
     const spec = { minimum: -9223372036854775808n, "x-kubernetes-preserve-unknown-fields": true, nested: [{ unknown: { deep: null } }] };
     const thing = { ...kind, metadata: { name: "x", namespace }, spec };

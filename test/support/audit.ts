@@ -1,4 +1,4 @@
-import { LABEL_OWNER_NAME } from "../../pkg/api/constants.ts";
+import { LABEL_OWNER_NAME, SYSTEM_NAMESPACE } from "../../pkg/api/constants.ts";
 import type { Client } from "../../pkg/kube/client.ts";
 import { describeObject } from "../../pkg/release/identity.ts";
 import type { AuditEvent } from "./cluster.ts";
@@ -35,6 +35,19 @@ export async function ownObjects(admin: Client, extension: string): Promise<stri
     found.push(...items.map(describeObject));
   }
   return found.sort();
+}
+
+/** The releases of an extension with their states, such as "v1 superseded", oldest first. */
+export async function releaseStates(admin: Client, extension: string): Promise<string[]> {
+  const selection = { namespace: SYSTEM_NAMESPACE, labelSelector: `owner=operator-controller,type=index,name=${extension}` };
+  const { items } = await admin.list({ apiVersion: "v1", kind: "Secret" }, selection);
+  return items.map(({ metadata: { labels } }) => `v${labels?.["version"]} ${labels?.["status"]}`).sort();
+}
+
+/** Events about an object of that name, as "Reason: message". */
+export async function eventTexts(admin: Client, name: string): Promise<string[]> {
+  const { items } = await admin.list({ apiVersion: "v1", kind: "Event" }, { fieldSelector: `involvedObject.name=${name}` });
+  return items.map((event) => `${String(event["reason"])}: ${String(event["message"])}`);
 }
 
 /**

@@ -5,7 +5,7 @@ import type { CatalogSource, ClusterExtension, ClusterExtensionSpec } from "../.
 import { findCondition } from "../../pkg/api/conditions.ts";
 import { API_VERSION, CLUSTER_CATALOG, CLUSTER_EXTENSION } from "../../pkg/api/constants.ts";
 import type { WebhookCertProvider } from "../../pkg/api/flagValues.ts";
-import type { Condition, ObjectRef } from "../../pkg/api/k8s.ts";
+import type { Condition, KubeObject, ObjectRef } from "../../pkg/api/k8s.ts";
 import type { Problem } from "../../pkg/api/problems.ts";
 import type { ProblemType } from "../../pkg/api/problemTypes.ts";
 import type { CertificateTimes } from "../../pkg/certificates/rotation.ts";
@@ -21,6 +21,7 @@ import type { RequiredRules } from "../../pkg/rbac/requiredRules.ts";
 import { createLogger } from "../../pkg/telemetry/log.ts";
 import { createMetrics, type Metrics } from "../../pkg/telemetry/metrics.ts";
 import type { ClusterVersion } from "../../pkg/version/clusterVersion.ts";
+import { eventTexts, releaseStates } from "./audit.ts";
 import { type CatalogFixture, type ClusterFixture, clusterFrom, contentFrom, knownIndexOf } from "./catalogFixture.ts";
 import { catalogNamed } from "./catalogs.ts";
 import type { TestCluster } from "./cluster.ts";
@@ -30,6 +31,7 @@ import { EVERYTHING } from "./loneExtension.ts";
 import { expectProblem, problemText, type WantedProblem } from "./problems.ts";
 import { serviceAccount } from "./serviceAccounts.ts";
 import { TempFolder } from "./tempFolder.ts";
+import { tinyBundle } from "./tinyBundle.ts";
 
 const PACKAGE = "p";
 const CATALOG: ObjectRef = { apiVersion: API_VERSION, kind: CLUSTER_CATALOG, name: "c" };
@@ -213,6 +215,14 @@ export class OperatorWorld implements AsyncDisposable {
     await this.servePackage(contentFrom(fixture, PACKAGE), PACKAGE);
   }
 
+  /** Serves a channel whose bundles are `tinyBundle` with these objects, by version. */
+  async serveVersions(objectsOf: Readonly<Record<string, readonly KubeObject[]>>): Promise<void> {
+    const versions = Object.entries(objectsOf);
+    for (const [version, objects] of versions) this.bundle(`p.v${version}`, tinyBundle(version, { objects }));
+    const names = versions.map(([version]) => `p.v${version}`);
+    await this.serve({ channels: { all: names }, bundles: names });
+  }
+
   /** The same for any package. */
   async servePackage(content: PackageContent, packageName: string): Promise<void> {
     this.#contents.set(packageName, content);
@@ -293,19 +303,13 @@ export class OperatorWorld implements AsyncDisposable {
   }
 
   /** Such as "v1 superseded", oldest first. */
-  async releases(name: string): Promise<string[]> {
-    const selection = { namespace: SYSTEM, labelSelector: `owner=operator-controller,type=index,name=${name}` };
-    const { items } = await this.#cluster.client.list({ apiVersion: "v1", kind: "Secret" }, selection);
-    return items.map(({ metadata: { labels } }) => `v${labels?.["version"]} ${labels?.["status"]}`).sort();
+  releases(name: string): Promise<string[]> {
+    return releaseStates(this.#cluster.client, name);
   }
 
   /** Events about an extension, as "Reason: message". */
-  async events(name: string): Promise<string[]> {
-    const { items } = await this.#cluster.client.list(
-      { apiVersion: "v1", kind: "Event" },
-      { fieldSelector: `involvedObject.name=${name}` },
-    );
-    return items.map((event) => `${String(event["reason"])}: ${String(event["message"])}`);
+  events(name: string): Promise<string[]> {
+    return eventTexts(this.#cluster.client, name);
   }
 }
 

@@ -9,7 +9,7 @@ import { pushImage } from "../../pkg/oci/publish/push.ts";
 import { describeObject } from "../../pkg/release/identity.ts";
 import { renderBundle } from "../../pkg/render/render.ts";
 import { AdmissionGate } from "./admissionGate.ts";
-import { ownObjects } from "./audit.ts";
+import { eventTexts, ownObjects, releaseStates } from "./audit.ts";
 import { eventually } from "./eventually.ts";
 import { extensionNamed } from "./extensions.ts";
 import { grantInstaller } from "./serviceAccounts.ts";
@@ -72,19 +72,13 @@ export class SampleWorld {
   }
 
   /** Such as "v1 superseded". */
-  async releases(name: string): Promise<string[]> {
-    const selection = { namespace: "olmv1-system", labelSelector: `owner=operator-controller,type=index,name=${name}` };
-    const { items } = await this.#cluster.client.list({ apiVersion: "v1", kind: "Secret" }, selection);
-    return items.map(({ metadata: { labels } }) => `v${labels?.["version"]} ${labels?.["status"]}`).sort();
+  releases(name: string): Promise<string[]> {
+    return releaseStates(this.#cluster.client, name);
   }
 
   /** Events about an extension, as "Reason: message". */
-  async events(name: string): Promise<string[]> {
-    const { items } = await this.#cluster.client.list(
-      { apiVersion: "v1", kind: "Event" },
-      { fieldSelector: `involvedObject.name=${name}` },
-    );
-    return items.map((event) => `${String(event["reason"])}: ${String(event["message"])}`);
+  events(name: string): Promise<string[]> {
+    return eventTexts(this.#cluster.client, name);
   }
 
   /** A gate before the Deployments of an extension. */

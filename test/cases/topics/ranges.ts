@@ -4,8 +4,8 @@ import { messageOf } from "../../../pkg/errors/errors.ts";
 import { parseRange } from "../../../pkg/version/blang.ts";
 import { parseConstraint } from "../../../pkg/version/masterminds.ts";
 import { parseVersion } from "../../../pkg/version/version.ts";
+import { UsageError } from "../runMain.ts";
 import { hasMembers, type Topic } from "../topic.ts";
-import { UsageError } from "../usageError.ts";
 
 /** A range, and which of the versions in `versions.json` beside the file it contains, or that it is an error. */
 export interface RangeCase {

@@ -8,8 +8,8 @@ import { type CertificateProvider, certManager, serviceCa } from "../../../pkg/c
 import { messageOf, TerminalError } from "../../../pkg/errors/errors.ts";
 import { writeExactJson } from "../../../pkg/golang/json.ts";
 import { renderBundle } from "../../../pkg/render/render.ts";
+import { UsageError } from "../runMain.ts";
 import { hasMembers, type Topic } from "../topic.ts";
-import { UsageError } from "../usageError.ts";
 
 /** What a bundle gives for a configuration: objects, of which large CRDs stand as a digest, or the beginning of an error. */
 export interface RenderCase {
