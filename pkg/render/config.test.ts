@@ -93,6 +93,23 @@ test("without the feature deploymentConfig is an unknown field", () => {
   );
 });
 
+test("mistakes of unknown fields name a similar field, otherwise all fields once", () => {
+  const mistakes = (config: unknown): unknown => {
+    try {
+      return check(["AllNamespaces"], "ns", config);
+    } catch (err) {
+      return problemsIn(err)[0]?.details?.configuration;
+    }
+  };
+  expect(mistakes({ deploymentconfig: {} })).toEqual([
+    { path: "deploymentconfig", message: 'unknown field, did you mean "deploymentConfig"?' },
+  ]);
+  expect(mistakes({ one: 1, two: 2 })).toEqual([
+    { path: "one", message: 'unknown field; the fields are "deploymentConfig", "deploymentConfigs"' },
+    { path: "two", message: "unknown field" },
+  ]);
+});
+
 test("a value that the schema lets through and Go cannot decode", () => {
   expect(faultOf(() => check(["AllNamespaces"], "ns", { deploymentConfig: { resources: { limits: { cpu: "lots" } } } }))).toBe(
     "invalid deploymentConfig: failed to unmarshal deploymentConfig: quantities must match the regular expression " +

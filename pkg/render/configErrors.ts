@@ -51,7 +51,15 @@ export function configErrors(failures: readonly SchemaFailure[], remarks: Readon
 function innermost({ fault, path, causes }: SchemaFailure): ConfigErrors["mistakes"] {
   const at = (names: readonly string[], message: string): ConfigErrors["mistakes"][number] => ({ path: fieldPath(names), message });
   if (fault.keyword === "required") return fault.missing.map((name) => at([...path, name], "required field is missing"));
-  if (fault.keyword === "additionalProperties") return fault.unknown.map((name) => at([...path, name], "unknown field"));
+  if (fault.keyword === "additionalProperties") {
+    const hints = fault.unknown.map((name, index) => similarHint(name, index, fault.known, path));
+    const isExplained = fault.known.length === 0 || hints.some((hint) => hint !== "");
+    const fields = isExplained ? "" : `; ${knownFields(fault.known, path)}`;
+    return fault.unknown.map((name, index) => {
+      const hint = hints[index] === "" ? "" : `, ${hints[index]}`;
+      return at([...path, name], `unknown field${hint}${index === 0 ? fields : ""}`);
+    });
+  }
   if (causes.length > 0 && fault.keyword !== "oneOf") return causes.flatMap(innermost);
   return [at(path, sentence({ fault, path, causes }))];
 }
@@ -95,16 +103,25 @@ function unknownFields({ fault, path }: SchemaFailure, remarks?: ReadonlyMap<str
   const lines: string[] = [];
   let isExplained = known.length === 0;
   unknown.forEach((name, index) => {
-    const meant = index >= MAX_COMPARED || remarks?.has(name) ? undefined : similarName(name, known);
-    const hint = meant === undefined ? "" : `did you mean ${goQuote(fieldPath([...path, meant]))}?`;
+    const hint = remarks?.has(name) ? "" : similarHint(name, index, known, path);
     const isTold = remarks !== undefined && index === 0;
     const parts = [isTold ? "" : `unknown field ${goQuote(fieldPath([...path, name]))}`, hint].filter((part) => part !== "");
     if (parts.length > 0) lines.push(parts.join(", "));
     isExplained ||= hint !== "" || remarks?.has(name) === true;
   });
   if (isExplained) return lines;
+  return [...lines, knownFields(known, path)];
+}
+
+/** Asks whether a similar field was meant; empty if there is none, or after so many fields. */
+function similarHint(name: string, index: number, known: readonly string[], path: readonly string[]): string {
+  const meant = index >= MAX_COMPARED ? undefined : similarName(name, known);
+  return meant === undefined ? "" : `did you mean ${goQuote(fieldPath([...path, meant]))}?`;
+}
+
+function knownFields(known: readonly string[], path: readonly string[]): string {
   const where = path.length === 0 ? "" : ` of ${goQuote(fieldPath(path))}`;
-  return [...lines, `the fields${where} are ${known.map(goQuote).join(", ")}`];
+  return `the fields${where} are ${known.map(goQuote).join(", ")}`;
 }
 
 function sentence({ fault, path }: SchemaFailure): string {
