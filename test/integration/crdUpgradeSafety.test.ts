@@ -98,7 +98,8 @@ class Installing {
       return "";
     } catch (err) {
       await keepInstalled(deps, phase, stepContext());
-      return [(err as Error).message, ...problemsIn(err).flatMap(({ next }) => next ?? [])].join("; ");
+      const [{ message, next } = { message: (err as Error).message }] = problemsIn(err);
+      return next === undefined ? message : `${message}; ${next}`;
     }
   }
 

@@ -214,7 +214,7 @@ describeWithCluster("removing an extension's objects on a real API server", (clu
       "it counts as in use because none of its versions is served, so that its custom resources cannot be listed",
     ]);
     await crdSpec(set, { versions: versions(set) });
-    expect(await liveKinds(cluster, [thing])).toEqual(["Thing"]);
+    await eventually(async () => expect(await liveKinds(cluster, [thing])).toEqual(["Thing"])); // once it is served again
   });
 
   test("uninstall keeps a definition when its custom resources are still being deleted", async () => {
@@ -289,7 +289,7 @@ describeWithCluster("removing an extension's objects on a real API server", (clu
     const { kept } = await prune(applier, set.account.client, { history, desired, crdPolicy: "DeleteIfUnused", owner }, signal);
     expect(kept.map(({ text }) => text)).toEqual([expect.stringContaining("none of its versions is served") as string]);
     await crdSpec(set, { versions: versions(set) });
-    expect(await liveKinds(cluster, [thing])).toEqual(["Thing"]);
+    await eventually(async () => expect(await liveKinds(cluster, [thing])).toEqual(["Thing"])); // once it is served again
   });
 
   test("an object that is somebody else's by now is left alone", async () => {

@@ -2,7 +2,7 @@ import { refOf } from "../../api/k8s.ts";
 import { newProblem } from "../../api/problems.ts";
 import { messageOf, problemsIn, ReconcileError } from "../../errors/errors.ts";
 import { objectKey } from "../../release/identity.ts";
-import { type CrdRefusal, checkCrdUpgrades } from "../crds/crdUpgrades.ts";
+import { type CrdRefusal, checkCrdUpgrades, type UpgradeRefusal } from "../crds/crdUpgrades.ts";
 import { conversionRefusal, upgradeConversions } from "../crds/lostConversions.ts";
 import type { LackingPermissions } from "../permissions/permissions.ts";
 import { DeniedError, waitingIn } from "../state/waiting.ts";
@@ -60,17 +60,19 @@ const crdUpgradesCheck: Check = {
       checked.notes.push(...notes);
       for (const crd of tried) checked.untried.add(objectKey(crd));
       if (!refusal) return undefined;
-      const { message, next, crds, error } = refusal;
-      return {
-        findings: [newFinding("crdUpgrade", newProblem("CRDUpgradeUnsafe", { message, next, details: crds.flatMap(crdDetails) }))],
-        error,
-      };
+      return { findings: [crdUpgradeFinding(refusal)], error: refusal.error };
     } catch (err) {
       signal.throwIfAborted();
       return { findings: [newFinding("crdUpgrade", newProblem("CRDUpgradeUnsafe", { message: messageOf(err) }))], error: err };
     }
   },
 };
+
+function crdUpgradeFinding({ message, more, next, crds }: UpgradeRefusal): PreflightFinding {
+  const details = crds.flatMap(crdDetails);
+  const finding = newFinding("crdUpgrade", newProblem("CRDUpgradeUnsafe", { message: [message, ...more].join("; "), next, details }));
+  return { ...finding, message, ...(more.length > 0 ? { next: more.join("; ") } : {}) };
+}
 
 function crdDetails({ name, findings, refusals }: CrdRefusal): { name: string; check?: string; message: string }[] {
   return [...findings.map(({ check, text }) => ({ name, check, message: text })), ...refusals.map((text) => ({ name, message: text }))];

@@ -28,13 +28,15 @@ export interface CrdRefusal {
 }
 
 /** Why an upgrade is refused. */
-interface UpgradeRefusal {
+export interface UpgradeRefusal {
   readonly crds: readonly CrdRefusal[];
-  /** Everything about every CRD, in one text. */
+  /** The text of the condition: the findings of the Go implementation if there are any. */
   readonly message: string;
+  /** What this implementation adds: existing custom resources, and what could not be checked. */
+  readonly more: readonly string[];
   /** What to do about it, where that is known. */
   readonly next?: string;
-  /** Begins with `message`. */
+  /** Has `message`. */
   readonly error: RetryableError;
 }
 
@@ -70,14 +72,14 @@ async function dropStoredVersions(
     const doing = `no object is stored in them, but status.storedVersions of the CRD could not be written: ${messageOf(err)}`;
     const crds = [{ name, findings: [{ check: "storedVersionRemoval", text: removed } as const], refusals: [doing] }];
     const text = `validating upgrade for CRD ${goQuote(name)}: storedVersionRemoval: ${removed}; ${doing}`;
-    if (!isForbidden(err)) return { crds, message: text, error: new RetryableError(Reason.Retrying, text, { cause: err }) };
+    if (!isForbidden(err)) return { crds, message: text, more: [], error: new RetryableError(Reason.Retrying, text, { cause: err }) };
     const grant = storedVersionsGrant(name);
     const rules = { clusterRules: [ruleOf(grant)], namespaceRules: new Map<string, never>(), unknownKinds: [] };
     const [line] = ruleLines(rules, Number.POSITIVE_INFINITY);
     const isOver = (asked: AbortSignal): Promise<boolean> => isAllowed(client, "", grant, asked);
     const message = `${text}; service account requires the following permission:\n  ${line}`;
     const error = new WaitingError(Reason.Retrying, message, { cause: err, isOver });
-    return { crds, message, next: advice, error };
+    return { crds, message, more: [], next: advice, error };
   }
   return `took ${versions.join(", ")} from status.storedVersions of CRD ${goQuote(name)}: no custom resource of it exists`;
 }
@@ -135,8 +137,7 @@ export async function checkCrdUpgrades(
     const [message = "", ...more] = texts;
     const crds = upgrades.filter((upgrade) => upgrade.findings.length > 0 || upgrade.refusals.length > 0);
     const named = crds.map((upgrade) => ({ name: upgrade.name, findings: upgrade.findings, refusals: upgrade.refusals }));
-    const next = more.length > 0 ? { next: more.join("; ") } : {};
-    return { notes: [], tried: [], refusal: { crds: named, message, ...next, error: new RetryableError(Reason.Retrying, message) } };
+    return { notes: [], tried: [], refusal: { crds: named, message, more, error: new RetryableError(Reason.Retrying, message) } };
   }
   const tried: KubeObject[] = [];
   for (const { live: crd, drop } of upgrades) {
