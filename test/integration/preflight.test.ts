@@ -2,7 +2,6 @@ import { beforeAll, expect, test } from "vitest";
 import type { ClusterExtensionSpec } from "../../pkg/api/clusterExtension.ts";
 import { type JsonObject, type KubeObject, refOf } from "../../pkg/api/k8s.ts";
 import { messageOf, problemsIn } from "../../pkg/errors/errors.ts";
-import { isQuotaExceeded } from "../../pkg/kube/errors.ts";
 import { Applier } from "../../pkg/operatorcontroller/apply/applier.ts";
 import { DryRun } from "../../pkg/operatorcontroller/apply/dryRun.ts";
 import { newChecked, preflight } from "../../pkg/operatorcontroller/apply/preflight.ts";
@@ -37,8 +36,8 @@ interface Scenario {
   readonly settled?: (ns: string) => Promise<unknown>;
   /** The kinds of all findings; empty: nothing refuses. */
   readonly findings: readonly PreflightFinding["kind"][];
-  /** What the first finding knows besides its texts. */
-  readonly first?: object;
+  /** The problem of the first finding. */
+  readonly problem?: object;
   readonly error?: new (...args: never[]) => Error;
 }
 
@@ -133,11 +132,15 @@ describeWithCluster("preflight", (cluster) => {
           { apiVersion: "absent.example.com/v1", kind: "Absent", metadata: { name: "x", namespace: ns } },
         ],
         findings: ["kindNotServed"],
-        first: {
-          kinds: expect.arrayContaining([
-            { apiVersion: `${ns}.example.com/v1`, kind: "Thing", definedBy: `things.${ns}.example.com` },
-            { apiVersion: "absent.example.com/v1", kind: "Absent" },
-          ]),
+        problem: {
+          type: "KindNotServed",
+          next: expect.stringContaining(`apply the CustomResourceDefinition of Thing (${ns}.example.com/v1)`),
+          details: {
+            objects: expect.arrayContaining([
+              { group: `${ns}.example.com`, kind: "Thing" },
+              { group: "absent.example.com", kind: "Absent" },
+            ]),
+          },
         },
         error: WaitingError,
       }),
@@ -149,7 +152,10 @@ describeWithCluster("preflight", (cluster) => {
         rules: [{ apiGroups: [""], resources: ["pods"], verbs: ["get"] }],
         looksUp: true,
         findings: ["permissions", "read", "read"],
-        first: { rules: expect.objectContaining({ unknownKinds: [] }) },
+        problem: {
+          type: "MissingPermissions",
+          details: { permissions: expect.arrayContaining([expect.objectContaining({ namespace: ns, resources: ["configmaps"] })]) },
+        },
         error: WaitingError,
       }),
     ],
@@ -161,7 +167,7 @@ describeWithCluster("preflight", (cluster) => {
         install: { permissions: "Warn" },
         looksUp: true,
         findings: ["read"],
-        first: { object: { apiVersion: "v1", kind: "ConfigMap", namespace: ns, name: "a" } },
+        problem: { type: "MissingPermissions", message: expect.stringContaining("ConfigMap") },
       }),
     ],
     [
@@ -187,7 +193,10 @@ describeWithCluster("preflight", (cluster) => {
         objects: [configMap("a", ns), configMap("b", ns), invalid(ns)],
         existing: [configMap("a", ns), configMap("b", ns)],
         findings: ["ownership", "ownership", "dryRun"],
-        first: { object: { apiVersion: "v1", kind: "ConfigMap", namespace: ns, name: "a" }, claim: expect.stringContaining("nobody") },
+        problem: {
+          type: "ObjectConflict",
+          details: { objects: [{ kind: "ConfigMap", namespace: ns, name: "a", owner: expect.stringContaining("nobody") }] },
+        },
         error: WaitingError,
       }),
     ],
@@ -206,7 +215,7 @@ describeWithCluster("preflight", (cluster) => {
           },
         ],
         findings: ["ownership"],
-        first: { extension: "other" },
+        problem: { type: "ObjectConflict", next: expect.stringContaining("other") },
         error: WaitingError,
       }),
     ],
@@ -216,7 +225,11 @@ describeWithCluster("preflight", (cluster) => {
         objects: [renamed(`${ns}.example.com`)],
         existing: [thingDefinition(`${ns}.example.com`)],
         findings: ["kindConflict"],
-        first: { crd: `items.${ns}.example.com`, group: `${ns}.example.com`, defines: "Thing", servedAs: `things.${ns}.example.com` },
+        problem: {
+          type: "KindConflict",
+          message: expect.stringContaining(`served as 'things.${ns}.example.com'`),
+          details: { objects: [{ group: "apiextensions.k8s.io", kind: "CustomResourceDefinition", name: `items.${ns}.example.com` }] },
+        },
         error: WaitingError,
       }),
     ],
@@ -236,7 +249,7 @@ describeWithCluster("preflight", (cluster) => {
         existing: [thingDefinition(`${ns}.example.com`, sized("string"))],
         history: () => [releaseRecord(1, "deployed", { objects: [thingDefinition(`${ns}.example.com`, sized("string"))] })],
         findings: ["crdUpgrade"],
-        first: { crds: [{ name: `things.${ns}.example.com`, findings: [expect.objectContaining({ check: "type" })], refusals: [] }] },
+        problem: { type: "CRDUpgradeUnsafe", details: { crds: [{ name: `things.${ns}.example.com`, check: "type" }] } },
       }),
     ],
     [
@@ -244,7 +257,11 @@ describeWithCluster("preflight", (cluster) => {
       (ns) => ({
         objects: [configMap("a", `${ns}-b`), configMap("b", `${ns}-a`), configMap("c", `${ns}-b`), invalid(ns)],
         findings: ["namespace", "namespace", "dryRun"],
-        first: { namespace: `${ns}-a`, count: 1, next: "create it, or take it out of the configuration" },
+        problem: {
+          type: "NamespaceNotFound",
+          next: "create it, or take it out of the configuration",
+          details: { namespaces: [`${ns}-a`] },
+        },
         error: WaitingError,
       }),
     ],
@@ -253,7 +270,7 @@ describeWithCluster("preflight", (cluster) => {
       (ns) => ({
         objects: [invalid(ns), configMap("a", ns)],
         findings: ["dryRun"],
-        first: { object: { apiVersion: "v1", kind: "ConfigMap", namespace: ns, name: "Not_A_Name" } },
+        problem: { type: "ObjectRejected", details: { objects: [{ kind: "ConfigMap", namespace: ns, name: "Not_A_Name" }] } },
       }),
     ],
     [
@@ -262,7 +279,7 @@ describeWithCluster("preflight", (cluster) => {
         objects: [configMap("a", ns)],
         settled: (at) => small(at, { "count/configmaps": "1" }),
         findings: ["dryRun"],
-        first: { error: expect.toSatisfy(isQuotaExceeded) },
+        problem: { type: "QuotaExceeded" },
         error: DeniedError,
       }),
     ],
@@ -272,7 +289,7 @@ describeWithCluster("preflight", (cluster) => {
         objects: [configMap("a", ns), configMap("b", ns)],
         settled: (at) => small(at, { "count/configmaps": "2" }),
         findings: ["quota"],
-        first: { namespace: ns, name: "small", limits: [{ key: "count/configmaps", requested: 2, used: 1, limited: 2 }] },
+        problem: { type: "QuotaExceeded", details: { quotas: [{ namespace: ns, name: "small" }] } },
         error: DeniedError,
       }),
     ],
@@ -313,7 +330,7 @@ describeWithCluster("preflight", (cluster) => {
       ...scenario,
       objects: [configMap("a", ns)],
       findings: ["conversion"],
-      first: { crds: [`things.${ns}.example.com`] },
+      problem: { type: "ConversionNeeded", details: { crds: [{ name: `things.${ns}.example.com` }] } },
     });
   });
 
@@ -336,10 +353,10 @@ describeWithCluster("preflight", (cluster) => {
       }
       expect(stopped.findings.length).toBeGreaterThan(0);
       const problems = problemsIn(error);
-      const texts = [messageOf(error), ...problems.map(({ message }) => message)].join("\n");
+      const texts = [messageOf(error), ...problems.flatMap(({ message, next = "" }) => [message, next])].join("\n");
       for (const finding of stopped.findings.filter(({ kind }) => kind === first.kind)) expect(texts).toContain(finding.message);
-      if (first.next !== undefined) expect(problems.map(({ next }) => next)).toContain(first.next);
-      if (scenario.first) expect(first).toMatchObject(scenario.first);
+      expect(texts).toContain(first.next ?? "");
+      if (scenario.problem) expect(first.problems[0]).toMatchObject(scenario.problem);
       if (scenario.error) expect(error).toBeInstanceOf(scenario.error);
       expect(error).toMatchObject({ retry: true });
     });
