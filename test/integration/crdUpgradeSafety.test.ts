@@ -98,8 +98,9 @@ class Installing {
       return "";
     } catch (err) {
       await keepInstalled(deps, phase, stepContext());
-      const [{ message, next } = { message: (err as Error).message }] = problemsIn(err);
-      return next === undefined ? message : `${message}; ${next}`;
+      const [problem] = problemsIn(err);
+      const message = problem?.type === "CRDUpgradeUnsafe" ? problem.message : (err as Error).message;
+      return [message, ...(problem?.next === undefined ? [] : [problem.next])].join("; ");
     }
   }
 
