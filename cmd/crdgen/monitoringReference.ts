@@ -1,6 +1,5 @@
 import { EVENTS, type EventDescription } from "../../pkg/api/events.ts";
-import { PROBLEMS_MAX, PROBLEMS_MAX_BYTES } from "../../pkg/api/problems.ts";
-import { PROBLEM_TYPES, type ProblemDescription } from "../../pkg/api/problemTypes.ts";
+import { PROBLEM_LIMITS, PROBLEM_TYPES, type ProblemDescription } from "../../pkg/api/problemTypes.ts";
 import { CatalogMetrics, replicaMetrics } from "../../pkg/catalogd/catalogMetrics.ts";
 import { HttpMetrics } from "../../pkg/catalogd/http/httpMetrics.ts";
 import { pullSecretStates } from "../../pkg/controller/pullSecrets.ts";
@@ -65,7 +64,7 @@ olmv1 describe NAME
 
 Each problem has a \`type\`, a \`severity\` and a \`message\`, and may have \`next\`, which says what to do, and \`details\`, whose one member depends on the type.
 An \`Error\` keeps the object from its desired state, a \`Warning\` does not, and \`Info\` needs no action. A single problem may be less severe than the table says, for example missing permissions with \`spec.install.permissions: Warn\`.
-Types are stable. The list has at most ${PROBLEMS_MAX} problems and ${PROBLEMS_MAX_BYTES / 1_024} KiB; \`status.omittedProblems\` counts the others. It never contains values from \`spec.config.valuesFrom\`.
+Types are stable. The list has at most ${PROBLEM_LIMITS.problems} problems and ${PROBLEM_LIMITS.bytes / 1_024} KiB; \`status.omittedProblems\` counts the others. It never contains values from \`spec.config.valuesFrom\`.
 
 ${sections.join("\n")}`;
 }

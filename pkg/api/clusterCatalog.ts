@@ -2,7 +2,7 @@ import * as z from "zod";
 import { conditions, time } from "./fields.ts";
 import { imageReference, isDigestReference, resolvedReference } from "./imageReference.ts";
 import type { KubeObject } from "./k8s.ts";
-import { OmittedProblems, Problems } from "./problems.ts";
+import { OmittedProblems, Problems } from "./problemSchema.ts";
 import { unionMember, withRules } from "./rules.ts";
 
 const IMAGE_TEXT = "image is required when source type is Image, and forbidden otherwise";

@@ -5,7 +5,7 @@ import { extensionConfig } from "./extensionConfig.ts";
 import { conditions, labelSelector } from "./fields.ts";
 import type { KubeObject } from "./k8s.ts";
 import { DNS1123_LABEL, DNS1123_SUBDOMAIN } from "./names.ts";
-import { OmittedProblems, Problems } from "./problems.ts";
+import { OmittedProblems, Problems } from "./problemSchema.ts";
 import { immutable, matches, type Rule, unionMember, withRules } from "./rules.ts";
 
 /** RFC 6901; what an object is, where it is and whose it is cannot be left to others. */

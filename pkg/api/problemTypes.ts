@@ -354,3 +354,6 @@ export const PROBLEM_TYPES = {
 
 /** Type of a problem. */
 export type ProblemType = keyof typeof PROBLEM_TYPES;
+
+/** The bounds of `status.problems`: problems, bytes of their JSON text, entries of one list in `details`; characters of messages, other texts and names. */
+export const PROBLEM_LIMITS = { problems: 20, bytes: 8_192, entries: 20, message: 2_000, text: 512, name: 256 } as const;

@@ -1,16 +1,8 @@
 import * as fc from "fast-check";
 import { expect, test } from "vitest";
-import {
-  boundProblems,
-  findProblem,
-  newProblem,
-  PROBLEMS_MAX,
-  PROBLEMS_MAX_BYTES,
-  type Problem,
-  Problems,
-  toProblemObject,
-} from "./problems.ts";
-import { PROBLEM_TYPES, type ProblemType } from "./problemTypes.ts";
+import { Problems } from "./problemSchema.ts";
+import { boundProblems, findProblem, newProblem, type Problem, toProblemObject } from "./problems.ts";
+import { PROBLEM_LIMITS, PROBLEM_TYPES, type ProblemType } from "./problemTypes.ts";
 
 const TYPES = Object.keys(PROBLEM_TYPES) as ProblemType[];
 
@@ -105,8 +97,8 @@ test("boundProblems returns what the schema accepts, within the bounds, whatever
       expect(boundProblems(problems.toReversed())).toEqual(bounded);
       if (!bounded.problems) return;
       expect(Problems.safeParse(bounded.problems).success).toBe(true);
-      expect(bounded.problems.length).toBeLessThanOrEqual(PROBLEMS_MAX);
-      expect(Buffer.byteLength(JSON.stringify(bounded.problems))).toBeLessThanOrEqual(PROBLEMS_MAX_BYTES + 2);
+      expect(bounded.problems.length).toBeLessThanOrEqual(PROBLEM_LIMITS.problems);
+      expect(Buffer.byteLength(JSON.stringify(bounded.problems))).toBeLessThanOrEqual(PROBLEM_LIMITS.bytes + 2);
     }),
     { numRuns: 200 },
   );

@@ -3,7 +3,7 @@ import { compareNewestFirst } from "../fbc/bundleOrder.ts";
 import { goQuote } from "../golang/quote.ts";
 import { formatCount } from "../text/lists.ts";
 import { truncate } from "../text/truncate.ts";
-import { stepBetween } from "../version/version.ts";
+import { stepBetween } from "../version/step.ts";
 import type { Candidate } from "./candidates.ts";
 import { type FilterResult, findClusterConflict, findEdge, type ResolutionQuery } from "./filters.ts";
 import { skippedBy } from "./successors.ts";

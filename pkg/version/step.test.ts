@@ -1,7 +1,8 @@
 import * as fc from "fast-check";
 import semver from "semver";
 import { expect, test } from "vitest";
-import { compareVersions, parseVersion, stepBetween } from "./version.ts";
+import { stepBetween } from "./step.ts";
+import { compareVersions, parseVersion } from "./version.ts";
 
 test.for<[string, string, ReturnType<typeof stepBetween>]>([
   ["1.0.0", "1.0.0", "same"],

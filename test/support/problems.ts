@@ -1,6 +1,7 @@
 import { expect } from "vitest";
 import type { KubeObject } from "../../pkg/api/k8s.ts";
-import { type Problem, Problems, problemsOfType, type ReportedProblem } from "../../pkg/api/problems.ts";
+import { Problems, type ReportedProblem } from "../../pkg/api/problemSchema.ts";
+import { type Problem, problemsOfType } from "../../pkg/api/problems.ts";
 import { PROBLEM_TYPES, type ProblemDescription, type ProblemSeverity, type ProblemType } from "../../pkg/api/problemTypes.ts";
 
 /** The part of a ClusterExtension's or ClusterCatalog's status that lists problems. */

@@ -4,7 +4,8 @@ import type { ClusterExtension, ClusterExtensionSpec } from "../../pkg/api/clust
 import { findCondition } from "../../pkg/api/conditions.ts";
 import { ANNOTATION_RECONCILE_REQUESTED_AT, API_VERSION, CLUSTER_CATALOG, CLUSTER_EXTENSION } from "../../pkg/api/constants.ts";
 import type { KubeObject, ObjectRef } from "../../pkg/api/k8s.ts";
-import { type ProblemData, problemsOfType } from "../../pkg/api/problems.ts";
+import { type ProblemData } from "../../pkg/api/problemSchema.ts";
+import { problemsOfType } from "../../pkg/api/problems.ts";
 import { POD_FATE_ANNOTATION, type PodFate } from "../../pkg/devcluster/podSimulation.ts";
 import type { PackageContent } from "../../pkg/fbc/types.ts";
 import type { Client } from "../../pkg/kube/client.ts";

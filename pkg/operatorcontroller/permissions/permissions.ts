@@ -1,6 +1,7 @@
 import type { ClusterExtension } from "../../api/clusterExtension.ts";
 import type { JsonObject, KubeObject } from "../../api/k8s.ts";
-import { newProblem, type Problem, type ProblemData } from "../../api/problems.ts";
+import { type ProblemData } from "../../api/problemSchema.ts";
+import { newProblem, type Problem } from "../../api/problems.ts";
 import { mapInParallel } from "../../async/concurrency.ts";
 import { providerOf } from "../../certificates/providers.ts";
 import type { Client } from "../../kube/client.ts";
