@@ -60,6 +60,14 @@ describe("the bundled programs", () => {
     expect(Object.entries(others).filter(([, program]) => program.includes("cel.expr.Expr"))).toEqual([]);
   });
 
+  // zod names its schemas in `_zod`, and semver's comparators are a class.
+  test.for(["bundleWorker", "objectWorker", "responseWorker"])("load neither zod nor semver in %s, which starts often", async (worker) => {
+    const { [`${worker}.js`]: program, "catalogd.js": whole } = await contents(join(folder, "first"));
+    const libraries = (text = ""): boolean[] => [/\b_zod\b/.test(text), text.includes("SEMVER_SPEC_VERSION")];
+    expect(libraries(program)).toEqual([false, false]);
+    expect(libraries(whole)).toEqual([true, true]);
+  });
+
   test("are the same bytes each time, wherever they are built", async () => {
     const first = await contents(join(folder, "first"));
     const parts = /^olmv1-\w+\.js$/;
