@@ -26,15 +26,15 @@ export function eventReference(): string {
 
 # Events
 
-What operator-controller and catalogd do is recorded as Events about the object that it is done for. They stand in namespace \`default\`, since these kinds have none; those about Secrets beside these, in the namespace of the servers:
+operator-controller and catalogd record each action as an Event about the extension or catalog. These Events are in namespace \`default\`, because the kinds are cluster-scoped. Events about Secrets are in the namespace of the servers.
 
 \`\`\`
 kubectl events --for clusterextension/NAME
 kubectl get events -n default --field-selector involvedObject.kind=ClusterExtension,type=Warning
 \`\`\`
 
-Reasons are stable. A message says what was done, with what result, to which object and why; it is cut at 1,024 characters, the condition has all of it. The same Event again within ten minutes
-raises its count, and one object has 25 at once and one more every five minutes at most. Nothing is told again in each pass.
+Reasons are stable. A message contains the action, its result, the object and the cause, in at most 1,024 characters; the condition has the full text.
+If an Event recurs within ten minutes, its count increases. An object gets at most 25 Events at once, then one every five minutes. Reconciles that change nothing record no Event.
 
 | reason | type | about | when |
 | --- | --- | --- | --- |
@@ -55,7 +55,7 @@ export function problemReference(): string {
 # Problems
 
 \`status.problems\` of a ClusterExtension or ClusterCatalog lists what keeps the object from its desired state, and what else needs attention.
-Conditions have the messages of the Go implementation; what is known beyond them is in the problems.
+Conditions have the messages of the Go implementation; problems add the details.
 
 \`\`\`
 kubectl get clusterextension NAME -o jsonpath='{range .status.problems[*]}{.severity} {.type}: {.message}{"\\n"}{end}'
@@ -81,12 +81,12 @@ export function metricReference(programs: readonly ProgramMetrics[]): string {
 
 # Metrics
 
-Both programs show their metrics at \`/metrics\`: with a certificate on \`--metrics-bind-address\`, without one on \`--health-probe-bind-address\`. Durations are in seconds, sizes in bytes, times in seconds since the epoch; a histogram has \`_bucket\`, \`_sum\` and
-\`_count\`. Beside what follows there is what every Node.js process has: \`process_*\` and \`nodejs_*\`; \`nodejs_eventloop_lag_max_seconds\` is the longest time
-for which the program answered nothing since it was last asked for its metrics.
+Both programs serve their metrics at \`/metrics\`: over TLS on \`--metrics-bind-address\`, or without a certificate on \`--health-probe-bind-address\`.
+Durations are in seconds, sizes in bytes, and times in seconds since the epoch. A histogram has \`_bucket\`, \`_sum\` and \`_count\`.
+Both programs also have the metrics of every Node.js process: \`process_*\` and \`nodejs_*\`. \`nodejs_eventloop_lag_max_seconds\` is the longest delay of the event loop since the last scrape.
 
-A label \`extension\` or \`catalog\` has as many values as there are objects of that kind: what an object that is gone had goes with it. \`bundle\`, \`version\` and \`installed\` have one value for each extension.
-\`code\` is an HTTP status, or \`<error>\` where there was no answer; \`method\` is an HTTP method: an apply is a \`PATCH\`.
+Labels \`extension\` and \`catalog\` have one value for each object; its series are removed with the object. \`bundle\`, \`version\` and \`installed\` have one value for each extension.
+\`code\` is an HTTP status, or \`<error>\` without an answer; \`method\` is an HTTP method: an apply is a \`PATCH\`.
 
 ${sections.join("\n")}
 Rules and a dashboard on these are in \`config/prometheus\`.

@@ -19,34 +19,34 @@ export class CatalogMetrics {
     const labels = ["catalog"];
     this.#lost = metrics.counter({
       name: "catalog_content_lost_total",
-      help: "Times that the stored content of a catalog was found damaged and had to be fetched again",
+      help: "Times that stored content of a catalog was damaged and fetched again",
       labels,
     });
-    this.#objects = metrics.gauge({ name: "catalog_objects", help: "Objects in the content that is served of a catalog", labels });
-    this.#bytes = metrics.gauge({ name: "catalog_bytes", help: "Bytes of the content that is served of a catalog", labels });
+    this.#objects = metrics.gauge({ name: "catalog_objects", help: "Objects in the served content of a catalog", labels });
+    this.#bytes = metrics.gauge({ name: "catalog_bytes", help: "Bytes of the served content of a catalog", labels });
     this.#polled = metrics.gauge({
       name: "catalog_last_poll_timestamp_seconds",
-      help: "When the image of a catalog was last looked up with success, in seconds since the epoch",
+      help: "Time of the last successful lookup of a catalog's image, in seconds since the epoch",
       labels,
     });
     this.#findings = metrics.gauge({
       name: "catalog_findings",
-      help: "What the check of the content that is served of a catalog found, by severity: error or warning",
+      help: "Findings in the served content of a catalog, by severity: error or warning",
       labels: ["catalog", "severity"],
     });
     this.#unpacked = metrics.gauge({
       name: "catalog_last_unpacked_timestamp_seconds",
-      help: "When the content that is served of a catalog was unpacked, in seconds since the epoch",
+      help: "Time when the served content of a catalog was unpacked, in seconds since the epoch",
       labels,
     });
     this.#unpackSeconds = metrics.histogram({
       name: "catalog_unpack_duration_seconds",
-      help: "Time from the pull of a catalog's new image until its content was served",
+      help: "Duration from the pull of a new catalog image until its content is served, in seconds",
       labels,
     });
     this.#failures = metrics.counter({
       name: "catalog_failures_total",
-      help: `Failed passes over a catalog, by what failed: ${CATALOG_FAILURE_REASONS_TEXT}`,
+      help: `Failed reconciles of a catalog, by reason: ${CATALOG_FAILURE_REASONS_TEXT}`,
       labels: ["catalog", "reason"],
     });
   }
@@ -113,12 +113,12 @@ export function replicaMetrics(metrics: Metrics): ReplicaMetrics {
   const labels = ["catalog"];
   const behind = metrics.gauge({
     name: "catalog_behind",
-    help: "Whether this replica lacks the content that the status of a catalog says is served: 1, or 0 when it has it",
+    help: "1 if this replica lacks the content that the status of a catalog names, otherwise 0",
     labels,
   });
   const failures = metrics.counter({
     name: "follower_load_failures_total",
-    help: "Attempts of this replica, while it does not lead, to load the content that the status of a catalog says is served and that failed",
+    help: "Failed attempts of this replica to load the content that the status of a catalog names, while it does not lead",
     labels,
   });
   return {

@@ -36,7 +36,7 @@ type State = (typeof STATES)[number];
 export function pullSecretStates(metrics: Metrics): GaugeMetric {
   return metrics.gauge({
     name: "pull_secrets",
-    help: "Pull secrets that are named for this program, by what became of them: used, missing, unreadable, or unknown while the API server does not tell",
+    help: "Pull secrets configured for this program, by state: used, missing, unreadable, or unknown while the API server does not answer",
     labels: ["state"],
     initial: STATES.map((state) => ({ state })),
   });

@@ -19,11 +19,11 @@ export interface ServerTls {
   onChange(use: (certificate: ServerCertificate) => void): () => void;
 }
 
-/** When the certificate that is served ends, in seconds since the epoch; 0 while there is none. */
+/** Expiration time of the serving certificate, in seconds since the epoch; 0 without a certificate. */
 export function servingCertificateEnd(metrics: Metrics, tls: Pick<ServerTls, "current"> | undefined): GaugeMetric {
   return metrics.gauge({
     name: "serving_certificate_expiration_timestamp_seconds",
-    help: "When the certificate that is served ends, in seconds since the epoch; 0 while there is none",
+    help: "Expiration time of the serving certificate, in seconds since the epoch; 0 without a certificate",
     collect: (gauge) => {
       const cert = tls?.current.cert;
       gauge.set(cert === undefined ? 0 : new X509Certificate(cert).validToDate.getTime() / 1_000);

@@ -27,7 +27,7 @@ export class HttpMetrics {
   constructor(metrics: Metrics) {
     this.#requests = metrics.counter({
       name: "http_requests_total",
-      help: "Requests that were answered, by the path of their endpoint (`other` for those without) and the coding of the answer",
+      help: "Answered requests, by path of the endpoint (`other` for unknown paths) and content coding",
       labels: ["route", "method", "code", "encoding"],
     });
     this.#seconds = metrics.histogram({
@@ -36,10 +36,10 @@ export class HttpMetrics {
       labels: ["code"],
       buckets: REQUEST_SECONDS,
     });
-    this.#underWay = metrics.gauge({ name: "http_requests_in_flight", help: "Requests that are being answered", initial: [{}] });
+    this.#underWay = metrics.gauge({ name: "http_requests_in_flight", help: "Requests in progress", initial: [{}] });
     this.#bytes = metrics.counter({
       name: "http_response_bytes_total",
-      help: "Bytes of the bodies of answers, as they were sent",
+      help: "Bytes of response bodies as sent",
       labels: ["route", "encoding"],
     });
   }

@@ -258,7 +258,7 @@ export type PullCounts = Pick<PullPool<unknown>, "running" | "waiting">;
 export function pullMetrics(metrics: Metrics, counts: () => PullCounts): void {
   metrics.gauge({
     name: "image_pulls",
-    help: "Pulls of images by state: running, or waiting because their registry, repository or image has as many running pulls as it may have, or the program has",
+    help: "Image pulls by state: running, or waiting for a limit of the registry, repository, image or program",
     labels: ["state"],
     collect: (gauge) => {
       const { running, waiting } = counts();

@@ -36,12 +36,12 @@ export class GateMetrics {
   constructor(metrics: Metrics) {
     this.#blocked = metrics.gauge({
       name: "cluster_upgrade_blocked",
-      help: "1 for each installed bundle that keeps the cluster from being upgraded to its next minor version, 0 for one that states a maximum OpenShift version and does not; max is unknown where it cannot be read",
+      help: "1 for each installed bundle that blocks an upgrade of the cluster to its next minor version, 0 for one whose maximum OpenShift version does not; max is unknown if it is malformed",
       labels: ["extension", "bundle", "max"],
     });
     this.#upgradeable = metrics.gauge({
       name: "cluster_upgradeable",
-      help: "1 when the installed bundles allow the cluster to be upgraded to its next minor version, else 0; absent while nobody asks and the cluster has no known OpenShift version",
+      help: "1 if the installed bundles allow an upgrade of the cluster to its next minor version, otherwise 0; absent without an OpenShift version",
     });
     this.#upgradeable.remove({});
   }

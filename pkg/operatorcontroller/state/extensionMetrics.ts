@@ -15,32 +15,32 @@ export class ExtensionMetrics {
     this.#info = new SeriesOf(
       metrics.gauge({
         name: "extension_info",
-        help: "1 for each ClusterExtension, with what is installed; bundle and version are empty where nothing is",
+        help: "1 for each ClusterExtension, with its installed bundle; bundle and version are empty if none is installed",
         labels: ["extension", "package", "bundle", "version"],
       }),
     );
     this.#conditions = new SeriesOf(
       metrics.gauge({
         name: "extension_condition",
-        help: "1 for the status (True, False or Unknown) that a condition of a ClusterExtension has now",
+        help: "1 for the current status (True, False or Unknown) of each condition of a ClusterExtension",
         labels: ["extension", "condition", "status"],
       }),
     );
     this.#updates = new SeriesOf(
       metrics.gauge({
         name: "extension_update_available",
-        help: "1 for a ClusterExtension of whose package the catalog has a higher version than the installed one, with that version",
+        help: "1 for each ClusterExtension whose package has a higher version in its catalog, with that version",
         labels: ["extension", "installed", "version"],
       }),
     );
     this.#corrections = metrics.counter({
       name: "drift_corrections_total",
-      help: "Objects that were put back because somebody deleted or changed them",
+      help: "Objects that the controller restored after they were deleted or changed",
       labels: ["extension"],
     });
     this.#steps = metrics.histogram({
       name: "step_duration_seconds",
-      help: "How long the steps of a pass over a ClusterExtension took, such as ResolveBundle, UnpackBundle and ApplyBundle",
+      help: "Duration of each step of a reconcile of a ClusterExtension, such as ResolveBundle or ApplyBundle",
       labels: ["step", "result"],
     });
   }

@@ -121,7 +121,7 @@ export class StreamPool {
 export function watchMetrics(metrics: Metrics, states: () => readonly Record<StreamState["kind"], number>[]): void {
   metrics.gauge({
     name: "object_watches",
-    help: "streams that watch objects of extensions and sources of their configuration, by state; refused ones are replaced by ones by name, or by comparisons",
+    help: "Watches of objects of extensions and of their configuration sources, by state; denied ones are replaced by watches by name or by comparisons",
     labels: ["state"],
     collect: (gauge) => {
       const counts = new Map<string, number>();
