@@ -1,9 +1,10 @@
 import type { Logger } from "../../telemetry/log.ts";
 import { shortenUri } from "./exchanges.ts";
+import { pageRedirect } from "./pageRoutes.ts";
 import { ProblemError, problemDetails, problemText, wantsProblemDetails } from "./problem.ts";
 import { type CatalogRoute, type CatalogServer, methodsOf } from "./route.ts";
 
-/** Sets the handlers of failures and of unknown paths. */
+/** Sets the handlers of failures and of unknown paths. Browsers that visit `/` are redirected to the page. */
 export function registerFailureHandlers(server: CatalogServer, log: Logger): void {
   server.setErrorHandler((err, request, reply) => {
     const { exchange, headers, originalUrl, routeOptions } = request;
@@ -12,8 +13,12 @@ export function registerFailureHandlers(server: CatalogServer, log: Logger): voi
     const inDetails = (exchange.route !== undefined && routeOptions.config.failures === "problem") || wantsProblemDetails(headers.accept);
     return reply.respond(inDetails ? problemDetails(problem, originalUrl) : problemText(problem));
   });
-  server.setNotFoundHandler(() => {
-    throw new ProblemError("PathNotFound", "nothing is served at this path; /openapi.json tells what is", { text: "404 page not found" });
+  server.setNotFoundHandler(({ method, originalUrl, headers }, reply) => {
+    const redirect = pageRedirect(method, originalUrl, headers.accept);
+    if (redirect) return reply.respond(redirect);
+    throw new ProblemError("PathNotFound", "nothing is served at this path; /openapi.json lists the endpoints", {
+      text: "404 page not found",
+    });
   });
 }
 

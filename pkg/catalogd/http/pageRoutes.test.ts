@@ -66,6 +66,16 @@ test.for<[path: string, type: string]>([
   expect([again.status, again.body.length]).toEqual([304, 0]);
 });
 
+test.for<[accept: string | undefined, status: number, location: string | undefined]>([
+  ["text/html,application/xhtml+xml,*/*;q=0.8", 302, "ui"],
+  ["text/html;q=0", 404, undefined],
+  ["*/*", 404, undefined],
+  [undefined, 404, undefined],
+])("/ redirects to the page when the client accepts %s: status %i", async ([accept, status, location]) => {
+  const { status: found, headers } = await world.get("/", accept === undefined ? {} : { accept });
+  expect([found, headers["location"]]).toEqual([status, location]);
+});
+
 test("every address of the page is its own, and relative", async () => {
   const texts = await Promise.all(["/ui", "/ui/script.js", "/ui/style.css"].map(async (path) => String((await world.get(path)).body)));
   for (const text of texts) expect(text).not.toMatch(/(?:src|href)="(?:https?:)?\/|(?:fetch|get|json|lines)\("\/|url\(/);

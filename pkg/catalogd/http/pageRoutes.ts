@@ -1,5 +1,7 @@
 import { documentOf, documentResponse } from "./contentResponse.ts";
 import type { ContentRouteDependencies } from "./contentRoutes.ts";
+import { namesMediaType } from "./problem.ts";
+import { type ContentResponse, NO_BODY } from "./response.ts";
 import type { CatalogServer } from "./route.ts";
 
 /** The page; all of what it shows is fetched by its script. Addresses are relative, so that it works behind a path, too, as kubectl proxy has it. */
@@ -224,6 +226,12 @@ const PARTS = [
   { path: "/ui/script.js", id: "getPageScript", summary: "What the page does", type: "text/javascript; charset=utf-8", text: PAGE_JS },
   { path: "/ui/style.css", id: "getPageStyle", summary: "How the page looks", type: "text/css; charset=utf-8", text: PAGE_CSS },
 ] as const;
+
+/** Returns the redirect of `/` to the page for browsers, relative so that it works under a path as well; undefined for other requests. */
+export function pageRedirect(method: string, url: string, accept: string | undefined): ContentResponse | undefined {
+  const isVisit = ["GET", "HEAD"].includes(method) && url === "/" && namesMediaType(accept, "text/html");
+  return isVisit ? { status: 302, headers: { location: "ui" }, body: NO_BODY } : undefined;
+}
 
 /** Registers the endpoints of the read-only page for people; it uses the others. */
 export function registerPageRoutes(server: CatalogServer, { cache }: Pick<ContentRouteDependencies, "cache">): void {

@@ -117,9 +117,14 @@ function typed(type: string, bytes: Uint8Array): ContentResponse["headers"] {
 
 /** Tells whether a client that sent this Accept wants failures as problem details: it has to name the type, wildcards do not. */
 export function wantsProblemDetails(accept: string | undefined): boolean {
-  if (!accept?.toLowerCase().includes(PROBLEM_TYPE)) return false;
+  return namesMediaType(accept, PROBLEM_TYPE);
+}
+
+/** Reports whether an Accept header names a media type itself, not by a wildcard, with a weight above 0. */
+export function namesMediaType(accept: string | undefined, mediaType: string): boolean {
+  if (!accept?.toLowerCase().includes(mediaType)) return false;
   return accept.split(",").some((piece) => {
     const [type = "", ...parameters] = piece.split(";").map((part) => part.trim().toLowerCase());
-    return type === PROBLEM_TYPE && !parameters.some((parameter) => /^q=0(\.0*)?$/.test(parameter));
+    return type === mediaType && !parameters.some((parameter) => /^q=0(\.0*)?$/.test(parameter));
   });
 }
