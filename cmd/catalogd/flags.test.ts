@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
 import { checkPlainHttp, parseFlags, usage } from "./flags.ts";
 
-test("defaults are upstream's", () => {
+test("defaults are those of upstream", () => {
   expect(parseFlags([])).toMatchObject({
     "shutdown-delay": 5_000,
     "catalogs-server-addr": ":8443",
@@ -31,7 +31,7 @@ describe("plain HTTP", () => {
     ["--catalogs-server-addr=:8080", "--insecure-plain-http"],
     ["--catalogs-server-addr=:8080", "--tls-cert=a", "--tls-key=b"],
     ["--catalogs-server-addr=:8080", "--serving-certificates=self-managed"],
-  ])("is not in question with %j", (args) => {
+  ])("plain HTTP is allowed with %j", (args) => {
     expect(() => check(args)).not.toThrow();
   });
 
@@ -41,9 +41,9 @@ describe("plain HTTP", () => {
     ["--catalogs-server-addr=[::]:80"],
     ["--catalogs-server-addr=127.0.0.1.example.com:80"],
     ["--catalogs-server-addr=10.0.0.1:80", "--insecure-plain-http=false"],
-  ])("is refused with %j", (args) => {
+  ])("plain HTTP is rejected with %j", (args) => {
     expect(() => check(args)).toThrow(
-      /^catalogs-server-addr \S+ would serve content by plain HTTP to the network: give tls-cert and tls-key/,
+      /^catalogs-server-addr \S+ would serve content by plain HTTP to the network: use tls-cert and tls-key/,
     );
   });
 });
@@ -65,7 +65,7 @@ test.for([
   [["--leader-election-lease-duration=100s"], "leader-election-lease-duration must be greater than leader-election-renew-deadline"],
   [["--log-level", "loud"], "--log-level: "],
   [["--unknown"], "Unknown option '--unknown'"],
-] as const)("%j is refused", ([args, message]) => {
+] as const)("%j is rejected", ([args, message]) => {
   expect(() => parseFlags([...args])).toThrow(message);
 });
 

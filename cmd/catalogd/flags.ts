@@ -18,12 +18,18 @@ import { imageFlags, namesPullSecret, PULL_SECRET_FORMAT } from "../internal/ima
 import { ELECTION_TIMES, electionTimesFit, leaderFlags } from "../internal/leaderFlags.ts";
 import { hasCertificate, isOneCertificate, isWholePair, mayServeMetrics, ONE_CERTIFICATE, servingFlags } from "../internal/serving.ts";
 
-/** Where metrics are served with a certificate and without --metrics-bind-address; :8443 is that of the content. */
+/**
+ * Address of metrics with a certificate and without --metrics-bind-address; :8443 is that of the
+ * content.
+ */
 export const METRICS_ADDRESS = ":7443";
 
 const MAX_DELAY_MS = 60_000;
 
-/** Flags of the binary: the schema is the help text, the defaults and the validation. Names are upstream's where upstream has the flag. */
+/**
+ * Flags of the program: the schema defines help text, defaults and validation. Upstream flags have
+ * their upstream names.
+ */
 const Flags = z
   .strictObject({
     kubeconfig: z.string().optional().describe("path of a kubeconfig; default: $KUBECONFIG, else the pod's own identity"),
@@ -31,7 +37,7 @@ const Flags = z
     "catalogs-server-addr": z.string().default(":8443").describe("address where catalog content is served"),
     "insecure-plain-http": switchFlag(
       false,
-      "serve content by plain HTTP to the network; without it and without a certificate only to this machine",
+      "serve content by plain HTTP to the network; by default, and without a certificate, only to this machine",
     ),
     "shutdown-delay": z
       .string()
@@ -41,7 +47,7 @@ const Flags = z
         'want a duration of at most a minute, such as "5s"; 0 for none',
       )
       .transform((text) => parseDuration(text) ?? 0)
-      .describe("how long content is served on after a stop, so that whoever sends requests here learns that there is nobody"),
+      .describe("how long content is served after a stop request, so that clients switch to other replicas"),
     "external-address": z
       .string()
       .default("catalogd-service.olmv1-system.svc")
@@ -53,9 +59,11 @@ const Flags = z
     "catalog-validation": z
       .enum(CATALOG_VALIDATIONS)
       .default("Warn")
-      .describe("what errors do that opm's check would find in a catalog: Warn tells them in condition Valid, Strict refuses the content"),
+      .describe(
+        "effect of errors that opm validate would find in a catalog: Warn reports them in condition Valid, Strict rejects the content",
+      ),
     "load-deadline": duration("5m").describe(
-      "how long after the start a replica that could not load all content stays unready; then it serves what it has",
+      "how long a replica that could not load all content stays unready after the start; then it serves the content that it has",
     ),
     ...leaderFlags("looks up tags and writes the status of catalogs; all replicas serve"),
     ...servingFlags({ served: "serving content and /metrics", metricsAddress: METRICS_ADDRESS }),
@@ -79,15 +87,15 @@ const Flags = z
   .refine(mayServeMetrics, "metrics-bind-address requires tls-cert and tls-key flags");
 export type Flags = z.output<typeof Flags>;
 
-/** Whether the certificate that catalogd makes for itself has a name to be for. */
+/** Returns whether external-address contains a name for the self-managed certificate. */
 function namesHost(flags: { "serving-certificates": string; "external-address": string }): boolean {
   const host = flags["external-address"].replace(/:\d+$/, "");
   return flags["serving-certificates"] === "files" || (/^[a-z0-9]([-a-z0-9.]{0,251}[a-z0-9])?$/i.test(host) && isIP(host) === 0);
 }
 
 /**
- * Refuses to serve content unencrypted to others than this machine unless somebody said so.
- * @throws Error that names the flags that help.
+ * Rejects unencrypted content on an address of the network unless a flag allows it.
+ * @throws Error that lists the flags to use.
  */
 export function checkPlainHttp(
   flags: Pick<Flags, "catalogs-server-addr" | "insecure-plain-http" | "tls-cert" | "serving-certificates">,
@@ -98,21 +106,21 @@ export function checkPlainHttp(
   if (host === "localhost" || host === "::1" || /^127(?:\.\d{1,3}){3}$/.test(host)) return;
   throw new Error(
     `catalogs-server-addr ${address} would serve content by plain HTTP to the network: ` +
-      "give tls-cert and tls-key, serving-certificates=self-managed, an address of this machine such as 127.0.0.1:8443, or insecure-plain-http",
+      "use tls-cert and tls-key, serving-certificates=self-managed, an address of this machine such as 127.0.0.1:8443, or insecure-plain-http",
   );
 }
 
-/** What `--help` prints. */
+/** Returns the text for `--help`. */
 export function usage(): string {
   return usageOf("catalogd: unpacks and serves the content of ClusterCatalogs", Flags.shape);
 }
 
-/** @throws Error that names each wrong flag. */
+/** @throws Error that lists each invalid flag. */
 export function parseFlags(args: string[]): Flags | "help" {
   return parseFlagsWith(Flags, Flags.shape, args);
 }
 
-/** Returns the endpoints whose feature gates are off: for clients they do not exist. */
+/** Returns the endpoints whose feature gates are disabled; clients get 404 for them. */
 export function gatedEndpoints({ "feature-gates": { enabled } }: Flags): Set<GatedEndpoint> {
   const gated = new Set<GatedEndpoint>();
   if (!enabled.APIV1MetasHandler) gated.add("findMetas");

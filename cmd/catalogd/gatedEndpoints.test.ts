@@ -11,7 +11,7 @@ function urls(without?: ReadonlySet<GatedEndpoint>): string[] {
   );
 }
 
-/** URLs of the routes that are not registered with these flags. */
+/** Returns URLs of routes that these flags disable. */
 function missing(...args: string[]): string[] {
   const flags = parseFlags(args);
   if (flags === "help") throw new Error("no flags");
@@ -19,7 +19,7 @@ function missing(...args: string[]): string[] {
   return urls().filter((url) => !registered.has(url));
 }
 
-test("endpoints are served unless their gates are off", () => {
+test("endpoints are served unless their gates are disabled", () => {
   expect(missing()).toEqual([]);
   expect(missing("--feature-gates=GraphQLCatalogQueries=false")).toEqual(["/catalogs/:catalog/api/v1/graphql"]);
   expect(missing("--feature-gates=APIV1MetasHandler=false")).toEqual(["/catalogs/:catalog/api/v1/metas"]);

@@ -19,9 +19,15 @@ import { runProgram, surviveLostConnections } from "../internal/program.ts";
 import { serveMetrics, servingTls } from "../internal/serving.ts";
 import { checkPlainHttp, type Flags, gatedEndpoints, METRICS_ADDRESS, parseFlags, usage } from "./flags.ts";
 
-/** Under which the replicas agree on a leader; the Go program's, so that the two never lead together. */
+/**
+ * Lease of the leader election; the same as that of the Go program, so that the two never lead at
+ * the same time.
+ */
 const LEASE_NAME = "catalogd-operator-lock";
-/** How long requests under way have to end. With the usual --shutdown-delay a stop stays under the 30 s that a Pod is given. */
+/**
+ * How long requests in progress may take to finish. With the default --shutdown-delay a stop takes
+ * less than the 30 s of a Pod.
+ */
 const CONTENT_GRACE_MS = 15_000;
 
 async function run(flags: Flags): Promise<void> {
@@ -123,6 +129,7 @@ async function run(flags: Flags): Promise<void> {
   log.info("stopped");
 }
 
-// Without it V8 keeps what loading a catalog took for as long as the process rests: docs/adr/0011.
+// Otherwise V8 keeps the memory that loading a catalog needed while the process is idle:
+// docs/adr/0011.
 setFlagsFromString("--memory-saver-mode");
 await runProgram({ name: "catalogd", parseFlags, usage, run });

@@ -6,7 +6,7 @@ import { featureGatesFlag } from "./flags.ts";
 const flag = featureGatesFlag({
   A: { stage: "alpha", byDefault: true },
   B: { stage: "beta", byDefault: false },
-  C: { stage: "alpha", byDefault: false, fixed: "there is no C" },
+  C: { stage: "alpha", byDefault: false, fixed: "C does not exist" },
 });
 
 // Source: C-04, I-28.
@@ -15,7 +15,7 @@ test.for([
   ["A=false", { A: false, B: false, C: false }, []],
   [" A = f , B=1,", { A: false, B: true, C: false }, []],
   ["A=false,A=true", { A: true, B: false, C: false }, []],
-  ["C=true", { A: true, B: false, C: false }, ["C=true: there is no C"]],
+  ["C=true", { A: true, B: false, C: false }, ["C=true: C does not exist"]],
   ["C=false", { A: true, B: false, C: false }, []],
   ["AllAlpha=false", { A: false, B: false, C: false }, []],
   ["AllAlpha=true,AllBeta=true,A=false", { A: false, B: true, C: false }, []],
@@ -28,19 +28,19 @@ test.for([
   ["A=on", 'invalid value of A=on, err: strconv.ParseBool: parsing "on": invalid syntax'],
   ["X=true", "unrecognized feature gate: X; known are A, B, C"],
   ["constructor=true", "unrecognized feature gate: constructor; known are A, B, C"],
-] as const)("%j is refused: %s", ([text, message]) => {
+] as const)("%j is rejected: %s", ([text, message]) => {
   const { error } = flag.safeParse(text);
   expect(error?.issues.map((issue) => issue.message)).toEqual([message]);
 });
 
-test("both endpoints of catalogd that the reference implementation has behind a gate are on, until they are switched off", () => {
+test("both gated endpoints of catalogd are enabled by default and disabled by their gates", () => {
   expect(parseCatalogd([])).toMatchObject({ "feature-gates": { enabled: { APIV1MetasHandler: true, GraphQLCatalogQueries: true } } });
   expect(parseCatalogd(["--feature-gates=GraphQLCatalogQueries=false", "--feature-gates=APIV1MetasHandler=true"])).toMatchObject({
     "feature-gates": { enabled: { APIV1MetasHandler: true, GraphQLCatalogQueries: false }, ignored: [] },
   });
 });
 
-test("operator-controller takes all gates and says which have no effect", () => {
+test("operator-controller accepts all gates and reports those without effect", () => {
   const given = "--feature-gates=SingleOwnNamespaceInstallSupport=true,DeploymentConfig=true,BoxcutterRuntime=true";
   const want = ["BoxcutterRuntime=true: there is one way to apply bundles, with releases in Secrets"];
   expect(parseController([given])).toMatchObject({ "feature-gates": { ignored: want } });

@@ -5,10 +5,16 @@ import { SYSTEM_NAMESPACE } from "../../pkg/api/constants.ts";
 import { parseDuration } from "../../pkg/golang/time.ts";
 import type { Logger } from "../../pkg/telemetry/log.ts";
 
-/** Flags by name; each schema is the flag's default, its validation and, in `describe`, its help. */
+/**
+ * Flags by name; each schema defines the flag's default, its validation and, in `describe`, its
+ * help.
+ */
 export type FlagShape = Readonly<Record<string, z.ZodType>>;
 
-/** A duration of at least a second, in milliseconds; written as Go does, such as "90s" or "12h". */
+/**
+ * Returns a schema for a duration of at least a second, in milliseconds; in Go's format, for
+ * example "90s" or "12h".
+ */
 export function duration(byDefault: string) {
   return z
     .string()
@@ -17,7 +23,7 @@ export function duration(byDefault: string) {
     .transform((text) => parseDuration(text) ?? 0);
 }
 
-/** A text of which "" means that the flag is not given. */
+/** Returns a schema for a text where "" means that the flag is not given. */
 export function optionalText() {
   return z
     .string()
@@ -25,17 +31,20 @@ export function optionalText() {
     .optional();
 }
 
-/** What Go's strconv.ParseBool takes. */
+/** The values that Go's strconv.ParseBool accepts. */
 const TRUE = new Set(["1", "t", "T", "TRUE", "true", "True"]);
 const FALSE = new Set(["0", "f", "F", "FALSE", "false", "False"]);
 
-/** The truth value that Go reads in a text; undefined where it reads none. */
+/** Parses a boolean like Go; undefined if the text is invalid. */
 function goBool(text: string): boolean | undefined {
   if (TRUE.has(text)) return true;
   return FALSE.has(text) ? false : undefined;
 }
 
-/** A flag that is on when it stands alone, as `--name`, and that takes a truth value only as `--name=false`, as Go's do. */
+/**
+ * Returns a schema for a boolean flag: `--name` enables it, and a value is only accepted as
+ * `--name=false`, like in Go.
+ */
 export function switchFlag(byDefault: boolean, description: string) {
   return z
     .string()
@@ -45,10 +54,10 @@ export function switchFlag(byDefault: boolean, description: string) {
     .meta({ description, isSwitch: true });
 }
 
-/** Room for all names but those of klog, which nobody looks for. */
+/** Width of all names except those of klog. */
 const NAME_WIDTH = 30;
 
-/** The default behind a flag's help; nothing where there is none, or where the help tells it. */
+/** Returns the default value for a flag's help; empty if there is none, or if the help contains it. */
 function defaultNote(type: z.ZodType): string {
   let inner: unknown = type;
   while (inner instanceof z.ZodPipe || inner instanceof z.ZodOptional) inner = inner instanceof z.ZodPipe ? inner.in : inner.unwrap();
@@ -57,16 +66,16 @@ function defaultNote(type: z.ZodType): string {
   return (typeof value === "string" || typeof value === "number") && value !== "" ? ` (default ${value})` : "";
 }
 
-/** What `--help` prints: a line that says what the program is, then a line a flag. */
+/** Returns the text for `--help`: a line that describes the program, then one line per flag. */
 export function usageOf(head: string, shape: FlagShape): string {
   const lines = Object.entries(shape).map(([name, type]) => `  --${name.padEnd(NAME_WIDTH)} ${type.description ?? ""}${defaultNote(type)}`);
   return `${head}\n\n${lines.join("\n")}\n\nWith the one word version in place of flags its version is printed.\n`;
 }
 
 /**
- * The flags in `args`; "help" when they ask for it. Of a flag given twice the last counts; values of a flag whose schema has `isList` in its
- * metadata are joined by commas.
- * @throws Error that names each wrong flag.
+ * Parses the flags in `args`; returns "help" if they request it. The last value of a repeated flag
+ * counts; values of a flag whose schema has `isList` in its metadata are joined with commas.
+ * @throws Error that lists each invalid flag.
  */
 export function parseFlagsWith<T>(schema: z.ZodType<T>, shape: FlagShape, args: string[]): T | "help" {
   const options = {
@@ -85,7 +94,10 @@ export function parseFlagsWith<T>(schema: z.ZodType<T>, shape: FlagShape, args: 
   throw new Error(issues.join("; "));
 }
 
-/** As pflag reads them: `--switch` alone is true, `-v4`, `-v=4` and `-v 4` are `--v`, and `-h` asks for help. */
+/**
+ * Converts flags as pflag does: `--switch` without a value is true, `-v4`, `-v=4` and `-v 4` are
+ * `--v`, and `-h` requests help.
+ */
 function asLongFlags(args: readonly string[], shape: FlagShape): string[] {
   return args.map((arg) => {
     if (arg === "-h") return "--help";
@@ -101,7 +113,10 @@ function isMarked(type: z.ZodType | undefined, mark: "isSwitch" | "isList"): boo
 
 const LEVELS = ["debug", "info", "warn", "error"] as const;
 const KLOG = "the log is JSON lines on standard output";
-/** Flags of the reference implementation that mean nothing here, with why; those that stand alone there do so here. */
+/**
+ * Flags of the reference implementation that have no effect here, with the reason; boolean flags
+ * take no value here either.
+ */
 const IGNORED = {
   "pprof-bind-address": { why: "Node.js has no pprof; SIGUSR1 opens a process's inspector", isSwitch: false },
   "webhook-server-port": { why: "there is no webhook: the controller sets the label of catalogs itself", isSwitch: false },
@@ -121,13 +136,10 @@ const IGNORED = {
 } as const;
 type IgnoredFlag = keyof typeof IGNORED;
 
-/** Flags about the log that both servers have, to be spread into their flags. */
+/** Flags for the log of both servers, to spread into their flags. */
 export function logFlags() {
   return {
-    "log-level": z
-      .enum(LEVELS)
-      .optional()
-      .describe("least level that is logged: debug, info, warn or error; default: what -v says, else info"),
+    "log-level": z.enum(LEVELS).optional().describe("minimum level that is logged: debug, info, warn or error; default: by -v, else info"),
     v: z.coerce
       .number({ error: "want a whole number from 0 on" })
       .int()
@@ -137,12 +149,12 @@ export function logFlags() {
   };
 }
 
-/** The least level that is logged, by what was given for `logFlags`. */
+/** Returns the minimum log level from the values of `logFlags`. */
 export function logLevelOf(flags: { "log-level"?: (typeof LEVELS)[number] | undefined; v?: number | undefined }): string {
   return flags["log-level"] ?? ((flags.v ?? 0) > 0 ? "debug" : "info");
 }
 
-/** Flags that are taken and do nothing, to be spread into a server's flags behind all others. */
+/** Flags that are accepted without effect, to spread after all other flags of a server. */
 export function ignoredFlags() {
   const shape = Object.entries(IGNORED).map(([name, { why, isSwitch }]) => [
     name,
@@ -154,7 +166,10 @@ export function ignoredFlags() {
   return Object.fromEntries(shape) as Record<IgnoredFlag, z.ZodOptional<z.ZodString>>;
 }
 
-/** Says once what was asked for that has no effect here: flags, and feature gates. What asks for nothing (no pprof) is not told. */
+/**
+ * Logs once which given flags and feature gates have no effect. Skips values that only disable a
+ * feature (no pprof).
+ */
 export function tellIgnored(
   flags: Partial<Record<IgnoredFlag, string | undefined>> & { "feature-gates": FeatureGates<string> },
   log: Logger,
@@ -166,49 +181,49 @@ export function tellIgnored(
   if (gates.ignored.length > 0) log.warn({ gates: gates.ignored }, "feature gates without effect");
 }
 
-/** One feature gate of the reference implementation, and what it is here. */
+/** A feature gate of the reference implementation, and its meaning here. */
 export interface FeatureGate {
-  /** What `AllAlpha` and `AllBeta` mean by it. */
+  /** Stage for `AllAlpha` and `AllBeta`. */
   readonly stage: "alpha" | "beta" | "GA";
   readonly byDefault: boolean;
-  /** Why a value other than the default has no effect here; without it the gate can be set. */
+  /** Why a value other than the default has no effect here; undefined if the gate can be set. */
   readonly fixed?: string;
 }
 
-/** What was asked for with --feature-gates. */
+/** The result of --feature-gates. */
 interface FeatureGates<Name extends string> {
-  /** Whether each is on. */
+  /** Whether each gate is enabled. */
   readonly enabled: Readonly<Record<Name, boolean>>;
-  /** What was asked for and is not so, each with why: "BoxcutterRuntime=true: …". */
+  /** Settings without effect, each with the reason: "BoxcutterRuntime=true: …". */
   readonly ignored: readonly string[];
 }
 
-/** What sets all gates of a stage that are not set by themselves. */
+/** Settings for all gates of a stage that are not set individually. */
 const STAGES = new Map([
   ["AllAlpha", "alpha"],
   ["AllBeta", "beta"],
 ]);
 
-/** The flag --feature-gates of a program with these gates: "Name=true,Other=false", as often as one likes. */
+/** The flag --feature-gates of a program with these gates: "Name=true,Other=false", repeatable. */
 export function featureGatesFlag<Name extends string>(gates: Readonly<Record<Name, FeatureGate>>) {
   const shown = Object.entries<FeatureGate>(gates).map(([name, gate]) => `${name}=${gate.byDefault}`);
   return z
     .string()
     .default("")
     .transform((text, context): FeatureGates<Name> => {
-      const asked = pairsOf(text, gates);
-      if (typeof asked === "string") {
-        context.addIssue({ code: "custom", message: asked });
+      const settings = parseGates(text, gates);
+      if (typeof settings === "string") {
+        context.addIssue({ code: "custom", message: settings });
         return z.NEVER;
       }
-      return settled(asked, gates);
+      return resolveGates(settings, gates);
     })
     .meta({ description: `features to switch on or off, such as Name=false,Other=true; they are ${shown.join(", ")}`, isList: true });
 }
 
-/** The gates by name, or what is wrong, as k8s.io/component-base words it. */
-function pairsOf(text: string, gates: Readonly<Record<string, FeatureGate>>): Map<string, boolean> | string {
-  const asked = new Map<string, boolean>();
+/** Returns the gates by name, or the error with the text of k8s.io/component-base. */
+function parseGates(text: string, gates: Readonly<Record<string, FeatureGate>>): Map<string, boolean> | string {
+  const settings = new Map<string, boolean>();
   for (const pair of text.split(",").map((part) => part.trim())) {
     if (pair === "") continue;
     const at = pair.indexOf("=");
@@ -220,31 +235,35 @@ function pairsOf(text: string, gates: Readonly<Record<string, FeatureGate>>): Ma
       return `invalid value of ${name}=${value}, err: strconv.ParseBool: parsing ${JSON.stringify(value)}: invalid syntax`;
     if (!Object.hasOwn(gates, name) && !STAGES.has(name))
       return `unrecognized feature gate: ${name}; known are ${Object.keys(gates).join(", ")}`;
-    asked.set(name, on);
+    settings.set(name, on);
   }
-  return asked;
+  return settings;
 }
 
-function settled<Name extends string>(asked: ReadonlyMap<string, boolean>, gates: Readonly<Record<Name, FeatureGate>>): FeatureGates<Name> {
+function resolveGates<Name extends string>(
+  settings: ReadonlyMap<string, boolean>,
+  gates: Readonly<Record<Name, FeatureGate>>,
+): FeatureGates<Name> {
   const ignored: string[] = [];
-  const stages = new Map([...STAGES].map(([name, stage]) => [stage, asked.get(name)]));
+  const stages = new Map([...STAGES].map(([name, stage]) => [stage, settings.get(name)]));
   const enabled = Object.entries<FeatureGate>(gates).map(([name, { stage, byDefault, fixed }]) => {
-    const own = asked.get(name);
-    const wanted = own ?? stages.get(stage) ?? byDefault;
-    if (fixed === undefined || wanted === byDefault) return [name, wanted];
-    if (own !== undefined) ignored.push(`${name}=${wanted}: ${fixed}`);
+    const own = settings.get(name);
+    const requested = own ?? stages.get(stage) ?? byDefault;
+    if (fixed === undefined || requested === byDefault) return [name, requested];
+    if (own !== undefined) ignored.push(`${name}=${requested}: ${fixed}`);
     return [name, byDefault];
   });
   return { enabled: Object.fromEntries(enabled) as Record<Name, boolean>, ignored };
 }
 
-/** Where the kubelet says which namespace a Pod is in. */
+/** File in which the kubelet provides a Pod's namespace. */
 const POD_NAMESPACE = "/var/run/secrets/kubernetes.io/serviceaccount/namespace";
 
 /**
- * The flag --system-namespace: without it, or with "", the namespace of the Pod, and outside of one that of the manifests.
- * @param purpose what the namespace is, as the flag's help
- * @param file where a Pod's namespace is read; it need not exist
+ * The flag --system-namespace. Without it, or with "": the namespace of the Pod, or outside of a
+ * Pod that of the manifests.
+ * @param purpose of the namespace, for the flag's help
+ * @param file with a Pod's namespace; may be missing
  */
 export function systemNamespaceFlag(purpose: string, file: string = POD_NAMESPACE) {
   return z

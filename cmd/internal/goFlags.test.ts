@@ -18,7 +18,7 @@ const GO_FLAGS = {
 };
 const USAGE = { catalogd: catalogdUsage(), "operator-controller": controllerUsage() };
 
-test.for(["catalogd", "operator-controller"] as const)("%s has every flag that the Go program has", (program) => {
+test.for(["catalogd", "operator-controller"] as const)("%s has every flag of the Go program", (program) => {
   const here = new Set([...USAGE[program].matchAll(/^ {2}--(\S+)/gm)].map(([, name]) => name));
   expect(GO_FLAGS[program].split(" ").filter((name) => !here.has(name))).toEqual([]);
 });
@@ -31,7 +31,7 @@ test.for([
   [["-v", "2"], "debug"],
   [["--v=1"], "debug"],
   [["-v=4", "--log-level=warn"], "warn"],
-] as const)("%j logs from level %s on", ([args, level]) => {
+] as const)("%j sets log level %s", ([args, level]) => {
   for (const parse of [parseCatalogd, parseController]) {
     const flags = parse([...args]);
     expect(flags !== "help" && logLevelOf(flags)).toBe(level);
@@ -43,15 +43,15 @@ test.for([
   [["-x"], "Unknown option '-x'"],
   [["-cache-dir=a"], "Unknown option '-c'"],
   [["version", "--v=1"], "Unexpected argument 'version'"],
-] as const)("%j is refused", ([args, message]) => {
+] as const)("%j is rejected", ([args, message]) => {
   expect(() => parseCatalogd([...args])).toThrow(message);
 });
 
-test("-h asks for help", () => {
+test("-h requests help", () => {
   expect(parseCatalogd(["-h"])).toBe("help");
 });
 
-test("what has no effect is said once, in one line", () => {
+test("flags without effect are reported once, in one line", () => {
   const lines: string[] = [];
   const log = createLogger({ component: "test", destination: { write: (line) => lines.push(line) } });
   const flags = parseCatalogd(["--logtostderr", "--pprof-bind-address=0", "--webhook-server-port", "9443", "--vmodule=a=1"]);

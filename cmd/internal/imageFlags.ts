@@ -6,27 +6,30 @@ import type { Logger } from "../../pkg/telemetry/log.ts";
 import type { Metrics } from "../../pkg/telemetry/metrics.ts";
 import { optionalText } from "./flags.ts";
 
-/** Flags about registries that both servers have, to be spread into their flags: catalogs and bundles are pulled in the same way. */
+/**
+ * Flags for registries of both servers, to spread into their flags: catalogs and bundles are pulled
+ * in the same way.
+ */
 export function imageFlags() {
   return {
     "pull-cas-dir": optionalText().describe("folder of PEM files that sign registries' certificates; read at each pull"),
-    "registries-conf": optionalText().describe("path of a registries.conf; default: the system's; read at each pull"),
+    "registries-conf": optionalText().describe("path of a registries.conf; default: the system's; read for each pull"),
     "signature-policy": optionalText().describe(
-      "path of a policy.json that says which images are taken and whose signatures they need; default: the system's, and any image without one; read at each pull",
+      "path of a policy.json that defines which images and signatures are accepted; default: the system's; without one, every image is accepted; read for each pull",
     ),
     "global-pull-secret": optionalText().describe(
       "Secret with registry credentials, as <namespace>/<name>; imagePullSecrets of the program's own ServiceAccount come before it",
     ),
     "service-account-token": optionalText().describe(
-      `path of the program's ServiceAccount token, which tells the ServiceAccount whose imagePullSecrets are used; default: ${SERVICE_ACCOUNT_TOKEN}`,
+      `path of the token of the program's ServiceAccount, whose imagePullSecrets are used; default: ${SERVICE_ACCOUNT_TOKEN}`,
     ),
     "auth-file": optionalText().describe(
-      "path of a docker config file with registry credentials; pull secrets come before it; read at each pull",
+      "path of a docker config file with registry credentials; pull secrets take precedence; read for each pull",
     ),
   };
 }
 
-/** What was given for `imageFlags`. */
+/** The values of `imageFlags`. */
 export interface ImageFlags {
   "pull-cas-dir"?: string | undefined;
   "registries-conf"?: string | undefined;
@@ -36,18 +39,18 @@ export interface ImageFlags {
   "auth-file"?: string | undefined;
 }
 
-/** Whether the global pull secret, if there is one, has namespace and name. */
+/** Returns whether the global pull secret, if given, has namespace and name. */
 export function namesPullSecret(flags: ImageFlags): boolean {
   const name = flags["global-pull-secret"];
   return name === undefined || secretName(name) !== undefined;
 }
 
-/** What is wrong otherwise, in catalogd's words. */
+/** The error otherwise, with catalogd's text. */
 export const PULL_SECRET_FORMAT = "value of global-pull-secret should be of the format <namespace>/<name>";
 
 /**
- * The pull secrets that flags and ServiceAccount name; the caller runs them.
- * @throws Error `badly formatted subject: …` when the ServiceAccount token is not one
+ * Returns the pull secrets of the flags and the ServiceAccount; the caller runs them.
+ * @throws Error `badly formatted subject: …` if the ServiceAccount token is invalid
  */
 export async function pullSecretsFor(
   flags: ImageFlags,
@@ -58,7 +61,10 @@ export async function pullSecretsFor(
   return new PullSecrets({ client, globalSecret, serviceAccount, log, states: pullSecretStates(metrics) });
 }
 
-/** Pulls images with these credentials, authorities and mirrors, and through the proxies of the environment. */
+/**
+ * Returns a puller with these credentials, authorities and mirrors, and the proxies of the
+ * environment.
+ */
 export function pullerFor(flags: ImageFlags, options: Pick<PullerOptions, "cacheDir" | "limits" | "log" | "credentials">): Puller {
   return new Puller({
     ...options,

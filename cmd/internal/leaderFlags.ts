@@ -5,19 +5,22 @@ import type { Logger } from "../../pkg/telemetry/log.ts";
 import { leaderMetrics, type Metrics } from "../../pkg/telemetry/metrics.ts";
 import { duration, switchFlag } from "./flags.ts";
 
-/** Flags about leader election that both servers have, to be spread into their flags. @param led what the leader alone does */
+/**
+ * Flags for leader election of both servers, to spread into their flags. @param led what only the
+ * leader does
+ */
 export function leaderFlags(led: string) {
   return {
     "leader-elect": switchFlag(false, `let one of several replicas lead, which alone ${led}; without it, this process leads`),
-    "leader-election-lease-duration": duration("137s").describe("how long a leader that does not renew is left alone by the others"),
+    "leader-election-lease-duration": duration("137s").describe("how long other replicas respect a leader that does not renew its lease"),
     "leader-election-renew-deadline": duration("107s").describe(
-      "how long a leader that cannot renew works on; shorter than the lease duration",
+      "how long a leader that cannot renew its lease continues; must be shorter than the lease duration",
     ),
-    "leader-election-retry-period": duration("26s").describe("how often a leader renews, and how long is waited after a failed attempt"),
+    "leader-election-retry-period": duration("26s").describe("interval of lease renewals, and delay after a failed attempt"),
   };
 }
 
-/** What was given for `leaderFlags`. */
+/** The values of `leaderFlags`. */
 export interface LeaderFlags {
   "system-namespace": string;
   "leader-elect": boolean;
@@ -26,7 +29,7 @@ export interface LeaderFlags {
   "leader-election-retry-period": number;
 }
 
-/** What an election of a program depends on. */
+/** Options of a program's leader election. */
 export interface LeadershipInit {
   client: Client;
   /** Name of the Lease in the system namespace. */
@@ -36,30 +39,30 @@ export interface LeadershipInit {
   standBackMs?: LeaderElectionInit["standBackMs"];
 }
 
-/** Who leads. */
+/** Leadership of a program. */
 export interface Leadership {
-  /** For writes that are the leader's alone: refuses them while this process does not lead. */
+  /** Client for writes by the leader: rejects them while this process does not lead. */
   readonly client: Client;
-  /** Whether this process leads at this moment. */
+  /** Whether this process is the leader. */
   readonly leading: boolean;
-  /** Takes part until `signal` aborts; `lead` is called for each term. */
+  /** Participates until `signal` aborts; calls `lead` for each term. */
   run(signal: AbortSignal, lead: (term: AbortSignal) => Promise<void>): Promise<void>;
-  /** Leaves leading to another process, if there is one that is fit to. */
+  /** Yields leadership to another ready process, if there is one. */
   stepDown(why: string): void;
-  /** For people. */
+  /** Returns a readable description. */
   describe(): string;
 }
 
-/** Whether the times fit together. */
+/** Returns whether the times are consistent. */
 export function electionTimesFit(flags: LeaderFlags): boolean {
-  return electionTimesProblem(timesOf(flags)) === undefined;
+  return electionTimesProblem(readTimes(flags)) === undefined;
 }
 
-/** What is wrong with the times otherwise. */
+/** The error otherwise. */
 export const ELECTION_TIMES =
   "leader-election-lease-duration must be greater than leader-election-renew-deadline, and that greater than 1.2 times leader-election-retry-period";
 
-/** The election that the flags ask for; without one, this process leads from the start to the end. */
+/** Returns the leader election of the flags; without one, this process always leads. */
 export function leadershipFor(flags: LeaderFlags, { client, name, log, metrics, standBackMs }: LeadershipInit): Leadership {
   const reported = leaderMetrics(metrics, name);
   if (!flags["leader-elect"])
@@ -68,13 +71,13 @@ export function leadershipFor(flags: LeaderFlags, { client, name, log, metrics, 
       leading: true,
       run: (signal, lead) => lead(signal),
       stepDown: () => undefined,
-      describe: () => "this process leads: there is no election",
+      describe: () => "this process leads: leader election is disabled",
     };
   const election = new LeaderElection({
     client,
     namespace: flags["system-namespace"],
     name,
-    times: timesOf(flags),
+    times: readTimes(flags),
     log,
     metrics: reported,
     ...(standBackMs ? { standBackMs } : {}),
@@ -86,11 +89,11 @@ export function leadershipFor(flags: LeaderFlags, { client, name, log, metrics, 
     },
     run: (signal, lead) => election.run(signal, lead),
     stepDown: (why) => election.stepDown(why),
-    describe: () => (election.leading ? "this process leads" : election.holder === "" ? "nobody leads" : `${election.holder} leads`),
+    describe: () => (election.leading ? "this process leads" : election.holder === "" ? "no current leader" : `${election.holder} leads`),
   };
 }
 
-function timesOf(flags: LeaderFlags): LeaderElectionInit["times"] {
+function readTimes(flags: LeaderFlags): LeaderElectionInit["times"] {
   return {
     leaseDurationMs: flags["leader-election-lease-duration"],
     renewDeadlineMs: flags["leader-election-renew-deadline"],

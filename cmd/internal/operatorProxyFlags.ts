@@ -5,7 +5,7 @@ import { messageOf } from "../../pkg/errors/errors.ts";
 import { type OperatorProxySettings, parseProxyUrl } from "../../pkg/operatorcontroller/openshift/clusterProxy.ts";
 import { optionalText } from "./flags.ts";
 
-/** The flags about the proxy of installed operators. */
+/** Flags for the proxy of installed operators. */
 export interface OperatorProxyFlags {
   "operator-proxy": OperatorProxySettings["mode"];
   "operator-http-proxy"?: string | undefined;
@@ -13,7 +13,7 @@ export interface OperatorProxyFlags {
   "operator-no-proxy"?: string | undefined;
 }
 
-/** The same for a program whose flags are a schema. */
+/** Returns the same flags for a program with a flag schema. */
 export function operatorProxyFlags() {
   return {
     "operator-proxy": z.enum(OPERATOR_PROXY_MODES).default("auto").describe(OPERATOR_PROXY_HELP["operator-proxy"]),
@@ -23,15 +23,15 @@ export function operatorProxyFlags() {
   };
 }
 
-/** Whether the flags do not contradict each other. */
+/** Returns whether the flags are consistent. */
 export function agreesOnProxy(flags: OperatorProxyFlags): boolean {
   return flags["operator-proxy"] !== "none" || proxyFrom(operatorProxySettings(flags).given) === undefined;
 }
 
-/** What is said where they do. */
-export const PROXY_FLAGS = "operator-http-proxy, operator-https-proxy and operator-no-proxy mean nothing with operator-proxy=none";
+/** The error otherwise. */
+export const PROXY_FLAGS = "operator-http-proxy, operator-https-proxy and operator-no-proxy have no effect with operator-proxy=none";
 
-/** What the flags come to. */
+/** Returns the settings of the flags. */
 export function operatorProxySettings(flags: OperatorProxyFlags): OperatorProxySettings {
   const given = proxyFrom({
     HTTP_PROXY: flags["operator-http-proxy"],

@@ -1,21 +1,24 @@
 import { messageOf } from "../../pkg/errors/errors.ts";
 import type { Logger } from "../../pkg/telemetry/log.ts";
 
-/** Version of all programs, that of package.json. */
+/** Version of all programs, equal to that in package.json. */
 export const PROGRAM_VERSION = "0.1.0";
 
-/** What a server program consists of. */
+/** The parts of a server program. */
 export interface Program<Flags> {
   name: string;
-  /** @throws Error that names each wrong flag. */
+  /** @throws Error that lists each invalid flag. */
   parseFlags: (args: string[]) => Flags | "help";
-  /** What `--help` prints. */
+  /** Returns the text for `--help`. */
   usage: () => string;
-  /** Ends when the program is to end. */
+  /** Runs until the program should end. */
   run: (flags: Flags) => Promise<void>;
 }
 
-/** Runs a program with the process's arguments, or prints its version when their first word asks for it; a failure is one line on standard error and exit code 1. */
+/**
+ * Runs a program with the process's arguments, or prints its version if the first argument is
+ * `version`. A failure is printed as one line on standard error, with exit code 1.
+ */
 export async function runProgram<Flags>({ name, parseFlags, usage, run }: Program<Flags>): Promise<void> {
   try {
     const args = process.argv.slice(2);
@@ -32,19 +35,20 @@ export async function runProgram<Flags>({ name, parseFlags, usage, run }: Progra
   }
 }
 
-/** Codes with which undici and Node tell of a connection that ended. */
+/** Error codes of undici and Node for a closed connection. */
 const LOST_CONNECTION = /^(UND_ERR_SOCKET|UND_ERR_INFO|ECONNRESET|EPIPE|ERR_HTTP2_\w+)$/;
 
 /**
- * Keeps a program alive when the end of a connection is told to nobody: rarely, an HTTP/2 connection that breaks under load gives its error
- * to a stream that was done with already. Every request has its own answer or time limit, so nothing waits for it; it is logged, to be found.
- * Every other error that nobody caught ends the program as ever.
+ * Keeps a program running after a connection error without a handler: rarely, an HTTP/2 connection
+ * that breaks under load reports its error to a stream that has already ended. Every request has
+ * its own response or time limit, so nothing waits for that error; it is only logged. Every other
+ * uncaught error still ends the program.
  * @see https://github.com/nodejs/undici/issues/5586
  */
 export function surviveLostConnections(log: Logger): void {
   process.on("uncaughtException", (err: Error, origin) => {
     const isLost = "code" in err && LOST_CONNECTION.test(String(err.code));
-    log[isLost ? "error" : "fatal"]({ err, origin }, isLost ? "connection ended and nobody was told" : "error that nobody caught");
+    log[isLost ? "error" : "fatal"]({ err, origin }, isLost ? "uncaught connection error, continuing" : "uncaught error");
     if (!isLost) process.exit(1);
   });
 }

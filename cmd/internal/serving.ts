@@ -25,15 +25,15 @@ import type { Logger } from "../../pkg/telemetry/log.ts";
 import type { Metrics } from "../../pkg/telemetry/metrics.ts";
 import { optionalText } from "./flags.ts";
 
-/** The profile that the cluster decides about. */
+/** The profile that follows the cluster's. */
 const CLUSTER_PROFILE = "cluster";
 
-/** Where the servers' certificates may come from. */
+/** Sources of the servers' certificates. */
 const SERVING_CERTIFICATES = ["files", "self-managed"] as const;
 
 /**
- * Flags about TLS and metrics that both servers have, to be spread into their flags.
- * @param served what the certificate is for, such as "serving /metrics"
+ * Flags for TLS and metrics of both servers, to spread into their flags.
+ * @param served the purpose of the certificate, for example "serving /metrics"
  */
 export function servingFlags({ served, metricsAddress }: { served: string; metricsAddress: string }) {
   return {
@@ -43,7 +43,7 @@ export function servingFlags({ served, metricsAddress }: { served: string; metri
       .enum(SERVING_CERTIFICATES)
       .default("files")
       .describe(
-        `where the certificate for ${served} comes from: files, as tls-cert and tls-key name them; self-managed: made and renewed by the program itself, in a Secret of the system namespace`,
+        `source of the certificate for ${served}: files (tls-cert and tls-key), or self-managed (issued and renewed by the program, in a Secret of the system namespace)`,
       ),
     "metrics-bind-address": optionalText().describe(
       `address of /metrics over HTTPS, for those with the right to get it; needs a certificate; default with one: ${metricsAddress}; 0 turns it off`,
@@ -57,10 +57,10 @@ export function servingFlags({ served, metricsAddress }: { served: string; metri
       .describe(
         "which TLS connections are accepted and made: Mozilla's modern, intermediate or old, custom, or cluster: what APIServer cluster of OpenShift says, as it is by then",
       ),
-    "tls-custom-ciphers": namesOf("cipher", isKnownCipher).describe(
+    "tls-custom-ciphers": nameList("cipher", isKnownCipher).describe(
       "cipher suites of the profile custom by IANA name, separated by commas",
     ),
-    "tls-custom-curves": namesOf("curve", (name) => TLS_CURVES.has(name)).describe(
+    "tls-custom-curves": nameList("curve", (name) => TLS_CURVES.has(name)).describe(
       `curves of the profile custom, preferred ones first: ${[...TLS_CURVES.keys()].join(", ")}`,
     ),
     "tls-custom-version": z
@@ -75,7 +75,7 @@ export function servingFlags({ served, metricsAddress }: { served: string; metri
   };
 }
 
-/** What was given for `servingFlags`. */
+/** The values of `servingFlags`. */
 interface ServingFlags {
   "tls-cert"?: string | undefined;
   "tls-key"?: string | undefined;
@@ -87,34 +87,37 @@ interface ServingFlags {
   "tls-custom-version": TlsVersion;
 }
 
-/** Whether certificate and key are given together or not at all. */
+/** Returns whether certificate and key are both given or both absent. */
 export function isWholePair(flags: Pick<ServingFlags, "tls-cert" | "tls-key">): boolean {
   return (flags["tls-cert"] === undefined) === (flags["tls-key"] === undefined);
 }
 
-/** Whether at most one certificate is asked for: files are not given where the program makes its own. */
+/**
+ * Returns whether at most one certificate is configured: files cannot be combined with a
+ * self-managed one.
+ */
 export function isOneCertificate(flags: Pick<ServingFlags, "tls-cert" | "serving-certificates">): boolean {
   return flags["serving-certificates"] === "files" || flags["tls-cert"] === undefined;
 }
 
-/** What is wrong otherwise. */
+/** The error otherwise. */
 export const ONE_CERTIFICATE = "tls-cert and tls-key flags cannot be used with serving-certificates self-managed";
 
-/** Whether there is a certificate to serve with. */
+/** Returns whether a certificate is configured. */
 export function hasCertificate(flags: Pick<ServingFlags, "tls-cert" | "serving-certificates">): boolean {
   return flags["tls-cert"] !== undefined || flags["serving-certificates"] === "self-managed";
 }
 
-/** Whether an address for metrics comes with a certificate to serve them with. */
+/** Returns whether an address for metrics is given together with a certificate. */
 export function mayServeMetrics(flags: Pick<ServingFlags, "tls-cert" | "serving-certificates" | "metrics-bind-address">): boolean {
   return flags["metrics-bind-address"] === undefined || hasCertificate(flags);
 }
 
 /**
- * What OpenSSL is told for the flags' profile, and before the cluster's is known the intermediate one; cipher suites that it does not have any
- * more are logged and left out.
+ * Returns Node's TLS settings for the flags' profile; for the cluster's profile, the intermediate
+ * one until it is known. Logs and omits cipher suites that OpenSSL no longer supports.
  */
-function tlsSettingsOf(flags: ServingFlags, log: Logger): TlsSettings {
+function readTlsSettings(flags: ServingFlags, log: Logger): TlsSettings {
   const name = flags["tls-profile"] === CLUSTER_PROFILE ? "intermediate" : flags["tls-profile"];
   const profile = tlsProfile(name, {
     minVersion: flags["tls-custom-version"],
@@ -122,27 +125,33 @@ function tlsSettingsOf(flags: ServingFlags, log: Logger): TlsSettings {
     curves: flags["tls-custom-curves"],
   });
   const { settings, missing } = tlsSettings(profile, new Set(getCiphers()));
-  if (missing.length > 0) log.warn({ ciphers: missing, openssl: process.versions.openssl }, "cipher suites are not available, left out");
+  if (missing.length > 0) log.warn({ ciphers: missing, openssl: process.versions.openssl }, "cipher suites are not available and omitted");
   return settings;
 }
 
-/** The flags' certificate and key; undefined without. @throws Error when they cannot be used. */
-function tlsFilesOf(flags: ServingFlags, settings: TlsSettings, log: Logger): TlsFiles | undefined {
+/**
+ * Returns the certificate and key of the flags; undefined if not given. @throws Error if they are
+ * invalid.
+ */
+function openTlsFiles(flags: ServingFlags, settings: TlsSettings, log: Logger): TlsFiles | undefined {
   const { "tls-cert": certFile, "tls-key": keyFile } = flags;
   return certFile !== undefined && keyFile !== undefined ? new TlsFiles({ certFile, keyFile, settings, log }) : undefined;
 }
 
-/** What metrics are served with. */
+/** Options for serving metrics. */
 export interface MetricsInit {
   tls: ServerTls | undefined;
   client: Client;
   metrics: Metrics;
   log: Logger;
-  /** Served beside them, with a certificate only. */
+  /** Pages to serve in addition, only with a certificate. */
   pages?: readonly Page[];
 }
 
-/** Serves metrics to those who may get them; undefined without a certificate, when they are served on the probe port. */
+/**
+ * Serves metrics to authorized clients. Returns undefined without a certificate, because metrics
+ * are then served on the probe port.
+ */
 export function serveMetrics(
   bindAddress: string,
   { tls, client, metrics, log, pages = [] }: MetricsInit,
@@ -150,8 +159,8 @@ export function serveMetrics(
   return tls && startMetricsServer({ bindAddress, tls, metrics, reviews: new AccessReviews({ client, log }), log, pages });
 }
 
-/** Names separated by commas. */
-function namesOf(what: "cipher" | "curve", isKnown: (name: string) => boolean) {
+/** Returns a schema for comma-separated names. */
+function nameList(what: "cipher" | "curve", isKnown: (name: string) => boolean) {
   return z
     .string()
     .default("")
@@ -167,35 +176,38 @@ function isVersion(name: string): name is TlsVersion {
   return Object.hasOwn(TLS_VERSIONS, name);
 }
 
-/** What a program's own certificate depends on. */
+/** Options of a program's TLS configuration. */
 export interface ServingTlsInit {
   program: "catalogd" | "operator-controller";
-  /** Under which clients reach it. */
+  /** The host name for clients. */
   host: string;
   client: Client;
-  /** Whether this process leads at this moment. */
+  /** Returns whether this process is the leader. */
   leading: () => boolean;
   log: Logger;
   metrics: Metrics;
 }
 
-/** What a program's TLS servers present. */
+/** TLS configuration of a program's servers. */
 export interface ServingTls {
-  /** Undefined where nothing is served over TLS. */
+  /** Undefined if nothing is served over TLS. */
   readonly tls: ServerTls | undefined;
-  /** Versions, ciphers and curves by now. */
+  /** Returns the current versions, ciphers and curves. */
   settings(): TlsSettings;
-  /** For readiness: @throws Error that says why no connection can come about. */
+  /** Readiness check. @throws Error with the reason why no connection is accepted. */
   check(): void;
-  /** What keeps it, for as long as the program runs. */
+  /** Tasks that maintain it while the program runs. */
   readonly tasks: Readonly<Record<string, Task>>;
 }
 
-/** What the flags ask for: a certificate and who may connect, be it fixed or followed. @throws Error when files cannot be used. */
+/**
+ * Returns the TLS configuration of the flags: the certificate, and fixed or followed settings.
+ * @throws Error if files are invalid.
+ */
 export function servingTls(flags: ServingFlags & { "system-namespace": string }, init: ServingTlsInit): ServingTls {
   const { client, log, metrics } = init;
-  const settings = tlsSettingsOf(flags, log);
-  const certificate = certificateOf(flags, settings, init);
+  const settings = readTlsSettings(flags, log);
+  const certificate = createCertificate(flags, settings, init);
   servingCertificateEnd(metrics, certificate.tls);
   if (flags["tls-profile"] !== CLUSTER_PROFILE) return { ...certificate, settings: () => settings };
   const profile = new ClusterTlsSettings({ client, log });
@@ -211,13 +223,13 @@ export function servingTls(flags: ServingFlags & { "system-namespace": string },
   };
 }
 
-/** A certificate of files, or one that is made and renewed by the program. */
-function certificateOf(
+/** Returns a certificate from files, or a self-managed one. */
+function createCertificate(
   flags: ServingFlags & { "system-namespace": string },
   settings: TlsSettings,
   { program, host, client, leading, log }: ServingTlsInit,
 ): Omit<ServingTls, "settings"> {
-  if (flags["serving-certificates"] === "files") return { tls: tlsFilesOf(flags, settings, log), check: () => undefined, tasks: {} };
+  if (flags["serving-certificates"] === "files") return { tls: openTlsFiles(flags, settings, log), check: () => undefined, tasks: {} };
   const events = new EventRecorder(client, { component: program, log });
   const own = new SelfManagedCertificate({
     client,

@@ -2,7 +2,7 @@ import { spawnSync } from "node:child_process";
 import { join } from "node:path";
 import { expect, test } from "vitest";
 
-/** Runs a program in which `code` leaves an error to nobody. @returns its exit code and what it logged. */
+/** Runs a program in which `code` causes an uncaught error. @returns its exit code and log. */
 function programWith(code: string): { status: number | null; logged: { level: number; msg: string; origin: string }[]; ended: boolean } {
   const url = (path: string): string => JSON.stringify(join(import.meta.dirname, path));
   const script = `
@@ -23,18 +23,18 @@ function programWith(code: string): { status: number | null; logged: { level: nu
 
 test.for([
   ["an error event without a listener", `new (await import("node:events")).EventEmitter().emit("error", errorWith("UND_ERR_SOCKET"));`],
-  ["a rejection that nobody waits for", `void Promise.reject(errorWith("ERR_HTTP2_SESSION_ERROR"));`],
-])("a program outlives the end of a connection: %s", ([, code]) => {
+  ["an unhandled rejection", `void Promise.reject(errorWith("ERR_HTTP2_SESSION_ERROR"));`],
+])("a program continues after a connection error: %s", ([, code]) => {
   const { status, logged, ended } = programWith(code ?? "");
-  expect(logged).toEqual([expect.objectContaining({ level: 50, msg: "connection ended and nobody was told" })]);
+  expect(logged).toEqual([expect.objectContaining({ level: 50, msg: "uncaught connection error, continuing" })]);
   expect({ status, ended }).toEqual({ status: 0, ended: true });
 });
 
 test.for([
-  ["of ours", `setTimeout(() => { throw new TypeError("x is undefined"); });`],
+  ["in its code", `setTimeout(() => { throw new TypeError("x is undefined"); });`],
   ["of the file system", `void Promise.reject(errorWith("ENOSPC"));`],
-])("any other error that nobody caught ends it: one %s", ([, code]) => {
+])("a program ends after any other uncaught error: one %s", ([, code]) => {
   const { status, logged, ended } = programWith(code ?? "");
-  expect(logged).toEqual([expect.objectContaining({ level: 60, msg: "error that nobody caught" })]);
+  expect(logged).toEqual([expect.objectContaining({ level: 60, msg: "uncaught error" })]);
   expect({ status, ended }).toEqual({ status: 1, ended: false });
 });

@@ -2,7 +2,7 @@ import { expect, test } from "vitest";
 import { operatorProxySettings } from "../internal/operatorProxyFlags.ts";
 import { type Flags, parseFlags, usage } from "./flags.ts";
 
-test("by default nobody acts for an extension without a ServiceAccount, and drift is looked for every five minutes", () => {
+test("by default an extension without a ServiceAccount is denied, and drift is checked every five minutes", () => {
   expect(parseFlags([])).toMatchObject({
     "system-namespace": "olmv1-system",
     "cache-path": "/var/cache/operator-controller",
@@ -13,7 +13,7 @@ test("by default nobody acts for an extension without a ServiceAccount, and drif
   });
 });
 
-test("by default ClusterOperator olm is written where nobody else does, and the version of the cluster is asked of the cluster", () => {
+test("by default ClusterOperator olm is written only if no other program does, and the cluster version is read from the cluster", () => {
   const flags = parseFlags([]);
   expect(flags).toMatchObject({ "cluster-operator": "auto" });
   expect(flags).not.toHaveProperty("cluster-version");
@@ -50,14 +50,14 @@ test.for([
   [["--cluster-version", ""], "--cluster-version: want a version"],
   [["--operator-proxy", "yes"], "--operator-proxy: "],
   [["--operator-http-proxy", "proxy:3128"], "--operator-http-proxy: want the URL of a proxy"],
-  [["--operator-proxy=none", "--operator-no-proxy=.svc"], "mean nothing with operator-proxy=none"],
+  [["--operator-proxy=none", "--operator-no-proxy=.svc"], "have no effect with operator-proxy=none"],
   [["--unknown"], "Unknown option '--unknown'"],
-] as const)("%j is refused", ([args, message]) => {
+] as const)("%j is rejected", ([args, message]) => {
   expect(() => parseFlags([...args])).toThrow(message);
 });
 
 // Source: I-30.
-test("flags about TLS are lists, and empty ones are not given", () => {
+test("TLS flags are lists, and an empty list counts as not given", () => {
   expect(
     parseFlags([
       "--tls-profile=Custom",
@@ -76,7 +76,7 @@ test("flags about TLS are lists, and empty ones are not given", () => {
 });
 
 // Source: S0-089.
-test("the proxy of installed operators is the cluster's unless flags say otherwise, and an empty flag says nothing", () => {
+test("by default installed operators use the cluster's proxy, and an empty flag counts as not given", () => {
   const settings = (...args: string[]) => operatorProxySettings(parseFlags(args) as Flags);
   expect(settings()).toEqual({ mode: "auto", given: {} });
   expect(settings("--operator-proxy=none", "--operator-http-proxy=", "--operator-no-proxy=")).toEqual({ mode: "none", given: {} });

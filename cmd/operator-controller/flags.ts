@@ -19,7 +19,7 @@ import { ELECTION_TIMES, electionTimesFit, leaderFlags } from "../internal/leade
 import { agreesOnProxy, operatorProxyFlags, PROXY_FLAGS } from "../internal/operatorProxyFlags.ts";
 import { isOneCertificate, isWholePair, mayServeMetrics, ONE_CERTIFICATE, servingFlags } from "../internal/serving.ts";
 
-/** Where metrics are served with a certificate and without --metrics-bind-address. */
+/** Address of metrics with a certificate and without --metrics-bind-address. */
 export const METRICS_ADDRESS = ":8443";
 
 const ALWAYS = "it is always on";
@@ -33,7 +33,10 @@ const GATES = {
   BundleReleaseSupport: { stage: "alpha", byDefault: true, fixed: ALWAYS },
 } as const;
 
-/** Flags of the binary: the schema is the help text, the defaults and the validation. Names are upstream's where upstream has the flag. */
+/**
+ * Flags of the program: the schema defines help text, defaults and validation. Upstream flags have
+ * their upstream names.
+ */
 const Flags = z
   .strictObject({
     kubeconfig: z.string().optional().describe("path of a kubeconfig; default: $KUBECONFIG, else the pod's own identity"),
@@ -48,33 +51,36 @@ const Flags = z
       .default(":8081")
       .describe("address of /healthz, /readyz and, without a certificate, /metrics; 0 turns it off"),
     ...servingFlags({ served: "serving /metrics", metricsAddress: METRICS_ADDRESS }),
-    "service-account-fallback": z
-      .enum(["deny", "controller"])
-      .default("deny")
-      .describe("who acts for an extension that names no ServiceAccount"),
+    "service-account-fallback": z.enum(["deny", "controller"]).default("deny").describe("identity for extensions without a ServiceAccount"),
     "shared-watches": switchFlag(
       false,
-      "watch installed objects with operator-controller's own rights, one watch a kind for all extensions, wherever it has them: see config/overlays/shared-watch",
+      "watch installed objects with the permissions of operator-controller, one watch per kind for all extensions, where it has them: see config/overlays/shared-watch",
     ),
     "webhook-cert-provider": z
       .enum(WEBHOOK_CERT_PROVIDERS)
       .default("auto")
       .describe(
-        "who provides the certificates of bundles with webhooks or API services; none: they are refused; auto: what the cluster has, and for good",
+        "provider of certificates for bundles with webhooks or API services; none: such bundles are rejected; auto: a provider of the cluster, chosen once",
       ),
     ...operatorProxyFlags(),
-    "max-concurrent-reconciles": z.coerce.number().int().min(1).max(64).default(4).describe("extensions worked on at once"),
+    "max-concurrent-reconciles": z.coerce
+      .number()
+      .int()
+      .min(1)
+      .max(64)
+      .default(4)
+      .describe("number of extensions that are reconciled concurrently"),
     "drift-interval": duration("5m").describe(
-      "how often objects that cannot be watched are compared with the cluster; all are every 12th time",
+      "how often objects without a watch are compared with the cluster; every 12th time all objects are compared",
     ),
-    "max-backoff": duration("2m").describe("longest wait between two tries of a failing extension"),
+    "max-backoff": duration("2m").describe("maximum delay before a failing extension is retried"),
     "cluster-operator": z
       .enum(CLUSTER_OPERATOR_MODES)
       .default("auto")
-      .describe("who writes ClusterOperator olm: this program (on), or not (off); auto: this one where no cluster-olm-operator does"),
+      .describe("whether this program writes ClusterOperator olm (on, off); auto: unless cluster-olm-operator exists"),
     "cluster-version": clusterVersion()
       .optional()
-      .describe('version of the OpenShift cluster where no ClusterVersion object tells it, such as "4.18" or "4.18.3"'),
+      .describe('version of the OpenShift cluster without a ClusterVersion object, such as "4.18" or "4.18.3"'),
     "operator-image-version": z
       .string()
       .optional()
@@ -83,9 +89,9 @@ const Flags = z
       .string()
       .optional()
       .describe(
-        "release that the cluster is updated to: until ClusterOperator olm reports it, Progressing is True; default: $RELEASE_VERSION",
+        "target release of the cluster update: Progressing is True until ClusterOperator olm reports it; default: $RELEASE_VERSION",
       ),
-    "recheck-interval": duration("15s").describe("how often rights, ServiceAccounts and kinds that an extension waits for are looked for"),
+    "recheck-interval": duration("15s").describe("how often to check for permissions, ServiceAccounts and kinds that an extension needs"),
     ...leaderFlags("works on extensions"),
     "feature-gates": featureGatesFlag(GATES),
     ...logFlags(),
@@ -98,7 +104,7 @@ const Flags = z
   .refine(isOneCertificate, ONE_CERTIFICATE)
   .refine(mayServeMetrics, "metrics-bind-address requires tls-cert and tls-key flags to be set");
 
-/** A version as `parseClusterVersion` takes it. */
+/** Returns a schema for a version that `parseClusterVersion` accepts. */
 function clusterVersion() {
   return z.string().transform((text, context) => {
     try {
@@ -112,12 +118,12 @@ function clusterVersion() {
 
 export type Flags = z.output<typeof Flags>;
 
-/** What `--help` prints. */
+/** Returns the text for `--help`. */
 export function usage(): string {
   return usageOf("operator-controller: installs, upgrades, keeps and removes ClusterExtensions", Flags.shape);
 }
 
-/** @throws Error that names each wrong flag. */
+/** @throws Error that lists each invalid flag. */
 export function parseFlags(args: string[]): Flags | "help" {
   return parseFlagsWith(Flags, Flags.shape, args);
 }

@@ -21,7 +21,7 @@ import { runProgram, surviveLostConnections } from "../internal/program.ts";
 import { serveMetrics, servingTls } from "../internal/serving.ts";
 import { type Flags, METRICS_ADDRESS, parseFlags, usage } from "./flags.ts";
 
-/** The Lease that the reference implementation takes too. */
+/** The Lease of the reference implementation. */
 const LEASE_NAME = "9c4404e7.operatorframework.io";
 
 async function run(flags: Flags): Promise<void> {
@@ -112,7 +112,7 @@ async function run(flags: Flags): Promise<void> {
         const leads = leadership.run(signal, async (term) => {
           leading = true;
           await controller.run(term);
-          // What it knows of the cluster has grown old by the time that it leads again; a new process knows nothing.
+          // State from before a lost term is outdated; a new process starts without state.
           if (!signal.aborted) lost.reject(new Error("leader election lost"));
         });
         return Promise.race([leads, lost.promise]);
@@ -129,6 +129,7 @@ async function run(flags: Flags): Promise<void> {
   log.info("stopped");
 }
 
-// Without it a burst of work leaves twice the memory that is in use, for as long as the process rests: docs/adr/0011.
+// Otherwise a burst of work leaves twice the used memory allocated while the process is idle:
+// docs/adr/0011.
 setFlagsFromString("--memory-saver-mode");
 await runProgram({ name: "operator-controller", parseFlags, usage, run });

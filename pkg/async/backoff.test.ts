@@ -2,7 +2,7 @@ import { expect, test } from "vitest";
 import { FakeClock } from "../../test/support/fakeClock.ts";
 import { Repeats } from "./backoff.ts";
 
-test("the same is told at first, then once in a while with how often it was kept quiet; anything else is told at once", () => {
+test("Repeats reports a repeated message at first and then periodically with the suppressed count, and another message immediately", () => {
   const clock = new FakeClock();
   const repeats = new Repeats(clock, 60_000);
   expect(repeats.isTold).toBe(false);

@@ -1,15 +1,15 @@
-/** Time as queues and back-offs see it; tests pass their own. */
+/** A clock for queues and backoffs; tests use their own. */
 export interface Clock {
-  /** Milliseconds; only differences mean something. */
+  /** Milliseconds; only differences are meaningful. */
   now(): number;
-  /** Calls `fn` once after `ms`; the returned function prevents it. */
+  /** Calls `fn` once after `ms`; the returned function cancels it. */
   after(ms: number, fn: () => void): () => void;
 }
 
-/** Longest delay Node's timers take. */
+/** Maximum delay of Node's timers. */
 const MAX_TIMER_MS = 2 ** 31 - 1;
 
-/** The machine's clock. Its timers keep no process alive. */
+/** The machine's clock. Its timers do not keep the process alive. */
 export const systemClock: Clock = {
   now: () => performance.now(),
   after: (ms, fn) => {
@@ -18,7 +18,7 @@ export const systemClock: Clock = {
   },
 };
 
-/** Waits; ends early and without an error when `signal` aborts. */
+/** Waits for `ms`; returns early without an error when `signal` aborts. */
 export function sleep(clock: Clock, ms: number, signal: AbortSignal): Promise<void> {
   return new Promise((resolve) => {
     if (signal.aborted) return resolve();
@@ -35,8 +35,9 @@ export function sleep(clock: Clock, ms: number, signal: AbortSignal): Promise<vo
 }
 
 /**
- * A signal that aborts with another one or after a time, and holds nothing once it is disposed of. `AbortSignal.any` with `AbortSignal.timeout` is
- * kept alive until the time has passed, however early the work was done: thousands of them in a program that asks often and allows minutes.
+ * A signal that aborts with another one or after a time, and releases its resources when disposed.
+ * `AbortSignal.any` with `AbortSignal.timeout` stays in memory until the time has passed, even if
+ * the work ended early: thousands of them in a program with frequent requests and long timeouts.
  */
 export class Deadline implements Disposable {
   readonly #controller = new AbortController();
@@ -44,7 +45,7 @@ export class Deadline implements Disposable {
   readonly #timer: NodeJS.Timeout;
   readonly #follow = (): void => this.#controller.abort(this.#parent.reason);
 
-  /** @param ms until it aborts with a TimeoutError. */
+  /** @param ms time until it aborts with a TimeoutError. */
   constructor(parent: AbortSignal, ms: number) {
     this.#parent = parent;
     this.#timer = setTimeout(
@@ -60,7 +61,7 @@ export class Deadline implements Disposable {
     return this.#controller.signal;
   }
 
-  /** It aborted because the time has passed, not with the other signal. */
+  /** Whether it aborted because the time has passed, not with the other signal. */
   get isOver(): boolean {
     return this.signal.aborted && !this.#parent.aborted;
   }

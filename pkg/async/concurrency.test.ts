@@ -2,11 +2,11 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { expect, test } from "vitest";
 import { mapInParallel } from "./concurrency.ts";
 
-test("results stand in the order of the items, whichever is ready first", async () => {
+test("mapInParallel returns results in the order of the items", async () => {
   expect(await mapInParallel([3, 1, 2], 3, async (n) => sleep(n, n * 10))).toEqual([30, 10, 20]);
 });
 
-test("no more than so many are under way at once, and none is left out", async () => {
+test("mapInParallel runs at most the given number of tasks at once, and runs all of them", async () => {
   let underWay = 0;
   let most = 0;
   const items = Array.from({ length: 20 }, (_, i) => i);
@@ -19,10 +19,10 @@ test("no more than so many are under way at once, and none is left out", async (
   expect({ most, results }).toEqual({ most: 4, results: items });
 });
 
-test("nothing comes of nothing", async () => {
+test("mapInParallel returns an empty list for no items", async () => {
   expect(await mapInParallel([], 4, () => Promise.reject(new Error("asked")))).toEqual([]);
 });
 
-test("a failure is told", async () => {
+test("mapInParallel rejects with the first failure", async () => {
   await expect(mapInParallel([1, 2], 1, (n) => Promise.reject(new Error(`no ${n}`)))).rejects.toThrow("no 1");
 });

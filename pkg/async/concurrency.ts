@@ -1,8 +1,9 @@
 import { setImmediate as nextTurn } from "node:timers/promises";
 
 /**
- * What `work` gives for each item, in the order of the items. They are begun in that order too, at most `limit` at once.
- * @throws what a `work` throws first; what is under way then goes on unseen.
+ * Returns the results of `work` for all items, in their order. Also starts them in that order, at
+ * most `limit` at once.
+ * @throws the first error of `work`; tasks in progress then continue in the background.
  */
 export async function mapInParallel<T, R>(items: readonly T[], limit: number, work: (item: T) => Promise<R>): Promise<R[]> {
   const results: R[] = [];
@@ -15,9 +16,9 @@ export async function mapInParallel<T, R>(items: readonly T[], limit: number, wo
 }
 
 /**
- * Does `work` for each item, begun in their order, at most `limit` at once. When one fails the others are aborted, and none is under way any more when
- * this ends.
- * @throws what a `work` threw first; the signal's reason when it is aborted
+ * Runs `work` for all items, started in their order, at most `limit` at once. When one fails,
+ * aborts the others and waits until all have ended.
+ * @throws the first error of `work`; the signal's reason when it aborts
  */
 export async function forEachAbortOnError<T>(
   items: Iterable<T>,
@@ -44,7 +45,10 @@ export async function forEachAbortOnError<T>(
   if (failed.signal.aborted) throw failed.signal.reason;
 }
 
-/** `work`, or the signal's reason as soon as it aborts; what is on its way then is not waited for. */
+/**
+ * Returns the result of `work`, or rejects with the signal's reason when it aborts, without waiting
+ * for `work`.
+ */
 export async function untilAborted<T>(work: Promise<T>, signal: AbortSignal): Promise<T> {
   signal.throwIfAborted();
   const stopped = Promise.withResolvers<never>();
@@ -57,10 +61,10 @@ export async function untilAborted<T>(work: Promise<T>, signal: AbortSignal): Pr
   }
 }
 
-/** Work of a main thread goes on for so long before other work gets its turn. */
+/** Maximum time of work on the main thread before other work runs. */
 const TURN_MS = 10;
 
-/** Divides long work of a main thread into short turns. */
+/** Divides long work on the main thread into short turns. */
 export class Turns {
   #began = performance.now();
 

@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { FairQueue } from "./fairQueue.ts";
 
-/** A queue on a clock that only the works move, and the order in which they ran. */
+/** A queue with a clock that only the tasks advance, and the order in which they ran. */
 function queueOf() {
   const state = { now: 0 };
   const ran: string[] = [];
@@ -23,13 +23,13 @@ function queueOf() {
   return { queue, ran, run };
 }
 
-test("in order of arrival, one at a time", async () => {
+test("queue runs tasks in order of arrival, one at a time", async () => {
   const { ran, run } = queueOf();
   await Promise.all(["a", "b", "c"].map((key) => run(key, 10)));
   expect(ran).toEqual(["a", "b", "c"]);
 });
 
-test("what failed after a long time lets all others pass, however often it comes again", async () => {
+test("queue runs all others before a task that failed after a long time, even if it is queued repeatedly", async () => {
   const { ran, run } = queueOf();
   await run("hostile", 120_000, true);
   const all = [run("busy", 1), run("hostile", 120_000, true), run("good", 1_000), run("better", 1_000)];
@@ -37,7 +37,7 @@ test("what failed after a long time lets all others pass, however often it comes
   expect(ran).toEqual(["hostile", "busy", "good", "better", "hostile"]);
 });
 
-test("the longer the time in vain, the later the turn; a success forgives it", async () => {
+test("queue delays a task by the duration of its failures and resets the delay after a success", async () => {
   const { ran, run } = queueOf();
   await run("slow", 100_000, true);
   await run("slower", 200_000, true);
@@ -46,7 +46,7 @@ test("the longer the time in vain, the later the turn; a success forgives it", a
   expect(ran.slice(2)).toEqual(["busy", "slow", "slower", "busy", "slower", "slow"]);
 });
 
-test("whoever has waited long enough is next, whatever failed before", async () => {
+test("queue runs a task next after a long wait, regardless of its failures", async () => {
   const { ran, run } = queueOf();
   await run("hostile", 60_000, true);
   const first = run("long", 61_000);
@@ -56,13 +56,13 @@ test("whoever has waited long enough is next, whatever failed before", async () 
   expect(ran).toEqual(["hostile", "long", "hostile", "fresh"]);
 });
 
-test("what is given up while it waits never runs", async () => {
+test("queue never runs a task that is aborted while waiting", async () => {
   const { queue, ran, run } = queueOf();
   const stop = new AbortController();
   const busy = run("busy", 1);
-  const given = queue.run("given up", () => Promise.resolve(ran.push("given up")), stop.signal);
-  stop.abort(new Error("not wanted any more"));
-  await expect(given).rejects.toThrow("not wanted any more");
+  const given = queue.run("aborted", () => Promise.resolve(ran.push("aborted")), stop.signal);
+  stop.abort(new Error("no longer needed"));
+  await expect(given).rejects.toThrow("no longer needed");
   await busy;
   await run("next", 1);
   expect(ran).toEqual(["busy", "next"]);

@@ -4,27 +4,28 @@ interface Waiting {
   start(): void;
 }
 
-/** Longer than this nobody is put back. */
+/** Maximum delay by failures. */
 const MAX_DEBT_MS = 600_000;
 const MAX_KEYS = 10_000;
 
 /**
- * Runs works one at a time. Of those that wait, the one goes first whose key has spent the least time in vain; waiting counts against that. So
- * what fails again and again, each time after minutes, holds up what comes for the first time by one turn at most, and gets its turn at last.
+ * Runs tasks one at a time. Of the waiting tasks, the one whose key has spent the least time in
+ * failures runs first; waiting time reduces that. So a task that repeatedly fails after minutes
+ * delays new tasks by at most one run, and still runs eventually.
  */
 export class FairQueue {
   readonly #now: () => number;
   readonly #waiting: Waiting[] = [];
-  /** Milliseconds in vain by key, since its last success. */
+  /** Milliseconds spent in failures by key, since its last success. */
   readonly #debts = new Map<string, number>();
   #busy = false;
 
-  /** @param now milliseconds from any start. */
+  /** @param now milliseconds of any monotonic clock. */
   constructor(now: () => number = () => performance.now()) {
     this.#now = now;
   }
 
-  /** @throws what `work` throws; the signal's reason when it aborts before the turn. */
+  /** @throws the error of `work`; the signal's reason when it aborts while waiting. */
   async run<T>(key: string, work: () => Promise<T>, signal: AbortSignal): Promise<T> {
     await this.#turn(key, signal);
     const began = this.#now();

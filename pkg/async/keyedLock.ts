@@ -1,17 +1,17 @@
 import { untilAborted } from "./concurrency.ts";
 
-/** Runs work one at a time per key, in the order of asking. */
+/** Runs tasks one at a time per key, in order of arrival. */
 export class KeyedLock {
   readonly #last = new Map<string, Promise<void>>();
 
-  /** Whether work of this key runs or waits. */
+  /** Returns whether a task with this key is running or waiting. */
   isHeld(key: string): boolean {
     return this.#last.has(key);
   }
 
   /**
-   * Runs `work` when all earlier work of this key has ended, however it ended.
-   * @throws what `work` throws; the signal's reason when it is aborted while waiting
+   * Runs `work` after all earlier tasks of this key have succeeded or failed.
+   * @throws the error of `work`; the signal's reason when it aborts while waiting
    */
   async run<T>(key: string, signal: AbortSignal, work: () => Promise<T>): Promise<T> {
     const before = this.#last.get(key);

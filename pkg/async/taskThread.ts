@@ -4,29 +4,34 @@ import { parentPort, Worker } from "node:worker_threads";
 import type { Clock } from "./clock.ts";
 
 /**
- * Returns the path of a worker thread's program. In a built program the bundled worker is in the same folder; in a checkout the source runs.
- * @param folder of the module that starts the thread. @param name of the worker's file in it, without ending.
+ * Returns the path of a worker thread's program. In a built program the bundled worker is in the
+ * same folder; in a checkout the source runs.
+ * @param folder of the module that starts the thread. @param name of the worker's file in it,
+ * without extension.
  */
 export function workerFile(folder: string, name: string): string {
   const bundled = join(folder, `${name}.js`);
   return existsSync(bundled) ? bundled : join(folder, `${name}.ts`);
 }
 
-/** What a thread may use, and how long it is kept. */
+/** Resource limits of a thread, and how long it is kept. */
 export interface TaskThreadLimits {
   /** Heap of the thread in MiB. */
   readonly heapMib: number;
-  /** For one request, in milliseconds; the start of the thread included. */
+  /** For one request, in milliseconds, including the start of the thread. */
   readonly deadlineMs: number;
-  /** After its last request the thread ends, in milliseconds: an idle thread takes 20 MB. */
+  /** Idle time until the thread ends, in milliseconds: an idle thread takes 20 MB. */
   readonly idleMs: number;
 }
 
-/** A request that used more than the thread may: the thread was ended, and the next request starts another one. */
+/**
+ * A request exceeded the limits of the thread. The thread was terminated, and the next request
+ * starts another one.
+ */
 export class ThreadLimitExceeded extends Error {
   readonly limit: "memory" | "time";
 
-  /** @param text the limit, such as "192 MiB of memory". */
+  /** @param text the limit, for example "192 MiB of memory". */
   constructor(limit: "memory" | "time", text: string, options?: ErrorOptions) {
     super(`it took more than ${text}`, options);
     this.name = "ThreadLimitExceeded";
@@ -34,15 +39,15 @@ export class ThreadLimitExceeded extends Error {
   }
 }
 
-/** Sends a request with the buffers that are moved to the thread, and returns the response. @throws ThreadLimitExceeded */
+/** Sends a request with transferred buffers, and returns the response. @throws ThreadLimitExceeded */
 export type Ask<Request, Response> = (request: Request, transfer?: ArrayBuffer[]) => Promise<Response>;
 
-/** Many small generations keep memory low; smaller ones cost time for garbage collection. */
+/** A small young generation limits memory; an even smaller one costs time for garbage collection. */
 const YOUNG_MIB = 16;
 
 /**
- * A worker thread for work on content that others control: the main thread stays responsive, memory and time are bounded, and the thread
- * ends when it is idle. It serves one caller at a time, in the order in which they ask.
+ * A worker thread for untrusted content: the main thread stays responsive, memory and time are
+ * limited, and the thread ends when idle. Serves one caller at a time, in order of arrival.
  */
 export class TaskThread<Request, Response> {
   readonly #file: string;
@@ -53,7 +58,10 @@ export class TaskThread<Request, Response> {
   #cancelEnd: () => void = () => undefined;
   #keepers = 0;
 
-  /** @param folder of the module that starts the thread. @param name of the worker's file beside it, without ending. */
+  /**
+   * @param folder of the module that starts the thread. @param name of the worker's file in it,
+   * without extension.
+   */
   constructor(folder: string, name: string, limits: TaskThreadLimits, clock: Clock) {
     this.#file = workerFile(folder, name);
     this.#limits = limits;
@@ -66,8 +74,9 @@ export class TaskThread<Request, Response> {
   }
 
   /**
-   * Runs `work`, which alone may ask the thread until it settles: what the thread remembers between two of its requests is not changed by others.
-   * @throws what `work` throws, ThreadLimitExceeded among it.
+   * Runs `work` with exclusive use of the thread until it settles: other callers cannot change the
+   * thread's state between two of its requests.
+   * @throws the error of `work`, including ThreadLimitExceeded.
    */
   run<T>(work: (ask: Ask<Request, Response>) => Promise<T>): Promise<T> {
     const turn = this.#last.then(async () => {
@@ -82,7 +91,7 @@ export class TaskThread<Request, Response> {
     return turn;
   }
 
-  /** Keeps the thread when it is idle, as it remembers something, until the function returned is called. */
+  /** Keeps an idle thread with its state until the returned function is called. */
   keep(): () => void {
     this.#keepers++;
     return () => {
@@ -91,7 +100,7 @@ export class TaskThread<Request, Response> {
     };
   }
 
-  /** Ends the thread; a request under way fails. The next request starts another one. */
+  /** Ends the thread; a request in progress fails. The next request starts another one. */
   async end(): Promise<void> {
     this.#cancelEnd();
     const worker = this.#worker;
@@ -147,7 +156,10 @@ export class TaskThread<Request, Response> {
   }
 }
 
-/** Returns the buffers that can be moved with a message: those that hold nothing but one of `views`. Small ones share a pool and are copied. */
+/**
+ * Returns the buffers that can be transferred with a message: those that contain only one of
+ * `views`. Small ones share a pool and are copied.
+ */
 export function listMovable(views: Iterable<Uint8Array>): ArrayBuffer[] {
   const buffers = new Set<ArrayBuffer>();
   for (const { buffer, byteLength } of views)
@@ -155,13 +167,13 @@ export function listMovable(views: Iterable<Uint8Array>): ArrayBuffer[] {
   return [...buffers];
 }
 
-/** A response, and the buffers that are moved with it. */
+/** A response, and its transferred buffers. */
 export interface Served<Response> {
   readonly response: Response;
   readonly transfer?: ArrayBuffer[];
 }
 
-/** Answers each request that a `TaskThread` sends to this thread. */
+/** Responds to each request that a `TaskThread` sends to this thread. */
 export function serveTasks(serve: (request: unknown) => Served<unknown>): void {
   parentPort?.on("message", (request: unknown) => {
     const { response, transfer = [] } = serve(request);

@@ -22,18 +22,18 @@ import { type CatalogStore, Scrubber } from "./catalogStore.ts";
 import { GarbageCollector, unpackFolder } from "./garbageCollector.ts";
 import { servedImage } from "./status.ts";
 
-/** Everything the controller is built from. */
+/** Options of the controller. */
 export interface CatalogControllerOptions {
   client: Client;
-  /** For writes, which are the leader's alone; it refuses them while this process does not lead. */
+  /** For writes by the leader; rejects them while this process does not lead. */
   leaderClient: Client;
-  /** Leaves leading to another replica, if there is one that has all content. */
+  /** Yields leadership to another replica that has all content, if there is one. */
   stepDown: (why: string) => void;
   puller: Pick<Puller, "resolve" | "pull" | "remove">;
   store: CatalogStore;
-  /** Folder in which the puller keeps unpacked images. */
+  /** Folder for unpacked images of the puller. */
   unpackDir: string;
-  /** Scheme and host under which content is served, without a slash at the end. */
+  /** Scheme and host of served content, without a trailing slash. */
   externalUrl: string;
   gcIntervalMs: number;
   log: Logger;
@@ -43,33 +43,37 @@ export interface CatalogControllerOptions {
 const CATALOG = { apiVersion: API_VERSION, kind: CLUSTER_CATALOG } as const;
 /** Name of the controller in logs and metrics. */
 const NAME = "catalogd-clustercatalog-controller";
-/** Catalogs worked on at once. Their images are fetched outside of that; their content is read one after another. */
+/**
+ * Concurrent reconciles of catalogs. Images are pulled outside of these; content is read one
+ * catalog at a time.
+ */
 const WORKERS = 16;
 
-/** A pass that could not write any more is over soon anyway; until then it is not begun again and again. */
+/** Delay after a reconcile that could not write because leadership was lost, to avoid a busy loop. */
 const LOST_MS = 1_000;
 
 /**
- * Watches ClusterCatalogs and keeps the store as they say: while it leads as their specs do, and it writes their status; else as their status does.
- * One queue serves both roles, so that never two passes work on one catalog.
+ * Reconciles ClusterCatalogs. The leader follows their spec and writes their status; other replicas
+ * mirror what the status reports. One queue serves both roles, so that two reconciles never work on
+ * the same catalog.
  */
 export class CatalogController {
   readonly #catalogs: Informer<ClusterCatalog>;
   readonly #queue: WorkQueue;
-  /** Wakes catalogs for their next poll after a failure that is not tried again by itself. */
+  /** Requeues catalogs for their next poll after a terminal error. */
   readonly #alarms: KeyedTimers;
   readonly #controller: Controller;
   readonly #garbage: GarbageCollector;
   readonly #scrubber: Scrubber;
-  /** Catalogs whose last pass failed in a way that another try may cure. */
+  /** Catalogs whose last reconcile failed with a retryable error. */
   readonly #failing = new Set<string>();
   readonly #images: CatalogImages;
   readonly #leader: CatalogLeader;
   readonly #follower: CatalogFollower;
   readonly #lost: LostContents;
-  /** The passes of the leader that are under way. */
+  /** Reconciles of the leader in progress. */
   readonly #leading = new Set<Promise<unknown>>();
-  /** Aborts when this process stops to lead; undefined while it does not. */
+  /** Aborts when this process loses leadership; undefined while it does not lead. */
   #term: AbortSignal | undefined;
 
   constructor(options: CatalogControllerOptions) {
@@ -135,17 +139,23 @@ export class CatalogController {
     this.#scrubber = new Scrubber({ store, intervalMs: gcIntervalMs, log });
   }
 
-  /** All catalogs as last seen; undefined until the first list is in. */
+  /** Returns all known catalogs; undefined until the first list has arrived. */
   catalogs(): ClusterCatalog[] | undefined {
     return this.#catalogs.hasSynced ? this.#catalogs.list() : undefined;
   }
 
-  /** Whether content of a catalog of this name has to be here by its status; also while that is not known yet. */
+  /**
+   * Returns whether content of this catalog should be stored here according to its status; also
+   * true while the catalogs are unknown.
+   */
   expects(name: string): boolean {
     return !this.#catalogs.hasSynced || servedImage(this.#catalogs.get(name)) !== undefined;
   }
 
-  /** Names of the catalogs whose content has to be here by their status, as far as they are known. */
+  /**
+   * Returns the names of the known catalogs whose content should be stored here according to their
+   * status.
+   */
   expected(): string[] {
     return this.#catalogs
       .list()
@@ -153,13 +163,16 @@ export class CatalogController {
       .map(({ metadata }) => metadata.name);
   }
 
-  /** Tries again at once what fails, for what it needs has changed, such as credentials. */
+  /**
+   * Immediately retries failing catalogs, because something they need has changed, such as
+   * credentials.
+   */
   retryFailing(): void {
     this.#images.renew();
     for (const name of [...this.#failing, ...this.#follower.failing]) this.#queue.add(name);
   }
 
-  /** Runs until `signal` aborts; passes under way are finished or aborted first. */
+  /** Runs until `signal` aborts. Finishes or aborts reconciles in progress before it returns. */
   async run(signal: AbortSignal): Promise<void> {
     const work = async (): Promise<void> => {
       await this.#catalogs.synced;
@@ -170,7 +183,10 @@ export class CatalogController {
     this.#alarms.clear();
   }
 
-  /** Leads until `term` aborts, beside `run`; what is stored is not fetched again. Returns once no pass of the leader goes on. */
+  /**
+   * Leads until `term` aborts, in addition to `run`. Does not fetch stored content again. Returns
+   * when all reconciles of the leader have ended.
+   */
   async lead(term: AbortSignal): Promise<void> {
     this.#leader.forget();
     this.#term = term;
@@ -201,7 +217,7 @@ export class CatalogController {
       return await pass;
     } catch (err) {
       if (signal.aborted || !(term.aborted || isLost(err))) throw err;
-      log.debug({ reason: messageOf(err) }, "pass ended: this process leads no more");
+      log.debug({ reason: messageOf(err) }, "reconcile ended: this process lost leadership");
       return { requeueAfterMs: LOST_MS };
     } finally {
       this.#leading.delete(pass);
@@ -210,7 +226,7 @@ export class CatalogController {
 
   async #lead(name: string, catalog: Readonly<ClusterCatalog> | undefined, log: Logger, signal: AbortSignal): Promise<StepResult> {
     const lost = catalog && (await this.#lost.replace(name, catalog, log, signal));
-    if (lost === "left to others") return { requeueAfterMs: LOST_MS };
+    if (lost === "leadership yielded") return { requeueAfterMs: LOST_MS };
     if (lost === "pending") return { isPending: true };
     return this.#leader.pass(name, catalog, log, signal);
   }
@@ -221,7 +237,7 @@ function isLost(err: unknown): boolean {
   return false;
 }
 
-/** Where below a cache folder unpacked images and stored content are. */
+/** Returns the folders for unpacked images and stored content in a cache folder. */
 export function cacheFolders(cacheDir: string): { unpack: string; catalogs: string } {
   return { unpack: join(cacheDir, "unpack"), catalogs: join(cacheDir, "catalogs") };
 }

@@ -23,13 +23,13 @@ beforeEach(() => {
   store = new FakeStore();
   reported = [];
   const metrics = {
-    behind: (_catalog: string, behind: boolean | undefined) => void reported.push(`behind ${behind}`),
+    setOutdated: (_catalog: string, isOutdated: boolean | undefined) => void reported.push(`outdated ${isOutdated}`),
     loadFailed: () => void reported.push("failed"),
   };
   follower = new CatalogFollower({ store, images: new CatalogImages(images, () => pulled.resolve()), metrics, random: () => 1 });
 });
 
-/** A pass, and where it starts a pull the one that the end of the pull brings. */
+/** Runs a reconcile and, if it starts a pull, the reconcile that follows the pull. */
 async function follow(catalog: ClusterCatalog | undefined, signal = new AbortController().signal): Promise<StepResult> {
   pulled = Promise.withResolvers();
   const result = await follower.follow("test", catalog, log, signal);
@@ -40,7 +40,7 @@ async function follow(catalog: ClusterCatalog | undefined, signal = new AbortCon
 const served = (digest: string, state: object = {}): ClusterCatalog => catalogNamed("test", { digest, ...state });
 const origin = () => store.get("test")?.origin;
 
-test("what the status says is loaded by digest, once; what the tag stands for is never asked", async () => {
+test("follower loads the content in the status by digest, once, and never resolves the tag", async () => {
   const catalog = served(ONE);
   catalog.status!.lastUnpacked = "2025-06-07T08:09:10Z";
   await follow(catalog);
@@ -50,10 +50,10 @@ test("what the status says is loaded by digest, once; what the tag stands for is
     ["test sha256:1"],
     { ref: ONE, digest: "sha256:1", lastUnpacked: "2025-06-07T08:09:10Z" }, // the leader's time
   ]);
-  expect(reported).toEqual(["behind true", "behind true", "behind false", "behind false"]);
+  expect(reported).toEqual(["outdated true", "outdated true", "outdated false", "outdated false"]);
 });
 
-test("the signature policy is applied to the tag in the spec, as the leader does, unless that names another repository by now", async () => {
+test("follower applies the signature policy to the tag in the spec, like the leader, unless the spec names another repository", async () => {
   for (const ref of ["quay.io/c:v1", "quay.io/other:v1", ONE, "quay.io/c", "quay.io/c:v1@sha256:1"]) {
     const catalog = served(ONE);
     catalog.spec.source.image = { ref };
@@ -63,39 +63,39 @@ test("the signature policy is applied to the tag in the spec, as the leader does
   expect(images.identities).toEqual(["quay.io/c:v1", ONE, ONE, ONE, ONE]);
 });
 
-test("what cannot be loaded is tried again with growing pauses, while the older content is served", async () => {
+test("follower retries failed loads with increasing delays and serves the previous content meanwhile", async () => {
   await follow(served(ONE));
   images.failure = new Error("the registry is down");
   const pauses: unknown[] = [];
   for (let tries = 0; tries < 8; tries++) pauses.push((await follow(served(TWO)))?.requeueAfterMs);
   expect(pauses).toEqual([1_000, 2_000, 4_000, 8_000, 16_000, 32_000, 60_000, 60_000]);
-  expect([origin()?.digest, follower.failing, reported.slice(-2)]).toEqual(["sha256:1", ["test"], ["behind true", "failed"]]);
+  expect([origin()?.digest, follower.failing, reported.slice(-2)]).toEqual(["sha256:1", ["test"], ["outdated true", "failed"]]);
   images.failure = undefined;
   expect(await follow(served(TWO))).toBeUndefined();
   expect([origin()?.digest, follower.failing]).toEqual(["sha256:2", []]);
 });
 
-test("content that cannot be stored counts as not loaded", async () => {
+test("follower counts content that cannot be stored as not loaded", async () => {
   store.failure = new Error("no space left on device");
   expect(await follow(served(ONE))).toEqual({ requeueAfterMs: 1_000 });
   expect(store.stored).toEqual([]);
 });
 
-test("a stop is no failure", async () => {
+test("follower does not report an abort as a failure", async () => {
   images.failure = new Error("stopped");
   await expect(follow(served(ONE), AbortSignal.abort(new Error("stopped")))).rejects.toThrow("stopped");
-  expect([follower.failing, reported]).toEqual([[], ["behind true", "behind true"]]);
+  expect([follower.failing, reported]).toEqual([[], ["outdated true", "outdated true"]]);
 });
 
 test.for<[string, ClusterCatalog | undefined]>([
-  ["is gone", undefined],
+  ["does not exist", undefined],
   ["is being deleted", { ...served(ONE), metadata: { name: "test", deletionTimestamp: "2026-01-01T00:00:00Z" } }],
-  ["is switched off", served(ONE, { availabilityMode: "Unavailable" })],
+  ["is unavailable", served(ONE, { availabilityMode: "Unavailable" })],
   ["is not served", served(ONE, { serving: false })],
   ["was never unpacked", catalogNamed("test", {})],
-])("content of a catalog that %s is removed", async ([, catalog]) => {
+])("follower removes the content of a catalog that %s", async ([, catalog]) => {
   await follow(served(ONE));
   images.calls.length = 0;
   await follow(catalog);
-  expect([origin(), images.calls, reported.at(-1)]).toEqual([undefined, ["remove test"], "behind undefined"]);
+  expect([origin(), images.calls, reported.at(-1)]).toEqual([undefined, ["remove test"], "outdated undefined"]);
 });

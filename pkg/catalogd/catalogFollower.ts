@@ -11,65 +11,65 @@ import { type ServedImage, servedImage } from "./status.ts";
 import type { CatalogContent } from "./store/content.ts";
 import { type StoreDependencies, storeContent } from "./storeContent.ts";
 
-/** What a follower works with. It has nothing to write to the API server with. */
+/** Dependencies of a follower. It cannot write to the API server. */
 export interface FollowerDependencies {
   store: StoreDependencies["store"] & CatalogKeeper & { get(name: string): CatalogContent | undefined };
   images: Pick<CatalogImageSource, "load" | "remove">;
   metrics: ReplicaMetrics;
-  /** From 0 up to 1. */
+  /** From 0 (inclusive) to 1 (exclusive). */
   random: () => number;
 }
 
 const BASE_BACKOFF_MS = 1_000;
-/** Longest pause before a digest that could not be loaded is tried again. */
+/** Maximum delay before a failed load is retried. */
 const MAX_BACKOFF_MS = 60_000;
-/** Events about a catalog are the leader's. */
+/** Only the leader records Events about catalogs. */
 const SILENT = { record: () => undefined };
 
 /**
- * Keeps one replica's store as the leader's status says. What is served stays until what comes after it is complete; what could not be loaded is
- * tried again with growing pauses.
+ * Mirrors the content that the leader's status reports. Keeps the previous content until the new
+ * one is complete, and retries failed loads with increasing delays.
  */
 export class CatalogFollower {
   readonly #deps: FollowerDependencies;
-  /** Of catalogs that could not be loaded. */
+  /** Delays of catalogs whose content could not be loaded. */
   readonly #backoffs = new Map<string, Backoff>();
 
   constructor(deps: FollowerDependencies) {
     this.#deps = deps;
   }
 
-  /** Names of the catalogs whose content could not be loaded. */
+  /** The names of catalogs whose content could not be loaded. */
   get failing(): string[] {
     return [...this.#backoffs.keys()];
   }
 
-  /** Does not wait for a registry: the end of a pull brings the next pass. @param catalog undefined when it does not exist. @throws Error when content that is not to be served cannot be removed. */
+  /**
+   * Does not wait for a registry: the end of a pull requeues the catalog. @param catalog undefined
+   * if it does not exist. @throws Error if content that should not be served cannot be removed.
+   */
   async follow(name: string, catalog: Readonly<ClusterCatalog> | undefined, log: Logger, signal: AbortSignal): Promise<StepResult> {
     const { store, images, metrics } = this.#deps;
-    const wanted = servedImage(catalog);
-    if (!catalog || !wanted) {
+    const target = servedImage(catalog);
+    if (!catalog || !target) {
       this.#backoffs.delete(name);
-      metrics.behind(name, undefined);
-      if (store.get(name)) log.info("content is served no more");
+      metrics.setOutdated(name, undefined);
+      if (store.get(name)) log.info("content is no longer served");
       for (const keeper of [store, images]) await keeper.remove(name);
       return undefined;
     }
-    if (store.get(name)?.origin.ref === wanted.ref) return this.#loaded(name);
-    metrics.behind(name, true);
+    if (store.get(name)?.origin.ref === target.ref) return this.#loaded(name);
+    metrics.setOutdated(name, true);
     try {
-      if ((await this.#load(name, catalog, wanted, log, signal)) === "pending") return { isPending: true };
-      log.info({ image: wanted.ref }, "loaded what the leader serves");
+      if ((await this.#load(name, catalog, target, log, signal)) === "pending") return { isPending: true };
+      log.info({ image: target.ref }, "loaded the content that the leader serves");
       return this.#loaded(name);
     } catch (err) {
       signal.throwIfAborted();
       const requeueAfterMs = this.#backoffOf(name).next();
       const serving = store.get(name)?.origin.ref;
       metrics.loadFailed(name);
-      log.warn(
-        { image: wanted.ref, serving, reason: messageOf(err), requeueAfterMs },
-        "content that the leader serves could not be loaded",
-      );
+      log.warn({ image: target.ref, serving, reason: messageOf(err), requeueAfterMs }, "cannot load the content that the leader serves");
       return { requeueAfterMs };
     }
   }
@@ -77,17 +77,18 @@ export class CatalogFollower {
   async #load(
     name: string,
     catalog: Readonly<ClusterCatalog>,
-    wanted: ServedImage,
+    target: ServedImage,
     log: Logger,
     signal: AbortSignal,
   ): Promise<"loaded" | "pending"> {
     const { store, images } = this.#deps;
-    const pull = images.load(name, wanted.ref, identityOf(catalog, wanted));
+    const pull = images.load(name, target.ref, findIdentity(catalog, target));
     if (pull.kind === "pending") return "pending";
     if (pull.kind === "failed") throw pull.error;
     const unpacked = pull.value;
-    // As the leader's status has it: should this replica lead one day, it finds nothing to write.
-    const modTime = wanted.lastUnpacked === undefined ? unpacked.modTime : new Date(wanted.lastUnpacked);
+    // Same as in the leader's status, so that there is nothing to write if this replica becomes the
+    // leader.
+    const modTime = target.lastUnpacked === undefined ? unpacked.modTime : new Date(target.lastUnpacked);
     const fetched: Fetched = { ...newStarted(catalog), phase: "fetched", image: { kind: "unpacked", unpacked: { ...unpacked, modTime } } };
     await storeContent({ store, images, events: SILENT }).run(fetched, { log, signal });
     return "loaded";
@@ -95,7 +96,7 @@ export class CatalogFollower {
 
   #loaded(name: string): undefined {
     this.#backoffs.delete(name);
-    this.#deps.metrics.behind(name, false);
+    this.#deps.metrics.setOutdated(name, false);
     return undefined;
   }
 
@@ -106,48 +107,53 @@ export class CatalogFollower {
   }
 }
 
-/** The reference that the leader asked for the image by, as long as the spec still has the one: a policy may be about its tag. */
-function identityOf({ spec }: Readonly<ClusterCatalog>, { ref }: ServedImage): string {
-  const asked = spec.source.image?.ref ?? "";
+/**
+ * Returns the reference by which the leader requested the image, if the spec still has it: a policy
+ * may apply to its tag.
+ */
+function findIdentity({ spec }: Readonly<ClusterCatalog>, { ref }: ServedImage): string {
+  const requested = spec.source.image?.ref ?? "";
   const repository = ref.slice(0, ref.indexOf("@"));
-  return asked.startsWith(`${repository}:`) && !asked.includes("@") ? asked : ref;
+  return requested.startsWith(`${repository}:`) && !requested.includes("@") ? requested : ref;
 }
 
-/** What a leader needs that has lost content. */
+/** Dependencies of `LostContents`. */
 export interface LostContentsInit {
   contents: { get(name: string): CatalogContent | undefined };
   follower: Pick<CatalogFollower, "follow" | "failing">;
-  /** Leaves leading to another replica, if there is one that has all content. */
+  /** Yields leadership to another replica that has all content, if there is one. */
   stepDown: (why: string) => void;
 }
 
 /**
- * Content that was stored here and turned out to be damaged or gone while this replica leads. It is loaded again as the status names it. Where
- * that fails, with the registry down for one, the other replicas may still have it: a leader that said that it is not served would have them drop
- * it. So leading is left to them, once; when it comes back to this replica nobody has it.
+ * Content that was stored here and is damaged or missing while this replica leads. The leader loads
+ * it again as the status names it. If that fails, for example because the registry is down, other
+ * replicas may still have it; they would remove it if the leader's status did not report it. So the
+ * leader yields leadership, once per digest. If leadership returns to this replica, no replica has
+ * the content.
  */
 export class LostContents {
   readonly #init: LostContentsInit;
   readonly #names = new Set<string>();
-  /** For which leading was left to others, by the digest. */
+  /** Digests for which this replica has already yielded leadership. */
   readonly #left = new Map<string, string>();
 
   constructor(init: LostContentsInit) {
     this.#init = init;
   }
 
-  /** Tells that content was lost. */
+  /** Records that content was lost. */
   add(name: string): void {
     this.#names.add(name);
   }
 
-  /** Loads again what was lost of a catalog. @throws the signal's reason when it aborts. */
+  /** Loads lost content of a catalog again. @throws the signal's reason when it aborts. */
   async replace(
     name: string,
     catalog: Readonly<ClusterCatalog>,
     log: Logger,
     signal: AbortSignal,
-  ): Promise<"nothing to do" | "pending" | "loaded" | "left to others"> {
+  ): Promise<"nothing to do" | "pending" | "loaded" | "leadership yielded"> {
     const { contents, follower, stepDown } = this.#init;
     const image = servedImage(catalog);
     if (contents.get(name)) this.#forget(name);
@@ -160,7 +166,7 @@ export class LostContents {
     }
     this.#left.set(name, image.digest);
     stepDown(`content of catalog ${name} was lost here and cannot be loaded again; other replicas may have it`);
-    return "left to others";
+    return "leadership yielded";
   }
 
   #forget(name: string): void {

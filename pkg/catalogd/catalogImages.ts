@@ -11,31 +11,40 @@ import type { CatalogKeeper } from "./finalizer.ts";
 import type { CatalogStep, Fetched, ResolvedImage, Started, UnpackedImage } from "./phases.ts";
 import type { CatalogContent } from "./store/content.ts";
 
-/** Looks up and pulls catalog images; of each only the catalog's folder is unpacked. */
+/** Resolves and pulls catalog images. Unpacks only the catalog's folder of each. */
 export interface CatalogPuller extends CatalogKeeper {
-  /** The digest that a reference stands for now. */
+  /** Resolves a reference to its current digest. */
   resolve(ref: string, signal: AbortSignal): Promise<ResolvedImage>;
-  /** @param identity the reference that the signature policy is applied to; `ref` by default. */
+  /** @param identity the reference to which the signature policy applies; default: `ref`. */
   pull(name: string, ref: string, signal: AbortSignal, identity?: string): Promise<UnpackedImage>;
 }
 
-/** What a reference stands for, and its image unless that is stored already. */
+/** The resolved reference, and its image unless that is already stored. */
 export interface FetchedImage {
   readonly resolved: ResolvedImage;
   readonly unpacked?: UnpackedImage;
-  /** When its pull began, in milliseconds as `performance.now` gives them. */
+  /** When its pull started, in milliseconds of `performance.now`. */
   readonly pullBegan?: number;
 }
 
-/** What passes over catalogs need of their images. Nothing of it waits for a registry. */
+/** Image operations of a reconcile. None of them waits for a registry. */
 export interface CatalogImageSource extends CatalogKeeper {
-  /** How the lookup of `ref` stands, and the pull of what it stands for unless that is stored; both are started if need be. */
+  /**
+   * Returns the state of the lookup of `ref` and of the pull of its digest unless that is stored.
+   * Starts both on demand.
+   */
   fetch(name: string, ref: string, isStored: (canonical: string) => boolean): PullState<FetchedImage>;
-  /** How the pull of an image by digest stands, which is started if need be. @param identity as CatalogPuller has it. */
+  /**
+   * Returns the state of the pull of an image by digest; starts it on demand. @param identity as in
+   * CatalogPuller.
+   */
   load(name: string, ref: string, identity: string): PullState<UnpackedImage>;
 }
 
-/** Images by catalog. They are looked up and pulled outside of passes; the catalog is woken when that has ended. */
+/**
+ * Images by catalog. Resolves and pulls them outside of reconciles, and requeues the catalog
+ * afterwards.
+ */
 export class CatalogImages implements CatalogImageSource {
   readonly #puller: CatalogPuller;
   readonly #pool: PullPool<FetchedImage>;
@@ -45,7 +54,7 @@ export class CatalogImages implements CatalogImageSource {
     this.#pool = new PullPool({ onChange: wake, clock: systemClock });
   }
 
-  /** How many pulls run and wait. */
+  /** The numbers of running and waiting pulls. */
   get pulls(): PullCounts {
     return this.#pool;
   }
@@ -70,45 +79,48 @@ export class CatalogImages implements CatalogImageSource {
     return unpacked ? { kind: "done", value: unpacked } : { kind: "failed", error: new Error("the image was not unpacked") };
   }
 
-  /** Ends the catalog's pull and removes its images. */
+  /** Cancels the catalog's pull and removes its images. */
   async remove(name: string): Promise<void> {
     await this.#pool.cancel(name);
     await this.#puller.remove(name);
   }
 
-  /** Credentials have changed: what fails with those before is started again. */
+  /** Restarts pulls that failed with the previous credentials. */
   renew(): void {
     this.#pool.renew();
   }
 
-  /** Ends all pulls; new ones may start. */
+  /** Cancels all pulls; new ones may start. */
   async clear(): Promise<void> {
     await this.#pool.clear();
   }
 
-  /** Ends all pulls. */
+  /** Cancels all pulls. */
   async close(): Promise<void> {
     await this.#pool.close();
   }
 }
 
-/** What is remembered of the last successful look at a catalog's image. Lost on restart and after a failure, so the next pass looks again. */
+/**
+ * Record of the last successful lookup of a catalog's image. Lost on restart and after a failure,
+ * so that the next reconcile looks the image up again.
+ */
 export interface PollRecord {
-  /** The reference that was looked up. */
+  /** The resolved reference. */
   ref: string;
-  /** What it stood for, by digest. */
+  /** The result, by digest. */
   canonical: string;
-  /** The object's generation then. */
+  /** The object's generation at that time. */
   generation: number;
   /** Milliseconds since the epoch. */
   at: number;
 }
 
 const MINUTE_MS = 60_000;
-/** A wait is up to a hundredth longer than asked for, so that many catalogs spread. */
+/** A wait is extended by up to 1%, so that many catalogs spread. */
 const JITTER = 0.01;
 
-/** What of a catalog decides when its reference is looked up. */
+/** The fields of a catalog that determine when its reference is resolved. */
 export interface PollSubject {
   ref: string;
   generation: number;
@@ -116,8 +128,9 @@ export interface PollSubject {
 }
 
 /**
- * Why the reference has to be looked up, for the log; undefined when it need not be. Every change of the spec is a reason, as in Go, and so is a
- * clock that was put back, after which nobody knows how long ago the last look was.
+ * Returns the reason to resolve the reference, for the log; undefined if there is none. As in Go,
+ * every change of the spec is a reason. So is a clock that was set back, because the age of the
+ * last lookup is then unknown.
  */
 export function pollReason(
   record: PollRecord | undefined,
@@ -127,21 +140,21 @@ export function pollReason(
   if (!record) return "no cached catalog metadata found for this catalog";
   if (record.generation !== generation || record.ref !== ref) return "catalog generation differs from observed generation";
   if (intervalMinutes === undefined) return undefined;
-  if (now < record.at) return "the clock was put back";
+  if (now < record.at) return "the clock was set back";
   if (record.at + intervalMinutes * MINUTE_MS < now) return "poll duration has elapsed";
   return undefined;
 }
 
 /**
- * How long until the next look, at least a millisecond; undefined without an interval.
- * @param random from 0 up to, not including, 1.
+ * Returns the time until the next lookup, at least a millisecond; undefined without an interval.
+ * @param random from 0 (inclusive) to 1 (exclusive).
  */
 export function nextPollMs(lastPoll: number, intervalMinutes: number | undefined, now: number, random: number): number | undefined {
   if (intervalMinutes === undefined) return undefined;
   return Math.max(1, Math.ceil(Math.min(lastPoll, now) + intervalMinutes * MINUTE_MS * (1 + JITTER * random) - now) + 1);
 }
 
-/** What fetching the image needs from the outside. */
+/** Dependencies of the step. */
 export interface FetchDependencies {
   images: Pick<CatalogImageSource, "fetch">;
   contents: { get(name: string): CatalogContent | undefined };
@@ -151,19 +164,20 @@ export interface FetchDependencies {
   now: () => number;
 }
 
-/** Until content that was lost while its image was looked up is fetched. */
+/** Delay before fetching content that was lost during the image lookup. */
 const LOST_RETRY_MS = 300;
 
 /**
- * Finds out which image is wanted, and fetches it unless its content is stored. The registry is asked only when the spec changed, when the
- * interval has passed, and after a restart or a failure. The step does not wait for it: the pass ends, and the end of the fetch brings the next one.
+ * Determines the image and fetches it unless its content is stored. Sends a request to the registry
+ * only if the spec has changed, the interval has elapsed, or after a restart or failure. The step
+ * does not wait for it: the reconcile ends, and the end of the fetch requeues the catalog.
  */
 export function fetchImage({ images, contents, polls, now }: FetchDependencies): CatalogStep<Started, Fetched> {
   return {
     name: "FetchImage",
     async run(phase, { log }) {
       const { metadata, spec } = phase.catalog;
-      const { ref, pollIntervalMinutes } = imageOf(phase);
+      const { ref, pollIntervalMinutes } = getImageSource(phase);
       const stored = contents.get(metadata.name);
       const record = polls.get(metadata.name);
       const subject = { ref, generation: metadata.generation ?? 0, intervalMinutes: pollIntervalMinutes };
@@ -174,26 +188,29 @@ export function fetchImage({ images, contents, polls, now }: FetchDependencies):
       if (fetched.kind === "failed") throw new SourceError(fetched.error);
       if (fetched.kind === "pending" && fetched.isNew) log.debug({ reason, source: spec.source.type }, "unpack required");
       if (fetched.kind === "pending") {
-        if (!fetched.isSlow || !isToldOf(phase.catalog)) return leave(phase, { isPending: true });
+        if (!fetched.isSlow || !isReported(phase.catalog)) return leave(phase, { isPending: true });
         return stop({ ...phase, phase: "fetching", ref }, { isPending: true });
       }
       const { resolved, unpacked, pullBegan } = fetched.value;
       const looked = { ...phase, phase: "fetched", resolved, ...(pullBegan === undefined ? {} : { pullBegan }) } as const;
       if (unpacked) return { ...looked, image: { kind: "unpacked", unpacked } };
       if (stored?.origin.ref === resolved.canonical) return { ...looked, image: { kind: "stored", content: stored } };
-      return leave(phase, { isPending: true, requeueAfterMs: LOST_RETRY_MS }); // what was stored is lost since then
+      return leave(phase, { isPending: true, requeueAfterMs: LOST_RETRY_MS }); // the stored content has been lost meanwhile
     },
   };
 }
 
-/** Whether the status tells of the fetch: of a new catalog or spec it does; a poll is not worth a word, and a failure stays until there is an answer. */
-function isToldOf({ metadata, status }: Readonly<ClusterCatalog>): boolean {
+/**
+ * Returns whether the status reports the fetch: for a new catalog or spec. A poll is not reported,
+ * and a failure stays until there is a result.
+ */
+function isReported({ metadata, status }: Readonly<ClusterCatalog>): boolean {
   const progressing = findCondition(status?.conditions, ConditionType.Progressing);
   if (!progressing) return true;
   return progressing.reason === Reason.Succeeded && progressing.observedGeneration !== metadata.generation;
 }
 
-function imageOf({ catalog }: Started): { ref: string; pollIntervalMinutes?: number | undefined } {
+function getImageSource({ catalog }: Started): { ref: string; pollIntervalMinutes?: number | undefined } {
   const { type, image } = catalog.spec.source;
   if ((type as string) !== "Image") throw new TerminalError("Blocked", `unknown source type ${goQuote(type)}`);
   if (!image) throw new TerminalError("Blocked", `error parsing ClusterCatalog ${goQuote(catalog.metadata.name)}, image source is nil`);

@@ -13,22 +13,25 @@ import { CatalogReconciler } from "./reconciler.ts";
 import { catalogEvents, servedImage } from "./status.ts";
 import { storeContent } from "./storeContent.ts";
 
-/** What the leader's passes are built from. */
+/** Options of the leader. */
 export interface CatalogLeaderInit {
-  /** Refuses writes while this process does not lead. */
+  /** Rejects writes while this process does not lead. */
   client: Client;
   images: CatalogImageSource;
   store: CatalogStore;
-  /** Scheme and host under which content is served, without a slash at the end. */
+  /** Scheme and host of served content, without a trailing slash. */
   externalUrl: string;
   replica: ReplicaMetrics;
   reported: CatalogMetrics;
   log: Logger;
-  /** Queues a catalog again although its pass ends with an error that is not tried again by itself. */
+  /** Requeues a catalog although its reconcile ends with a terminal error. */
   requeueAfter: (name: string, afterMs: number) => void;
 }
 
-/** What the replica that leads does with a catalog: it looks up what the spec says, serves that, and writes the status. */
+/**
+ * Reconciles catalogs on the leader: resolves the image in the spec, serves its content, and writes
+ * the status.
+ */
 export class CatalogLeader {
   readonly #init: CatalogLeaderInit;
   readonly #polls = new Map<string, PollRecord>();
@@ -58,26 +61,29 @@ export class CatalogLeader {
     });
   }
 
-  /** When the image of a catalog was last looked up with success, in milliseconds since the epoch. */
+  /**
+   * Returns when the image of a catalog was last resolved successfully, in milliseconds since the
+   * epoch.
+   */
   polledAt(name: string): number | undefined {
     return this.#polls.get(name)?.at;
   }
 
-  /** Forgets what references stand for, so that each is looked up again, as after a start. */
+  /** Deletes all poll records, so that every reference is resolved again, as after a start. */
   forget(): void {
     this.#polls.clear();
   }
 
-  /** @param catalog undefined when it does not exist. @throws as CatalogReconciler. */
+  /** @param catalog undefined if it does not exist. @throws as CatalogReconciler. */
   async pass(name: string, catalog: Readonly<ClusterCatalog> | undefined, log: Logger, signal: AbortSignal): Promise<StepResult> {
     const { store, images, replica } = this.#init;
     try {
       if (catalog) return await this.#reconciler.reconcile(catalog, log, signal);
       this.#polls.delete(name);
-      for (const keeper of [store, images]) await keeper.remove(name); // normally done already, before the finalizer was let go
+      for (const keeper of [store, images]) await keeper.remove(name); // normally already done, before the finalizer was removed
       return undefined;
     } finally {
-      replica.behind(name, servedImage(catalog) ? !store.get(name) : undefined);
+      replica.setOutdated(name, servedImage(catalog) ? !store.get(name) : undefined);
     }
   }
 }

@@ -4,7 +4,7 @@ import { failureReason } from "./failures.ts";
 import type { CatalogStep, Fetched, Stored } from "./phases.ts";
 import type { CatalogContent } from "./store/content.ts";
 
-/** What is served of each catalog, as metrics. */
+/** Metrics of the content that catalogd serves for each catalog. */
 export class CatalogMetrics {
   readonly #objects;
   readonly #bytes;
@@ -19,7 +19,7 @@ export class CatalogMetrics {
     const labels = ["catalog"];
     this.#lost = metrics.counter({
       name: "catalog_content_lost_total",
-      help: "Times that stored content of a catalog was damaged and fetched again",
+      help: "Times that the stored content of a catalog was damaged and fetched again",
       labels,
     });
     this.#objects = metrics.gauge({ name: "catalog_objects", help: "Objects in the served content of a catalog", labels });
@@ -51,7 +51,7 @@ export class CatalogMetrics {
     });
   }
 
-  /** The step that stores an image, timed from the beginning of its pull. */
+  /** Wraps the step that stores an image and measures its duration from the start of the pull. */
   timed(store: CatalogStep<Fetched, Stored>): CatalogStep<Fetched, Stored> {
     return {
       name: store.name,
@@ -65,19 +65,19 @@ export class CatalogMetrics {
     };
   }
 
-  /** Counts a pass that ended with an error. */
+  /** Counts a reconcile that ended with an error. */
   failed(catalog: string, error: unknown): void {
     this.#failures.inc({ catalog, reason: failureReason(error) });
   }
 
-  /** Takes out what was counted of a catalog that is gone. */
+  /** Removes the metrics of a deleted catalog. */
   forget(catalog: string): void {
     this.#unpackSeconds.remove({ catalog });
     this.#lost.remove({ catalog });
     for (const reason of CATALOG_FAILURE_REASONS) this.#failures.remove({ catalog, reason });
   }
 
-  /** The stored content of a catalog was found damaged. */
+  /** Counts stored content that was found damaged. */
   lost(catalog: string): void {
     this.#lost.inc({ catalog });
   }
@@ -101,17 +101,20 @@ export class CatalogMetrics {
   }
 }
 
-/** What a replica reports of the content that it is to serve. */
+/** Metrics of a replica about the content that it should serve. */
 export interface ReplicaMetrics {
-  /** Whether the content here is another than the status says, or none; undefined for a catalog of which nothing is to be served. */
-  behind(catalog: string, behind: boolean | undefined): void;
+  /**
+   * Records whether the local content differs from the status or is missing. Undefined: the catalog
+   * has no content to serve.
+   */
+  setOutdated(catalog: string, isOutdated: boolean | undefined): void;
   loadFailed(catalog: string): void;
 }
 
-/** How replicas keep up with what the leader says is served, as metrics. */
+/** Creates the metrics of how closely replicas follow the leader. */
 export function replicaMetrics(metrics: Metrics): ReplicaMetrics {
   const labels = ["catalog"];
-  const behind = metrics.gauge({
+  const outdated = metrics.gauge({
     name: "catalog_behind",
     help: "1 if this replica lacks the content that the status of a catalog names, otherwise 0",
     labels,
@@ -122,9 +125,9 @@ export function replicaMetrics(metrics: Metrics): ReplicaMetrics {
     labels,
   });
   return {
-    behind: (catalog, is) => {
-      if (is !== undefined) return behind.set(is ? 1 : 0, { catalog });
-      behind.remove({ catalog });
+    setOutdated: (catalog, isOutdated) => {
+      if (isOutdated !== undefined) return outdated.set(isOutdated ? 1 : 0, { catalog });
+      outdated.remove({ catalog });
       return failures.remove({ catalog });
     },
     loadFailed: (catalog) => failures.inc({ catalog }),

@@ -39,7 +39,7 @@ afterEach(async () => {
 });
 
 describe("reading a catalog", () => {
-  test("files in lexical order with folders in place, documents in order, keys sorted, numbers and text as Go prints them", async () => {
+  test("store reads files in lexical order with folders in place, documents in order, keys sorted, numbers and text as in Go", async () => {
     const root = folder.write("fbc", {
       "b.yaml": "schema: b1\n---\nschema: b2\n",
       "a/z.json": '{"schema":"az","n":1.50,"<":"&\\u2028"}',
@@ -61,7 +61,7 @@ describe("reading a catalog", () => {
     );
   });
 
-  test("long text of any kind arrives whole, wherever it is cut on the way", async () => {
+  test("store keeps long text of any kind intact across buffer boundaries", async () => {
     const texts = ["x", "\u00e9", "\u20ac", "\u{1f600}", "\u{1f600}\\n"].flatMap((unit) =>
       [0, 1, 2].map((before) => `${"a".repeat(before)}${unit.repeat(70_000)}`),
     );
@@ -73,7 +73,7 @@ describe("reading a catalog", () => {
     await roomy.close();
   });
 
-  test("what .indexignore excludes is not read, wherever it stands", async () => {
+  test("store excludes the files that an .indexignore at any level names", async () => {
     const root = folder.write("fbc", {
       ".indexignore": "*.md\n/skipped/\n",
       "README.md": "prose",
@@ -86,29 +86,29 @@ describe("reading a catalog", () => {
     expect(await textOf(await store.store("test", root, originOf("sha256:1"), signal))).toBe('{"schema":"notes"}\n');
   });
 
-  test("links inside the catalog are followed", async () => {
+  test("store follows links inside the catalog", async () => {
     const root = folder.write("fbc", { "a/real.yaml": "schema: a" });
     symlinkSync("a/real.yaml", join(root, "link.yaml"));
     expect(await textOf(await store.store("test", root, originOf("sha256:1"), signal))).toBe('{"schema":"a"}\n{"schema":"a"}\n');
   });
 
   test.for<[string, (root: string) => void, string]>([
-    ["a link that leaves", (root) => symlinkSync("/etc/hostname", join(root, "x/out")), "x/out: a link that leaves the catalog"],
-    ["a link to the folder above", (root) => symlinkSync("../..", join(root, "x/up")), "x/up: a link that leaves the catalog"],
+    ["a link out of the catalog", (root) => symlinkSync("/etc/hostname", join(root, "x/out")), "x/out: a link that leaves the catalog"],
+    ["a link to the parent folder", (root) => symlinkSync("../..", join(root, "x/up")), "x/up: a link that leaves the catalog"],
     [
-      "a link beside the root",
-      (root) => (writeFileSync(`${root}-beside`, "schema: a"), symlinkSync(`../../${root.split("/").at(-1)}-beside`, join(root, "x/l"))),
+      "a link next to the root",
+      (root) => (writeFileSync(`${root}-sibling`, "schema: a"), symlinkSync(`../../${root.split("/").at(-1)}-sibling`, join(root, "x/l"))),
       "x/l: a link that leaves the catalog",
     ],
     ["a link to a folder", (root) => symlinkSync("x", join(root, "y")), "y: a link to a folder"],
-    ["a link to itself", (root) => symlinkSync("self", join(root, "self")), "self: a link that leads nowhere"],
-    ["a link to nothing", (root) => symlinkSync("nothing", join(root, "dangling")), "dangling: a link that leads nowhere"],
+    ["a link to itself", (root) => symlinkSync("self", join(root, "self")), "self: a dangling link"],
+    ["a dangling link", (root) => symlinkSync("nothing", join(root, "dangling")), "dangling: a dangling link"],
     [
-      ".indexignore as a link that leaves",
+      ".indexignore as a link out of the catalog",
       (root) => symlinkSync("/etc/hostname", join(root, ".indexignore")),
       ".indexignore: a link that leaves the catalog",
     ],
-    ["a broken document", (root) => writeFileSync(join(root, "x/c.yaml"), "schema: a\n---\nname: [\n"), "x/c.yaml: document 2, line 4: "],
+    ["an invalid document", (root) => writeFileSync(join(root, "x/c.yaml"), "schema: a\n---\nname: [\n"), "x/c.yaml: document 2, line 4: "],
     ["prose", (root) => writeFileSync(join(root, "README"), "hello"), "README: document 1, line 1: expected an object, got a string"],
     ["a long file", (root) => writeFileSync(join(root, "long"), " ".repeat(5_001)), "long: 5001 bytes, at most 5000 are allowed"],
     [
@@ -117,18 +117,18 @@ describe("reading a catalog", () => {
       "long: document 1, line 1: a document of more than 2000 bytes",
     ],
     [
-      "many bytes",
+      "too many bytes",
       (root) => ["a", "b"].forEach((name) => writeFileSync(join(root, name), " ".repeat(4_500))),
       "the catalog has 9009 bytes, at most 8000 are allowed",
     ],
     [
-      "many files",
+      "too many files",
       (root) => Array.from({ length: 20 }, (_, i) => writeFileSync(join(root, `f${i}`), "")),
       "the catalog has more than 20 files",
     ],
-    ["many objects", (root) => writeFileSync(join(root, "many"), '{"schema":"a"}'.repeat(11)), "the catalog has more than 10 objects"],
-    ["no such folder", (root) => rmSync(root, { recursive: true }), "ENOENT"],
-  ])("%s is refused, and what was served before stays", async ([, spoil, message]) => {
+    ["too many objects", (root) => writeFileSync(join(root, "many"), '{"schema":"a"}'.repeat(11)), "the catalog has more than 10 objects"],
+    ["a missing folder", (root) => rmSync(root, { recursive: true }), "ENOENT"],
+  ])("%s is rejected, and the previous content is served", async ([, spoil, message]) => {
     const good = await store.store("test", folder.write("good", { "x/a.yaml": "schema: a" }), originOf("sha256:1"), signal);
     const root = folder.write("bad", { "x/a.yaml": "schema: a" });
     spoil(root);
@@ -139,14 +139,14 @@ describe("reading a catalog", () => {
     expect(readdirSync(join(dir(), "test")).filter((name) => name.startsWith("."))).toEqual([]);
   });
 
-  test("a socket or pipe is refused instead of being waited for", async () => {
+  test("a socket or pipe is rejected without blocking", async () => {
     const root = folder.write("bad", {});
     const { execFileSync } = await import("node:child_process");
     execFileSync("mkfifo", [join(root, "pipe")]);
     await expect(store.store("test", root, originOf("sha256:1"), signal)).rejects.toThrow("pipe: neither a file nor a folder");
   });
 
-  test("an abort ends it and leaves nothing", async () => {
+  test("an abort ends the read and leaves no files", async () => {
     const stop = new AbortController();
     const storing = store.store("test", folder.write("fbc", { "a.yaml": "schema: a" }), originOf("sha256:1"), stop.signal);
     setTimeout(() => stop.abort(new Error("stopped")), 5);
@@ -156,7 +156,7 @@ describe("reading a catalog", () => {
 });
 
 describe("replacing and removing", () => {
-  test("new content replaces old at once; who reads the old one can end", async () => {
+  test("new content replaces the old atomically, and readers of the old can finish", async () => {
     const old = await store.store("test", folder.write("1", { a: "schema: old" }), originOf("sha256:1"), signal);
     old.hold();
     const now = await store.store("test", folder.write("2", { a: "schema: new" }), originOf("sha256:2"), signal);
@@ -171,7 +171,7 @@ describe("replacing and removing", () => {
     expect(names.sort()).toEqual([readlinkSync(join(dir(), "test/current")), "current"].sort());
   });
 
-  test("a removed catalog is gone, from disk too", async () => {
+  test("a removed catalog is also removed from disk", async () => {
     await store.store("test", folder.write("1", { a: "schema: a" }), originOf("sha256:1"), signal);
     await store.store("test-2", folder.write("2", { a: "schema: a" }), originOf("sha256:1"), signal);
     await store.remove("test");
@@ -179,13 +179,13 @@ describe("replacing and removing", () => {
     await store.remove("never-there");
   });
 
-  test("catalogs are stored side by side", async () => {
+  test("catalogs are stored concurrently", async () => {
     const names = ["a", "b", "c", "d"];
     await Promise.all(names.map((name) => store.store(name, folder.write(name, { f: `schema: ${name}` }), originOf("sha256:1"), signal)));
     expect(await Promise.all(names.map((name) => textOf(store.get(name))))).toEqual(names.map((name) => `{"schema":"${name}"}\n`));
   });
 
-  test.for(["../x", "a/b", "", ".", "..", "A"])("%j is no name", async (name) => {
+  test.for(["../x", "a/b", "", ".", "..", "A"])("%j is not a catalog name", async (name) => {
     await expect(store.store(name, folder.path, originOf("sha256:1"), signal)).rejects.toThrow("invalid catalog name: ");
     await expect(store.remove(name)).rejects.toThrow("invalid catalog name: ");
   });
@@ -197,7 +197,7 @@ describe("a restart", () => {
     store = await opened();
   };
 
-  test("serves the stored content again, with index, times and compressed form", async () => {
+  test("store serves the same content after a restart, with index, times and compressed files", async () => {
     const root = folder.write("1", {
       a: "schema: olm.package\nname: foo\n---\nschema: olm.channel\npackage: foo\nname: c\n",
       b: `schema: x\nt: ${"y".repeat(1_500)}`,
@@ -233,7 +233,7 @@ describe("a restart", () => {
     }
   });
 
-  test("makes a compressed form that is missing", async () => {
+  test("store creates a missing compressed file after a restart", async () => {
     await store.store("test", folder.write("1", { a: "schema: a" }), originOf("sha256:1"), signal);
     await store.settled();
     rmSync(join(dir(), "test", readlinkSync(join(dir(), "test/current")), "catalog.jsonl.gz"));
@@ -242,7 +242,7 @@ describe("a restart", () => {
     expect(store.get("test")?.catalog.encodings).toEqual(["zstd", "gzip"]);
   });
 
-  test("leaves foreign entries alone and follows no link that leads elsewhere", async () => {
+  test("store keeps foreign entries and follows no link out of its folder after a restart", async () => {
     mkdirSync(join(dir(), "Foreign"));
     writeFileSync(join(dir(), "file"), "");
     mkdirSync(join(dir(), "evil"));

@@ -18,7 +18,10 @@ interface LastContent {
   lastModified: number;
 }
 
-/** What each catalog's content was last and since when, also after it was lost; so its time moves only with the content. */
+/**
+ * Remembers the last content of each catalog and its time, also after the content was lost, so that
+ * the time changes only with the content.
+ */
 class LastContents {
   readonly #contents = new Map<string, LastContent>();
 
@@ -30,7 +33,10 @@ class LastContents {
     this.#contents.delete(name);
   }
 
-  /** Since when a content is what it is: as before when all artifacts are equal, otherwise `now`, but later than before. Whole seconds since the epoch. */
+  /**
+   * Returns the time of a content: unchanged if all artifacts are equal, otherwise `now`, but
+   * always later than before. Whole seconds since the epoch.
+   */
   timeOf(name: string, indexes: ReadonlyMap<ArtifactName, ContentIndex>, now: number): number {
     const last = this.#contents.get(name);
     if (!last) return now;
@@ -39,31 +45,33 @@ class LastContents {
   }
 }
 
-/** What the store is built from. */
+/** Options of the store. */
 export interface StoreOptions {
-  /** Folder of all catalogs' content; made when it does not exist. */
+  /** Folder for the content of all catalogs; created if it does not exist. */
   dir: string;
   log: Logger;
   loader?: Loader;
-  /** Milliseconds until what could not be compressed or made safe on disk is tried again; doubled each time. */
+  /** Milliseconds until a failed compression or sync is retried; doubled each time. */
   retryMs?: number;
 }
 
-/** A content that is served, and where it is. */
+/** A served content and its location. */
 interface Served {
   version: string;
   content: CatalogContent;
 }
 
-/** Folders that are read at the same time at the start: each is read as fast as a disk can. */
+/** Number of folders to read concurrently at the start; one read can use the full speed of a disk. */
 const OPENED_AT_ONCE = 2;
 const RETRY_MS = 30_000;
 
 /**
- * The content of all catalogs, on disk and open for reading. New content replaces old at once and only when it is complete; it survives restarts.
- * What is on disk has checksums: damaged content is served no more and told to `onLost`, a damaged compressed form is made again.
- * Calls about one catalog must not overlap; different catalogs do not wait for each other, except for the thread that reads content and the one that
- * compresses it.
+ * The content of all catalogs, on disk and open for reading. Survives restarts. New content
+ * replaces the previous one atomically when it is complete. Files have checksums: damaged content
+ * is not served and is reported to `onLost`, and a damaged compressed file is recreated.
+ *
+ * Calls for one catalog must not overlap. Different catalogs wait for each other only in the thread
+ * that reads content and the one that compresses it.
  */
 export class CatalogStore {
   readonly #dir: string;
@@ -74,11 +82,11 @@ export class CatalogStore {
   readonly #served = new Map<string, Served>();
   readonly #finishing = new Map<string, PostPublish>();
   readonly #last = new LastContents();
-  /** Catalogs of which a version is being published that finishing the one before would remove. */
+  /** Catalogs whose new version is being published. Finishing the previous version would remove it. */
   readonly #publishing = new Set<string>();
-  /** Removals under way of content that was lost. */
+  /** Removals of lost content in progress. */
   readonly #dropping = new Map<string, Promise<void>>();
-  /** Lost before anybody wanted to know. */
+  /** Content lost before `onLost` was called. */
   readonly #lost: string[] = [];
   #tellLost: ((name: string) => void) | undefined;
 
@@ -89,7 +97,7 @@ export class CatalogStore {
     this.#retryMs = retryMs;
   }
 
-  /** A store that serves what an earlier run left in its folder; what cannot be used is removed. */
+  /** Opens a store and serves the content in its folder. Removes unusable content. */
   static async open(options: StoreOptions): Promise<CatalogStore> {
     const store = new CatalogStore(options);
     await mkdir(options.dir, { recursive: true, mode: 0o700 });
@@ -99,25 +107,28 @@ export class CatalogStore {
     return store;
   }
 
-  /** Sets who is told that a catalog's content was damaged and is served no more; also of what was lost until now. */
+  /**
+   * Sets the callback for catalogs whose content was damaged and is no longer served. Also calls it
+   * for content that is already lost.
+   */
   onLost(tell: (name: string) => void): void {
     this.#tellLost = tell;
     for (const name of this.#lost.splice(0)) tell(name);
   }
 
-  /** The content that is served of a catalog now. */
+  /** Returns the served content of a catalog. */
   get(name: string): CatalogContent | undefined {
     return this.#served.get(name)?.content;
   }
 
-  /** Names of the catalogs that are served now. */
+  /** Returns the names of the served catalogs. */
   catalogs(): string[] {
     return [...this.#served.keys()];
   }
 
   /**
-   * Reads the catalog at `root` and serves it from now on. When that fails, what was served before stays.
-   * @throws Error whose text names file, document, line and reason.
+   * Reads the catalog at `root` and serves it. If that fails, the previous content is kept.
+   * @throws Error with file, document, line and reason.
    */
   async store(name: string, root: string, origin: ContentOrigin, signal: AbortSignal): Promise<CatalogContent> {
     const folder = this.#folder(name);
@@ -125,7 +136,8 @@ export class CatalogStore {
     try {
       const { artifacts, files, findings } = await this.#loader.load(root, staging, signal);
       const indexes = new Map([...artifacts].map(([artifact, columns]) => [artifact, new ContentIndex(columns)] as const));
-      // The time of the unpacking, which the status tells all replicas, so that they agree on the time of a content.
+      // The unpack time, which the status reports to all replicas, so that they agree on the time
+      // of a content.
       const lastModified = this.#last.timeOf(name, indexes, Math.floor(Date.parse(origin.lastUnpacked) / 1_000));
       const content = await this.#publish(name, staging, { origin, lastModified, indexes, findings });
       const { lines, bytes } = content.catalog.index;
@@ -146,25 +158,25 @@ export class CatalogStore {
     await this.#folder(name).remove();
   }
 
-  /** Names of everything in the store's folder, catalogs or not. */
+  /** Returns the names of everything in the store's folder, including entries that are not catalogs. */
   names(): Promise<string[]> {
     return readdir(this.#dir);
   }
 
-  /** Removes what stands under a name, whatever it is. @param name one of `names()`. */
+  /** Removes an entry of any type. @param name one of `names()`. */
   async removeEntry(name: string): Promise<void> {
     if (subdomainFaults(name).length === 0 && (await lstat(join(this.#dir, name))).isDirectory()) await this.remove(name);
     else await rm(join(this.#dir, name), { recursive: true, force: true });
   }
 
-  /** Reads everything that is stored once more, and does away with what is damaged. */
+  /** Reads all stored content again and removes damaged content. */
   async scrub(signal: AbortSignal): Promise<void> {
     for (const [name, { version, content }] of this.#served) {
       signal.throwIfAborted();
       content.hold();
       try {
         const isFine = await this.#folder(name).check(version, content, signal);
-        if (!isFine) this.#finishAgain(name, content, "compressed catalog content is damaged, making it again");
+        if (!isFine) this.#finishAgain(name, content, "compressed catalog content is damaged, recreating it");
       } catch (err) {
         signal.throwIfAborted();
         this.#lose(name, content, err);
@@ -174,7 +186,7 @@ export class CatalogStore {
     }
   }
 
-  /** Waits until everything published so far is safely on disk and compressed, or has failed to be once. */
+  /** Waits until all published content is synced to disk and compressed, or has failed once. */
   async settled(): Promise<void> {
     await Promise.all([...this.#finishing.values()].map(({ tried }) => tried));
     await Promise.all(this.#dropping.values());
@@ -205,7 +217,7 @@ export class CatalogStore {
         return;
       } catch (err) {
         isLost = true;
-        this.#log.warn({ catalog: name, version, err }, "stored catalog content cannot be used, removing it");
+        this.#log.warn({ catalog: name, version, err }, "stored catalog content is invalid, removing it");
       }
     }
     await folder.remove();
@@ -222,7 +234,7 @@ export class CatalogStore {
       if (before)
         await folder
           .inherit(served.version, served.content, before)
-          .catch((err: unknown) => this.#log.debug({ catalog: name, err }, "compressed forms were not taken over"));
+          .catch((err: unknown) => this.#log.debug({ catalog: name, err }, "cannot reuse compressed files"));
       this.#serve(name, served);
       before?.content.retire();
       return served.content;
@@ -244,19 +256,19 @@ export class CatalogStore {
 
   #damaged(name: string, content: CatalogContent, { artifact, encoding, err }: Damage): void {
     if (encoding === undefined) this.#lose(name, content, new Error(`${artifact}: ${err.message}`, { cause: err }));
-    else this.#finishAgain(name, content, "compressed catalog content is damaged, making it again");
+    else this.#finishAgain(name, content, "compressed catalog content is damaged, recreating it");
   }
 
-  /** Serves a content no more whose lines are damaged, and removes it. */
+  /** Stops serving a content with damaged lines, and removes it. */
   #lose(name: string, content: CatalogContent, err: unknown): void {
     const served = this.#served.get(name);
     if (served?.content !== content) return;
-    this.#log.error({ catalog: name, err }, "stored catalog content is damaged and is served no more, fetching it again");
+    this.#log.error({ catalog: name, err }, "stored catalog content is damaged and no longer served, fetching it again");
     this.#served.delete(name);
     content.retire();
     const dropped = this.#stopFinishing(name)
       .then(() => this.#folder(name).drop(served.version))
-      .catch((again: unknown) => this.#log.warn({ catalog: name, err: again }, "damaged catalog content was not removed"));
+      .catch((again: unknown) => this.#log.warn({ catalog: name, err: again }, "cannot remove damaged catalog content"));
     this.#dropping.set(name, dropped);
     this.#reportLost(name);
   }
@@ -282,8 +294,7 @@ export class CatalogStore {
       await folder.finish(version, content, this.#compressor, signal);
     };
     const events = {
-      failed: (err: unknown) =>
-        this.#log.warn({ catalog: name, err }, "catalog content is served but was not compressed or made safe on disk"),
+      failed: (err: unknown) => this.#log.warn({ catalog: name, err }, "cannot compress or sync served catalog content"),
       damaged: (err: unknown) => this.#lose(name, content, err),
     };
     this.#finishing.set(name, new PostPublish(work, events, this.#retryMs));
@@ -304,16 +315,19 @@ export class CatalogStore {
   }
 }
 
-/** What scrubbing is built from. */
+/** Options of the scrubber. */
 export interface ScrubberOptions {
-  /** Reads everything that is stored, and does away with what is damaged. */
+  /** Reads all stored content and removes damaged content. */
   store: { scrub(signal: AbortSignal): Promise<void> };
   intervalMs: number;
   log: Logger;
   clock?: Clock;
 }
 
-/** Looks again and again whether what is stored is still as it was written; the first time after an interval, as the start looks too. */
+/**
+ * Periodically verifies that stored content is intact. The first check is one interval after the
+ * start, because the start also checks.
+ */
 export class Scrubber {
   readonly #options: ScrubberOptions;
 
@@ -321,14 +335,14 @@ export class Scrubber {
     this.#options = options;
   }
 
-  /** Runs until `signal` aborts; a failed round is logged and the next one tries again. */
+  /** Runs until `signal` aborts. A failed round is logged, and the next one retries. */
   async run(signal: AbortSignal): Promise<void> {
     const { store, intervalMs, log, clock = systemClock } = this.#options;
     for (;;) {
       await sleep(clock, intervalMs, signal);
       if (signal.aborted) return;
       await store.scrub(signal).catch((err: unknown) => {
-        if (!signal.aborted) log.error({ err }, "reading stored content again failed");
+        if (!signal.aborted) log.error({ err }, "cannot verify stored content");
       });
     }
   }

@@ -31,7 +31,7 @@ function originOf(digest: string): ContentOrigin {
   return { ref: `registry.example/catalog@${digest}`, digest, lastUnpacked: "2026-01-02T03:04:05Z" };
 }
 
-/** Changes one bit in the middle of a file. */
+/** Flips one bit in the middle of a file. */
 function flip(file: string): void {
   const bytes = readFileSync(file);
   const middle = bytes.length >> 1;
@@ -39,19 +39,19 @@ function flip(file: string): void {
   writeFileSync(file, bytes);
 }
 
-/** Rewrites what an index says of its content, with a checksum that is right. */
+/** Changes the metadata in an index and recomputes its checksum. */
 async function reseal(version: string, change: object): Promise<void> {
   const { value, columns } = await readSealed(join(version, "index"));
   await writeSealed(join(version, "index"), { ...(value as object), ...change }, columns);
 }
 
-/** Two catalogs, "test" and "good", as they are on disk; and a version that "test" had before. */
+/** The catalogs "test" and "good" on disk, and an earlier version of "test". */
 const stored = new TempFolder();
 let folder: TempFolder;
 let store: CatalogStore;
 let lost: string[];
 const dir = (): string => join(folder.path, "catalogs");
-/** The folder of the content of "test" that is current. */
+/** Returns the folder of the current content of "test". */
 const version = (top = dir()): string => join(top, "test", readlinkSync(join(top, "test/current")));
 
 beforeAll(async () => {
@@ -88,35 +88,35 @@ async function textOf(name: string): Promise<string | undefined> {
   return buffer.toString();
 }
 
-/** What can become of the content itself, or of what says what it is. */
+/** Damage to the content file or to its index. */
 const DAMAGES: [string, (version: string) => void | Promise<void>][] = [
   ["a shortened content file", (at) => truncateSync(join(at, "catalog.jsonl"), 3)],
   ["a flipped bit in the content file", (at) => flip(join(at, "catalog.jsonl"))],
   ["a longer content file", (at) => appendFileSync(join(at, "catalog.jsonl"), "{}\n")],
   ["a missing content file", (at) => rmSync(join(at, "catalog.jsonl"))],
-  ["a folder for a content file", (at) => (rmSync(join(at, "catalog.jsonl")), mkdirSync(join(at, "catalog.jsonl")))],
+  ["a folder in place of the content file", (at) => (rmSync(join(at, "catalog.jsonl")), mkdirSync(join(at, "catalog.jsonl")))],
   ["a missing index", (at) => rmSync(join(at, "index"))],
   ["an empty index", (at) => truncateSync(join(at, "index"), 0)],
   ["a shortened index", (at) => truncateSync(join(at, "index"), 50)],
   ["an index without its last byte", (at) => truncateSync(join(at, "index"), statSync(join(at, "index")).size - 1)],
   ["a longer index", (at) => appendFileSync(join(at, "index"), "x")],
   ["a flipped bit in the index", (at) => flip(join(at, "index"))],
-  ["an index that is something else", (at) => writeFileSync(join(at, "index"), Buffer.alloc(4_096, 0xff))],
+  ["an index with other data", (at) => writeFileSync(join(at, "index"), Buffer.alloc(4_096, 0xff))],
 ];
 
-describe("at the start", () => {
+describe("content store at the start", () => {
   test.for<[string, (version: string) => void | Promise<void>]>([
     ...DAMAGES,
     ["an index of an older format", (at) => reseal(at, { format: 2 })],
-    ["an index that knows artifacts that we do not", (at) => reseal(at, { artifacts: ["catalog", "unheard-of"] })],
-    ["a store of an older form", (at) => renameSync(join(at, "index"), join(at, "index.json"))],
+    ["an index that lists unknown artifacts", (at) => reseal(at, { artifacts: ["catalog", "unheard-of"] })],
+    ["a store of an older format", (at) => renameSync(join(at, "index"), join(at, "index.json"))],
   ])("content with %s is removed and reported, other content is served", async ([, spoil]) => {
     await spoil(version());
     await open();
     expect([store.catalogs(), readdirSync(dir()), lost]).toEqual([["good"], ["good"], ["test"]]);
   });
 
-  test("what was removed can be stored again, with the time that it had", async () => {
+  test("removed content can be stored again with the same timestamp", async () => {
     const before = await CatalogStore.open({ dir: dir(), log });
     const { lastModified } = before.get("test") ?? {};
     await before.close();
@@ -127,13 +127,13 @@ describe("at the start", () => {
   });
 
   test.for<[string, (version: string) => void]>([
-    ["a link that leads nowhere", (at) => (rmSync(join(at, "../current")), symlinkSync("nowhere", join(at, "../current")))],
-    ["a link that leads elsewhere", (at) => (rmSync(join(at, "../current")), symlinkSync("/etc", join(at, "../current")))],
-    ["a folder for a link", (at) => (rmSync(join(at, "../current")), mkdirSync(join(at, "../current")))],
-    ["no link", (at) => rmSync(join(at, "../current"))],
+    ["a dangling link", (at) => (rmSync(join(at, "../current")), symlinkSync("nowhere", join(at, "../current")))],
+    ["a link to another folder", (at) => (rmSync(join(at, "../current")), symlinkSync("/etc", join(at, "../current")))],
+    ["a folder in place of the link", (at) => (rmSync(join(at, "../current")), mkdirSync(join(at, "../current")))],
+    ["a missing link", (at) => rmSync(join(at, "../current"))],
     ["foreign files", (at) => (writeFileSync(join(at, "x"), ""), mkdirSync(join(at, "../y")), writeFileSync(join(at, "../z"), ""))],
-    ["what was begun and not ended", (at) => (mkdirSync(join(at, "../.staging-1")), symlinkSync("x", join(at, "../.link-1")))],
-  ])("content is found in spite of %s", async ([, spoil]) => {
+    ["an unfinished write", (at) => (mkdirSync(join(at, "../.staging-1")), symlinkSync("x", join(at, "../.link-1")))],
+  ])("content is found despite %s", async ([, spoil]) => {
     const before = version();
     spoil(before);
     await open();
@@ -146,7 +146,7 @@ describe("at the start", () => {
     ).toEqual(["current", basename(before)].sort());
   });
 
-  test("the content before is served when the current one was not written to its end", async () => {
+  test("the previous content is served when the current content was not written completely", async () => {
     cpSync(join(stored.path, "before"), join(dir(), "test/before"), { recursive: true });
     truncateSync(join(version(), "catalog.jsonl"), 100);
     await open();
@@ -156,13 +156,13 @@ describe("at the start", () => {
   });
 
   test.for<[string, (file: string) => void]>([
-    ["a flipped bit in it", (file) => flip(file)],
-    ["its end missing", (file) => truncateSync(file, 20)],
-    ["its description missing", (file) => rmSync(`${file}.index`)],
-    ["its description damaged", (file) => flip(`${file}.index`)],
-    ["its description without it", (file) => rmSync(file)],
-    ["what was begun and not ended of it", (file) => (renameSync(file, `${file}.tmp`), rmSync(`${file}.index`))],
-  ])("a compressed form with %s is made again, the same", async ([, spoil]) => {
+    ["a flipped bit", (file) => flip(file)],
+    ["a missing end", (file) => truncateSync(file, 20)],
+    ["a missing index", (file) => rmSync(`${file}.index`)],
+    ["a damaged index", (file) => flip(`${file}.index`)],
+    ["an index without its file", (file) => rmSync(file)],
+    ["an unfinished write", (file) => (renameSync(file, `${file}.tmp`), rmSync(`${file}.index`))],
+  ])("a compressed file with %s is recreated with the same bytes", async ([, spoil]) => {
     const files = [".gz", ".zst"].map((suffix) => join(version(), `catalog.jsonl${suffix}`));
     const before = files.map((file) => readFileSync(file));
     files.forEach(spoil);
@@ -173,8 +173,8 @@ describe("at the start", () => {
   });
 });
 
-describe("while content is served", () => {
-  test.for(DAMAGES)("%s is found by the scrub: served no more, removed, reported", async ([, spoil]) => {
+describe("content store while content is served", () => {
+  test.for(DAMAGES)("the scrub stops serving, removes and reports content with %s", async ([, spoil]) => {
     await open();
     await store.settled();
     const at = version();
@@ -185,7 +185,7 @@ describe("while content is served", () => {
     expect([existsSync(at), store.get("good")?.catalog.encodings]).toEqual([false, ["zstd", "gzip"]]);
   });
 
-  test("a scrub of what is fine changes nothing", async () => {
+  test("the scrub does not change intact content", async () => {
     await open();
     await store.settled();
     const before = store.get("test");
@@ -193,7 +193,7 @@ describe("while content is served", () => {
     expect([store.get("test") === before, lost, before?.catalog.encodings]).toEqual([true, [], ["zstd", "gzip"]]);
   });
 
-  test("a compressed form that is damaged is found by the scrub and made again, the content stays", async () => {
+  test("the scrub detects and recreates a damaged compressed file and keeps the content", async () => {
     await open();
     await store.settled();
     const content = store.get("test");
@@ -206,16 +206,16 @@ describe("while content is served", () => {
     expect([content?.catalog.encodings, readFileSync(file), lost]).toEqual([["zstd", "gzip"], before, []]);
   });
 
-  test("a read that comes up short ends the service of that content", async () => {
+  test("a short read stops serving that content", async () => {
     await open();
     const content = store.get("test");
     truncateSync(join(version(), "catalog.jsonl"), 10);
     const file = content?.catalog.file;
-    await expect(file?.read(Buffer.alloc(100), 0, 100, 10)).rejects.toThrow("the content file is shorter than its index says");
+    await expect(file?.read(Buffer.alloc(100), 0, 100, 10)).rejects.toThrow("the content file is shorter than recorded in its index");
     expect([store.get("test"), lost]).toEqual([undefined, ["test"]]);
   });
 
-  test("a short read of a compressed form only ends that form, until it is made again", async () => {
+  test("a short read of a compressed file stops serving only that file until it is recreated", async () => {
     await open();
     await store.settled();
     const artifact = store.get("test")?.catalog;
@@ -226,7 +226,7 @@ describe("while content is served", () => {
     expect(artifact?.encodings).toEqual(["zstd", "gzip"]);
   });
 
-  test("damage that is found while compressing ends the service of that content", async () => {
+  test("damage that is found during compression stops serving that content", async () => {
     for (const file of ["catalog.jsonl.gz.index", "catalog.jsonl.zst.index"]) rmSync(join(version(), file));
     await open();
     flip(join(version(), "catalog.jsonl"));
@@ -234,10 +234,10 @@ describe("while content is served", () => {
     expect([store.catalogs(), lost]).toEqual([["good"], ["test"]]);
   });
 
-  test("what cannot be compressed is served all the same, and compressed when it can be", async () => {
+  test("content that cannot be compressed is served, and compressed as soon as possible", async () => {
     const at = join(version(), "catalog.jsonl.gz.tmp");
     rmSync(join(version(), "catalog.jsonl.gz"));
-    mkdirSync(at); // in the way
+    mkdirSync(at); // blocks the path
     await open();
     await store.settled();
     expect([await textOf("test"), store.get("test")?.catalog.encodings, lost]).toEqual([TEXT, ["zstd"], []]);

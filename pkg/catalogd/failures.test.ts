@@ -15,7 +15,7 @@ const storing = (cause: unknown): Error =>
 const refused = Object.assign(new Error("connect ECONNREFUSED"), { code: "ECONNREFUSED" });
 const late = new DOMException("The operation was aborted due to timeout", "TimeoutError");
 
-/** What a function throws. */
+/** Returns the error that a function throws. */
 function thrownBy(run: () => unknown): unknown {
   try {
     return run();
@@ -26,32 +26,32 @@ function thrownBy(run: () => unknown): unknown {
 const CONFIG = { labels: {} } as unknown as ImageConfig;
 
 const CASES: [what: string, error: unknown, reason: string][] = [
-  ["a reference that is none", pulling(new TerminalError("Blocked", "invalid reference format")), "blocked"],
+  ["an invalid reference", pulling(new TerminalError("Blocked", "invalid reference format")), "blocked"],
   ["a wrong password", pulling(new RegistryError("authentication required", 401)), "unauthorized"],
-  ["a right that is missing", pulling(new RegistryError("denied", 403)), "unauthorized"],
+  ["a missing permission", pulling(new RegistryError("denied", 403)), "unauthorized"],
   ["no such image", pulling(new Error("reading manifest", { cause: new RegistryError("manifest unknown", 404) })), "not_found"],
   ["too many pulls", pulling(new RegistryError("too many requests to registry", 429)), "rate_limited"],
-  ["a registry that is broken", pulling(new RegistryError("received unexpected HTTP status", 503)), "registry"],
-  ["a registry that is down", pulling(new Error("pinging", { cause: refused })), "unreachable"],
-  ["one of two addresses that are down", pulling(new AggregateError([refused, refused])), "unreachable"],
-  ["a blob that is not what its digest says", pulling(new Error("Digest did not match")), "registry"],
+  ["a failing registry", pulling(new RegistryError("received unexpected HTTP status", 503)), "registry"],
+  ["an unreachable registry", pulling(new Error("pinging", { cause: refused })), "unreachable"],
+  ["one of two unreachable addresses", pulling(new AggregateError([refused, refused])), "unreachable"],
+  ["a blob that does not match its digest", pulling(new Error("Digest did not match")), "registry"],
   ["a slow registry", pulling(new RetryableError("Retrying", "did not end", { cause: late })), "timeout"],
-  ["a layer that is none", pulling(new ImageContentError("unexpected end of archive")), "image"],
+  ["an invalid layer", pulling(new ImageContentError("unexpected end of archive")), "image"],
   ["an image by tag that is too large", pulling(new RefusedError("too large")), "image"],
   ["an image by tag that is not a catalog", pulling(thrownBy(() => catalogRoot(CONFIG, { isPinned: false } as AskedImage))), "image"],
-  ["an image that nobody signed", pulling(new RejectedError("A signature was required, but no signature exists")), "rejected"],
-  ["a broken document", storing(new InvalidCatalogError("a.yaml: broken")), "content"],
+  ["an unsigned image", pulling(new RejectedError("A signature was required, but no signature exists")), "rejected"],
+  ["an invalid document", storing(new InvalidCatalogError("a.yaml: broken")), "content"],
   ["a catalog that takes too long to read", storing(late), "timeout"],
-  ["a full disk below the content", storing(Object.assign(new Error("no space left"), { code: "ENOSPC" })), "storage"],
+  ["a full disk under the content", storing(Object.assign(new Error("no space left"), { code: "ENOSPC" })), "storage"],
   ["the API server", new UpdateError("status", new Error("conflict")), "api"],
   ["a full disk", pulling(Object.assign(new Error("no space left"), { code: "ENOSPC" })), "other"],
-  ["something that is no error", "thrown", "other"],
+  ["a thrown value that is not an Error", "thrown", "other"],
 ];
 
 test.for(CASES)("%s", ([, error, reason]) => {
   expect(failureReason(error)).toBe(reason);
 });
 
-test("every reason has a case", () => {
+test("every failure reason has a test case", () => {
   expect(new Set(CASES.map(([, , reason]) => reason))).toEqual(new Set(CATALOG_FAILURE_REASONS));
 });

@@ -7,7 +7,7 @@ import { causesOf, isUnreachable } from "../oci/pull/pullProblem.ts";
 import { RegistryError } from "../oci/registry/registryError.ts";
 import { InvalidCatalogError } from "./load/loader.ts";
 
-/** The image of a catalog could not be resolved or pulled. It is retryable as its cause is. */
+/** The image of a catalog could not be resolved or pulled. Retryable if its cause is. */
 export class SourceError extends ReconcileError {
   readonly retry: boolean;
 
@@ -18,25 +18,26 @@ export class SourceError extends ReconcileError {
   }
 }
 
-/** The content of a catalog could not be read or stored; the cause says which. */
+/** The content of a catalog could not be read or stored, see the cause. */
 export class StoreFailedError extends RetryableError {
   override readonly name = "StoreFailedError";
 }
 
 /**
- * The class of a failed pass. Pure. Of a pull, what has no other class and was not refused by this machine is the registry's.
+ * Classifies the failure of a reconcile. Pure. Errors of a pull that have no other class and are
+ * not local count as registry errors.
  *
- * | what ended it                                            | reason                                        |
- * | an error that is not tried again                         | blocked                                       |
- * | content that is not a valid catalog                      | content                                       |
- * | reading a catalog that took too long                     | timeout                                       |
- * | a disk that is full, or broken                           | storage                                       |
- * | a write to the API server                                | api                                           |
- * | an answer of the registry                                | unauthorized, not_found, rate_limited, registry |
- * | an image that is broken                                  | image                                         |
- * | an image that the signature policy does not let pass     | rejected                                      |
- * | a pull that took too long                                | timeout                                       |
- * | no connection to the registry                            | unreachable                                   |
+ * | cause                                      | reason                                          |
+ * | a terminal error                           | blocked                                         |
+ * | content that is not a valid catalog        | content                                         |
+ * | reading a catalog took too long            | timeout                                         |
+ * | a full or broken disk                      | storage                                         |
+ * | a write to the API server                  | api                                             |
+ * | a response of the registry                 | unauthorized, not_found, rate_limited, registry |
+ * | an invalid image                           | image                                           |
+ * | an image that the signature policy rejects | rejected                                        |
+ * | a pull took too long                       | timeout                                         |
+ * | a failed connection to the registry        | unreachable                                     |
  */
 export function failureReason(error: unknown): CatalogFailureReason {
   if (terminalIn(error)) return "blocked";
@@ -44,8 +45,8 @@ export function failureReason(error: unknown): CatalogFailureReason {
   if (chain.some((cause) => cause instanceof UpdateError)) return "api";
   if (rejectionIn(error)) return "rejected";
   if (chain.some((cause) => cause instanceof InvalidCatalogError)) return "content";
-  const answer = chain.find((cause) => cause instanceof RegistryError);
-  if (answer) return ofStatus(answer.status);
+  const response = chain.find((cause) => cause instanceof RegistryError);
+  if (response) return ofStatus(response.status);
   if (chain.some((cause) => cause instanceof ImageContentError)) return "image";
   if (chain.some((cause) => cause.name === "TimeoutError")) return "timeout";
   if (chain.some((cause) => cause instanceof StoreFailedError)) return "storage";
@@ -60,7 +61,10 @@ function ofStatus(status: number): CatalogFailureReason {
   return status === 429 ? "rate_limited" : "registry";
 }
 
-/** Returns the type of the problem that a failed reconcile reports, if the error carries none. */
+/**
+ * Returns the type of the problem that a failed reconcile reports, if the error does not specify
+ * one.
+ */
 export function problemTypeOf(error: unknown): ProblemType {
   return PROBLEM_OF_REASON[failureReason(error)];
 }

@@ -8,10 +8,10 @@ import type { Client } from "../kube/client.ts";
 import { isConflict, isNotFound } from "../kube/errors.ts";
 import type { CatalogStep, Started, Withdrawn } from "./phases.ts";
 
-/** Label values end here; a longer name cannot be one. */
+/** Maximum length of a label value. A longer name cannot be used as a label value. */
 const MAX_LABEL = 63;
 
-/** Writes the finalizers and the name label of catalogs, both in one patch and only on a difference. */
+/** Writes the finalizers and the name label of catalogs in one patch, and only if they differ. */
 export class CatalogMetadata {
   readonly #client: Pick<Client, "patch">;
 
@@ -20,9 +20,9 @@ export class CatalogMetadata {
   }
 
   /**
-   * Sets the label `olm.operatorframework.io/metadata.name` and, where given, the finalizers.
-   * @param finalizers the whole new list; refused by the server when somebody else changed the object meanwhile.
-   * @returns whether anything was written. A catalog that is gone is fine.
+   * Sets the label `olm.operatorframework.io/metadata.name` and, if given, the finalizers.
+   * @param finalizers the complete new list. The API server rejects it if the object has changed.
+   * @returns whether anything was written. A missing catalog is not an error.
    * @throws KubeError
    */
   async set(catalog: Readonly<ClusterCatalog>, finalizers: readonly string[] | undefined, signal: AbortSignal): Promise<boolean> {
@@ -46,7 +46,7 @@ export class CatalogMetadata {
 
 const CONFLICT_MS = 1_000;
 
-/** Puts finalizer and name label on a catalog before anything is stored for it. */
+/** Sets the finalizer and the name label of a catalog before anything is stored for it. */
 export function ensureMetadata(metadata: CatalogMetadata): CatalogStep<Started> {
   return {
     name: "EnsureMetadata",
@@ -58,22 +58,22 @@ export function ensureMetadata(metadata: CatalogMetadata): CatalogStep<Started> 
         return phase;
       } catch (err) {
         if (!isConflict(err)) throw new UpdateError("finalizers", err);
-        return leave(phase, { requeueAfterMs: CONFLICT_MS }); // the reconcile that the change brings works with the new object
+        return leave(phase, { requeueAfterMs: CONFLICT_MS }); // the reconcile that this change triggers uses the new object
       }
     },
   };
 }
 
-/** What keeps things of a catalog that must go with it. */
+/** A component that stores data for catalogs and deletes it with the catalog. */
 export interface CatalogKeeper {
-  /** Removes everything kept of the catalog; nothing there is fine. */
+  /** Removes all data stored for the catalog. Missing data is not an error. */
   remove(name: string): Promise<void>;
 }
 
 /**
- * Removes the content of a catalog that is being deleted or is switched off, and ends the pass. The finalizer is let go afterwards, when the
- * status has been written.
- * @param keepers in order: what is served first.
+ * Removes the content of a catalog that is deleted or unavailable, and ends the reconcile. The
+ * finalizer is removed later, after the status has been written.
+ * @param keepers in order: the served content first.
  */
 export function withdraw(keepers: readonly CatalogKeeper[]): CatalogStep<Started> {
   return {

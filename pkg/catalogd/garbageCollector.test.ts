@@ -9,7 +9,7 @@ import { GarbageCollector, unpackFolder } from "./garbageCollector.ts";
 const log = createLogger({ component: "test", level: "silent" });
 const signal = new AbortController().signal;
 
-test("what no catalog owns is removed, read-only folders included; a catalog that appears meanwhile loses nothing", async () => {
+test("garbage collector removes entries without a catalog, including read-only folders, but nothing of a catalog that is created meanwhile", async () => {
   using folder = new TempFolder();
   const dir = folder.write("unpack", { "kept/sha256:1/x": "", "gone/sha256:1/x": "", file: "" });
   for (const path of ["gone/sha256:1", "gone"]) chmodSync(join(dir, path), 0o500);
@@ -21,13 +21,13 @@ test("what no catalog owns is removed, read-only folders included; a catalog tha
   expect(readdirSync(dir).sort()).toEqual(["kept", "new"]);
 });
 
-test("a folder that does not exist has nothing to collect", async () => {
+test("garbage collector ignores a missing folder", async () => {
   using folder = new TempFolder();
   const catalogs = (): Promise<string[]> => Promise.resolve([]);
   await new GarbageCollector({ folders: [unpackFolder(join(folder.path, "none"))], catalogs, intervalMs: 1, log }).collect(signal);
 });
 
-test("nothing is removed when the cluster does not answer, and the next round tries again", async () => {
+test("garbage collector removes nothing when the API server does not respond, and retries in the next round", async () => {
   using folder = new TempFolder();
   const dir = folder.write("unpack", { "gone/x": "" });
   const clock = new FakeClock();

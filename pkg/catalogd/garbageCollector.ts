@@ -11,17 +11,17 @@ export interface CatalogFolder {
   removeEntry(name: string): Promise<void>;
 }
 
-/** What garbage collection is built from. */
+/** Options of the garbage collector. */
 export interface GarbageCollectorOptions {
   folders: readonly CatalogFolder[];
-  /** Names of all catalogs in the cluster, asked afresh. */
+  /** Lists the names of all catalogs in the cluster with a new request. */
   catalogs: (signal: AbortSignal) => Promise<readonly string[]>;
   intervalMs: number;
   log: Logger;
   clock?: Clock;
 }
 
-/** Removes what was left behind for catalogs that no longer exist, at start and then again and again. */
+/** Removes files of catalogs that no longer exist, at the start and then periodically. */
 export class GarbageCollector {
   readonly #options: GarbageCollectorOptions;
 
@@ -29,7 +29,7 @@ export class GarbageCollector {
     this.#options = options;
   }
 
-  /** Runs until `signal` aborts; a failed round is logged and the next one tries again. */
+  /** Runs until `signal` aborts. A failed round is logged, and the next one retries. */
   async run(signal: AbortSignal): Promise<void> {
     const { intervalMs, log, clock = systemClock } = this.#options;
     while (!signal.aborted) {
@@ -41,7 +41,8 @@ export class GarbageCollector {
   }
 
   /**
-   * One round. Folders are read before the cluster is asked, so what appears for a new catalog meanwhile is not in doubt.
+   * Runs one round. Reads the folders before it lists the catalogs, so that new files of a new
+   * catalog are never removed.
    * @throws Error `error reading cache directory: …` or `error listing clustercatalogs: …`
    */
   async collect(signal: AbortSignal): Promise<void> {
@@ -58,7 +59,7 @@ export class GarbageCollector {
   }
 }
 
-/** The folder in which images are unpacked, a folder for each catalog. */
+/** Returns the folder for unpacked images, which has a folder for each catalog. */
 export function unpackFolder(dir: string): CatalogFolder {
   return {
     names: async () => (await readdir(dir).catch(undefinedIfMissing)) ?? [],

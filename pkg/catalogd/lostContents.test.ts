@@ -8,7 +8,7 @@ const ONE = "quay.io/c@sha256:1";
 const TWO = "quay.io/c@sha256:2";
 const log = createLogger({ component: "test", level: "silent" });
 
-/** The registry and the other replicas as one replica meets them. */
+/** Simulates the registry and the other replicas of one replica. */
 class Scene {
   readonly stored = new Map<string, CatalogContent>();
   readonly failing: string[] = [];
@@ -39,32 +39,32 @@ beforeEach(() => {
   scene = new Scene();
 });
 
-test("what was never lost is none of its business", async () => {
+test("content that was never lost is ignored", async () => {
   expect([await scene.pass("a"), scene.asked]).toEqual(["nothing to do", []]);
 });
 
-test("what was lost is loaded again as the status names it, and nobody has to lead instead", async () => {
+test("lost content is loaded again by the digest in the status, without leadership", async () => {
   scene.lose("a");
   expect([await scene.pass("b"), await scene.pass("a"), await scene.pass("a")]).toEqual(["nothing to do", "loaded", "nothing to do"]);
   expect([scene.asked, scene.stepped]).toEqual([["a"], []]);
 });
 
-test("what cannot be loaded is left to the others, once for each digest, until it was here again", async () => {
+test("lost content that cannot be loaded is left to other replicas once per digest, until it is stored again", async () => {
   scene.isUp = false;
   scene.lose("a");
-  expect([await scene.pass("a"), await scene.pass("a")]).toEqual(["left to others", "nothing to do"]);
-  expect(await scene.pass("a", TWO)).toBe("left to others");
+  expect([await scene.pass("a"), await scene.pass("a")]).toEqual(["leadership yielded", "nothing to do"]);
+  expect(await scene.pass("a", TWO)).toBe("leadership yielded");
   scene.isUp = true;
   await scene.follow("a");
   expect(await scene.pass("a", TWO)).toBe("nothing to do");
   scene.isUp = false;
   scene.lose("a");
-  expect(await scene.pass("a", TWO)).toBe("left to others");
+  expect(await scene.pass("a", TWO)).toBe("leadership yielded");
   const why = "content of catalog a was lost here and cannot be loaded again; other replicas may have it";
   expect(scene.stepped).toEqual([why, why, why]);
 });
 
-test("what is served no more need not be loaded", async () => {
+test("lost content is not loaded when the catalog is no longer served", async () => {
   scene.lose("a");
   const gone = catalogNamed("a", { digest: ONE, serving: false });
   expect(await scene.contents.replace("a", gone, log, new AbortController().signal)).toBe("nothing to do");

@@ -3,7 +3,7 @@ import type { Problem } from "../api/problems.ts";
 import type { Step } from "../controller/story.ts";
 import type { CatalogContent } from "./store/content.ts";
 
-/** The image that a catalog's reference stands for now. */
+/** The image of a catalog's reference at this time. */
 export interface ResolvedImage {
   /** The reference by digest. */
   canonical: string;
@@ -14,33 +14,39 @@ export interface ResolvedImage {
 export interface UnpackedImage extends ResolvedImage {
   /** The image's root on disk. */
   dir: string;
-  /** The catalog's folder below `dir`, as a relative slash path. */
+  /** The catalog's folder relative to `dir`, with slashes. */
   root: string;
-  /** When it was unpacked. */
+  /** When the image was unpacked. */
   modTime: Date;
 }
 
-/** What a reconcile of a catalog knows in every phase. */
+/** State of a catalog reconcile in every phase. */
 interface WithCatalog {
   readonly catalog: Readonly<ClusterCatalog>;
-  /** What the steps report in `status.problems`, in addition to the error that ends the reconcile. */
+  /**
+   * Problems that the steps report in `status.problems`, in addition to the error that ends the
+   * reconcile.
+   */
   readonly problems: Problem[];
 }
 
-/** Before the first step. */
+/** Phase before the first step. */
 export interface Started extends WithCatalog {
   readonly phase: "started";
 }
 
-/** What a look at the image gave. */
+/** Result of the image lookup. */
 interface WithImage extends WithCatalog {
-  /** What the reference stands for; absent if it was not looked up, since what is stored is recent enough. */
+  /** The resolved reference; absent if the stored content is recent enough and no lookup was needed. */
   readonly resolved?: ResolvedImage;
-  /** When the pull of the image began, in milliseconds as `performance.now` gives them; absent if it was stored already. */
+  /**
+   * When the pull of the image started, in milliseconds of `performance.now`; absent if the image
+   * was already stored.
+   */
   readonly pullBegan?: number;
 }
 
-/** After `fetchImage`: the image is unpacked, or its content is stored already. */
+/** Phase after `fetchImage`: the image is unpacked, or its content is already stored. */
 export interface Fetched extends WithImage {
   readonly phase: "fetched";
   readonly image:
@@ -48,27 +54,27 @@ export interface Fetched extends WithImage {
     | { readonly kind: "stored"; readonly content: CatalogContent };
 }
 
-/** After `storeContent`: the content is served. */
+/** Phase after `storeContent`: the content is served. */
 export interface Stored extends WithImage {
   readonly phase: "stored";
   readonly content: CatalogContent;
 }
 
-/** Ended by `withdraw`: the content must not be served and is removed. */
+/** Final phase of `withdraw`: the content must not be served and is removed. */
 export interface Withdrawn extends WithCatalog {
   readonly phase: "withdrawn";
-  /** The catalog is being deleted, or was switched off. */
+  /** The catalog is being deleted or is unavailable. */
   readonly why: "deleted" | "unavailable";
 }
 
-/** Ended by `fetchImage` while the image of a new catalog or spec is fetched. */
+/** Final phase of `fetchImage` while the image of a new catalog or spec is pulled. */
 interface Fetching extends WithCatalog {
   readonly phase: "fetching";
   /** Reference of the image. */
   readonly ref: string;
 }
 
-/** Every phase that a reconcile can end in. */
+/** Every final phase of a reconcile. */
 export type Phase = Started | Fetched | Stored | Withdrawn | Fetching;
 
 /** A step of the reconcile of a ClusterCatalog. */

@@ -6,19 +6,19 @@ const RECORD: PollRecord = { ref: "r/c:v1", canonical: "r/c@sha256:1", generatio
 const SUBJECT = { ref: "r/c:v1", generation: 3, intervalMinutes: undefined };
 
 test.for([
-  ["nothing is remembered", undefined, SUBJECT, 0, "no cached catalog metadata found for this catalog"],
+  ["nothing is stored", undefined, SUBJECT, 0, "no cached catalog metadata found for this catalog"],
   ["nothing changed", RECORD, SUBJECT, 9e12, undefined],
   ["the spec changed", RECORD, { ...SUBJECT, generation: 4 }, 0, "catalog generation differs from observed generation"],
-  ["another reference", RECORD, { ...SUBJECT, ref: "r/c:v2" }, 0, "catalog generation differs from observed generation"],
-  ["the interval is not over", RECORD, { ...SUBJECT, intervalMinutes: 1 }, 1_060_000, undefined],
-  ["the clock was put back", RECORD, { ...SUBJECT, intervalMinutes: 1 }, 999_999, "the clock was put back"],
-  ["the clock was put back, without an interval", RECORD, SUBJECT, 999_999, undefined],
-  ["the interval is over", RECORD, { ...SUBJECT, intervalMinutes: 1 }, 1_060_001, "poll duration has elapsed"],
+  ["another image reference", RECORD, { ...SUBJECT, ref: "r/c:v2" }, 0, "catalog generation differs from observed generation"],
+  ["the interval has not elapsed", RECORD, { ...SUBJECT, intervalMinutes: 1 }, 1_060_000, undefined],
+  ["the clock was set back", RECORD, { ...SUBJECT, intervalMinutes: 1 }, 999_999, "the clock was set back"],
+  ["the clock was set back without an interval", RECORD, SUBJECT, 999_999, undefined],
+  ["the interval has elapsed", RECORD, { ...SUBJECT, intervalMinutes: 1 }, 1_060_001, "poll duration has elapsed"],
 ] as const)("%s", ([, record, subject, now, want]) => {
   expect(pollReason(record, subject, now)).toBe(want);
 });
 
-test("the wake-up finds the poll due, at most a hundredth late", () => {
+test("a requeued reconcile finds the poll due, at most 1% late", () => {
   const random = fc.double({ min: 0, max: 1, maxExcluded: true, noNaN: true });
   fc.assert(
     fc.property(
@@ -37,10 +37,10 @@ test("the wake-up finds the poll due, at most a hundredth late", () => {
   );
 });
 
-test("after the clock was put back the next look is an interval away, not years", () => {
+test("the next poll is one interval away after the clock was set back by years", () => {
   expect(nextPollMs(Date.parse("2031-01-01T00:00:00Z"), 1, Date.parse("2026-01-01T00:00:00Z"), 0)).toBe(60_001);
 });
 
-test("without an interval there is no next poll", () => {
+test("no poll is scheduled without an interval", () => {
   expect(nextPollMs(0, undefined, 0, 0)).toBeUndefined();
 });

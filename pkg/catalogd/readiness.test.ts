@@ -29,14 +29,14 @@ function store(name: string, digest: string): void {
   contents.set(name, { origin: { digest } } as CatalogContent);
 }
 
-test("not before the catalogs are known", () => {
+test("readiness fails before the first list of catalogs", () => {
   expect(() => readiness.check()).toThrow("the first list of ClusterCatalogs has not arrived yet");
   expect(readiness.missing()).toBeUndefined();
   catalogs = [];
   expect(readiness.check()).toBe("0 of 0 catalogs");
 });
 
-test("not before all that is served is here in exactly the digest that the status says; what is not served does not count", () => {
+test("readiness requires exactly the digests that the statuses name and ignores catalogs that are not served", () => {
   serve({ a: "sha256:1", b: "sha256:2" });
   catalogs!.push(catalogNamed("new", {}), catalogNamed("off", { digest: "quay.io/c@sha256:9", availabilityMode: "Unavailable" }));
   expect(() => readiness.check()).toThrow("content of catalogs is being loaded: a, b");
@@ -47,22 +47,22 @@ test("not before all that is served is here in exactly the digest that the statu
   expect(readiness.check()).toBe("2 of 2 catalogs");
 });
 
-test("once ready, a new digest or a new catalog does not take the replica out: all replicas lack it at the same time", () => {
+test("readiness stays true when a catalog gets a new digest or is added, because all replicas lack the content then", () => {
   serve({ a: "sha256:1" });
   store("a", "sha256:1");
   readiness.check();
   serve({ a: "sha256:2", b: "sha256:3" });
-  expect(readiness.check()).toBe("0 of 2 catalogs; not here as their status says: a, b");
+  expect(readiness.check()).toBe("0 of 2 catalogs; not stored as in their status: a, b");
   expect(readiness.missing()).toEqual(["a", "b"]);
 });
 
-test("content that cannot be loaded is waited for until the deadline", () => {
+test("readiness waits until the deadline for content that cannot be loaded", () => {
   serve({ a: "sha256:1", gone: "sha256:2" });
   store("a", "sha256:1");
   clock.advance(59_000);
   expect(() => readiness.check()).toThrow("being loaded: gone");
   clock.advance(1_000);
-  expect(readiness.check()).toBe("1 of 2 catalogs; not here as their status says: gone");
+  expect(readiness.check()).toBe("1 of 2 catalogs; not stored as in their status: gone");
   readiness.check();
   expect(lines.filter((line) => line.includes("could not be loaded in time"))).toHaveLength(1);
 });

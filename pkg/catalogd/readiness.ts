@@ -4,27 +4,30 @@ import type { Logger } from "../telemetry/log.ts";
 import { servedImage } from "./status.ts";
 import type { CatalogContent } from "./store/content.ts";
 
-/** What readiness is judged by. */
+/** Inputs of the readiness check. */
 export interface ReadinessInit {
-  /** All catalogs as last seen; undefined until the first list is in. */
+  /** Returns all known catalogs; undefined until the first list has arrived. */
   catalogs: () => readonly Readonly<ClusterCatalog>[] | undefined;
   contents: { get(name: string): CatalogContent | undefined };
-  /** How long after the start content that cannot be loaded is waited for. */
+  /** How long after the start readiness waits for content that cannot be loaded. */
   deadlineMs: number;
   clock: Clock;
   log: Logger;
 }
 
-/** Names in a log line or an error. */
+/** Maximum number of names in a log line or an error. */
 const MAX_NAMED = 10;
 
 /**
- * Whether requests may be sent to this replica.
+ * Determines whether this replica can receive requests.
  *
- * | since the start                                | ready |
- * | the catalogs are not known                     | no |
- * | not all digests that are served were ever here | no, until the deadline; then with what is here, so that an image that is gone does not keep a replica out |
- * | all of them were here once                     | yes, for good: when a catalog gets another digest, all replicas lack it for a moment, and leaving all at once would leave nobody to answer. What is older is served until it is replaced, each answer says its digest, and what is missing is answered with 503 |
+ * - Not ready until the catalogs are known.
+ * - Not ready until every served digest has been stored here once. After the deadline the replica
+ *   is ready with the content that it has, so that a deleted image does not block it.
+ * - Ready permanently after that. When a catalog gets a new digest, all replicas lack it for a
+ *   moment; if all became unready, none would respond. A replica serves the previous content until
+ *   it has the new one. Each response contains its digest, and requests for missing content get
+ *   503.
  */
 export class ReplicaReadiness {
   readonly #init: ReadinessInit;
@@ -36,19 +39,25 @@ export class ReplicaReadiness {
     this.#startedAt = init.clock.now();
   }
 
-  /** Names of the catalogs whose served digest is not here, sorted; undefined while the catalogs are not known. */
+  /**
+   * Returns the names of the catalogs whose served digest is not stored here, sorted; undefined
+   * while the catalogs are unknown.
+   */
   missing(): string[] | undefined {
     const { catalogs, contents } = this.#init;
     return catalogs()
       ?.filter((catalog) => {
-        const wanted = servedImage(catalog);
-        return wanted && contents.get(catalog.metadata.name)?.origin.digest !== wanted.digest;
+        const expected = servedImage(catalog);
+        return expected && contents.get(catalog.metadata.name)?.origin.digest !== expected.digest;
       })
       .map(({ metadata }) => metadata.name)
       .sort();
   }
 
-  /** A health check. @returns what is served, for people. @throws Error while no request should come. */
+  /**
+   * Health check. @returns a readable summary of the served catalogs. @throws Error while this
+   * replica should not receive requests.
+   */
   check(): string {
     const { catalogs, deadlineMs, clock, log } = this.#init;
     const missing = this.missing();
@@ -60,7 +69,7 @@ export class ReplicaReadiness {
       log.warn({ missing: missing.length, catalogs: names }, "ready without the content of some catalogs: it could not be loaded in time");
     }
     this.#isReady = true;
-    const lacking = missing.length === 0 ? "" : `; not here as their status says: ${names.join(", ")}`;
+    const lacking = missing.length === 0 ? "" : `; not stored as in their status: ${names.join(", ")}`;
     return `${served - missing.length} of ${served} catalogs${lacking}`;
   }
 }

@@ -11,13 +11,16 @@ import type { Meta } from "../fbc/types.ts";
 import { createLogger } from "../telemetry/log.ts";
 import { CatalogStore } from "./catalogStore.ts";
 
-/** What opm counts in a catalog. */
+/** The numbers that opm reports for a catalog. */
 interface LoadCase {
   fbc: string;
   expect: { packages: number; channels: number; bundles: number; deprecations: number; others: number };
 }
 
-/** SHA-256 of what k8s.io/apimachinery v0.36.3's decoder and encoding/json make of the catalog, files in lexical order. */
+/**
+ * SHA-256 of the output of k8s.io/apimachinery v0.36.3's decoder and encoding/json for the catalog,
+ * files in lexical order.
+ */
 const GO_LINES: Readonly<Record<string, string>> = {
   "fbc/certified-v4.14": "cf30066ff0f05f0dd940f22ecb42b3a0f9159d875a565dd39bcec7bae2e4ed8f",
   "fbc/community-v4.19": "1c690afaf0cd94037eb350461fc9b78f6b81ec008be3b0ab1d1cb664e1a7c9de",
@@ -33,7 +36,7 @@ describeWithData("real catalogs", (data) => {
     .map((line) => JSON.parse(line) as LoadCase);
 
   test.for(cases)(
-    "$fbc holds what opm counts, and is stored byte for byte as Go does",
+    "$fbc has the object counts of opm, and is stored with the same bytes as in Go",
     { timeout: 120_000 },
     async ({ fbc, expect: want }) => {
       using folder = new TempFolder();

@@ -69,7 +69,7 @@ beforeEach(() => {
   reconciler = newReconciler();
 });
 
-/** A pass, and where it starts a fetch the one that the end of the fetch brings. */
+/** Runs a reconcile and, if it starts a fetch, the reconcile that follows the fetch. */
 async function pass(old?: ClusterCatalog): Promise<StepResult> {
   fetched = Promise.withResolvers();
   const { signal } = new AbortController();
@@ -83,7 +83,7 @@ function asked(): string[] {
   return images.calls.splice(0);
 }
 
-test("the first pass marks the object, stores the content and says when it comes back", async () => {
+test("first reconcile sets the metadata, stores the content and schedules the next poll", async () => {
   expect(await pass()).toEqual({ requeueAfterMs: 10 * MINUTE + 3_001 });
   const { metadata, status } = server.catalog;
   expect([metadata.finalizers, metadata.labels]).toEqual([[FINALIZER_DELETE_SERVER_CACHE], { [LABEL_METADATA_NAME]: "test" }]);
@@ -99,7 +99,7 @@ test("the first pass marks the object, stores the content and says when it comes
   ]);
 });
 
-test("what was found out about a catalog is not written to another one that was made under its name meanwhile", async () => {
+test("results are not written to a catalog that was recreated with the same name meanwhile", async () => {
   await pass();
   const old = server.catalog;
   const { status: _, ...fresh } = server.catalog;
@@ -110,7 +110,7 @@ test("what was found out about a catalog is not written to another one that was 
   expect(server.catalog.status).toBeUndefined();
 });
 
-test("a pass with nothing to do asks nobody and writes nothing", async () => {
+test("reconcile without changes sends no requests and writes nothing", async () => {
   await pass();
   asked();
   server.patches.length = 0;
@@ -119,7 +119,7 @@ test("a pass with nothing to do asks nobody and writes nothing", async () => {
   expect([asked(), server.patches, store.stored.length]).toEqual([[], [], 1]);
 });
 
-test("when the interval is over the tag is looked up; the same digest is not read again, another one is", async () => {
+test("poll resolves the tag when the interval has elapsed and reads only a new digest", async () => {
   await pass();
   asked();
   now += 10 * MINUTE + 1;
@@ -135,7 +135,7 @@ test("when the interval is over the tag is looked up; the same digest is not rea
   expect(server.catalog.status?.resolvedSource?.image.ref).toBe("quay.io/c@sha256:2");
 });
 
-test("a change of the spec looks the tag up, and the conditions follow the generation", async () => {
+test("change of the spec resolves the tag, and the conditions have the new generation", async () => {
   await pass();
   asked();
   server.edit({ priority: 3 });
@@ -144,7 +144,7 @@ test("a change of the spec looks the tag up, and the conditions follow the gener
   expect(server.catalog.status?.conditions?.map(({ observedGeneration }) => observedGeneration)).toEqual([2, 2, 2]);
 });
 
-test("a failure is written, content stays, and the next pass looks again although the interval is not over", async () => {
+test("failure is reported, content is kept, and the next reconcile retries before the interval has elapsed", async () => {
   await pass();
   asked();
   images.failure = new Error("no route to host");
@@ -159,7 +159,7 @@ test("a failure is written, content stays, and the next pass looks again althoug
   expect(events).toEqual(["Normal ContentStored", "Warning Retrying", "Normal Recovered"]);
 });
 
-test("bad content is written, and what was stored before stays", async () => {
+test("invalid content is reported, and the stored content is kept", async () => {
   await pass();
   store.failure = new TerminalError("Blocked", "a.yaml: document 2, line 3: broken");
   images.digests.set(REF, "sha256:2");
@@ -168,7 +168,7 @@ test("bad content is written, and what was stored before stays", async () => {
   expect([progressing(), store.get("test")?.origin.digest]).toEqual(["Retrying", "sha256:1"]);
 });
 
-test("after a restart stored content is not read again", async () => {
+test("stored content is not read again after a restart", async () => {
   await pass();
   asked();
   server.patches.length = 0;
@@ -177,7 +177,7 @@ test("after a restart stored content is not read again", async () => {
   expect([asked(), server.patches]).toEqual([[`resolve ${REF}`], []]);
 });
 
-test("a status that somebody changed is put right without asking the registry", async () => {
+test("changed status is corrected without a request to the registry", async () => {
   await pass();
   asked();
   const { status: before, ...rest } = server.catalog;
@@ -186,14 +186,14 @@ test("a status that somebody changed is put right without asking the registry", 
   expect([asked(), server.catalog.status]).toEqual([[], before]);
 });
 
-test("an object that changed meanwhile is left for the pass that its event brings", async () => {
+test("reconcile stops on a conflict and leaves the work to the reconcile of the change", async () => {
   const stale = server.catalog;
   server.catalog = { ...stale, metadata: { ...stale.metadata, resourceVersion: "9" } };
   expect(await reconciler.reconcile(stale, log, new AbortController().signal)).toEqual({ requeueAfterMs: 1_000 });
   expect([asked(), server.catalog.status]).toEqual([[], undefined]);
 });
 
-test("a deleted catalog loses content first, then status, then finalizer; foreign finalizers stay", async () => {
+test("deletion removes the content, then the status, then the finalizer, and keeps other finalizers", async () => {
   await pass();
   asked();
   const { metadata } = server.catalog;
@@ -210,7 +210,7 @@ test("a deleted catalog loses content first, then status, then finalizer; foreig
   expect([server.patches, asked()]).toEqual([[], []]);
 });
 
-test("a clean-up that fails keeps the finalizer", async () => {
+test("failed removal keeps the finalizer", async () => {
   await pass();
   store.remove = () => Promise.reject(new Error("device busy"));
   server.catalog = { ...server.catalog, metadata: { ...server.catalog.metadata, deletionTimestamp: "2026-02-03T00:00:00Z" } };
@@ -218,7 +218,7 @@ test("a clean-up that fails keeps the finalizer", async () => {
   expect([server.catalog.metadata.finalizers, progressing()]).toEqual([[FINALIZER_DELETE_SERVER_CACHE], "Retrying"]);
 });
 
-test("switched off and on again", async () => {
+test("unavailable catalog is served again when it becomes available", async () => {
   await pass();
   server.edit({ availabilityMode: "Unavailable" });
   expect(await pass()).toBeUndefined();
@@ -240,13 +240,13 @@ test.for<[string, object, string]>([
   expect(findCondition(server.catalog.status?.conditions, "Progressing")).toMatchObject({ status: "False", reason: "Blocked", message });
 });
 
-test("a name too long for a label gets none", async () => {
+test("name that is too long for a label gets no label", async () => {
   server.catalog = { ...server.catalog, metadata: { ...server.catalog.metadata, name: "x".repeat(64) } };
   await pass();
   expect(server.catalog.metadata.labels).toBeUndefined();
 });
 
-test("an error that is not tried again by itself does not end polling", async () => {
+test("terminal error does not stop polling", async () => {
   images.failure = new TerminalError("Blocked", "error parsing image reference");
   await expect(pass()).rejects.toThrow("error parsing image reference");
   expect([progressing(), comingBack]).toEqual(["Blocked", [["test", 10 * MINUTE + 3_001]]]);
@@ -255,7 +255,7 @@ test("an error that is not tried again by itself does not end polling", async ()
   expect([progressing(), comingBack.length]).toEqual(["Succeeded", 1]);
 });
 
-test("without an interval nothing comes back after such an error", async () => {
+test("terminal error without an interval does not requeue", async () => {
   server.edit({ source: { type: "Image", image: { ref: REF } } });
   images.failure = new TerminalError("Blocked", "error parsing image reference");
   await expect(pass()).rejects.toThrow("error parsing image reference");

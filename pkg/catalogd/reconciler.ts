@@ -12,25 +12,28 @@ import { newStarted, type Phase, type Started } from "./phases.ts";
 import { statusFrom } from "./status.ts";
 import type { CatalogContent } from "./store/content.ts";
 
-/** What the reconciles of catalogs work with. */
+/** Services that reconciles of catalogs use. */
 export interface CatalogServices {
   statuses: Pick<StatusWriter<ClusterCatalog>, "write">;
   metadata: CatalogMetadata;
   contents: { get(name: string): CatalogContent | undefined };
   steps: Story<Started, Phase, Phase>;
-  /** By catalog name; the steps read it, the reconciler keeps it. */
+  /** By catalog name; the steps read it, and the reconciler updates it. */
   polls: Map<string, PollRecord>;
-  /** Base URL under which the catalog of a name is served. */
+  /** Returns the base URL of a catalog's content. */
   baseOf: (name: string) => string;
   /** Milliseconds since the epoch. */
   now: () => number;
-  /** From 0 up to 1. */
+  /** From 0 (inclusive) to 1 (exclusive). */
   random: () => number;
-  /** Queues a catalog again although its pass ends with an error that is not tried again by itself. */
+  /** Requeues a catalog although its reconcile ends with a terminal error. */
   requeueAfter: (name: string, afterMs: number) => void;
 }
 
-/** Runs the steps over one catalog, then writes its status once, only on a difference, and lets the finalizer go where that is due. */
+/**
+ * Runs the steps for one catalog, then writes its status at most once and only if it differs.
+ * Finally removes the finalizer if possible.
+ */
 export class CatalogReconciler {
   readonly #services: CatalogServices;
 
@@ -38,7 +41,7 @@ export class CatalogReconciler {
     this.#services = services;
   }
 
-  /** @throws what the steps threw, after it has been written to the conditions. */
+  /** @throws the error of the steps, after it has been written to the conditions. */
   async reconcile(catalog: Readonly<ClusterCatalog>, log: Logger, signal: AbortSignal): Promise<StepResult> {
     const { name } = catalog.metadata;
     const outcome = await this.#services.steps.run(newStarted(catalog), { log, signal });
@@ -57,7 +60,7 @@ export class CatalogReconciler {
     return this.#nextPoll(name, catalog.spec.source.image?.pollIntervalMinutes);
   }
 
-  /** A failure forgets when the reference was looked up, so that the next try looks again. */
+  /** A failure deletes the poll record, so that the next attempt looks the image up again. */
   #remember(phase: Phase, error: unknown): void {
     const { polls, now } = this.#services;
     const { metadata, spec } = phase.catalog;
@@ -75,7 +78,10 @@ export class CatalogReconciler {
     return requeueAfterMs === undefined ? undefined : { requeueAfterMs };
   }
 
-  /** What the reference stands for may be right at the next poll; in Go, an error that is not tried again ends polling without a word. */
+  /**
+   * Polls despite a terminal error, because the next lookup may succeed. In Go a terminal error
+   * silently ends polling.
+   */
   #pollAllTheSame({ metadata: { name }, spec }: Readonly<ClusterCatalog>): void {
     const { requeueAfter, now, random } = this.#services;
     const afterMs = nextPollMs(now(), spec.source.image?.pollIntervalMinutes, now(), random());
@@ -92,7 +98,7 @@ export class CatalogReconciler {
     }
   }
 
-  /** @returns the object's new resourceVersion; nothing when there was nothing to write. */
+  /** @returns the object's new resourceVersion; undefined if there was nothing to write. */
   async #writeStatus(phase: Phase, error: unknown, log: Logger): Promise<Pick<ObjectMeta, "resourceVersion">> {
     const { statuses, contents, baseOf, now } = this.#services;
     const { catalog } = phase;

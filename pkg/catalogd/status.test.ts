@@ -44,7 +44,7 @@ const served = (ref: string): Pick<ClusterCatalogStatus, "resolvedSource" | "url
 });
 const SUCCEEDED = "Successfully unpacked and stored content from resolved source";
 const SERVING = "Serving desired content from resolved source";
-const SOUND = "no errors were found in the content that is served";
+const SOUND = "no errors found in the served content";
 const OFF = "Catalog availability mode is set to Unavailable";
 const SERVED: ClusterCatalogStatus = {
   conditions: [
@@ -55,7 +55,7 @@ const SERVED: ClusterCatalogStatus = {
   ...served(OLD_REF),
 };
 
-/** What a reconcile reached: what is served, and the phase. */
+/** Result of a reconcile: the served content and the phase. */
 interface Reached {
   content?: CatalogContent;
   problems?: Problem[];
@@ -63,7 +63,7 @@ interface Reached {
   fetching?: string;
 }
 
-/** The status after a reconcile, apart from `failure`, which has a test of its own. */
+/** Returns the status after a reconcile without `failure`, which has its own test. */
 function after(before: ClusterCatalogStatus | undefined, reached: Reached, error?: unknown): ClusterCatalogStatus {
   const { failure: _, ...status } = wholeAfter(before, reached, error);
   if (error !== undefined) delete status.problems;
@@ -82,7 +82,7 @@ function phaseFrom(object: ClusterCatalog, { content, problems = [], withdrawn, 
 }
 
 describe("content is served", () => {
-  test("for the first time", () => {
+  test("statusFrom reports content that is served for the first time", () => {
     expect(after(undefined, { content: contentOf(NEW_REF) })).toEqual({
       conditions: [
         condition("Progressing", "True", "Succeeded", SUCCEEDED),
@@ -93,7 +93,7 @@ describe("content is served", () => {
     });
   });
 
-  test("newer content changes what is served, not when it began", () => {
+  test("statusFrom reports newer content without changing the time when serving began", () => {
     expect(after(SERVED, { content: contentOf(NEW_REF) })).toEqual({
       conditions: [
         condition("Progressing", "True", "Succeeded", SUCCEEDED, 7, BEFORE),
@@ -105,39 +105,39 @@ describe("content is served", () => {
   });
 
   test("statusFrom reports the problems of the steps when the reconcile succeeds", () => {
-    const empty = newProblem("CatalogEmpty", { message: "the catalog holds no objects" });
+    const empty = newProblem("CatalogEmpty", { message: "the catalog contains no objects" });
     const { conditions = [], problems } = after(undefined, { content: contentOf(NEW_REF), problems: [empty] });
     expect(conditions[0]?.message).toBe(SUCCEEDED);
     expect(problems).toEqual([empty]);
   });
 
-  test("conditions of types that are not ours stay", () => {
+  test("statusFrom keeps conditions of other types", () => {
     const foreign = condition("Foreign", "Unknown", "Because", "x", 1, BEFORE);
     expect(
       after({ ...SERVED, conditions: [foreign, ...(SERVED.conditions ?? [])] }, { content: contentOf(OLD_REF) }).conditions,
     ).toContainEqual(foreign);
   });
 
-  test("applying the same twice changes nothing", () => {
+  test("statusFrom changes nothing when applied twice", () => {
     const once = after(SERVED, { content: contentOf(NEW_REF) });
     expect(after(once, { content: contentOf(NEW_REF) })).toEqual(once);
   });
 });
 
-describe("the content was checked", () => {
+describe("checked content", () => {
   const valid = (findings: FindingsSummary): Condition | undefined =>
     after(SERVED, { content: contentOf(NEW_REF, findings) }).conditions?.find(({ type }) => type === "Valid");
 
-  test("errors are counted and the first are shown, while the content is served", () => {
+  test("statusFrom counts errors and lists the first ones while the content is served", () => {
     const got = after(SERVED, { content: contentOf(NEW_REF, { errors: 12, warnings: 1, first: ["error: a", "error: b"] }) });
-    const text = `12 errors and 1 warning in the content that is served; all at ${BASE}/findings; the first:\nerror: a\nerror: b`;
+    const text = `12 errors and 1 warning in the served content; all at ${BASE}/findings; the first:\nerror: a\nerror: b`;
     expect(got.conditions?.slice(1)).toEqual([
       condition("Serving", "True", "Available", SERVING, 7, BEFORE),
       condition("Valid", "False", "InvalidContent", text),
     ]);
   });
 
-  test("warnings alone leave it valid", () => {
+  test("statusFrom reports content with only warnings as valid", () => {
     const message = `${SOUND}, but 2 warnings; all at ${BASE}/findings; the first:\nwarning: a`;
     expect(valid({ errors: 0, warnings: 2, first: ["warning: a"] })).toMatchObject({ status: "True", reason: "Valid", message });
   });
@@ -152,14 +152,14 @@ describe("an error", () => {
   );
 
   test.for<[string, unknown, Condition]>([
-    ["of any kind is retried", new Error("disk full"), condition("Progressing", "True", "Retrying", "disk full")],
+    ["of any type is retried", new Error("disk full"), condition("Progressing", "True", "Retrying", "disk full")],
     [
-      "of the network loses its ports",
+      "of the network is reported without its ports",
       network,
       condition("Progressing", "True", "Retrying", "source catalog content: lookup r on 10.0.0.1:53: i/o timeout"),
     ],
     [
-      "that is terminal blocks",
+      "that is terminal blocks progress",
       terminal,
       condition(
         "Progressing",
@@ -169,12 +169,12 @@ describe("an error", () => {
       ),
     ],
     [
-      "that is terminal deep inside says so there",
+      "that is terminal inside another one is marked at that position",
       nested,
       condition("Progressing", "False", "Blocked", "source catalog content: error applying image: terminal error: no label"),
     ],
     [
-      "that is terminal at the top says so there",
+      "that is terminal itself is marked at the start",
       new TerminalError("Blocked", 'unknown source type "x"'),
       condition("Progressing", "False", "Blocked", 'terminal error: unknown source type "x"'),
     ],
@@ -191,13 +191,13 @@ describe("an error", () => {
     expect(wholeAfter(undefined, {}, error).problems).toMatchObject([{ type, severity: "Error" }]);
   });
 
-  test("leaves what is served as it was", () => {
+  test("statusFrom keeps the served content after an error", () => {
     const got = after(SERVED, { content: contentOf(OLD_REF) }, new Error("no"));
     const [, ...others] = SERVED.conditions ?? [];
     expect(got).toEqual({ ...SERVED, conditions: [condition("Progressing", "True", "Retrying", "no", 7, BEFORE), ...others] });
   });
 
-  test("with nothing left to serve takes Serving back", () => {
+  test("statusFrom sets Serving to False after an error without served content", () => {
     expect(after(SERVED, {}, new Error("no"))).toEqual({
       conditions: [
         condition("Progressing", "True", "Retrying", "no", 7, BEFORE),
@@ -206,7 +206,7 @@ describe("an error", () => {
     });
   });
 
-  test("of a clean-up is retried", () => {
+  test("statusFrom reports a failed removal as retrying", () => {
     expect(after(SERVED, { withdrawn: "deleted" }, new Error("busy"))).toEqual({
       conditions: [condition("Progressing", "True", "Retrying", "busy", 7, BEFORE), condition("Serving", "False", "Unavailable", "")],
     });
@@ -214,13 +214,13 @@ describe("an error", () => {
 });
 
 describe("withdrawn content", () => {
-  test("of a deleted catalog", () => {
+  test("statusFrom reports a deleted catalog", () => {
     expect(after(SERVED, { withdrawn: "deleted" })).toEqual({
       conditions: [SERVED.conditions?.[0], condition("Serving", "False", "Unavailable", "")],
     });
   });
 
-  test("of one that is switched off", () => {
+  test("statusFrom reports an unavailable catalog", () => {
     expect(after(SERVED, { withdrawn: "unavailable" })).toEqual({
       conditions: [
         condition("Progressing", "True", "Succeeded", OFF, 7, BEFORE),
@@ -231,7 +231,7 @@ describe("withdrawn content", () => {
 });
 
 describe("status.failure", () => {
-  test("names the class of an error, and goes with the next success", () => {
+  test("statusFrom reports the class of an error until the next success", () => {
     const failed = wholeAfter(SERVED, {}, new SourceError(new RegistryError("manifest unknown", 404)));
     expect(failed.failure).toEqual({ reason: "not_found" });
     expect(wholeAfter(failed, { content: contentOf(NEW_REF) }).failure).toBeUndefined();
@@ -240,8 +240,8 @@ describe("status.failure", () => {
 
 test.for<[what: string, before: ClusterCatalogStatus | undefined, reached: Reached, serving: string | undefined]>([
   ["nothing is served yet", undefined, {}, undefined],
-  ["the content before is served", SERVED, { content: contentOf(OLD_REF) }, "True"],
-])("while an image is fetched Progressing says so and the rest stays when %s", ([, before, reached, serving]) => {
+  ["the previous content is served", SERVED, { content: contentOf(OLD_REF) }, "True"],
+])("statusFrom reports a pull only in Progressing when %s", ([, before, reached, serving]) => {
   const { conditions = [], resolvedSource } = after(before, { ...reached, fetching: "quay.io/c:v2" });
   const found = (type: string): Condition | undefined => conditions.find((one) => one.type === type);
   expect(found("Progressing")).toMatchObject({

@@ -11,8 +11,8 @@ import type { Phase } from "./phases.ts";
 import type { CatalogContent } from "./store/content.ts";
 import { validity } from "./storeContent.ts";
 
-type Verdict = Pick<Condition, "type" | "status" | "reason" | "message">;
-/** The members of the status that say what is served. */
+type ComputedCondition = Pick<Condition, "type" | "status" | "reason" | "message">;
+/** The status fields that describe the served content. */
 type Served = Pick<ClusterCatalogStatus, "resolvedSource" | "urls" | "lastUnpacked">;
 
 const SWITCHED_OFF = "Catalog availability mode is set to Unavailable";
@@ -20,49 +20,49 @@ const UNPACKED = "Successfully unpacked and stored content from resolved source"
 const SERVING = "Serving desired content from resolved source";
 const LOST = "the stored content was lost and has not been fetched again";
 
-/** What `statusFrom` has to know besides the phase that the reconcile reached. */
+/** Inputs of `statusFrom` in addition to the phase that the reconcile reached. */
 export interface StatusInputs {
-  /** What is served after the reconcile. */
+  /** The served content after the reconcile. */
   content: CatalogContent | undefined;
-  /** What ended the pass early, if anything did. */
+  /** The error that ended the reconcile, if any. */
   error: unknown;
   /** Base URL of a catalog's content. */
   base: string;
-  /** RFC 3339 in whole seconds, used for conditions whose status changes. */
+  /** RFC 3339 in whole seconds, for conditions whose status changes. */
   now: string;
 }
 
 /**
- * The status that a catalog has after a pass. Pure. Conditions of types that are not ours stay as they are.
+ * Computes the status of a catalog after a reconcile. Pure. Keeps conditions of other types.
  *
- * | pass ended with                | Progressing                     | Serving                                   | what is served |
- * | content stored or still right  | True / Succeeded                | True / Available                          | from content   |
- * | an image that is fetched       | True / RollingOut               | as before                                 | as before      |
- * | an error                       | True / Retrying, False / Blocked | as before; False when nothing is served  | as before      |
- * | switched off                   | True / Succeeded                | False / UserSpecifiedUnavailable          | nothing        |
- * | deleted                        | as before                       | False / Unavailable                       | nothing        |
+ * | reconcile ended with         | Progressing                      | Serving                               | served content |
+ * | content stored or up to date | True / Succeeded                 | True / Available                      | from content   |
+ * | a pull in progress           | True / RollingOut                | unchanged                             | unchanged      |
+ * | an error                     | True / Retrying, False / Blocked | unchanged; False if nothing is served | unchanged      |
+ * | mode Unavailable             | True / Succeeded                 | False / UserSpecifiedUnavailable      | none           |
+ * | deleted                      | unchanged                        | False / Unavailable                   | none           |
  *
- * Valid is about the content that is served; without content there is no such condition.
+ * Valid describes the served content; without content the condition is absent.
  * @see operator-controller df2c201d internal/catalogd/controllers/core/clustercatalog_controller.go
  */
 export function statusFrom(phase: Phase, inputs: StatusInputs): ClusterCatalogStatus {
   const { catalog } = phase;
   const observedGeneration = catalog.metadata.generation ?? 0;
   let conditions: Condition[] = [...(catalog.status?.conditions ?? [])];
-  for (const verdict of [...verdictsOf(phase, inputs), ...validityOf(catalog, inputs)]) {
+  for (const computed of [...computeConditions(phase, inputs), ...computeValidity(catalog, inputs)]) {
     conditions = setCondition(
       conditions,
-      { ...verdict, message: boundedMessage(verdict.message, { keepTerminal: true }), observedGeneration },
+      { ...computed, message: boundedMessage(computed.message, { keepTerminal: true }), observedGeneration },
       inputs.now,
     );
   }
   if (!inputs.content) conditions = conditions.filter(({ type }) => type !== ConditionType.Valid);
   const failed = inputs.error === undefined ? {} : { failure: { reason: failureReason(inputs.error) } };
-  return { conditions, ...failed, ...boundProblems(problemsOf(phase, inputs)), ...servedAfter(phase, inputs) };
+  return { conditions, ...failed, ...boundProblems(listProblems(phase, inputs)), ...servedAfter(phase, inputs) };
 }
 
-/** What ended the reconcile, and what is wrong with the content that is served. */
-function problemsOf({ phase, problems }: Phase, { content, error, base }: StatusInputs): Problem[] {
+/** Returns the problem that ended the reconcile, and those of the served content. */
+function listProblems({ phase, problems }: Phase, { content, error, base }: StatusInputs): Problem[] {
   const own = problemsIn(error);
   const failed = error === undefined ? [] : own.length > 0 ? own : [newProblem(problemTypeOf(error), { message: messageOf(error) })];
   if (!content || phase === "withdrawn") return [...failed, ...problems];
@@ -71,7 +71,7 @@ function problemsOf({ phase, problems }: Phase, { content, error, base }: Status
   return [...failed, ...problems, ...invalid];
 }
 
-function verdictsOf(phase: Phase, inputs: StatusInputs): Verdict[] {
+function computeConditions(phase: Phase, inputs: StatusInputs): ComputedCondition[] {
   const { Progressing, Serving } = ConditionType;
   if (inputs.error !== undefined) return [failure(inputs.error), ...lostServing(phase, inputs)];
   if (phase.phase === "fetching") {
@@ -92,20 +92,23 @@ function verdictsOf(phase: Phase, inputs: StatusInputs): Verdict[] {
   ];
 }
 
-/** An error leaves the condition as it was, like the content. */
-function validityOf(catalog: Readonly<ClusterCatalog>, { content, base, error }: StatusInputs): Verdict[] {
+/** An error changes neither the condition nor the content. */
+function computeValidity(catalog: Readonly<ClusterCatalog>, { content, base, error }: StatusInputs): ComputedCondition[] {
   if (!content || (error !== undefined && findCondition(catalog.status?.conditions, ConditionType.Valid))) return [];
   return [validity(content.findings, base)];
 }
 
-function failure(error: unknown): Verdict {
+function failure(error: unknown): ComputedCondition {
   const type = ConditionType.Progressing;
   const message = markedMessage(error);
   if (terminalIn(error)) return { type, status: "False", reason: Reason.Blocked, message };
   return { type, status: "True", reason: Reason.Retrying, message };
 }
 
-/** The error's text with "terminal error: " where Go's wrapper stands: before the text of the innermost terminal error. */
+/**
+ * Returns the error's text with "terminal error: " at the position of Go's wrapper: before the text
+ * of the innermost terminal error.
+ */
 function markedMessage(error: unknown): string {
   const text = messageOf(error);
   let innermost: TerminalError | undefined;
@@ -118,7 +121,7 @@ function isLost({ catalog }: Phase, { content }: StatusInputs): boolean {
   return !content && findCondition(catalog.status?.conditions, ConditionType.Serving)?.status === "True";
 }
 
-function lostServing(phase: Phase, inputs: StatusInputs): Verdict[] {
+function lostServing(phase: Phase, inputs: StatusInputs): ComputedCondition[] {
   if (!isLost(phase, inputs)) return [];
   return [{ type: ConditionType.Serving, status: "False", reason: Reason.Unavailable, message: phase.phase === "withdrawn" ? "" : LOST }];
 }
@@ -138,14 +141,15 @@ function servedBefore({ resolvedSource, urls, lastUnpacked }: ClusterCatalogStat
 }
 
 /**
- * The Events that tell how a catalog's conditions changed. Pure. New content is told by the step that stores it.
+ * Returns the Events for changed conditions of a catalog. Pure. The step that stores content
+ * reports new content.
  *
- * | condition   | became                        | Event                             |
- * | Progressing | Retrying or False, each text  | Warning, its reason               |
- * | Progressing | Succeeded after one of those  | Normal Recovered                  |
- * | Serving     | False, catalog deleted        | Normal ContentRemoved             |
- * | Serving     | False, switched off           | Normal UserSpecifiedUnavailable   |
- * | Serving     | False for another reason      | Warning Unavailable               |
+ * | condition   | changed to                   | Event                           |
+ * | Progressing | Retrying or False, each text | Warning, its reason             |
+ * | Progressing | Succeeded after one of those | Normal Recovered                |
+ * | Serving     | False, catalog deleted       | Normal ContentRemoved           |
+ * | Serving     | False, mode Unavailable      | Normal UserSpecifiedUnavailable |
+ * | Serving     | False for another reason     | Warning Unavailable             |
  */
 export function catalogEvents({ metadata, status }: Readonly<ClusterCatalog>, after: ClusterCatalogStatus): StatusEvent[] {
   const isDeleted = metadata.deletionTimestamp !== undefined;
@@ -170,21 +174,24 @@ function isFailure({ status, reason }: Condition): boolean {
 function lossEvent({ reason, message }: Condition, isDeleted: boolean): StatusEvent {
   if (isDeleted) return { reason: "ContentRemoved", message: "the catalog is deleted, its content was removed" };
   if (reason === Reason.UserSpecifiedUnavailable) return { reason, message };
-  return { reason: "Unavailable", message: message === "" ? "its content is not served any more" : message };
+  return { reason: "Unavailable", message: message === "" ? "its content is no longer served" : message };
 }
 
-/** The image whose content every replica has to serve of a catalog. */
+/** The image whose content every replica must serve for a catalog. */
 export interface ServedImage {
   /** By digest. */
   readonly ref: string;
   readonly digest: string;
-  /** When the leader unpacked it, RFC 3339 in whole seconds; it may be missing in a status that somebody else wrote. */
+  /**
+   * When the leader unpacked it, RFC 3339 in whole seconds; may be missing in a status from another
+   * writer.
+   */
   readonly lastUnpacked?: string;
 }
 
 /**
- * What is served of a catalog as the leader said it in the status, which is never a tag; undefined when nothing is, or is to be no more: the
- * catalog does not exist, is being deleted, is switched off, or was never unpacked.
+ * Returns the served image of a catalog from the status that the leader wrote, always by digest.
+ * Undefined if the catalog does not exist, is being deleted, is unavailable, or was never unpacked.
  */
 export function servedImage(catalog: Readonly<ClusterCatalog> | undefined): ServedImage | undefined {
   const { metadata, spec, status } = catalog ?? {};

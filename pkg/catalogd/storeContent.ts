@@ -13,9 +13,12 @@ import type { CatalogKeeper } from "./finalizer.ts";
 import type { CatalogStep, Fetched, Stored, UnpackedImage } from "./phases.ts";
 import type { CatalogContent, ContentOrigin, FindingsSummary } from "./store/content.ts";
 
-const SOUND = "no errors were found in the content that is served";
+const SOUND = "no errors found in the served content";
 
-/** Condition Valid of a catalog whose content was checked. @param base URL below which the content is served; the findings are at `<base>/findings`. */
+/**
+ * Returns the condition Valid of a catalog with checked content. @param base URL of the content;
+ * the findings are at `<base>/findings`.
+ */
 export function validity(
   { errors, warnings, first }: FindingsSummary,
   base: string,
@@ -29,34 +32,34 @@ export function validity(
     type,
     status: "False",
     reason: Reason.InvalidContent,
-    message: `${countsText({ errors, warnings })} in the content that is served; ${list}`,
+    message: `${countsText({ errors, warnings })} in the served content; ${list}`,
   };
 }
 
-/** Such as "2 errors and 1 warning". */
+/** Formats the counts, for example "2 errors and 1 warning". */
 function countsText({ errors, warnings }: Pick<FindingsSummary, "errors" | "warnings">): string {
   return `${formatCount(errors, "error")}${warnings > 0 ? ` and ${formatCount(warnings, "warning")}` : ""}`;
 }
 
-/** What storing needs from the outside. */
+/** Dependencies of storing content. */
 export interface StoreDependencies {
   store: { store(name: string, root: string, origin: ContentOrigin, signal: AbortSignal): Promise<CatalogContent> };
-  /** Where unpacked images are: what was stored is not needed there any more. */
+  /** Holder of the unpacked images, which are not needed after storing. */
   images: CatalogKeeper;
   events: EventSink;
-  /** Milliseconds from any start; the default is the process's clock. */
+  /** Milliseconds of any monotonic clock; default: the clock of the process. */
   now?: () => number;
 }
 
 const ROOT_LABEL = "operators.operatorframework.io.index.configs.v1";
-/** As many fit into an Event; more are in the condition. */
+/** Maximum number of findings in an Event; the condition has more. */
 const FIRST_FINDINGS = 3;
-/** A failure after less is tried again as the back-off says. */
+/** A failure after less time is retried with the normal backoff. */
 const CHEAP_MS = 20_000;
 const REST_FACTOR = 4;
-const EMPTY = "the catalog holds no objects";
+const EMPTY = "the catalog contains no objects";
 
-/** Reads the unpacked catalog and serves it from now on; what was served before stays when that fails. */
+/** Reads the unpacked catalog and serves it. If that fails, the previous content is kept. */
 export function storeContent({ store, images, events, now = () => performance.now() }: StoreDependencies): CatalogStep<Fetched, Stored> {
   return {
     name: "StoreContent",
@@ -66,11 +69,11 @@ export function storeContent({ store, images, events, now = () => performance.no
       const unpack = async (unpacked: UnpackedImage): Promise<CatalogContent> => {
         const root = await catalogRoot(catalog, unpacked);
         const origin = { ref: unpacked.canonical, digest: unpacked.digest, lastUnpacked: formatTime(unpacked.modTime) };
-        const content = await stored(() => store.store(name, root, origin, signal), signal, now);
+        const content = await storeOrClassify(() => store.store(name, root, origin, signal), signal, now);
         events.record(catalog, "Normal", "ContentStored", `serving ${summary(content)} of ${unpacked.canonical}`);
         const { findings } = content;
         if (findings.errors > 0) events.record(catalog, "Warning", "InvalidContent", invalidText(findings));
-        await images.remove(name).catch((err: unknown) => log.warn({ err }, "unpacked image was not removed"));
+        await images.remove(name).catch((err: unknown) => log.warn({ err }, "cannot remove unpacked image"));
         return content;
       };
       const content = image.kind === "stored" ? image.content : await unpack(image.unpacked);
@@ -81,11 +84,11 @@ export function storeContent({ store, images, events, now = () => performance.no
 }
 
 /**
- * Every cause is retried, as in Go: the image of a tag can be replaced, and a full disk can be emptied. What failed after minutes is not
- * retried at once, because that would keep a processor busy.
+ * Retries after every cause, as in Go: a tag can get another image, and a full disk can be cleaned
+ * up. A failure after minutes is not retried immediately, to save CPU.
  * @throws StoreFailedError
  */
-async function stored(store: () => Promise<CatalogContent>, signal: AbortSignal, now: () => number): Promise<CatalogContent> {
+async function storeOrClassify(store: () => Promise<CatalogContent>, signal: AbortSignal, now: () => number): Promise<CatalogContent> {
   const began = now();
   try {
     return await store();
@@ -98,14 +101,17 @@ async function stored(store: () => Promise<CatalogContent>, signal: AbortSignal,
   }
 }
 
-/** The catalog's folder on disk; Go serves nothing, and says nothing, when the image does not have it. */
+/**
+ * Returns the catalog's folder on disk. Go serves nothing and reports no error if the image does
+ * not have it.
+ */
 async function catalogRoot(catalog: Stored["catalog"], { dir, root }: UnpackedImage): Promise<string> {
-  const wanted = join(dir, root);
+  const target = join(dir, root);
   const top = await realpath(dir);
-  const found = await realpath(wanted).catch(() => undefined);
+  const found = await realpath(target).catch(() => undefined);
   const inside = found !== undefined && (found === top || found.startsWith(top + sep));
   if (inside && (await lstat(found)).isDirectory()) return found;
-  const text = `catalog image has no folder ${goQuote(`/${root}`)}, where its label ${goQuote(ROOT_LABEL)} says the catalog is`;
+  const text = `catalog image has no folder ${goQuote(`/${root}`)}, where its label ${goQuote(ROOT_LABEL)} expects the catalog`;
   const error = catalog.spec.source.image?.ref.includes("@") ? new TerminalError("Blocked", text) : new RetryableError("Retrying", text);
   throw new SourceError(error);
 }

@@ -7,11 +7,11 @@ import { CERTIFICATE_PROVIDERS, certManager, providerOf, serviceCa } from "./pro
 const bundle = loadBundle(new Map(Object.entries(webhookBundle("1.0.0")).map(([path, text]) => [path, Buffer.from(text)])));
 const rendered = (certProvider: typeof certManager) => renderBundle(bundle, { installNamespace: "ns", certProvider });
 
-test.for(CERTIFICATE_PROVIDERS)("rendered objects tell that $name provides their certificates", (provider) => {
+test.for(CERTIFICATE_PROVIDERS)("providerOf returns $name for objects rendered with it", (provider) => {
   expect(providerOf(rendered(provider))).toBe(provider);
 });
 
-test("the hints of a bundle's own that nothing of its webhooks has are none", () => {
+test("providerOf ignores the bundle's own annotations on objects without webhooks", () => {
   const hints = { ...certManager.annotations("CustomResourceDefinition", NAMES), ...serviceCa.annotations("Service", NAMES) };
   const objects = rendered(certManager).filter(({ kind }) => kind !== "Deployment");
   expect(providerOf(objects.map((object) => ({ ...object, metadata: { ...object.metadata, annotations: hints } })))).toBeUndefined();

@@ -3,23 +3,23 @@ import type { KubeObject } from "../api/k8s.ts";
 import { objectName } from "../bundle/objectNames.ts";
 import type { DeploymentSpec, NamedItem, PodTemplate } from "../bundle/types.ts";
 
-/** Names of what one deployment needs to serve webhooks or APIs over TLS. */
+/** Names of the objects that a deployment needs to serve webhooks or APIs over TLS. */
 export interface CertificateNames {
-  /** Service in front of the deployment. */
+  /** Service of the deployment. */
   readonly serviceName: string;
-  /** Certificate and the Secret it is kept in. */
+  /** The certificate and its Secret. */
   readonly certificateName: string;
   readonly namespace: string;
 }
 
-/** The Secret with the serving certificate and the keys in it. */
+/** The Secret of the serving certificate and its data keys. */
 interface CertificateSecret {
   readonly secretName: string;
   readonly certificateKey: string;
   readonly privateKeyKey: string;
 }
 
-/** The kinds that can carry a hint for a certificate provider. */
+/** The kinds that can have annotations for a certificate provider. */
 type AnnotatedKind =
   | "ValidatingWebhookConfiguration"
   | "MutatingWebhookConfiguration"
@@ -27,18 +27,24 @@ type AnnotatedKind =
   | "APIService"
   | "Service";
 
-/** Provides serving certificates for webhooks and API services, by annotations and objects of its own; it never holds a key itself. */
+/**
+ * Provides serving certificates for webhooks and API services by annotations and additional
+ * objects; it never handles a key itself.
+ */
 export interface CertificateProvider {
   readonly name: string;
-  /** Annotations that make the provider fill in the CA bundle, or issue the certificate, on an object of `kind`; none when empty. */
+  /**
+   * Returns the annotations with which the provider sets the CA bundle or issues the certificate on
+   * an object of `kind`; may be empty.
+   */
   annotations(kind: AnnotatedKind, names: CertificateNames): Readonly<Record<string, string>>;
-  /** Where the deployment finds its certificate. */
+  /** Returns the Secret that the deployment mounts. */
   secret(names: CertificateNames): CertificateSecret;
-  /** Objects beside the bundle's own that make the provider issue the certificate. */
+  /** Returns the additional objects with which the provider issues the certificate. */
   additionalObjects(names: CertificateNames): KubeObject[];
 }
 
-/** The names for a deployment, made from its name. */
+/** Returns the names for a deployment, derived from its name. */
 export function certificateNames(deployment: string, namespace: string): CertificateNames {
   const serviceName = objectName(deployment.replaceAll(".", "-"), "service");
   return { serviceName, certificateName: objectName(serviceName, "cert"), namespace };
@@ -109,8 +115,9 @@ export const serviceCa: CertificateProvider = {
 };
 
 /**
- * operator-controller itself issues the serving certificate, writes it into a Secret and injects its CA, where nothing else on the cluster
- * does. The annotations say so to people and to `pkg/certificates`; rendered objects hold neither key nor CA.
+ * operator-controller itself issues the serving certificate, writes it into a Secret and sets the
+ * CA bundles, if no other provider is available. The annotations inform users and
+ * `pkg/certificates`; rendered objects contain neither key nor CA.
  */
 export const selfSigned: CertificateProvider = {
   name: "self-signed",
@@ -122,15 +129,19 @@ export const selfSigned: CertificateProvider = {
   additionalObjects: () => [],
 };
 
-/** Where operators built for OLM look for their serving certificate: as a webhook server and as an API server. */
+/**
+ * Paths at which operators built for OLM expect their serving certificate: as a webhook server and
+ * as an API server.
+ */
 const PLACES = [
   { name: "webhook-cert", path: "/tmp/k8s-webhook-server/serving-certs", certificateFile: "tls.crt", keyFile: "tls.key" },
   { name: "apiservice-cert", path: "/apiserver.local.config/certificates", certificateFile: "apiserver.crt", keyFile: "apiserver.key" },
 ] as const;
 
 /**
- * `spec` with the serving certificate mounted into every container at both places. Volumes with the protected names, and those that some
- * container mounts at a protected path, go first, with all their mounts; init containers are left alone.
+ * Returns `spec` with the serving certificate mounted into every container at both paths. First
+ * removes volumes with the protected names, and those mounted at a protected path, with all their
+ * mounts. Does not change init containers.
  */
 export function withCertificateVolumes(spec: DeploymentSpec, secret: CertificateSecret): DeploymentSpec {
   const pod = spec.template.spec;
@@ -149,8 +160,9 @@ export function withCertificateVolumes(spec: DeploymentSpec, secret: Certificate
 }
 
 /**
- * The same for a deployment that serves APIs, as operators that do are built for: a container that mounts a volume of a protected name itself,
- * wherever that is, keeps its mount, and finds the certificate there; what another volume is mounted for at a protected path goes.
+ * The same for a deployment that serves APIs: a container that itself mounts a volume with a
+ * protected name keeps its mount at any path, and finds the certificate there. Mounts of other
+ * volumes at a protected path are removed.
  * @see operator-lifecycle-manager 992bb0977 pkg/controller/install/certresources.go
  */
 export function withOwnMountsKept(spec: DeploymentSpec, secret: CertificateSecret): DeploymentSpec {
@@ -186,7 +198,10 @@ function withPod(spec: DeploymentSpec, changed: Pick<PodTemplate["spec"], "volum
   return { ...spec, template: { ...spec.template, spec: { ...spec.template.spec, ...changed } } };
 }
 
-/** Names of the Secrets that a Deployment mounts where the serving certificate is found. */
+/**
+ * Returns the names of the Secrets that a Deployment mounts at the paths of the serving
+ * certificate.
+ */
 function servingSecrets(deployment: KubeObject): string[] {
   const spec = deployment["spec"] as { template?: { spec?: { volumes?: readonly SecretVolume[] | null } } } | undefined;
   const volumes = spec?.template?.spec?.volumes ?? [];
@@ -200,23 +215,24 @@ interface SecretVolume {
   secret?: { secretName?: string } | null;
 }
 
-/** Every certificate provider there is, those that need something of the cluster first. */
+/** All certificate providers, those with requirements on the cluster first. */
 export const CERTIFICATE_PROVIDERS: readonly CertificateProvider[] = [certManager, serviceCa, selfSigned];
 
 /**
- * The certificate provider with which rendered, prepared or released objects were made, whoever made them; undefined where nothing serves
- * a webhook. Only what rendering itself writes is looked at: bundles carry hints for certificate providers of their own.
+ * Returns the certificate provider of rendered, prepared or released objects; undefined if they
+ * have no webhooks. Considers only what the renderer writes, because bundles contain annotations
+ * for providers too.
  */
 export function providerOf(objects: readonly KubeObject[]): CertificateProvider | undefined {
   return CERTIFICATE_PROVIDERS.find((provider) => providedNames(objects, provider).length > 0);
 }
 
-/** The names for every Deployment whose serving certificate is this provider's. */
+/** Returns the names of every Deployment whose serving certificate this provider issues. */
 export function providedNames(objects: readonly KubeObject[], provider: CertificateProvider): CertificateNames[] {
   return servedNames(objects).filter((names) => isMarked(objects, provider, names));
 }
 
-/** The names for every Deployment that was given a serving certificate, whoever provides it. */
+/** Returns the names of every Deployment with a serving certificate from any provider. */
 export function servedNames(objects: readonly KubeObject[]): CertificateNames[] {
   return objects.flatMap((object) => {
     if (object.kind !== "Deployment") return [];
@@ -225,7 +241,10 @@ export function servedNames(objects: readonly KubeObject[]): CertificateNames[] 
   });
 }
 
-/** Whether the Service in front of the deployment, and what stands beside it, are as the provider wants them. */
+/**
+ * Returns whether the Service of the deployment, and the additional objects, are as this provider
+ * creates them.
+ */
 function isMarked(objects: readonly KubeObject[], provider: CertificateProvider, names: CertificateNames): boolean {
   const hints = Object.entries(provider.annotations("Service", names));
   const service = objects.find(({ kind, metadata }) => kind === "Service" && metadata.name === names.serviceName);

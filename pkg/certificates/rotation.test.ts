@@ -31,7 +31,7 @@ test.for(loadCases<PlanCase>("certificates"))("$name", ({ given: { serving, next
   expect(action).toEqual(want.at === undefined ? want : { ...want, at: at(want.at) });
 });
 
-/** What an action makes of a state, as the shell carries it out; authorities end with their certificates. */
+/** Simulates the effect of an action on a state; authorities expire with their certificates. */
 function carriedOut(state: CertificateState | undefined, kind: string, now: number): CertificateState {
   const { validityMs, skewMs } = CERTIFICATE_TIMES;
   const made = { startsAt: now - skewMs, endsAt: now + validityMs };
@@ -42,7 +42,7 @@ function carriedOut(state: CertificateState | undefined, kind: string, now: numb
   return { ...state, authorityEnds: kept };
 }
 
-test("whenever it is looked at, it comes to rest with a certificate that holds, and what Pods may still serve with is trusted", () => {
+test("rotation always converges to a valid certificate, and all certificates that Pods may still serve are trusted", () => {
   const pauses = array(integer({ min: 1, max: 9_000 }), { minLength: 1, maxLength: 30 });
   assert(
     property(pauses, (hours) => {

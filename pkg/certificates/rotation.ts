@@ -1,36 +1,37 @@
 import { createPrivateKey, X509Certificate } from "node:crypto";
 import { AUTHORITIES_MAX, type KeyPair, type StoredCertificates } from "./storedCertificates.ts";
 
-/** A certificate with its key: what keeps it from being used, or from when to when it holds, in milliseconds since the epoch. */
+/** A certificate with its key: its fault, or its validity in milliseconds since the epoch. */
 export type PairState = { readonly fault: string } | { readonly startsAt: number; readonly endsAt: number };
 
-/** What there is of one certificate. */
+/** State of one certificate. */
 export interface CertificateState {
-  /** What the operator serves with. */
+  /** The certificate that the operator serves. */
   readonly serving: PairState;
-  /** What it is to serve with once its authority is trusted everywhere. */
+  /** The next certificate, to be served when its authority is trusted everywhere. */
   readonly next?: PairState;
-  /** When each trusted authority ends, in milliseconds since the epoch. */
+  /** When each trusted authority expires, in milliseconds since the epoch. */
   readonly authorityEnds: readonly number[];
 }
 
-/** How long certificates hold, in milliseconds. */
+/** Durations of certificates, in milliseconds. */
 export interface CertificateTimes {
-  /** Of an authority and its certificate, which end together. */
+  /** Of an authority and its certificate, which expire together. */
   readonly validityMs: number;
-  /** So long before its end a certificate is replaced. */
+  /** A certificate is replaced this long before it expires. */
   readonly renewBeforeMs: number;
-  /** So long after everybody was told to trust an authority its certificate is served. */
+  /** A certificate is served this long after its authority was distributed. */
   readonly settleMs: number;
-  /** Certificates begin to hold so long before they are made: clocks differ. */
+  /** The validity starts this long before the creation, because clocks differ. */
   readonly skewMs: number;
 }
 
 const HOUR_MS = 3_600_000;
 
 /**
- * As cert-manager is asked for: two years, renewed a day before the end.
- * @see operator-controller df2c201d internal/operator-controller/rukpak/render/certproviders/certmanager.go
+ * As requested from cert-manager: two years, renewed a day before the end.
+ * @see operator-controller df2c201d
+ * internal/operator-controller/rukpak/render/certproviders/certmanager.go
  */
 export const CERTIFICATE_TIMES: CertificateTimes = {
   validityMs: 17_520 * HOUR_MS,
@@ -40,9 +41,10 @@ export const CERTIFICATE_TIMES: CertificateTimes = {
 };
 
 /**
- * What to do next about one certificate:
- * issue: make an authority and a certificate, and serve with it at once; prepare: make them, trust the authority, and keep the certificate
- * for later; promote: serve with what was prepared; trim: no longer trust authorities that have ended; rest: nothing until `at`.
+ * The next action for one certificate. issue: create an authority and a certificate, and serve it
+ * immediately; prepare: create them, trust the authority, and keep the certificate for later;
+ * promote: serve the prepared certificate; trim: remove expired authorities; rest: nothing until
+ * `at`.
  */
 export type CertificateAction =
   | { readonly kind: "issue" | "prepare"; readonly because: string }
@@ -50,56 +52,57 @@ export type CertificateAction =
   | { readonly kind: "rest"; readonly at: number };
 
 /**
- * The next action, first row that matches:
+ * Returns the next action, by the first matching row:
  *
- * | serving                        | next             | action                                                          |
- * | faulty, ended or not there     | good             | promote                                                         |
- * | faulty, ended or not there     | none, or faulty  | issue                                                           |
- * | good                           | faulty or ended  | prepare                                                         |
- * | good                           | good             | promote when its authority has been trusted for the settle time |
- * | good, in its last day          | none             | prepare                                                         |
- * | good                           | none             | trim when an authority has ended, else rest                     |
+ * | serving                    | next              | action                                                        |
+ * | faulty, expired or missing | valid             | promote                                                       |
+ * | faulty, expired or missing | none, or faulty   | issue                                                         |
+ * | valid                      | faulty or expired | prepare                                                       |
+ * | valid                      | valid             | promote if its authority has been trusted for the settle time |
+ * | valid, in its last day     | none              | prepare                                                       |
+ * | valid                      | none              | trim if an authority has expired, else rest                   |
  *
- * So at any time every certificate that a Pod may still serve with is of a trusted authority: an authority goes with the end of its
- * certificate and not before.
+ * So the authority of every certificate that a Pod may still serve is trusted: an authority is
+ * removed when its certificate has expired, and not before.
  * @param now milliseconds since the epoch.
- * @param trustedSince when the trusted authorities were last changed anywhere, as far as that is known; milliseconds since the epoch.
+ * @param trustedSince when the trusted authorities last changed anywhere, if known;
+ * milliseconds since the epoch.
  */
 export function nextAction(
   state: CertificateState | undefined,
   { now, trustedSince, times }: { now: number; trustedSince: number; times: CertificateTimes },
 ): CertificateAction {
-  if (!state) return { kind: "issue", because: "there is none" };
+  if (!state) return { kind: "issue", because: "there is no certificate" };
   const { serving, next, authorityEnds } = state;
-  const fault = faultOf(serving, now);
-  const nextFault = next && faultOf(next, now);
+  const fault = findFault(serving, now);
+  const nextFault = next && findFault(next, now);
   const isNextGood = next !== undefined && nextFault === undefined;
   if ("fault" in serving || fault !== undefined) return isNextGood ? { kind: "promote" } : { kind: "issue", because: fault ?? "" };
-  if (nextFault !== undefined) return { kind: "prepare", because: `what was prepared cannot be used: ${nextFault}` };
+  if (nextFault !== undefined) return { kind: "prepare", because: `the next certificate cannot be used: ${nextFault}` };
   if (next && "startsAt" in next) {
     const at = Math.max(next.startsAt + times.skewMs, trustedSince) + times.settleMs;
     return now >= at ? { kind: "promote" } : { kind: "rest", at };
   }
   const renewAt = serving.endsAt - times.renewBeforeMs;
-  if (now >= renewAt) return { kind: "prepare", because: `it ends at ${new Date(serving.endsAt).toISOString()}` };
+  if (now >= renewAt) return { kind: "prepare", because: `it expires at ${new Date(serving.endsAt).toISOString()}` };
   if (authorityEnds.some((end) => end <= now)) return { kind: "trim" };
   return { kind: "rest", at: Math.min(renewAt, ...authorityEnds) };
 }
 
-function faultOf(pair: PairState, now: number): string | undefined {
+function findFault(pair: PairState, now: number): string | undefined {
   if ("fault" in pair) return pair.fault;
-  if (pair.endsAt <= now) return `it ended at ${new Date(pair.endsAt).toISOString()}`;
-  if (pair.startsAt > now) return `it holds from ${new Date(pair.startsAt).toISOString()} only`;
+  if (pair.endsAt <= now) return `it expired at ${new Date(pair.endsAt).toISOString()}`;
+  if (pair.startsAt > now) return `it is not valid before ${new Date(pair.startsAt).toISOString()}`;
   return undefined;
 }
 
 /**
- * What stored certificates are worth for a Service of these names; undefined where there are none.
- * An authority that cannot be read counts as ended.
+ * Assesses stored certificates for a Service with these names; undefined if there are none. An
+ * unreadable authority counts as expired.
  */
 export function assessCertificates(stored: StoredCertificates | undefined, dnsNames: readonly string[]): CertificateState | undefined {
   if (!stored) return undefined;
-  const authorities = stored.authorities.map(parsed);
+  const authorities = stored.authorities.map(parseCertificate);
   return {
     serving: pairState(stored.serving, authorities, dnsNames),
     ...(stored.next ? { next: pairState(stored.next, authorities, dnsNames) } : {}),
@@ -112,17 +115,17 @@ function pairState(
   authorities: readonly (X509Certificate | undefined)[],
   dnsNames: readonly string[],
 ): PairState {
-  const leaf = parsed(certificate);
+  const leaf = parseCertificate(certificate);
   if (!leaf) return { fault: "its certificate cannot be read" };
-  if (!fits(leaf, key)) return { fault: "its key is not that of its certificate" };
+  if (!matchesKey(leaf, key)) return { fault: "its key does not match its certificate" };
   const missing = dnsNames.find((name) => leaf.checkHost(name) === undefined);
   if (missing !== undefined) return { fault: `its certificate is not for ${missing}` };
   const isTrusted = authorities.some((authority) => authority && leaf.checkIssued(authority) && leaf.verify(authority.publicKey));
-  if (!isTrusted) return { fault: "its certificate is of no authority that is stored beside it" };
+  if (!isTrusted) return { fault: "its certificate was not signed by a stored authority" };
   return { startsAt: leaf.validFromDate.getTime(), endsAt: leaf.validToDate.getTime() };
 }
 
-function fits(leaf: X509Certificate, key: string): boolean {
+function matchesKey(leaf: X509Certificate, key: string): boolean {
   try {
     return leaf.checkPrivateKey(createPrivateKey(key));
   } catch {
@@ -130,7 +133,7 @@ function fits(leaf: X509Certificate, key: string): boolean {
   }
 }
 
-function parsed(pem: string): X509Certificate | undefined {
+function parseCertificate(pem: string): X509Certificate | undefined {
   try {
     return new X509Certificate(pem);
   } catch {
@@ -138,40 +141,50 @@ function parsed(pem: string): X509Certificate | undefined {
   }
 }
 
-/** Those of these authorities, PEM, that can be read and have not ended. @param now milliseconds since the epoch. */
-function notEnded(authorities: readonly string[], now: number): string[] {
-  return authorities.filter((pem) => (parsed(pem)?.validToDate.getTime() ?? Number.NEGATIVE_INFINITY) > now);
+/**
+ * Returns the readable authorities (PEM) that have not expired. @param now milliseconds since the
+ * epoch.
+ */
+function filterUnexpired(authorities: readonly string[], now: number): string[] {
+  return authorities.filter((pem) => (parseCertificate(pem)?.validToDate.getTime() ?? Number.NEGATIVE_INFINITY) > now);
 }
 
-/** A certificate with its key, and the authority that signed it; all PEM. */
+/** A certificate with its key, and the authority that signed it, in PEM. */
 export interface NewCertificate {
   readonly authority: string;
   readonly pair: KeyPair;
 }
 
 /**
- * What to store when `made` is served at once. Authorities that somebody may still need are trusted beside its own.
- * @param known authorities so far, PEM, oldest first. @param now milliseconds since the epoch.
+ * Returns the content to store when `made` is served immediately. Keeps authorities that are still
+ * in use.
+ * @param known previous authorities, PEM, oldest first. @param now milliseconds since the epoch.
  */
 export function storeIssued({ authority, pair }: NewCertificate, known: readonly string[], now: number): StoredCertificates {
   return { serving: pair, authorities: withAuthority(known, authority, now) };
 }
 
-/** What to store when `made` is to be served once its authority is trusted everywhere. @param now milliseconds since the epoch. */
+/**
+ * Returns the content to store when `made` will be served after its authority is trusted
+ * everywhere. @param now milliseconds since the epoch.
+ */
 export function storePrepared(stored: StoredCertificates, { authority, pair }: NewCertificate, now: number): StoredCertificates {
   return { serving: stored.serving, next: pair, authorities: withAuthority(stored.authorities, authority, now) };
 }
 
-/** What to store when what was prepared is served: the same where nothing was. */
+/** Returns the content to store when the prepared certificate is served; unchanged if there is none. */
 export function promotePrepared(stored: StoredCertificates): StoredCertificates {
   return stored.next ? { serving: stored.next, authorities: stored.authorities } : stored;
 }
 
-/** What to store when authorities that have ended are no longer trusted. @param now milliseconds since the epoch. */
+/**
+ * Returns the content to store without expired authorities. @param now milliseconds since the
+ * epoch.
+ */
 export function dropEndedAuthorities(stored: StoredCertificates, now: number): StoredCertificates {
-  return { ...stored, authorities: notEnded(stored.authorities, now) };
+  return { ...stored, authorities: filterUnexpired(stored.authorities, now) };
 }
 
 function withAuthority(known: readonly string[], authority: string, now: number): string[] {
-  return [...notEnded([...new Set(known)], now).slice(1 - AUTHORITIES_MAX), authority];
+  return [...filterUnexpired([...new Set(known)], now).slice(1 - AUTHORITIES_MAX), authority];
 }

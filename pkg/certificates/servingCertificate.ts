@@ -3,53 +3,53 @@ import type { KubeObject } from "../api/k8s.ts";
 import { type CertificateAction, type CertificateState, type CertificateTimes, nextAction, type PairState } from "./rotation.ts";
 import { type StoredCertificates, secretFrom, storedIn } from "./storedCertificates.ts";
 
-/** Where a program keeps the certificates that it makes for itself. */
+/** The Secret of a program's self-managed certificate. */
 export interface ServingSecretName {
   readonly namespace: string;
-  /** Such as "catalogd-serving-cert". */
+  /** For example "catalogd-serving-cert". */
   readonly name: string;
-  /** Value of the label that says whose it is. */
+  /** Value of the label that identifies its owner. */
   readonly program: string;
 }
 
-/** What there is of such a Secret. */
+/** The state of the Secret. */
 export type ServingSecret =
   | { readonly kind: "missing" }
-  /** Of somebody else: nothing may be written into it. */
+  /** Owned by another program: it must not be written. */
   | { readonly kind: "foreign"; readonly because: string }
-  /** Ours, and without content: as the manifests have it. */
+  /** Owned by this program and empty, as in the manifests. */
   | { readonly kind: "empty" }
   | { readonly kind: "stored"; readonly stored: StoredCertificates };
 
-/** Members that are ours. */
+/** Keys in the data that this program owns. */
 const MEMBERS = ["tls.crt", "tls.key", "ca.crt", "next.crt", "next.key"] as const;
 
-/** The name of a program's Secret, and of the label's value. */
+/** Returns the name of a program's Secret and its label value. */
 export function servingSecretName(program: "catalogd" | "operator-controller", namespace: string): ServingSecretName {
   return { namespace, name: `${program}-serving-cert`, program };
 }
 
-/** What a Secret says, whoever wrote it. Only the label makes it ours, whatever it holds. */
+/** Determines the state of a Secret of any writer. Only the label decides who owns it. */
 export function servingSecretOf(secret: KubeObject | undefined, { program }: ServingSecretName): ServingSecret {
   if (!secret) return { kind: "missing" };
   const owner = secret.metadata.labels?.[LABEL_SELF_MANAGED_CERTIFICATE];
   const label = `label ${LABEL_SELF_MANAGED_CERTIFICATE}=${program}`;
   if (owner === undefined) return { kind: "foreign", because: `it has no ${label}` };
-  if (owner !== program) return { kind: "foreign", because: `it has the label of another program in place of ${label}` };
+  if (owner !== program) return { kind: "foreign", because: `its label belongs to another program, expected ${label}` };
   if (secret["immutable"] === true) return { kind: "foreign", because: "it is immutable" };
   const data = (secret["data"] ?? {}) as Readonly<Record<string, string>>;
   return MEMBERS.some((member) => (data[member] ?? "") !== "") ? { kind: "stored", stored: storedIn(secret) } : { kind: "empty" };
 }
 
 /**
- * The Secret with this content: `live` as it was read, with its resourceVersion, so that nobody's write is overwritten; where there is none, one
- * to be created. Members and labels of others stay.
+ * Returns the Secret with this content: `live` as it was read, with its resourceVersion to detect
+ * conflicting writes, or a new one if it does not exist. Keeps data and labels of others.
  */
 export function servingSecretWith(live: KubeObject | undefined, place: ServingSecretName, stored: StoredCertificates): KubeObject {
   const { namespace, name, program } = place;
   const secret = { apiVersion: "v1", kind: "Secret", namespace, name };
   const fresh = secretFrom(secret, stored);
-  // No type that asks for members: the manifests bring it empty.
+  // A type without required keys: the Secret in the manifests is empty.
   if (!live) {
     const labels = { [LABEL_SELF_MANAGED_CERTIFICATE]: program, "app.kubernetes.io/name": program, "app.kubernetes.io/part-of": "olm" };
     return { ...fresh, metadata: { ...fresh.metadata, labels }, type: "Opaque" };
@@ -62,7 +62,10 @@ export function servingSecretWith(live: KubeObject | undefined, place: ServingSe
 
 const DAY_MS = 24 * 3_600_000;
 
-/** How long the servers' own certificates hold: ninety days, replaced thirty days before the end; clients have ten minutes to trust the next authority. */
+/**
+ * Validity of the servers' own certificates: ninety days, replaced thirty days before the end.
+ * Clients have ten minutes to trust the next authority.
+ */
 export const SERVING_TIMES: CertificateTimes = {
   validityMs: 90 * DAY_MS,
   renewBeforeMs: 30 * DAY_MS,
@@ -71,9 +74,9 @@ export const SERVING_TIMES: CertificateTimes = {
 };
 
 /**
- * What a replica does about the certificate of its program. Beside what `nextAction` has:
- * restore: write back what this replica serves with, which somebody damaged or deleted;
- * leave: another replica, which leads, is to do `what`; refuse: nothing may be written.
+ * What a replica does about the certificate of its program, in addition to `nextAction`. restore:
+ * write back the served certificate after the Secret was damaged or deleted; leave: the leader must
+ * do `what`; refuse: the Secret must not be written.
  */
 export type ServingAction =
   | CertificateAction
@@ -81,12 +84,12 @@ export type ServingAction =
   | { readonly kind: "leave"; readonly what: string }
   | { readonly kind: "refuse"; readonly because: string };
 
-/** What `servingAction` depends on. */
+/** Inputs of `servingAction`. */
 export interface ServingFacts {
   readonly secret: Pick<ServingSecret, "kind"> & { readonly because?: string };
-  /** What its content is worth; undefined without content. */
+  /** The assessment of its content; undefined if empty. */
   readonly state: CertificateState | undefined;
-  /** What this replica serves with; undefined for nothing. */
+  /** The certificate that this replica serves; undefined for none. */
   readonly held: PairState | undefined;
   readonly leading: boolean;
   /** Milliseconds since the epoch. */
@@ -95,17 +98,18 @@ export interface ServingFacts {
 }
 
 /**
- * The next action, first row that matches:
+ * Returns the next action, by the first matching row:
  *
- * | Secret            | its certificate | held          | leads | action                                             |
- * | of somebody else  |                 |               |       | refuse                                             |
- * | missing or empty  |                 | holds         |       | restore                                            |
- * | missing or empty  |                 | does not      |       | issue: the first write wins, the others take that  |
- * | ours              | faulty          | holds         | yes   | restore                                            |
- * | ours              |                 |               | yes   | as `nextAction` has it                             |
- * | ours              |                 |               | no    | rest, or leave what `nextAction` has to the leader |
+ * | Secret           | its certificate | held    | leads | action                                                  |
+ * | of another owner |                 |         |       | refuse                                                  |
+ * | missing or empty |                 | valid   |       | restore                                                 |
+ * | missing or empty |                 | invalid |       | issue: the first write wins, the others use it          |
+ * | owned            | faulty          | valid   | yes   | restore                                                 |
+ * | owned            |                 |         | yes   | as `nextAction`                                         |
+ * | owned            |                 |         | no    | rest, or leave the result of `nextAction` to the leader |
  *
- * Since clocks differ, only the leader judges by its own: two replicas would take turns to replace what the other made.
+ * Clocks differ, so only the leader's clock counts: otherwise two replicas would alternately
+ * replace each other's certificate.
  */
 export function servingAction({ secret, state, held, leading, now, times }: ServingFacts): ServingAction {
   const isHeldGood = held !== undefined && "endsAt" in held && held.endsAt > now;
@@ -121,14 +125,14 @@ export function servingAction({ secret, state, held, leading, now, times }: Serv
   return action;
 }
 
-/** The names under which a Service is called. @param host "service.namespace". */
+/** Returns the DNS names of a Service. @param host "service.namespace". */
 export function serviceNames(host: string): string[] {
   return [host, `${host}.svc`, `${host}.svc.cluster.local`];
 }
 
 /**
- * The names that a server's certificate is for which clients reach at `host`: those of a Service where it is one's, in any of its forms, and
- * otherwise that one.
+ * Returns the names for the certificate of a server that clients reach at `host`: all names of a
+ * Service if it is one of them, otherwise only that name.
  */
 export function certificateHostNames(host: string): string[] {
   const service = /^([a-z0-9-]+\.[a-z0-9-]+)\.svc(?:\.cluster\.local)?$/.exec(host)?.[1];

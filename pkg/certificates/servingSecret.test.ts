@@ -12,22 +12,22 @@ function secret(parts: { labels?: Record<string, string>; data?: Record<string, 
 }
 
 test.for([
-  ["of nobody", secret({ data: {} }), { kind: "foreign", because: `it has no label ${LABEL}=catalogd` }],
-  ["of cert-manager", secret({ data: { "tls.crt": base64("x") } }), { kind: "foreign" }],
+  ["without an owner", secret({ data: {} }), { kind: "foreign", because: `it has no label ${LABEL}=catalogd` }],
+  ["managed by cert-manager", secret({ data: { "tls.crt": base64("x") } }), { kind: "foreign" }],
   ["of operator-controller", secret({ labels: { [LABEL]: "operator-controller" } }), { kind: "foreign" }],
-  ["that cannot be written", secret({ labels: { [LABEL]: "catalogd" }, immutable: true }), { kind: "foreign", because: "it is immutable" }],
-  ["of the manifests", secret({ labels: { [LABEL]: "catalogd" } }), { kind: "empty" }],
+  ["that is immutable", secret({ labels: { [LABEL]: "catalogd" }, immutable: true }), { kind: "foreign", because: "it is immutable" }],
+  ["from the manifests", secret({ labels: { [LABEL]: "catalogd" } }), { kind: "empty" }],
   ["with other content", secret({ labels: { [LABEL]: "catalogd" }, data: { note: base64("x"), "tls.crt": "" } }), { kind: "empty" }],
-  ["with half of a pair", secret({ labels: { [LABEL]: "catalogd" }, data: { "tls.key": base64("x") } }), { kind: "stored" }],
+  ["with half of a key pair", secret({ labels: { [LABEL]: "catalogd" }, data: { "tls.key": base64("x") } }), { kind: "stored" }],
 ] as const)("a Secret %s", ([, given, want]) => {
   expect(servingSecretOf(given, PLACE)).toMatchObject(want);
 });
 
-test("no Secret is missing", () => {
+test("an undefined Secret is missing", () => {
   expect(servingSecretOf(undefined, PLACE)).toEqual({ kind: "missing" });
 });
 
-test("what is written is on the version that was read, and leaves labels and members of others", () => {
+test("the written Secret keeps the resourceVersion that was read, and the labels and data of others", () => {
   const live = secret({
     labels: { [LABEL]: "catalogd", mine: "x" },
     data: { note: "bm90ZQ==", "next.crt": base64("old"), "next.key": "" },
@@ -37,7 +37,7 @@ test("what is written is on the version that was read, and leaves labels and mem
   expect(written["data"]).toEqual({ note: "bm90ZQ==", "tls.crt": base64("C"), "tls.key": base64("K"), "ca.crt": base64("A\n") });
 });
 
-test("one that is made is ours, and of a type that can be without content", () => {
+test("a created Secret has the label of the program and a type that allows empty content", () => {
   const made = servingSecretWith(undefined, PLACE, { serving: { certificate: "C", key: "K" }, authorities: [] });
   expect(made).toMatchObject({ type: "Opaque", metadata: { name: "catalogd-serving-cert", namespace: "olmv1-system" } });
   expect(servingSecretOf(made, PLACE).kind).toBe("stored");

@@ -6,21 +6,21 @@ export interface KeyPair {
   readonly key: string;
 }
 
-/** What the Secret of a certificate holds. No key of an authority is ever stored. */
+/** Content of a certificate's Secret. Authorities' keys are never stored. */
 export interface StoredCertificates {
-  /** What the operator serves with. */
+  /** The certificate that the operator serves. */
   readonly serving: KeyPair;
-  /** What it will serve with once everybody trusts its authority. */
+  /** The next certificate, to be served when its authority is trusted everywhere. */
   readonly next?: KeyPair;
-  /** Certificates of every authority that is to be trusted, PEM, oldest first. */
+  /** Certificates of all trusted authorities, PEM, oldest first. */
   readonly authorities: readonly string[];
 }
 
-/** Authorities that are trusted at most; a rotation adds one, and each goes when it has ended. */
+/** Maximum number of trusted authorities; a rotation adds one, and expired ones are removed. */
 export const AUTHORITIES_MAX = 16;
 const PEM = /-----BEGIN CERTIFICATE-----[A-Za-z0-9+/=\s]{1,8192}-----END CERTIFICATE-----/g;
 
-/** What a Secret holds, whoever wrote it; nothing of it is checked. */
+/** Reads the content of a Secret of any writer, without validation. */
 export function storedIn(secret: KubeObject): StoredCertificates {
   const data = (secret["data"] ?? {}) as Readonly<Record<string, string>>;
   const text = (key: string): string => Buffer.from(data[key] ?? "", "base64").toString();
@@ -32,7 +32,10 @@ export function storedIn(secret: KubeObject): StoredCertificates {
   };
 }
 
-/** The Secret that holds `stored`: the operator mounts tls.crt and tls.key, the rest is ours. Without owner marks. */
+/**
+ * Returns the Secret with the content `stored`, without ownership labels. The operator mounts
+ * tls.crt and tls.key; the rest is for operator-controller.
+ */
 export function secretFrom({ apiVersion, kind, namespace, name }: ObjectRef, stored: StoredCertificates): KubeObject {
   const { serving, next } = stored;
   const texts = {
@@ -45,12 +48,15 @@ export function secretFrom({ apiVersion, kind, namespace, name }: ObjectRef, sto
   return { apiVersion, kind, metadata: { ...(namespace === undefined ? {} : { namespace }), name }, type: "kubernetes.io/tls", data };
 }
 
-/** One PEM text of several certificates. */
+/** Joins several certificates into one PEM text. */
 export function bundleOf(authorities: readonly string[]): string {
   return authorities.map((certificate) => `${certificate.trim()}\n`).join("");
 }
 
-/** The certificates in a PEM text, each once; of more than `AUTHORITIES_MAX` the last. */
+/**
+ * Returns the certificates in a PEM text without duplicates; of more than `AUTHORITIES_MAX` the
+ * last ones.
+ */
 export function parseCertificates(text: string): string[] {
   return [...new Set([...text.matchAll(PEM)].map(([certificate]) => certificate))].slice(-AUTHORITIES_MAX);
 }

@@ -6,19 +6,22 @@ import { type CaTarget, isConverted } from "./caBundle.ts";
 import { type CertificateNames, providedNames, selfSigned } from "./providers.ts";
 import { serviceNames } from "./servingCertificate.ts";
 
-/** A serving certificate that operator-controller has to provide. */
+/** A serving certificate that operator-controller must provide. */
 export interface WantedCertificate {
-  /** Where the Deployment finds it. */
+  /** The Secret that the Deployment mounts. */
   readonly secret: ObjectRef & { readonly namespace: string };
   /** "service.namespace". */
   readonly host: string;
-  /** The names under which the API server and others call the Service. */
+  /** The DNS names by which the API server and other clients call the Service. */
   readonly dnsNames: readonly string[];
-  /** What is to trust it. */
+  /** The objects whose CA bundle must contain its authority. */
   readonly targets: readonly CaTarget[];
 }
 
-/** The certificates that prepared or released objects need of operator-controller itself; none where another provider makes them. */
+/**
+ * Returns the certificates that prepared or released objects need from operator-controller; empty
+ * if another provider issues them.
+ */
 export function wantedCertificates(objects: readonly KubeObject[]): WantedCertificate[] {
   return providedNames(objects, selfSigned).map((names) => {
     const { namespace, certificateName: name } = names;
@@ -27,12 +30,15 @@ export function wantedCertificates(objects: readonly KubeObject[]): WantedCertif
       secret: { apiVersion: "v1", kind: "Secret", namespace, name },
       host,
       dnsNames: serviceNames(host),
-      targets: objects.flatMap((object) => targetIn(object, names)),
+      targets: objects.flatMap((object) => findTarget(object, names)),
     };
   });
 }
 
-/** The Secrets of `wantedCertificates` as objects that have nothing but a name: no release holds more of them. */
+/**
+ * Returns the Secrets of `wantedCertificates` as objects with only a name: releases contain nothing
+ * else of them.
+ */
 export function certificateSecrets(objects: readonly KubeObject[]): KubeObject[] {
   return wantedCertificates(objects).map(({ secret: { apiVersion, kind, namespace, name } }) => ({
     apiVersion,
@@ -41,7 +47,7 @@ export function certificateSecrets(objects: readonly KubeObject[]): KubeObject[]
   }));
 }
 
-function targetIn(object: KubeObject, { namespace, certificateName }: CertificateNames): CaTarget[] {
+function findTarget(object: KubeObject, { namespace, certificateName }: CertificateNames): CaTarget[] {
   if (object.metadata.annotations?.[ANNOTATION_INJECT_CA_FROM_SECRET] !== `${namespace}/${certificateName}`) return [];
   const ref = refOf(object);
   if (isApiService(object)) return [{ ref, webhooks: undefined }];

@@ -14,7 +14,7 @@ beforeEach(async () => {
 });
 afterEach(() => rm(folder, { recursive: true }));
 
-/** A folder of executables with these names. */
+/** Creates a folder of executables with these names. */
 async function holding(name: string, programs: readonly string[]): Promise<string> {
   const path = join(folder, name);
   await mkdir(path);
@@ -34,18 +34,18 @@ function search(env: Record<string, string>, compiler?: string, say: (line: stri
   });
 }
 
-/** Program → the part of its path that tells where it comes from. */
+/** Maps programs to the part of their path that shows their origin. */
 function origins(binaries: Binaries): Record<string, string | undefined> {
   return Object.fromEntries(Object.entries(binaries).map(([program, { path }]) => [program, path.slice(folder.length + 1).split("/")[0]]));
 }
 
-test("a complete KUBEBUILDER_ASSETS is all that is used", async () => {
+test("findBinaries uses only KUBEBUILDER_ASSETS when it is complete", async () => {
   const assets = await holding("assets", SERVERS);
   const found = await search({ KUBEBUILDER_ASSETS: assets, PATH: await holding("bin", CONTROL_PLANE_PROGRAMS) }, "go1.26.8");
   expect(found).toEqual(Object.fromEntries(SERVERS.map((program) => [program, { path: join(assets, program), watchesStdin: false }])));
 });
 
-test("what KUBEBUILDER_ASSETS lacks comes from PATH when PATH has all of it", async () => {
+test("findBinaries uses PATH for programs missing in KUBEBUILDER_ASSETS when PATH has all of them", async () => {
   const env = {
     KUBEBUILDER_ASSETS: await holding("assets", ["etcd", "kube-apiserver", "kubectl"]),
     PATH: `/nowhere:${await holding("bin", SERVERS)}`,
@@ -59,35 +59,35 @@ test("what KUBEBUILDER_ASSETS lacks comes from PATH when PATH has all of it", as
   });
 });
 
-test("a PATH that has only some of it is left aside for a build, which the next search finds in the cache before PATH", async () => {
+test("findBinaries ignores a PATH with only some of the programs and builds, and the next search prefers the cache to PATH", async () => {
   const bin = await holding("bin", ["etcd", "registry"]);
-  const said: string[] = [];
-  const built = await search({ PATH: bin }, "go1.26.8", (line) => void said.push(line));
+  const lines: string[] = [];
+  const built = await search({ PATH: bin }, "go1.26.8", (line) => void lines.push(line));
   expect(origins(built)).toEqual(Object.fromEntries(CONTROL_PLANE_PROGRAMS.map((program) => [program, "cache"])));
   expect(built.etcd.watchesStdin).toBe(true);
-  expect(said[0]).toContain("building");
+  expect(lines[0]).toContain("building");
 
   const again = await search({ PATH: await holding("all", SERVERS) }, "go1.26.8", () => {
-    throw new Error("nothing was to be said");
+    throw new Error("expected no output");
   });
   expect(again).toEqual(built);
 });
 
-test("a file that cannot be executed does not count", async () => {
+test("findBinaries ignores a file that is not executable", async () => {
   const assets = await holding("assets", SERVERS);
   await chmod(join(assets, "etcd"), 0o644);
   await expect(search({ KUBEBUILDER_ASSETS: assets })).rejects.toThrow("etcd not found (KUBEBUILDER_ASSETS=");
 });
 
-test("without any way the error names what is missing and lists the ways out", async () => {
+test("findBinaries lists the missing programs and the solutions in its error", async () => {
   const error = await search({ PATH: await holding("bin", ["etcd"]) }).catch((err: unknown) => err);
   expect(error).toBeInstanceOf(NoBinariesError);
   const { message } = error as NoBinariesError;
-  expect(message).toContain("kube-apiserver, kube-controller-manager, registry not found, and no Go 1.26 or newer");
+  expect(message).toContain("kube-apiserver, kube-controller-manager, registry not found, and Go 1.26 or newer");
   for (const way of ["install Go 1.26", "set KUBEBUILDER_ASSETS", "on PATH"]) expect(message).toContain(way);
 });
 
-test("an installation without the Go module says so and does not propose to install Go", async () => {
+test("findBinaries does not propose to install Go when the installation has no Go module", async () => {
   const options = {
     env: { XDG_CACHE_HOME: folder, PATH: "" },
     compilerIn: () => Promise.resolve("go1.26.8"),

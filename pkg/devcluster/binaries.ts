@@ -17,45 +17,49 @@ import {
 /** One program on disk. */
 export interface Binary {
   readonly path: string;
-  /** True for our own build, whose servers end when their standard input closes. */
+  /** True for a build of this project, whose servers end when their standard input closes. */
   readonly watchesStdin: boolean;
 }
 
-/** Everything a control plane needs; tools may be missing. */
+/** All programs of a control plane; tools are optional. */
 export type Binaries = Readonly<Record<Exclude<ControlPlaneProgram, Tool>, Binary> & Partial<Record<Tool, Binary>>>;
 
-/** No way to get the programs was found; the message lists the ways out. */
+/** The programs were not found; the message lists the solutions. */
 export class NoBinariesError extends Error {
   override readonly name = "NoBinariesError";
 }
 
-/** Tells a person what goes on; `transient` lines replace one another on a terminal. */
+/** Prints progress; `transient` lines replace one another on a terminal. */
 export type Say = (line: string, transient?: boolean) => void;
 
 const MODULE = join(import.meta.dirname, "controlplane");
 const REQUIRED = CONTROL_PLANE_PROGRAMS.filter((program) => !TOOLS.some((tool) => tool === program));
 
-/** What the search depends on; everything has a default. */
+/** Inputs of the search; all are optional. */
 export interface FindOptions {
   /** Default: the environment of this process. */
   readonly env?: NodeJS.ProcessEnv;
-  /** Release of the Go on the PATH of an environment, if it is new enough. Default: asks it. */
+  /**
+   * Returns the release of Go on the PATH of an environment, if it is new enough. Default: runs `go
+   * version`.
+   */
   readonly compilerIn?: typeof goVersion;
   /** Default: `go build`. */
   readonly compile?: typeof goBuild;
-  /** The Go module to build; default: the one beside this file, which only a checkout has. */
+  /** The Go module to build; default: the one next to this file, which only a checkout has. */
   readonly moduleFolder?: string;
 }
 
 /**
- * The programs of the control plane: from KUBEBUILDER_ASSETS, the cache, PATH, or built now (5 minutes once, then cached). A set in
- * KUBEBUILDER_ASSETS that lacks some of them is completed from the next places; PATH counts only when it holds all that is missing.
- * @throws NoBinariesError when something is missing and there is no Go to build it.
+ * Finds the programs of the control plane: in KUBEBUILDER_ASSETS, the cache, PATH, or a new build
+ * (5 minutes once, then cached). Programs missing in KUBEBUILDER_ASSETS are taken from the next
+ * locations; PATH is used only if it has all missing programs.
+ * @throws NoBinariesError if a program is missing and there is no Go to build it.
  */
 export async function findBinaries(say: Say, options: FindOptions = {}): Promise<Binaries> {
   const { env = process.env, compilerIn = goVersion, compile = goBuild } = options;
   const assets = env["KUBEBUILDER_ASSETS"];
-  const given = assets ? await programsIn([assets]) : new Found();
+  const given = assets ? await findPrograms([assets]) : new Found();
   if (isComplete(given)) return asBinaries(given);
 
   const { moduleFolder = MODULE } = options;
@@ -63,20 +67,23 @@ export async function findBinaries(say: Say, options: FindOptions = {}): Promise
   const source = existsSync(moduleFolder) ? await sourceHash(moduleFolder) : undefined;
   const compiler = source === undefined ? undefined : await compilerIn(env);
   const cached = source === undefined ? undefined : await cachedBuild(root, source, compiler);
-  if (cached !== undefined) return asBinaries(completed(given, cached));
+  if (cached !== undefined) return asBinaries(completePrograms(given, cached));
 
-  const onPath = await programsIn((env["PATH"] ?? "").split(delimiter).filter((folder) => folder !== ""));
+  const onPath = await findPrograms((env["PATH"] ?? "").split(delimiter).filter((folder) => folder !== ""));
   const together = new Found([...onPath, ...given]);
   if (isComplete(together)) return asBinaries(together);
   if (source === undefined || compiler === undefined) throw new NoBinariesError(noWay(together, assets, source !== undefined));
-  return asBinaries(completed(given, await build({ moduleFolder, source, compiler, root, say, compile })));
+  return asBinaries(completePrograms(given, await build({ moduleFolder, source, compiler, root, say, compile })));
 }
 
 const Found = Map<ControlPlaneProgram, Binary>;
 type Found = Map<ControlPlaneProgram, Binary>;
 
-/** The programs in these folders, which are not ours; an earlier folder wins. */
-async function programsIn(folders: readonly string[]): Promise<Found> {
+/**
+ * Returns the programs in these folders, which were not built by this project; an earlier folder
+ * takes precedence.
+ */
+async function findPrograms(folders: readonly string[]): Promise<Found> {
   const found = new Found();
   for (const folder of folders) {
     for (const program of CONTROL_PLANE_PROGRAMS) {
@@ -87,8 +94,8 @@ async function programsIn(folders: readonly string[]): Promise<Found> {
   return found;
 }
 
-/** `given`, with what it lacks from our own build in `folder`. */
-function completed(given: Found, folder: string): Found {
+/** Returns `given`, completed from the build in `folder`. */
+function completePrograms(given: Found, folder: string): Found {
   const own = CONTROL_PLANE_PROGRAMS.map((program): [ControlPlaneProgram, Binary] => [
     program,
     { path: join(folder, program), watchesStdin: true },
@@ -105,7 +112,7 @@ interface Build {
   readonly compile: typeof goBuild;
 }
 
-/** The folder of our own build, made now unless somebody else has just made it. */
+/** Returns the folder of this project's build; builds it unless another process has just built it. */
 async function build({ moduleFolder, source, compiler, root, say, compile }: Build): Promise<string> {
   const started = performance.now();
   const elapsed = (): string => {
@@ -118,8 +125,8 @@ async function build({ moduleFolder, source, compiler, root, say, compile }: Bui
     compiler,
     waiting: (owner) => say(`control plane: ${owner ? `process ${owner.pid}` : "another process"} is building it; waiting`),
     build: async (output) => {
-      say(`control plane: building etcd, Kubernetes and an image registry with ${compiler}, kept in ${root}`);
-      say("control plane: this happens once and takes about 5 minutes on two cores, downloads included");
+      say(`control plane: building etcd, Kubernetes and an image registry with ${compiler}, stored in ${root}`);
+      say("control plane: this happens once and takes about 5 minutes on two cores, including downloads");
       let state = "starting";
       const timer = setInterval(() => say(`control plane: ${state} (${elapsed()})`, true), process.stderr.isTTY ? 1000 : 15_000);
       try {
@@ -166,14 +173,14 @@ function asBinaries(found: Found): Binaries {
 
 function noWay(found: Found, assets: string | undefined, haveSource: boolean): string {
   const missing = REQUIRED.filter((program) => !found.has(program)).join(", ");
-  const partly = assets ? ` (KUBEBUILDER_ASSETS=${assets} does not hold all of them)` : "";
+  const partly = assets ? ` (KUBEBUILDER_ASSETS=${assets} does not contain all of them)` : "";
   const all = REQUIRED.join(", ");
   const install = haveSource
-    ? "install Go 1.26 or newer (https://go.dev/dl): everything is then built once, in about 5 minutes, and kept"
+    ? "install Go 1.26 or newer (https://go.dev/dl): everything is then built once, in about 5 minutes, and cached"
     : "run it from a checkout of the sources, where Go 1.26 or newer builds everything once";
   const reason = haveSource
-    ? "no Go 1.26 or newer to build the control plane with"
+    ? "Go 1.26 or newer, which can build the control plane, was not found"
     : "this installation has no sources to build the control plane from";
-  const ways = [install, `set KUBEBUILDER_ASSETS to a folder that holds ${all}`, `put ${all} on PATH`];
-  return [`${missing} not found${partly}, and ${reason}. One of these helps:`, ...ways.map((way) => `  - ${way}`)].join("\n");
+  const ways = [install, `set KUBEBUILDER_ASSETS to a folder with ${all}`, `put ${all} on PATH`];
+  return [`${missing} not found${partly}, and ${reason}. Use one of these solutions:`, ...ways.map((way) => `  - ${way}`)].join("\n");
 }

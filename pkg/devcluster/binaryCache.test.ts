@@ -11,7 +11,7 @@ beforeEach(async () => {
 });
 afterEach(() => rm(root, { recursive: true }));
 
-test("the cache lies in XDG_CACHE_HOME, else in the home folder", () => {
+test("the cache is in XDG_CACHE_HOME, or else in the home folder", () => {
   expect(cacheRoot({ XDG_CACHE_HOME: "/c" })).toBe("/c/olmv1/controlplane");
   expect(cacheRoot({ XDG_CACHE_HOME: "" })).toMatch(/\/\.cache\/olmv1\/controlplane$/);
 });
@@ -35,7 +35,7 @@ describe("buildInto", () => {
     await chmod(output, 0o755);
   };
 
-  test("two at once build once, and both get the finished folder with a link for each program", async () => {
+  test("two concurrent callers build once, and both get the finished folder with a link for each program", async () => {
     const calls: string[] = [];
     const waits: (number | undefined)[] = [];
     const options = {
@@ -53,7 +53,7 @@ describe("buildInto", () => {
     expect(await readdir(root)).toEqual(["abc-go1.26.8"]);
   });
 
-  test("a failed build leaves nothing behind, and the one that waited tries itself", async () => {
+  test("a failed build leaves nothing, and the waiting process builds itself", async () => {
     let attempts = 0;
     const build = async (output: string): Promise<void> => {
       await sleep(50);
@@ -66,13 +66,13 @@ describe("buildInto", () => {
     expect(await readdir(root)).toEqual(["abc-go1.26.8"]);
   });
 
-  test("what a killed build left is removed by the next one", async () => {
+  test("files of a killed build are removed by the next one", async () => {
     await mkdir(join(root, "abc-go1.26.8.0000.tmp"));
     await buildInto({ root, source: "abc", compiler: "go1.26.8", build: slowBuild([]), waiting: () => undefined });
     expect(await readdir(root)).toEqual(["abc-go1.26.8"]);
   });
 
-  test("a build of another compiler counts only where there is no compiler", async () => {
+  test("a build by another compiler is used only without a compiler", async () => {
     await buildInto({ root, source: "abc", compiler: "go1.26.8", build: slowBuild([]), waiting: () => undefined });
     expect(await cachedBuild(root, "abc", "go1.26.8")).toBe(join(root, "abc-go1.26.8"));
     expect(await cachedBuild(root, "abc", "go1.27.0")).toBeUndefined();

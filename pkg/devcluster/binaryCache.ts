@@ -9,30 +9,31 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { promisify } from "node:util";
 import { guardCommand } from "./processes.ts";
 
-/** Who holds a lock, as its `owner.json` says. */
+/** The holder of a lock, from its `owner.json`. */
 interface LockOwner {
   readonly pid: number;
   readonly host: string;
-  /** Different each time a lock is taken. */
+  /** Unique for each acquisition. */
   readonly token: string;
 }
 
-/** Times of a lock, in milliseconds; the defaults fit work of seconds to minutes. */
+/** Times of a lock, in milliseconds; the defaults are for work of seconds to minutes. */
 export interface LockTimes {
-  /** How often a waiting process looks again. */
+  /** Interval of checks by a waiting process. */
   readonly pollMs: number;
-  /** How often the holder shows that it lives. */
+  /** Interval of the holder's heartbeats. */
   readonly heartbeatMs: number;
-  /** A holder that has not shown so for this long is taken for dead, whatever its process id says. */
+  /** A holder without a heartbeat for this long counts as dead, regardless of its process id. */
   readonly staleMs: number;
 }
 
 const LOCK_TIMES: LockTimes = { pollMs: 250, heartbeatMs: 2000, staleMs: 30_000 };
 
 /**
- * Runs `work` while holding the lock `path`, a folder that exists as long as it is held. Waits for another holder as long as that
- * one lives; the lock of a holder that was killed is taken over: at once when its process id is gone on this machine, else after `staleMs`.
- * @param waiting called once when somebody else holds the lock.
+ * Runs `work` while holding the lock `path`, a folder that exists while the lock is held. Waits for
+ * a living holder. Takes over the lock of a killed holder: immediately if its process id no longer
+ * exists on this machine, otherwise after `staleMs`.
+ * @param waiting called once if another process holds the lock.
  */
 export async function withDirectoryLock<T>(
   path: string,
@@ -41,15 +42,15 @@ export async function withDirectoryLock<T>(
   times = LOCK_TIMES,
 ): Promise<T> {
   const mine: LockOwner = { pid: process.pid, host: hostname(), token: randomUUID() };
-  let told = false;
+  let reported = false;
   while (!(await takeLock(path, mine))) {
-    const owner = await ownerOf(path);
+    const owner = await readOwner(path);
     if (await isDead(path, owner, times.staleMs)) {
       await removeLock(path, owner);
       continue;
     }
-    if (!told) waiting(owner);
-    told = true;
+    if (!reported) waiting(owner);
+    reported = true;
     await sleep(times.pollMs);
   }
   const heartbeat = setInterval(() => {
@@ -60,11 +61,14 @@ export async function withDirectoryLock<T>(
     return await work();
   } finally {
     clearInterval(heartbeat);
-    if ((await ownerOf(path))?.token === mine.token) await removeLock(path, mine);
+    if ((await readOwner(path))?.token === mine.token) await removeLock(path, mine);
   }
 }
 
-/** True when the folder is ours now. It appears together with its owner file: a folder prepared aside is renamed into place. */
+/**
+ * Returns true if this process now holds the lock. The folder and its owner file appear atomically,
+ * by renaming a prepared folder.
+ */
 async function takeLock(path: string, owner: LockOwner): Promise<boolean> {
   const prepared = `${path}.${owner.token}`;
   await mkdir(prepared, { recursive: true });
@@ -79,7 +83,7 @@ async function takeLock(path: string, owner: LockOwner): Promise<boolean> {
   }
 }
 
-async function ownerOf(path: string): Promise<LockOwner | undefined> {
+async function readOwner(path: string): Promise<LockOwner | undefined> {
   const text = await readFile(join(path, "owner.json"), "utf8").catch(() => undefined);
   return text === undefined ? undefined : (JSON.parse(text) as LockOwner);
 }
@@ -92,8 +96,8 @@ async function isDead(path: string, owner: LockOwner | undefined, staleMs: numbe
 }
 
 /**
- * Removes the lock if `owner` still holds it: the folder is renamed away first, and one that turns out to be somebody else's
- * (two processes found the same dead holder) is put back.
+ * Removes the lock if `owner` still holds it. Renames the folder first; if it turns out to belong
+ * to another holder (two processes found the same dead holder), renames it back.
  */
 async function removeLock(path: string, owner: LockOwner | undefined): Promise<void> {
   const aside = `${path}.${randomUUID()}.old`;
@@ -103,11 +107,11 @@ async function removeLock(path: string, owner: LockOwner | undefined): Promise<v
     if (isCode(err, "ENOENT")) return;
     throw err;
   }
-  if ((await ownerOf(aside))?.token !== owner?.token) await rename(aside, path).catch(() => undefined);
+  if ((await readOwner(aside))?.token !== owner?.token) await rename(aside, path).catch(() => undefined);
   await rm(aside, { recursive: true, force: true });
 }
 
-/** True when a process with this id exists on this machine, whoever it belongs to. */
+/** Returns true if a process with this id exists on this machine, for any user. */
 export function isAlive(pid: number): boolean {
   try {
     process.kill(pid, 0);
@@ -121,11 +125,11 @@ function isCode(err: unknown, code: string): boolean {
   return err instanceof Error && "code" in err && err.code === code;
 }
 
-/** Where a running build stands, for people to read, for example "compiled 412 of 1903 packages". */
+/** Receives readable progress of a build, for example "compiled 412 of 1903 packages". */
 export type BuildProgress = (state: string) => void;
 
 const KUBERNETES_VERSION = "v1.36.3";
-/** Part of the cache key: another flag is another binary. */
+/** Part of the cache key, because other flags produce another binary. */
 const BUILD_FLAGS: readonly string[] = [
   "-trimpath",
   "-mod=readonly",
@@ -136,7 +140,10 @@ const BUILD_FLAGS: readonly string[] = [
 const OLDEST_GO = [1, 26] as const;
 const ERROR_TAIL_LINES = 15;
 
-/** Release of the `go` on the PATH of `env`, for example "go1.26.8"; undefined when there is none or it is older than 1.26. */
+/**
+ * Returns the release of `go` on the PATH of `env`, for example "go1.26.8"; undefined if it is
+ * missing or older than 1.26.
+ */
 export async function goVersion(env: NodeJS.ProcessEnv = process.env): Promise<string | undefined> {
   try {
     const { stdout } = await promisify(execFile)("go", ["env", "GOVERSION"], { env: goEnvironment(env) });
@@ -150,8 +157,8 @@ export async function goVersion(env: NodeJS.ProcessEnv = process.env): Promise<s
 }
 
 /**
- * Compiles the Go module in `folder` to the file `output`. Cold: 5 minutes on two cores, 690 MB of downloads included.
- * The compiler ends with this process, however that one ends.
+ * Compiles the Go module in `folder` to the file `output`. Without a cache it takes 5 minutes on
+ * two cores, including 690 MB of downloads. The compiler ends with this process.
  * @throws Error with the end of the compiler's output.
  */
 export async function goBuild(folder: string, output: string, progress: BuildProgress): Promise<void> {
@@ -181,42 +188,48 @@ async function go(folder: string, args: string[], onLine: (line: string, stream:
       if (tail.length > ERROR_TAIL_LINES) tail.shift();
     });
   }
-  const end = await ended(child);
+  const end = await waitForExit(child);
   if (end !== undefined) throw new Error(`go ${args[0]} in ${folder} ${end}:\n  ${tail.join("\n  ")}`);
 }
 
-function ended(child: ChildProcess): Promise<string | undefined> {
+function waitForExit(child: ChildProcess): Promise<string | undefined> {
   return new Promise((resolve) => {
-    child.once("error", (err) => resolve(`could not be started: ${err.message}`));
+    child.once("error", (err) => resolve(`cannot be started: ${err.message}`));
     child.once("close", (code, signal) => resolve(code === 0 ? undefined : `ended with ${signal ?? `code ${code}`}`));
   });
 }
 
-/** A workspace around the checkout or another target platform would give another binary. */
+/**
+ * Excludes a workspace around the checkout and another target platform, which would change the
+ * binary.
+ */
 function goEnvironment(env: NodeJS.ProcessEnv): NodeJS.ProcessEnv {
   const { GOOS: _os, GOARCH: _arch, ...rest } = env;
   return { ...rest, GOWORK: "off" };
 }
 
-/** The programs of the control plane: names of one binary. */
+/** The programs of the control plane; all are names of one binary. */
 export const CONTROL_PLANE_PROGRAMS = ["etcd", "kube-apiserver", "kube-controller-manager", "registry", "kubectl", "helm"] as const;
 export type ControlPlaneProgram = (typeof CONTROL_PLANE_PROGRAMS)[number];
 
-/** Those that are there for people and tests: a control plane runs without them. */
+/** Additional programs for users and tests: a control plane runs without them. */
 export const TOOLS = ["kubectl", "helm"] as const satisfies readonly ControlPlaneProgram[];
 export type Tool = (typeof TOOLS)[number];
 
 const BINARY = "controlplane";
-/** Ends the name of a folder that is being filled; one that nobody holds the lock for was left by a killed build. */
+/** Suffix of an unfinished folder; without a lock holder it is from a killed build. */
 const UNFINISHED = ".tmp";
 const MODULE_FILES = ["go.mod", "go.sum", "main.go", "helm.go"];
 
-/** The user's cache folder for built control planes: XDG_CACHE_HOME, else ~/.cache. */
+/** Returns the user's cache folder for built control planes: XDG_CACHE_HOME, else ~/.cache. */
 export function cacheRoot(env: NodeJS.ProcessEnv = process.env): string {
   return join(env["XDG_CACHE_HOME"] || join(homedir(), ".cache"), "olmv1", "controlplane");
 }
 
-/** Hash of everything but the compiler's release that the binary depends on: module files, flags, platform. */
+/**
+ * Returns the hash of all inputs of the binary except the compiler's release: module files, flags,
+ * platform.
+ */
 export async function sourceHash(moduleFolder: string): Promise<string> {
   const hash = createHash("sha256");
   for (const name of MODULE_FILES)
@@ -229,8 +242,8 @@ export async function sourceHash(moduleFolder: string): Promise<string> {
 }
 
 /**
- * The folder of a finished build of this source, or undefined. With a compiler, only its release counts; on a machine without one
- * any release does.
+ * Returns the folder of a finished build of this source, or undefined. With a compiler, only builds
+ * by its release are used; without one, builds by any release.
  */
 export async function cachedBuild(root: string, source: string, compiler: string | undefined): Promise<string | undefined> {
   if (compiler !== undefined) return existsSync(join(root, `${source}-${compiler}`)) ? join(root, `${source}-${compiler}`) : undefined;
@@ -239,7 +252,7 @@ export async function cachedBuild(root: string, source: string, compiler: string
   return found.length === 0 ? undefined : join(root, found.at(-1)!);
 }
 
-/** How `buildInto` compiles and speaks. */
+/** Options of `buildInto`. */
 export interface BuildInto {
   readonly root: string;
   readonly source: string;
@@ -251,8 +264,9 @@ export interface BuildInto {
 }
 
 /**
- * The folder of this build, made now unless it is there. Two processes never build at once: the second waits and takes what the
- * first made. The folder appears complete or not at all, and has one symbolic link a program.
+ * Returns the folder of this build; builds it if it does not exist. Two processes never build
+ * concurrently: the second one waits and uses the result of the first. The folder appears
+ * atomically, with one symbolic link per program.
  */
 export async function buildInto({ root, source, compiler, build, waiting, times }: BuildInto): Promise<string> {
   const folder = join(root, `${source}-${compiler}`);

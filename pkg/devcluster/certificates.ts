@@ -10,7 +10,7 @@ export interface PemKeyPair {
   readonly key: string;
 }
 
-/** Where the files of one control plane's certificates lie; every value is an absolute path. */
+/** Paths of a control plane's certificate files; every value is absolute. */
 export interface CertificateFiles {
   readonly ca: string;
   readonly caKey: string;
@@ -23,7 +23,7 @@ export interface CertificateFiles {
   readonly serviceAccountKey: string;
 }
 
-/** Every certificate of a control plane: files for the components, PEM text for the kubeconfigs. */
+/** All certificates of a control plane: files for the components, PEM text for the kubeconfigs. */
 export interface Certificates {
   readonly files: CertificateFiles;
   readonly ca: string;
@@ -31,7 +31,7 @@ export interface Certificates {
   readonly admin: PemKeyPair;
   /** User `system:kube-controller-manager`. */
   readonly controllerManager: PemKeyPair;
-  /** User `system:pod-simulation`, group `system:masters`; its own name keeps it apart in the audit log. */
+  /** User `system:pod-simulation`, group `system:masters`; the name identifies it in the audit log. */
   readonly podSimulation: PemKeyPair;
   readonly etcdClient: PemKeyPair;
 }
@@ -41,8 +41,9 @@ const SERVER_NAMES = ["localhost", "kubernetes", "kubernetes.default", "kubernet
 const SERVER_ADDRESSES = ["127.0.0.1", "::1", "10.0.0.1"];
 
 /**
- * The certificates of the control plane whose data lies in `folder`: what is there is read, else a new authority and everything it
- * signs is made (about 50 ms; elliptic curve keys). Valid for one year from now.
+ * Returns the certificates of the control plane with data in `folder`. Reads existing ones, or
+ * creates a new authority and all its certificates (about 50 ms; elliptic curve keys). Valid for
+ * one year from now.
  */
 export async function ensureCertificates(folder: string): Promise<Certificates> {
   const paths = Object.fromEntries(FILES.map((name) => [name, join(folder, name)])) as Record<(typeof FILES)[number], string>;

@@ -26,22 +26,22 @@ function shell(script: string, ready: ComponentSpec["ready"]): ComponentSpec {
 }
 
 describe("Component", () => {
-  test("a server that ends before it is ready is an error with the end of its log", async () => {
+  test("component fails with the end of its log when the server ends before it is ready", async () => {
     const component = Component.start(shell("echo first; echo listen: address already in use >&2; exit 3", () => Promise.resolve(false)));
     await expect(component.ready(10_000)).rejects.toThrow(
       /^server exited with code 3; the end of .*server\.log:\n {2}first\n {2}listen: address already in use$/,
     );
   });
 
-  test("a server that never gets ready is an error after the timeout, and can be stopped", async () => {
+  test("component fails after the timeout when the server does not become ready, and can be stopped", async () => {
     const component = Component.start(shell("sleep 60", () => Promise.reject(new Error("connection refused"))));
-    await expect(component.ready(200)).rejects.toThrow("server did not get ready in 0.2 s");
+    await expect(component.ready(200)).rejects.toThrow("server was not ready within 0.2 s");
     await component.stop();
     expect(component.end).toBeDefined();
     expect(isAlive(component.pid!)).toBe(false);
   });
 
-  test("neither proxies nor settings of another cluster reach a server", async () => {
+  test("component does not pass proxies and settings of another cluster to the server", async () => {
     process.env["HTTPS_PROXY"] = "http://proxy.example.com";
     try {
       const component = Component.start(
@@ -57,7 +57,7 @@ describe("Component", () => {
 });
 
 describe("guardCommand", () => {
-  test("the command's output and exit code come through", async () => {
+  test("guardCommand passes output and exit code of the command through", async () => {
     const [command, args] = guardCommand("/bin/sh", ["-c", 'echo "$1"; exit 7', "sh", "a b"]);
     const child = spawn(command, args, { stdio: ["pipe", "pipe", "inherit"] });
     const chunks: Buffer[] = [];
@@ -66,7 +66,7 @@ describe("guardCommand", () => {
     expect(Buffer.concat(chunks).toString()).toBe("a b\n");
   });
 
-  test("the command dies with the process that holds its standard input, also when that one is killed", async () => {
+  test("guardCommand ends the command with the process that holds its standard input, even if that is killed", async () => {
     const script = `
       const { spawn } = await import("node:child_process");
       const { guardCommand } = await import(${JSON.stringify(join(import.meta.dirname, "processes.ts"))});

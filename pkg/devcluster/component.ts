@@ -5,14 +5,14 @@ import { setTimeout as sleep } from "node:timers/promises";
 import type { Binary } from "./binaries.ts";
 import { guardCommand } from "./processes.ts";
 
-/** How one server of the control plane is run. */
+/** How to run one server of the control plane. */
 export interface ComponentSpec {
   readonly name: string;
   readonly binary: Binary;
   readonly args: readonly string[];
-  /** Standard output and error are appended here. */
+  /** File for appending standard output and error. */
   readonly logFile: string;
-  /** True once the server answers. Called every 50 ms; a rejection counts as false. */
+  /** Returns true when the server responds. Called every 50 ms; a rejection counts as false. */
   readonly ready: (signal: AbortSignal) => Promise<boolean>;
 }
 
@@ -21,8 +21,8 @@ const PROBE_INTERVAL_MS = 50;
 const STOP_TIMEOUT_MS = 3000;
 
 /**
- * One running server. Its standard input is a pipe that this process holds open and never writes to: when this process ends,
- * however it ends, the kernel closes the pipe and the server goes with it.
+ * A running server. Its standard input is a pipe that this process keeps open and never writes to:
+ * when this process ends in any way, the kernel closes the pipe and the server ends.
  */
 export class Component {
   readonly spec: ComponentSpec;
@@ -34,7 +34,7 @@ export class Component {
     this.spec = spec;
     this.#child = child;
     const { promise, resolve } = Promise.withResolvers<string>();
-    child.once("error", (err) => resolve(`could not be started: ${err.message}`));
+    child.once("error", (err) => resolve(`cannot be started: ${err.message}`));
     child.once("exit", (code, signal) => resolve(signal === null ? `exited with code ${code}` : `was ended by ${signal}`));
     this.#ended = promise.then((end) => {
       this.#end = end;
@@ -44,7 +44,7 @@ export class Component {
     child.unref();
   }
 
-  /** Starts the server and returns at once; `ready` waits for it. */
+  /** Starts the server and returns immediately; `ready` waits for it. */
   static start(spec: ComponentSpec): Component {
     const { path, watchesStdin } = spec.binary;
     const [command, args] = watchesStdin ? [path, [...spec.args]] : guardCommand(path, spec.args);
@@ -57,17 +57,20 @@ export class Component {
     }
   }
 
-  /** Undefined while the process lives, else how it ended. */
+  /** How the process ended; undefined while it runs. */
   get end(): string | undefined {
     return this.#end;
   }
 
-  /** Process id; undefined when it could not be started. */
+  /** Process id; undefined if it could not be started. */
   get pid(): number | undefined {
     return this.#child.pid;
   }
 
-  /** @throws Error with the last lines of the log when the server ends or does not answer in `timeoutMs`. */
+  /**
+   * @throws Error with the last lines of the log if the server ends or does not respond within
+   * `timeoutMs`.
+   */
   async ready(timeoutMs: number): Promise<void> {
     const deadline = AbortSignal.timeout(timeoutMs);
     while (!deadline.aborted) {
@@ -75,10 +78,10 @@ export class Component {
       if (await this.spec.ready(deadline).catch(() => false)) return;
       await sleep(PROBE_INTERVAL_MS);
     }
-    throw new Error(await this.#failure(`did not get ready in ${timeoutMs / 1000} s`));
+    throw new Error(await this.#failure(`was not ready within ${timeoutMs / 1000} s`));
   }
 
-  /** Ends the process and waits for it: closes its standard input, kills it after 3 s. */
+  /** Stops the process and waits for it: closes its standard input, kills it after 3 s. */
   async stop(): Promise<void> {
     this.#child.ref();
     this.#child.stdin?.destroy();
@@ -94,7 +97,7 @@ export class Component {
   }
 }
 
-/** Neither a proxy nor another cluster's settings of the caller may reach the servers. */
+/** Removes proxies and settings of another cluster from the servers' environment. */
 function environment(watchesStdin: boolean): NodeJS.ProcessEnv {
   const { PATH, HOME, TMPDIR } = process.env;
   const kept = Object.fromEntries(Object.entries({ PATH, HOME, TMPDIR }).filter(([, value]) => value !== undefined));

@@ -9,21 +9,27 @@ import { Component } from "./component.ts";
 import { type ClusterPlan, type ComponentName, planCluster } from "./plan.ts";
 import { type PodReadiness, PodSimulation } from "./podSimulation.ts";
 
-/** How to start a control plane; everything has a default. */
+/** Options of a control plane; all are optional. */
 export interface DevClusterOptions {
-  /** Keeps data, certificates and logs here, to be started again; default: a temporary folder that `stop` removes. */
+  /**
+   * Keeps data, certificates and logs here for the next start; default: a temporary folder that
+   * `stop` removes.
+   */
   readonly dataDir?: string;
   /** Default true. */
   readonly auditLog?: boolean;
-  /** What becomes of Pods that no annotation decides about; default: all get ready. */
+  /** Decides the outcome of Pods without an annotation; default: all become ready. */
   readonly podReadiness?: PodReadiness;
   /** Default: `findBinaries`. */
   readonly binaries?: Binaries;
-  /** Told how a build goes on. Default: lines on standard error. */
+  /** Reports the progress of a build. Default: lines on standard error. */
   readonly say?: Say;
 }
 
-/** A running control plane on loopback with ephemeral ports; it ends with this process at the latest. */
+/**
+ * A running control plane on loopback with ephemeral ports; it ends with this process at the
+ * latest.
+ */
 export interface DevCluster {
   /** For example "https://127.0.0.1:40123". */
   readonly server: string;
@@ -31,21 +37,27 @@ export interface DevCluster {
   readonly kubeconfig: string;
   /** Plain HTTP, no credentials; for example {host: "127.0.0.1:40124"}. */
   readonly registry: { readonly host: string };
-  /** Path of the audit log (JSON lines, level Metadata, written before the answer is sent); empty when there is none. */
+  /**
+   * Path of the audit log (JSON lines, level Metadata, written before the response is sent); empty
+   * if disabled.
+   */
   readonly auditLog: string;
-  /** Folder of the components' logs, one file each. */
+  /** Folder of the components' logs, one file per component. */
   readonly logs: string;
   readonly dataDir: string;
   readonly binaries: Binaries;
-  /** Replaces the rule for Pods that no annotation decides about, also for those that exist. */
+  /** Replaces the rule for Pods without an annotation, including existing ones. */
   setPodReadiness(readiness: PodReadiness): void;
   /** Process id of a component. */
   pid(name: ComponentName): number | undefined;
-  /** Stops and starts one component on its port and waits until it answers. */
+  /** Restarts one component on its port and waits until it responds. */
   restart(name: ComponentName): Promise<void>;
-  /** Makes etcd forget the past, as it does every five minutes: nobody can watch from an older resourceVersion once the API server is restarted. */
+  /**
+   * Compacts etcd, which otherwise happens every five minutes: after a restart of the API server,
+   * watches cannot start from an older resourceVersion.
+   */
   compact(): Promise<void>;
-  /** Ends all processes and removes a temporary data folder. Calling it again does nothing. */
+  /** Ends all processes and removes a temporary data folder. Further calls do nothing. */
   stop(): Promise<void>;
 }
 
@@ -54,8 +66,10 @@ const READY_TIMEOUT_MS = 180_000;
 const START_ATTEMPTS = 3;
 
 /**
- * Starts etcd, kube-apiserver, kube-controller-manager and an image registry and waits until they answer, about 4 s.
- * @throws NoBinariesError without programs to run; Error with the end of the log of the component that failed.
+ * Starts etcd, kube-apiserver, kube-controller-manager and an image registry, and waits until they
+ * respond, about 4 s.
+ * @throws NoBinariesError without programs to run; Error with the end of the failed component's
+ * log.
  */
 export async function startDevCluster(options: DevClusterOptions = {}): Promise<DevCluster> {
   const say: Say = options.say ?? ((line) => void process.stderr.write(`${line}\n`));
@@ -119,7 +133,10 @@ class RunningCluster implements DevCluster {
     return this.#plan.logs;
   }
 
-  /** The API server waits for etcd by itself; the controller manager would give up after 10 s without an API server. */
+  /**
+   * The API server waits for etcd itself; the controller manager would give up after 10 s without
+   * an API server.
+   */
   async start(): Promise<void> {
     await Promise.all([this.#run("etcd"), this.#run("registry"), this.#run("kube-apiserver")]);
     await this.#run("kube-controller-manager");
@@ -147,7 +164,7 @@ class RunningCluster implements DevCluster {
     return this.end({ keepData: false });
   }
 
-  /** The folder of a failed start stays, for its logs. */
+  /** Keeps the folder of a failed start, for its logs. */
   async end({ keepData }: { keepData: boolean }): Promise<void> {
     this.#stopping.abort();
     await this.#simulating;
@@ -163,7 +180,7 @@ class RunningCluster implements DevCluster {
   }
 }
 
-/** Removes the temporary folders of processes that were killed before they could do so. */
+/** Removes temporary folders of killed processes. */
 async function removeLeftOvers(): Promise<void> {
   for (const name of await readdir(tmpdir())) {
     const pid = Number(new RegExp(`^${TEMPORARY_PREFIX}(\\d+)-`).exec(name)?.[1]);

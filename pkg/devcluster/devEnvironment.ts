@@ -21,8 +21,9 @@ import { startRegistry } from "./registryServer.ts";
 import { SAMPLE_PACKAGE } from "./sample/sample.ts";
 
 /**
- * This machine's signature policy with a registry added from which everything is taken; undefined where there is none, since everything is then.
- * @throws Error for a policy that cannot be read
+ * Returns this machine's signature policy extended to accept everything from a registry;
+ * undefined if there is no policy, because everything is then accepted.
+ * @throws Error for an invalid policy
  */
 export async function localPolicy({ file }: PolicyPlace, registry: string): Promise<string | undefined> {
   const text = await readFile(file, "utf8").catch(undefinedIfMissing);
@@ -37,12 +38,12 @@ export async function localPolicy({ file }: PolicyPlace, registry: string): Prom
   return JSON.stringify({ ...policy, transports: { ...policy.transports, docker } });
 }
 
-/** How `olmv1 dev` runs. */
+/** Options of `olmv1 dev`. */
 export interface DevEnvironmentOptions {
-  /** Use this cluster; without it an embedded one is started. */
+  /** An existing cluster to use; default: starts an embedded one. */
   kubeconfig: string | undefined;
   narrator: Narrator;
-  /** Aborts when the user has had enough. */
+  /** Aborts when the user stops the command. */
   signal: AbortSignal;
 }
 
@@ -50,14 +51,14 @@ const WAIT_MS = 120_000;
 const POLL_MS = 100;
 
 /**
- * A running product to look at: a control plane (embedded, unless a kubeconfig names one), a registry with the sample operator,
- * catalogd and operator-controller as separate processes.
+ * A running development environment: a control plane (embedded unless a kubeconfig is given), a
+ * registry with the sample operator, and catalogd and operator-controller as separate processes.
  */
 export class DevEnvironment {
   readonly kubeconfig: string;
-  /** Where images can be pushed to, over plain HTTP. */
+  /** Host of the registry for pushes over plain HTTP. */
   readonly registry: string;
-  /** Says so to those who pull from it. */
+  /** The registries.conf for clients that pull from it. */
   readonly registriesConf: string;
   readonly #admin: Client;
   readonly #narrator: Narrator;
@@ -76,7 +77,7 @@ export class DevEnvironment {
     this.#failure = failure;
   }
 
-  /** Starts everything and pushes the sample. What was started is stopped again when a later part fails. */
+  /** Starts everything and pushes the sample. If a part fails, stops the parts already started. */
   static async start(options: DevEnvironmentOptions): Promise<DevEnvironment> {
     const { narrator } = options;
     const cleanups: Cleanups = [];
@@ -99,12 +100,15 @@ export class DevEnvironment {
     }
   }
 
-  /** Stops everything, what was started last first. */
+  /** Stops everything, in reverse order. */
   stop(): Promise<void> {
     return stopAll(this.#cleanups);
   }
 
-  /** Namespace, ServiceAccount with exactly the rights that the sample needs, catalog, and the extension pinned to the first version. */
+  /**
+   * Installs namespace, ServiceAccount with exactly the permissions of the sample, catalog, and the
+   * extension pinned to the first version.
+   */
   async install(): Promise<void> {
     this.#narrator.part(`Installing ${SAMPLE_PACKAGE} under its own ServiceAccount`);
     const { extension, ...before } = sampleObjects(this.registry);
@@ -115,42 +119,48 @@ export class DevEnvironment {
     await this.#installed(EXTENSION.firstVersion);
   }
 
-  /** Lets go of the pin: the catalog's edges lead to the newest version. */
+  /**
+   * Removes the version pin, so that the extension upgrades along the catalog's edges to the newest
+   * version.
+   */
   async upgrade(): Promise<void> {
-    this.#narrator.part("Upgrading: the version pin is removed, the channel's edges decide");
+    this.#narrator.part("Upgrading: removing the version pin, so that the channel's upgrade edges decide");
     await this.#admin.patch(this.#ref, { spec: { source: { catalog: { version: null } } } }, { type: "merge", signal: this.#signal });
     await this.#installed(EXTENSION.lastVersion);
   }
 
-  /** Deletes the extension and checks that nothing of it is left. */
+  /** Deletes the extension and checks that none of its objects remain. */
   async uninstall(): Promise<void> {
     this.#narrator.part("Removing the ClusterExtension");
     await this.#admin.delete(this.#ref, { signal: this.#signal });
-    await this.#until(`ClusterExtension ${EXTENSION.name} is gone`, async () => (await this.#admin.get(this.#ref)) === undefined);
+    await this.#until(`ClusterExtension ${EXTENSION.name} is deleted`, async () => (await this.#admin.get(this.#ref)) === undefined);
     await this.#narrator.quiet();
     const left = await this.#leftovers();
-    if (left.length > 0) throw new Error(`objects of ClusterExtension ${EXTENSION.name} are left: ${left.join(", ")}`);
-    this.#narrator.say("status", "nothing is left behind");
+    if (left.length > 0) throw new Error(`objects of ClusterExtension ${EXTENSION.name} remain: ${left.join(", ")}`);
+    this.#narrator.say("status", "no objects remain");
   }
 
-  /** Takes the sample's catalog, rights and namespace off a cluster that goes on living; our CRDs and RBAC stay. */
+  /**
+   * Removes the sample's catalog, permissions and namespace from a cluster that keeps running;
+   * keeps the CRDs and RBAC of olmv1.
+   */
   async cleanUp(): Promise<void> {
-    this.#narrator.part("Removing what the sample needed");
+    this.#narrator.part("Removing the objects of the sample");
     const { installer, catalog } = sampleObjects(this.registry);
     for (const object of [catalog, ...installer.toReversed()]) {
       const ref = refOf(object);
       await this.#admin.delete(ref, { signal: this.#signal });
       this.#narrator.say("user", `deleted ${describeObject(object)}`);
       if (object === catalog)
-        await this.#until(`${describeObject(object)} is gone`, async () => (await this.#admin.get(ref)) === undefined);
+        await this.#until(`${describeObject(object)} is deleted`, async () => (await this.#admin.get(ref)) === undefined);
     }
     this.#narrator.say(
       "status",
-      "the CRDs and RBAC of olmv1 stay: kubectl delete -k config removes them, and every ClusterExtension with them",
+      "the CRDs and RBAC of olmv1 remain: kubectl delete -k config removes them, and every ClusterExtension with them",
     );
   }
 
-  /** Rejects when one of the servers ends by itself, resolves when the user has had enough. */
+  /** Rejects when one of the servers ends unexpectedly, resolves when the user stops the command. */
   async stay(): Promise<void> {
     while (!this.#signal.aborted) {
       if (this.#failure.text !== undefined) throw new Error(this.#failure.text);
@@ -177,7 +187,7 @@ export class DevEnvironment {
     await this.#narrator.quiet();
     this.#narrator.say("catalog", `${CATALOG}: image ${served?.spec.source.image?.ref} → ${served?.status?.resolvedSource?.image?.ref}`);
     const url = `${served?.status?.urls?.base}/api/v1/metas`;
-    this.#narrator.say("catalog", `${CATALOG}: ${await countsOf(url, this.#signal)} at ${url}`);
+    this.#narrator.say("catalog", `${CATALOG}: ${await countSchemas(url, this.#signal)} at ${url}`);
   }
 
   async #installed(version: string): Promise<void> {
@@ -205,7 +215,7 @@ export class DevEnvironment {
   }
 
   async #until(what: string, done: () => Promise<boolean>): Promise<void> {
-    await until(WAIT_MS, `${what}; look at: kubectl --kubeconfig ${this.kubeconfig} describe clusterextension`, async () => {
+    await until(WAIT_MS, `${what}; run: kubectl --kubeconfig ${this.kubeconfig} describe clusterextension`, async () => {
       if (await done()) return true;
       this.#signal.throwIfAborted();
       if (this.#failure.text !== undefined) throw new Error(this.#failure.text);
@@ -214,7 +224,7 @@ export class DevEnvironment {
   }
 }
 
-/** Where it works. */
+/** The cluster and registry to use. */
 interface Place {
   kubeconfig: string;
   /** Host and port of the registry. */
@@ -223,19 +233,22 @@ interface Place {
   registriesConf: string;
 }
 
-/** Why it cannot go on, once it is known. */
+/** The cause of a failure, once it is known. */
 interface Failure {
   text?: string;
 }
 
 type Cleanups = (() => Promise<void>)[];
 
-/** Such as "1 package, 2 channels, 3 bundles, 1 deprecation": one line of the answer is one object. */
-async function countsOf(url: string, signal: AbortSignal): Promise<string> {
+/**
+ * Returns for example "1 package, 2 channels, 3 bundles, 1 deprecation": one line of the response
+ * is one object.
+ */
+async function countSchemas(url: string, signal: AbortSignal): Promise<string> {
   const counts = ["package", "channel", "bundle", "deprecation"].map(async (noun) => {
-    const answer = await fetch(`${url}?schema=olm.${noun === "deprecation" ? "deprecations" : noun}`, { signal });
-    if (!answer.ok) throw new Error(`GET ${answer.url}: ${answer.status}`);
-    const count = (await answer.text()).split("\n").length - 1;
+    const response = await fetch(`${url}?schema=olm.${noun === "deprecation" ? "deprecations" : noun}`, { signal });
+    if (!response.ok) throw new Error(`GET ${response.url}: ${response.status}`);
+    const count = (await response.text()).split("\n").length - 1;
     return formatCount(count, noun);
   });
   return (await Promise.all(counts)).join(", ");
@@ -256,7 +269,10 @@ async function controlPlane(kubeconfig: string | undefined, workDir: string, nar
   return { kubeconfig: cluster.kubeconfig, registry: cluster.registry.host, registriesConf };
 }
 
-/** The two servers, told about only what is a story; a server that ends by itself fails it all. */
+/**
+ * Starts the two servers and prints their listed log messages; a server that ends unexpectedly
+ * fails the environment.
+ */
 async function servers(admin: Client, place: Place, workDir: string, narrator: Narrator, failure: Failure): Promise<Installation> {
   await writeFile(place.registriesConf, `[[registry]]\nlocation = "${place.registry}"\ninsecure = true\n`);
   const policy = await localPolicy(defaultPolicyPlace(homedir()), place.registry);

@@ -19,7 +19,7 @@ import {
 
 /** Name of the sample ClusterCatalog. */
 export const CATALOG = "hello-catalog";
-/** The sample extension: where and as whom it is installed, and the way it goes. */
+/** The sample extension: its namespace, ServiceAccount and versions. */
 export const EXTENSION = {
   name: "hello",
   namespace: "hello",
@@ -36,15 +36,15 @@ export async function pushSample(host: string, narrator: Narrator): Promise<void
   }
 }
 
-/** What a user applies to install the sample. */
+/** The objects that a user applies to install the sample. */
 export interface SampleObjects {
-  /** Namespace, ServiceAccount and its rights, in this order. */
+  /** Namespace, ServiceAccount and its permissions, in this order. */
   installer: KubeObject[];
   catalog: KubeObject;
   extension: KubeObject;
 }
 
-/** The sample as a user would apply it; the ServiceAccount gets the rules that its versions need and no other. */
+/** Returns the sample objects; the ServiceAccount gets exactly the rules that its versions need. */
 export function sampleObjects(host: string): SampleObjects {
   const { name, namespace, serviceAccount, firstVersion } = EXTENSION;
   const rules = sampleBundles().map(({ files }) => {

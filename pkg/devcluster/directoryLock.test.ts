@@ -9,7 +9,7 @@ import { type LockTimes, withDirectoryLock } from "./binaryCache.ts";
 
 const TIMES: LockTimes = { pollMs: 10, heartbeatMs: 50, staleMs: 1000 };
 const nobodyWaits = (): void => {
-  throw new Error("the lock should have been free");
+  throw new Error("the lock should be free");
 };
 
 let folder: string;
@@ -18,29 +18,29 @@ beforeEach(async () => {
 });
 afterEach(() => rm(folder, { recursive: true }));
 
-test("one holder at a time, the others wait and are told once whom for", async () => {
+test("withDirectoryLock admits one holder, and each waiting process is informed once of the holder", async () => {
   let inside = 0;
   let most = 0;
-  const told: (number | undefined)[] = [];
+  const reported: (number | undefined)[] = [];
   const work = async (): Promise<void> => {
     most = Math.max(most, ++inside);
     await sleep(60);
     inside--;
   };
-  const lock = (): Promise<void> => withDirectoryLock(join(folder, "lock"), (owner) => void told.push(owner?.pid), work, TIMES);
+  const lock = (): Promise<void> => withDirectoryLock(join(folder, "lock"), (owner) => void reported.push(owner?.pid), work, TIMES);
   await Promise.all([lock(), lock(), lock()]);
   expect(most).toBe(1);
-  expect(told).toEqual([process.pid, process.pid]);
+  expect(reported).toEqual([process.pid, process.pid]);
   expect(await readdir(folder)).toEqual([]);
 });
 
-test("the result and the failure of the work come through, and both free the lock", async () => {
+test("withDirectoryLock returns the result or the failure of the work and releases the lock", async () => {
   const path = join(folder, "lock");
   await expect(withDirectoryLock(path, nobodyWaits, () => Promise.reject(new Error("broken")), TIMES)).rejects.toThrow("broken");
   expect(await withDirectoryLock(path, nobodyWaits, () => Promise.resolve(7), TIMES)).toBe(7);
 });
 
-test("the lock of a killed process is taken over at once, although its last heartbeat is fresh", async () => {
+test("withDirectoryLock takes over the lock of a killed process immediately, despite a recent heartbeat", async () => {
   const path = join(folder, "lock");
   const script = `
     const { withDirectoryLock } = await import(${JSON.stringify(join(import.meta.dirname, "binaryCache.ts"))});
@@ -61,7 +61,7 @@ test("the lock of a killed process is taken over at once, although its last hear
   expect(await Promise.all(contenders)).toEqual([1, 2, 3]);
 });
 
-test("the lock of another machine is waited for while it shows life, and taken over when it does not", async () => {
+test("withDirectoryLock waits for the lock of another machine while it has heartbeats, and then takes it over", async () => {
   const path = join(folder, "lock");
   await mkdir(path);
   await writeFile(join(path, "owner.json"), JSON.stringify({ pid: 1, host: `not-${hostname()}`, token: "x" }));

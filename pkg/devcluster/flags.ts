@@ -9,17 +9,17 @@ interface Ports {
   readonly registry: number;
 }
 
-/** Everything the command lines of the control plane depend on; paths are absolute. */
+/** Inputs of the control plane's command lines; paths are absolute. */
 export interface FlagsInput {
   readonly dataDir: string;
   readonly files: CertificateFiles;
   readonly ports: Ports;
-  /** Undefined: no audit log. */
+  /** Undefined: audit log disabled. */
   readonly auditLog: string | undefined;
   readonly controllerManagerKubeconfig: string;
 }
 
-/** The audit policy: who did what to which object, without bodies; one line for each finished request. */
+/** The audit policy: user, verb and object, without bodies; one line per finished request. */
 export const AUDIT_POLICY = `apiVersion: audit.k8s.io/v1
 kind: Policy
 omitStages: [RequestReceived, ResponseStarted, Panic]
@@ -29,7 +29,7 @@ rules:
 - level: Metadata
 `;
 
-/** Controllers that only make sense with machines, clouds or volumes. */
+/** Controllers that are useless without machines, clouds or volumes. */
 const LEFT_OUT = [
   "cloud-node-lifecycle-controller",
   "daemonset-controller",
@@ -50,7 +50,10 @@ const LEFT_OUT = [
   "volumeattributesclass-protection-controller",
 ];
 
-/** etcd with TLS and client certificates on loopback; it never waits for the disk, so its data does not survive a power cut. */
+/**
+ * Flags of etcd with TLS and client certificates on loopback. It never syncs to disk, so its data
+ * may not survive a power failure.
+ */
 export function etcdFlags({ dataDir, files, ports }: FlagsInput): string[] {
   const client = `https://127.0.0.1:${ports.etcd}`;
   const peer = `https://127.0.0.1:${ports.etcdPeer}`;
@@ -76,7 +79,7 @@ export function etcdFlags({ dataDir, files, ports }: FlagsInput): string[] {
   ];
 }
 
-/** kube-apiserver with RBAC; every optional part that a test of operators meets is on. */
+/** Flags of kube-apiserver with RBAC and all optional features that tests of operators use. */
 export function apiServerFlags({ dataDir, files, ports, auditLog }: FlagsInput): string[] {
   const audit =
     auditLog === undefined
@@ -119,7 +122,10 @@ export function apiServerFlags({ dataDir, files, ports, auditLog }: FlagsInput):
   ];
 }
 
-/** kube-controller-manager: garbage collection, namespaces, workloads, ServiceAccounts, signing; each controller with its own rights. */
+/**
+ * Flags of kube-controller-manager: garbage collection, namespaces, workloads, ServiceAccounts,
+ * signing; each controller with its own permissions.
+ */
 export function controllerManagerFlags({ files, controllerManagerKubeconfig }: FlagsInput): string[] {
   return [
     `--kubeconfig=${controllerManagerKubeconfig}`,
@@ -137,7 +143,10 @@ export function controllerManagerFlags({ files, controllerManagerKubeconfig }: F
   ];
 }
 
-/** The configuration file of the image registry: plain HTTP on loopback, no credentials, images may be deleted. */
+/**
+ * Returns the configuration file of the image registry: plain HTTP on loopback, no credentials,
+ * image deletion enabled.
+ */
 export function registryConfig({ dataDir, ports }: { readonly dataDir: string; readonly ports: { readonly registry: number } }): string {
   return `version: 0.1
 log: {level: warn, accesslog: {disabled: true}}

@@ -15,28 +15,31 @@ import { controllerSubject } from "../rbac/installerManifests.ts";
 import { tokenKubeconfig } from "./kubeconfig.ts";
 import { freePorts } from "./processes.ts";
 
-/** One line that a server logged: pino's JSON. */
+/** A log line of a server: pino's JSON. */
 export type LogLine = { msg?: string; level?: number } & Record<string, unknown>;
 
-/** How a server is started. */
+/** Options for starting a server. */
 export interface ServerOptions {
   name: "catalogd" | "operator-controller";
   args: readonly string[];
-  /** Folder of bundled programs to run; without it those beside this one, in a checkout the sources. */
+  /**
+   * Folder of bundled programs to run; default: those next to this one, or the sources in a
+   * checkout.
+   */
   programs?: string | undefined;
-  /** Environment variables beside those of this process. */
+  /** Environment variables in addition to those of this process. */
   env?: Readonly<Record<string, string>> | undefined;
-  /** The full log goes here. */
+  /** Path of the full log. */
   logFile: string;
   onLine: (line: LogLine) => void;
-  /** Told when the server ends without having been asked to. */
+  /** Called when the server ends unexpectedly. */
   onExit: (text: string) => void;
 }
 
 const STOP_TIMEOUT_MS = 10_000;
 const TAIL_LINES = 20;
 
-/** One of our servers as the separate process it is in production; it ends when this process does, however that happens. */
+/** A server as a separate process, as in production. Ends with this process. */
 export class ServerProcess {
   readonly #child: ChildProcess;
   #stopping = false;
@@ -44,7 +47,7 @@ export class ServerProcess {
 
   constructor(options: ServerOptions) {
     const { name, args, programs, env, logFile, onLine, onExit } = options;
-    this.#child = spawn(process.execPath, [programOf(name, programs), ...args], {
+    this.#child = spawn(process.execPath, [findProgram(name, programs), ...args], {
       stdio: ["pipe", "pipe", "pipe"],
       env: { ...process.env, ...env, [STOP_WITH_STDIN]: "1" },
     });
@@ -76,7 +79,7 @@ export class ServerProcess {
     return this.#ended;
   }
 
-  /** Asks the server to stop and waits; kills it after ten seconds. */
+  /** Stops the server and waits; kills it after ten seconds. */
   async stop(): Promise<void> {
     this.#stopping = true;
     if (this.#child.exitCode !== null || this.#child.signalCode !== null) return;
@@ -98,8 +101,8 @@ function parseLogLine(line: string): LogLine | undefined {
   }
 }
 
-/** Beside a bundled CLI stand the bundled servers; in a checkout the sources run as they are. */
-function programOf(name: string, programs: string | undefined): string {
+/** Bundled servers are next to a bundled CLI; in a checkout the sources are run. */
+function findProgram(name: string, programs: string | undefined): string {
   const bundled = join(programs ?? import.meta.dirname, `${name}.js`);
   return programs !== undefined || existsSync(bundled) ? bundled : join(import.meta.dirname, "../../cmd", name, "main.ts");
 }
@@ -107,18 +110,18 @@ function programOf(name: string, programs: string | undefined): string {
 const UNTIL_POLL_MS = 50;
 
 /**
- * Asks `done` until it says yes; what it throws ends the wait.
- * @throws Error that names `what` when it took longer than `timeoutMs`.
+ * Polls `done` until it returns true; an error of `done` ends the wait.
+ * @throws Error that contains `what` after `timeoutMs`.
  */
 export async function until(timeoutMs: number, what: string, done: () => Promise<boolean>): Promise<void> {
   const deadline = Date.now() + timeoutMs;
   while (!(await done())) {
-    if (Date.now() > deadline) throw new Error(`waited ${timeoutMs / 1_000} s in vain until ${what}`);
+    if (Date.now() > deadline) throw new Error(`timed out after ${timeoutMs / 1_000} s waiting until ${what}`);
     await sleep(UNTIL_POLL_MS);
   }
 }
 
-/** Who the operator-controller of an installation is. */
+/** The identity of an installation's operator-controller. */
 export const CONTROLLER_SUBJECT = controllerSubject(SYSTEM_NAMESPACE);
 
 const CONFIG = join(import.meta.dirname, "../../config");
@@ -127,39 +130,42 @@ const TOKEN_SECONDS = 3_600;
 const RENEW_MS = (TOKEN_SECONDS * 1_000) / 2;
 const READY_TIMEOUT_MS = 180_000;
 
-/** How to run the two servers against a cluster. */
+/** Options for running the two servers against a cluster. */
 export interface InstallationOptions {
-  /** May install CRDs and RBAC and mint tokens. */
+  /** Needs permission to install CRDs and RBAC and to create tokens. */
   admin: Client;
-  /** Where the API server is, as a kubeconfig of the administrator says it. */
+  /** The administrator's kubeconfig with the address of the API server. */
   adminKubeconfig: string;
-  /** Kubeconfigs, caches and logs go here. */
+  /** Folder for kubeconfigs, caches and logs. */
   workDir: string;
-  /** Registries that are read by plain HTTP or through mirrors; a registries.conf. */
+  /** A registries.conf with registries that use plain HTTP or mirrors. */
   registriesConf?: string;
-  /** Which images are taken; a policy.json. The machine's own by default. */
+  /** The signature policy, a policy.json. Default: the machine's own. */
   signaturePolicy?: string | undefined;
   onLine?: (server: ServerName, line: LogLine) => void;
   onExit?: (text: string) => void;
   /** Read at each start of a server. */
   extraArgs?: Partial<Record<ServerName, readonly string[]>>;
-  /** Environment variables beside those of this process; read at each start of a server. */
+  /** Environment variables in addition to those of this process; read at each start of a server. */
   env?: Partial<Record<ServerName, Readonly<Record<string, string>>>>;
-  /** Folder of bundled programs to run; without it those beside this one, in a checkout the sources. */
+  /**
+   * Folder of bundled programs to run; default: those next to this one, or the sources in a
+   * checkout.
+   */
   programs?: string | undefined;
 }
 
-/** The servers by the name of their program. */
+/** The servers by program name. */
 export type ServerName = "catalogd" | "operator-controller";
 
-/** The two servers, running as separate processes with nothing but the rights that config/rbac gives them. */
+/** The two servers, running as separate processes with only the permissions in config/rbac. */
 export interface Installation {
   /** Base URL of catalogd's content server. */
   readonly catalogs: string;
   readonly servers: Readonly<Record<ServerName, ServerProcess>>;
   /** Base URL of each server's probes and metrics. */
   readonly probes: Readonly<Record<ServerName, string>>;
-  /** Starts one server again after it was stopped. */
+  /** Starts a stopped server again. */
   restart(server: ServerName): Promise<void>;
   stop(): Promise<void>;
 }
@@ -234,10 +240,13 @@ export async function startInstallation(options: InstallationOptions): Promise<I
   };
 }
 
-/** Applies what a cluster needs when the servers run outside it (namespace, CRDs and RBAC of config/) and waits until the CRDs are served. */
+/**
+ * Applies the prerequisites for servers outside the cluster (namespace, CRDs and RBAC of config/)
+ * and waits until the CRDs are served.
+ */
 export async function installConfig(admin: Client): Promise<void> {
   const objects: KubeObject[] = [];
-  for (const path of [...(await filesOf("namespace")), ...(await filesOf("crd")), ...(await filesOf("rbac"))]) {
+  for (const path of [...(await listManifests("namespace")), ...(await listManifests("crd")), ...(await listManifests("rbac"))]) {
     objects.push(...(parseYamlDocuments(await readFile(join(CONFIG, path), "utf8")) as KubeObject[]));
   }
   for (const object of objects) await admin.apply(object, { fieldManager: FIELD_MANAGER, force: true });
@@ -248,8 +257,8 @@ export async function installConfig(admin: Client): Promise<void> {
   });
 }
 
-/** The manifests of one folder of config/, relative to it, in order of name. */
-async function filesOf(folder: string): Promise<string[]> {
+/** Returns the manifests of one folder of config/, relative to it, sorted by name. */
+async function listManifests(folder: string): Promise<string[]> {
   const files = await readdir(join(CONFIG, folder));
   return files
     .filter((file) => file.endsWith(".yaml") && file !== "kustomization.yaml")
@@ -263,13 +272,13 @@ function isEstablished(crd: KubeObject | undefined): boolean {
 }
 
 async function ready(server: ServerProcess, url: string): Promise<void> {
-  await until(READY_TIMEOUT_MS, `${url} answers`, async () => {
+  await until(READY_TIMEOUT_MS, `${url} responds`, async () => {
     if (server.ended) throw new Error(server.ended);
     return (await fetch(url).catch(() => undefined))?.status === 200;
   });
 }
 
-/** Keeps one token file for each server fresh, as the kubelet does for Pods. */
+/** Keeps one token file per server up to date, like the kubelet for Pods. */
 class TokenFiles {
   readonly #admin: Client;
   readonly #dir: string;
@@ -294,9 +303,9 @@ class TokenFiles {
       const account = `${name}-controller-manager`;
       const path = `/api/v1/namespaces/${SYSTEM_NAMESPACE}/serviceaccounts/${account}/token`;
       const body = { apiVersion: "authentication.k8s.io/v1", kind: "TokenRequest", spec: { expirationSeconds: TOKEN_SECONDS } };
-      const answer = (await this.#admin.raw("POST", path, body)) as { status?: { token?: string } };
-      const token = answer.status?.token;
-      if (!token) throw new Error(`token request for ServiceAccount ${SYSTEM_NAMESPACE}/${account} gave no token`);
+      const response = (await this.#admin.raw("POST", path, body)) as { status?: { token?: string } };
+      const token = response.status?.token;
+      if (!token) throw new Error(`token request for ServiceAccount ${SYSTEM_NAMESPACE}/${account} returned no token`);
       await writeFile(`${this.pathOf(name)}.new`, token, { mode: 0o600 });
       await rename(`${this.pathOf(name)}.new`, this.pathOf(name));
     }

@@ -3,7 +3,7 @@ import { dirname, resolve } from "node:path";
 import { parseYaml, toYaml } from "../golang/yaml.ts";
 import type { PemKeyPair } from "./certificates.ts";
 
-/** What a kubeconfig says: where the API server is, whom to trust and who one is. */
+/** Content of a kubeconfig: the API server, its CA, and the identity. */
 export interface KubeconfigContent {
   /** For example "https://127.0.0.1:6443". */
   readonly server: string;
@@ -13,7 +13,7 @@ export interface KubeconfigContent {
   readonly identity: PemKeyPair;
 }
 
-/** A kubeconfig with everything inlined, as YAML text; it has one context, named "olmv1-dev". */
+/** Returns a kubeconfig with all data inlined, as YAML text; it has one context, named "olmv1-dev". */
 export function kubeconfigText({ server, ca, user, identity }: KubeconfigContent): string {
   return `apiVersion: v1
 kind: Config
@@ -50,14 +50,15 @@ interface Kubeconfig {
 }
 
 /**
- * A kubeconfig for the cluster of another one's current context, with the token in a file as its only credential.
- * @throws Error when the other has no current context or no such cluster.
+ * Returns a kubeconfig for the cluster of another one's current context, with a token file as its
+ * only credential.
+ * @throws Error if the other one has no current context or the cluster does not exist.
  */
 export async function tokenKubeconfig(from: string, tokenFile: string): Promise<string> {
   const config = parseYaml(await readFile(from, "utf8")) as Kubeconfig;
   const context = config.contexts?.find((candidate) => candidate.name === config["current-context"])?.context;
   const found = config.clusters?.find((candidate) => candidate.name === context?.cluster);
-  if (!found) throw new Error(`kubeconfig ${from}: current-context "${config["current-context"] ?? ""}" names no cluster`);
+  if (!found) throw new Error(`kubeconfig ${from}: current-context "${config["current-context"] ?? ""}" has no cluster`);
   const cluster = { ...found.cluster };
   const ca = cluster["certificate-authority"];
   if (typeof ca === "string") cluster["certificate-authority"] = resolve(dirname(from), ca);

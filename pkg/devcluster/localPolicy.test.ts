@@ -7,7 +7,7 @@ import { localPolicy } from "./devEnvironment.ts";
 
 const REGISTRY = "127.0.0.1:5000";
 
-test("a strict policy stays in force for all but the registry of the control plane", async () => {
+test("a strict policy applies to all registries except that of the control plane", async () => {
   const file = join(await folder(), "policy.json");
   await writeFile(
     file,
@@ -23,11 +23,11 @@ test("a strict policy stays in force for all but the registry of the control pla
   ]);
 });
 
-test("without a policy there is none", async () => {
+test("localPolicy returns undefined without a policy file", async () => {
   expect(await localPolicy({ file: join(await folder(), "policy.json") }, REGISTRY)).toBeUndefined();
 });
 
-test("a broken one is told", async () => {
+test("an invalid policy is reported", async () => {
   const file = join(await folder(), "policy.json");
   await writeFile(file, "{}");
   await expect(localPolicy({ file }, REGISTRY)).rejects.toThrow("Default policy is missing");

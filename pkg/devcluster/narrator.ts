@@ -2,7 +2,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { styleText } from "node:util";
 import type { LogLine } from "./installation.ts";
 
-/** Where lines go. */
+/** Prints a line. */
 export type Print = (line: string) => void;
 
 type Style = Parameters<typeof styleText>[0];
@@ -11,8 +11,8 @@ const TOPIC_WIDTH = 9;
 const QUIET_MS = 150;
 
 /**
- * Log messages that are a story to a person, with what to say about each; every other line stays in the log file.
- * One server's lines are told in the order in which it wrote them.
+ * Log messages to print, with the text for each; other lines are only in the log file. Lines of one
+ * server are printed in order.
  */
 const STORIES: ReadonlyMap<string, (line: LogLine) => [topic: string, text: string]> = new Map([
   [
@@ -34,7 +34,7 @@ const STORIES: ReadonlyMap<string, (line: LogLine) => [topic: string, text: stri
 
 const STYLES: Record<string, Style> = { catalog: "cyan", resolve: "magenta", apply: "yellow", status: "green", error: "red" };
 
-/** Tells a person what the servers do, from what they log. */
+/** Prints what the servers do, based on their logs. */
 export class Narrator {
   readonly #print: Print;
   #heardAt = 0;
@@ -43,26 +43,29 @@ export class Narrator {
     this.#print = print;
   }
 
-  /** Says one line of its own. */
+  /** Prints one line. */
   say(topic: string, message: string): void {
     const label = topic.padEnd(TOPIC_WIDTH);
     const style = STYLES[topic];
     this.#print(`${style ? styleText(style, label) : label} ${message}`);
   }
 
-  /** A heading. */
+  /** Prints a heading. */
   part(title: string): void {
     this.#print(`\n${styleText("bold", title)}`);
   }
 
-  /** Tells a server's log line if it is a story. */
+  /** Prints a server's log line if it is one of the listed messages. */
   hear(line: LogLine): void {
     this.#heardAt = performance.now();
     const story = STORIES.get(line.msg ?? "");
     if (story) this.say(...story(line));
   }
 
-  /** Waits until the servers have said nothing for a moment: what they log reaches us a little later than what they write to the API server. */
+  /**
+   * Waits until the servers have logged nothing for a moment, because logs arrive slightly later
+   * than writes to the API server.
+   */
   async quiet(): Promise<void> {
     const since = performance.now();
     while (performance.now() - Math.max(since, this.#heardAt) < QUIET_MS) await sleep(QUIET_MS / 4);

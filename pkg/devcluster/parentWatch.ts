@@ -2,15 +2,16 @@ import { execFileSync } from "node:child_process";
 import { readFileSync } from "node:fs";
 
 const INTERVAL_MS = 500;
-/** npm, the shell that npm starts, and us: the generations that must all be alive. */
+/** npm, its shell, and this process: the generations that must all be alive. */
 const GENERATIONS = 2;
 
-/** The parent of a process, or undefined when it is gone or cannot be told. */
-function parentOf(pid: number): number | undefined {
+/** Returns the parent of a process, or undefined if it has ended or is unknown. */
+function findParent(pid: number): number | undefined {
   try {
     if (process.platform === "linux") {
       const stat = readFileSync(`/proc/${pid}/stat`, "utf8");
-      // The command name in brackets may hold blanks; the state and the parent's pid follow the last bracket.
+      // The command name in brackets may contain blanks; the state and the parent's pid follow the
+      // last bracket.
       return Number(stat.slice(stat.lastIndexOf(")") + 2).split(" ")[1]);
     }
     return Number(execFileSync("ps", ["-o", "ppid=", "-p", String(pid)], { encoding: "utf8" }).trim()) || undefined;
@@ -21,13 +22,13 @@ function parentOf(pid: number): number | undefined {
 
 function ancestors(): number[] {
   const chain: number[] = [];
-  for (let pid = process.ppid; chain.length < GENERATIONS && pid > 1; pid = parentOf(pid) ?? 0) chain.push(pid);
+  for (let pid = process.ppid; chain.length < GENERATIONS && pid > 1; pid = findParent(pid) ?? 0) chain.push(pid);
   return chain;
 }
 
 /**
- * Calls `gone` once when a process that started this one through npm has ended, also when it was killed without a chance to tell.
- * Outside npm nothing is watched: a shell that goes away sends SIGHUP.
+ * Calls `gone` once when a process that started this one through npm has ended, even if it was
+ * killed. Outside npm nothing is watched, because a closing shell sends SIGHUP.
  * @returns stops watching.
  */
 export function watchParents(gone: () => void): () => void {

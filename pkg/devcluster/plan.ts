@@ -15,24 +15,27 @@ import { isRegistryReady } from "./registryServer.ts";
 /** The servers of a control plane. */
 export type ComponentName = "etcd" | "kube-apiserver" | "kube-controller-manager" | "registry";
 
-/** A control plane that is ready to be started: files written, ports chosen, command lines made. */
+/** A control plane that is ready to start, with its files, ports and command lines. */
 export interface ClusterPlan {
   readonly specs: Readonly<Record<ComponentName, ComponentSpec>>;
   readonly server: string;
   readonly registryHost: string;
   readonly kubeconfig: string;
-  /** Empty when there is none. */
+  /** Empty if disabled. */
   readonly auditLog: string;
   readonly logs: string;
-  /** Talks to the API server as `system:pod-simulation`. */
+  /** Client of the API server as `system:pod-simulation`. */
   readonly keeper: Client;
-  /** Makes etcd forget every state but the present one. */
+  /** Compacts etcd to the current state. */
   readonly compact: () => Promise<void>;
-  /** Ends the connections of keeper and probes. */
+  /** Closes the connections of keeper and probes. */
   readonly close: () => Promise<void>;
 }
 
-/** Chooses ports, and writes certificates, kubeconfigs and configuration files to `dataDir`; what an earlier run left there stays in use. */
+/**
+ * Chooses ports, and writes certificates, kubeconfigs and configuration files to `dataDir`; reuses
+ * files of an earlier run.
+ */
 export async function planCluster(binaries: Binaries, dataDir: string, withAuditLog: boolean): Promise<ClusterPlan> {
   const logs = join(dataDir, "logs");
   for (const folder of [logs, join(dataDir, "registry")]) await mkdir(folder, { recursive: true });
@@ -115,10 +118,13 @@ interface EtcdAnswer {
   header: { revision: string };
 }
 
-/** One call of etcd's gRPC interface, as its HTTP gateway takes it. @throws Error with etcd's answer when that is no success. */
+/**
+ * Calls etcd's gRPC interface through its HTTP gateway. @throws Error with etcd's response if it
+ * fails.
+ */
 async function ask(url: string, message: object, connections: Connections): Promise<unknown> {
   const { statusCode, body } = await connections.request(new URL(url), { method: "POST", body: JSON.stringify(message) });
   const text = await textOf(body);
-  if (statusCode !== 200) throw new Error(`etcd answered ${statusCode} to ${url}: ${text}`);
+  if (statusCode !== 200) throw new Error(`etcd responded with ${statusCode} to ${url}: ${text}`);
   return JSON.parse(text);
 }

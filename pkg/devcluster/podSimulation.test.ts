@@ -34,11 +34,11 @@ describe("podStatus", () => {
     expect(status.containerStatuses[0]?.ready).toBe(ready === "True");
   });
 
-  test.for<PodFate>(["Ready", "NotReady", "CrashLoop"])("%s is reached by one status and then left alone", (fate) => {
+  test.for<PodFate>(["Ready", "NotReady", "CrashLoop"])("podStatus reaches %s with one status and then does not change", (fate) => {
     expect(podStatus(pod({}, podStatus(pod(), fate, NOW)), fate, NOW)).toBeUndefined();
   });
 
-  test("every fate can follow every other", () => {
+  test("podStatus can change every outcome to every other", () => {
     const fates: PodFate[] = ["Ready", "NotReady", "CrashLoop"];
     for (const from of fates) {
       for (const to of fates.filter((fate) => fate !== from)) {
@@ -47,7 +47,7 @@ describe("podStatus", () => {
     }
   });
 
-  test("a Pod that is to stay Pending or has ended keeps its status", () => {
+  test("podStatus keeps the status of a Pod that stays Pending or has ended", () => {
     expect(podStatus(pod(), "Pending", NOW)).toBeUndefined();
     expect(podStatus(pod({}, { phase: "Failed" }), "Ready", NOW)).toBeUndefined();
     expect(podStatus(pod({}, { phase: "Succeeded" }), "NotReady", NOW)).toBeUndefined();
@@ -55,7 +55,7 @@ describe("podStatus", () => {
 });
 
 describe("annotatedFate", () => {
-  test("the Pod's annotation wins over the Namespace's, an unknown one counts as none", () => {
+  test("annotatedFate prefers the Pod's annotation over the Namespace's and ignores an unknown value", () => {
     expect(annotatedFate(pod(), undefined)).toBeUndefined();
     expect(annotatedFate(pod(), annotated("Namespace", "NotReady"))).toBe("NotReady");
     expect(annotatedFate(annotated("Pod", "CrashLoop"), annotated("Namespace", "NotReady"))).toBe("CrashLoop");

@@ -5,20 +5,21 @@ import { isConflict, isNotFound } from "../kube/errors.ts";
 import type { Logger } from "../telemetry/log.ts";
 
 /**
- * What becomes of a Pod, as nothing runs it: `Ready` (Running and Ready; one that is not restarted for ever succeeds),
- * `NotReady` (Running, its containers never get ready), `CrashLoop` (its containers end again and again), `Pending` (left alone).
+ * The simulated outcome of a Pod: `Ready` (Running and Ready; succeeds if it has a restart policy
+ * other than Always), `NotReady` (Running, but its containers never become ready), `CrashLoop` (its
+ * containers repeatedly end), `Pending` (unchanged).
  */
 export type PodFate = "Ready" | "NotReady" | "CrashLoop" | "Pending";
 
-/** Decides what becomes of a Pod; asked at every change of it. */
+/** Decides the outcome of a Pod; called for every change of it. */
 export type PodReadiness = (pod: KubeObject) => PodFate;
 
-/** On a Pod or a Namespace: the fate of that Pod or of the Pods there. */
+/** On a Pod or a Namespace: the outcome of that Pod or of the Pods in it. */
 export const POD_FATE_ANNOTATION = "devcluster.olmv1/pod-fate";
 
 const FATES: readonly string[] = ["Ready", "NotReady", "CrashLoop", "Pending"] satisfies PodFate[];
 
-/** The fate that the annotations say, that of the Pod first; undefined when they say none. */
+/** Returns the outcome from the annotations, first that of the Pod; undefined if there are none. */
 export function annotatedFate(pod: KubeObject, namespace: KubeObject | undefined): PodFate | undefined {
   for (const object of [pod, namespace]) {
     const value = object?.metadata.annotations?.[POD_FATE_ANNOTATION];
@@ -38,7 +39,7 @@ interface PodShape {
 }
 
 /**
- * The status that `fate` means for `pod`, or undefined when it has it already or stays as it is. Pure.
+ * Returns the status of `pod` for `fate`, or undefined if it is unchanged. Pure.
  * @param now RFC 3339, whole seconds.
  */
 export function podStatus(pod: KubeObject, fate: PodFate, now: string): object | undefined {
@@ -49,7 +50,7 @@ export function podStatus(pod: KubeObject, fate: PodFate, now: string): object |
   const ready = fate === "Ready" && !finishes;
   const state = containerState(fate, succeeded, now);
   const phase = succeeded ? "Succeeded" : "Running";
-  if (status.phase === phase && isReady(status) === ready && stateOf(status) === Object.keys(state)[0]) return undefined;
+  if (status.phase === phase && isReady(status) === ready && getContainerState(status) === Object.keys(state)[0]) return undefined;
   const reason = succeeded ? "PodCompleted" : "ContainersNotReady";
   const container = ({ name, image = "" }: Container): object => {
     return { name, image, imageID: "", ready, started: ready, restartCount: fate === "CrashLoop" ? 5 : 0, state };
@@ -65,18 +66,18 @@ export function podStatus(pod: KubeObject, fate: PodFate, now: string): object |
     ],
     containerStatuses: (spec.containers ?? []).map(container),
     initContainerStatuses: (spec.initContainers ?? []).map(({ name, image = "" }) => {
-      return { name, image, imageID: "", ready: true, started: false, restartCount: 0, state: completed(now) };
+      return { name, image, imageID: "", ready: true, started: false, restartCount: 0, state: completedState(now) };
     }),
   };
 }
 
 function containerState(fate: PodFate, succeeded: boolean, now: string): object {
-  if (succeeded) return completed(now);
+  if (succeeded) return completedState(now);
   if (fate === "CrashLoop") return { waiting: { reason: "CrashLoopBackOff", message: "back-off 5m0s restarting failed container" } };
   return { running: { startedAt: now } };
 }
 
-function completed(now: string): object {
+function completedState(now: string): object {
   return { terminated: { exitCode: 0, reason: "Completed", startedAt: now, finishedAt: now } };
 }
 
@@ -88,17 +89,18 @@ function isReady({ conditions = [] }: NonNullable<PodShape["status"]>): boolean 
   return conditions.some(({ type, status }) => type === "Ready" && status === "True");
 }
 
-function stateOf({ containerStatuses = [] }: NonNullable<PodShape["status"]>): string | undefined {
+function getContainerState({ containerStatuses = [] }: NonNullable<PodShape["status"]>): string | undefined {
   return Object.keys(containerStatuses[0]?.state ?? {})[0];
 }
 
 const MAX_BACKOFF_MS = 1000;
-/** How soon a status that could not be written is tried again. */
+/** Delay before a failed status write is retried. */
 const RETRY_MS = 500;
 
 /**
- * Stands in for scheduler and kubelet: writes the status of every Pod. Pods stay without a node, so a deleted one is gone at once.
- * A Pod's fate comes from its annotation, the annotation of its Namespace, or the rule, in this order.
+ * Simulates scheduler and kubelet: writes the status of every Pod. Pods have no node, so a deleted
+ * one is removed immediately. A Pod's outcome is determined by its annotation, the annotation of
+ * its Namespace, or the rule, in this order.
  */
 export class PodSimulation {
   readonly #client: Client;
@@ -121,13 +123,13 @@ export class PodSimulation {
     });
   }
 
-  /** Follows Pods and Namespaces until `signal` aborts. */
+  /** Watches Pods and Namespaces until `signal` aborts. */
   async run(signal: AbortSignal): Promise<void> {
     await Promise.all([this.#namespaces.run(signal), this.#pods.run(signal)]);
     this.#isOver = true;
   }
 
-  /** Replaces the rule for Pods that no annotation decides about, also for those that exist. */
+  /** Replaces the rule for Pods without an annotation, including existing ones. */
   setReadiness(readiness: PodReadiness): void {
     this.#readiness = readiness;
     for (const pod of this.#pods.list()) this.#settle(pod);
@@ -142,12 +144,12 @@ export class PodSimulation {
     const body = { metadata: { uid: pod.metadata.uid }, status };
     this.#client.patch(refOf(pod), body, { type: "merge", subresource: "status" }).catch((err: unknown) => {
       if (isNotFound(err) || isConflict(err) || this.#isOver) return;
-      this.#log.warn({ err, pod: pod.metadata.name, namespace: pod.metadata.namespace }, "pod status not written");
+      this.#log.warn({ err, pod: pod.metadata.name, namespace: pod.metadata.namespace }, "cannot write pod status");
       setTimeout(() => this.#settleAgain(pod), RETRY_MS).unref();
     });
   }
 
-  /** An API server that has just started may take nothing yet, and there need not be another event of the Pod. */
+  /** A new API server may reject writes at first, and there may not be another event of the Pod. */
   #settleAgain({ metadata: { name, namespace } }: KubeObject): void {
     const live = this.#pods.get(name, namespace);
     if (live && !this.#isOver) this.#settle(live);

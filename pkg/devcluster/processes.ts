@@ -1,8 +1,9 @@
 import { createServer, type Server } from "node:net";
 
 /**
- * Kills the command once standard input closes. The background jobs of a shell have no standard input of their own, so it travels as
- * descriptor 3; the watching job writes nowhere, or it would hold the command's output open.
+ * Kills the command when standard input closes. Background jobs of a shell do not inherit standard
+ * input, so descriptor 3 is used. The watching job redirects its output, because otherwise it would
+ * keep the command's output open.
  */
 const GUARD_SCRIPT = `exec 3<&0
 "$@" </dev/null 3<&- &
@@ -16,14 +17,18 @@ kill "$watch" 2>/dev/null
 exit $status`;
 
 /**
- * The command line that runs `command` so that it ends when its standard input closes, for programs that do not watch it themselves.
- * Start it with a pipe as standard input and keep that open: the kernel closes it when this process ends, however that happens.
+ * Returns a command line that runs `command` and ends it when its standard input closes, for
+ * programs that do not watch it themselves. Start it with a pipe as standard input and keep that
+ * open: the kernel closes it whenever this process ends.
  */
 export function guardCommand(command: string, args: readonly string[]): [command: string, args: string[]] {
   return ["/bin/sh", ["-c", GUARD_SCRIPT, "guard", command, ...args]];
 }
 
-/** `count` different free ports on 127.0.0.1. They are free now; a caller that loses one to somebody else tries again. */
+/**
+ * Returns `count` different free ports on 127.0.0.1. Another process may take one before it is
+ * used; the caller then retries.
+ */
 export async function freePorts(count: number): Promise<number[]> {
   const servers = await Promise.all(Array.from({ length: count }, listening));
   const ports = servers.map((server) => {

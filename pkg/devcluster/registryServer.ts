@@ -5,7 +5,10 @@ import { Component } from "./component.ts";
 import { registryConfig } from "./flags.ts";
 import { freePorts } from "./processes.ts";
 
-/** A registry alone, for work against a cluster that exists; plain HTTP on loopback, no credentials. */
+/**
+ * A registry without a control plane, for use with an existing cluster; plain HTTP on loopback, no
+ * credentials.
+ */
 export interface RegistryServer {
   readonly host: string;
   stop(): Promise<void>;
@@ -14,8 +17,9 @@ export interface RegistryServer {
 const READY_TIMEOUT_MS = 30_000;
 
 /**
- * Starts a registry that keeps its content in `dataDir`; it ends with this process at the latest.
- * @throws NoBinariesError without a program to run; Error with the end of its log when it does not start.
+ * Starts a registry that stores its content in `dataDir`; it ends with this process at the latest.
+ * @throws NoBinariesError without a program to run; Error with the end of its log if it does not
+ * start.
  */
 export async function startRegistry(dataDir: string, say: Say): Promise<RegistryServer> {
   const binaries = await findBinaries(say);
@@ -35,7 +39,7 @@ export async function startRegistry(dataDir: string, say: Say): Promise<Registry
   return { host, stop: () => component.stop() };
 }
 
-/** Reports whether a registry answers. @throws Error when there is no answer. */
+/** Returns whether a registry is ready. @throws Error if it does not respond. */
 export async function isRegistryReady(host: string, signal: AbortSignal): Promise<boolean> {
   const response = await fetch(`http://${host}/v2/`, { signal });
   await response.body?.cancel();

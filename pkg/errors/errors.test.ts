@@ -3,21 +3,21 @@ import { isRetryable, messageOf, RetryableError, TerminalError, wrapError } from
 
 test.for<[string, unknown, boolean]>([
   ["a terminal error", new TerminalError("Blocked", "no"), false],
-  ["a terminal error as the cause", new Error("outer", { cause: new TerminalError("Blocked", "no") }), false],
+  ["a terminal error as a cause", new Error("outer", { cause: new TerminalError("Blocked", "no") }), false],
   ["a retryable error", new RetryableError("Retrying", "later"), true],
   ["an unknown error", new Error("socket hang up"), true],
-  ["something that is no error", "text", true],
-])("%s is retried or not as its kind says", ([, err, want]) => {
+  ["a value that is not an Error", "text", true],
+])("isRetryable is correct for %s", ([, err, want]) => {
   expect(isRetryable(err)).toBe(want);
 });
 
-test("wrapping keeps kind and reason and puts the prefix first", () => {
+test("wrapError keeps type and reason and prepends the prefix", () => {
   const wrapped = wrapError("unpack x: ", new TerminalError("InvalidConfiguration", "bad"));
   expect(wrapped).toBeInstanceOf(TerminalError);
   expect([wrapped.reason, wrapped.message]).toEqual(["InvalidConfiguration", "unpack x: bad"]);
   expect(wrapError("get: ", new Error("boom"))).toBeInstanceOf(RetryableError);
 });
 
-test("the text of several errors is one line each", () => {
+test("messageOf prints several errors on one line each", () => {
   expect(messageOf(new AggregateError([new Error("a"), new Error("b")]))).toBe("a\nb");
 });

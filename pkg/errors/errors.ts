@@ -1,16 +1,22 @@
 import type { Problem } from "../api/problems.ts";
 import { truncateMessage } from "../text/truncate.ts";
 
-/** Cause of an error, and what status.problems reports about it. */
+/** The cause of an error, and its entries in status.problems. */
 export interface ReconcileErrorOptions extends ErrorOptions {
   readonly problems?: readonly Problem[] | undefined;
 }
 
-/** Base of every error this project throws on purpose; `reason` becomes the condition's reason, the message is at most 32 KiB. */
+/**
+ * Base class of errors that this project throws deliberately. `reason` becomes the reason of the
+ * condition; the message is at most 32 KiB.
+ */
 export abstract class ReconcileError extends Error {
   abstract readonly retry: boolean;
   readonly reason: string;
-  /** What `status.problems` reports; empty: the problems of the cause, see `problemsIn`. Whoever knows more may set it. */
+  /**
+   * The entries for `status.problems`; if empty, the problems of the cause are used, see
+   * `problemsIn`. A caller with more context may set it.
+   */
   problems: readonly Problem[];
 
   constructor(reason: string, message: string, options: ReconcileErrorOptions = {}) {
@@ -21,15 +27,18 @@ export abstract class ReconcileError extends Error {
   }
 }
 
-/** Trying again cannot help until the user edits something: Progressing=False with reason `Blocked` or a closer one. */
+/**
+ * A retry does not help until the user changes something: Progressing=False with reason `Blocked`
+ * or a more specific one.
+ */
 export class TerminalError extends ReconcileError {
   readonly retry = false;
 }
 
-/** The world may get better by itself: Progressing=True with reason `Retrying`, back-off applies. */
+/** A retry may succeed: Progressing=True with reason `Retrying`, with backoff. */
 export class RetryableError extends ReconcileError {
   readonly retry = true;
-  /** Milliseconds before which trying again would only cost; the back-off may be longer. */
+  /** Minimum milliseconds before a retry makes sense; the backoff may be longer. */
   readonly restMs: number | undefined;
 
   constructor(reason: string, message: string, options?: ReconcileErrorOptions & { restMs?: number }) {
@@ -38,31 +47,37 @@ export class RetryableError extends ReconcileError {
   }
 }
 
-/** How long to rest before trying again, as the first error in the cause chain that knows it says. */
+/** Returns the minimum delay before a retry, from the first error in the cause chain that has one. */
 export function restMsOf(err: unknown): number | undefined {
   for (let e = err; e instanceof Error; e = e.cause) if (e instanceof RetryableError && e.restMs !== undefined) return e.restMs;
   return undefined;
 }
 
-/** True unless some error in the cause chain is a TerminalError; unknown errors are retried. */
+/** Returns true unless an error in the cause chain is a TerminalError; unknown errors are retried. */
 export function isRetryable(err: unknown): boolean {
   return terminalIn(err) === undefined;
 }
 
-/** The first TerminalError in the cause chain, if any. */
+/** Returns the first TerminalError in the cause chain, if any. */
 export function terminalIn(err: unknown): TerminalError | undefined {
   for (let e = err; e instanceof Error; e = e.cause) if (e instanceof TerminalError) return e;
   return undefined;
 }
 
-/** To catch with: returns undefined for a file or folder that does not exist. @throws what it is given otherwise */
+/**
+ * For use in `catch`: returns undefined for a file or folder that does not exist. @throws any other
+ * error
+ */
 export function undefinedIfMissing(err: unknown): undefined {
   const { code } = err as NodeJS.ErrnoException;
   if (code === "ENOENT" || code === "ENOTDIR") return undefined;
   throw err;
 }
 
-/** The problems of the first error in the cause chain that has any; of every error of an AggregateError. */
+/**
+ * Returns the problems of the first error in the cause chain that has any, and of every error of an
+ * AggregateError.
+ */
 export function problemsIn(err: unknown): readonly Problem[] {
   for (let e = err; e instanceof Error; e = e.cause) {
     if (e instanceof ReconcileError && e.problems.length > 0) return e.problems;
@@ -71,7 +86,7 @@ export function problemsIn(err: unknown): readonly Problem[] {
   return [];
 }
 
-/** The text of anything thrown; never empty. */
+/** Returns the text of a thrown value; never empty. */
 export function messageOf(err: unknown): string {
   if (err instanceof AggregateError && err.errors.length > 0) return err.errors.map(messageOf).join("\n");
   if (err instanceof Error) return err.message || err.name;
@@ -79,8 +94,8 @@ export function messageOf(err: unknown): string {
 }
 
 /**
- * `err` with `prefix` in front of its text; kind (terminal or retryable) and reason are kept, the original is the cause.
- * An error that is not ours becomes retryable with reason `Retrying`.
+ * Returns an error with `prefix` before the text of `err`. Keeps its type (terminal or retryable)
+ * and reason; the original is the cause. Other errors become retryable with reason `Retrying`.
  */
 export function wrapError(prefix: string, err: unknown): ReconcileError {
   const text = `${prefix}${messageOf(err)}`;

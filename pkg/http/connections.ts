@@ -6,7 +6,7 @@ import type { Connections, ConnectionsOptions, HttpBody, HttpRequest, HttpRespon
 
 const CONNECT_TIMEOUT_MS = 10_000;
 const RESPONSE_TIMEOUT_MS = 300_000;
-/** Between two TCP probes, so that a dead peer is noticed under a watch that is silent. */
+/** Interval of TCP probes, to detect a dead peer during a silent watch. */
 const TCP_PROBE_MS = 30_000;
 const DUMP_LIMIT = 128 * 1024;
 
@@ -36,7 +36,7 @@ class Http1Connections implements Connections {
 
   async request(url: URL, { method, headers, body, signal, headersTimeoutMs, bodyTimeoutMs }: HttpRequest): Promise<HttpResponse> {
     signal?.throwIfAborted();
-    // Node adds no length to a DELETE with a body.
+    // Node adds no Content-Length to a DELETE with a body.
     const length = typeof body === "string" || body instanceof Uint8Array ? { "content-length": String(Buffer.byteLength(body)) } : {};
     const options = { method, headers: { ...length, ...headers } };
     const request =
@@ -55,14 +55,14 @@ class Http1Connections implements Connections {
     const message = await response;
     return {
       statusCode: message.statusCode ?? 0,
-      headers: headersOf(message),
+      headers: readHeaders(message),
       body: Object.assign(message, { dump: dumpBody }) as HttpBody,
     };
   }
 
   close(): Promise<void> {
     for (const agent of [this.#agents.plain, this.#agents.tls]) {
-      // Node's agents close the connection after a response when they do not keep connections alive.
+      // Node's agents close the connection after a response unless they keep connections alive.
       Object.assign(agent, { keepAlive: false });
       for (const socket of Object.values(agent.freeSockets).flatMap((sockets) => sockets ?? [])) socket.destroy();
     }
@@ -92,7 +92,7 @@ function abortWith(signal: AbortSignal | undefined, request: ClientRequest): () 
   return () => signal.removeEventListener("abort", abort);
 }
 
-/** Gives up a new connection that is not ready in time. A connection that is used again is ready. */
+/** Fails a new connection that is not ready in time. A reused connection is ready. */
 function limitConnecting(request: ClientRequest, timeoutMs: number): void {
   request.once("socket", (socket: Socket) => {
     if (!socket.connecting) return;
@@ -102,13 +102,16 @@ function limitConnecting(request: ClientRequest, timeoutMs: number): void {
   });
 }
 
-/** Gives up a response that does not begin, and a body that stops. A body whose reader pauses is not late. */
+/**
+ * Fails a response that does not start in time, and a body that stops. A pause of the body's reader
+ * does not count.
+ */
 function limitPauses(request: ClientRequest, headersMs = RESPONSE_TIMEOUT_MS, bodyMs = RESPONSE_TIMEOUT_MS): void {
   let message: IncomingMessage | undefined;
   request.setTimeout(headersMs);
   request.once("response", (begun) => {
     message = begun;
-    // Otherwise an error that comes before somebody reads the body would be lost.
+    // Otherwise an error before the body is read would be lost.
     message.on("error", () => undefined);
     message.socket.setTimeout(bodyMs);
   });
@@ -118,13 +121,13 @@ function limitPauses(request: ClientRequest, headersMs = RESPONSE_TIMEOUT_MS, bo
   });
 }
 
-/** The codes are undici's, so that both clients fail alike. */
+/** Uses undici's codes, so that both clients fail in the same way. */
 function timeoutError(what: "CONNECT" | "HEADERS" | "BODY", message: string): NodeJS.ErrnoException {
   return Object.assign(new Error(message), { code: `UND_ERR_${what}_TIMEOUT` });
 }
 
-/** A header that was sent once is a string, one that was sent several times is an array. */
-function headersOf({ headersDistinct }: IncomingMessage): HttpResponse["headers"] {
+/** A header that was sent once is a string, a repeated header is an array. */
+function readHeaders({ headersDistinct }: IncomingMessage): HttpResponse["headers"] {
   return Object.fromEntries(
     Object.entries(headersDistinct).flatMap(([name, values = []]) =>
       values.length > 0 ? [[name, values.length === 1 ? values[0] : values]] : [],
@@ -140,7 +143,7 @@ async function dumpBody(this: IncomingMessage, { limit }: { limit: number } = { 
       if (left < 0) return;
     }
   } catch {
-    // Nobody wants the rest of a body that broke off.
+    // The rest of an aborted body is not needed.
   }
 }
 

@@ -31,7 +31,7 @@ function connections(options: Partial<Parameters<typeof openConnections>[0]> = {
   return made;
 }
 
-test("a request sends the length of its body when it is a DELETE", async () => {
+test("a DELETE request sends the length of its body", async () => {
   const { url } = await serve((request: IncomingMessage, response: ServerResponse) => {
     void text(request).then((body) => response.end(`${request.headers["content-length"]} ${body}`));
   });
@@ -48,7 +48,7 @@ test("a header that was sent several times is an array", async () => {
   expect(headers).toMatchObject({ warning: ["299 - one", "299 - two"], etag: "x" });
 });
 
-test("a request reuses a connection when the response before it was read or dumped", async () => {
+test("a connection is reused when the previous response was read or dumped", async () => {
   const { url, server } = await serve((_request, response) => response.end("x".repeat(1_000)));
   let sockets = 0;
   server.on("connection", () => sockets++);
@@ -62,10 +62,10 @@ test("a request reuses a connection when the response before it was read or dump
 test("a request fails with the reason of its signal when that aborts before the response", async () => {
   const { url } = await serve(() => undefined);
   const stop = new AbortController();
-  const reason = new Error("nobody waits");
-  const asked = connections().request(url, { method: "GET", signal: stop.signal });
+  const reason = new Error("no receiver");
+  const pending = connections().request(url, { method: "GET", signal: stop.signal });
   stop.abort(reason);
-  await expect(asked).rejects.toBe(reason);
+  await expect(pending).rejects.toBe(reason);
 });
 
 test("a body ends with the reason of the signal when that aborts while it is read", async () => {
@@ -73,12 +73,12 @@ test("a body ends with the reason of the signal when that aborts while it is rea
   const stop = new AbortController();
   const { body } = await connections().request(url, { method: "GET", signal: stop.signal });
   await once(body, "readable");
-  const reason = new Error("nobody waits");
+  const reason = new Error("no receiver");
   stop.abort(reason);
   await expect(text(body)).rejects.toBe(reason);
 });
 
-test("a body ends with an error when the server cuts the connection, also before anybody reads it", async () => {
+test("a body ends with an error when the server cuts the connection, even before it is read", async () => {
   const { url } = await serve((_request, response) => {
     response.writeHead(200, { "content-length": "100" }).write("begun");
     setImmediate(() => response.destroy());
@@ -89,7 +89,7 @@ test("a body ends with an error when the server cuts the connection, also before
 });
 
 test.each([
-  ["a server that does not answer", () => undefined, { headersTimeoutMs: 50 }, "UND_ERR_HEADERS_TIMEOUT"],
+  ["a server that does not respond", () => undefined, { headersTimeoutMs: 50 }, "UND_ERR_HEADERS_TIMEOUT"],
   ["a body that stops", (response: ServerResponse) => void response.write("begun"), { bodyTimeoutMs: 50 }, "UND_ERR_BODY_TIMEOUT"],
 ] as const)("a request fails with a code when it meets %s", async (_what, answer, limits, code) => {
   const { url } = await serve((_request, response) => answer(response));
@@ -109,7 +109,7 @@ test("a request fails with a code when the connection is not ready in time", asy
   silent.close();
 });
 
-test("closed connections let a response that has begun come to its end", async () => {
+test("closing connections lets a response in progress complete", async () => {
   const { url, server } = await serve((_request, response) => void response.write("begun, "));
   const kept = connections();
   let answering: ServerResponse | undefined;

@@ -16,14 +16,17 @@ export interface HttpRequest {
 /** A response whose body is not read yet. The caller must read the body or dump it. */
 export interface HttpResponse {
   readonly statusCode: number;
-  /** By name in lower case; an array for a header that was sent several times. */
+  /** By name in lower case; an array for a repeated header. */
   readonly headers: Readonly<Record<string, string | string[] | undefined>>;
   readonly body: HttpBody;
 }
 
 /** The body of a response. An aborted or broken connection ends it with an error. */
 export type HttpBody = Readable & {
-  /** Reads the rest and drops it, so that the connection can be used again; closes the connection instead if more than `limit` bytes follow. Default 128 KiB. */
+  /**
+   * Reads and discards the rest, so that the connection can be reused; closes the connection
+   * instead if more than `limit` bytes follow. Default 128 KiB.
+   */
   dump(options?: { limit: number }): Promise<unknown>;
 };
 
@@ -33,22 +36,22 @@ export interface Connections {
   request(url: URL, request: HttpRequest): Promise<HttpResponse>;
   /** Closes idle connections now and the others after their last response. */
   close(): Promise<void>;
-  /** Closes all connections; requests under way fail. */
+  /** Closes all connections; requests in progress fail. */
   destroy(): Promise<void>;
 }
 
-/** How connections are made. */
+/** Options for opening connections. */
 export interface ConnectionsOptions {
   readonly tls: Pick<ConnectionOptions, (typeof TLS_OPTIONS)[number]>;
-  /** Resolves host names; Node's own by default. */
+  /** Resolves host names; default: Node's resolver. */
   readonly lookup?: ConnectionOptions["lookup"] | undefined;
-  /** Most connections to one server. Unlimited by default. */
+  /** Maximum number of connections to one server. Default: unlimited. */
   readonly perServer?: number;
   /** How long an idle connection stays open. */
   readonly keepAliveMs: number;
   /** Longest time until a connection is ready, TLS included. Default 10 s. */
   readonly connectTimeoutMs?: number;
-  /** URL of the proxy that all requests go through. */
+  /** URL of the proxy for all requests. */
   readonly proxy?: string | undefined;
   /** Uses HTTP/2 if the server offers it. Default false. */
   readonly http2?: boolean;

@@ -5,15 +5,15 @@ import DispatcherBase from "undici/lib/dispatcher/dispatcher.js";
 import ProxyAgent from "undici/lib/dispatcher/proxy-agent.js";
 import type { Connections, ConnectionsOptions, HttpRequest, HttpResponse } from "./types.ts";
 
-// Imports the files of undici that are used: its main file also loads fetch, WebSocket, caches and mocks. As that file does, this one gives dispatchers
-// their methods.
+// Imports only the needed files of undici: its main file also loads fetch, WebSocket, caches and
+// mocks. Like that file, this one adds the methods of dispatchers.
 Object.assign(DispatcherBase.prototype, api);
 
 const CONNECT_TIMEOUT_MS = 10_000;
-/** Between two TCP probes of an idle connection, so that a dead peer is noticed under a watch that is silent. */
+/** Interval of TCP probes on an idle connection, to detect a dead peer during a silent watch. */
 const TCP_PROBE_MS = 30_000;
 
-/** Connections of undici, for HTTP/2 and for proxies. */
+/** Connections of undici, for HTTP/2 and proxies. */
 export class UndiciConnections implements Connections {
   readonly #dispatcher: Dispatcher;
 

@@ -11,7 +11,7 @@ async function* cutAt(bytes: Uint8Array, cuts: readonly number[]): AsyncGenerato
   }
 }
 
-test("the values do not depend on how the bytes are cut into chunks", async () => {
+test("jsonLines returns the same values for any chunks", async () => {
   await fc.assert(
     fc.asyncProperty(fc.array(fc.jsonValue(), { maxLength: 6 }), fc.array(fc.nat(), { maxLength: 12 }), async (values, cuts) => {
       const wire = values.map((value) => JSON.parse(JSON.stringify(value)) as unknown);
@@ -21,20 +21,20 @@ test("the values do not depend on how the bytes are cut into chunks", async () =
   );
 });
 
-test("characters of several bytes survive a cut inside them", async () => {
+test("jsonLines decodes multibyte characters that are split between chunks", async () => {
   const bytes = Buffer.from('{"name":"日本"}\n');
   expect(await Array.fromAsync(jsonLines(cutAt(bytes, [...bytes.keys()])))).toEqual([{ name: "日本" }]);
 });
 
-test("a last line without its end is what a broken connection left: it is dropped", async () => {
+test("jsonLines drops an incomplete last line, which a broken connection leaves", async () => {
   expect(await Array.fromAsync(jsonLines(cutAt(Buffer.from('{"a":1}\n\n{"b":'), [3])))).toEqual([{ a: 1 }]);
 });
 
-test("a line that is no JSON is an error", async () => {
+test("jsonLines throws an error for a line that is not JSON", async () => {
   await expect(Array.fromAsync(jsonLines(cutAt(Buffer.from("<html>\n"), [])))).rejects.toThrow(SyntaxError);
 });
 
-test("a line without an end does not fill the memory", async () => {
+test("jsonLines limits the size of a line without an end", async () => {
   async function* endless(): AsyncGenerator<Uint8Array> {
     const chunk = Buffer.alloc(1024 * 1024, "x");
     for (;;) yield await Promise.resolve(chunk);
@@ -42,6 +42,6 @@ test("a line without an end does not fill the memory", async () => {
   await expect(Array.fromAsync(jsonLines(endless()))).rejects.toThrow("larger than 33554432 bytes");
 });
 
-test("a body is read as one text", async () => {
+test("readBodyText returns the whole body", async () => {
   expect(await readBodyText(cutAt(Buffer.from("grün"), [3]))).toBe("grün");
 });

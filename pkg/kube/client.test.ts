@@ -13,7 +13,7 @@ afterEach(async () => {
   for (const close of open.splice(0)) await close();
 });
 
-/** A client of a loopback server that serves the kind Thing; other requests are answered by `answer`. */
+/** Starts a loopback server for the kind Thing, and a client; `answer` responds to other requests. */
 async function start(answer: (request: SeenRequest) => Answer, discovery: () => Answer = () => RESOURCES) {
   const api = await LoopbackApi.start((request) => (request.url === "/apis/g.io/v1" ? discovery() : answer(request)));
   const client = Client.of(api.credentials());
@@ -24,13 +24,13 @@ async function start(answer: (request: SeenRequest) => Answer, discovery: () => 
   return { api, client, asked: () => api.log.filter((line) => line !== "GET /apis/g.io/v1") };
 }
 
-test("an object that does not exist is undefined, its deletion is false", async () => {
+test("get returns undefined and delete returns false for a missing object", async () => {
   const { client } = await start(() => statusAnswer(404, "NotFound", 'things.g.io "x" not found', { name: "x", kind: "things" }));
   expect(await client.get(REF)).toBeUndefined();
   expect(await client.delete(REF)).toBe(false);
 });
 
-test("an unknown member survives reading and writing", async () => {
+test("an unknown member is kept on read and write", async () => {
   const wire = { ...OBJECT, spec: { "x-kubernetes-preserve-unknown-fields": true, nothing: null, deep: [{ big: 1 }] } };
   const { client, api } = await start(() => ({ json: wire }));
   const read = await client.get(REF);
@@ -39,7 +39,7 @@ test("an unknown member survives reading and writing", async () => {
   expect(JSON.parse(api.requests.at(-1)?.body ?? "")).toEqual(wire);
 });
 
-test("a list is read page by page and every item carries its kind", async () => {
+test("list reads page by page and sets the kind of every item", async () => {
   const { client, asked } = await start(({ url }) => {
     const second = url.includes("continue=tok%2F1");
     const items = [{ metadata: { name: second ? "b" : "a" } }];
@@ -58,12 +58,12 @@ test("a list is read page by page and every item carries its kind", async () => 
   ]);
 });
 
-test("a list fails when the answer is not a list, instead of counting as empty", async () => {
+test("list fails if the response is not a list, rather than returning no items", async () => {
   const answers = [{}, { kind: "Status", apiVersion: "v1", status: "Success" }, { kind: "ThingList", items: {} }, "items"];
   for (const json of answers) {
     const { client } = await start(() => ({ json }));
     await expect(client.list(THING), JSON.stringify(json)).rejects.toThrow(
-      "the API server answered a list of Thing (g.io/v1) with something else",
+      "the API server responded to a list of Thing (g.io/v1) with another object",
     );
   }
   for (const json of [{ items: null }, { items: [] }, { kind: "ThingList", apiVersion: "g.io/v1" }]) {
@@ -78,7 +78,7 @@ test("maxItems ends a list early", async () => {
   expect(asked()).toHaveLength(1);
 });
 
-test("a list whose snapshot expired between pages is read again in one piece", async () => {
+test("list restarts without pages if its snapshot expires between pages", async () => {
   const { client, asked } = await start(({ url }) => {
     if (url.includes("continue=")) return statusAnswer(410, "Expired", "too old");
     if (url.includes("limit=")) return { json: { items: [{ metadata: { name: "old" } }], metadata: { continue: "c" } } };
@@ -88,7 +88,7 @@ test("a list whose snapshot expired between pages is read again in one piece", a
   expect(asked()).toHaveLength(3);
 });
 
-test("an apply is an apply patch with JSON in it", async () => {
+test("apply sends an apply patch with JSON", async () => {
   const { client, api } = await start(() => ({ json: OBJECT }));
   await client.apply({ ...OBJECT, spec: { max: 9223372036854775807n } }, { fieldManager: "m", force: true, dryRun: true });
   const { method, url, headers, body } = api.requests.at(-1) ?? {};
@@ -104,7 +104,7 @@ test.for<["merge" | "json" | "strategic", string]>([
   ["merge", "application/merge-patch+json"],
   ["json", "application/json-patch+json"],
   ["strategic", "application/strategic-merge-patch+json"],
-])("a %s patch is sent as %s", async ([type, contentType]) => {
+])("a %s patch has media type %s", async ([type, contentType]) => {
   const { client, api } = await start(() => ({ json: OBJECT }));
   await client.patch(REF, { status: null }, { type, subresource: "status" });
   expect([api.requests.at(-1)?.url, api.requests.at(-1)?.headers["content-type"], api.requests.at(-1)?.body]).toEqual([
@@ -114,7 +114,7 @@ test.for<["merge" | "json" | "strategic", string]>([
   ]);
 });
 
-test("a deletion carries its preconditions", async () => {
+test("delete sends its preconditions", async () => {
   const { client, api } = await start(() => ({ json: { kind: "Status" } }));
   expect(await client.delete(REF, { uid: "u", resourceVersion: "3", propagationPolicy: "Foreground" })).toBe(true);
   expect(JSON.parse(api.requests.at(-1)?.body ?? "")).toEqual({
@@ -125,7 +125,7 @@ test("a deletion carries its preconditions", async () => {
   });
 });
 
-test("a kind that is no longer served is noticed when its path is gone", async () => {
+test("a kind that is no longer served is detected by the 404 of its path", async () => {
   let served = true;
   const { client } = await start(
     () => (served ? { json: OBJECT } : { status: 404, text: "404 page not found\n" }),
@@ -137,7 +137,7 @@ test("a kind that is no longer served is noticed when its path is gone", async (
   await expect(client.list(THING)).rejects.toBeInstanceOf(KindNotServed);
 });
 
-test("a missing namespace is an error that says so, not a missing kind", async () => {
+test("a missing namespace is reported as such, not as a missing kind", async () => {
   const { client } = await start(() => statusAnswer(404, "NotFound", 'namespaces "a" not found', { name: "a", kind: "namespaces" }));
   const err: unknown = await client.create(OBJECT).catch((thrown: unknown) => thrown);
   expect(err).toBeInstanceOf(KubeError);
@@ -155,7 +155,7 @@ test("token clients use the parent's discovery and their own token", async () =>
   ]);
 });
 
-test("metadata alone is asked for in the list's and in the object's form", async () => {
+test("metadata-only requests use the list and the object form", async () => {
   const { client, api } = await start(({ url }) => ({
     json: url.endsWith("/x") ? { kind: "PartialObjectMetadata", metadata: { name: "x" } } : { items: [] },
   }));
@@ -169,7 +169,7 @@ test("metadata alone is asked for in the list's and in the object's form", async
 
 const line = (type: string, object: object): string => `${JSON.stringify({ type, object })}\n`;
 
-test("a watch gives events as they come, however they are cut", async () => {
+test("watch yields events as they arrive, for any chunks", async () => {
   const wire =
     line("ADDED", { metadata: { name: "ä" } }) + line("BOOKMARK", { metadata: { resourceVersion: "9" } }) + line("DELETED", OBJECT);
   const { client, asked } = await start(() => (response) => {
@@ -190,7 +190,7 @@ test("a watch gives events as they come, however they are cut", async () => {
   expect(asked()).toEqual(["GET /apis/g.io/v1/things?watch=true&allowWatchBookmarks=true&resourceVersion=5&timeoutSeconds=300"]);
 });
 
-test("a watch asks for no bookmarks when its caller wants none", async () => {
+test("watch requests no bookmarks if the caller disables them", async () => {
   const { client, asked } = await start(() => (response) => response.end());
   await Array.fromAsync(client.watch(THING, { resourceVersion: "5", timeoutSeconds: 300, bookmarks: false }));
   expect(asked()).toEqual(["GET /apis/g.io/v1/things?watch=true&resourceVersion=5&timeoutSeconds=300"]);
@@ -199,13 +199,13 @@ test("a watch asks for no bookmarks when its caller wants none", async () => {
 test.for<[string, Answer]>([
   ["an ERROR event", { text: line("ERROR", { kind: "Status", code: 410, reason: "Expired", message: "too old resource version" }) }],
   ["an answer", statusAnswer(410, "Expired", "too old resource version")],
-])("%s that the resourceVersion is too old is a KubeError 410", async ([, answer]) => {
+])("%s with an expired resourceVersion is a KubeError 410", async ([, answer]) => {
   const { client } = await start(() => answer);
   const err: unknown = await Array.fromAsync(client.watch(THING, { resourceVersion: "1" })).catch((thrown: unknown) => thrown);
   expect(err).toMatchObject({ status: 410, reason: "Expired", message: "too old resource version" });
 });
 
-test("a watch ends without an error when its signal aborts, and the connection with it", async () => {
+test("watch ends without an error when its signal aborts, and closes the connection", async () => {
   const closed = Promise.withResolvers<void>();
   const { client } = await start(() => (response) => {
     response.on("close", () => closed.resolve());
@@ -221,7 +221,7 @@ test("a watch ends without an error when its signal aborts, and the connection w
   await closed.promise;
 });
 
-test("leaving the loop ends the request", async () => {
+test("breaking out of the loop ends the request", async () => {
   const closed = Promise.withResolvers<void>();
   const { client } = await start(() => (response) => {
     response.on("close", () => closed.resolve());
@@ -234,7 +234,7 @@ test("leaving the loop ends the request", async () => {
   await closed.promise;
 });
 
-test("raw requests are parsed or refused like all others", async () => {
+test("raw requests are parsed or rejected like others", async () => {
   const { client } = await start(({ url }) => (url === "/version" ? { json: { major: "1" } } : statusAnswer(403, "Forbidden", "no")));
   expect(await client.raw("GET", "/version")).toEqual({ major: "1" });
   await expect(client.raw("POST", "/other", {})).rejects.toMatchObject({ status: 403, message: "no" });

@@ -33,8 +33,9 @@ const PATCH_TYPES = {
 } as const;
 
 /**
- * The API server as one identity sees it. Objects are wire JSON: what came in goes out, unknown members included.
- * Every call throws KubeError when the server refuses, KindNotServed when it does not serve the kind, undici's errors without an answer.
+ * Client of the API server with one identity. Objects are kept as received, including unknown
+ * members. Every call throws KubeError if the server rejects it, KindNotServed if the server does
+ * not serve the kind, and undici's errors without a response.
  */
 export class Client {
   readonly #transport: Transport;
@@ -47,12 +48,15 @@ export class Client {
     this.#told = told;
   }
 
-  /** A client with the identity of the kubeconfig at `path`, else of KUBECONFIG, else of the Pod, else of ~/.kube/config. */
+  /**
+   * Creates a client with the identity of the kubeconfig at `path`, else of KUBECONFIG, else of the
+   * Pod, else of ~/.kube/config.
+   */
   static fromKubeConfig(path?: string, options: TransportOptions = {}): Client {
     return Client.of(Credentials.fromKubeConfig(path), options);
   }
 
-  /** A client with these credentials. */
+  /** Creates a client with these credentials. */
   static of(credentials: Credentials, options: TransportOptions = {}): Client {
     const transport = Transport.of(credentials, options);
     const discovery = new Discovery(async (path) => {
@@ -65,42 +69,47 @@ export class Client {
   }
 
   /**
-   * The same server as another identity: the source's token and nothing else, never a client certificate.
-   * All token clients of one parent share one pool, and the parent's discovery; `close` the parent to close them.
+   * Returns a client for the same server with the identity of the source's token, never with a
+   * client certificate. All token clients of one parent share one pool, and the parent's discovery;
+   * `close` the parent to close them.
    */
   withToken(source: TokenSource): Client {
     return new Client(this.#transport.withToken(source), this.#discovery, this.#told);
   }
 
   /**
-   * The same server and identity; what the server says in refusals and warnings, which may quote what it was sent, is told as `told` has it.
-   * `close` the parent to close it.
+   * Returns a client with the same server and identity that passes the server's errors and
+   * warnings, which may quote the request, through `told`. `close` the parent to close it.
    */
   telling(told: (text: string) => string): Client {
     return new Client(this.#transport, this.#discovery, told);
   }
 
   /**
-   * The same server and identity, for whom `mayWrite` is asked right before each request that is no GET or HEAD; what it throws is thrown instead.
-   * Clients that `withToken` makes of it are guarded too. `close` the parent to close them.
+   * Returns a client with the same server and identity that calls `mayWrite` before each request
+   * other than GET or HEAD; if that throws, the request fails with that error. Also applies to
+   * clients that `withToken` derives from it. `close` the parent to close them.
    */
   guardedBy(mayWrite: () => void): Client {
     return new Client(this.#transport.guardedBy(mayWrite), this.#discovery, this.#told);
   }
 
-  /** How the server serves a kind; looked up afresh once when it is not known. @throws KindNotServed */
+  /**
+   * Returns the resource of a kind; refreshes discovery once if it is unknown. @throws
+   * KindNotServed
+   */
   resourceFor(gvk: GroupVersionKind): Promise<ApiResource> {
     return this.#discovery.resourceFor(gvk);
   }
 
-  /** One object, or undefined when it does not exist. */
+  /** Returns one object, or undefined if it does not exist. */
   async get<T extends KubeObject = KubeObject>(ref: ObjectRef, options: GetOptions = {}): Promise<T | undefined> {
     const headers = { accept: acceptFor("object", options.metadataOnly) };
     const found = await absentAs(undefined, this.#call("GET", ref, ref, {}, { headers, signal: options.signal }));
     return found === undefined ? undefined : { ...(found as T), apiVersion: ref.apiVersion, kind: ref.kind };
   }
 
-  /** All objects of a kind that match, read page by page; the resourceVersion is the one to watch from. */
+  /** Lists all objects of a kind that match, page by page; watch from the returned resourceVersion. */
   async list<T extends KubeObject = KubeObject>(gvk: GroupVersionKind, options: ListOptions = {}): Promise<ListResult<T>> {
     const { namespace, labelSelector, fieldSelector, limit = PAGE, maxItems = Number.POSITIVE_INFINITY, signal } = options;
     const headers = { accept: acceptFor("list", options.metadataOnly) };
@@ -114,12 +123,12 @@ export class Client {
         list = (await this.#call("GET", gvk, { namespace }, query, { headers, signal })) as KubeList;
       } catch (err) {
         if (token === undefined || !isExpired(err)) throw err;
-        items.length = 0; // the snapshot being paged through was compacted away: read it in one piece
+        items.length = 0; // the snapshot of the list has expired: read it without pages
         token = undefined;
         page = undefined;
         continue;
       }
-      if (!isList(list)) throw new Error(`the API server answered a list of ${gvk.kind} (${gvk.apiVersion}) with something else`);
+      if (!isList(list)) throw new Error(`the API server responded to a list of ${gvk.kind} (${gvk.apiVersion}) with another object`);
       for (const item of list.items ?? []) items.push({ ...item, apiVersion: gvk.apiVersion, kind: gvk.kind } as T);
       token = list.metadata?.continue;
       if (!token || items.length >= maxItems)
@@ -128,8 +137,9 @@ export class Client {
   }
 
   /**
-   * Reads one page of the list of a kind in all namespaces, as the bytes of the response: a page of large objects can be parsed in another thread.
-   * @returns undefined, without reading the rest, when the page is larger than `maxBytes`.
+   * Reads one page of the list of a kind in all namespaces as raw bytes, so that a page of large
+   * objects can be parsed in another thread.
+   * @returns undefined, without reading the rest, if the page is larger than `maxBytes`.
    */
   async listPage(gvk: GroupVersionKind, { limit, continue: token, maxBytes, signal }: PageOptions): Promise<Uint8Array | undefined> {
     const headers = { accept: acceptFor("list", false) };
@@ -137,21 +147,22 @@ export class Client {
     return readBytes(response.body, maxBytes);
   }
 
-  /** Creates an object; `metadata.generateName` works as the server has it. */
+  /** Creates an object; supports `metadata.generateName`. */
   async create<T extends KubeObject>(object: T, options: WriteOptions = {}): Promise<T> {
     const location = { namespace: object.metadata.namespace };
     return (await this.#call("POST", object, location, writeQuery(options), bodyInit(object, JSON_TYPE, options))) as T;
   }
 
-  /** Replaces an object; with a resourceVersion only if it is still at that version. */
+  /** Replaces an object; with a resourceVersion only if the object still has it. */
   async replace<T extends KubeObject>(object: T, options: WriteOptions & { subresource?: string } = {}): Promise<T> {
     const location = { ...refOf(object), subresource: options.subresource };
     return (await this.#call("PUT", object, location, writeQuery(options), bodyInit(object, JSON_TYPE, options))) as T;
   }
 
   /**
-   * Server-side apply: creates the object or makes the manager's fields of it as given.
-   * @throws KubeError 409 that names the other managers when they own a field that would change and `force` is not set.
+   * Applies an object server-side: creates it, or sets the manager's fields.
+   * @throws KubeError 409 that names the other managers if they own a field that would change and
+   * `force` is not set.
    */
   async apply<T extends KubeObject>(object: T, options: ApplyOptions): Promise<T> {
     const location = { ...refOf(object), subresource: options.subresource };
@@ -161,16 +172,16 @@ export class Client {
     return (await answerOf(response, this.#told)) as T;
   }
 
-  /** Patches one object; the answer is the object after it. */
+  /** Patches one object; returns the patched object. */
   async patch<T extends KubeObject = KubeObject>(ref: ObjectRef, body: unknown, options: PatchOptions): Promise<T> {
     const location = { ...ref, subresource: options.subresource };
     return (await this.#call("PATCH", ref, location, writeQuery(options), bodyInit(body, PATCH_TYPES[options.type], options))) as T;
   }
 
   /**
-   * Deletes one object, only if uid and resourceVersion are still as given.
-   * @returns false when it does not exist; true when it is deleted or finalizers are being waited for.
-   * @throws KubeError 409 when a precondition does not hold.
+   * Deletes one object if its uid and resourceVersion match.
+   * @returns false if it does not exist; true if it was deleted or waits for finalizers.
+   * @throws KubeError 409 if a precondition fails.
    */
   async delete(ref: ObjectRef, options: DeleteOptions = {}): Promise<boolean> {
     const { uid, resourceVersion, propagationPolicy, gracePeriodSeconds } = options;
@@ -190,8 +201,10 @@ export class Client {
   }
 
   /**
-   * Changes of a kind after a resourceVersion, until the server ends the stream (some minutes) or `signal` aborts.
-   * @throws KubeError, with `isExpired` when one must list again; undici's errors when the connection breaks.
+   * Yields the changes of a kind after a resourceVersion, until the server ends the stream (some
+   * minutes) or `signal` aborts.
+   * @throws KubeError, with `isExpired` if a new list is needed; undici's errors if the connection
+   * breaks.
    */
   async *watch<T extends KubeObject = KubeObject>(gvk: GroupVersionKind, options: WatchOptions): AsyncGenerator<WatchEvent<T>> {
     const { namespace, signal } = options;
@@ -200,18 +213,21 @@ export class Client {
     });
   }
 
-  /** Sends any request and parses the answer. @throws KubeError on every status from 400. */
+  /** Sends any request and parses the response. @throws KubeError for every status from 400. */
   async raw(method: string, path: string, body?: unknown, options: CallOptions = {}): Promise<unknown> {
     const init = body === undefined ? { signal: options.signal } : bodyInit(body, JSON_TYPE, options);
     return answerOf(await this.#transport.request(method, path, init), this.#told);
   }
 
-  /** Sends any request; the answer is returned as it comes, whatever its status. The caller must consume its body. */
+  /**
+   * Sends any request; returns the response unread, with any status. The caller must consume its
+   * body.
+   */
   request(method: string, path: string, init: RequestInit = {}): Promise<HttpResponse> {
     return this.#transport.request(method, path, init);
   }
 
-  /** Ends all connections, those of token clients included. */
+  /** Closes all connections, including those of token clients. */
   close(): Promise<void> {
     return this.#transport.close();
   }
@@ -220,7 +236,10 @@ export class Client {
     return answerOf(await this.#send(method, gvk, location, query, init), this.#told);
   }
 
-  /** Sends one request about a kind; a path that is not served is looked up once more, since CRDs come and go. */
+  /**
+   * Sends a request for a kind. If its path is not served, refreshes discovery once, because CRDs
+   * change.
+   */
   async #send(method: string, gvk: GroupVersionKind, location: Location, query: Query, init: RequestInit) {
     for (let fresh = false; ; fresh = true) {
       const resource = await this.#discovery.resourceFor(gvk);
@@ -238,7 +257,7 @@ interface KubeList {
   metadata?: { continue?: string; resourceVersion?: string };
 }
 
-/** False for any other answer with status 200: taken for an empty list, it would say that no object exists. */
+/** Returns false for another response with status 200, which must not be mistaken for an empty list. */
 function isList(answer: unknown): boolean {
   if (typeof answer !== "object" || answer === null) return false;
   const { kind = "", items } = answer as { kind?: unknown; items?: unknown };

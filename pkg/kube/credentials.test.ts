@@ -29,7 +29,7 @@ function kubeconfig(user: object, cluster: object = {}): string {
   return path;
 }
 
-/** Credentials from a kubeconfig that is read again at each reload. */
+/** Returns credentials from a kubeconfig that is read again on each reload. */
 function credentialsIn(path: string, now: () => number): Credentials {
   const load = (): KubeConfig => {
     const config = new KubeConfig();
@@ -39,7 +39,7 @@ function credentialsIn(path: string, now: () => number): Credentials {
   return new Credentials(load, now);
 }
 
-test("a kubeconfig gives server, TLS material and headers", async () => {
+test("credentials contain server, TLS material and headers of a kubeconfig", async () => {
   const base64 = (text: string): string => Buffer.from(text).toString("base64");
   const path = kubeconfig(
     { "client-certificate-data": base64("CERT"), "client-key-data": base64("KEY"), as: "jane" },
@@ -63,7 +63,7 @@ test.for<[object, string]>([
   expect((await Credentials.fromKubeConfig(kubeconfig(user)).endpoint()).headers["authorization"]).toBe(want);
 });
 
-test("a user's tokenFile is read, relative to its kubeconfig; a token beside it wins", async () => {
+test("a user's tokenFile is read, relative to its kubeconfig; an inline token takes precedence", async () => {
   writeFileSync(join(folder, "token"), "from-file\n");
   const header = async (user: object): Promise<string | undefined> =>
     (await Credentials.fromKubeConfig(kubeconfig(user)).endpoint()).headers["authorization"];
@@ -72,7 +72,7 @@ test("a user's tokenFile is read, relative to its kubeconfig; a token beside it 
   expect(await header({ tokenFile: "token", token: "inline" })).toBe("Bearer inline");
 });
 
-test("a rotated token file is read again, but not on every request", async () => {
+test("a rotated token file is read again, but not for every request", async () => {
   vi.useFakeTimers({ toFake: ["Date"], now: 0 });
   const tokenFile = join(folder, "token");
   writeFileSync(tokenFile, "first\n");
@@ -91,7 +91,7 @@ test("a rotated token file is read again, but not on every request", async () =>
   expect(await token()).toBe("Bearer second");
 });
 
-test("an exec plug-in is run once while its credential lasts, and again after a refusal", async () => {
+test("an exec plug-in runs once while its credential is valid, and again after a 401", async () => {
   const plugin = join(folder, "plugin");
   writeFileSync(
     plugin,
@@ -110,7 +110,7 @@ test("an exec plug-in is run once while its credential lasts, and again after a 
   expect(readFileSync(`${folder}/runs`, "utf8")).toBe("run\nrun\n");
 });
 
-test("a kubeconfig that cannot be reloaded leaves the one in use", async () => {
+test("a kubeconfig that cannot be reloaded keeps the loaded one", async () => {
   const path = kubeconfig({ token: "abc" });
   let now = 0;
   const credentials = credentialsIn(path, () => now);
@@ -120,20 +120,20 @@ test("a kubeconfig that cannot be reloaded leaves the one in use", async () => {
   expect((await credentials.endpoint()).headers["authorization"]).toBe("Bearer abc");
 });
 
-test("KUBECONFIG is used when no path is given; a missing file is named", async () => {
+test("KUBECONFIG is used without a path, and an error names a missing file", async () => {
   vi.stubEnv("KUBECONFIG", kubeconfig({ token: "env" }));
   expect((await Credentials.fromKubeConfig().endpoint()).headers["authorization"]).toBe("Bearer env");
   expect(() => Credentials.fromKubeConfig("/nonexistent/config")).toThrow("/nonexistent/config");
 });
 
-test("without any kubeconfig the error says what is missing", () => {
+test("the error describes how to provide a kubeconfig if there is none", () => {
   vi.stubEnv("KUBECONFIG", "");
   vi.stubEnv("KUBERNETES_SERVICE_HOST", "");
   vi.stubEnv("HOME", folder);
-  expect(() => Credentials.fromKubeConfig()).toThrow("no kubeconfig: give its path, set KUBECONFIG, or run in a Pod");
+  expect(() => Credentials.fromKubeConfig()).toThrow("kubeconfig not found: specify its path, set KUBECONFIG, or run in a Pod");
 });
 
-test("a context other than the current one is used when it is named; one that is not there is refused", async () => {
+test("a specified context is used in place of the current one, and a missing context is an error", async () => {
   const path = kubeconfig({ token: "current" });
   const content = JSON.parse(readFileSync(path, "utf8")) as { contexts: object[]; users: object[] };
   content.contexts.push({ name: "other", context: { cluster: "k", user: "v" } });
@@ -142,10 +142,10 @@ test("a context other than the current one is used when it is named; one that is
   const header = async (context?: string): Promise<string | undefined> =>
     (await Credentials.fromKubeConfig(path, context).endpoint()).headers["authorization"];
   expect([await header(), await header("other")]).toEqual(["Bearer current", "Bearer other"]);
-  expect(() => Credentials.fromKubeConfig(path, "third")).toThrow(new Error('kubeconfig: there is no context "third"'));
+  expect(() => Credentials.fromKubeConfig(path, "third")).toThrow(new Error('kubeconfig: context "third" does not exist'));
 });
 
-test("a kubeconfig that is no YAML is not quoted: it holds credentials", () => {
+test("the error for an invalid kubeconfig does not quote it, because it contains credentials", () => {
   const path = join(folder, "kubeconfig");
   writeFileSync(path, "users: [{name: u, user: {token: hidden}\ncontexts: [}");
   expect(() => Credentials.fromKubeConfig(path)).toThrow(/^kubeconfig: [^\n]*\([\d:]+\)$/);

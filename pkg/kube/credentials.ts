@@ -15,9 +15,9 @@ export interface TlsMaterial {
   rejectUnauthorized?: boolean;
 }
 
-/** What a request needs to know: where, over which TLS, with which headers. */
+/** Connection data of a request: server, TLS material and headers. */
 export interface Endpoint {
-  /** Base URL of the API server, without a trailing slash; may hold a path prefix. */
+  /** Base URL of the API server, without a trailing slash; may contain a path prefix. */
   server: string;
   proxyUrl?: string;
   tls: TlsMaterial;
@@ -25,14 +25,18 @@ export interface Endpoint {
   headers: Record<string, string>;
 }
 
-/** Files and exec plug-ins are asked again after this long; a rotated in-cluster token is seen in time. */
+/**
+ * Maximum age of data from files and exec plug-ins, so that a rotated in-cluster token is noticed
+ * in time.
+ */
 const FRESH_MS = 30_000;
-/** A 401 makes everything be loaded again, but not more often than this. */
+/** A 401 triggers a reload of everything, but not more often than this. */
 const RELOAD_MS = 5_000;
 
 /**
- * Credentials of one kubeconfig context or of the Pod we run in. Loading, exec plug-ins, OIDC and token files are client-node's;
- * it never sees a request. Results are kept for half a minute, so that a request reads no files.
+ * Credentials of one kubeconfig context or of the current Pod. client-node implements loading, exec
+ * plug-ins, OIDC and token files, but sends no requests. Results are cached for 30 seconds, so that
+ * requests do not read files.
  */
 export class Credentials {
   readonly #load: () => KubeConfig;
@@ -42,37 +46,41 @@ export class Credentials {
   #endpoint: Promise<Endpoint> | undefined;
   #readAt = 0;
 
-  /** @param load reads the kubeconfig; called again after the server has refused the credential. */
+  /** @param load reads the kubeconfig; called again after the server has rejected the credential. */
   constructor(load: () => KubeConfig, now: () => number = Date.now) {
     this.#load = load;
     this.#now = now;
     this.#config = load();
     this.#loadedAt = now();
-    if (!this.#config.getCurrentCluster()?.server) throw new Error("kubeconfig: the current context names no cluster with a server");
+    if (!this.#config.getCurrentCluster()?.server) throw new Error("kubeconfig: the cluster of the current context has no server");
   }
 
   /**
-   * Credentials from the kubeconfig at `path`, else from the files in KUBECONFIG, else those of the Pod, else ~/.kube/config.
-   * @param context one of its contexts; without it the current one.
-   * @throws Error when the file cannot be read, has no such context, or names no server.
+   * Loads credentials from the kubeconfig at `path`, else from the files in KUBECONFIG, else of the
+   * Pod, else from ~/.kube/config.
+   * @param context one of its contexts; default: the current one.
+   * @throws Error if the file cannot be read, has no such context, or has no server.
    */
   static fromKubeConfig(path?: string, context?: string): Credentials {
     return new Credentials(() => {
       const config = readConfig(path);
-      if (context !== undefined && !config.getContextObject(context)) throw new Error(`kubeconfig: there is no context "${context}"`);
+      if (context !== undefined && !config.getContextObject(context)) throw new Error(`kubeconfig: context "${context}" does not exist`);
       if (context !== undefined) config.setCurrentContext(context);
       return config;
     });
   }
 
-  /** The names of all contexts of the kubeconfig that `fromKubeConfig` would read. @throws Error when it cannot be read. */
+  /**
+   * Returns the names of all contexts in the kubeconfig of `fromKubeConfig`. @throws Error if it
+   * cannot be read.
+   */
   static contextNames(path?: string): string[] {
     return readConfig(path)
       .getContexts()
       .map(({ name }) => name);
   }
 
-  /** The endpoint as of now, at most half a minute old. Concurrent calls share one read. */
+  /** Returns the current endpoint, at most 30 seconds old. Concurrent calls share one read. */
   endpoint(): Promise<Endpoint> {
     if (this.#endpoint === undefined || this.#now() - this.#readAt > FRESH_MS) {
       this.#readAt = this.#now();
@@ -85,7 +93,10 @@ export class Credentials {
     return this.#endpoint;
   }
 
-  /** Call after a 401: the next `endpoint()` loads everything anew. False when that was done only just now or cannot be done. */
+  /**
+   * Call it after a 401: the next `endpoint()` reloads everything. Returns false if that was done
+   * recently or is not possible.
+   */
   refused(): boolean {
     if (this.#now() - this.#loadedAt < RELOAD_MS) return false;
     this.#loadedAt = this.#now();
@@ -94,7 +105,7 @@ export class Credentials {
       this.#config = this.#load();
       return true;
     } catch {
-      return false; // half-written file: what was loaded stays in use
+      return false; // a partly written file: keep the loaded data
     }
   }
 
@@ -120,18 +131,21 @@ export class Credentials {
   }
 }
 
-/** What a YAML parser says after its first line quotes the file, credentials included. */
+/**
+ * Removes everything after the first line of a YAML error, because it quotes the file, including
+ * credentials.
+ */
 function readConfig(path: string | undefined): KubeConfig {
   try {
-    return configFrom(path);
+    return loadConfig(path);
   } catch (err) {
     const [text = ""] = messageOf(err).split("\n");
     throw new Error(/^(no )?kubeconfig: /.test(text) ? text : `kubeconfig: ${text}`, { cause: err });
   }
 }
 
-/** The places of controller-runtime, in its order. */
-function configFrom(path: string | undefined): KubeConfig {
+/** Finds the configuration in the same order as controller-runtime. */
+function loadConfig(path: string | undefined): KubeConfig {
   const config = new KubeConfig();
   const files = process.env["KUBECONFIG"]?.split(delimiter).filter((file) => file !== "") ?? [];
   if (path !== undefined && path !== "") {
@@ -143,13 +157,16 @@ function configFrom(path: string | undefined): KubeConfig {
   } else if (process.env["KUBERNETES_SERVICE_HOST"]) config.loadFromCluster();
   else {
     const file = join(homedir(), ".kube", "config");
-    if (!existsSync(file)) throw new Error("no kubeconfig: give its path, set KUBECONFIG, or run in a Pod");
+    if (!existsSync(file)) throw new Error("kubeconfig not found: specify its path, set KUBECONFIG, or run in a Pod");
     config.loadFromFile(file);
   }
   return config;
 }
 
-/** client-node passes over `users[].user.tokenFile`, which kubectl reads; it can read such a file through an auth provider of its own. */
+/**
+ * client-node ignores `users[].user.tokenFile`, which kubectl supports; its auth provider for token
+ * files reads it instead.
+ */
 function addTokenFiles(config: KubeConfig, files: readonly string[]): void {
   for (const file of files.filter((path) => existsSync(path))) {
     const { users = [] } = (parseYaml(readFileSync(file, "utf8")) ?? {}) as { users?: { name: string; user?: { tokenFile?: string } }[] };

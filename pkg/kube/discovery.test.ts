@@ -20,7 +20,7 @@ function discovery(answers: Record<string, object | undefined>): { discovery: Di
   return { discovery: new Discovery(read), paths, answers };
 }
 
-test("one group version is read once for all its kinds and callers", async () => {
+test("discovery reads a group version once for all its kinds and callers", async () => {
   const { discovery: d, paths } = discovery({ "/apis/apps/v1": APPS });
   const [first, second] = await Promise.all([d.resourceFor(DEPLOYMENT), d.resourceFor(DEPLOYMENT)]);
   expect(await d.resourceFor(DEPLOYMENT)).toBe(first);
@@ -29,7 +29,7 @@ test("one group version is read once for all its kinds and callers", async () =>
   expect(paths).toEqual(["/apis/apps/v1"]);
 });
 
-test("a kind that appears later is found by the next question", async () => {
+test("discovery finds a kind that is added later in the next lookup", async () => {
   const { discovery: d, answers, paths } = discovery({});
   await expect(d.resourceFor(DEPLOYMENT)).rejects.toThrow('no matches for kind "Deployment" in version "apps/v1"');
   await expect(d.resourceFor(DEPLOYMENT)).rejects.toBeInstanceOf(KindNotServed);
@@ -38,12 +38,12 @@ test("a kind that appears later is found by the next question", async () => {
   expect(paths).toHaveLength(3);
 });
 
-test("the kinds of subresources are not kinds of their own", async () => {
+test("discovery ignores the kinds of subresources", async () => {
   const { discovery: d } = discovery({ "/apis/apps/v1": APPS });
   await expect(d.resourceFor({ apiVersion: "apps/v1", kind: "Scale" })).rejects.toBeInstanceOf(KindNotServed);
 });
 
-test("what is forgotten is read again", async () => {
+test("discovery reads a forgotten group version again", async () => {
   const { discovery: d, answers } = discovery({ "/apis/apps/v1": APPS });
   await d.resourceFor(DEPLOYMENT);
   delete answers["/apis/apps/v1"];
@@ -52,7 +52,7 @@ test("what is forgotten is read again", async () => {
   await expect(d.resourceFor(DEPLOYMENT)).rejects.toBeInstanceOf(KindNotServed);
 });
 
-test("a failed read is not remembered", async () => {
+test("discovery does not cache a failed read", async () => {
   let fail = true;
   const d = new Discovery(() => (fail ? Promise.reject(new Error("refused")) : Promise.resolve(APPS)));
   await expect(d.resourceFor(DEPLOYMENT)).rejects.toThrow("refused");
@@ -74,15 +74,15 @@ test.for<[string, string]>([
     resourcePath({ apiVersion: "v1", kind: "Node" }, CORE, {}, { labelSelector: "a=b,c", limit: 5, force: undefined, watch: true }),
     "/api/v1/nodes?labelSelector=a%3Db%2Cc&limit=5&watch=true",
   ],
-])("%s is the path", ([got, want]) => {
+])("resourcePath returns %s", ([got, want]) => {
   expect(got).toBe(want);
 });
 
-test("an object of a namespaced kind needs a namespace", () => {
+test("resourcePath requires the namespace of a namespaced object", () => {
   expect(() => resourcePath({ apiVersion: "g.io/v1", kind: "Thing" }, CRD, { name: "x" })).toThrow('Thing "x": no namespace given');
 });
 
-test("a group version whose API server is down fails for itself only", async () => {
+test("discovery failure of one group version does not affect others", async () => {
   const d = new Discovery((path) =>
     path === "/apis/down.io/v1" ? Promise.reject(new KubeError("service unavailable", { status: 503, reason: "" })) : Promise.resolve(APPS),
   );

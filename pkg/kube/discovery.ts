@@ -1,7 +1,7 @@
 import { type GroupVersionKind, groupOf, versionOf } from "../api/k8s.ts";
 import { KindNotServed } from "./errors.ts";
 
-/** How the API server serves one kind. */
+/** The resource of one kind. */
 export interface ApiResource {
   group: string;
   version: string;
@@ -12,7 +12,7 @@ export interface ApiResource {
   verbs: readonly string[];
 }
 
-/** Reads the APIResourceList at `path`; undefined when the group version is not served (404). */
+/** Reads the APIResourceList at `path`; undefined if the group version is not served (404). */
 export type ResourceListReader = (path: string) => Promise<{ resources?: readonly DiscoveredResource[] } | undefined>;
 
 interface DiscoveredResource {
@@ -24,15 +24,15 @@ interface DiscoveredResource {
 
 type Kinds = ReadonlyMap<string, ApiResource>;
 
-/** The base path of a group version: "/api/v1" or "/apis/group/version". */
+/** Returns the base path of a group version: "/api/v1" or "/apis/group/version". */
 export function groupVersionPath(apiVersion: string): string {
   const [group, version] = [groupOf(apiVersion), versionOf(apiVersion)].map(encodeURIComponent);
   return group === "" ? `/api/${version}` : `/apis/${group}/${version}`;
 }
 
 /**
- * Which resource serves which kind, read one group version at a time and kept until a lookup misses or `forget` is called:
- * a miss costs one request, a hit none.
+ * Caches which resource serves which kind. Reads one group version at a time, and keeps it until a
+ * lookup misses or `forget` is called: a miss costs one request, a hit none.
  */
 export class Discovery {
   readonly #read: ResourceListReader;
@@ -44,20 +44,22 @@ export class Discovery {
   }
 
   /**
-   * The resource that serves a kind. What is not known is looked up; what is missing in known discovery is looked up once more.
-   * @throws KindNotServed when the server does not serve it now.
+   * Returns the resource of a kind. Reads an unknown group version, and reads a known one again
+   * once if the kind is missing.
+   * @throws KindNotServed if the server does not serve it.
    */
   async resourceFor({ apiVersion, kind }: GroupVersionKind): Promise<ApiResource> {
     const known = this.#known.get(apiVersion)?.get(kind);
     if (known) return known;
-    // The server may have learned the kind after a load under way began; only a group version never loaded joins that load.
+    // The kind may have been added after a read in progress started; only the first read of a group
+    // version is shared.
     const kinds = await (this.#known.has(apiVersion) ? this.#load(apiVersion) : this.#loadOnce(apiVersion));
     const found = kinds.get(kind);
     if (!found) throw new KindNotServed(apiVersion, kind);
     return found;
   }
 
-  /** Drops what is known of a group version, after a path of it was not found. */
+  /** Drops the cached data of a group version after one of its paths was not found. */
   forget(apiVersion: string): void {
     this.#known.delete(apiVersion);
   }

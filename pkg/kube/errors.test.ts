@@ -24,25 +24,25 @@ test.for<[status: number, text: string, denied: boolean]>([
   [422, 'Deployment.apps "x" is invalid: spec.replicas: Invalid value: -1', false],
   [500, 'admission webhook "w.example.com" denied the request: no', false],
   [500, 'Internal error occurred: failed calling webhook "w.example.com"', false],
-])("status %s with text %j is denied by somebody: %s", ([status, text, denied]) => {
+])("isDenied: status %s with text %j: %s", ([status, text, denied]) => {
   expect(isDenied(new KubeError(text, { status, reason: "" }))).toBe(denied);
 });
 
-test("the text of a 403 survives whole", () => {
+test("the text of a 403 is kept unchanged", () => {
   const err = kubeErrorFrom(403, { kind: "Status", code: 403, reason: "Forbidden", message: FORBIDDEN, details: { name: "x" } });
   expect(isForbidden(err)).toBe(true);
   expect(err.message).toBe(FORBIDDEN);
 });
 
-test("a password in what the API server quotes is left out", () => {
+test("a password in text that the API server quotes is removed", () => {
   const err = kubeErrorFrom(422, { kind: "Status", message: 'env: Invalid value: "http://user:s3cr3t@proxy:3128"' });
   expect(err.message).toBe('env: Invalid value: "http://[redacted]@proxy:3128"');
 });
 
-test("a body that is no Status is cut short", () => {
+test("a body that is not a Status is truncated", () => {
   const err = kubeErrorFrom(502, `<html>${"x".repeat(10_000)}`);
   expect([err.status, err.reason, err.message.length]).toEqual([502, "", 512]);
-  expect(kubeErrorFrom(500, "").message).toBe("the server answered 500");
+  expect(kubeErrorFrom(500, "").message).toBe("the server responded with 500");
 });
 
 test.for<[string, number | undefined]>([
@@ -57,13 +57,13 @@ test.for<[string, number | undefined]>([
   expect(retryAfterMsFrom(header, Date.parse("2000-01-01T00:00:00Z"))).toBe(want);
 });
 
-test("how long to wait is found in the cause chain", () => {
+test("retryAfterMsOf finds the delay in the cause chain", () => {
   const cause = kubeErrorFrom(429, { kind: "Status", details: { retryAfterSeconds: 2 } });
   expect(retryAfterMsOf(new Error("outer", { cause }))).toBe(2_000);
   expect(retryAfterMsOf(new Error("outer"))).toBeUndefined();
 });
 
-test("questions are about the error itself, not about its cause", () => {
+test("error predicates check the error itself, not its cause", () => {
   const notFound = new KubeError("gone", { status: 404, reason: "NotFound" });
   expect([isNotFound(notFound), isNotFound(new Error("outer", { cause: notFound }))]).toEqual([true, false]);
   const exists = new KubeError("there", { status: 409, reason: "AlreadyExists" });
@@ -71,7 +71,7 @@ test("questions are about the error itself, not about its cause", () => {
   expect(isExpired(new KubeError("old", { status: 410, reason: "Expired" }))).toBe(true);
 });
 
-test("a 404 about the path is told from one about an object", () => {
+test("isPathNotFound distinguishes a 404 of a path from a 404 of an object", () => {
   const about = (details: object): boolean =>
     isPathNotFound(kubeErrorFrom(404, { kind: "Status", code: 404, reason: "NotFound", details }));
   expect(about({})).toBe(true);
@@ -81,10 +81,10 @@ test("a 404 about the path is told from one about an object", () => {
 
 const undici = Object.assign(new Error("other side closed"), { code: "UND_ERR_SOCKET" });
 
-// Source: O-04: only what is refused is undone.
+// Source: O-04: only denied requests are undone.
 test.for<[name: string, err: unknown, passing: boolean]>([
-  ["a connection that broke", undici, true],
-  ["the same, wrapped", new Error("2 errors occurred", { cause: undici }), true],
+  ["a broken connection", undici, true],
+  ["a wrapped broken connection", new Error("2 errors occurred", { cause: undici }), true],
   [
     "no token",
     new NoCredential("Retrying", "get a token: not found", { cause: new KubeError("x", { status: 404, reason: "NotFound" }) }),
@@ -93,20 +93,20 @@ test.for<[name: string, err: unknown, passing: boolean]>([
   ["401", new KubeError("Unauthorized", { status: 401, reason: "Unauthorized" }), true],
   ["another writer", new KubeError("the object has been modified", { status: 409, reason: "Conflict" }), true],
   ["too busy", new KubeError("too many requests", { status: 429, reason: "TooManyRequests" }), true],
-  ["etcd does not answer", new KubeError("etcdserver: request timed out", { status: 500, reason: "InternalError" }), true],
+  ["etcd does not respond", new KubeError("etcdserver: request timed out", { status: 500, reason: "InternalError" }), true],
   ["not ready", new KubeError("apiserver not ready", { status: 503, reason: "ServiceUnavailable" }), true],
   ["forbidden", new KubeError("no", { status: 403, reason: "Forbidden" }), false],
   ["invalid", new KubeError("no", { status: 422, reason: "Invalid" }), false],
   ["gone", new KubeError("no", { status: 404, reason: "NotFound" }), false],
   [
-    "a webhook that is not there",
+    "an unreachable webhook",
     new KubeError('Internal error occurred: failed calling webhook "w": no route', { status: 500, reason: "InternalError" }),
     false,
   ],
-  ["a webhook that is too busy", new KubeError('admission webhook "w" denied the request: later', { status: 429, reason: "" }), false],
-  ["a kind that is not served", new KindNotServed("v1", "X"), false],
-  ["a mistake of ours", new TypeError("x is not a function"), false],
-  ["nothing that is an error", "no", false],
-])("what may pass by itself: %s", ([, err, passing]) => {
+  ["an overloaded webhook", new KubeError('admission webhook "w" denied the request: later', { status: 429, reason: "" }), false],
+  ["an unknown kind", new KindNotServed("v1", "X"), false],
+  ["a bug in the program", new TypeError("x is not a function"), false],
+  ["a value that is not an Error", "no", false],
+])("isPassing for %s", ([, err, passing]) => {
   expect(isPassing(err)).toBe(passing);
 });

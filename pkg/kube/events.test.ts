@@ -11,9 +11,9 @@ afterEach(async () => {
   for (const close of open.splice(0)) await close();
 });
 
-async function start(answer: () => Answer = () => ({})) {
+async function start(response: () => Answer = () => ({})) {
   const discovery = { json: { resources: [{ name: "events", kind: "Event", namespaced: true }] } };
-  const api = await LoopbackApi.start(({ url }) => (url === "/api/v1" ? discovery : answer()));
+  const api = await LoopbackApi.start(({ url }) => (url === "/api/v1" ? discovery : response()));
   const client = Client.of(api.credentials());
   open.push(
     () => client.close(),
@@ -25,7 +25,7 @@ async function start(answer: () => Answer = () => ({})) {
   return { recorder, api, lines };
 }
 
-test("an event names its object, its source and its time in whole seconds", async () => {
+test("EventRecorder sets object, source and time in whole seconds", async () => {
   const { recorder, api } = await start();
   recorder.record(EXTENSION, "Normal", "Installed", "installed bundle x.v1.0.0");
   await recorder.flush();
@@ -48,7 +48,7 @@ test("an event names its object, its source and its time in whole seconds", asyn
   });
 });
 
-test("the same event again raises the count of the first", async () => {
+test("EventRecorder increments the count of a repeated event", async () => {
   const { recorder, api } = await start();
   for (let i = 0; i < 3; i++) recorder.record(EXTENSION, "Warning", "Failed", "no");
   await recorder.flush();
@@ -62,7 +62,7 @@ test("the same event again raises the count of the first", async () => {
   expect(JSON.parse(api.requests[3]?.body ?? "")).toMatchObject({ count: 3 });
 });
 
-test("an event that has expired meanwhile is made anew with its count", async () => {
+test("EventRecorder creates an expired event again with its count", async () => {
   let gone = false;
   const { recorder, api } = await start(() => (gone ? statusAnswer(404, "NotFound", "gone", { name: "e", kind: "events" }) : {}));
   recorder.record(EXTENSION, "Normal", "A", "m");
@@ -74,7 +74,7 @@ test("an event that has expired meanwhile is made anew with its count", async ()
   expect(JSON.parse(api.requests[3]?.body ?? "")).toMatchObject({ count: 2 });
 });
 
-test("a refused write is logged and disturbs nobody", async () => {
+test("EventRecorder logs a rejected write and does not throw", async () => {
   const { recorder, lines } = await start(() => statusAnswer(403, "Forbidden", "events is forbidden"));
   recorder.record(EXTENSION, "Normal", "A", "m");
   await recorder.flush();
@@ -83,7 +83,7 @@ test("a refused write is logged and disturbs nobody", async () => {
 
 const occurrence = (message: string, uid = "u"): Parameters<EventSeries["next"]>[0] => ({ uid, type: "Normal", reason: "R", message });
 
-test("many similar events of one object become one", () => {
+test("EventRecorder combines many similar events of one object", () => {
   const series = new EventSeries(() => 0);
   const writes = Array.from({ length: 14 }, (_, i) => series.next(occurrence(`message ${i}`)));
   expect(writes.slice(0, 10).every((write) => write?.count === 1)).toBe(true);
@@ -96,7 +96,7 @@ test("many similar events of one object become one", () => {
   expect(new Set(writes.slice(10).map((write) => write?.id)).size).toBe(1);
 });
 
-test("one object cannot spend what others may", () => {
+test("EventRecorder limits the events of one object without affecting others", () => {
   let now = 0;
   const series = new EventSeries(() => now);
   const written = Array.from({ length: 100 }, () => series.next(occurrence("m"))).filter((write) => write !== undefined);
@@ -108,11 +108,11 @@ test("one object cannot spend what others may", () => {
   expect(series.next(occurrence("m"))).toMatchObject({ count: 26 });
 });
 
-test("a long message is cut", () => {
+test("EventRecorder truncates a long message", () => {
   expect(new EventSeries(() => 0).next(occurrence("x".repeat(5_000)))?.message).toHaveLength(1_024);
 });
 
-test("what happens again after more than ten minutes is an event of its own", () => {
+test("EventRecorder creates a new event when one is repeated after more than ten minutes", () => {
   let now = 0;
   const series = new EventSeries(() => now);
   const first = series.next(occurrence("m"));

@@ -15,7 +15,7 @@ export interface Occurrence {
   message: string;
 }
 
-/** What to write: a new Event (count 1), or a higher count of the one with the same id. */
+/** The write operation: a new Event (count 1), or a higher count of the one with the same id. */
 interface EventWrite {
   id: string;
   count: number;
@@ -34,19 +34,28 @@ interface Budget {
 }
 
 const MAX_MESSAGE = 1024;
-/** Things remembered of each sort; the longest unused ones are forgotten first. */
+/** Maximum number of cached entries of each type; the least recently used are evicted first. */
 const MAX_REMEMBERED = 4096;
-/** What happens again later than that is an event of its own. @see k8s.io/client-go v0.36.3 tools/events finishTime, 6 minutes */
+/**
+ * After this time, a repeated occurrence is a new event. @see k8s.io/client-go v0.36.3 tools/events
+ * finishTime, 6 minutes
+ */
 const SERIES_MS = 600_000;
-/** After this many different messages of one object, type and reason within ten minutes, the rest is one event. */
+/**
+ * After this many different messages for one object, type and reason within ten minutes, further
+ * ones are combined into one event.
+ */
 const MAX_SIMILAR = 10;
 const SIMILAR_MS = 600_000;
-/** An object may have 25 events at once, and one more every five minutes. */
+/** Budget of an object: 25 events at once, and one more every five minutes. */
 const BURST = 25;
 const REFILL_MS = 300_000;
 const COMBINED = "(combined from similar events): ";
 
-/** Decides which occurrences become events, which only raise a count, and which are too many. Pure but for its memory; the clock is passed in. */
+/**
+ * Decides which occurrences create events, which only increment a count, and which are dropped.
+ * Pure except for its cache; the clock is a parameter.
+ */
 export class EventSeries {
   readonly #now: () => number;
   readonly #events: LRUCache<string, EventWrite>;
@@ -55,14 +64,14 @@ export class EventSeries {
 
   constructor(now: () => number) {
     this.#now = now;
-    // The bound as a size: for `max` the cache would allocate all of its slots at once.
+    // The limit is a size, because `max` would allocate all slots immediately.
     const common = { maxSize: MAX_REMEMBERED, sizeCalculation: () => 1, ttlResolution: 0, perf: { now } };
     this.#events = new LRUCache({ ...common, ttl: SERIES_MS });
     this.#similar = new LRUCache({ ...common, ttl: SIMILAR_MS });
     this.#budgets = new LRUCache({ ...common, ttl: BURST * REFILL_MS });
   }
 
-  /** What to write for one occurrence; undefined when its object has used up its budget. */
+  /** Returns the write for an occurrence; undefined if its object has used up its budget. */
   next(occurrence: Occurrence): EventWrite | undefined {
     const now = this.#now();
     if (!this.#spend(occurrence.uid, now)) return undefined;
@@ -105,19 +114,20 @@ export interface EventLog {
 
 /** Options of EventRecorder; the clock is passed in for tests. */
 export interface EventRecorderOptions {
-  /** Named as the source of the events, for example "operator-controller". */
+  /** Name of the source of the events, for example "operator-controller". */
   component: string;
   log: EventLog;
   now?: () => number;
 }
 
-/** Events waiting to be written; more are dropped. */
+/** Maximum number of pending events; more are dropped. */
 const MAX_PENDING = 500;
 const WRITE_TIMEOUT_MS = 10_000;
 
 /**
- * Writes core/v1 Events about objects: the same event again raises its count, many similar ones become one, each object has a budget.
- * Events of cluster-scoped objects stand in namespace "default". A failed write is logged and forgotten; `record` never throws or waits.
+ * Writes core/v1 Events: increments the count of a repeated event, combines many similar ones, and
+ * limits the events of each object. Events of cluster-scoped objects are recorded in namespace
+ * "default". A failed write is only logged; `record` never throws or waits.
  * @see k8s.io/client-go v0.36.3 tools/record/events_cache.go for the numbers
  */
 export class EventRecorder {
@@ -137,7 +147,10 @@ export class EventRecorder {
     this.#series = new EventSeries(now);
   }
 
-  /** Records that something happened to `object`; `reason` is CamelCase, `message` a sentence that is cut at 1,024 characters; users and passwords in URLs are left out. */
+  /**
+   * Records an event of `object`. `reason` is CamelCase, `message` a sentence that is truncated at
+   * 1,024 characters; users and passwords in URLs are removed.
+   */
   record(object: KubeObject, type: EventType, reason: string, text: string): void {
     if (this.#pending.length >= MAX_PENDING) return;
     const message = redactUserinfo(text);
@@ -147,7 +160,7 @@ export class EventRecorder {
     this.#working ??= this.#work();
   }
 
-  /** Resolves when everything recorded so far has been written or given up. */
+  /** Resolves when all events recorded so far have been written or dropped. */
   async flush(): Promise<void> {
     await this.#working;
   }
@@ -163,13 +176,13 @@ export class EventRecorder {
       if (write.count > 1 && (await this.#raiseCount(object, write, signal))) return;
       await this.#client.create(this.#eventFor(object, type, reason, write), { signal });
     } catch (err) {
-      this.#log.debug({ object: objectKey(object), reason, error: messageOf(err) }, "event not written");
+      this.#log.debug({ object: objectKey(object), reason, error: messageOf(err) }, "cannot write event");
     }
   }
 
-  /** False when the event that was counted has expired. */
+  /** Returns false if the counted event has expired. */
   async #raiseCount(object: KubeObject, write: EventWrite, signal: AbortSignal): Promise<boolean> {
-    const ref = { apiVersion: "v1", kind: "Event", name: eventName(object, write), namespace: namespaceOf(object) };
+    const ref = { apiVersion: "v1", kind: "Event", name: eventName(object, write), namespace: getEventNamespace(object) };
     const body = { count: write.count, lastTimestamp: timestamp(this.#now()), message: write.message };
     try {
       await this.#client.patch(ref, body, { type: "merge", signal });
@@ -187,7 +200,7 @@ export class EventRecorder {
     return {
       apiVersion: "v1",
       kind: "Event",
-      metadata: { name: eventName(object, write), namespace: namespaceOf(object) },
+      metadata: { name: eventName(object, write), namespace: getEventNamespace(object) },
       involvedObject: { apiVersion, kind, name, namespace, uid, resourceVersion },
       type,
       reason,
@@ -202,7 +215,7 @@ export class EventRecorder {
   }
 }
 
-function namespaceOf(object: KubeObject): string {
+function getEventNamespace(object: KubeObject): string {
   return object.metadata.namespace ?? "default";
 }
 

@@ -13,14 +13,14 @@ async function identityIn(text: string): Promise<unknown> {
   return await readPodIdentity(join(folder.write("token", { token: text }), "token"));
 }
 
-test("the ServiceAccount is the token's subject", async () => {
+test("readPodIdentity returns the ServiceAccount in the token's subject", async () => {
   expect(await identityIn(`${tokenOf({ sub: "system:serviceaccount:olmv1-system:catalogd" })}\n`)).toEqual({
     namespace: "olmv1-system",
     name: "catalogd",
   });
 });
 
-test("outside of a cluster there is none", async () => {
+test("readPodIdentity returns undefined outside of a cluster", async () => {
   expect(await readPodIdentity("/nowhere/token")).toBeUndefined();
 });
 
@@ -29,10 +29,10 @@ test.for([
   [tokenOf({ sub: "system:node:worker" }), "badly formatted subject: system:node:worker"],
   [tokenOf({ sub: "system:serviceaccount:a:b:c" }), "badly formatted subject: system:serviceaccount:a:b:c"],
   [tokenOf({ sub: "system:serviceaccount::b" }), "badly formatted subject: system:serviceaccount::b"],
-  [tokenOf({ sub: 5 }), "holds no JSON Web Token with a subject"],
-  ["s3cr3t", "holds no JSON Web Token with a subject"],
-  ["", "holds no JSON Web Token with a subject"],
-] as const)("%j is refused: %s", async ([text, message]) => {
+  [tokenOf({ sub: 5 }), "does not contain a JSON Web Token with a subject"],
+  ["s3cr3t", "does not contain a JSON Web Token with a subject"],
+  ["", "does not contain a JSON Web Token with a subject"],
+] as const)("readPodIdentity rejects %j: %s", async ([text, message]) => {
   const refused = await identityIn(text).catch((err: Error) => err.message);
   expect(refused).toContain(message);
   expect(refused).not.toContain("s3cr3t");

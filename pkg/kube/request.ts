@@ -1,17 +1,20 @@
 import type { GroupVersionKind, KubeObject } from "../api/k8s.ts";
 import { type ApiResource, groupVersionPath } from "./discovery.ts";
 
-/** What every call takes. */
+/** Options of every call. */
 export interface CallOptions {
   signal?: AbortSignal | undefined;
 }
 
-/** Options of `get`. `metadataOnly`: the server sends metadata alone (PartialObjectMetadata); the kind stays the one asked for. */
+/**
+ * Options of `get`. `metadataOnly`: the server sends only metadata (PartialObjectMetadata); the
+ * kind stays the requested one.
+ */
 export interface GetOptions extends CallOptions {
   metadataOnly?: boolean;
 }
 
-/** Which objects of a kind; without a namespace, those of all namespaces. */
+/** Selects objects of a kind; without a namespace, in all namespaces. */
 export interface Selection {
   namespace?: string | undefined;
   labelSelector?: string | undefined;
@@ -19,38 +22,48 @@ export interface Selection {
   metadataOnly?: boolean;
 }
 
-/** Options of `list`. `limit` is the size of a page (500), `maxItems` where to stop. */
+/** Options of `list`. `limit` is the page size (500), `maxItems` the maximum number of items. */
 export interface ListOptions extends Selection, CallOptions {
   limit?: number;
   maxItems?: number;
 }
 
-/** Options of `listPage`: `continue` is the token of the page before, `maxBytes` the size above which the page is not read. */
+/**
+ * Options of `listPage`: `continue` is the token of the previous page, `maxBytes` the maximum size
+ * of a page to read.
+ */
 export interface PageOptions extends CallOptions {
   limit: number;
   continue?: string | undefined;
   maxBytes: number;
 }
 
-/** Items in the server's order, each with the kind that was asked for. */
+/** Items in the server's order, each with the requested kind. */
 export interface ListResult<T extends KubeObject = KubeObject> {
   items: T[];
   resourceVersion: string;
 }
 
 /**
- * Options of `watch`. `timeoutSeconds`: when the server ends the stream; five to ten minutes by default, at random.
- * `opened` is called once when the server has accepted it, which may be long before the first event.
+ * Options of `watch`. `timeoutSeconds`: when the server ends the stream; default: a random time of
+ * five to ten minutes. `opened` is called once when the server has accepted the request, possibly
+ * long before the first event.
  */
 export interface WatchOptions extends Selection, CallOptions {
   resourceVersion: string;
-  /** Whether the server sends the latest resourceVersion about once a minute while nothing changes. Default true. */
+  /**
+   * Whether the server sends the latest resourceVersion about once a minute if nothing changes.
+   * Default: true.
+   */
   bookmarks?: boolean;
   timeoutSeconds?: number;
   opened?: () => void;
 }
 
-/** One change. A BOOKMARK carries only kind and metadata.resourceVersion: all changes up to it have been sent. */
+/**
+ * One change. A BOOKMARK contains only kind and metadata.resourceVersion: all changes up to it have
+ * been sent.
+ */
 export interface WatchEvent<T extends KubeObject = KubeObject> {
   type: "ADDED" | "MODIFIED" | "DELETED" | "BOOKMARK";
   object: T;
@@ -63,8 +76,8 @@ export interface WriteOptions extends CallOptions {
 }
 
 /**
- * Options of `apply`. `force` takes fields over from other managers. `warn` is called with each warning of an answer that is no refusal,
- * as `warningsIn` gives it.
+ * Options of `apply`. `force` takes over fields from other managers. `warn` is called with each
+ * warning of a successful response, as returned by `warningsIn`.
  */
 export interface ApplyOptions extends CallOptions {
   fieldManager: string;
@@ -74,7 +87,7 @@ export interface ApplyOptions extends CallOptions {
   warn?: ((text: string) => void) | undefined;
 }
 
-/** Which kind of patch is sent, and to which subresource. */
+/** The type of a patch, and its subresource. */
 export interface PatchOptions extends WriteOptions {
   type: "merge" | "json" | "strategic";
   subresource?: string;
@@ -89,19 +102,23 @@ export interface DeleteOptions extends CallOptions {
   dryRun?: boolean;
 }
 
-/** Which object or collection of a resource. Without a namespace, a namespaced resource is meant in all namespaces. */
+/**
+ * Selects an object or a collection of a resource. Without a namespace, selects a namespaced
+ * resource in all namespaces.
+ */
 export interface Location {
   namespace?: string | undefined;
   name?: string | undefined;
   subresource?: string | undefined;
 }
 
-/** Query parameters; undefined ones are left out, true is "true". */
+/** Query parameters; undefined ones are omitted, true becomes "true". */
 export type Query = Readonly<Record<string, string | number | true | undefined>>;
 
 /**
- * The path of a collection, object or subresource. The namespace of a cluster-scoped resource is ignored.
- * @throws TypeError when one object of a namespaced resource is meant and no namespace is given.
+ * Returns the path of a collection, object or subresource. Ignores the namespace of a
+ * cluster-scoped resource.
+ * @throws TypeError if the namespace of a namespaced object is missing.
  */
 export function resourcePath(
   gvk: GroupVersionKind,

@@ -4,25 +4,31 @@ import { redactUserinfo } from "../text/redact.ts";
 import { truncate } from "../text/truncate.ts";
 import { KubeError } from "./errors.ts";
 
-/** No answer of an API server is larger; what is, is cut off with an error instead of filling the memory. */
+/** Maximum size of a response; a larger one is an error, to limit memory. */
 const MAX_BODY_BYTES = 512 * 1024 * 1024;
-/** etcd refuses objects over 1.5 MB and the API server requests over 3 MB; an event line holds one object. */
+/**
+ * etcd rejects objects over 1.5 MB and the API server requests over 3 MB; an event line contains
+ * one object.
+ */
 const MAX_LINE_BYTES = 32 * 1024 * 1024;
 const NEWLINE = 0x0a;
 
-/** The whole of `body` as text. @throws Error when it is larger than half a gigabyte. */
+/** Reads the whole of `body` as text. @throws Error if it is larger than 512 MiB. */
 export async function readBodyText(body: AsyncIterable<Uint8Array>): Promise<string> {
   const chunks: Uint8Array[] = [];
   let size = 0;
   for await (const chunk of body) {
     size += chunk.byteLength;
-    if (size > MAX_BODY_BYTES) throw new Error(`the answer of the API server is larger than ${MAX_BODY_BYTES} bytes`);
+    if (size > MAX_BODY_BYTES) throw new Error(`the response of the API server is larger than ${MAX_BODY_BYTES} bytes`);
     chunks.push(chunk);
   }
   return Buffer.concat(chunks).toString("utf8");
 }
 
-/** Reads `body` as bytes; undefined, and the rest is not read, when it is larger than `maxBytes`. */
+/**
+ * Reads `body` as bytes; returns undefined without reading the rest if it is larger than
+ * `maxBytes`.
+ */
 export async function readBytes(body: AsyncIterable<Uint8Array>, maxBytes: number): Promise<Uint8Array | undefined> {
   const chunks: Uint8Array[] = [];
   let size = 0;
@@ -41,9 +47,9 @@ export async function readBytes(body: AsyncIterable<Uint8Array>, maxBytes: numbe
 }
 
 /**
- * One parsed value for each line of `body`, however the bytes are cut into chunks; empty lines are skipped, and so is a last line without
- * its end, which is what a broken connection leaves.
- * @throws SyntaxError on a line that is no JSON; Error on a line over 32 MiB.
+ * Yields the parsed value of each line of `body`, for any chunks. Skips empty lines and an
+ * incomplete last line, which a broken connection leaves.
+ * @throws SyntaxError for a line that is not JSON; Error for a line over 32 MiB.
  */
 export async function* jsonLines(body: AsyncIterable<Uint8Array>): AsyncGenerator {
   let pending: Uint8Array[] = [];
@@ -60,24 +66,25 @@ export async function* jsonLines(body: AsyncIterable<Uint8Array>): AsyncGenerato
     if (start === chunk.byteLength) continue;
     pending.push(chunk.subarray(start));
     size += chunk.byteLength - start;
-    if (size > MAX_LINE_BYTES) throw new Error(`an event of a watch is larger than ${MAX_LINE_BYTES} bytes`);
+    if (size > MAX_LINE_BYTES) throw new Error(`a watch event is larger than ${MAX_LINE_BYTES} bytes`);
   }
 }
 
-/** Text of an answer that is no Status is cut here; a proxy's HTML page is no message. */
+/** Maximum length of text from a response that is not a Status, for example a proxy's HTML page. */
 const MAX_FOREIGN_TEXT = 512;
 const MAX_RETRY_AFTER_MS = 60_000;
 
 /**
- * The error for an answer of the API server, which may quote what it was sent: users and passwords in URLs are left out of its message.
- * @param body parsed JSON, or the text when it was none.
+ * Returns the error for a response of the API server. Its message may quote the request, so users
+ * and passwords in URLs are removed.
+ * @param body parsed JSON, or the text if it is not JSON.
  * @param retryAfter the Retry-After header: seconds, or an HTTP date.
  */
 export function kubeErrorFrom(status: number, body: unknown, retryAfter?: string, now: number = Date.now()): KubeError {
   const foreign = typeof body === "string" ? body.trim().slice(0, MAX_FOREIGN_TEXT) : "";
   const s: JsonObject = isStatus(body) ? body : {};
   const details = typeof s["details"] === "object" && s["details"] !== null ? (s["details"] as JsonObject) : undefined;
-  const message = typeof s["message"] === "string" && s["message"] !== "" ? s["message"] : foreign || `the server answered ${status}`;
+  const message = typeof s["message"] === "string" && s["message"] !== "" ? s["message"] : foreign || `the server responded with ${status}`;
   const seconds = typeof details?.["retryAfterSeconds"] === "number" ? details["retryAfterSeconds"] : undefined;
   return new KubeError(redactUserinfo(message), {
     status: typeof s["code"] === "number" ? s["code"] : status,
@@ -87,14 +94,17 @@ export function kubeErrorFrom(status: number, body: unknown, retryAfter?: string
   });
 }
 
-/** Milliseconds a Retry-After header asks for, at most a minute; undefined when absent or unreadable. */
+/** Parses a Retry-After header into milliseconds, at most a minute; undefined if absent or invalid. */
 export function retryAfterMsFrom(header: string | undefined, now: number): number | undefined {
   if (header === undefined || header === "") return undefined;
   const ms = /^\d+$/.test(header) ? Number(header) * 1000 : Date.parse(header) - now;
   return Number.isFinite(ms) ? Math.min(Math.max(ms, 0), MAX_RETRY_AFTER_MS) : undefined;
 }
 
-/** True when a 404 is about the path (group, version or resource not served) and not about one object, whose name it would carry. */
+/**
+ * Returns true if a 404 concerns the path (group, version or resource not served), not an object,
+ * whose name it would contain.
+ */
 export function isPathNotFound(err: KubeError): boolean {
   return err.status === 404 && typeof err.details?.["name"] !== "string" && typeof err.details?.["kind"] !== "string";
 }
@@ -103,26 +113,29 @@ function isStatus(body: unknown): body is JsonObject {
   return typeof body === "object" && body !== null && (body as JsonObject)["kind"] === "Status";
 }
 
-/** What is made of a text of the server before anybody else sees it. */
+/** Transforms a text of the server before it is reported. */
 export type Told = (text: string) => string;
 
-/** The parsed body of an answer; undefined where it is empty. @throws KubeError on every status from 400. */
+/**
+ * Returns the parsed body of a response; undefined if it is empty. @throws KubeError for every
+ * status from 400.
+ */
 export async function answerOf(response: HttpResponse, told: Told): Promise<unknown> {
   if (response.statusCode >= 400) throw await errorOf(response, told);
   const text = await readBodyText(response.body);
   return text === "" ? undefined : JSON.parse(text);
 }
 
-/** The error that an answer of status 400 and above is. */
+/** Returns the error of a response with status 400 or above. */
 export async function errorOf(response: HttpResponse, told: Told): Promise<KubeError> {
   const text = await readBodyText(response.body);
   const retryAfter = response.headers["retry-after"];
-  const err = kubeErrorFrom(response.statusCode, parsed(text), typeof retryAfter === "string" ? retryAfter : undefined);
+  const err = kubeErrorFrom(response.statusCode, parseJsonOrText(text), typeof retryAfter === "string" ? retryAfter : undefined);
   const message = told(err.message);
   return message === err.message ? err : new KubeError(message, err);
 }
 
-function parsed(text: string): unknown {
+function parseJsonOrText(text: string): unknown {
   try {
     return JSON.parse(text);
   } catch {
@@ -130,19 +143,25 @@ function parsed(text: string): unknown {
   }
 }
 
-/** Warnings of one answer that are looked at; the API server itself sends about 4 KB of them. */
+/**
+ * Maximum number of parsed warnings of one response; the API server sends at most about 4 KB of
+ * them.
+ */
 const MAX_WARNINGS = 50;
-/** Characters of one text. */
+/** Maximum characters of one text. */
 const MAX_TEXT = 500;
-/** `299 agent "text" "date"`, the date being optional, and what follows it. */
+/** `299 agent "text" "date"` with an optional date, and the separator after it. */
 const WARNING = String.raw`\s*\d{3} [^\s"]+ "((?:[^"\\]|\\.)*)"(?:\s*"[^"]*")?\s*(?:,|$)`;
-/** Everything but letters, marks, numbers, punctuation, symbols and the space. */
+/** Everything except letters, marks, numbers, punctuation, symbols and the space. */
 const UNPRINTABLE = /[^\p{L}\p{M}\p{N}\p{P}\p{S} ]+/gu;
 
 /**
- * The texts of an answer's Warning headers, in their order, each once: at most 50, of at most 500 characters. They are content, of admission
- * webhooks for example: what is not printable is replaced by U+FFFD, users and passwords in URLs are left out. What follows a header that cannot be read is left out.
- * @param header as an HTTP client gives it: one value, several, or several joined with commas; bytes as Latin-1, or text.
+ * Returns the texts of a response's Warning headers in order, without duplicates: at most 50, of at
+ * most 500 characters. They are untrusted, for example from admission webhooks: unprintable
+ * characters are replaced with U+FFFD, and users and passwords in URLs removed. Stops at the first
+ * invalid header.
+ * @param header as returned by an HTTP client: one value, several, or several joined with commas;
+ * bytes as Latin-1, or text.
  * @see https://www.rfc-editor.org/rfc/rfc7234#section-5.5
  * @see k8s.io/apimachinery v0.36.3 pkg/util/net ParseWarningHeaders
  */
@@ -164,7 +183,7 @@ function plain(text: string): string {
   return truncate(redactUserinfo(text).trim().replace(UNPRINTABLE, "\ufffd"), MAX_TEXT);
 }
 
-/** HTTP clients give header bytes as Latin-1; the API server writes UTF-8. */
+/** HTTP clients return header bytes as Latin-1, but the API server sends UTF-8. */
 function utf8(text: string): string {
   const bytes = Buffer.from(text, "latin1");
   if (bytes.toString("latin1") !== text) return text;

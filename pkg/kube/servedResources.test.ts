@@ -5,7 +5,10 @@ import { ServedResources } from "./servedResources.ts";
 
 const { signal } = new AbortController();
 
-/** A server whose two documents a test writes; one that has not changed is answered as such. */
+/**
+ * A server with two documents that a test sets; it responds to requests for an unchanged one with
+ * 304.
+ */
 async function serving(documents: Record<string, Answer | object>) {
   const etags = new Map<string, string>();
   const api = await LoopbackApi.start(({ url, headers }) => {
@@ -31,7 +34,7 @@ const group = (name: string | undefined, version: string, ...kinds: [resource: s
 });
 const CORE = list(group(undefined, "v1", ["configmaps", "ConfigMap"]));
 
-test("every kind of every group and version is told, in the server's order", async () => {
+test("ServedResources lists every kind of every group and version in the server's order", async () => {
   const { served, api } = await serving({
     "/api": CORE,
     "/apis": list(group("g.io", "v1", ["things", "Thing"], ["others", "Other"]), group("none.io", "v1"), {
@@ -46,7 +49,7 @@ test("every kind of every group and version is told, in the server's order", asy
   expect(api.requests[0]?.headers.accept).toContain("g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList");
 });
 
-test("a group version whose API server is down counts with what was last known of it, and keeps nothing else back", async () => {
+test("ServedResources keeps the last known resources of a group version whose API server is down", async () => {
   const stale = (name: string, resources?: object[]): object => ({
     metadata: { name },
     versions: [{ version: "v1", freshness: "Stale", ...(resources ? { resources } : {}) }],
@@ -66,7 +69,7 @@ test("a group version whose API server is down counts with what was last known o
   ]);
 });
 
-test("what has not changed is not read again, and what has is", async () => {
+test("ServedResources reads only changed documents again", async () => {
   const documents: Record<string, object> = { "/api": CORE, "/apis": list() };
   const { served } = await serving(documents);
   const first = await served.read(signal);
@@ -78,13 +81,13 @@ test("what has not changed is not read again, and what has is", async () => {
 });
 
 test.for<[why: string, apis: Answer | object, message: string]>([
-  ["refused", statusAnswer(403, "Forbidden", "nobody may"), "nobody may"],
+  ["refused", statusAnswer(403, "Forbidden", "access denied"), "access denied"],
   [
     "not aggregated",
     { kind: "APIGroupList", groups: [] },
-    "/apis of the API server is no aggregated discovery: Kubernetes 1.27 or later is needed",
+    "/apis of the API server does not support aggregated discovery: Kubernetes 1.27 or later is required",
   ],
-])("it is told when discovery is %s, and tried again", async ([, apis, message]) => {
+])("ServedResources reports that discovery is %s, and retries", async ([, apis, message]) => {
   const documents: Record<string, Answer | object> = { "/api": CORE, "/apis": apis };
   const { served } = await serving(documents);
   await expect(served.read(signal)).rejects.toThrow(message);

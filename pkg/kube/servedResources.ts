@@ -2,7 +2,7 @@ import { isObject } from "../golang/members.ts";
 import type { Client } from "./client.ts";
 import { kubeErrorFrom, readBodyText } from "./response.ts";
 
-/** One kind that the API server serves, of one version. */
+/** One kind and version that the API server serves. */
 export interface ServedResource {
   /** Empty for the core group. */
   readonly group: string;
@@ -12,7 +12,7 @@ export interface ServedResource {
   readonly kind: string;
 }
 
-/** Versions of aggregated discovery: the second is that of servers before 1.30. */
+/** Versions of aggregated discovery: the second one is for servers before 1.30. */
 const ACCEPT = ["v2", "v2beta1"].map((version) => `application/json;g=apidiscovery.k8s.io;v=${version};as=APIGroupDiscoveryList`).join(",");
 const PATHS = ["/api", "/apis"] as const;
 /** More than any cluster serves. */
@@ -24,8 +24,8 @@ interface Part {
 }
 
 /**
- * Everything that the API server serves, built-in kinds, custom resources and those of API services alike, by aggregated discovery: two
- * requests, which the server answers with next to nothing while nothing has changed.
+ * Lists everything that the API server serves, including custom resources and API services, by
+ * aggregated discovery. Needs two requests, with almost empty responses if nothing has changed.
  * @see https://kubernetes.io/docs/concepts/overview/kubernetes-api/#aggregated-discovery
  */
 export class ServedResources {
@@ -38,8 +38,10 @@ export class ServedResources {
   }
 
   /**
-   * What is served now, in the server's order. The same list while that is the same. Calls must not overlap.
-   * @throws KubeError when the server refuses; Error when it has no aggregated discovery.
+   * Returns the served resources in the server's order; the same list object if nothing has
+   * changed. Calls must not overlap.
+   * @throws KubeError if the server denies the request; Error if it does not support aggregated
+   * discovery.
    */
   async read(signal: AbortSignal): Promise<readonly ServedResource[]> {
     let isChanged = false;
@@ -58,12 +60,12 @@ export class ServedResources {
     const response = await this.#client.request("GET", path, { headers, signal });
     const text = await readBodyText(response.body);
     if (response.statusCode === 304 && known) return known;
-    const answer = parsed(text);
+    const answer = parseDiscovery(text);
     if (response.statusCode >= 400) throw kubeErrorFrom(response.statusCode, answer, undefined);
     if (!isObject(answer) || answer["kind"] !== "APIGroupDiscoveryList")
-      throw new Error(`${path} of the API server is no aggregated discovery: Kubernetes 1.27 or later is needed`);
+      throw new Error(`${path} of the API server does not support aggregated discovery: Kubernetes 1.27 or later is required`);
     const { etag } = response.headers;
-    return { etag: typeof etag === "string" ? etag : undefined, resources: resourcesIn(answer) };
+    return { etag: typeof etag === "string" ? etag : undefined, resources: listResources(answer) };
   }
 }
 
@@ -76,7 +78,7 @@ interface ResourceDiscovery {
   responseKind?: { kind?: string };
 }
 
-function parsed(text: string): unknown {
+function parseDiscovery(text: string): unknown {
   try {
     return JSON.parse(text);
   } catch {
@@ -84,7 +86,7 @@ function parsed(text: string): unknown {
   }
 }
 
-function resourcesIn({ items = [] }: GroupDiscoveryList): ServedResource[] {
+function listResources({ items = [] }: GroupDiscoveryList): ServedResource[] {
   return items.flatMap(({ metadata, versions = [] }) =>
     versions.flatMap(({ version, resources = [] }) =>
       resources.flatMap(({ resource, responseKind }) =>

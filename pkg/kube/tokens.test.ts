@@ -18,7 +18,10 @@ interface Setup {
   answer: { next?: Answer | undefined };
 }
 
-/** A server that mints t1, t2, … for an hour of the test's clock; `answer.next` is answered instead while set. */
+/**
+ * Starts a server that issues t1, t2, … for an hour of the test's clock, and responds with
+ * `answer.next` while it is set.
+ */
 async function start(): Promise<Setup> {
   const clock = { now: Date.parse("2026-01-01T00:00:00Z") };
   const answer: Setup["answer"] = {};
@@ -36,7 +39,7 @@ async function start(): Promise<Setup> {
   return { tokens: new ServiceAccountTokens(client, { now: () => clock.now }), client, api, clock, answer };
 }
 
-test("a token is asked for an hour, used until four fifths of it, then renewed", async () => {
+test("a token is requested for an hour, used for 80% of it, then renewed", async () => {
   const { tokens, api, clock } = await start();
   const source = tokens.tokenFor("ns", "sa");
   expect(await source()).toBe("t1");
@@ -62,14 +65,14 @@ test("a forgotten token is not used again", async () => {
   expect(await source()).toBe("t2");
 });
 
-test("everybody who asks at once shares one request and one token", async () => {
+test("concurrent callers share one request and one token", async () => {
   const { tokens, api } = await start();
-  const asked = await Promise.all(Array.from({ length: 10 }, () => tokens.tokenFor("ns", "sa")()));
-  expect(new Set(asked)).toEqual(new Set(["t1"]));
+  const tokenList = await Promise.all(Array.from({ length: 10 }, () => tokens.tokenFor("ns", "sa")()));
+  expect(new Set(tokenList)).toEqual(new Set(["t1"]));
   expect(api.log).toHaveLength(1);
 });
 
-test("only the token that was refused is dropped", async () => {
+test("only the rejected token is dropped", async () => {
   const { tokens } = await start();
   const source = tokens.tokenFor("ns", "sa");
   await source();
@@ -79,7 +82,7 @@ test("only the token that was refused is dropped", async () => {
   expect(await source()).toBe("t2");
 });
 
-test("a refused token is replaced and the request succeeds", async () => {
+test("a rejected token is replaced and the request succeeds", async () => {
   const { tokens, client, api, answer } = await start();
   const source = tokens.tokenFor("ns", "sa");
   await source();
@@ -99,7 +102,7 @@ test("a refused token is replaced and the request succeeds", async () => {
   ]);
 });
 
-test("while the API server is troubled the old token stays in use, until it expires", async () => {
+test("the old token is used until it expires while the API server fails", async () => {
   const { tokens, clock, answer } = await start();
   const source = tokens.tokenFor("ns", "sa");
   await source();
@@ -113,7 +116,7 @@ test("while the API server is troubled the old token stays in use, until it expi
 test.for<[number, string]>([
   [403, "Forbidden"],
   [404, "NotFound"],
-])("a %s at renewal is told at once: the account or the right is gone", async ([status, reason]) => {
+])("a %s on renewal fails immediately because the account or the permission was removed", async ([status, reason]) => {
   const { tokens, clock, answer } = await start();
   const source = tokens.tokenFor("ns", "sa");
   await source();
@@ -122,7 +125,7 @@ test.for<[number, string]>([
   await expect(source()).rejects.toMatchObject({ status, reason });
 });
 
-test("a failed first request is not remembered", async () => {
+test("a failed first request is not cached", async () => {
   const { tokens, answer } = await start();
   answer.next = statusAnswer(404, "NotFound", 'serviceaccounts "sa" not found');
   await expect(tokens.tokenFor("ns", "sa")()).rejects.toThrow('serviceaccounts "sa" not found');

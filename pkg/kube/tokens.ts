@@ -4,7 +4,7 @@ import type { TokenSource } from "./transport.ts";
 
 /** Options of ServiceAccountTokens; the clock is passed in for tests. */
 export interface ServiceAccountTokensOptions {
-  /** Life asked for, in seconds; the API server refuses less than 600. */
+  /** Requested lifetime in seconds; the API server rejects less than 600. */
   expirationSeconds?: number;
   now?: () => number;
 }
@@ -15,13 +15,14 @@ interface MintedToken {
   expiresAt: number;
 }
 
-/** Part of a token's life after which it is renewed. */
+/** Fraction of a token's lifetime after which it is renewed. */
 const RENEW_AT = 0.8;
 const MINT_TIMEOUT_MS = 30_000;
 
 /**
- * Tokens of ServiceAccounts by TokenRequest, one per account for everybody who asks: an hour long, renewed at 80 % of their life, dropped when
- * the API server refuses one. Needs `create` on serviceaccounts/token, nothing else.
+ * Tokens of ServiceAccounts by TokenRequest, one per account for all callers: valid for one hour,
+ * renewed after 80% of their lifetime, and dropped when the API server rejects one. Requires only
+ * the permission `create` on serviceaccounts/token.
  */
 export class ServiceAccountTokens {
   readonly #client: Client;
@@ -37,9 +38,10 @@ export class ServiceAccountTokens {
   }
 
   /**
-   * The source of one account's tokens; asking it costs a request only when there is no token or it is due for renewal.
-   * It throws the KubeError of the TokenRequest: 404 when account or namespace are missing, 403 without the right to mint.
-   * A renewal that fails for another reason leaves the old token in use until it expires.
+   * Returns the source of one account's tokens. It sends a request only if there is no token or
+   * renewal is due. It throws the KubeError of the TokenRequest: 404 if account or namespace do not
+   * exist, 403 without permission to create tokens. If a renewal fails for another reason, the old
+   * token is used until it expires.
    */
   tokenFor(namespace: string, name: string): TokenSource {
     const key = `${namespace}/${name}`;
@@ -50,7 +52,7 @@ export class ServiceAccountTokens {
     return source;
   }
 
-  /** Drops the token of an account that nobody asks about any more; a source that is asked all the same mints a new one. */
+  /** Drops the token of an unused account; a source that is used again requests a new one. */
   forget(namespace: string, name: string): void {
     this.#minted.delete(`${namespace}/${name}`);
   }
@@ -85,9 +87,9 @@ export class ServiceAccountTokens {
     const path = `/api/v1/namespaces/${encodeURIComponent(namespace)}/serviceaccounts/${encodeURIComponent(name)}/token`;
     const body = { apiVersion: "authentication.k8s.io/v1", kind: "TokenRequest", spec: { expirationSeconds: this.#expirationSeconds } };
     const from = this.#now();
-    const answer = (await this.#client.raw("POST", path, body, { signal: AbortSignal.timeout(MINT_TIMEOUT_MS) })) as TokenRequest;
-    const { token, expirationTimestamp } = answer.status ?? {};
-    if (!token) throw new Error(`token of service account ${namespace}/${name}: the answer holds none`);
+    const response = (await this.#client.raw("POST", path, body, { signal: AbortSignal.timeout(MINT_TIMEOUT_MS) })) as TokenRequest;
+    const { token, expirationTimestamp } = response.status ?? {};
+    if (!token) throw new Error(`token of service account ${namespace}/${name}: the response contains no token`);
     const expiresAt = expirationTimestamp ? Date.parse(expirationTimestamp) : from + this.#expirationSeconds * 1000;
     return { token, expiresAt, renewAt: from + (expiresAt - from) * RENEW_AT };
   }
@@ -97,25 +99,27 @@ interface TokenRequest {
   status?: { token?: string; expirationTimestamp?: string };
 }
 
-/** True for failures that say nothing about the account: connection errors, 429, 5xx. */
+/** Returns true for failures that are unrelated to the account: connection errors, 429, 5xx. */
 function isPassing(err: unknown): boolean {
   const status = err instanceof Error && "status" in err && typeof err.status === "number" ? err.status : 500;
   return status === 429 || status >= 500;
 }
 
-/** Where the kubelet puts the token of a Pod's ServiceAccount. */
+/** Path at which the kubelet mounts the token of a Pod's ServiceAccount. */
 export const SERVICE_ACCOUNT_TOKEN = "/var/run/secrets/kubernetes.io/serviceaccount/token";
 
-/** A ServiceAccount by its place. */
+/** Namespace and name of a ServiceAccount. */
 export interface ServiceAccountName {
   readonly namespace: string;
   readonly name: string;
 }
 
 /**
- * The ServiceAccount that a program is, from the subject of its mounted token; the token is not verified, the API server does that.
- * @returns undefined when there is no such file: the program runs outside of a cluster
- * @throws Error `badly formatted subject: …` when the subject is not that of a ServiceAccount; for a file that holds no token, without its text
+ * Reads the ServiceAccount of the program from the subject of its mounted token. Does not verify
+ * the token; the API server does.
+ * @returns undefined if the file does not exist: the program runs outside of a cluster
+ * @throws Error `badly formatted subject: …` if the subject is not a ServiceAccount; for a file
+ * without a token, without quoting it
  * @see operator-controller df2c201d internal/shared/util/sa/serviceaccount.go
  */
 export async function readPodIdentity(tokenFile: string): Promise<ServiceAccountName | undefined> {
@@ -126,15 +130,16 @@ export async function readPodIdentity(tokenFile: string): Promise<ServiceAccount
     if ((err as NodeJS.ErrnoException).code === "ENOENT") return undefined;
     throw new Error(`reading the ServiceAccount token: ${(err as Error).message}`, { cause: err });
   }
-  const subject = subjectOf(token.trim());
-  if (subject === undefined) throw new Error(`reading the ServiceAccount token: ${tokenFile} holds no JSON Web Token with a subject`);
+  const subject = readSubject(token.trim());
+  if (subject === undefined)
+    throw new Error(`reading the ServiceAccount token: ${tokenFile} does not contain a JSON Web Token with a subject`);
   const [system, kind, namespace, name, ...more] = subject.split(":");
   if (system !== "system" || kind !== "serviceaccount" || !namespace || !name || more.length > 0)
     throw new Error(`badly formatted subject: ${subject}`);
   return { namespace, name };
 }
 
-function subjectOf(token: string): string | undefined {
+function readSubject(token: string): string | undefined {
   try {
     const claims: unknown = JSON.parse(Buffer.from(token.split(".")[1] ?? "", "base64url").toString("utf8"));
     return typeof claims === "object" && claims !== null && "sub" in claims && typeof claims.sub === "string" ? claims.sub : undefined;

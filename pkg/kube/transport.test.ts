@@ -37,7 +37,7 @@ async function statusOf(sent: ReturnType<Transport["request"]>): Promise<number>
 
 const UNAUTHORIZED = statusAnswer(401, "Unauthorized", "Unauthorized");
 
-test("many requests one after the other share a connection or two", async () => {
+test("sequential requests share one or two connections", async () => {
   const api = await loopback({});
   const transport = transportTo(api.credentials({ token: "abc" }));
   for (let i = 0; i < 20; i++) await statusOf(transport.request("GET", "/api"));
@@ -45,7 +45,7 @@ test("many requests one after the other share a connection or two", async () => 
   expect(api.requests[0]?.headers.authorization).toBe("Bearer abc");
 });
 
-test("a 401 loads the credentials anew and is tried once more, not twice", async () => {
+test("a 401 reloads the credentials and is retried once", async () => {
   let now = 0;
   const api = await loopback(UNAUTHORIZED, { json: {} }, UNAUTHORIZED);
   const transport = transportTo(api.credentials({ token: "abc" }, undefined, () => now));
@@ -56,7 +56,7 @@ test("a 401 loads the credentials anew and is tried once more, not twice", async
   expect(api.log).toEqual(["GET /one", "GET /one", "GET /two", "GET /two"]);
 });
 
-test("a guarded transport reads, and writes only while it may; so do those made from it", async () => {
+test("a guarded transport, and those derived from it, always read, but write only if allowed", async () => {
   const api = await loopback({});
   const transport = transportTo(api.credentials());
   let mayWrite = true;
@@ -75,7 +75,7 @@ test("a guarded transport reads, and writes only while it may; so do those made 
   expect(api.log).toEqual(["POST /1", "GET /3", "POST /4"]);
 });
 
-test("a token the server refuses is dropped, and the request is sent once more with the next one", async () => {
+test("a token that the server rejects is dropped, and the request is retried once with the next one", async () => {
   const api = await loopback(UNAUTHORIZED, {});
   const dropped: string[] = [];
   let minted = 0;
@@ -86,14 +86,14 @@ test("a token the server refuses is dropped, and the request is sent once more w
   expect(api.requests.map(({ headers }) => headers.authorization)).toEqual(["Bearer t1", "Bearer t2"]);
 });
 
-test("a source that cannot drop tokens gets its 401 back at once", async () => {
+test("a 401 is returned immediately if the source cannot drop tokens", async () => {
   const api = await loopback(UNAUTHORIZED);
   const scoped = transportTo(api.credentials()).withToken(() => Promise.resolve("t"));
   expect(await statusOf(scoped.request("GET", "/x"))).toBe(401);
   expect(api.log).toHaveLength(1);
 });
 
-test("a token that cannot be had is not mistaken for an answer about the request", async () => {
+test("a failed token request is not mistaken for a response to the request", async () => {
   const api = await loopback({});
   const cause = new KubeError('serviceaccounts "x" not found', { status: 404, reason: "NotFound" });
   const scoped = transportTo(api.credentials()).withToken(() => Promise.reject(cause));
@@ -103,7 +103,7 @@ test("a token that cannot be had is not mistaken for an answer about the request
   expect(api.log).toEqual([]);
 });
 
-test("nothing of the kubeconfig's user goes along with a token", async () => {
+test("a request with a token contains no credentials of the kubeconfig's user", async () => {
   const api = await loopback({});
   const parent = transportTo(api.credentials({ token: "admin", impersonateUser: "jane" }));
   await statusOf(parent.withToken(() => Promise.resolve("scoped")).request("GET", "/x"));
@@ -111,14 +111,14 @@ test("nothing of the kubeconfig's user goes along with a token", async () => {
   expect(api.requests[0]?.headers).not.toHaveProperty("impersonate-user");
 });
 
-test("a 429 that says how long to wait is waited for", async () => {
+test("a 429 with Retry-After is retried after the delay", async () => {
   const busy = { ...statusAnswer(429, "TooManyRequests", "busy"), headers: { "retry-after": "0" } };
   const api = await loopback(busy, busy, {});
   expect(await statusOf(transportTo(api.credentials()).request("POST", "/x"))).toBe(200);
   expect(api.log).toHaveLength(3);
 });
 
-test("a 429 for ever is given back after a few tries; one without Retry-After at once", async () => {
+test("a persistent 429 is returned after several attempts, and one without Retry-After immediately", async () => {
   const busy = statusAnswer(429, "TooManyRequests", "busy");
   const api = await loopback({ ...busy, headers: { "retry-after": "0" } });
   expect(await statusOf(transportTo(api.credentials()).request("GET", "/x"))).toBe(429);
@@ -128,7 +128,7 @@ test("a 429 for ever is given back after a few tries; one without Retry-After at
   expect(silent.log).toHaveLength(1);
 });
 
-test("a 429 that asks for a long wait is given back, and nothing is sent before the time", async () => {
+test("a 429 with a long delay is returned, and no request is sent before the delay ends", async () => {
   const api = await loopback({ ...statusAnswer(429, "TooManyRequests", "busy"), headers: { "retry-after": "6" } });
   expect(await statusOf(transportTo(api.credentials()).request("GET", "/x"))).toBe(429);
   expect(api.log).toHaveLength(1);
@@ -139,7 +139,7 @@ test.for<["GET" | "POST" | "PATCH", string, number]>([
   ["PATCH", "application/apply-patch+yaml", 2],
   ["PATCH", "application/json-patch+json", 1],
   ["POST", "application/json", 1],
-])("when the connection breaks, %s %s is sent %s time(s)", async ([method, type, times]) => {
+])("%s %s is sent %s time(s) if the connection breaks", async ([method, type, times]) => {
   const api = await loopback((response) => void response.destroy(), {});
   const headers: Record<string, string> = type ? { "content-type": type } : {};
   const sent = statusOf(transportTo(api.credentials()).request(method, "/x", { headers, ...(type ? { body: "{}" } : {}) }));
@@ -148,7 +148,7 @@ test.for<["GET" | "POST" | "PATCH", string, number]>([
   expect(api.log).toHaveLength(times);
 });
 
-test("an aborted request ends with the signal's reason, also while waiting for a busy server", async () => {
+test("an aborted request fails with the signal's reason, also while it waits after a 429", async () => {
   const api = await loopback({ status: 429, headers: { "retry-after": "5" } });
   const signal = AbortSignal.timeout(50);
   const err: unknown = await transportTo(api.credentials())
@@ -157,13 +157,13 @@ test("an aborted request ends with the signal's reason, also while waiting for a
   expect(err).toBe(signal.reason);
 });
 
-test("writes over HTTP/2 that are aborted on their way leave the process alive", async () => {
+test("aborted writes over HTTP/2 do not block the process", async () => {
   const program = join(import.meta.dirname, "../../test/support/abortedWrites.ts");
   const { stdout } = await promisify(execFile)(process.execPath, [program], { timeout: 25_000, killSignal: "SIGKILL" });
   expect(stdout).toBe("done\n");
 });
 
-test("requests are observed with status, also those without an answer", async () => {
+test("requests are observed with their status, also those without a response", async () => {
   const api = await loopback(statusAnswer(404, "NotFound", "no"), (response) => void response.destroy());
   const seen: RequestObservation[] = [];
   const transport = transportTo(api.credentials(), { userAgent: "olmv1/test", observe: (observation) => void seen.push(observation) });
@@ -188,7 +188,7 @@ beforeAll(async () => {
   user = await generate([{ name: "commonName", value: "kubeconfig-user" }], { ca, keyType: "ec", algorithm: "sha256" });
 });
 
-test("a token never travels over a connection that holds the client certificate", async () => {
+test("a token is never sent over a connection with the client certificate", async () => {
   const api = await LoopbackApi.start(() => ({}), { key: server.private, cert: server.cert, ca: ca.cert });
   open.push(() => api[Symbol.asyncDispose]());
   const base64 = (text: string): string => Buffer.from(text).toString("base64");
@@ -207,7 +207,7 @@ test("a token never travels over a connection that holds the client certificate"
   expect(new Set(api.requests.map(({ connection }) => connection)).size).toBeLessThanOrEqual(4);
 });
 
-test("a server that the CA did not sign is not talked to, by either identity", async () => {
+test("a server whose certificate the CA did not sign is rejected for both identities", async () => {
   const other = await generate([{ name: "commonName", value: "other CA" }], { keyType: "ec", algorithm: "sha256" });
   const api = await LoopbackApi.start(() => ({}), { key: server.private, cert: server.cert, ca: ca.cert });
   open.push(() => api[Symbol.asyncDispose]());
@@ -217,7 +217,7 @@ test("a server that the CA did not sign is not talked to, by either identity", a
   expect(api.requests).toEqual([]);
 });
 
-test("a kubeconfig's proxy-url is used, for both identities", async () => {
+test("a kubeconfig's proxy-url is used for both identities", async () => {
   const api = await LoopbackApi.start(() => ({}), { key: server.private, cert: server.cert, ca: ca.cert });
   open.push(() => api[Symbol.asyncDispose]());
   const tunnels: string[] = [];

@@ -4,13 +4,14 @@ import type { Connections, HttpResponse } from "../http/types.ts";
 import type { Credentials, Endpoint, TlsMaterial } from "./credentials.ts";
 import { NoCredential } from "./errors.ts";
 
-/** Under the API server's own idle timeout of 90 s. */
+/** Less than the API server's idle timeout of 90 s. */
 const KEEP_ALIVE_MS = 60_000;
 
 /**
- * The two pools of one API server; each is replaced when its TLS material changes, and the old one ends with its last request.
- * The token pool speaks HTTP/2, since drift is watched with very many streams: 1,000 watches took 10 connections instead of 1,000, a burst of
- * 200 requests 117 ms instead of 364. The user's pool has few streams and stays with HTTP/1.1.
+ * The two connection pools of an API server. A pool is replaced when its TLS material changes, and
+ * the old one closes after its last request. The token pool uses HTTP/2, because drift detection
+ * opens very many watches: 1,000 watches took 10 connections instead of 1,000, and a burst of 200
+ * requests 117 ms instead of 364 ms. The user's pool has few streams and uses HTTP/1.1.
  */
 class Pools {
   readonly credentials: Credentials;
@@ -22,7 +23,7 @@ class Pools {
   }
 
   forUser(endpoint: Endpoint): Connections {
-    this.#user = refreshed(this.#user, { tls: endpoint.tls, proxyUrl: endpoint.proxyUrl, http2: false });
+    this.#user = refreshPool(this.#user, { tls: endpoint.tls, proxyUrl: endpoint.proxyUrl, http2: false });
     return this.#user.connections;
   }
 
@@ -31,7 +32,7 @@ class Pools {
     if (ca !== undefined) tls.ca = ca;
     if (servername !== undefined) tls.servername = servername;
     if (rejectUnauthorized !== undefined) tls.rejectUnauthorized = rejectUnauthorized;
-    this.#tokens = refreshed(this.#tokens, { tls, proxyUrl, http2: true });
+    this.#tokens = refreshPool(this.#tokens, { tls, proxyUrl, http2: true });
     return this.#tokens.connections;
   }
 
@@ -53,7 +54,7 @@ interface Pool extends PoolInit {
   connections: Connections;
 }
 
-function refreshed(pool: Pool | undefined, init: PoolInit): Pool {
+function refreshPool(pool: Pool | undefined, init: PoolInit): Pool {
   if (pool && pool.proxyUrl === init.proxyUrl && sameTls(pool.tls, init.tls)) return pool;
   if (pool) void pool.connections.close();
   const { tls, proxyUrl: proxy, http2 } = init;
@@ -72,22 +73,25 @@ function sameTls(a: TlsMaterial, b: TlsMaterial): boolean {
   );
 }
 
-/** Gives a bearer token for each request. `drop` is called with a token that the server has refused (401). */
+/**
+ * Provides a bearer token for each request. `drop` is called with a token that the server rejected
+ * (401).
+ */
 export interface TokenSource {
   (): Promise<string>;
   drop?: (token: string) => void;
 }
 
-/** What a request carries beside method and path. */
+/** The parts of a request in addition to method and path. */
 export interface RequestInit {
   headers?: Record<string, string>;
   body?: string | Uint8Array;
   signal?: AbortSignal | undefined;
-  /** Longest pause between two chunks of the answer, in milliseconds. Default two minutes. */
+  /** Maximum pause between two chunks of the response, in milliseconds. Default: two minutes. */
   bodyTimeoutMs?: number;
 }
 
-/** One finished request, for metrics: `code` is the status, or "<error>" when there was no answer. */
+/** A finished request, for metrics: `code` is the status, or "<error>" without a response. */
 export interface RequestObservation {
   method: string;
   code: string;
@@ -95,13 +99,16 @@ export interface RequestObservation {
   durationMs: number;
 }
 
-/** Options of a transport and of all transports made from it. */
+/** Options of a transport and of all transports derived from it. */
 export interface TransportOptions {
   userAgent?: string;
   observe?: (observation: RequestObservation) => void;
 }
 
-/** The headers of one attempt; `refused` tells that they got a 401 and answers whether another attempt makes sense. */
+/**
+ * The headers of one attempt; `refused` is called after a 401 and returns whether another attempt
+ * makes sense.
+ */
 interface Authorization {
   headers: Record<string, string>;
   refused(): boolean;
@@ -109,14 +116,19 @@ interface Authorization {
 
 const HEADERS_TIMEOUT_MS = 75_000;
 const BODY_TIMEOUT_MS = 120_000;
-/** Waits that the server asks for with 429 and Retry-After (priority and fairness): as often; longer ones are left to whoever asked. */
+/**
+ * Maximum number of retries after 429 with Retry-After (priority and fairness). Longer delays are
+ * left to the caller.
+ */
 const THROTTLE_RETRIES = 3;
 const MAX_THROTTLE_MS = 5_000;
 
 /**
- * One keep-alive pool to one API server; credentials supply TLS material and fresh headers. Answers stay unread and untyped.
- * Transports made by `withToken` share a second pool, which never holds a client certificate: the API server looks at the certificate
- * before the Authorization header, so that a request over a certified connection would not be the token's.
+ * HTTP client for one API server with keep-alive pools; credentials provide TLS material and
+ * current headers. Does not read or parse responses. Transports of `withToken` share a second pool
+ * without a client certificate: the API server checks the certificate before the Authorization
+ * header, so a request over a connection with a certificate would not use the identity of the
+ * token.
  */
 export class Transport {
   readonly #pools: Pools;
@@ -131,26 +143,34 @@ export class Transport {
     this.#mayWrite = mayWrite;
   }
 
-  /** The transport with the kubeconfig's own identity. */
+  /** Creates a transport with the identity of the kubeconfig. */
   static of(credentials: Credentials, options: TransportOptions = {}): Transport {
     return new Transport(new Pools(credentials), options);
   }
 
-  /** Same server and CA, another identity: every request carries the source's token and nothing of the kubeconfig's user. */
+  /**
+   * Returns a transport for the same server and CA with another identity: every request has the
+   * source's token and no credentials of the kubeconfig's user.
+   */
   withToken(source: TokenSource): Transport {
     return new Transport(this.#pools, this.#options, source, this.#mayWrite);
   }
 
-  /** Same identity and pools; `mayWrite` is called right before each request that is no GET or HEAD is sent, and throws what is thrown then instead. */
+  /**
+   * Returns a transport with the same identity and pools that calls `mayWrite` before it sends a
+   * request other than GET or HEAD; if that throws, the request fails with that error.
+   */
   guardedBy(mayWrite: () => void): Transport {
     return new Transport(this.#pools, this.#options, this.#token, mayWrite);
   }
 
   /**
-   * Sends one request. A 401 is answered once with fresh credentials; a 429 that says how long to wait is waited for, a few times
-   * and not for long; a GET or an apply whose connection broke before the answer is sent once more.
-   * @param path absolute, already percent-encoded, for example "/apis/olm.operatorframework.io/v1/clusterextensions".
-   * @throws NoCredential Retrying when no credential could be had; the error of the connection when there was no answer.
+   * Sends a request. Retries once with new credentials after a 401, a few times after a 429 with a
+   * short Retry-After, and once if the connection of a GET or an apply breaks before the response.
+   * @param path absolute, already percent-encoded, for example
+   * "/apis/olm.operatorframework.io/v1/clusterextensions".
+   * @throws NoCredential Retrying if there is no credential; the error of the connection if there
+   * is no response.
    */
   async request(method: string, path: string, init: RequestInit = {}): Promise<HttpResponse> {
     let reauthorized = false;
@@ -182,7 +202,10 @@ export class Transport {
     }
   }
 
-  /** Ends all connections of this transport and of those made from it; requests under way fail. */
+  /**
+   * Closes all connections of this transport and of those derived from it; requests in progress
+   * fail.
+   */
   async close(): Promise<void> {
     await this.#pools.destroy();
   }
@@ -224,7 +247,7 @@ export class Transport {
       const request = { method, headers, body, bodyTimeoutMs, headersTimeoutMs: HEADERS_TIMEOUT_MS };
       const response = await (body === null || !this.#token
         ? connections.request(url, signal ? { ...request, signal } : request)
-        : unaborted(() => connections.request(url, request), signal));
+        : sendUnaborted(() => connections.request(url, request), signal));
       code = String(response.statusCode);
       return response;
     } finally {
@@ -234,12 +257,13 @@ export class Transport {
 }
 
 /**
- * Sends a request that is not aborted with `signal`, only no longer waited for: its answer is read and dropped when it comes.
- * An abort of an HTTP/2 request with a body makes Node reset the stream for ever, with all CPU and ever more memory (seen with Node 24.21,
- * undici 8.12, each time); requests without a body are aborted as ever.
+ * Sends a request that cannot be aborted. When `signal` aborts, the caller stops waiting, and the
+ * response is discarded on arrival. Aborting an HTTP/2 request with a body makes Node reset the
+ * stream in an endless loop, with full CPU load and growing memory (always reproducible with Node
+ * 24.21, undici 8.12). Requests without a body are aborted normally.
  * @see https://github.com/nodejs/node/issues/52952
  */
-async function unaborted(send: () => Promise<HttpResponse>, signal: AbortSignal | undefined): Promise<HttpResponse> {
+async function sendUnaborted(send: () => Promise<HttpResponse>, signal: AbortSignal | undefined): Promise<HttpResponse> {
   signal?.throwIfAborted();
   const aborted = Promise.withResolvers<never>();
   const abort = (): void => aborted.reject(signal?.reason);
@@ -255,13 +279,16 @@ async function unaborted(send: () => Promise<HttpResponse>, signal: AbortSignal 
   }
 }
 
-/** A kept-alive socket that the server closed meanwhile, or a server that went away. */
+/**
+ * Returns whether the error is a keep-alive socket that the server closed, or a server that
+ * stopped.
+ */
 function isBrokenConnection(err: unknown): boolean {
   const code = err instanceof Error && "code" in err ? String(err.code) : "";
   return ["UND_ERR_SOCKET", "UND_ERR_INFO", "ECONNRESET", "EPIPE"].includes(code) || code.startsWith("ERR_HTTP2_");
 }
 
-/** Requests that may be sent twice without doing anything twice. */
+/** Returns whether sending the request twice has the same effect as once. */
 function isRepeatable(method: string, init: RequestInit): boolean {
   return method === "GET" || (method === "PATCH" && init.headers?.["content-type"] === "application/apply-patch+yaml");
 }

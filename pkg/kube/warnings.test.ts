@@ -15,21 +15,21 @@ test.for<[what: string, header: string | string[] | undefined, texts: string[]]>
     ['would violate "restricted:latest" at C:\\x, y'],
   ],
   ["several in one value, as HTTP/2 joins them", '299 - "a, b", 299 - "c" "date",299 x "d"', ["a, b", "c", "d"]],
-  ["several values, as HTTP/1.1 has them", ['299 - "a"', '299 - "b"'], ["a", "b"]],
-  ["the same twice", ['299 - "a"', '299 - "a"'], ["a"]],
-  ["what cannot be read ends it", '299 - "a", nonsense, 299 - "b"', ["a"]],
-  ["no code", '- "a"', []],
-  ["no end of the text", '299 - "a', []],
-  ["UTF-8 that came as Latin-1", Buffer.from('299 - "für 日本"').toString("latin1"), ["für 日本"]],
-  ["what a terminal would act on", '299 - "a\u001b[2Jb\u202ec\u200bd"', ["a\ufffd[2Jb\ufffdc\ufffdd"]],
-  ["a proxy that wants a password", '299 - "env value http://user:s3cr3t@proxy"', ["env value http://[redacted]@proxy"]],
-  ["blanks only", '299 - "   "', []],
-  ["a long text is cut", `299 - "${LONG}"`, [`${LONG.slice(0, 499)}…`]],
-])("the warnings of %s", ([, header, texts]) => {
+  ["several headers, as in HTTP/1.1", ['299 - "a"', '299 - "b"'], ["a", "b"]],
+  ["a duplicate", ['299 - "a"', '299 - "a"'], ["a"]],
+  ["an invalid warning ends it", '299 - "a", nonsense, 299 - "b"', ["a"]],
+  ["a missing code", '- "a"', []],
+  ["an unterminated text", '299 - "a', []],
+  ["UTF-8 decoded as Latin-1", Buffer.from('299 - "für 日本"').toString("latin1"), ["für 日本"]],
+  ["terminal control characters", '299 - "a\u001b[2Jb\u202ec\u200bd"', ["a\ufffd[2Jb\ufffdc\ufffdd"]],
+  ["a password of a proxy", '299 - "env value http://user:s3cr3t@proxy"', ["env value http://[redacted]@proxy"]],
+  ["only blanks", '299 - "   "', []],
+  ["a long text is truncated", `299 - "${LONG}"`, [`${LONG.slice(0, 499)}…`]],
+])("warningsIn parses %s", ([, header, texts]) => {
   expect(warningsIn(header)).toEqual(texts);
 });
 
-test("of very many warnings the first fifty count", () => {
+test("warningsIn returns at most 50 warnings", () => {
   const header = Array.from({ length: 1_000 }, (_, i) => `299 - "${i}"`).join(", ");
   expect(warningsIn(header)).toEqual(Array.from({ length: 50 }, (_, i) => String(i)));
 });

@@ -2,23 +2,27 @@ import type { GroupVersionKind, KubeObject } from "../api/k8s.ts";
 import type { Query, WatchEvent, WatchOptions } from "./request.ts";
 import { jsonLines, kubeErrorFrom } from "./response.ts";
 
-/** client-go's bounds: long enough to be cheap, random so that not all watches of a process end together. */
+/**
+ * client-go's bounds: long enough to be cheap, random so that the watches of a process do not end
+ * at the same time.
+ */
 const MIN_WATCH_SECONDS = 300;
 
-/** A stream that is silent for this much longer than the server keeps any stream has lost its other end. */
+/** A stream is considered broken after silence for this much longer than the server's timeout. */
 const SILENCE_MARGIN_MS = 30_000;
 
 type OpenStream = (query: Query, init: { headers: Record<string, string>; bodyTimeoutMs: number }) => Promise<AsyncIterable<Uint8Array>>;
 
-/** The Accept header for whole objects, or for their metadata alone. */
+/** Returns the Accept header for whole objects, or for only their metadata. */
 export function acceptFor(shape: "object" | "list", metadataOnly: boolean | undefined): string {
   if (!metadataOnly) return "application/json";
   return `application/json;as=PartialObjectMetadata${shape === "list" ? "List" : ""};g=meta.k8s.io;v=v1`;
 }
 
 /**
- * The events of one watch request, bookmarks included; ends when the server ends the stream, and silently when the signal aborts.
- * @throws KubeError made from an ERROR event, for example 410 Expired.
+ * Yields the events of one watch request, including bookmarks. Ends when the server ends the
+ * stream, and silently when the signal aborts.
+ * @throws KubeError for an ERROR event, for example 410 Expired.
  */
 export async function* watchEvents<T extends KubeObject>(
   gvk: GroupVersionKind,
@@ -34,13 +38,13 @@ export async function* watchEvents<T extends KubeObject>(
     const headers = { accept: acceptFor("object", metadataOnly) };
     const body = await open(query, { headers, bodyTimeoutMs: timeoutSeconds * 1_000 + SILENCE_MARGIN_MS });
     options.opened?.();
-    for await (const line of jsonLines(body)) yield eventFrom<T>(gvk, line);
+    for await (const line of jsonLines(body)) yield parseEvent<T>(gvk, line);
   } catch (err) {
     if (!signal?.aborted) throw err;
   }
 }
 
-function eventFrom<T extends KubeObject>(gvk: GroupVersionKind, line: unknown): WatchEvent<T> {
+function parseEvent<T extends KubeObject>(gvk: GroupVersionKind, line: unknown): WatchEvent<T> {
   const { type, object } = line as { type: string; object?: KubeObject };
   switch (type) {
     case "ADDED":

@@ -1,17 +1,17 @@
 import { createHash, type Hash } from "node:crypto";
 
-/** A fresh hash for the algorithm of a valid digest. */
+/** Creates a hash for the algorithm of a valid digest. */
 function hashFor(digest: string): Hash {
   return createHash(digest.slice(0, digest.indexOf(":")));
 }
 
-/** The digest of `bytes` with the algorithm of `like` (sha256 when absent). */
+/** Returns the digest of `bytes` with the algorithm of `like` (default: sha256). */
 export function digestOf(bytes: Uint8Array | string, like = "sha256:"): string {
   const algorithm = like.slice(0, like.indexOf(":"));
   return `${algorithm}:${createHash(algorithm).update(bytes).digest("hex")}`;
 }
 
-/** Collects a body that may have at most `limit` bytes. @throws Error when it is longer */
+/** Reads a body of at most `limit` bytes. @throws Error if it is longer */
 export async function readBounded(body: AsyncIterable<Uint8Array>, limit: number): Promise<Buffer> {
   const chunks: Uint8Array[] = [];
   let size = 0;
@@ -24,8 +24,8 @@ export async function readBounded(body: AsyncIterable<Uint8Array>, limit: number
 }
 
 /**
- * Checks content against its descriptor as it comes in, in any number of pieces and over any number of connections. Until `finish` has
- * returned, the bytes are not to be trusted.
+ * Verifies content against its descriptor while it arrives, in any number of chunks and over any
+ * number of connections. Do not trust the bytes before `finish` has returned.
  */
 export class Verifier {
   readonly #digest: string;
@@ -39,25 +39,25 @@ export class Verifier {
     this.#hash = hashFor(want.digest);
   }
 
-  /** Bytes taken in so far. */
+  /** Number of bytes received so far. */
   get received(): number {
     return this.#received;
   }
 
-  /** Takes in the next bytes. @throws Error as soon as there is one byte too many */
+  /** Adds the next bytes. @throws Error as soon as there is one byte too many */
   update(chunk: Uint8Array): void {
     this.#received += chunk.byteLength;
     if (this.#received > this.#size) throw new Error(`${this.#digest} has more than the ${this.#size} bytes its descriptor states`);
     this.#hash.update(chunk);
   }
 
-  /** Begins again from the first byte. */
+  /** Restarts at the first byte. */
   reset(): void {
     this.#hash = hashFor(this.#digest);
     this.#received = 0;
   }
 
-  /** @throws Error when bytes are missing, or are other bytes */
+  /** @throws Error if bytes are missing or do not match the digest */
   finish(): void {
     if (this.#received !== this.#size) throw new Error(`${this.#digest} ended after ${this.#received} of ${this.#size} bytes`);
     const got = `${this.#digest.slice(0, this.#digest.indexOf(":"))}:${this.#hash.digest("hex")}`;

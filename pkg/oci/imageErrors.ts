@@ -2,34 +2,40 @@ import { newProblem } from "../api/problems.ts";
 import { RetryableError } from "../errors/errors.ts";
 
 /**
- * What the image itself holds is broken: a manifest that is none, an archive that ends too early. What else fails in a pull is an error of
- * the world around it.
+ * The content of the image is invalid, for example a malformed manifest or a truncated archive.
+ * Other failures of a pull have external causes.
  */
 export class ImageContentError extends Error {
   override readonly name: string = "ImageContentError";
 }
 
-/** What the image holds is whole, but refused: beyond a limit, or hostile. An image by digest stays refused for ever. */
+/**
+ * The content of the image is intact but rejected: beyond a limit, or malicious. An image by digest
+ * remains rejected.
+ */
 export class RefusedError extends ImageContentError {
   override readonly name = "RefusedError";
 }
 
-/** The first RefusedError in the cause chain. */
+/** Returns the first RefusedError in the cause chain. */
 export function refusalIn(err: unknown): RefusedError | undefined {
   for (let e = err; e instanceof Error; e = e.cause) if (e instanceof RefusedError) return e;
   return undefined;
 }
 
-/** The signature policy does not let an image pass. Time may help: a signature may still be pushed, and the policy may change. */
+/**
+ * The signature policy rejects an image. Retryable: a signature may be pushed later, and the policy
+ * may change.
+ */
 export class RejectedError extends RetryableError {
-  /** @param why in the words of containers/image, which come first */
+  /** @param why text of containers/image, which comes first */
   constructor(why: string, options?: ErrorOptions) {
     const message = `Source image rejected: ${why}`;
     super("Retrying", message, { ...options, problems: [newProblem("ImageRejected", { message })] });
   }
 }
 
-/** The first RejectedError in the cause chain. */
+/** Returns the first RejectedError in the cause chain. */
 export function rejectionIn(err: unknown): RejectedError | undefined {
   for (let e = err; e instanceof Error; e = e.cause) if (e instanceof RejectedError) return e;
   return undefined;

@@ -11,34 +11,34 @@ test.for<[text: string, kind: string, shown: string]>([
   ["oci:build/catalog:v1", "oci", "oci:build/catalog:v1"],
   ["oci-archive:/tmp/a.tar:latest", "oci-archive", "oci-archive:/tmp/a.tar:latest"],
   [`oci:carried@${DIGEST}`, "oci", `oci:carried@${DIGEST}`],
-])("%s is a place", ([text, kind, shown]) => {
+])("%s is a location", ([text, kind, shown]) => {
   const place = parsePlace(text);
   expect([place.kind, formatImagePlace(place)]).toEqual([kind, shown]);
 });
 
-// containers-transports(5): what stands behind the first colon names the image.
+// containers-transports(5): the text after the first colon names the image.
 test.for<[text: string, path: string, tag: string]>([
   ["oci:build/catalog", "build/catalog", ""],
   ["oci:build/catalog:v1", "build/catalog", "v1"],
   ["oci:carried:quay.io/team/app:v1", "carried", "quay.io/team/app:v1"],
   [`oci-archive:a.tar@${DIGEST}`, "a.tar", DIGEST],
-])("%s is an image of a layout", ([text, path, tag]) => {
+])("%s is an image in a layout", ([text, path, tag]) => {
   expect(parsePlace(text)).toMatchObject({ path, tag });
 });
 
 test.for<[text: string, says: string]>([
-  ["oci::v1", '"oci::v1" names no path: oci:PATH[:TAG] is expected'],
-  ["oci:", '"oci:" names no path: oci:PATH[:TAG] is expected'],
-  ["team/app", '"team/app" does not say in which registry it is: docker.io/team/app, or oci:PATH for a folder?'],
-  ["quay.io/Team/app:v1", '"quay.io/Team/app:v1" is no image: invalid reference format: repository name must be lowercase'],
+  ["oci::v1", '"oci::v1" has no path: expected oci:PATH[:TAG]'],
+  ["oci:", '"oci:" has no path: expected oci:PATH[:TAG]'],
+  ["team/app", '"team/app" has no registry: use docker.io/team/app, or oci:PATH for a folder'],
+  ["quay.io/Team/app:v1", '"quay.io/Team/app:v1" is not an image reference: invalid reference format: repository name must be lowercase'],
   [`quay.io/team/app:v1@${DIGEST}`, "has both a tag and a digest: leave one out"],
-])("%s is none", ([text, says]) => {
+])("%s is not a location", ([text, says]) => {
   expect(() => parsePlace(text)).toThrow(says);
 });
 
-test("what is pushed has a tag", () => {
-  expect(() => parseDestination(`quay.io/app@${DIGEST}`)).toThrow("is a digest, and images are pushed to a tag");
-  expect(() => parseDestination("docker://quay.io/app")).toThrow("has no tag: name one, such as quay.io/app:latest");
-  expect(() => parseDestination(`oci:x@${DIGEST}`)).toThrow("is a digest, and images are written under a tag");
+test("a push destination must have a tag", () => {
+  expect(() => parseDestination(`quay.io/app@${DIGEST}`)).toThrow("has a digest: images are pushed to a tag");
+  expect(() => parseDestination("docker://quay.io/app")).toThrow("has no tag: add one, for example quay.io/app:latest");
+  expect(() => parseDestination(`oci:x@${DIGEST}`)).toThrow("has a digest: images are written to a tag");
   expect(formatImagePlace(parseDestination("oci:x"))).toBe("oci:x");
 });

@@ -1,37 +1,40 @@
 const MIB = 1024 * 1024;
 const GIB = 1024 * MIB;
 
-/** Bounds on what one pull may cost; a number is the largest value that is still accepted. */
+/** Limits of one pull; each number is the largest accepted value. */
 export interface Limits {
   readonly manifestBytes: number;
   readonly configBytes: number;
   readonly layers: number;
-  /** compressed size of all layers together */
+  /** compressed size of all layers */
   readonly compressedBytes: number;
-  /** decompressed size of all layers together, whether kept or not */
+  /** decompressed size of all layers, including discarded data */
   readonly totalBytes: number;
   readonly fileBytes: number;
-  /** tar entries of all layers together, whether kept or not */
+  /** tar entries of all layers, including discarded ones */
   readonly entries: number;
   readonly pathBytes: number;
   readonly pathDepth: number;
-  /** whole pull, waiting for retries included */
+  /** time of the whole pull, including waits for retries */
   readonly timeoutMs: number;
-  /** a response that starts later, or a body that pauses longer, is a failed request */
+  /** a response that starts later, or a body that pauses longer, counts as failed */
   readonly stallMs: number;
-  /** a place that has not sent the manifest by then is passed over, while there are others to ask */
+  /** a location that has not sent the manifest after this time is skipped if there are others */
   readonly placeMs: number;
-  /** a place that sends less of a blob than this within `stallMs` is passed over, while there are others to ask */
+  /** a location that sends less of a blob within `stallMs` is skipped if there are others */
   readonly trickleBytes: number;
-  /** tries of one request, the first included */
+  /** attempts of one request, including the first */
   readonly attempts: number;
-  /** wait before the second try; doubles each time, with up to a quarter of jitter */
+  /** delay before the second attempt; doubles each time, plus up to 25% jitter */
   readonly backoffMs: number;
-  /** a registry that asks to wait longer than this is reported instead */
+  /** if a registry requests a longer delay, the pull fails */
   readonly retryAfterMs: number;
 }
 
-/** Room for the largest catalogs known (about 540 MB of FBC in one file, on an operating-system base image). */
+/**
+ * Fits the largest known catalogs (about 540 MB of FBC in one file, on an operating-system base
+ * image).
+ */
 export const CATALOG_IMAGE_LIMITS: Limits = {
   manifestBytes: 4 * MIB,
   configBytes: 4 * MIB,
@@ -51,7 +54,7 @@ export const CATALOG_IMAGE_LIMITS: Limits = {
   retryAfterMs: 30_000,
 };
 
-/** Bundles are some manifests, at most on an operating-system base image. */
+/** Bundles consist of a few manifests, at most on an operating-system base image. */
 export const BUNDLE_IMAGE_LIMITS: Limits = {
   ...CATALOG_IMAGE_LIMITS,
   compressedBytes: 1 * GIB,

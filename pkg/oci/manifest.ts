@@ -12,13 +12,13 @@ export const MediaType = {
   dockerManifest: "application/vnd.docker.distribution.manifest.v2+json",
 } as const;
 
-/** What a manifest is asked for as. */
+/** Accept header of manifest requests. */
 export const ACCEPTED_MANIFESTS = [MediaType.ociManifest, MediaType.dockerManifest, MediaType.dockerList, MediaType.ociIndex];
 
-/** What a descriptor has, to be read with more beside it. */
+/** The fields of a descriptor; other fields are ignored. */
 export const DescriptorShape = z.looseObject({
   mediaType: z.string().default(""),
-  digest: z.string().refine((text) => digestProblem(text) === undefined, "is no sha256, sha384 or sha512 digest"),
+  digest: z.string().refine((text) => digestProblem(text) === undefined, "is not a sha256, sha384 or sha512 digest"),
   size: z.int().min(0),
 });
 const Platform = z.looseObject({ architecture: z.string().default(""), os: z.string().default(""), variant: z.string().default("") });
@@ -50,14 +50,14 @@ export interface ImageIndex {
   readonly manifests: z.output<typeof Index>["manifests"];
 }
 
-/** What an image says about itself. */
+/** The configuration of an image. */
 export interface ImageConfig {
   readonly labels: Readonly<Record<string, string>>;
   readonly architecture: string;
   readonly os: string;
 }
 
-/** What an image is chosen for; `variants` from the best to the least. */
+/** The platform for which an image is chosen; `variants` in order of preference. */
 export interface WantedPlatform {
   readonly os: string;
   readonly architecture: string;
@@ -65,32 +65,33 @@ export interface WantedPlatform {
 }
 
 /**
- * Reads a manifest or an index.
- * @param contentType the media type that came with it; the document's own counts more
- * @throws ImageContentError when it is neither, or claims to be both
+ * Parses a manifest or an index.
+ * @param contentType the media type of the response; that of the document takes precedence
+ * @throws ImageContentError if it is neither or both
  */
 export function parseManifest(bytes: Uint8Array, contentType: string): ImageManifest | ImageIndex {
-  const body = jsonOf(bytes, "manifest");
-  if (typeof body !== "object" || body === null) throw new ImageContentError("the manifest is no JSON object");
+  const body = parseJson(bytes, "manifest");
+  if (typeof body !== "object" || body === null) throw new ImageContentError("the manifest is not a JSON object");
   const isIndex = "manifests" in body;
-  if (isIndex && ("layers" in body || "config" in body)) throw new ImageContentError("the manifest is an image and an index at once");
+  if (isIndex && ("layers" in body || "config" in body)) throw new ImageContentError("the manifest is both an image and an index");
   const own = "mediaType" in body && typeof body.mediaType === "string" ? body.mediaType : contentType;
   if ("schemaVersion" in body && body.schemaVersion === 1)
     throw new RefusedError("the image has a docker schema 1 manifest, which is not supported; push it again with a current tool");
-  if (isIndex) return { kind: "index", docker: own === MediaType.dockerList, manifests: checked(Index, body, "index").manifests };
-  const { config, layers } = checked(Manifest, body, "manifest");
+  if (isIndex) return { kind: "index", docker: own === MediaType.dockerList, manifests: validateShape(Index, body, "index").manifests };
+  const { config, layers } = validateShape(Manifest, body, "manifest");
   return { kind: "manifest", config, layers };
 }
 
-/** Reads an image's configuration. @throws ImageContentError */
+/** Parses an image's configuration. @throws ImageContentError */
 export function parseConfig(bytes: Uint8Array): ImageConfig {
-  const { architecture, os, config } = checked(Config, jsonOf(bytes, "image configuration"), "image configuration");
+  const { architecture, os, config } = validateShape(Config, parseJson(bytes, "image configuration"), "image configuration");
   return { labels: config?.Labels ?? {}, architecture, os };
 }
 
 /**
- * The image for a platform: the best variant wins, an entry without a platform comes last.
- * @throws ImageContentError with containers/image's text when none fits
+ * Returns the image for a platform: the most preferred variant, and an entry without a platform
+ * last.
+ * @throws ImageContentError with containers/image's text if none fits
  */
 export function chooseImage(index: ImageIndex, wanted: WantedPlatform): Descriptor {
   let best: { rank: number; descriptor: Descriptor } | undefined;
@@ -108,8 +109,8 @@ export function chooseImage(index: ImageIndex, wanted: WantedPlatform): Descript
 }
 
 /**
- * The platform of a process in the names images use. The operating system is always linux: content of catalogs and bundles is for clusters,
- * wherever this runs.
+ * Returns the platform of a process with the names of images. The operating system is always linux,
+ * because content of catalogs and bundles is for clusters.
  * @param arch process.arch
  */
 export function platformOf(arch: NodeJS.Architecture): WantedPlatform {
@@ -119,15 +120,15 @@ export function platformOf(arch: NodeJS.Architecture): WantedPlatform {
   return { os: "linux", architecture, variants };
 }
 
-function jsonOf(bytes: Uint8Array, what: string): unknown {
+function parseJson(bytes: Uint8Array, what: string): unknown {
   try {
     return JSON.parse(new TextDecoder("utf-8", { fatal: true }).decode(bytes));
   } catch (err) {
-    throw new ImageContentError(`the ${what} is no JSON`, { cause: err });
+    throw new ImageContentError(`the ${what} is not JSON`, { cause: err });
   }
 }
 
-function checked<T>(shape: z.ZodType<T>, body: unknown, what: string): T {
+function validateShape<T>(shape: z.ZodType<T>, body: unknown, what: string): T {
   const parsed = shape.safeParse(body);
   if (parsed.success) return parsed.data;
   const issue = parsed.error.issues[0];

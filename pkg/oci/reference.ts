@@ -2,12 +2,14 @@ import { DEFAULT_REGISTRY, type ImageName, normalizedImageName } from "../api/im
 import { TerminalError } from "../errors/errors.ts";
 import { goQuote } from "../golang/quote.ts";
 
-/** An image reference that names its registry: "registry/repository", with a tag, a digest, both or neither. */
+/** An image reference with a registry: "registry/repository", with a tag, a digest, both or neither. */
 export type Reference = ImageName;
 
 /**
- * Reads a fully qualified image reference; nothing is normalised, so "busybox" or "docker.io/busybox" is refused.
- * @throws TerminalError Blocked: `error parsing image reference "…": …` with the text of the docker reference library.
+ * Parses a fully qualified image reference without normalization, so "busybox" and
+ * "docker.io/busybox" are rejected.
+ * @throws TerminalError Blocked: `error parsing image reference "…": …` with the text of the docker
+ * reference library.
  */
 export function parseReference(text: string): Reference {
   const result = parse(text);
@@ -16,7 +18,7 @@ export function parseReference(text: string): Reference {
 }
 
 /**
- * A reference that can be pulled: it has a tag or a digest, and not both.
+ * Parses a reference that can be pulled: it has either a tag or a digest.
  * @throws TerminalError Blocked, as {@link parseReference}, and `error creating reference: …`.
  */
 export function parsePullReference(text: string): Reference {
@@ -34,17 +36,17 @@ export function parsePullReference(text: string): Reference {
   return ref;
 }
 
-/** "registry/repository" */
+/** Returns "registry/repository". */
 export function nameOf(ref: Reference): string {
   return `${ref.registry}/${ref.repository}`;
 }
 
-/** The reference as its text. */
+/** Formats a reference. */
 export function formatReference(ref: Reference): string {
   return nameOf(ref) + (ref.tag === undefined ? "" : `:${ref.tag}`) + (ref.digest === undefined ? "" : `@${ref.digest}`);
 }
 
-/** The reference as docker shows it: without "docker.io/" and "docker.io/library/". */
+/** Formats a reference as docker displays it: without "docker.io/" and "docker.io/library/". */
 export function familiarText(ref: Reference): string {
   const text = formatReference(ref);
   if (ref.registry !== DEFAULT_REGISTRY) return text;
@@ -52,12 +54,12 @@ export function familiarText(ref: Reference): string {
   return /^library\/[^/]+$/.test(ref.repository) ? short.slice("library/".length) : short;
 }
 
-/** The reference by digest: "registry/repository@digest". */
+/** Formats a reference with a digest: "registry/repository@digest". */
 export function formatCanonical(ref: Reference, digest: string): string {
   return `${nameOf(ref)}@${digest}`;
 }
 
-/** The reference, or the reason why the text is none. */
+/** Parses a reference; returns the reason if the text is invalid. */
 export function parse(text: string): Reference | string {
   const name = normalizedImageName(text);
   if (typeof name === "string") return name;

@@ -4,7 +4,7 @@ import { AccessReviews } from "./accessReviews.ts";
 
 const GET = { verb: "get", path: "/metrics" };
 
-/** An API server that knows these users by token, and those who may get /metrics. */
+/** An API server with these users by token, and the users with access to /metrics. */
 class Reviewer {
   readonly users = new Map([
     ["reader-token", { username: "reader", uid: "1", groups: ["scrapers"], extra: { "example.com/node": ["n1"] } }],
@@ -34,7 +34,7 @@ function setUp() {
   return { client, lines, clock, reviews: new AccessReviews({ client, log, now: () => clock.now }) };
 }
 
-// Source: I-09; the answers are those of controller-runtime's filter.
+// Source: I-09; the responses are those of controller-runtime's filter.
 test.for([
   ["Bearer reader-token", { allowed: true }],
   ["bearer  reader-token", { allowed: true }],
@@ -47,7 +47,7 @@ test.for([
   expect(await setUp().reviews.check(authorization, GET)).toEqual(verdict);
 });
 
-test("access is reviewed for all that the token says about its bearer", async () => {
+test("access is reviewed with all user information from the token review", async () => {
   const { client, reviews } = setUp();
   await reviews.check("Bearer reader-token", GET);
   expect(client.specs[1]).toEqual({
@@ -63,7 +63,7 @@ test.for([
   ["reader-token", 2, 59_000, 61_000],
   ["other-token", 2, 9_000, 11_000],
   ["unknown", 1, 9_000, 11_000],
-] as const)("the answer to %s takes %d reviews and is remembered for a while", async ([token, reviewed, before, after]) => {
+] as const)("the decision for %s takes %d reviews and is cached", async ([token, reviewed, before, after]) => {
   const { client, reviews, clock } = setUp();
   const ask = async (): Promise<number> => {
     await reviews.check(`Bearer ${token}`, GET);
@@ -76,14 +76,14 @@ test.for([
   expect(await ask()).toBe(2 * reviewed);
 });
 
-test("what is remembered of a token holds for one verb", async () => {
+test("a cached decision is valid for one verb", async () => {
   const { client, reviews } = setUp();
   client.allowed = ({ nonResourceAttributes }) => (nonResourceAttributes as { verb: string }).verb === "get";
   expect(await reviews.check("Bearer reader-token", GET)).toEqual({ allowed: true });
   expect(await reviews.check("Bearer reader-token", { ...GET, verb: "head" })).toMatchObject({ status: 403 });
 });
 
-test("a right that is given is seen once the refusal is forgotten", async () => {
+test("a granted permission takes effect when the denial is no longer cached", async () => {
   const { client, reviews, clock } = setUp();
   expect(await reviews.check("Bearer other-token", GET)).toMatchObject({ status: 403 });
   client.allowed = () => true;
@@ -94,7 +94,7 @@ test("a right that is given is seen once the refusal is forgotten", async () => 
 test.for([
   ["tokenreviews", "Authentication failed"],
   ["subjectaccessreviews", "Authorization for user reader failed"],
-])("%s that get no answer are logged and not remembered", async ([failing, text]) => {
+])("failed %s are logged and not cached", async ([failing, text]) => {
   const { client, reviews, lines } = setUp();
   client.failing = failing!;
   expect(await reviews.check("Bearer reader-token", GET)).toEqual({ allowed: false, status: 500, text });
@@ -104,7 +104,7 @@ test.for([
   expect(lines.join("")).not.toContain("reader-token");
 });
 
-test("one token is reviewed once for all who wait, and not more than 16 tokens at once", async () => {
+test("concurrent requests share the review of a token, and at most 16 tokens are reviewed at once", async () => {
   const { client, reviews } = setUp();
   let resume: () => void = () => undefined;
   client.paused = new Promise((resolve) => {
@@ -120,7 +120,7 @@ test("one token is reviewed once for all who wait, and not more than 16 tokens a
   expect(await reviews.check("Bearer other-token", GET)).toMatchObject({ status: 403 });
 });
 
-test("tokens without end take no memory without end: the oldest answers are forgotten", async () => {
+test("the number of cached decisions is limited, and the oldest are evicted", async () => {
   const { client, reviews } = setUp();
   await reviews.check("Bearer reader-token", GET);
   for (let i = 0; i < 256; i++) await reviews.check(`Bearer made-up-${i}`, GET);

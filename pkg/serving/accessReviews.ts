@@ -4,19 +4,19 @@ import { messageOf } from "../errors/errors.ts";
 import type { Client } from "../kube/client.ts";
 import type { Logger } from "../telemetry/log.ts";
 
-/** Whether a request may be answered; if not, the HTTP status and text to answer with. */
+/** Whether a request is allowed; if not, the HTTP status and text of the response. */
 export type AccessDecision = { allowed: true } | { allowed: false; status: 401 | 403 | 429 | 500; text: string };
 
-/** What is asked for, as RBAC's nonResourceURLs have it. */
+/** The requested action, as in RBAC's nonResourceURLs. */
 export interface NonResourceAction {
-  /** Such as "get". */
+  /** For example "get". */
   verb: string;
   path: string;
 }
 
 /** Options of AccessReviews; the clock, in milliseconds, is passed in for tests. */
 export interface AccessReviewsOptions {
-  /** May create TokenReviews and SubjectAccessReviews. */
+  /** Needs permission to create TokenReviews and SubjectAccessReviews. */
   client: Pick<Client, "raw">;
   log: Logger;
   now?: () => number;
@@ -43,16 +43,17 @@ const REVIEW_TIMEOUT_MS = 10_000;
 const MAX_NAME = 253;
 
 /**
- * Asks the API server who the bearer of a token is and what they may do, and remembers the answer: a minute when they may, ten seconds when
- * not, for the last 256 tokens, of which only a keyed hash is kept. What could not be found out is not remembered. At most 16 are reviewed at
- * once, so that callers without rights cannot make the program send requests without end.
+ * Authenticates and authorizes bearer tokens with the API server. Caches decisions for the last 256
+ * tokens: a minute if allowed, ten seconds if denied. Only a keyed hash of a token is stored.
+ * Failed reviews are not cached. At most 16 tokens are reviewed at once, so that unauthorized
+ * clients cannot trigger unlimited requests.
  * @see sigs.k8s.io/controller-runtime v0.24.1 pkg/metrics/filters
  */
 export class AccessReviews {
   readonly #client: Pick<Client, "raw">;
   readonly #log: Logger;
   readonly #hashKey = randomBytes(32);
-  /** By hash. */
+  /** Decisions by hash. */
   readonly #held: LRUCache<string, AccessDecision>;
   readonly #underReview = new Map<string, Promise<AccessDecision>>();
 
@@ -62,7 +63,7 @@ export class AccessReviews {
     this.#held = new LRUCache({ max: MAX_HELD, ttl: ALLOWED_MS, ttlResolution: 0, perf: { now } });
   }
 
-  /** What to answer to a request with this Authorization header. Never throws. */
+  /** Returns the decision for a request with this Authorization header. Never throws. */
   async check(authorization: string | undefined, action: NonResourceAction): Promise<AccessDecision> {
     const token = bearerToken(authorization);
     if (token === undefined) return { allowed: false, status: 401, text: "Unauthorized" };
@@ -74,9 +75,9 @@ export class AccessReviews {
     if (this.#underReview.size >= MAX_UNDER_REVIEW) return { allowed: false, status: 429, text: "Too Many Requests" };
     const review = this.#review(token, action).finally(() => this.#underReview.delete(key));
     this.#underReview.set(key, review);
-    const verdict = await review;
-    if (verdict.allowed || verdict.status !== 500) this.#held.set(key, verdict, { ttl: verdict.allowed ? ALLOWED_MS : REFUSED_MS });
-    return verdict;
+    const decision = await review;
+    if (decision.allowed || decision.status !== 500) this.#held.set(key, decision, { ttl: decision.allowed ? ALLOWED_MS : REFUSED_MS });
+    return decision;
   }
 
   async #review(token: string, action: NonResourceAction): Promise<AccessDecision> {
@@ -84,7 +85,7 @@ export class AccessReviews {
     try {
       user = await this.#userOf(token);
     } catch (err) {
-      this.#log.error({ path: action.path, reason: messageOf(err) }, "token could not be reviewed");
+      this.#log.error({ path: action.path, reason: messageOf(err) }, "token review failed");
       return { allowed: false, status: 500, text: "Authentication failed" };
     }
     if (!user) return { allowed: false, status: 401, text: "Unauthorized" };
@@ -92,7 +93,7 @@ export class AccessReviews {
     try {
       if (await this.#mayDo(user, action)) return { allowed: true };
     } catch (err) {
-      this.#log.error({ path: action.path, user: name, reason: messageOf(err) }, "access could not be reviewed");
+      this.#log.error({ path: action.path, user: name, reason: messageOf(err) }, "access review failed");
       return { allowed: false, status: 500, text: `Authorization for user ${name} failed` };
     }
     this.#log.debug({ path: action.path, user: name }, "access denied");
@@ -117,7 +118,7 @@ export class AccessReviews {
   }
 }
 
-/** The token of `Bearer x`; undefined for anything else. */
+/** Returns the token of `Bearer x`; undefined for anything else. */
 function bearerToken(authorization: string | undefined): string | undefined {
   return /^bearer +(\S+)\s*$/i.exec(authorization ?? "")?.[1];
 }

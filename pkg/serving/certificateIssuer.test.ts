@@ -8,7 +8,7 @@ const STARTS = Date.UTC(2026, 0, 1);
 const ENDS = Date.UTC(2027, 11, 31);
 const TASK = { host: HOST, dnsNames: [HOST, `${HOST}.svc`, `${HOST}.svc.cluster.local`], startsAt: STARTS, endsAt: ENDS };
 
-test("an authority signs one certificate for the names of a Service, for as long as it is asked for", async () => {
+test("an authority signs one certificate for the names of a Service with the given validity", async () => {
   const { authority, certificate, key } = await new ThreadIssuer().issue(TASK, new AbortController().signal);
   const [root, leaf] = [new X509Certificate(authority), new X509Certificate(certificate)];
   expect([root.ca, leaf.ca]).toEqual([true, false]);
@@ -18,7 +18,7 @@ test("an authority signs one certificate for the names of a Service, for as long
   expect(assessCertificates(stored, TASK.dnsNames)).toEqual({ serving: { startsAt: STARTS, endsAt: ENDS }, authorityEnds: [ENDS] });
 });
 
-test("two authorities for one Service differ in name, and what is missing or does not fit is a fault", async () => {
+test("two authorities for one Service have different names, and missing or mismatched parts are faults", async () => {
   const issuer = new ThreadIssuer();
   const { signal } = new AbortController();
   const [one, other] = await Promise.all([issuer.issue(TASK, signal), issuer.issue(TASK, signal)]);
@@ -26,10 +26,10 @@ test("two authorities for one Service differ in name, and what is missing or doe
   const serving = { certificate: one.certificate, key: one.key };
   const fault = (stored: Parameters<typeof assessCertificates>[0], names = TASK.dnsNames) => assessCertificates(stored, names)?.serving;
   expect(fault({ serving, authorities: [other.authority] })).toEqual({
-    fault: "its certificate is of no authority that is stored beside it",
+    fault: "its certificate was not signed by a stored authority",
   });
   expect(fault({ serving: { ...serving, key: other.key }, authorities: [one.authority] })).toEqual({
-    fault: "its key is not that of its certificate",
+    fault: "its key does not match its certificate",
   });
   expect(fault({ serving, authorities: [one.authority] }, ["b.ns.svc"])).toEqual({ fault: "its certificate is not for b.ns.svc" });
   expect(fault({ serving: { certificate: "", key: "" }, authorities: ["-----"] })).toEqual({ fault: "its certificate cannot be read" });
@@ -37,12 +37,12 @@ test("two authorities for one Service differ in name, and what is missing or doe
     assessCertificates({ serving, next: { certificate: other.certificate, key: other.key }, authorities: ["-----", one.authority] }, []),
   ).toEqual({
     serving: { startsAt: STARTS, endsAt: ENDS },
-    next: { fault: "its certificate is of no authority that is stored beside it" },
+    next: { fault: "its certificate was not signed by a stored authority" },
     authorityEnds: [Number.NEGATIVE_INFINITY, ENDS],
   });
 });
 
-test("a stop ends it", async () => {
+test("an abort ends the issuer", async () => {
   const stop = new AbortController();
   stop.abort(new Error("stopped"));
   await expect(new ThreadIssuer().issue(TASK, stop.signal)).rejects.toThrow("stopped");

@@ -2,13 +2,16 @@ import { Worker } from "node:worker_threads";
 import { workerFile } from "../async/taskThread.ts";
 import { messageOf } from "../errors/errors.ts";
 
-/** Makes certificates. */
+/** Issues certificates. */
 export interface CertificateIssuer {
   /** @throws the signal's reason when it aborts. */
   issue(task: IssueTask, signal: AbortSignal): Promise<IssuedCertificate>;
 }
 
-/** Makes them one at a time in a thread that ends with each: the library takes 20 MB, and is needed once in two years. */
+/**
+ * Issues one certificate at a time in a new thread, because the library takes 20 MB and is needed
+ * once in two years.
+ */
 export class ThreadIssuer implements CertificateIssuer {
   #last: Promise<unknown> = Promise.resolve();
 
@@ -36,17 +39,23 @@ async function run(task: IssueTask, signal: AbortSignal): Promise<IssuedCertific
   }
 }
 
-/** What the thread that issues certificates is to make. */
+/** Task of the thread that issues certificates. */
 export interface IssueTask {
-  /** Names the authority and the certificate; cut to the 64 characters that X.509 has room for. */
+  /**
+   * Common name of the authority and the certificate; truncated to the 64 characters that X.509
+   * allows.
+   */
   readonly host: string;
   readonly dnsNames: readonly string[];
-  /** From when to when both hold, in milliseconds since the epoch. */
+  /** Validity of both, in milliseconds since the epoch. */
   readonly startsAt: number;
   readonly endsAt: number;
 }
 
-/** An authority and one certificate of it, PEM. The authority's key is gone: nobody can make another certificate of it. */
+/**
+ * An authority and its only certificate, PEM. The authority's key is discarded, so that no other
+ * certificate can be issued.
+ */
 export interface IssuedCertificate {
   readonly authority: string;
   readonly certificate: string;

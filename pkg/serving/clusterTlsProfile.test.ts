@@ -41,7 +41,7 @@ function follow(kind: WatchedKind) {
 const put = (kind: WatchedKind, type: string): unknown =>
   kind.put({ metadata: { name: "cluster" }, spec: { tlsSecurityProfile: { type } } });
 
-test("no connection comes about before the profile is known; then each change counts, and while it cannot be read the last one", async () => {
+test("no connection is accepted before the profile is known; then changes apply immediately, and the last profile is kept while it cannot be read", async () => {
   const kind = new WatchedKind(API_SERVER);
   put(kind, "Modern");
   const { tls, clock, used } = follow(kind);
@@ -72,7 +72,7 @@ test("no connection comes about before the profile is known; then each change co
   expect([tls.current.minVersion, new Set(used)]).toEqual(["TLSv1.2", new Set(["TLSv1.3", "TLSv1", "TLSv1.2"])]);
 });
 
-test("where the API server does not answer, the intermediate profile holds after ten seconds", async () => {
+test("the intermediate profile is used after ten seconds if the API server does not respond", async () => {
   const kind = new WatchedKind(API_SERVER);
   kind.refusal = new Error("connect ECONNREFUSED");
   const { tls, clock } = follow(kind);
@@ -84,7 +84,7 @@ test("where the API server does not answer, the intermediate profile holds after
   expect(tls.current.minVersion).toBe("TLSv1.2");
 });
 
-test("a cluster that is no OpenShift has the intermediate profile", async () => {
+test("a cluster other than OpenShift uses the intermediate profile", async () => {
   const kind = new WatchedKind(API_SERVER);
   kind.served = false;
   const { tls } = follow(kind);

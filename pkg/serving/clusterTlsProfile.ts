@@ -12,10 +12,10 @@ import {
   withOpensslNames,
 } from "./tlsProfile.ts";
 
-/** The object that says which TLS connections the servers of an OpenShift cluster accept. */
+/** The object with the TLS profile of an OpenShift cluster's servers. */
 export const API_SERVER = { apiVersion: "config.openshift.io/v1", kind: "APIServer", name: "cluster" } as const;
 
-/** Follows the cluster's profile for as long as it runs; while it cannot be read, the last one that was read holds. */
+/** Follows the cluster's profile while it runs; if it cannot be read, keeps the last one. */
 export class ClusterTlsSettings implements SettingsSource {
   readonly synced: Promise<void>;
   readonly #setting: OptionalSetting<ClusterTlsProfile>;
@@ -40,7 +40,7 @@ export class ClusterTlsSettings implements SettingsSource {
     this.#setting.onChange(handler);
   }
 
-  /** Follows until `signal` aborts; never throws. Call once. */
+  /** Runs until `signal` aborts; never throws. Call once. */
   run(signal: AbortSignal): Promise<void> {
     return this.#setting.run(signal);
   }
@@ -52,10 +52,10 @@ export class ClusterTlsSettings implements SettingsSource {
   }
 }
 
-/** A profile, and where it comes from. */
+/** A profile and its source. */
 export interface ClusterTlsProfile {
   readonly profile: TlsProfile;
-  /** For a line of the log. */
+  /** For the log. */
   readonly source: string;
 }
 
@@ -69,41 +69,41 @@ const VERSIONS: Readonly<Record<string, TlsVersion>> = {
 const NONE = { minVersion: "TLSv1.2", ciphers: [], curves: [] } as const;
 
 /**
- * The profile that the state of APIServer `cluster` says: the intermediate one where it says none, where it is not known, and where it says
- * something that nobody can serve with, as OpenShift's own servers have it.
+ * Returns the profile in APIServer `cluster`. Like OpenShift's own servers, uses the intermediate
+ * profile if it is missing, unknown or unusable.
  * @see github.com/openshift/api 2a3d7391 config/v1/types_tlssecurityprofile.go
  */
 export function clusterTlsProfileFrom(state: ObjectState): ClusterTlsProfile {
-  if (state.kind === "present") return profileIn(state.object);
-  if (state.kind === "notServed" || state.kind === "absent") return intermediate('there is no APIServer "cluster"');
+  if (state.kind === "present") return readProfile(state.object);
+  if (state.kind === "notServed" || state.kind === "absent") return intermediate('APIServer "cluster" does not exist');
   return intermediate(
-    `APIServer "cluster" ${state.kind === "unreadable" ? "cannot be read" : "is not known yet"}: ${state.because ?? "no answer"}`,
+    `APIServer "cluster" ${state.kind === "unreadable" ? "cannot be read" : "is not known yet"}: ${state.because ?? "no response"}`,
   );
 }
 
-function profileIn(object: KubeObject): ClusterTlsProfile {
+function readProfile(object: KubeObject): ClusterTlsProfile {
   const spec = record(object["spec"]);
   const { type, custom } = record(spec["tlsSecurityProfile"]);
-  if (type === undefined || type === "") return intermediate('APIServer "cluster" says none');
+  if (type === undefined || type === "") return intermediate('APIServer "cluster" has no profile');
   const source = `APIServer "cluster": ${JSON.stringify(type).slice(0, 64)}`;
-  if (type === "Custom") return customIn(record(custom), source);
+  if (type === "Custom") return readCustomProfile(record(custom), source);
   return typeof type === "string" && isKnownProfile(type)
     ? { profile: tlsProfile(type, NONE), source }
-    : intermediate(`${source} is not known`);
+    : intermediate(`${source} is unknown`);
 }
 
-/** Cipher suites have OpenSSL's names there. */
-function customIn({ ciphers, minTLSVersion }: Readonly<Record<string, unknown>>, source: string): ClusterTlsProfile {
+/** The object uses OpenSSL's names of cipher suites. */
+function readCustomProfile({ ciphers, minTLSVersion }: Readonly<Record<string, unknown>>, source: string): ClusterTlsProfile {
   const minVersion = typeof minTLSVersion === "string" ? VERSIONS[minTLSVersion] : "TLSv1.2";
   if (!minVersion) return intermediate(`${source} has an unknown minTLSVersion`);
   const names = Array.isArray(ciphers) ? ciphers.filter((name) => typeof name === "string") : [];
   const known = withOpensslNames(names);
-  if (known.length === 0 && names.length > 0) return intermediate(`${source} has no cipher suite that is known`);
+  if (known.length === 0 && names.length > 0) return intermediate(`${source} has no known cipher suite`);
   return { profile: tlsProfile("custom", { ...NONE, minVersion, ciphers: known }), source: `${source}, ${minVersion} or later` };
 }
 
 function intermediate(source: string): ClusterTlsProfile {
-  return { profile: tlsProfile("intermediate", NONE), source: `intermediate, since ${source}` };
+  return { profile: tlsProfile("intermediate", NONE), source: `intermediate, because ${source}` };
 }
 
 function record(value: unknown): Readonly<Record<string, unknown>> {

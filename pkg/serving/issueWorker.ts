@@ -16,15 +16,16 @@ import type { IssuedCertificate, IssueTask } from "./certificateIssuer.ts";
 
 const KEYS = { name: "ECDSA", namedCurve: "P-256" } as const;
 const SIGNING = { name: "ECDSA", hash: "SHA-256" } as const;
-/** X.520 upper bound of a common name. */
+/** Upper bound of a common name in X.520. */
 const NAME_MAX = 64;
 
-/** Makes an authority and one certificate of it, and forgets the authority's key. */
+/** Creates an authority and one certificate, and discards the authority's key. */
 export async function issueCertificate({ host, dnsNames, startsAt, endsAt }: IssueTask): Promise<IssuedCertificate> {
   const dates = { notBefore: new Date(startsAt), notAfter: new Date(endsAt), signingAlgorithm: SIGNING };
   const [authorityKeys, keys] = await Promise.all([newKeys(), newKeys()]);
-  // Authorities of one Service follow each other, and a verifier looks them up by name: the number keeps them apart.
-  const name = nameOf(`${randomBytes(4).toString("hex")} ${host}`);
+  // A Service has several authorities over time, and a verifier finds them by name: the random
+  // number makes the names unique.
+  const name = createName(`${randomBytes(4).toString("hex")} ${host}`);
   const authority = await X509CertificateGenerator.createSelfSigned({
     serialNumber: serialNumber(),
     name,
@@ -38,7 +39,7 @@ export async function issueCertificate({ host, dnsNames, startsAt, endsAt }: Iss
   });
   const certificate = await X509CertificateGenerator.create({
     serialNumber: serialNumber(),
-    subject: nameOf(host),
+    subject: createName(host),
     issuer: name,
     ...dates,
     publicKey: keys.publicKey,
@@ -60,17 +61,17 @@ function newKeys(): Promise<webcrypto.CryptoKeyPair> {
   return webcrypto.subtle.generateKey(KEYS, true, ["sign", "verify"]);
 }
 
-function nameOf(text: string): { CN: string[] }[] {
+function createName(text: string): { CN: string[] }[] {
   return [{ CN: [text.slice(0, NAME_MAX)] }];
 }
 
-/** A positive number of 127 bits. */
+/** Returns a positive 127-bit number. */
 function serialNumber(): string {
   const bytes = randomBytes(16);
   bytes.writeUInt8((bytes.readUInt8(0) & 0x7f) | 0x40, 0);
   return bytes.toString("hex");
 }
 
-// The body of the worker thread that `certificateIssuer.ts` starts.
+// Body of the worker thread that `certificateIssuer.ts` starts.
 
 parentPort?.postMessage(await issueCertificate(workerData as IssueTask), []);

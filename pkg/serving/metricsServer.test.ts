@@ -15,17 +15,17 @@ afterEach(async () => {
   for (const close of open.splice(0).reverse()) await close();
 });
 
-/** A server with one metric, with pages, and what it asked to be reviewed. */
+/** A server with one metric and with pages, and the requested reviews. */
 async function setUp(verdict: AccessDecision = { allowed: true }, metrics = createMetrics("t"), pages: Page[] = []) {
   const folder = new TempFolder();
   open.push(() => folder[Symbol.dispose]());
   const { cert, key } = await serverCertificate("localhost");
   const dir = folder.write("tls", { "tls.crt": cert, "tls.key": key });
   metrics.counter({ name: "x_total", help: "h" }).inc();
-  const asked: [string | undefined, NonResourceAction][] = [];
+  const requested: [string | undefined, NonResourceAction][] = [];
   const reviews = {
     check: (authorization: string | undefined, action: NonResourceAction) => {
-      asked.push([authorization, action]);
+      requested.push([authorization, action]);
       return Promise.resolve(verdict);
     },
   };
@@ -37,44 +37,44 @@ async function setUp(verdict: AccessDecision = { allowed: true }, metrics = crea
     () => dispatcher.close(),
   );
   const call = async (method: Dispatcher.HttpMethod, path: string, headers = {}) => {
-    const answer = await request(server.url + path, { method, headers, dispatcher });
-    return { status: answer.statusCode, headers: answer.headers, text: await answer.body.text() };
+    const response = await request(server.url + path, { method, headers, dispatcher });
+    return { status: response.statusCode, headers: response.headers, text: await response.body.text() };
   };
-  return { call, asked, server };
+  return { call, asked: requested, server };
 }
 
-test("metrics are served to those who may get them", async () => {
-  const { call, asked, server } = await setUp();
+test("metrics are served to authorized clients", async () => {
+  const { call, asked: requested, server } = await setUp();
   const { status, headers, text } = await call("GET", "/metrics?name=x", { authorization: "Bearer x" });
   expect([status, headers["content-type"]]).toEqual([200, expect.stringContaining("text/plain")]);
   expect(text).toContain("t_x_total 1");
-  expect(asked).toEqual([["Bearer x", { verb: "get", path: "/metrics" }]]);
+  expect(requested).toEqual([["Bearer x", { verb: "get", path: "/metrics" }]]);
   await expect(fetch(`${server.url.replace("https:", "http:")}/metrics`)).rejects.toThrow();
 });
 
-test("a HEAD request is another verb and gets no body", async () => {
-  const { call, asked } = await setUp();
+test("a HEAD request is reviewed as verb head and has no body", async () => {
+  const { call, asked: requested } = await setUp();
   const { status, headers, text } = await call("HEAD", "/metrics");
-  expect([status, text, asked[0]?.[1].verb]).toEqual([200, "", "head"]);
+  expect([status, text, requested[0]?.[1].verb]).toEqual([200, "", "head"]);
   expect(Number(headers["content-length"])).toBeGreaterThan(10);
 });
 
-test.for([401, 403, 429, 500] as const)("a refusal with %d says no more than the verdict", async (status) => {
+test.for([401, 403, 429, 500] as const)("a denial with %d contains only the text of the decision", async (status) => {
   const { call } = await setUp({ allowed: false, status, text: "why" });
-  const answer = await call("GET", "/metrics");
-  expect([answer.status, answer.text, answer.headers["content-type"]]).toEqual([status, "why\n", "text/plain; charset=utf-8"]);
-  expect(answer.headers["x-content-type-options"]).toBe("nosniff");
+  const response = await call("GET", "/metrics");
+  expect([response.status, response.text, response.headers["content-type"]]).toEqual([status, "why\n", "text/plain; charset=utf-8"]);
+  expect(response.headers["x-content-type-options"]).toBe("nosniff");
 });
 
-test("nothing but GET and HEAD of /metrics is reviewed or served", async () => {
-  const { call, asked } = await setUp();
+test("only GET and HEAD of /metrics are reviewed and served", async () => {
+  const { call, asked: requested } = await setUp();
   expect([(await call("GET", "/")).status, (await call("GET", "/metrics/")).status, (await call("POST", "/metrics")).status]).toEqual([
     404, 404, 405,
   ]);
-  expect(asked).toEqual([]);
+  expect(requested).toEqual([]);
 });
 
-test("metrics that cannot be read are an error of the server", async () => {
+test("metrics that cannot be read are a server error", async () => {
   class Broken extends Error {}
   const metrics = createMetrics("t");
   metrics.gauge({
@@ -88,7 +88,7 @@ test("metrics that cannot be read are an error of the server", async () => {
   expect(await call("GET", "/metrics")).toMatchObject({ status: 500, text: "Internal Server Error\n" });
 });
 
-test("an address in use stops the start", async () => {
+test("start fails if the address is in use", async () => {
   const { server } = await setUp();
   const taken = new URL(server.url).host;
   using folder = new TempFolder();
@@ -101,36 +101,36 @@ test("an address in use stops the start", async () => {
   expect((await start("0")).url).toBe("");
 });
 
-/** A page of one object, `a.b`. */
-const page = (answer = (): Promise<PageAnswer> => Promise.resolve({ json: { x: 1 } })): Page => ({
+/** A page with one object, `a.b`. */
+const page = (response = (): Promise<PageAnswer> => Promise.resolve({ json: { x: 1 } })): Page => ({
   prefix: "/debug/x/",
-  answer: (name) => (name === "a.b" ? answer() : Promise.resolve({ status: 404, text: "there is none" })),
+  answer: (name) => (name === "a.b" ? response() : Promise.resolve({ status: 404, text: "not found" })),
 });
 
-test("a page is served to those who may get its very path", async () => {
-  const { call, asked } = await setUp({ allowed: true }, createMetrics("t"), [page()]);
+test("a page is served to clients that are authorized for its exact path", async () => {
+  const { call, asked: requested } = await setUp({ allowed: true }, createMetrics("t"), [page()]);
   const { status, headers, text } = await call("GET", "/debug/x/a.b?y", { authorization: "Bearer x" });
   expect([status, headers["content-type"], headers["cache-control"], text]).toEqual([200, "application/json", "no-store", '{"x":1}\n']);
-  expect(asked).toEqual([["Bearer x", { verb: "get", path: "/debug/x/a.b" }]]);
+  expect(requested).toEqual([["Bearer x", { verb: "get", path: "/debug/x/a.b" }]]);
   expect((await call("HEAD", "/debug/x/a.b")).text).toBe("");
   const missing = await call("GET", "/debug/x/other");
-  expect([missing.status, missing.text]).toEqual([404, "there is none\n"]);
+  expect([missing.status, missing.text]).toEqual([404, "not found\n"]);
   expect((await call("DELETE", "/debug/x/a.b")).status).toBe(405);
 });
 
-test("what is no name is not reviewed, and nothing is told to those who may not", async () => {
-  const { call, asked } = await setUp({ allowed: false, status: 403, text: "no" }, createMetrics("t"), [page()]);
+test("an invalid name is not reviewed, and unauthorized clients get no details", async () => {
+  const { call, asked: requested } = await setUp({ allowed: false, status: 403, text: "no" }, createMetrics("t"), [page()]);
   for (const path of ["/debug/x/", "/debug/x", "/debug/x/a/b", "/debug/x/..", "/debug/x/%61.b", `/debug/x/${"a".repeat(254)}`])
     expect((await call("GET", path)).status, path).toBe(404);
-  expect(asked).toEqual([]);
+  expect(requested).toEqual([]);
   expect((await call("GET", "/debug/x/other")).status).toBe(403);
 });
 
-test("so many answers at once and no more", async () => {
+test("concurrent page requests are limited", async () => {
   const held = Promise.withResolvers<PageAnswer>();
-  const { call, asked } = await setUp({ allowed: true }, createMetrics("t"), [page(() => held.promise)]);
+  const { call, asked: requested } = await setUp({ allowed: true }, createMetrics("t"), [page(() => held.promise)]);
   const first = Array.from({ length: 8 }, () => call("GET", "/debug/x/a.b"));
-  await expect.poll(() => asked.length).toBe(8);
+  await expect.poll(() => requested.length).toBe(8);
   expect((await call("GET", "/debug/x/a.b")).status).toBe(429);
   expect((await call("GET", "/metrics")).status).toBe(200);
   held.resolve({ json: 1 });

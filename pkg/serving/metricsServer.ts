@@ -8,30 +8,30 @@ import type { Metrics } from "../telemetry/metrics.ts";
 import type { AccessReviews } from "./accessReviews.ts";
 import type { ServerTls } from "./serverTls.ts";
 
-/** What the metrics server is built from. */
+/** Options of the metrics server. */
 export interface MetricsServerInit {
-  /** ":8443", "127.0.0.1:0"; "0" serves nothing. */
+  /** ":8443", "127.0.0.1:0"; "0" disables the server. */
   bindAddress: string;
   tls: ServerTls;
   metrics: Pick<Metrics, "text" | "contentType">;
   reviews: Pick<AccessReviews, "check">;
   log: Logger;
-  /** Served beside the metrics. */
+  /** Pages to serve in addition to the metrics. */
   pages?: readonly Page[];
 }
 
-/** Answers for all paths below one. */
+/** Serves all paths with one prefix. */
 export interface Page {
-  /** Begins and ends with a slash. */
+  /** Starts and ends with a slash. */
   readonly prefix: string;
-  /** @param name what follows the prefix: the name of an object, at most 253 characters. */
+  /** @param name the path after the prefix: the name of an object, at most 253 characters. */
   answer(name: string, signal: AbortSignal): Promise<PageAnswer>;
 }
 
-/** JSON, or an HTTP status with the text to answer with. */
+/** JSON, or an HTTP status with the text of the response. */
 export type PageAnswer = { readonly json: unknown } | { readonly status: 404 | 503; readonly text: string };
 
-/** A running metrics server; `url` is empty when nothing is served. */
+/** A running metrics server; `url` is empty if it is disabled. */
 export interface MetricsServer {
   readonly url: string;
   close(): Promise<void>;
@@ -41,27 +41,28 @@ const PATH = "/metrics";
 const HANDSHAKE_TIMEOUT_MS = 10_000;
 const REQUEST_TIMEOUT_MS = 10_000;
 const MAX_CONNECTIONS = 128;
-/** Answers of pages that may be under way at once: they may have to read from other servers. */
+/** Maximum number of concurrent page requests, which may read from other servers. */
 const MAX_PAGES = 8;
-/** No name of an object is longer, or written with other characters. */
+/** Maximum length and allowed characters of an object's name. */
 const MAX_NAME = 253;
 const NAME = /^[a-z0-9]([-a-z0-9.]*[a-z0-9])?$/;
 
 /**
- * Serves /metrics over HTTPS to those whom RBAC gives the verb get (for HEAD requests: head) on that path: 401 without a token that the API
- * server knows, 403 without the right. Pages are served in the same way, each path with a right of its own. A renewed certificate is used for
- * new connections.
- * @throws Error when the address cannot be listened on.
+ * Serves /metrics over HTTPS to clients with RBAC permission for the verb get (for HEAD requests:
+ * head) on that path: 401 without a token that the API server accepts, 403 without the permission.
+ * Pages are served in the same way, each path with its own permission. A renewed certificate is
+ * used for new connections.
+ * @throws Error if it cannot listen on the address.
  * @see sigs.k8s.io/controller-runtime v0.24.1 pkg/metrics/server
  */
 export async function startMetricsServer(init: MetricsServerInit): Promise<MetricsServer> {
   const { bindAddress, tls, log } = init;
   if (bindAddress === "0" || bindAddress === "") return { url: "", close: () => Promise.resolve() };
   const timeouts = { handshakeTimeout: HANDSHAKE_TIMEOUT_MS, requestTimeout: REQUEST_TIMEOUT_MS, headersTimeout: REQUEST_TIMEOUT_MS };
-  const answer = answerFrom(init);
+  const answer = createHandler(init);
   const server = createServer({ ...tls.current, ...timeouts }, (request, response) => {
     void answer(request, response).catch((err: unknown) => {
-      log.error({ reason: messageOf(err) }, "metrics could not be served");
+      log.error({ reason: messageOf(err) }, "cannot serve metrics");
       if (response.headersSent) response.destroy();
       else refuse(response, 500, "Internal Server Error");
     });
@@ -89,7 +90,7 @@ export async function startMetricsServer(init: MetricsServerInit): Promise<Metri
 
 type Answer = (request: IncomingMessage, response: ServerResponse) => Promise<void>;
 
-function answerFrom({ metrics, reviews, pages = [] }: MetricsServerInit): Answer {
+function createHandler({ metrics, reviews, pages = [] }: MetricsServerInit): Answer {
   let underWay = 0;
   const pageText = async (page: Page, name: string): Promise<{ text: string } | { status: 404 | 429 | 503; text: string }> => {
     if (underWay >= MAX_PAGES) return { status: 429, text: "Too Many Requests" };
@@ -105,24 +106,27 @@ function answerFrom({ metrics, reviews, pages = [] }: MetricsServerInit): Answer
     const { method = "" } = request;
     request.resume();
     const path = request.url?.split("?", 1)[0] ?? "";
-    const asked = path === PATH ? "metrics" : pageOf(path, pages);
-    if (!asked) return refuse(response, 404, "404 page not found");
+    const requested = path === PATH ? "metrics" : findPage(path, pages);
+    if (!requested) return refuse(response, 404, "404 page not found");
     if (method !== "GET" && method !== "HEAD") {
       response.setHeader("allow", "GET, HEAD");
       return refuse(response, 405, "Method Not Allowed");
     }
-    const verdict = await reviews.check(request.headers.authorization, { verb: method.toLowerCase(), path });
-    if (!verdict.allowed) return refuse(response, verdict.status, verdict.text);
-    if (asked === "metrics") return send(response, method, metrics.contentType, await metrics.text());
-    const found = await pageText(asked.page, asked.name);
+    const decision = await reviews.check(request.headers.authorization, { verb: method.toLowerCase(), path });
+    if (!decision.allowed) return refuse(response, decision.status, decision.text);
+    if (requested === "metrics") return send(response, method, metrics.contentType, await metrics.text());
+    const found = await pageText(requested.page, requested.name);
     if ("status" in found) return refuse(response, found.status, found.text);
     response.setHeader("cache-control", "no-store");
     send(response, method, "application/json", found.text);
   };
 }
 
-/** The page that a path is of. A path is taken as it is written, since the API server is asked about it that way. */
-function pageOf(path: string, pages: readonly Page[]): { page: Page; name: string } | undefined {
+/**
+ * Returns the page of a path. Does not normalize the path, because the API server reviews it
+ * unchanged.
+ */
+function findPage(path: string, pages: readonly Page[]): { page: Page; name: string } | undefined {
   const page = pages.find(({ prefix }) => path.startsWith(prefix));
   const name = page ? path.slice(page.prefix.length) : "";
   return page && NAME.test(name) && name.length <= MAX_NAME ? { page, name } : undefined;
@@ -134,7 +138,7 @@ function send(response: ServerResponse, method: string, contentType: string, tex
   response.end(method === "HEAD" ? undefined : body);
 }
 
-/** An answer as Go's http.Error writes it. */
+/** Sends an error in the format of Go's http.Error. */
 function refuse(response: ServerResponse, status: number, text: string): void {
   response.writeHead(status, { "content-type": "text/plain; charset=utf-8", "x-content-type-options": "nosniff" });
   response.end(`${text}\n`);

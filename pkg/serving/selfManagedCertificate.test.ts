@@ -21,7 +21,7 @@ const DAY = 24 * HOUR;
 const stop: AbortController[] = [];
 afterEach(() => stop.splice(0).forEach((each) => each.abort()));
 
-/** One Secret in an API server, several replicas, one clock; a replica's own may differ. */
+/** One Secret in an API server, several replicas and one clock; a replica may have its own clock. */
 class Replicas {
   readonly clock = new FakeClock();
   readonly secrets = new WatchedKind({ apiVersion: "v1", kind: "Secret" });
@@ -40,7 +40,7 @@ class Replicas {
     this.live = this.secrets.put({ metadata, ...(data ? { data } : {}) });
   }
 
-  /** As somebody else writes into it. */
+  /** Simulates a change by another writer. */
   edit(data: Record<string, string>): void {
     this.put(this.live?.metadata ?? { name: PLACE.name }, { ...(this.live?.["data"] as Record<string, string> | undefined), ...data });
   }
@@ -85,7 +85,7 @@ class Replicas {
     await this.rested();
   }
 
-  /** Lets everything go on that waits for nothing but promises and new keys. */
+  /** Continues until nothing waits for promises or new keys. */
   async rested(): Promise<void> {
     do {
       await settled();
@@ -132,7 +132,7 @@ const trusts = (authorities: readonly string[], leaf: X509Certificate): boolean 
   authorities.some((pem) => leaf.verify(new X509Certificate(pem).publicKey));
 const base64 = (text: string): string => Buffer.from(text).toString("base64");
 
-test("of two replicas that start at once one makes the certificate and both serve it, without a leader", async () => {
+test("of two replicas that start at the same time, one issues the certificate and both serve it, without a leader", async () => {
   const world = new Replicas();
   const [a, b] = [world.add({ leading: false }), world.add({ leading: false })];
   expect(() => a.check()).toThrow("no serving certificate from Secret catalogd-serving-cert: it has not been read yet");
@@ -150,7 +150,7 @@ test("of two replicas that start at once one makes the certificate and both serv
   b.check();
 });
 
-test("over a year whatever is served is of an authority that clients have known for minutes, and both replicas serve what is renewed", async () => {
+test("over a year, clients have always known the authority of the served certificate for minutes, and both replicas serve renewed certificates", async () => {
   const world = new Replicas();
   const [a, b] = [world.add({ leading: true }), world.add({ leading: false })];
   await world.rested();
@@ -177,15 +177,15 @@ test("over a year whatever is served is of an authority that clients have known 
 }, 60_000);
 
 test.for([
-  ["a key of another certificate", async () => ({ "tls.key": base64((await other()).key) }), "its key is not that of its certificate"],
+  ["a key of another certificate", async () => ({ "tls.key": base64((await other()).key) }), "its key does not match its certificate"],
   ["text in place of a certificate", async () => ({ "tls.crt": base64("-----BEGIN CERTIFICATE-----") }), "its certificate cannot be read"],
   ["a certificate for another name", async () => otherPair(), "its certificate is not for c.ns.svc"],
   [
-    "authorities of somebody else",
+    "authorities of another certificate",
     async () => ({ "ca.crt": base64((await other()).authority) }),
-    "its certificate is of no authority that",
+    "its certificate was not signed by a stored authority",
   ],
-] as const)("%s is replaced by what is served, which goes on being served", async ([, damage, because]) => {
+] as const)("%s is replaced with the served certificate, which stays in use", async ([, damage, because]) => {
   const world = new Replicas();
   const [a, b] = [world.add({ leading: true }), world.add({ leading: false })];
   await world.rested();
@@ -197,11 +197,11 @@ test.for([
   expect([served(a).fingerprint256, served(b).fingerprint256]).toEqual([before, before]);
   expect(world.live?.["data"]).toEqual(stored);
   expect(world.events.at(-1)).toContain(
-    `CertificateRestored: serving certificate in Secret ns/catalogd-serving-cert: written back as it is served; ${because}`,
+    `CertificateRestored: serving certificate in Secret ns/catalogd-serving-cert: restored from the served certificate; ${because}`,
   );
 });
 
-test("a Secret of somebody else is left alone, told once, and what is served goes on being served", async () => {
+test("a Secret of another owner is not changed and reported once, and the served certificate stays in use", async () => {
   const world = new Replicas();
   const a = world.add({ leading: true });
   await world.rested();
@@ -211,21 +211,21 @@ test("a Secret of somebody else is left alone, told once, and what is served goe
   for (let i = 0; i < 5; i++) await world.later(31_000);
   expect([served(a).fingerprint256, world.live?.["data"], world.writes]).toEqual([before, { "tls.crt": base64("x") }, 1]);
   expect(world.events.filter((text) => text.startsWith("CertificateRefused"))).toEqual([
-    expect.stringContaining("somebody else's, nothing is written into it: it has no label"),
+    expect.stringContaining("it does not belong to this program and is not written: it has no label"),
   ]);
   world.put({ name: PLACE.name, namespace: "ns", labels: LABELS });
   await world.later(31_000);
   expect(trusts(world.authorities, served(a))).toBe(true);
 });
 
-test("a Secret that was deleted is waited for where it may not be made, and made where it may", async () => {
+test("a deleted Secret is created if allowed, and otherwise awaited", async () => {
   const world = new Replicas();
   const a = world.add({ leading: true });
   await world.rested();
   const before = served(a).fingerprint256;
   world.delete();
   await world.later(31_000);
-  expect(world.logged.join("\n")).toContain("it does not exist and may not be created; apply the manifests again");
+  expect(world.logged.join("\n")).toContain("it does not exist and cannot be created; apply the manifests again");
   expect([world.live, served(a).fingerprint256]).toEqual([undefined, before]);
   a.check();
   world.mayCreate = true;
@@ -233,7 +233,7 @@ test("a Secret that was deleted is waited for where it may not be made, and made
   expect([storedIn(world.live as KubeObject).serving.certificate, served(a).fingerprint256]).toEqual([a.current.cert?.toString(), before]);
 });
 
-test("a follower whose clock is years ahead writes nothing, and serves what there is", async () => {
+test("a follower whose clock is years ahead writes nothing and serves the existing certificate", async () => {
   const world = new Replicas();
   const a = world.add({ leading: true });
   await world.rested();
@@ -241,10 +241,10 @@ test("a follower whose clock is years ahead writes nothing, and serves what ther
   await world.rested();
   await world.later(60_000);
   expect([world.writes, served(b).fingerprint256]).toEqual([1, served(a).fingerprint256]);
-  expect(() => b.check()).toThrow("the serving certificate of Secret catalogd-serving-cert has ended");
+  expect(() => b.check()).toThrow("the serving certificate of Secret catalogd-serving-cert has expired");
 });
 
-test("one that has ended while nothing ran is made anew by whoever leads", async () => {
+test("a certificate that expired while no replica was running is issued again by the leader", async () => {
   const { authority, certificate, key } = await issueCertificate({
     host: "c",
     dnsNames: NAMES,
@@ -254,7 +254,7 @@ test("one that has ended while nothing ran is made anew by whoever leads", async
   const world = new Replicas({ "tls.crt": base64(certificate), "tls.key": base64(key), "ca.crt": base64(authority) });
   const follower = world.add({ leading: false });
   await world.rested();
-  expect(() => follower.check()).toThrow("has ended");
+  expect(() => follower.check()).toThrow("has expired");
   const leader = world.add({ leading: true });
   await world.rested();
   await world.later(1_000);
@@ -263,7 +263,7 @@ test("one that has ended while nothing ran is made anew by whoever leads", async
   expect(world.authorities).toHaveLength(1);
 });
 
-test("no log line and no Event holds a key", async () => {
+test("log lines and Events never contain a key", async () => {
   const world = new Replicas();
   const a = world.add({ leading: true });
   await world.rested();
@@ -271,9 +271,9 @@ test("no log line and no Event holds a key", async () => {
   await world.later(100 * DAY);
   const key = (a.current.key?.toString() ?? "").split("\n")[1] ?? "none";
   expect(key.length).toBeGreaterThan(40);
-  const told = [...world.logged, ...world.events].join("\n");
-  expect(told).toContain("serving certificate");
-  expect([told.includes(key), told.includes("PRIVATE")]).toEqual([false, false]);
+  const reported = [...world.logged, ...world.events].join("\n");
+  expect(reported).toContain("serving certificate");
+  expect([reported.includes(key), reported.includes("PRIVATE")]).toEqual([false, false]);
 });
 
 async function other(name = "c.ns.svc") {

@@ -31,26 +31,26 @@ import type { CertificateIssuer } from "./certificateIssuer.ts";
 import type { ServerCertificate, ServerTls } from "./serverTls.ts";
 import type { TlsSettings } from "./tlsProfile.ts";
 
-/** Reasons of the Events about such a certificate, and their types. */
+/** Reasons of the Events about a self-managed certificate, and their types. */
 type ServingCertificateEvent = Extract<
   EventReason,
   "CertificateIssued" | "CertificatePrepared" | "CertificateRenewed" | "CertificateRestored" | "CertificateRefused"
 >;
 
-/** For whom, with what and when a program makes its own certificate. */
+/** Options of a self-managed certificate. */
 export interface SelfManagedCertificateInit {
-  /** May read, watch and update the Secret. */
+  /** Needs permission to read, watch and update the Secret. */
   client: Pick<Client, "get" | "list" | "watch" | "create" | "replace">;
   place: ServingSecretName;
-  /** The names that it is for, the first of which names it too. */
+  /** The DNS names of the certificate; the first one is also its common name. */
   dnsNames: readonly string[];
   issuer: CertificateIssuer;
   times: CertificateTimes;
-  /** Whether this replica leads at this moment. */
+  /** Returns whether this replica is the leader. */
   leading: () => boolean;
-  /** Tells an Event about the Secret. */
+  /** Records an Event about the Secret. */
   tell: (secret: KubeObject, reason: ServingCertificateEvent, message: string) => void;
-  /** Versions, ciphers and curves; without them Node's own. */
+  /** Versions, ciphers and curves; default: Node's. */
   settings?: TlsSettings;
   log: Logger;
   clock?: Clock;
@@ -59,17 +59,22 @@ export interface SelfManagedCertificateInit {
 }
 
 const SECRET = { apiVersion: "v1", kind: "Secret" } as const;
-/** Longest pause without a look at the Secret; sleeping machines and set clocks are noticed by then. */
+/** Maximum time between checks of the Secret, to notice suspended machines and changed clocks. */
 const LOOK_MS = 3_600_000;
-/** So often is looked whether this replica leads by now, while there is something to do for a leader. */
+/**
+ * Interval for checking whether this replica has become the leader, while there is work for a
+ * leader.
+ */
 const LEADER_LOOK_MS = 3_000;
 const BASE_BACKOFF_MS = 250;
 const MAX_BACKOFF_MS = 30_000;
 
 /**
- * The certificate that a program makes for itself and shares with its replicas in a Secret, which clients take the authorities from. It is there as
- * soon as one replica has made it, and is renewed long before its end; what is damaged is restored from what is served. Every write is on the
- * version that was read, so that of several replicas one succeeds and the others take what it wrote.
+ * A certificate that a program issues for itself and shares with its replicas in a Secret, from
+ * which clients read the authorities. The first replica issues it, and it is renewed long before
+ * its end. If the Secret is damaged, it is restored from the served certificate. Every write has
+ * the resourceVersion that was read, so that only one replica succeeds and the others use its
+ * result.
  */
 export class SelfManagedCertificate implements ServerTls {
   readonly #init: SelfManagedCertificateInit;
@@ -98,19 +103,19 @@ export class SelfManagedCertificate implements ServerTls {
     return () => void this.#users.delete(use);
   }
 
-  /** For readiness: @throws Error that says why there is no certificate that holds. */
+  /** Readiness check. @throws Error with the reason why there is no valid certificate. */
   check(): void {
     const { name } = this.#init.place;
     if (!this.#held) throw new Error(`no serving certificate from Secret ${name}: ${this.#problem}`);
-    if (this.#held.endsAt <= this.#now()) throw new Error(`the serving certificate of Secret ${name} has ended: ${this.#problem}`);
+    if (this.#held.endsAt <= this.#now()) throw new Error(`the serving certificate of Secret ${name} has expired: ${this.#problem}`);
   }
 
-  /** Keeps it until `signal` aborts; never throws. Call once. */
+  /** Maintains the certificate until `signal` aborts; never throws. Call once. */
   async run(signal: AbortSignal): Promise<void> {
     const { client, log, place } = this.#init;
     const { namespace, name } = place;
     const selection = { namespace, fieldSelector: `metadata.name=${name}`, clock: this.#clock };
-    // A change asks for a look; nothing else is kept of it, keys least of all.
+    // A change triggers a check. The informer stores nothing else, in particular no keys.
     const informer = new Informer(client, SECRET, { ...selection, transform: bare }, log);
     informer.onEvent(() => this.#wake());
     await Promise.all([informer.run(signal), this.#keep(signal)]);
@@ -135,7 +140,7 @@ export class SelfManagedCertificate implements ServerTls {
     }
   }
 
-  /** One look, and one step. @returns for how long nothing else is to be done, in milliseconds. */
+  /** Runs one check and one step. @returns the time until the next step, in milliseconds. */
   async #pass(signal: AbortSignal): Promise<number> {
     const { client, place, leading, times } = this.#init;
     const live = await client.get({ ...SECRET, namespace: place.namespace, name: place.name }, { signal });
@@ -153,7 +158,10 @@ export class SelfManagedCertificate implements ServerTls {
     return 0;
   }
 
-  /** Serves what a Secret holds if it can be served, whatever its times: clients judge them. @returns what it is worth. */
+  /**
+   * Serves the content of a Secret if possible, even if it has expired: clients check that.
+   * @returns its assessment.
+   */
   #adopt(secret: ServingSecret): CertificateState | undefined {
     const { dnsNames, settings = {}, log, place } = this.#init;
     if (secret.kind !== "stored") return undefined;
@@ -173,10 +181,10 @@ export class SelfManagedCertificate implements ServerTls {
     }
     const isNew = !this.#held || this.#held.stored.serving.certificate !== stored.serving.certificate;
     this.#held = { stored, endsAt: state.serving.endsAt };
-    this.#problem = `it holds until ${new Date(state.serving.endsAt).toISOString()}`;
+    this.#problem = `it is valid until ${new Date(state.serving.endsAt).toISOString()}`;
     if (!isNew) return state;
     this.#current = certificate;
-    log.info({ secret: place.name, endsAt: new Date(state.serving.endsAt).toISOString() }, "serving certificate taken");
+    log.info({ secret: place.name, endsAt: new Date(state.serving.endsAt).toISOString() }, "using serving certificate");
     for (const use of this.#users) use(certificate);
     return state;
   }
@@ -206,13 +214,13 @@ export class SelfManagedCertificate implements ServerTls {
       return await client.create(secret, { signal });
     } catch (err) {
       if (!isForbidden(err)) throw err;
-      const why = "it does not exist and may not be created; apply the manifests again, which have it without content";
+      const why = "it does not exist and cannot be created; apply the manifests again, which contain it without content";
       throw new RetryableError("Retrying", why, { cause: err });
     }
   }
 
   #refusal(live: KubeObject | undefined, because: string): Error {
-    const text = `somebody else's, nothing is written into it: ${because}; delete or rename it and apply the manifests again`;
+    const text = `it does not belong to this program and is not written: ${because}; delete or rename it and apply the manifests again`;
     const { namespace, name } = this.#init.place;
     if (live && this.#problem !== text)
       this.#init.tell(live, "CertificateRefused", `serving certificate in Secret ${namespace}/${name}: ${text}`);
@@ -235,7 +243,7 @@ export class SelfManagedCertificate implements ServerTls {
     this.#problem = reason;
     log.error(
       { secret: `${place.namespace}/${place.name}`, reason },
-      "serving certificate cannot be kept, going on with the last one if there is one",
+      "cannot maintain serving certificate, using the last one if there is one",
     );
   }
 
@@ -249,13 +257,13 @@ type Action = Extract<ServingAction, { kind: "issue" | "prepare" | "promote" | "
 
 const SAID: Readonly<Record<Action["kind"], { reason?: ServingCertificateEvent; what: string }>> = {
   issue: { reason: "CertificateIssued", what: "issued" },
-  prepare: { reason: "CertificatePrepared", what: "its successor issued, whose authority is trusted from now on" },
-  promote: { reason: "CertificateRenewed", what: "renewed: the successor is served, and the authority of both is trusted" },
-  restore: { reason: "CertificateRestored", what: "written back as it is served" },
-  trim: { what: "authorities that have ended removed" },
+  prepare: { reason: "CertificatePrepared", what: "the next certificate was issued, and its authority is trusted from now on" },
+  promote: { reason: "CertificateRenewed", what: "renewed: the next certificate is served, and both authorities are trusted" },
+  restore: { reason: "CertificateRestored", what: "restored from the served certificate" },
+  trim: { what: "expired authorities were removed" },
 };
 
-/** An object without its content. */
+/** Returns an object without its content. */
 function bare({ apiVersion, kind, metadata: { name, namespace, resourceVersion } }: KubeObject): KubeObject {
   return {
     apiVersion,

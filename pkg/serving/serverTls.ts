@@ -6,16 +6,19 @@ import type { Logger } from "../telemetry/log.ts";
 import type { GaugeMetric, Metrics } from "../telemetry/metrics.ts";
 import type { TlsSettings } from "./tlsProfile.ts";
 
-/** A certificate chain and its key, in PEM, and how they are served; what a TLS server of Node takes. Without them no connection comes about. */
+/**
+ * A PEM certificate chain and its key, and TLS settings for Node. Without them, no connection is
+ * accepted.
+ */
 export interface ServerCertificate extends Partial<TlsSettings> {
   readonly cert?: Buffer;
   readonly key?: Buffer;
 }
 
-/** What TLS servers of a program present; it may change at any time, for new connections. */
+/** The certificate and settings of a program's TLS servers; changes apply to new connections. */
 export interface ServerTls {
   readonly current: ServerCertificate;
-  /** Calls `use` with everything new until the returned function is called. */
+  /** Calls `use` after every change, until the returned function is called. */
   onChange(use: (certificate: ServerCertificate) => void): () => void;
 }
 
@@ -31,15 +34,18 @@ export function servingCertificateEnd(metrics: Metrics, tls: Pick<ServerTls, "cu
   });
 }
 
-/** Decides which connections are accepted, as it is by now. */
+/** Provides the current settings of accepted connections. */
 export interface SettingsSource {
   current(): TlsSettings;
   onChange(handler: () => void): void;
-  /** Resolves once that is known, or cannot be known for the time being. */
+  /** Resolves when the settings are known, or temporarily unavailable. */
   readonly synced: Promise<void>;
 }
 
-/** A certificate with settings that may change: for new connections, without a restart. Before they are known no connection comes about. */
+/**
+ * A certificate with settings that change without a restart, for new connections. Before the
+ * settings are known, no connection is accepted.
+ */
 export class FollowedTls implements ServerTls {
   readonly #certificate: ServerTls;
   readonly #settings: SettingsSource;
@@ -70,9 +76,9 @@ export class FollowedTls implements ServerTls {
     };
   }
 
-  /** For readiness: @throws Error while it is not known which connections to accept. */
+  /** Readiness check. @throws Error while the settings are unknown. */
   check(): void {
-    if (!this.#applied) throw new Error("which TLS connections the cluster's servers accept is not known yet");
+    if (!this.#applied) throw new Error("the TLS profile of the cluster is not known yet");
   }
 
   async #begin(): Promise<void> {
@@ -87,7 +93,7 @@ export class FollowedTls implements ServerTls {
     try {
       createSecureContext(settings);
     } catch (err) {
-      this.#log.error({ ...settings, reason: messageOf(err) }, "TLS settings cannot be used, keeping the last ones");
+      this.#log.error({ ...settings, reason: messageOf(err) }, "cannot apply TLS settings, keeping the previous ones");
       return;
     }
     this.#applied = settings;
@@ -95,11 +101,11 @@ export class FollowedTls implements ServerTls {
   }
 }
 
-/** Which files hold the certificate and its key, as PEM, and how TLS is spoken with them. */
+/** The PEM files of the certificate and its key, and the TLS settings. */
 export interface TlsFilesOptions {
   certFile: string;
   keyFile: string;
-  /** Versions, ciphers and curves; without them Node's own. */
+  /** Versions, ciphers and curves; default: Node's. */
   settings?: TlsSettings;
   log: Logger;
 }
@@ -109,8 +115,9 @@ const POLL_MS = 10_000;
 type FilePair = ServerCertificate & { readonly cert: Buffer; readonly key: Buffer };
 
 /**
- * A certificate and key in files that somebody renews, for all servers of a program. The files are compared every ten seconds, since a mounted
- * Secret is replaced through links that file watchers miss; a pair that does not work is reported and the last good one stays.
+ * A certificate and key in files that another program renews, for all servers of a program.
+ * Compares the files every ten seconds, because a mounted Secret is replaced through links that
+ * file watchers do not detect. Reports an invalid pair and keeps the last valid one.
  */
 export class TlsFiles implements ServerTls {
   readonly #options: TlsFilesOptions;
@@ -118,7 +125,7 @@ export class TlsFiles implements ServerTls {
   #timer: NodeJS.Timeout | undefined;
   #current: FilePair;
 
-  /** @throws Error when the files cannot be read or do not belong together, or when OpenSSL does not take the settings. */
+  /** @throws Error if the files cannot be read or do not match, or if OpenSSL rejects the settings. */
   constructor(options: TlsFilesOptions) {
     this.#options = options;
     this.#current = this.#read();
@@ -139,7 +146,7 @@ export class TlsFiles implements ServerTls {
     };
   }
 
-  /** Looks at the files now. */
+  /** Checks the files now. */
   check(): void {
     const { certFile, keyFile, log } = this.#options;
     try {
@@ -150,7 +157,7 @@ export class TlsFiles implements ServerTls {
       for (const use of this.#users) use(renewed);
       log.info({ file: certFile }, "certificate reloaded");
     } catch (err) {
-      log.error({ file: certFile, reason: messageOf(err) }, "new certificate cannot be used, keeping the last one");
+      log.error({ file: certFile, reason: messageOf(err) }, "cannot use new certificate, keeping the previous one");
     }
   }
 

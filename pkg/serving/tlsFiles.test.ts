@@ -19,13 +19,13 @@ afterEach(async () => {
   for (const close of open.splice(0)) await close();
 });
 
-/** The status of an answer, or why there is none, for a client that trusts this certificate and no other. */
+/** Returns the status of a response, or the error, for a client that trusts only this certificate. */
 async function statusOf(url: string, ca: string): Promise<number | string> {
   const agent = new Agent({ connect: { ca, servername: "localhost" } });
   try {
-    const answer = await request(url, { dispatcher: agent });
-    await answer.body.dump();
-    return answer.statusCode;
+    const response = await request(url, { dispatcher: agent });
+    await response.body.dump();
+    return response.statusCode;
   } catch (err) {
     return (err as { code: string }).code;
   } finally {
@@ -33,7 +33,7 @@ async function statusOf(url: string, ca: string): Promise<number | string> {
   }
 }
 
-test("a renewed certificate is used by every server for new connections; a broken one is reported and the last good one stays", async () => {
+test("every server uses a renewed certificate for new connections; an invalid one is reported and the previous one is kept", async () => {
   using folder = new TempFolder();
   const [first, second] = await Promise.all([serverCertificate("localhost"), serverCertificate("localhost")]);
   const write = ({ cert, key }: { cert: string; key: string }): string => folder.write("tls", { "tls.crt": cert, "tls.key": key });
@@ -60,10 +60,10 @@ test("a renewed certificate is used by every server for new connections; a broke
   write({ cert: first.cert, key: second.key });
   tls.check();
   expect(await status(second.cert)).toEqual([404, 200]);
-  expect(lines.join("")).toContain("new certificate cannot be used, keeping the last one");
+  expect(lines.join("")).toContain("cannot use new certificate, keeping the previous one");
 });
 
-test("a certificate is renewed without a failed request, on connections that are kept and on new ones", async () => {
+test("a certificate is renewed without a failed request, on persistent and new connections", async () => {
   using folder = new TempFolder();
   const certificates = await Promise.all(Array.from({ length: 4 }, () => serverCertificate("localhost")));
   const write = ({ cert, key }: { cert: string; key: string }): string => folder.write("tls", { "tls.crt": cert, "tls.key": key });
@@ -75,7 +75,7 @@ test("a certificate is renewed without a failed request, on connections that are
   );
   open.push(() => content.close(0));
   const url = `https://127.0.0.1:${content.address.port}/catalogs`;
-  // Which certificate it is, is looked at below.
+  // The certificate is checked below.
   const trusting = { rejectUnauthorized: false, servername: "localhost" };
   const [failures, answers] = [[] as string[], { kept: 0, fresh: 0 }];
   const load = { over: false };
@@ -83,10 +83,10 @@ test("a certificate is renewed without a failed request, on connections that are
     let agent = new Agent({ connect: trusting });
     while (!load.over) {
       try {
-        const answer = await request(url, { dispatcher: agent });
-        await answer.body.dump();
-        if (answer.statusCode === 200) answers[kind]++;
-        else failures.push(String(answer.statusCode));
+        const response = await request(url, { dispatcher: agent });
+        await response.body.dump();
+        if (response.statusCode === 200) answers[kind]++;
+        else failures.push(String(response.statusCode));
       } catch (err) {
         failures.push(String(err));
       }
@@ -109,7 +109,7 @@ test("a certificate is renewed without a failed request, on connections that are
   expect(failures).toEqual([]);
 });
 
-test("content is served by HTTP/1.1 to those who speak HTTP/2 as well, and not to those who speak nothing else", async () => {
+test("content is served by HTTP/1.1 to clients that also support HTTP/2, and not to HTTP/2-only clients", async () => {
   using folder = new TempFolder();
   const { cert, key } = await serverCertificate("localhost");
   const dir = folder.write("tls", { "tls.crt": cert, "tls.key": key });
@@ -131,14 +131,14 @@ test("content is served by HTTP/1.1 to those who speak HTTP/2 as well, and not t
   await expect(agreed(["h2"])).rejects.toThrow("no application protocol");
 });
 
-test("files that do not belong together stop the start", async () => {
+test("mismatched files are an error at the start", async () => {
   using folder = new TempFolder();
   const [first, second] = await Promise.all([serverCertificate("localhost"), serverCertificate("localhost")]);
   const dir = folder.write("tls", { "tls.crt": first.cert, "tls.key": second.key });
   expect(() => new TlsFiles({ certFile: join(dir, "tls.crt"), keyFile: join(dir, "tls.key"), log })).toThrow();
 });
 
-test("so do settings that OpenSSL does not take", async () => {
+test("settings that OpenSSL rejects are an error at the start", async () => {
   using folder = new TempFolder();
   const { cert, key } = await serverCertificate("localhost");
   const dir = folder.write("tls", { "tls.crt": cert, "tls.key": key });

@@ -55,20 +55,20 @@ const ROWS: Row[] = [
   },
 ];
 
-describe("what OpenSSL is told", () => {
+describe("OpenSSL settings", () => {
   test.for(ROWS)("profile $profile with $custom", ({ profile, custom, minVersion, ciphers, ecdhCurve = GROUPS, missing = [] }) => {
-    const told = tlsSettings(tlsProfile(profile, { ...NONE, ...custom }), available);
-    expect(told).toEqual({ settings: { minVersion, ciphers, ecdhCurve }, missing });
-    expect(() => createSecureContext(told.settings)).not.toThrow();
+    const nodeSettings = tlsSettings(tlsProfile(profile, { ...NONE, ...custom }), available);
+    expect(nodeSettings).toEqual({ settings: { minVersion, ciphers, ecdhCurve }, missing });
+    expect(() => createSecureContext(nodeSettings.settings)).not.toThrow();
   });
 
-  test.for([...TLS_CURVES.keys()])("it knows curve %s", (curve) => {
+  test.for([...TLS_CURVES.keys()])("OpenSSL supports curve %s", (curve) => {
     const { settings } = tlsSettings(tlsProfile("custom", { ...NONE, curves: [curve] }), available);
     expect(() => createSecureContext(settings)).not.toThrow();
   });
 });
 
-test("no other profile is known", () => {
+test("an unknown profile is an error", () => {
   expect(isKnownProfile("paranoid")).toBe(false);
   expect(() => tlsProfile("paranoid", NONE)).toThrow('unknown TLS profile: "paranoid"');
 });
@@ -88,6 +88,6 @@ test.for([
   ["old", "TLSv1.2"],
   ["intermediate", "TLSv1.2"],
   ["modern", "TLSv1.3"],
-] as const)("a client with profile %s speaks %s or later", ([name, minVersion]) => {
+] as const)("a client with profile %s requires %s or later", ([name, minVersion]) => {
   expect(clientSettings(tlsSettings(tlsProfile(name, NONE), available).settings).minVersion).toBe(minVersion);
 });

@@ -1,8 +1,8 @@
 import type { SecureVersion } from "node:tls";
 
-/** Which connections a server accepts: names as the flags have them, preferred ones first. */
+/** The connections that a server accepts, with the names of the flags, preferred ones first. */
 export interface TlsProfile {
-  /** Least version, a key of `TLS_VERSIONS`. */
+  /** Minimum version, a key of `TLS_VERSIONS`. */
   minVersion: TlsVersion;
   /** IANA names of cipher suites. */
   ciphers: readonly string[];
@@ -10,22 +10,25 @@ export interface TlsProfile {
   curves: readonly string[];
 }
 
-/** Parts of the profile `custom` as the flags give them; an empty list was not given. */
+/** The parts of profile `custom` from the flags; an empty list counts as not given. */
 export type CustomProfile = TlsProfile;
 
-/** A profile in the words of Node and OpenSSL. */
+/** A profile with the names of Node and OpenSSL. */
 export interface TlsSettings {
   minVersion: SecureVersion;
   ciphers: string;
   ecdhCurve: string;
 }
 
-/** Versions of TLS by their names in flags, oldest first, as Node names them. */
+/** Versions of TLS by flag value, oldest first, with Node's names. */
 export const TLS_VERSIONS = { "TLSv1.0": "TLSv1", "TLSv1.1": "TLSv1.1", "TLSv1.2": "TLSv1.2", "TLSv1.3": "TLSv1.3" } as const;
-/** Name of a TLS version in flags. */
+/** Flag value of a TLS version. */
 export type TlsVersion = keyof typeof TLS_VERSIONS;
 
-/** Key exchange groups by their names in flags, Mozilla's and IANA's, as OpenSSL names them. The hybrids need TLS 1.3. */
+/**
+ * Key exchange groups by flag value (names of Mozilla and IANA), with OpenSSL's names. The hybrid
+ * groups need TLS 1.3.
+ */
 export const TLS_CURVES: ReadonlyMap<string, string> = new Map([
   ["X25519", "X25519"],
   ["x25519", "X25519"],
@@ -40,7 +43,7 @@ export const TLS_CURVES: ReadonlyMap<string, string> = new Map([
 
 const TLS13_CIPHERS = ["TLS_AES_128_GCM_SHA256", "TLS_AES_256_GCM_SHA384", "TLS_CHACHA20_POLY1305_SHA256"] as const;
 
-/** Cipher suites before TLS 1.3 by IANA name, as OpenSSL names them: those that Go has. */
+/** Cipher suites before TLS 1.3 by IANA name, with OpenSSL's names: the suites that Go supports. */
 const OLDER_CIPHERS: ReadonlyMap<string, string> = new Map([
   ["TLS_ECDHE_ECDSA_WITH_AES_128_GCM_SHA256", "ECDHE-ECDSA-AES128-GCM-SHA256"],
   ["TLS_ECDHE_RSA_WITH_AES_128_GCM_SHA256", "ECDHE-RSA-AES128-GCM-SHA256"],
@@ -48,7 +51,7 @@ const OLDER_CIPHERS: ReadonlyMap<string, string> = new Map([
   ["TLS_ECDHE_RSA_WITH_AES_256_GCM_SHA384", "ECDHE-RSA-AES256-GCM-SHA384"],
   ["TLS_ECDHE_ECDSA_WITH_CHACHA20_POLY1305_SHA256", "ECDHE-ECDSA-CHACHA20-POLY1305"],
   ["TLS_ECDHE_RSA_WITH_CHACHA20_POLY1305_SHA256", "ECDHE-RSA-CHACHA20-POLY1305"],
-  // The constants of Go are called so.
+  // The names of Go's constants.
   ["TLS_ECDHE_ECDSA_WITH_CHACHA20_POLY1305", "ECDHE-ECDSA-CHACHA20-POLY1305"],
   ["TLS_ECDHE_RSA_WITH_CHACHA20_POLY1305", "ECDHE-RSA-CHACHA20-POLY1305"],
   ["TLS_ECDHE_ECDSA_WITH_AES_128_CBC_SHA256", "ECDHE-ECDSA-AES128-SHA256"],
@@ -95,8 +98,8 @@ const OLD_CIPHERS = [
 ] as const;
 
 /**
- * Mozilla's recommendations, version 5.7, with the post-quantum hybrid in front that 5.8 puts there; without what needs Diffie-Hellman
- * parameters, and without 3DES.
+ * Mozilla's recommendations, version 5.7, with the post-quantum hybrid group first, as in 5.8.
+ * Without suites that need Diffie-Hellman parameters, and without 3DES.
  * @see https://wiki.mozilla.org/Security/Server_Side_TLS
  */
 const PROFILES: ReadonlyMap<string, TlsProfile> = new Map([
@@ -105,12 +108,15 @@ const PROFILES: ReadonlyMap<string, TlsProfile> = new Map([
   ["old", { minVersion: "TLSv1.0", ciphers: OLD_CIPHERS, curves: CURVES }],
 ]);
 
-/** Whether a cipher suite of this IANA name can be asked for; whether OpenSSL still has it is another question. */
+/** Returns whether a cipher suite with this IANA name is known; OpenSSL may no longer support it. */
 export function isKnownCipher(name: string): boolean {
   return OLDER_CIPHERS.has(name) || TLS13_CIPHERS.some((known) => known === name);
 }
 
-/** The IANA names of cipher suites of which OpenSSL's names are given, in their order; those that Go has not are left out. */
+/**
+ * Converts OpenSSL's names of cipher suites to IANA names, in order; omits those that Go does not
+ * support.
+ */
 export function withOpensslNames(names: readonly string[]): string[] {
   return names.flatMap((name) => {
     if (TLS13_CIPHERS.some((known) => known === name)) return [name];
@@ -119,14 +125,14 @@ export function withOpensslNames(names: readonly string[]): string[] {
   });
 }
 
-/** Whether `tlsProfile` knows a profile of this name, in any case. */
+/** Returns whether `tlsProfile` knows a profile with this name; case-insensitive. */
 export function isKnownProfile(name: string): boolean {
   return name.toLowerCase() === "custom" || PROFILES.has(name.toLowerCase());
 }
 
 /**
- * A profile by its name in any case; `custom` is used for "custom" alone. There, a list that was not given is that of "intermediate", with a
- * version below TLS 1.2 that of "old".
+ * Returns a profile by its case-insensitive name; `custom` is used only for "custom". A list that
+ * it does not contain is taken from "intermediate", or for a version below TLS 1.2 from "old".
  * @throws Error `unknown TLS profile: "x"`
  */
 export function tlsProfile(name: string, custom: CustomProfile): TlsProfile {
@@ -143,9 +149,10 @@ export function tlsProfile(name: string, custom: CustomProfile): TlsProfile {
 }
 
 /**
- * What to tell Node for a profile, and which of its cipher suites OpenSSL does not have any more.
- * As in Go, TLS 1.3 has all its suites where the profile names none of them; without it TLS 1.3 would be off.
- * @param available names of OpenSSL's cipher suites in lower case, as `getCiphers` lists them.
+ * Returns Node's settings for a profile, and the cipher suites that OpenSSL no longer supports. As
+ * in Go, TLS 1.3 uses all its suites if the profile names none of them, because otherwise it would
+ * be disabled.
+ * @param available lower-case names of OpenSSL's cipher suites, as `getCiphers` lists them.
  */
 export function tlsSettings(profile: TlsProfile, available: ReadonlySet<string>): { settings: TlsSettings; missing: string[] } {
   const newer = profile.ciphers.filter((name) => !OLDER_CIPHERS.has(name));
@@ -154,7 +161,7 @@ export function tlsSettings(profile: TlsProfile, available: ReadonlySet<string>)
     return openssl === undefined ? [] : [{ name, openssl }];
   });
   const has = ({ openssl }: { openssl: string }): boolean => available.has(openssl.toLowerCase());
-  // OpenSSL takes SHA-1, which TLS below 1.2 signs with, on no other level.
+  // OpenSSL allows SHA-1, which TLS below 1.2 uses for signatures, only at this level.
   const level = profile.minVersion === "TLSv1.0" || profile.minVersion === "TLSv1.1" ? ["@SECLEVEL=0"] : [];
   const ciphers = [...(newer.length > 0 ? newer : TLS13_CIPHERS), ...older.filter(has).map(({ openssl }) => openssl), ...level];
   const curves = profile.curves.map((name) => TLS_CURVES.get(name) ?? name);
@@ -164,7 +171,7 @@ export function tlsSettings(profile: TlsProfile, available: ReadonlySet<string>)
   };
 }
 
-/** The same for a client of catalogs, which speaks TLS 1.2 or later whatever the profile is. */
+/** Returns the settings for a client of catalogs, which requires TLS 1.2 or later for any profile. */
 export function clientSettings(settings: TlsSettings): TlsSettings {
   return settings.minVersion === "TLSv1.3" ? settings : { ...settings, minVersion: "TLSv1.2" };
 }

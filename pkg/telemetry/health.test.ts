@@ -26,19 +26,19 @@ const fail = (): never => {
   throw new Error("no route to https://internal");
 };
 
-test("without checks a program is alive and ready", async () => {
+test("a program without checks is live and ready", async () => {
   const { get } = await start();
   expect([await get("/healthz"), await get("/readyz"), (await get("/nothing"))[0]]).toEqual([[200, "ok"], [200, "ok"], 404]);
 });
 
-test("one failing check is named; why is logged, not served", async () => {
+test("a failing check is named, and its cause is logged, but not served", async () => {
   const { get, lines } = await start({ informers: () => Promise.resolve(), registry: fail });
   expect(await get("/readyz")).toEqual([500, "[+]informers ok\n[-]registry failed: reason withheld\nreadyz check failed\n"]);
   expect(lines.join("")).toContain("no route to https://internal");
   expect(await get("/healthz")).toEqual([200, "ok"]);
 });
 
-test("who asks verbosely is told what the checks say", async () => {
+test("the verbose response contains the texts of the checks", async () => {
   const { get } = await start({ informers: () => Promise.resolve(), leader: () => "another process leads" });
   expect(await get("/readyz")).toEqual([200, "ok"]);
   const lines = "[+]informers ok\n[+]leader ok: another process leads\nreadyz check passed\n";
@@ -48,7 +48,7 @@ test("who asks verbosely is told what the checks say", async () => {
   ]);
 });
 
-test("a check that is excluded is not asked, and a name that is none is told", async () => {
+test("an excluded check is skipped, and an unknown name is reported", async () => {
   const { get } = await start({ informers: () => undefined, registry: fail });
   expect(await get("/readyz?exclude=registry")).toEqual([200, "ok"]);
   expect(await get("/readyz?verbose&exclude=registry&exclude=other")).toEqual([
@@ -57,7 +57,7 @@ test("a check that is excluded is not asked, and a name that is none is told", a
   ]);
 });
 
-test("each check can be asked alone", async () => {
+test("each check has its own path", async () => {
   const { get } = await start({ informers: () => undefined, registry: fail });
   expect((await get("/readyz/informers"))[0]).toBe(200);
   expect((await get("/readyz/registry"))[0]).toBe(500);
@@ -70,7 +70,7 @@ test("metrics are served in the text format", async () => {
   expect((await fetch(`${server.url}/metrics`)).headers.get("content-type")).toContain("text/plain");
 });
 
-test('"0" serves nothing', async () => {
+test('"0" disables the server', async () => {
   const server = await startProbeServer({ bindAddress: "0", log: createLogger({ component: "test" }) });
   expect(server.url).toBe("");
   await server.close();
@@ -85,6 +85,6 @@ test.for<[string, { host: unknown; port: number }]>([
   expect(parseBindAddress(text)).toEqual(want);
 });
 
-test.for(["8081", "host", ":", "host:x", ":65536", ":-1"])("%s is no bind address", (text) => {
+test.for(["8081", "host", ":", "host:x", ":65536", ":-1"])("%s is not a bind address", (text) => {
   expect(() => parseBindAddress(text)).toThrow(`bind address "${text}": want host:port`);
 });

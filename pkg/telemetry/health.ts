@@ -4,39 +4,42 @@ import { messageOf } from "../errors/errors.ts";
 import type { Logger } from "./log.ts";
 import type { Metrics } from "./metrics.ts";
 
-/** Passes by returning, fails by throwing; must answer within seconds. A text that it returns is shown to who asks with `?verbose`. */
+/**
+ * Returns on success and throws on failure; must finish within seconds. A returned text is shown
+ * with `?verbose`.
+ */
 type HealthCheck = () => string | void | Promise<string | void>;
 /** Checks by name. */
 export type HealthChecks = Readonly<Record<string, HealthCheck>>;
 
-/** What a probe server serves; parts that are absent are not served. */
+/** Content of a probe server; absent parts are not served. */
 export interface ProbeServerInit {
-  /** ":8081", "127.0.0.1:0", "[::1]:8081"; "0" serves nothing. */
+  /** ":8081", "127.0.0.1:0", "[::1]:8081"; "0" disables the server. */
   bindAddress: string;
-  /** Checks of /healthz: failing means that the process must be restarted. */
+  /** Checks of /healthz: a failure means that the process must be restarted. */
   live?: HealthChecks;
-  /** Checks of /readyz: failing means that no traffic should come. */
+  /** Checks of /readyz: a failure means that the process must not receive traffic. */
   ready?: HealthChecks;
-  /** Served at /metrics, to everybody. */
+  /** Served at /metrics without authentication. */
   metrics?: Metrics | undefined;
   log: Logger;
 }
 
-/** A running probe server; `url` is empty when nothing is served. */
+/** A running probe server; `url` is empty if it is disabled. */
 export interface ProbeServer {
   readonly url: string;
   close(): Promise<void>;
 }
 
 const CHECK_TIMEOUT_MS = 5_000;
-/** Of the names of a request that an answer repeats. */
+/** Maximum number of unknown names that a response repeats. */
 const MAX_UNKNOWN = 5;
 const MAX_NAME = 64;
 
 /**
- * Serves /healthz, /readyz (each check also at /readyz/NAME) and /metrics.
- * The answer is "ok" with 200 (with `?verbose`, one line per check), or 500 with one line per check; why a check failed is logged, not served.
- * `?exclude=NAME`, which may be repeated, leaves checks out.
+ * Serves /healthz, /readyz (each check also at /readyz/NAME) and /metrics. The response is "ok"
+ * with 200 (with `?verbose`, one line per check), or 500 with one line per check. The cause of a
+ * failure is logged, but not served. `?exclude=NAME`, which is repeatable, skips a check.
  * @see sigs.k8s.io/controller-runtime v0.24.1 pkg/healthz
  */
 export async function startProbeServer(init: ProbeServerInit): Promise<ProbeServer> {
@@ -52,8 +55,8 @@ export async function startProbeServer(init: ProbeServerInit): Promise<ProbeServ
 }
 
 /**
- * Host and port of a Go-style bind address; no host means all addresses.
- * @throws Error when it has no port between 0 and 65535.
+ * Parses host and port of a Go-style bind address; without a host, returns all addresses.
+ * @throws Error if the port is not between 0 and 65535.
  */
 export function parseBindAddress(text: string): { host: string; port: number } {
   const colon = text.lastIndexOf(":");
@@ -63,7 +66,7 @@ export function parseBindAddress(text: string): { host: string; port: number } {
   return { host: host === "" ? allAddresses() : host, port: Number(port) };
 }
 
-/** "::" takes IPv4 as well, but cannot be bound where IPv6 is off. */
+/** "::" includes IPv4, but is not available if IPv6 is disabled. */
 function allAddresses(): string {
   const known = Object.values(networkInterfaces()).flatMap((addresses) => addresses ?? []);
   return known.some(({ family }) => family === "IPv6") ? "::" : "0.0.0.0";
@@ -76,7 +79,7 @@ function serveChecks(app: FastifyInstance, path: string, checks: HealthChecks, l
     const results = await Promise.all(
       all.map(async ([name, check]) => {
         if (excluded.delete(name)) return { line: `[+]${name} excluded: ok`, ok: true };
-        const result = await resultOf(path, name, check, log);
+        const result = await runCheck(path, name, check, log);
         return { line: result.ok ? `[+]${name} ok${result.note}` : `[-]${name} failed: reason withheld`, ok: result.ok };
       }),
     );
@@ -94,15 +97,15 @@ function serveChecks(app: FastifyInstance, path: string, checks: HealthChecks, l
     const { name } = request.params;
     const check = Object.hasOwn(checks, name) ? checks[name] : undefined;
     if (!check) return reply.code(404).type("text/plain").send("no such check\n");
-    if ((await resultOf(path, name, check, log)).ok) return reply.type("text/plain").send("ok");
+    if ((await runCheck(path, name, check, log)).ok) return reply.type("text/plain").send("ok");
     return reply.code(500).type("text/plain").send("internal server error: reason withheld\n");
   });
 }
 
-async function resultOf(path: string, name: string, check: HealthCheck, log: Logger): Promise<{ ok: true; note: string } | { ok: false }> {
+async function runCheck(path: string, name: string, check: HealthCheck, log: Logger): Promise<{ ok: true; note: string } | { ok: false }> {
   let timer: NodeJS.Timeout | undefined;
   const late = new Promise<never>((_resolve, reject) => {
-    timer = setTimeout(() => reject(new Error(`no answer within ${CHECK_TIMEOUT_MS} ms`)), CHECK_TIMEOUT_MS);
+    timer = setTimeout(() => reject(new Error(`no response within ${CHECK_TIMEOUT_MS} ms`)), CHECK_TIMEOUT_MS);
   });
   try {
     const note = await Promise.race([Promise.resolve().then(check), late]);

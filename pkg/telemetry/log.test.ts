@@ -10,7 +10,7 @@ function lineOf(write: (log: ReturnType<typeof createLogger>) => void): string {
   return lines.join("");
 }
 
-test("a line holds level, time, component, message and fields", () => {
+test("a log line contains level, time, component, message and fields", () => {
   const line = JSON.parse(lineOf((log) => log.child({ controller: "c" }).info({ bundle: "x.v1" }, "bundle resolved"))) as object;
   expect(line).toEqual({
     level: 30,
@@ -29,7 +29,7 @@ test.for<[string, object]>([
   ["a registry's credentials", { auth: { username: "jane", password: "s3cret-value" } }],
   ["a docker config's identity token", { auths: { "quay.io": { identitytoken: "s3cret-value" } } }],
   ["a kubeconfig's key", { user: { "client-key-data": "s3cret-value" } }],
-])("%s is redacted by its name", ([, fields]) => {
+])("%s is redacted by its field name", ([, fields]) => {
   const line = lineOf((log) => log.info(fields, "request"));
   expect(line).not.toContain("s3cret-value");
   expect(line).toContain("[redacted]");
@@ -40,7 +40,7 @@ test.for<[string, (log: ReturnType<typeof createLogger>) => void]>([
   ["a message", (log) => log.info(`refused ${TOKEN}`)],
   ["an error and its cause", (log) => log.error({ err: new Error(`token ${TOKEN}`, { cause: new Error(TOKEN) }) }, "failed")],
   ["a child's binding", (log) => log.child({ who: TOKEN }).info("x")],
-])("a JSON Web Token in %s is redacted by its shape", ([, write]) => {
+])("a JSON Web Token in %s is redacted by its format", ([, write]) => {
   const line = lineOf(write);
   expect(line).not.toContain("eyJ");
   expect(line).toContain("[redacted]");
@@ -57,7 +57,7 @@ test.for<[string, string]>([
   expect(redactSecrets(text)).toBe(want);
 });
 
-test("an error is logged with kind, text and plain fields, not with the objects it drags along", () => {
+test("an error is logged with type, text and plain fields, without attached objects", () => {
   class RequestError extends Error {
     readonly status = 403;
     readonly request = { body: "private" };
@@ -67,7 +67,7 @@ test("an error is logged with kind, text and plain fields, not with the objects 
   expect(line.err).not.toHaveProperty("request");
 });
 
-test("debug lines are written only when asked for", () => {
+test("debug lines are written only at level debug", () => {
   const lines: string[] = [];
   const log = createLogger({ component: "test", destination: { write: (line) => lines.push(line) } });
   log.debug("quiet");
@@ -75,7 +75,7 @@ test("debug lines are written only when asked for", () => {
   expect(lines).toHaveLength(1);
 });
 
-test("a person reads time, level, component, message and fields", () => {
+test("a pretty line contains time, level, component, message and fields", () => {
   const line = JSON.stringify({
     level: 40,
     time: "2026-01-02T03:04:05.678Z",
@@ -92,7 +92,7 @@ test("a person reads time, level, component, message and fields", () => {
   expect(prettyLine(forged, false)).toBe('00:00:00.000 INFO  m name=a\\n00:00:00.000 ERROR x title=\\u{1b}[2Jb list=["\\u001b"]');
 });
 
-test("a pretty logger writes such lines", () => {
+test("a pretty logger writes pretty lines", () => {
   const lines: string[] = [];
   createLogger({ component: "dev", pretty: true, destination: { write: (line) => lines.push(line) } }).info({ a: 1 }, "started");
   expect(lines.join("")).toMatch(/^[\d:.]{12} INFO {2}dev started a=1\n$/);

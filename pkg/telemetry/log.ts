@@ -14,8 +14,8 @@ const LEVELS: ReadonlyMap<number, [name: string, colour: "gray" | "green" | "yel
 const SHOWN = new Set(["level", "time", "msg", "component", "pid", "hostname", "err"]);
 
 /**
- * One JSON log line as a person reads it: time, level, component, message, then the fields as key=value. Values
- * stay on the line, whatever is in them; other text is returned as it is.
+ * Formats a JSON log line for reading: time, level, component, message, then the fields as
+ * key=value, always on one line. Returns other text unchanged.
  */
 export function prettyLine(line: string, colour: boolean): string {
   let entry: Record<string, unknown>;
@@ -41,17 +41,18 @@ export function prettyLine(line: string, colour: boolean): string {
 }
 
 /**
- * Structured logger: the message is constant, values are fields, `log.info({ bundle }, "bundle resolved")`.
- * Child loggers carry `controller`, `object`, `reconcileID`, `step`. `info` = something changed or was decided, `debug` = the rest.
+ * Structured logger: the message is constant, values are fields, `log.info({ bundle }, "bundle
+ * resolved")`. Child loggers have the fields `controller`, `object`, `reconcileID`, `step`. Use
+ * `info` for changes and decisions, `debug` for the rest.
  */
 export type Logger = PinoLogger;
 
-/** Where lines go; standard output unless given. */
+/** Destination of log lines; default: standard output. */
 interface LogDestination {
   write(line: string): unknown;
 }
 
-/** Options of `createLogger`. `pretty` writes lines for people instead of JSON. */
+/** Options of `createLogger`. `pretty` writes readable lines instead of JSON. */
 export interface LoggerInit {
   component: string;
   level?: string;
@@ -59,7 +60,7 @@ export interface LoggerInit {
   destination?: LogDestination;
 }
 
-/** The logger of one program. Secrets are removed by member name and, in all text, by shape. */
+/** Creates the logger of one program. Removes secrets by field name and, in all texts, by format. */
 export function createLogger({ component, level = "info", pretty = false, destination }: LoggerInit): Logger {
   const out = destination ?? (pretty ? process.stdout : undefined);
   const options: LoggerOptions = {
@@ -75,10 +76,13 @@ export function createLogger({ component, level = "info", pretty = false, destin
   return pino(options, { write: (line: string) => void out.write(pretty ? `${prettyLine(line.trimEnd(), colour)}\n` : line) });
 }
 
-/** Longest stack that a line holds; causes are part of the stack. */
+/** Maximum length of a stack in a line, including the stacks of causes. */
 const MAX_STACK = 8_192;
 
-/** An error's kind, text, stack and own plain fields; never the objects that some errors drag along (requests, sockets). */
+/**
+ * Returns an error's type, text, stack and own plain fields, without attached objects such as
+ * requests and sockets.
+ */
 function errorFields(err: unknown): unknown {
   if (!(err instanceof Error)) return err;
   const { type, message, stack } = stdSerializers.err(err);

@@ -5,7 +5,7 @@ async function samples(metrics: ReturnType<typeof createMetrics>): Promise<strin
   return (await metrics.text()).split("\n").filter((line) => line !== "" && !line.startsWith("#"));
 }
 
-test("a program's own metrics carry its prefix and start at zero", async () => {
+test("metrics of a program have its prefix and start at zero", async () => {
   const metrics = createMetrics("catalogd");
   const total = metrics.counter({ name: "unpacks_total", help: "h", labels: ["result"], initial: [{ result: "ok" }, { result: "error" }] });
   const size = metrics.gauge({ name: "content_bytes", help: "h", labels: ["catalog"] });
@@ -26,12 +26,12 @@ test("a program's own metrics carry its prefix and start at zero", async () => {
   ]);
 });
 
-test("two programs in one process do not see each other's metrics", async () => {
+test("two programs in one process have separate metrics", async () => {
   createMetrics("a").counter({ name: "x_total", help: "h" }).inc();
   expect(await samples(createMetrics("b"))).toEqual([]);
 });
 
-test("controllers report under controller-runtime's names, several in one registry", async () => {
+test("controllers use the metric names of controller-runtime, also several in one registry", async () => {
   const metrics = createMetrics("t");
   controllerMetrics(metrics, "other");
   const controller = controllerMetrics(metrics, "extension");
@@ -55,7 +55,7 @@ test("controllers report under controller-runtime's names, several in one regist
     expect(lines).toContain(want);
 });
 
-test("queues and requests report under client-go's names", async () => {
+test("queues and requests use the metric names of client-go", async () => {
   const metrics = createMetrics("t");
   const queue = queueMetrics(metrics, "extension");
   queue.added();
@@ -75,7 +75,7 @@ test("queues and requests report under client-go's names", async () => {
     expect(lines).toContain(want);
 });
 
-test("a process reports itself when asked to", async () => {
+test("process metrics are collected on request", async () => {
   const metrics = createMetrics("t");
   metrics.collectProcess();
   expect(await metrics.text()).toContain("process_resident_memory_bytes");

@@ -1,23 +1,23 @@
 import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from "prom-client";
 
-/** A value that only grows. */
+/** A counter, which only increases. */
 export interface CounterMetric {
   inc(labels?: Labels, by?: number): void;
-  /** Takes a series out of what there is no more. */
+  /** Removes the series of a deleted object. */
   remove(labels: Labels): void;
 }
-/** A value that goes up and down. */
+/** A gauge, which increases and decreases. */
 export interface GaugeMetric {
   set(value: number, labels?: Labels): void;
   add(by: number, labels?: Labels): void;
   remove(labels: Labels): void;
 }
-/** A distribution; observe base units (seconds, bytes). */
+/** A histogram; observe base units (seconds, bytes). */
 export interface HistogramMetric {
   observe(value: number, labels?: Labels): void;
   remove(labels: Labels): void;
 }
-/** Values of the labels of one series, by name. */
+/** The label values of one series, by label name. */
 export type Labels = Record<string, string>;
 
 /** Name, help and label names of one metric. `initial` are the label values that start at zero. */
@@ -28,7 +28,7 @@ export interface MetricInit {
   initial?: readonly Labels[];
 }
 
-/** What a metric is, for people; a histogram's name is without suffix. */
+/** A readable description of a metric; a histogram's name has no suffix. */
 export interface MetricDescription {
   readonly name: string;
   readonly type: "counter" | "gauge" | "histogram";
@@ -36,34 +36,37 @@ export interface MetricDescription {
   readonly labels: readonly string[];
 }
 
-/** Upper bounds in seconds, from a cached answer to a slow image pull. */
+/** Upper bounds in seconds, from a cached response to a slow image pull. */
 const SECONDS = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 120, 300];
 
 /**
- * The metrics of one program: a registry of its own, nothing global. This file alone knows prom-client, which has moved to
- * another name; a change of library is a change here.
+ * The metrics of one program in its own registry, without global state. Only this file uses
+ * prom-client, so that only this file changes with the library.
  */
 export class Metrics {
   readonly #registry = new Registry();
   readonly #prefix: string;
   readonly #described = new Map<string, MetricDescription>();
 
-  /** @param prefix starts the names of the program's own metrics, for example "catalogd"; an underscore follows it. */
+  /**
+   * @param prefix of the names of the program's own metrics, for example "catalogd"; an underscore
+   * follows it.
+   */
   constructor(prefix: string) {
     this.#prefix = `${prefix.replace(/_+$/, "")}_`;
   }
 
-  /** The exposition format's media type, for the answer's Content-Type. */
+  /** The media type of the exposition format, for the Content-Type header. */
   get contentType(): string {
     return this.#registry.contentType;
   }
 
-  /** All metrics in the Prometheus text format. */
+  /** Returns all metrics in the Prometheus text format. */
   text(): Promise<string> {
     return this.#registry.metrics();
   }
 
-  /** All metrics but those of the process, in the order in which they were made. */
+  /** Describes all metrics except those of the process, in order of their creation. */
   get described(): MetricDescription[] {
     return [...this.#described.values()];
   }
@@ -73,22 +76,31 @@ export class Metrics {
     collectDefaultMetrics({ register: this.#registry });
   }
 
-  /** A counter of the program's own; the prefix is put before the name. */
+  /** Creates a counter with the program's prefix. */
   counter(init: MetricInit): CounterMetric {
     return this.shared().counter({ ...init, name: this.#prefix + init.name });
   }
 
-  /** A gauge of the program's own; `collect` is called before each reading, to set what is only known by looking. */
+  /**
+   * Creates a gauge with the program's prefix; `collect` is called before each scrape to set its
+   * value.
+   */
   gauge(init: MetricInit & { collect?: (gauge: GaugeMetric) => void }): GaugeMetric {
     return this.shared().gauge({ ...init, name: this.#prefix + init.name });
   }
 
-  /** A histogram of the program's own; `buckets` are upper bounds, by default seconds from 5 ms to 5 min. */
+  /**
+   * Creates a histogram with the program's prefix; `buckets` are upper bounds, by default seconds
+   * from 5 ms to 5 min.
+   */
   histogram(init: MetricInit & { buckets?: readonly number[] }): HistogramMetric {
     return this.shared().histogram({ ...init, name: this.#prefix + init.name });
   }
 
-  /** The same without prefix, for names that dashboards know; asking again for a name gives the metric that exists. */
+  /**
+   * Creates metrics without prefix, for names that existing dashboards use; returns the existing
+   * metric for a known name.
+   */
   shared(): Pick<Metrics, "counter" | "gauge" | "histogram"> {
     const registry = this.#registry;
     const describe = (type: MetricDescription["type"], { name, help, labels = [] }: MetricInit): void => {
@@ -128,7 +140,7 @@ export class Metrics {
   }
 }
 
-/** The metrics of one program; `prefix` such as "operator_controller". */
+/** Creates the metrics of one program; `prefix` is for example "operator_controller". */
 export function createMetrics(prefix: string): Metrics {
   return new Metrics(prefix);
 }
@@ -138,31 +150,32 @@ function existing<T>(registry: Registry, name: string, type: new (...args: never
   return metric instanceof type ? metric : undefined;
 }
 
-/** How one reconcile ended, as controller-runtime labels it. */
+/** Outcome of a reconcile, with the labels of controller-runtime. */
 type ReconcileResult = "success" | "error" | "requeue" | "requeue_after";
 const RESULTS: readonly ReconcileResult[] = ["success", "error", "requeue", "requeue_after"];
 
-/** What a controller reports of its reconciles. */
+/** Metrics of a controller's reconciles. */
 export interface ControllerMetrics {
   started(): void;
-  /** @param terminal the reconcile failed in a way that trying again cannot cure. */
+  /** @param terminal the reconcile failed, and a retry does not help. */
   finished(result: ReconcileResult, seconds: number, terminal: boolean): void;
   workers(count: number): void;
 }
 
-/** What a work queue reports of its keys. */
+/** Metrics of a work queue. */
 export interface QueueMetrics {
   depth(length: number): void;
   added(): void;
   retried(): void;
-  /** A key was taken after waiting this long. */
+  /** Records that a key was taken after this wait. */
   taken(waitedSeconds: number): void;
-  /** A key was worked on for this long. */
+  /** Records the processing time of a key. */
   worked(seconds: number): void;
 }
 
 /**
- * The metrics of one controller under controller-runtime's names, all label values at zero from the start.
+ * Creates the metrics of one controller with the names of controller-runtime, with all label values
+ * starting at zero.
  * @see sigs.k8s.io/controller-runtime v0.24.1 pkg/internal/controller/metrics
  */
 export function controllerMetrics(metrics: Metrics, controller: string): ControllerMetrics {
@@ -214,7 +227,7 @@ export function controllerMetrics(metrics: Metrics, controller: string): Control
 }
 
 /**
- * The metrics of one work queue under client-go's names.
+ * Creates the metrics of one work queue with the names of client-go.
  * @see sigs.k8s.io/controller-runtime v0.24.1 pkg/metrics/workqueue.go
  */
 export function queueMetrics(metrics: Metrics, name: string): QueueMetrics {
@@ -243,7 +256,10 @@ export function queueMetrics(metrics: Metrics, name: string): QueueMetrics {
   };
 }
 
-/** Counts requests to the API server under client-go's name; give it to a kube client as `observe`. */
+/**
+ * Counts requests to the API server with the metric name of client-go; pass it to a kube client as
+ * `observe`.
+ */
 export function restClientMetrics(metrics: Metrics): (request: { method: string; code: string; host: string }) => void {
   const total = metrics.shared().counter({
     name: "rest_client_requests_total",
@@ -253,13 +269,13 @@ export function restClientMetrics(metrics: Metrics): (request: { method: string;
   return ({ method, code, host }) => total.inc({ code, method, host });
 }
 
-/** What an election reports. */
+/** Metrics of leader election. */
 export interface LeaderMetrics {
   leading(leading: boolean): void;
 }
 
 /**
- * Whether this process leads, under client-go's name.
+ * Creates the gauge of leadership with the name of client-go.
  * @see sigs.k8s.io/controller-runtime v0.24.1 pkg/metrics/leaderelection.go
  */
 export function leaderMetrics(metrics: Metrics, name: string): LeaderMetrics {

@@ -16,6 +16,6 @@ test.for<[written: string, meant: string | undefined]>([
   ["x", undefined],
   ["", undefined],
   ["x".repeat(100_000), undefined],
-])("%s may mean %s", ([written, meant]) => {
+])("similarName of %s is %s", ([written, meant]) => {
   expect(similarName(written, NAMES)).toBe(meant);
 });

@@ -1,17 +1,20 @@
 /**
- * Negative where `a` comes before `b`, 0 where they are equal: by code units, so that the order is the same everywhere. Where no character lies
- * beyond the basic plane that is Go's order by bytes.
+ * Compares by code units, which is independent of the locale: negative if `a` comes before `b`, 0
+ * if they are equal. Without characters beyond the basic plane this is Go's order by bytes.
  */
 export function compareText(a: string, b: string): number {
   return a < b ? -1 : a > b ? 1 : 0;
 }
 
-/** Edits beyond which two names are not taken for each other. */
+/** Maximum number of edits between similar names. */
 const MAX_EDITS = 2;
-/** Names that are longer are not compared: nobody misspells what nobody writes. */
+/** Longer names are not compared, because they are unlikely to be typed. */
 const MAX_LENGTH = 64;
 
-/** The one of `names` that somebody who wrote `name` may have meant: the same but for letter case or a typing error or two; the first of equals. */
+/**
+ * Returns the name in `names` that a misspelled `name` probably means: equal except for letter case
+ * or up to two typing errors; the first of equals.
+ */
 export function similarName(name: string, names: readonly string[]): string | undefined {
   const written = name.toLowerCase();
   if (written.length > MAX_LENGTH) return undefined;
@@ -24,7 +27,7 @@ export function similarName(name: string, names: readonly string[]): string | un
   return best;
 }
 
-/** How many letters have to be put in, left out, replaced, or swapped with their neighbour. */
+/** Returns the number of letters to insert, remove, replace, or swap with the next one. */
 function editsBetween(a: string, b: string): number {
   let before: number[] = [];
   let last = Array.from({ length: b.length + 1 }, (_, index) => index);

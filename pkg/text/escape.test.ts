@@ -4,8 +4,8 @@ import { escapeControlCharacters, escapeLines, oneLine } from "./escape.ts";
 test.each([
   ["plain text", "ä 😀", "ä 😀", "ä 😀", "ä 😀"],
   ["line ends", "a\nb", "a\nb", "a b", "a\\nb"],
-  ["what moves a cursor", "a\u001B[2Jb\r\n", "a\\u{1b}[2Jb\\u{d}\n", "a\\u{1b}[2Jb\\u{d} ", "a\\u{1b}[2Jb\\u{d}\\n"],
+  ["cursor movement", "a\u001B[2Jb\r\n", "a\\u{1b}[2Jb\\u{d}\n", "a\\u{1b}[2Jb\\u{d} ", "a\\u{1b}[2Jb\\u{d}\\n"],
   ["a line separator", "a\u2028b", "a\\u{2028}b", "a\\u{2028}b", "a\\u{2028}b"],
-])("texts for people are escaped when they hold %s", (_, text, escaped, line, lines) => {
+])("escapeControlCharacters, oneLine and escapeLines escape %s", (_, text, escaped, line, lines) => {
   expect([escapeControlCharacters(text), oneLine(text), escapeLines(text)]).toEqual([escaped, line, lines]);
 });

@@ -1,17 +1,26 @@
-/** What a terminal would act on instead of showing it: names and texts of bundles and servers are somebody else's. */
+/** Characters that a terminal would interpret: names and texts of bundles and servers are untrusted. */
 const UNPRINTABLE = /[^\P{C}\n]|[\u2028\u2029]/gu;
 
-/** `text` with everything but printable characters and line ends written as Unicode escapes. */
+/**
+ * Returns `text` with everything except printable characters and line ends written as Unicode
+ * escapes.
+ */
 export function escapeControlCharacters(text: string): string {
   return text.replace(UNPRINTABLE, (char) => `\\u{${(char.codePointAt(0) ?? 0).toString(16)}}`);
 }
 
-/** `text` as one line of what people read: line ends become blanks, everything else that is not printable is escaped. */
+/**
+ * Returns `text` as one readable line: line ends become blanks, other unprintable characters are
+ * escaped.
+ */
 export function oneLine(text: string): string {
   return escapeControlCharacters(text).replaceAll("\n", " ");
 }
 
-/** `text` with everything but printable characters escaped, line ends too: one line that tells values apart. */
+/**
+ * Returns `text` with everything except printable characters escaped, including line ends: one line
+ * in which different values stay different.
+ */
 export function escapeLines(text: string): string {
   return escapeControlCharacters(text).replaceAll("\n", "\\n");
 }

@@ -1,4 +1,4 @@
-/** The texts that occur more than once, each once, sorted. */
+/** Returns the texts that occur more than once, without duplicates, sorted. */
 export function findDuplicates(names: readonly string[]): string[] {
   const seen = new Set<string>();
   const twice = new Set<string>();
@@ -6,28 +6,28 @@ export function findDuplicates(names: readonly string[]): string[] {
   return [...twice].sort();
 }
 
-/** How a list is written. */
+/** Format of a list. */
 export interface ListFormat {
-  /** How many items are told at the most. */
+  /** Maximum number of items. */
   readonly max: number;
-  /** What stands between two items; ", " when left out. */
+  /** Text between two items; default: ", ". */
   readonly separator?: string;
-  /** How many there are, where `items` holds only the first; as many as `items` when left out. */
+  /** Total number of items if `items` contains only the first ones; default: the number of `items`. */
   readonly total?: number;
-  /** What stands for those that are left out, as an item of its own; "and 3 more" when left out. */
+  /** Formats the omitted items as an item; default: "and 3 more". */
   readonly rest?: (more: number) => string;
 }
 
-/** The first items, and how many more there are: `a, b and 3 more`, `a; b; and 3 more`. */
+/** Formats the first items, and the number of omitted ones: `a, b and 3 more`, `a; b; and 3 more`. */
 export function formatList(items: readonly string[], { max, separator = ", ", total = items.length, rest }: ListFormat): string {
-  const told = items.slice(0, max);
-  const more = total - told.length;
-  if (more <= 0) return told.join(separator);
-  if (rest === undefined && separator === ", ") return `${told.join(separator)} and ${more} more`;
-  return [...told, rest?.(more) ?? `and ${more} more`].join(separator);
+  const shown = items.slice(0, max);
+  const more = total - shown.length;
+  if (more <= 0) return shown.join(separator);
+  if (rest === undefined && separator === ", ") return `${shown.join(separator)} and ${more} more`;
+  return [...shown, rest?.(more) ?? `and ${more} more`].join(separator);
 }
 
-/** A number of things, such as `1 error` and `2 errors`. */
+/** Formats a count, for example `1 error` and `2 errors`. */
 export function formatCount(count: number, what: string): string {
   return `${count} ${what}${count === 1 ? "" : "s"}`;
 }

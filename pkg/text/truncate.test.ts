@@ -9,7 +9,7 @@ const long = fc
   .tuple(fc.string({ unit: "grapheme", minLength: 1, maxLength: 20 }), fc.nat({ max: 8_000 }))
   .map(([text, times]) => text.repeat(times).toWellFormed());
 
-test("no text is longer than 32 KiB, a shorter one is as it was, and a longer one is cut between two characters", () => {
+test("truncateMessage limits a text to 32 KiB, keeps a shorter one, and cuts between two characters", () => {
   fc.assert(
     fc.property(long, (text) => {
       const bounded = truncateMessage(text);
@@ -26,7 +26,7 @@ test("no text is longer than 32 KiB, a shorter one is as it was, and a longer on
   );
 });
 
-test("what an error says is bounded, however it was made, and what stands around it as well", () => {
+test("the text of every error is limited, including prefixes", () => {
   const text = "x".repeat(1_000_000);
   for (const err of [new RetryableError("Retrying", text), new TerminalError("Blocked", text), wrapError("load: ", new Error(text))])
     expect(Buffer.byteLength(messageOf(err))).toBe(LIMIT);
@@ -38,6 +38,6 @@ test.each([
   ["abcde", "abc…", "abcd…"],
   ["abc😀e", "abc…", "abc\ufffd…"],
   ["", "", ""],
-])("truncate fits %j in four characters, excerpt keeps four of them", (text, truncated, begun) => {
+])("truncate limits %j to four characters, excerpt keeps four of them", (text, truncated, begun) => {
   expect([truncate(text, 4), excerpt(text, { length: 4 })]).toEqual([truncated, begun]);
 });

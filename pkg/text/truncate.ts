@@ -1,10 +1,11 @@
-/** What the API server takes as the message of a condition, in bytes. */
+/** Maximum size in bytes of a condition's message in the API server. */
 const MAX_BYTES = 32_768;
 const TRUNCATED = "\n\n... [message truncated]";
 
 /**
- * `text`, or its beginning with a note where it was cut between two characters: at most 32768 bytes of UTF-8. Errors tell names and values of
- * bundles and catalogs, which may be of any length and number, and go into conditions, Events and logs.
+ * Returns `text`, or its beginning with a note if it is truncated (between two characters): at most
+ * 32768 bytes of UTF-8. Errors contain names and values of bundles and catalogs of any length and
+ * number, and are used in conditions, Events and logs.
  */
 export function truncateMessage(text: string): string {
   if (text.length * 3 <= MAX_BYTES) return text;
@@ -15,17 +16,23 @@ export function truncateMessage(text: string): string {
   return bytes.toString("utf8", 0, end) + TRUNCATED;
 }
 
-/** Longest name that is told whole: no object's name is longer. */
+/** Maximum length of a name that is not truncated: object names are not longer. */
 export const NAME_LENGTH = 253;
-/** Longest cause that is told whole. */
+/** Maximum length of a cause that is not truncated. */
 export const CAUSE_LENGTH = 1_024;
 
-/** `text` in at most `max` UTF-16 units, the last of them "…" where it was cut. Content of bundles and answers of servers have any length. */
+/**
+ * Returns `text` with at most `max` UTF-16 units; if truncated, the last one is "…". Content of
+ * bundles and responses of servers can have any length.
+ */
 export function truncate(text: string, max: number): string {
   return text.length <= max ? text : excerpt(text, { length: max - 1 });
 }
 
-/** The first `length` UTF-16 units of `text`, and "…" where there are more: for quoting in a message what may be of any length. */
+/**
+ * Returns the first `length` UTF-16 units of `text`, and "…" if there are more, to quote a text of
+ * any length in a message.
+ */
 export function excerpt(text: string, { length = 200 }: { readonly length?: number } = {}): string {
   return text.length <= length ? text : `${text.slice(0, length).toWellFormed()}…`;
 }

@@ -6,20 +6,20 @@ import { svgGraph } from "../../fbc/graph/svg.ts";
 import { type GraphSource, GraphTooLargeError, graphJson, updateGraph } from "../../fbc/graph/updateGraph.ts";
 import { isObject } from "../../golang/members.ts";
 
-/** The forms of a graph. */
+/** Output formats of a graph. */
 type GraphFormat = "json" | "mermaid" | "svg";
 
-/** What a client asks for of a package's update graph. */
+/** Request of a client for the update graph of a package. */
 export interface GraphRequest {
   readonly package: string;
   readonly format: GraphFormat;
-  /** Names of the only channels. */
+  /** Names of the channels to include; all channels by default. */
   readonly channel?: readonly string[] | undefined;
-  /** Name of the oldest bundle. */
+  /** Name of the oldest bundle to include. */
   readonly minimum?: string | undefined;
 }
 
-/** The lines of a catalog that a graph is made of, as JSON Lines. */
+/** The lines of a catalog from which a graph is built, as JSON Lines. */
 export interface GraphLines {
   /** The package, its channels and its deprecations. */
   readonly metas: Uint8Array<ArrayBuffer>;
@@ -27,10 +27,10 @@ export interface GraphLines {
   readonly properties: Uint8Array<ArrayBuffer>;
 }
 
-/** Why there is no graph. */
+/** Reasons for rejecting a graph request. */
 export type GraphRefusal = "GraphTooLarge" | "InvalidQuery" | "ChannelNotFound";
 
-/** A graph cannot be answered as it was asked for. */
+/** A graph request that cannot be satisfied. */
 export class GraphRefusedError extends Error {
   override readonly name = "GraphRefusedError";
   readonly code: GraphRefusal;
@@ -41,10 +41,13 @@ export class GraphRefusedError extends Error {
   }
 }
 
-/** Writes the update graph of a package. @throws GraphRefusedError for an unknown channel or minimum, and beyond the limits of graphs. */
+/**
+ * Draws the update graph of a package. @throws GraphRefusedError for an unknown channel or minimum,
+ * and beyond the limits of graphs.
+ */
 export function drawGraph(request: GraphRequest, lines: GraphLines): string {
   try {
-    const source = chosen(sourceOf(request.package, lines), request);
+    const source = chosen(readGraphSource(request.package, lines), request);
     if (request.format === "mermaid") return mermaidGraph([source]);
     const graph = updateGraph(source);
     return request.format === "svg" ? svgGraph(graph) : graphJson(graph);
@@ -65,19 +68,19 @@ function chosen(source: GraphSource, { channel: wanted, minimum }: GraphRequest)
   return minimum === undefined ? some : (aboveMinimum([some], minimum)[0] ?? some);
 }
 
-function sourceOf(name: string, lines: GraphLines): GraphSource {
-  const { package: own, channels, deprecations } = packageContent(objectsIn(lines.metas).map(metaFrom), name);
-  const versions = versionsFrom(objectsIn(lines.properties));
+function readGraphSource(name: string, lines: GraphLines): GraphSource {
+  const { package: own, channels, deprecations } = packageContent(parseObjects(lines.metas).map(metaFrom), name);
+  const versions = readVersions(parseObjects(lines.properties));
   return { package: name, defaultChannel: own?.defaultChannel, channels, deprecations, versions };
 }
 
-function objectsIn(lines: Uint8Array): unknown[] {
+function parseObjects(lines: Uint8Array): unknown[] {
   const text = Buffer.from(lines.buffer, lines.byteOffset, lines.byteLength).toString();
   return text.split("\n").flatMap((line) => (line === "" ? [] : [JSON.parse(line) as unknown]));
 }
 
-/** Versions by bundle, of lines of artifact "properties". */
-function versionsFrom(lines: readonly unknown[]): Map<string, BundleVersion> {
+/** Reads the versions by bundle name from the lines of artifact "properties". */
+function readVersions(lines: readonly unknown[]): Map<string, BundleVersion> {
   const versions = new Map<string, BundleVersion>();
   for (const line of lines) {
     if (!isObject(line) || typeof line["bundle"] !== "string") continue;

@@ -1,4 +1,4 @@
-/** Ends a query as a whole; its message is the answer. */
+/** Ends a whole query; its message is the response. */
 export class QueryError extends Error {
   override readonly name = "QueryError";
 }
@@ -12,20 +12,20 @@ export interface PageQuery {
   offset: number;
 }
 
-/** A line of a content file: the bytes from `start` up to, not including, `end`. */
+/** A line of a content file: the bytes from `start` (inclusive) to `end` (exclusive). */
 export interface LineRange {
   readonly start: number;
   readonly end: number;
 }
 
-/** Where a query finds the objects of its catalog. */
+/** Provides the objects of a catalog to a query. */
 export interface ObjectSource {
   find(query: PageQuery): Promise<readonly LineRange[]>;
-  /** @throws Error when it cannot be read. */
+  /** @throws Error if it cannot be read. */
   read(line: LineRange): Uint8Array;
 }
 
-/** What the resolvers of one query share: where objects come from, and how much of everything is left. */
+/** State that the resolvers of one query share: the source of the objects, and the remaining limits. */
 export class QueryContext {
   readonly #source: ObjectSource;
   readonly #limits: QueryLimits;
@@ -35,7 +35,7 @@ export class QueryContext {
   #readBytes = 0;
   #responseBytes = 0;
 
-  /** @param stopped whether nobody waits for the answer any more. */
+  /** @param stopped returns whether the client has disconnected. */
   constructor(source: ObjectSource, limits: QueryLimits, stopped: () => boolean) {
     this.#source = source;
     this.#limits = limits;
@@ -43,12 +43,12 @@ export class QueryContext {
     this.#end = performance.now() + limits.milliseconds;
   }
 
-  /** Aborts with a QueryError when the query exceeds a limit. */
+  /** Aborts with a QueryError if the query exceeds a limit. */
   get signal(): AbortSignal {
     return this.#abort.signal;
   }
 
-  /** The objects of a page, each read when it is asked for; what is no object is passed over. */
+  /** Yields the objects of a page, each read on demand. Skips values that are not objects. */
   async objects(query: PageQuery): Promise<Iterable<object>> {
     try {
       return this.#read(query.schema, await this.#source.find(query));
@@ -57,7 +57,10 @@ export class QueryContext {
     }
   }
 
-  /** Accounts for so many bytes of the answer, and for the time. @throws QueryError beyond a limit; execution then ends at once. */
+  /**
+   * Accounts for this many bytes of the response, and for the time. @throws QueryError beyond a
+   * limit; execution then ends immediately.
+   */
   spend(bytes: number): void {
     this.#responseBytes += bytes;
     if (this.#responseBytes > this.#limits.responseBytes) this.#fail(responseTooLarge(this.#limits).message);
@@ -71,7 +74,7 @@ export class QueryContext {
       this.spend(0);
       this.#readBytes += length;
       if (this.#readBytes > this.#limits.readBytes)
-        this.#fail(`query reads more than ${this.#limits.readBytes} bytes of objects; ask for fewer objects (limit) at once`);
+        this.#fail(`query reads more than ${this.#limits.readBytes} bytes of objects; request fewer objects (limit)`);
       let bytes: Uint8Array;
       try {
         if (length > this.#limits.objectBytes) throw new Error(`invalid section length ${length} at offset ${line.start}`);
@@ -79,7 +82,7 @@ export class QueryContext {
       } catch (err) {
         throw loadError(schema, err);
       }
-      const object = objectIn(bytes);
+      const object = parseObject(bytes);
       if (object) yield object;
     }
   }
@@ -91,16 +94,16 @@ export class QueryContext {
   }
 }
 
-/** What is said of an answer that is too large. */
+/** Returns the error for a response that is too large. */
 export function responseTooLarge({ responseBytes }: QueryLimits): QueryError {
-  return new QueryError(`query answer exceeds ${responseBytes} bytes; ask for fewer objects (limit) or fields`);
+  return new QueryError(`query response exceeds ${responseBytes} bytes; request fewer objects (limit) or fields`);
 }
 
 function loadError(schema: string, err: unknown): Error {
   return new Error(`error loading objects for schema ${schema}: ${err instanceof Error ? err.message : String(err)}`, { cause: err });
 }
 
-function objectIn(bytes: Uint8Array): object | undefined {
+function parseObject(bytes: Uint8Array): object | undefined {
   try {
     const value: unknown = JSON.parse(Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString());
     return typeof value === "object" && value !== null && !Array.isArray(value) ? value : undefined;
@@ -111,27 +114,27 @@ function objectIn(bytes: Uint8Array): object | undefined {
 
 const MIB = 1024 * 1024;
 
-/** How much one query may ask for, in numbers of things where nothing else is said. */
+/** Limits of one query; numbers without a unit are counts. */
 export interface QueryLimits {
-  /** Nested selections. */
+  /** Maximum depth of nested selections. */
   depth: number;
   fields: number;
   aliases: number;
-  /** Nested selections and fields within `__schema` and `__type`. */
+  /** Maximum depth of nested selections and fields within `__schema` and `__type`. */
   introspectionDepth: number;
   introspectionFields: number;
-  /** Fragments and selections that are looked at while the others are counted. */
+  /** Maximum number of fragments and selections to visit while counting the other limits. */
   selections: number;
   milliseconds: number;
-  /** Bytes of objects that are read, of one object, and of the answer. */
+  /** Maximum bytes of objects read, of one object, and of the response. */
   readBytes: number;
   objectBytes: number;
   responseBytes: number;
 }
 
 /**
- * The first three, the time and the size of an object are the Go server's. The standard introspection query nests 13 deep; what is read is room for a page
- * of the largest bundles there are, twice.
+ * The first three, the time and the object size are the limits of the Go server. The standard
+ * introspection query nests 13 deep. The read limit allows two pages of the largest known bundles.
  */
 export const QUERY_LIMITS: QueryLimits = {
   depth: 10,
@@ -146,5 +149,5 @@ export const QUERY_LIMITS: QueryLimits = {
   responseBytes: 32 * MIB,
 };
 
-/** Objects of a page, and their number without a limit. */
+/** Default and maximum number of objects in a page. */
 export const MAX_PAGE = 100;

@@ -31,25 +31,25 @@ function* largeBundles(): Generator<string> {
 }
 
 async function asked(threads: QueryThreads, content: CatalogContent, query: string, signal = never): Promise<unknown> {
-  const answer = await threads.run({ request: { query }, catalog: queriedCatalog(content, keys) }, signal);
-  return JSON.parse(Buffer.from(answer ?? []).toString());
+  const response = await threads.run({ request: { query }, catalog: queriedCatalog(content, keys) }, signal);
+  return JSON.parse(Buffer.from(response ?? []).toString());
 }
 const failure = (message: string): unknown => ({ data: null, errors: [{ message, locations: [] }] });
 
 describe("threads for queries", () => {
-  test("a query for all there is, many times over, ends bounded while others are served", { timeout: 120_000 }, async () => {
+  test("an expensive query ends at a limit while other queries are answered", { timeout: 120_000 }, async () => {
     const content = await stored("large", largeBundles());
     const threads = new QueryThreads();
     const aliases = (fields: string): string => `{ ${Array.from({ length: 50 }, (_, i) => `a${i}: olmbundles { ${fields} }`).join(" ")} }`;
     let turns = 0;
     const ticking = setInterval(() => turns++, 1);
-    // On a busy machine the time is over first.
+    // On a busy machine the time limit is reached first.
     const late = failure("context deadline exceeded");
-    const tooMuch = failure("query answer exceeds 33554432 bytes; ask for fewer objects (limit) or fields");
+    const tooMuch = failure("query response exceeds 33554432 bytes; request fewer objects (limit) or fields");
     expect([tooMuch, late]).toContainEqual(await asked(threads, content, aliases("text")));
-    // A server whose turn does not come answers nobody.
+    // A blocked server would not respond to any request.
     expect(turns).toBeGreaterThan(10);
-    const tooManyRead = failure("query reads more than 268435456 bytes of objects; ask for fewer objects (limit) at once");
+    const tooManyRead = failure("query reads more than 268435456 bytes of objects; request fewer objects (limit)");
     expect([tooManyRead, late]).toContainEqual(await asked(threads, content, aliases("name")));
     clearInterval(ticking);
     await expect(asked(threads, content, "{ olmbundles(limit: 2) { name } }")).resolves.toEqual({
@@ -58,9 +58,9 @@ describe("threads for queries", () => {
     await threads.close();
   });
 
-  test("a query that is not done in time ends with its thread, and the next gets another", { timeout: 60_000 }, async () => {
+  test("a query that exceeds its time ends with its thread, and the next query gets a new thread", { timeout: 60_000 }, async () => {
     const content = await stored("slow", [JSON.stringify({ schema: "a", list: Array.from({ length: 100_000 }, () => ({ b: 1 })) })]);
-    // The executor itself says what __typename is: no resolver looks at the time.
+    // The executor resolves __typename itself: no resolver checks the time.
     const slow = `{ ${Array.from({ length: 40 }, (_, i) => `a${i}: as { list { __typename } }`).join(" ")} }`;
     const threads = new QueryThreads({ ...QUEUE_LIMITS, threads: 1 }, { ...THREAD_LIMITS, run: 200 });
     await expect(asked(threads, content, slow)).resolves.toEqual(failure("context deadline exceeded"));
@@ -70,11 +70,11 @@ describe("threads for queries", () => {
     await patient.close();
   });
 
-  test("a thread whose time is over when its answer has just come gets no other query", { timeout: 60_000 }, async () => {
+  test("a thread that times out just as its answer arrives gets no further query", { timeout: 60_000 }, async () => {
     const content = await stored("ending", ['{"schema":"a","name":"1"}']);
     const limits = { ...THREAD_LIMITS };
     const threads = new QueryThreads({ ...QUEUE_LIMITS, threads: 1 }, limits);
-    const query = "{ __typename }"; // answered without a question to this thread
+    const query = "{ __typename }"; // a response without a request to this thread
     await asked(threads, content, query);
     limits.start = 50;
     const first = asked(threads, content, query);
@@ -86,7 +86,7 @@ describe("threads for queries", () => {
     await threads.close();
   });
 
-  test("more queries than threads take turns, and too many are refused", { timeout: 60_000 }, async () => {
+  test("queries wait for a free thread, and are rejected when too many wait", { timeout: 60_000 }, async () => {
     const content = await stored("small", ['{"schema":"a","name":"1"}']);
     const threads = new QueryThreads({ ...QUEUE_LIMITS, threads: 1, waiting: 3 });
     const running = Array.from({ length: 4 }, () => asked(threads, content, "{ as { name } }"));
@@ -96,7 +96,7 @@ describe("threads for queries", () => {
     await threads.close();
   });
 
-  test("who is gone leaves the queue, and who waits for too long is told", { timeout: 60_000 }, async () => {
+  test("a query leaves the queue when its client disconnects, and is rejected when it waits too long", { timeout: 60_000 }, async () => {
     const content = await stored("queue", ['{"schema":"a"}']);
     const threads = new QueryThreads({ ...QUEUE_LIMITS, threads: 1, waitMs: 1 });
     const client = new AbortController();
@@ -110,14 +110,14 @@ describe("threads for queries", () => {
     await expect(asked(threads, content, "{ as { schema } }")).rejects.toThrow("the server is stopping");
   });
 
-  test("a query for a client that is gone ends", { timeout: 60_000 }, async () => {
+  test("a query ends when its client disconnects", { timeout: 60_000 }, async () => {
     const content = await stored("gone", ['{"schema":"a"}']);
     const threads = new QueryThreads();
     await expect(asked(threads, content, "{ as { schema } }", AbortSignal.abort())).resolves.toEqual(failure("context canceled"));
     await threads.close();
   });
 
-  test("without queries there are no threads after a while", async () => {
+  test("threads end after a while without queries", async () => {
     const content = await stored("idle", ['{"schema":"a"}']);
     const threads = new QueryThreads({ ...QUEUE_LIMITS, idleMs: 1 });
     expect(threads.size).toBe(0);
@@ -127,7 +127,7 @@ describe("threads for queries", () => {
     await threads.close();
   });
 
-  test("a catalog that cannot be read is an error of the server, not of the query", async () => {
+  test("an unreadable catalog is a server error, not a query error", async () => {
     const content = await stored("broken", ['{"schema":"a"}']);
     const threads = new QueryThreads();
     const catalog = { ...queriedCatalog(content, new ContentKeys()), key: -1, schemas: { fd: 999_999, bytes: 10 } };

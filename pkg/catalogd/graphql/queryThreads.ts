@@ -5,27 +5,27 @@ import { type GraphLines, GraphRefusedError, type GraphRequest } from "./drawGra
 import type { LineRange, PageQuery } from "./queryContext.ts";
 import { type FromQueryThread, failedQuery, type OpenCatalogFiles, type QueryRequest, type ToQueryThread } from "./queryMessage.ts";
 
-/** A query and where its objects are found. */
+/** A query and the source of its objects. */
 interface QueryJob {
   readonly request: QueryRequest;
   readonly catalog: (OpenCatalogFiles & { find(query: PageQuery): readonly LineRange[] }) | undefined;
 }
 
-/** What a thread may take. Milliseconds. */
+/** Time limits of a thread, in milliseconds. */
 interface ThreadLimits {
-  /** Until a thread has read its program. */
+  /** Until a thread has loaded its program. */
   start: number;
-  /** For one query: more than the query gives itself, so that it usually ends by itself. */
+  /** For one query. Longer than the limit within the query, so that the query usually ends first. */
   run: number;
 }
 
-/** How long a thread may take, in milliseconds, unless a test is in a hurry. */
+/** Default time limits of a thread, in milliseconds. */
 export const THREAD_LIMITS: ThreadLimits = { start: 30_000, run: 6_000 };
-/** Bounds of the heap; the answer to a query that needs more is an error. */
+/** Heap limits; a query that needs more gets an error. */
 const HEAP = { maxYoungGenerationSizeMb: 16, maxOldGenerationSizeMb: 256 };
-const TOO_MUCH_MEMORY = "query needs too much memory; ask for fewer objects (limit) or fields";
+const TOO_MUCH_MEMORY = "query needs too much memory; request fewer objects (limit) or fields";
 
-/** Why a thread was ended during a query. */
+/** Why a thread was terminated during a query. */
 type FailedQuery = "late" | "memory";
 
 interface AskOptions {
@@ -35,13 +35,13 @@ interface AskOptions {
 }
 
 const GRAPH_FAULTS: Readonly<Record<FailedQuery, string>> = {
-  late: "drawing the graph takes too long; ask for one channel",
-  memory: "drawing the graph needs too much memory; ask for one channel",
+  late: "drawing the graph takes too long; request a single channel",
+  memory: "drawing the graph needs too much memory; request a single channel",
 };
 
 /**
- * A thread that executes one query at a time. One that takes too long or too much is ended with its thread: what a client asks for, and what a catalog
- * holds, cannot hold up the server.
+ * A thread that executes one query at a time. If a query exceeds time or memory, its thread is
+ * terminated, so that neither a request nor a catalog can block the server.
  */
 class QueryThread {
   readonly #worker: Worker;
@@ -65,15 +65,18 @@ class QueryThread {
     });
   }
 
-  /** Whether another query can be given to it: not once its end has begun, though it may still answer what it was given. */
+  /**
+   * Whether it accepts another query. False as soon as its termination starts, although it may
+   * still answer the current query.
+   */
   get alive(): boolean {
     return this.#alive;
   }
 
   /**
-   * The answer to a query in JSON; undefined when all that is wrong with it is that there is no catalog. When it settles, nothing of the catalog is
-   * in use any more.
-   * @throws Error when the catalog cannot be read, or the thread cannot be started.
+   * Returns the response to a query as JSON; undefined if the only error is that the catalog does
+   * not exist. When the promise settles, the thread no longer uses the catalog.
+   * @throws Error if the catalog cannot be read or the thread cannot be started.
    */
   async run({ request, catalog }: QueryJob, signal: AbortSignal): Promise<Uint8Array | undefined> {
     const stop = new Int32Array(new SharedArrayBuffer(Int32Array.BYTES_PER_ELEMENT));
@@ -92,21 +95,24 @@ class QueryThread {
   }
 
   /**
-   * The text of an update graph. `lines` are transferred.
-   * @throws GraphRefusedError when it cannot be answered as it was asked for, and when it takes too long or too much memory; Error when the lines
-   * cannot be read, or the thread cannot be started.
+   * Returns the text of an update graph. `lines` are transferred.
+   * @throws GraphRefusedError if the request cannot be satisfied or exceeds time or memory; Error
+   * if the lines cannot be read or the thread cannot be started.
    */
   async graph(request: GraphRequest, lines: GraphLines): Promise<Uint8Array> {
     const failed = (reason: FailedQuery): never => {
       throw new GraphRefusedError("GraphTooLarge", GRAPH_FAULTS[reason]);
     };
     const transfer = [lines.metas.buffer, lines.properties.buffer];
-    const answer = await this.#ask({ kind: "graph", request, lines }, { find: () => [], failed, transfer });
-    if (!answer) throw new Error("a graph was drawn without an answer");
-    return answer;
+    const response = await this.#ask({ kind: "graph", request, lines }, { find: () => [], failed, transfer });
+    if (!response) throw new Error("the thread returned no graph");
+    return response;
   }
 
-  /** Says one thing to the thread and waits for its answer. @param options.failed gives the answer of a thread that was ended. */
+  /**
+   * Sends one message to the thread and waits for the response. @param options.failed returns the
+   * response of a terminated thread.
+   */
   async #ask(message: ToQueryThread, { find, failed, transfer = [] }: AskOptions): Promise<Uint8Array | undefined> {
     let late = false;
     const end = (): void => {
@@ -115,11 +121,11 @@ class QueryThread {
     };
     let timer = setTimeout(end, this.#limits.start);
     const done = Promise.withResolvers<Uint8Array | undefined>();
-    const listen = (said: FromQueryThread): void => {
-      if (said.kind === "done") done.resolve(said.answer);
-      else if (said.kind === "failed") done.reject(new Error(said.message));
-      else if (said.kind === "refused") done.reject(new GraphRefusedError(said.code, said.message));
-      else if (said.kind === "find") this.#say({ kind: "found", find: said.find, lines: find(said.query) });
+    const listen = (reply: FromQueryThread): void => {
+      if (reply.kind === "done") done.resolve(reply.answer);
+      else if (reply.kind === "failed") done.reject(new Error(reply.message));
+      else if (reply.kind === "refused") done.reject(new GraphRefusedError(reply.code, reply.message));
+      else if (reply.kind === "find") this.#say({ kind: "found", find: reply.find, lines: find(reply.query) });
       else {
         clearTimeout(timer);
         timer = setTimeout(end, this.#limits.run);
@@ -165,7 +171,7 @@ function failedResponse(reason: FailedQuery): Uint8Array {
   return Buffer.from(failedQuery(reason === "late" ? "context deadline exceeded" : TOO_MUCH_MEMORY));
 }
 
-/** How many queries are executed, and how long one waits for that. */
+/** Limits on running and waiting queries. */
 export interface QueueLimits {
   threads: number;
   waiting: number;
@@ -174,10 +180,10 @@ export interface QueueLimits {
   idleMs: number;
 }
 
-/** How many queries may run and wait, and how long, unless a test has less patience. */
+/** Default limits on running queries, waiting queries and the wait. */
 export const QUEUE_LIMITS: QueueLimits = { threads: 2, waiting: 64, waitMs: 10_000, idleMs: 60_000 };
 
-/** Too many queries wait already, or one waited for too long. */
+/** Too many queries are waiting, or one waited too long. */
 export class QueriesBusyError extends Error {
   override readonly name = "QueriesBusyError";
 }
@@ -187,7 +193,10 @@ interface Waiting {
   readonly giveUp: (reason: Error) => void;
 }
 
-/** Threads for queries: started when there is something to execute, ended when there was nothing for a while. A server without queries has none. */
+/**
+ * A pool of threads for queries. Starts threads on demand and ends them when idle; without queries
+ * there are no threads.
+ */
 export class QueryThreads {
   readonly #limits: QueueLimits;
   readonly #threadLimits: ThreadLimits;
@@ -201,17 +210,23 @@ export class QueryThreads {
     this.#threadLimits = threadLimits;
   }
 
-  /** How many threads there are. */
+  /** The number of threads. */
   get size(): number {
     return this.#idle.size + this.#busy.size;
   }
 
-  /** @see QueryThread.run @throws QueriesBusyError when there is no room; the signal's reason when the client is gone before its turn. */
+  /**
+   * @see QueryThread.run @throws QueriesBusyError if the queue is full; the signal's reason if the
+   * client disconnects before its turn.
+   */
   async run(job: QueryJob, signal: AbortSignal): Promise<Uint8Array | undefined> {
     return this.#inTurn(signal, (thread) => thread.run(job, signal));
   }
 
-  /** @param read reads what the graph is made of, when it is its turn. @see QueryThread.graph @throws as `run` does. */
+  /**
+   * @param read reads the lines of the graph when a thread is free. @see QueryThread.graph @throws
+   * as `run` does.
+   */
   async graph(request: GraphRequest, read: () => Promise<GraphLines>, signal: AbortSignal): Promise<Uint8Array> {
     return this.#inTurn(signal, async (thread) => thread.graph(request, await read()));
   }
@@ -225,7 +240,7 @@ export class QueryThreads {
     }
   }
 
-  /** Ends all threads; queries that wait are given up. */
+  /** Ends all threads and rejects waiting queries. */
   async close(): Promise<void> {
     this.#closed = true;
     for (const { giveUp } of this.#waiting.splice(0)) giveUp(closing());
@@ -255,7 +270,7 @@ export class QueryThreads {
       if (at >= 0) this.#waiting.splice(at, 1);
       turn.reject(reason);
     };
-    const gone = (): void => leave(signal.reason instanceof Error ? signal.reason : new Error("the client is gone"));
+    const gone = (): void => leave(signal.reason instanceof Error ? signal.reason : new Error("the client has disconnected"));
     signal.addEventListener("abort", gone, { once: true });
     const timer = setTimeout(() => leave(new QueriesBusyError("the query waited for too long")), this.#limits.waitMs);
     this.#waiting.push(waiting);
@@ -290,7 +305,7 @@ function closing(): Error {
   return new QueriesBusyError("the server is stopping");
 }
 
-/** Numbers for contents, by which threads know those whose schema they have. */
+/** Numbers contents, so that threads can recognize contents whose schema they have. */
 export class ContentKeys {
   readonly #keys = new WeakMap<CatalogContent, number>();
   #last = 0;
@@ -304,12 +319,15 @@ export class ContentKeys {
   }
 }
 
-/** What a thread needs to know to query a content, which has to be held meanwhile. @throws Error when the content has no artifact "graphql". */
+/**
+ * Returns the data that a thread needs to query a content; the caller must hold the content
+ * meanwhile. @throws Error if the content has no artifact "graphql".
+ */
 export function queriedCatalog(content: CatalogContent, keys: ContentKeys): NonNullable<QueryJob["catalog"]> {
   const artifact = content.artifacts.get("graphql");
-  if (!artifact) throw new Error("the catalog was stored without what its GraphQL schema is made of");
+  if (!artifact) throw new Error("the stored catalog has no data for its GraphQL schema");
   const { index, file } = content.catalog;
-  /** Aliases ask for the same lines again and again. */
+  /** Aliases request the same lines repeatedly. */
   const found = new Map<string, Uint32Array>();
   const linesOf = ({ schema, name, package: packageName }: PageQuery): Uint32Array => {
     const key = JSON.stringify([schema, name, packageName]);

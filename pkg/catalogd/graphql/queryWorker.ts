@@ -9,17 +9,17 @@ import type { FromQueryThread, OpenCatalogFiles, ToQueryThread } from "./queryMe
 import { type QueriedCatalog, runQuery } from "./runQuery.ts";
 import { readStoredSchema } from "./schema.ts";
 
-// The body of the thread that `queryThreads.ts` starts: executes one query after another. Here it may take as long and as much memory as it is
-// given, while the server answers others.
+// Body of the thread that `queryThreads.ts` starts: executes one query after another. It may use
+// its full time and memory limits while the server responds to other requests.
 
-/** Schemas that are kept, each some hundred kilobytes. */
+/** Maximum number of cached schemas, some hundred kilobytes each. */
 const MAX_SCHEMAS = 4;
 
 const schemas = new LRUCache<number, GraphQLSchema>({ max: MAX_SCHEMAS });
 const finds = new Map<number, (lines: readonly LineRange[]) => void>();
 let lastFind = 0;
 
-function say(message: FromQueryThread, transfer: ArrayBuffer[] = []): void {
+function postResponse(message: FromQueryThread, transfer: ArrayBuffer[] = []): void {
   parentPort?.postMessage(message, transfer);
 }
 
@@ -27,13 +27,13 @@ function read(fd: number, { start, end }: LineRange): Uint8Array {
   const bytes = Buffer.allocUnsafeSlow(end - start);
   for (let done = 0; done < bytes.length; ) {
     const size = readSync(fd, bytes, done, bytes.length - done, start + done);
-    if (size === 0) throw new Error("the content file is shorter than its index says");
+    if (size === 0) throw new Error("the content file is shorter than recorded in its index");
     done += size;
   }
   return bytes;
 }
 
-function schemaOf({ key, schemas: { fd, bytes } }: OpenCatalogFiles): GraphQLSchema {
+function loadSchema({ key, schemas: { fd, bytes } }: OpenCatalogFiles): GraphQLSchema {
   const known = schemas.get(key);
   if (known) return known;
   const schema = readStoredSchema(read(fd, { start: 0, end: bytes }));
@@ -41,40 +41,40 @@ function schemaOf({ key, schemas: { fd, bytes } }: OpenCatalogFiles): GraphQLSch
   return schema;
 }
 
-function objectsOf({ metas }: OpenCatalogFiles): ObjectSource {
+function createObjectSource({ metas }: OpenCatalogFiles): ObjectSource {
   return {
     find: (query: PageQuery) =>
       new Promise((resolve) => {
         const find = ++lastFind;
         finds.set(find, resolve);
-        say({ kind: "find", find, query });
+        postResponse({ kind: "find", find, query });
       }),
     read: (line) => read(metas, line),
   };
 }
 
 async function run({ request, catalog, stop }: ToQueryThread & { kind: "run" }): Promise<void> {
-  say({ kind: "started" });
+  postResponse({ kind: "started" });
   try {
-    const open = (): QueriedCatalog | undefined => catalog && { schema: schemaOf(catalog), objects: objectsOf(catalog) };
+    const open = (): QueriedCatalog | undefined => catalog && { schema: loadSchema(catalog), objects: createObjectSource(catalog) };
     const text = await runQuery(request, open, { stopped: () => Atomics.load(stop, 0) !== 0 });
-    const answer = text === undefined ? undefined : new Uint8Array(Buffer.from(text));
-    say({ kind: "done", answer }, answer ? [answer.buffer] : []);
+    const response = text === undefined ? undefined : new Uint8Array(Buffer.from(text));
+    postResponse({ kind: "done", answer: response }, response ? [response.buffer] : []);
   } catch (err) {
-    say({ kind: "failed", message: messageOf(err) });
+    postResponse({ kind: "failed", message: messageOf(err) });
   } finally {
     finds.clear();
   }
 }
 
 function draw({ request, lines }: ToQueryThread & { kind: "graph" }): void {
-  say({ kind: "started" });
+  postResponse({ kind: "started" });
   try {
-    const answer = new Uint8Array(Buffer.from(drawGraph(request, lines)));
-    say({ kind: "done", answer }, [answer.buffer]);
+    const response = new Uint8Array(Buffer.from(drawGraph(request, lines)));
+    postResponse({ kind: "done", answer: response }, [response.buffer]);
   } catch (err) {
-    if (err instanceof GraphRefusedError) say({ kind: "refused", code: err.code, message: err.message });
-    else say({ kind: "failed", message: messageOf(err) });
+    if (err instanceof GraphRefusedError) postResponse({ kind: "refused", code: err.code, message: err.message });
+    else postResponse({ kind: "failed", message: messageOf(err) });
   }
 }
 

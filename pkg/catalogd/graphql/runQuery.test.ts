@@ -60,19 +60,19 @@ describe("limits of a query", () => {
   const failure = (message: string): unknown => ({ data: null, errors: [{ message, locations: [] }] });
 
   test.for([
-    [{ responseBytes: 50_000 }, "{ as { text } }", "query answer exceeds 50000 bytes; ask for fewer objects (limit) or fields"],
+    [{ responseBytes: 50_000 }, "{ as { text } }", "query response exceeds 50000 bytes; request fewer objects (limit) or fields"],
     [
       { responseBytes: 2_000 },
       "{ __schema { types { name description } } }",
-      "query answer exceeds 2000 bytes; ask for fewer objects (limit) or fields",
+      "query response exceeds 2000 bytes; request fewer objects (limit) or fields",
     ],
-    [{ readBytes: 50 }, "{ as { i } }", "query reads more than 50 bytes of objects; ask for fewer objects (limit) at once"],
+    [{ readBytes: 50 }, "{ as { i } }", "query reads more than 50 bytes of objects; request fewer objects (limit)"],
     [{ milliseconds: -1 }, "{ as { i } }", "context deadline exceeded"],
   ] as [Partial<QueryLimits>, string, string][])("%j ends %s", async ([limits, query, message]) => {
     await expect(only(limits, query)).resolves.toEqual(failure(message));
   });
 
-  test("a query ends when nobody waits for it", async () => {
+  test("a query ends when its client disconnects", async () => {
     await expect(only({}, "{ as { i } }", true)).resolves.toEqual(failure("context canceled"));
   });
 
@@ -89,7 +89,7 @@ describe("limits of a query", () => {
     });
   });
 
-  test("what is no object is passed over", async () => {
+  test("a value that is not an object is skipped", async () => {
     const { schema, objects } = graphqlCatalog([{ schema: "a", name: "1" }]);
     const lines = ["broken", '{"name":"x"}', "[]", "null"];
     const source = {
@@ -106,12 +106,12 @@ describe("limits of a query", () => {
 describe("queries", () => {
   test.for(cases.filter(isQueryCase))(
     "$name",
-    async ({ metas, discovered, count = 0, query, operationName, variables, answer, text, lengths }) => {
+    async ({ metas, discovered, count = 0, query, operationName, variables, answer: response, text, lengths }) => {
       const blobs = metas === "sample" ? sample : (metas ?? Array.from({ length: count }, (_, i) => ({ schema: "many", i })));
       const got = await runQuery({ query, operationName, variables }, () => graphqlCatalog(blobs, discovered ?? blobs));
       expect(got?.endsWith("}\n")).toBe(true);
       if (text !== undefined) expect(got).toBe(`${text}\n`);
-      if (answer !== undefined) expect(JSON.parse(got!)).toEqual(answer);
+      if (response !== undefined) expect(JSON.parse(got!)).toEqual(response);
       if (lengths) {
         const { data } = JSON.parse(got!) as { data: Record<string, unknown[]> };
         expect(Object.fromEntries(Object.entries(data).map(([name, list]) => [name, list.length]))).toEqual(lengths);
@@ -119,7 +119,7 @@ describe("queries", () => {
     },
   );
 
-  test("the standard introspection query tells the schema", async () => {
+  test("the standard introspection query returns the schema", async () => {
     const catalog = graphqlCatalog([{ schema: "olm.bundle", name: "a", properties: [{ type: "t", value: {} }] }]);
     for (const query of [
       getIntrospectionQuery(),
@@ -153,7 +153,7 @@ describe("any catalog", () => {
     return Object.fromEntries([...kept, ["schema", schema]]) as JsonObject;
   });
 
-  test("has a valid schema, in which everything can be asked for", async () => {
+  test("GraphQL schema of any catalog is valid, and its fields can be queried", async () => {
     await fc.assert(
       fc.asyncProperty(fc.array(blob, { maxLength: 8 }), async (blobs) => {
         const catalog = graphqlCatalog(blobs);
@@ -174,7 +174,7 @@ describe("any catalog", () => {
     );
   });
 
-  test("has the same schema whatever the order of its metas, but for types", () => {
+  test("GraphQL schema of any catalog does not depend on the order of its metas, except for types", () => {
     fc.assert(
       fc.property(fc.array(blob, { maxLength: 8 }), (blobs) => {
         const names = (order: readonly JsonObject[]): string[] => Object.keys(graphqlCatalog(order).schema.getQueryType()!.getFields());

@@ -16,13 +16,14 @@ import { messageOf } from "../../errors/errors.ts";
 import { type ObjectSource, QUERY_LIMITS, QueryContext, QueryError, type QueryLimits, responseTooLarge } from "./queryContext.ts";
 import { failedQuery, type QueryRequest, responseText } from "./queryMessage.ts";
 
-/** Fields of the query that ask for the schema itself. */
+/** Query fields that read the schema itself. */
 const INTROSPECTION: ReadonlySet<string> = new Set(["__schema", "__type"]);
 
 /**
- * Refuses a document that is too deep, or has too many fields or aliases, over all of its operations. A fragment counts each time it is used, a
- * fragment that is not defined not at all; what asks for the schema has limits of its own, so that the usual tools can ask for it.
- * @throws QueryError with the words of the Go server.
+ * Rejects a document that is too deep or has too many fields or aliases, over all of its
+ * operations. A fragment counts each time it is used; an undefined fragment does not count.
+ * Introspection has its own limits, so that common tools can read the schema.
+ * @throws QueryError with the messages of the Go server.
  * @see operator-controller df2c201d internal/catalogd/graphql/validation.go
  */
 function checkComplexity(document: DocumentNode, limits: QueryLimits): void {
@@ -44,7 +45,7 @@ interface Place {
 class ComplexityCounter {
   readonly #fragments: ReadonlyMap<string, FragmentDefinitionNode>;
   readonly #limits: QueryLimits;
-  /** Fragments that are being expanded: one that uses itself is validation's to refuse. */
+  /** Fragments that are being expanded. Validation rejects a fragment that uses itself. */
   readonly #open = new Set<string>();
   #selections = 0;
   #fields = 0;
@@ -94,27 +95,29 @@ function tooManyFields(limit: number): QueryError {
   return new QueryError(`query exceeds maximum field count of ${limit}`);
 }
 
-/** Longer lines are not shown. */
+/** Longer lines are omitted from errors. */
 const MAX_SHOWN_LINE = 500;
-// oxlint-disable-next-line no-control-regex -- what Go writes as escapes
+// oxlint-disable-next-line no-control-regex -- characters that Go escapes
 const CONTROL = /[\u0000-\u001f]/g;
 
 /**
- * A query's document; one without any definition when there is nothing but white space and comments, as for Go.
- * @throws QueryError when it is no GraphQL or exceeds a limit, with the words of the Go server as far as they are known.
+ * Parses a query; returns a document without definitions for only white space and comments, like
+ * Go.
+ * @throws QueryError for invalid GraphQL or beyond a limit, with the known messages of the Go
+ * server.
  */
 function parseQuery(query: string, limits: QueryLimits): DocumentNode {
-  const document = parsed(query, limits);
+  const document = parseDocument(query, limits);
   checkComplexity(document, limits);
   return document;
 }
 
-function parsed(query: string, limits: QueryLimits): DocumentNode {
+function parseDocument(query: string, limits: QueryLimits): DocumentNode {
   if (/^(?:[\s,\ufeff]|#[^\n\r]*)*$/.test(query)) return { kind: Kind.DOCUMENT, definitions: [] };
   try {
     return parse(query);
   } catch (err) {
-    // So many brackets in one another that the stack ends.
+    // Brackets nested so deeply that the stack overflows.
     if (err instanceof RangeError) throw new QueryError(`query exceeds maximum depth of ${limits.depth}`);
     throw new QueryError(`query parse error: ${err instanceof GraphQLError ? syntaxError(err, query) : messageOf(err)}`);
   }
@@ -135,33 +138,34 @@ function excerpt(query: string, line: number, column: number): string {
   const shown = lines.slice(Math.max(0, line - 2), line + 1);
   if (shown.some((text) => text.length > MAX_SHOWN_LINE)) return "";
   const width = String(line + 1).length;
-  const numbered = (n: number): string => `${String(n).padStart(width)}: ${escaped(lines[n - 1] ?? "")}\n`;
+  const numbered = (n: number): string => `${String(n).padStart(width)}: ${escapeControls(lines[n - 1] ?? "")}\n`;
   const before = line >= 2 ? numbered(line - 1) : "";
   const after = line < lines.length ? numbered(line + 1) : "";
   return `\n\n${before}${numbered(line)}${" ".repeat(1 + width + column)}^\n${after}`;
 }
 
-function escaped(text: string): string {
+function escapeControls(text: string): string {
   return text.replace(CONTROL, (char) => `\\u${char.charCodeAt(0).toString(16).toUpperCase().padStart(4, "0")}`);
 }
 
-/** The schema of a catalog, and where its objects are read. */
+/** The schema of a catalog, and the source of its objects. */
 export interface QueriedCatalog {
   readonly schema: GraphQLSchema;
   readonly objects: ObjectSource;
 }
 
-/** Whether nobody waits for the answer any more, and other limits than usual. */
+/** Cancellation check and non-default limits. */
 export interface RunOptions {
   readonly stopped?: () => boolean;
   readonly limits?: QueryLimits;
 }
 
 /**
- * The answer to a query in JSON; errors of the query are in it.
- * @param open the catalog, asked for when the query is within its limits; undefined when there is none.
- * @returns undefined when there is no catalog, and nothing is wrong with the query but that.
- * @throws Error when the catalog cannot be opened.
+ * Returns the response to a query as JSON, including errors of the query.
+ * @param open returns the catalog, and is called only for a query within its limits; undefined if
+ * the catalog does not exist.
+ * @returns undefined if the only error is that the catalog does not exist.
+ * @throws Error if the catalog cannot be opened.
  */
 export async function runQuery(
   request: QueryRequest,

@@ -27,7 +27,7 @@ import { MAX_PAGE, type QueryContext } from "./queryContext.ts";
 
 const MAX_REMEMBERED_KEYS = 10_000;
 
-/** The GraphQL names of keys, remembered. */
+/** Caches the GraphQL names of keys. */
 class FieldNames {
   readonly #names = new Map<string, string>();
 
@@ -41,7 +41,10 @@ class FieldNames {
   }
 }
 
-/** Gives the value of `field` of an object: scalars as their type says, lists as lists, objects where a scalar is expected as JSON text. */
+/**
+ * Returns a resolver for the value of `field` of an object: scalars by their type, lists as lists,
+ * and objects in place of a scalar as JSON text.
+ */
 function fieldResolver(field: PlannedField, names: FieldNames): (source: unknown, args: unknown, context: QueryContext) => unknown {
   return (source, _args, context) => {
     const value = isObject(source) ? memberFor(source, field, names) : undefined;
@@ -50,7 +53,7 @@ function fieldResolver(field: PlannedField, names: FieldNames): (source: unknown
       return null;
     }
     if (!field.list) return spent(field, scalarValue(value, field.scalar), context);
-    // A catalog may hold a single value where others have a list.
+    // A catalog may contain a single value in place of a list.
     const list = Array.isArray(value) ? value : [value];
     if (!field.nested) return list.map((element) => spent(field, scalarValue(element, field.scalar), context));
     context.spend(field.name.length + 5 + 3 * list.length);
@@ -58,7 +61,10 @@ function fieldResolver(field: PlannedField, names: FieldNames): (source: unknown
   };
 }
 
-/** The value under the field's keys; of elements of lists, of which only some were looked at before, also under a key that is spelled otherwise. */
+/**
+ * Returns the value under the keys of the field. Only some elements of a list were sampled, so it
+ * also accepts a key with another spelling.
+ */
 function memberFor(source: Record<string, unknown>, { keys, name }: PlannedField, names: FieldNames): unknown {
   const known = keys.find((key) => Object.hasOwn(source, key)) ?? Object.keys(source).find((key) => names.of(key) === name);
   return known === undefined ? undefined : source[known];
@@ -87,8 +93,8 @@ interface PageArguments {
 }
 
 /**
- * The schema in which a catalog is queried: a list for each FBC schema, and a summary.
- * @param leftOut how many objects have a schema that is not among them.
+ * Builds the GraphQL schema of a catalog: a list for each FBC schema, and a summary.
+ * @param leftOut number of objects whose schema is not among them.
  * @see operator-controller df2c201d internal/catalogd/graphql/graphql.go, BuildDynamicGraphQLSchema
  */
 export function buildSchema(planned: readonly PlannedSchema[], leftOut: number): GraphQLSchema {
@@ -102,12 +108,12 @@ export function buildSchema(planned: readonly PlannedSchema[], leftOut: number):
 function objectType({ name, description, fields }: PlannedType, names: FieldNames): GraphQLObjectType<unknown, QueryContext> {
   const configs = fields.map((field): [string, FieldConfig] => [
     field.name,
-    { type: typeOf(field, names), description: field.description, resolve: fieldResolver(field, names) },
+    { type: createOutputType(field, names), description: field.description, resolve: fieldResolver(field, names) },
   ]);
   return new GraphQLObjectType({ name, description, fields: Object.fromEntries(configs) });
 }
 
-function typeOf(field: PlannedField, names: FieldNames): GraphQLOutputType {
+function createOutputType(field: PlannedField, names: FieldNames): GraphQLOutputType {
   const named = field.nested ? objectType(field.nested, names) : SCALAR_TYPES[field.scalar];
   return field.list ? new GraphQLList(named) : named;
 }
@@ -119,7 +125,7 @@ function listField({ schema, type: { description } }: PlannedSchema, type: Graph
     args: {
       limit: { type: GraphQLInt, default: { value: MAX_PAGE }, description: "Maximum number of items to return" },
       offset: { type: GraphQLInt, default: { value: 0 }, description: "Number of items to skip" },
-      name: { type: GraphQLString, description: "Only items of this name" },
+      name: { type: GraphQLString, description: "Only items with this name" },
       package: { type: GraphQLString, description: "Only items of this package; packages themselves are found by their name" },
     },
     resolve: (_source, args: PageArguments, context) => {
@@ -142,7 +148,7 @@ function summaryField(planned: readonly PlannedSchema[], leftOut: number): Field
     fields: {
       name: { type: GraphQLString },
       queryField: { type: GraphQLString, description: "Field of Query that lists the objects" },
-      remarks: { type: list, description: "What is not as the names suggest" },
+      remarks: { type: list, description: "Differences between the schema and its names" },
       totalFields: { type: GraphQLInt },
       totalObjects: { type: GraphQLInt },
       typeName: { type: GraphQLString, description: "Type of the objects" },
@@ -161,7 +167,7 @@ function summaryField(planned: readonly PlannedSchema[], leftOut: number): Field
     type: new GraphQLObjectType({
       name: "CatalogSummary",
       fields: {
-        remarks: { type: list, description: "What is not shown" },
+        remarks: { type: list, description: "Objects that are not listed" },
         schemas: { type: new GraphQLList(schemaSummary) },
         totalSchemas: { type: GraphQLInt },
       },
@@ -173,7 +179,7 @@ function summaryField(planned: readonly PlannedSchema[], leftOut: number): Field
 /** A line of artifact "graphql". */
 const Line = z.union([z.strictObject({ leftOut: z.int() }), DiscoveredSchema]);
 
-/** The schema that artifact "graphql" tells. @throws Error when it is none. */
+/** Reads the schema from artifact "graphql". @throws Error if it is invalid. */
 export function readStoredSchema(artifact: Uint8Array): GraphQLSchema {
   const lines = Buffer.from(artifact.buffer, artifact.byteOffset, artifact.byteLength)
     .toString()

@@ -11,16 +11,16 @@ import { registerSearchRoute } from "./searchRoute.ts";
 
 /** Dependencies of the endpoints. */
 export interface RouteDependencies extends GraphRouteDependencies, GraphqlRouteDependencies {
-  /** Endpoints that are left out: for clients they do not exist. */
+  /** Endpoints to omit: clients get 404 for them. */
   without?: ReadonlySet<GatedEndpoint>;
 }
 
-/** An endpoint that a feature gate turns off, by the id of its operation. */
+/** An endpoint that a feature gate disables, by the id of its operation. */
 export type GatedEndpoint = "findMetas" | "queryCatalog";
 
 /**
  * Registers all endpoints of the content server.
- * @returns the routes as they were registered; the OpenAPI document and the reference are generated from them.
+ * @returns the registered routes, from which the OpenAPI document and the reference are generated.
  */
 export function registerCatalogRoutes(server: CatalogServer, dependencies: RouteDependencies): CatalogRoute[] {
   const { without } = dependencies;
@@ -42,7 +42,7 @@ export function registerCatalogRoutes(server: CatalogServer, dependencies: Route
   return routes;
 }
 
-/** Returns the endpoints without a server that serves them. */
+/** Returns the endpoints without starting a server. */
 export function catalogRoutes(dependencies: RouteDependencies): CatalogRoute[] {
   return registerCatalogRoutes(fastify().withTypeProvider<ZodTypeProvider>(), dependencies);
 }

@@ -1,7 +1,7 @@
 import type { ServerResponse } from "node:http";
 import type { Socket } from "node:net";
 
-/** Status lines as Go has them. */
+/** Status texts of Go. */
 const REASONS: Readonly<Record<number, string>> = {
   400: "Bad Request",
   405: "Method Not Allowed",
@@ -15,7 +15,7 @@ const STATUS: Readonly<Record<string, number>> = {
   ERR_HTTP_REQUEST_TIMEOUT: 408,
   HPE_INVALID_METHOD: 405,
 };
-/** How a request line begins whose method only the parser does not know. */
+/** Start of a request line whose method only the parser does not know. */
 const SOME_METHOD = /^[!#$%&'*+.^_`|~\w-]{1,64} \/\S* HTTP\/1\.[01]\r?\n/;
 
 /** An error of Node's parser, or of the connection. */
@@ -24,7 +24,7 @@ export interface ClientError extends Error {
   readonly rawPacket?: Buffer;
 }
 
-/** The status that tells a client why its request was not read. */
+/** Returns the status for a request that could not be parsed. */
 function clientErrorStatus({ code = "", rawPacket }: ClientError): number {
   const status = STATUS[code] ?? 400;
   if (status !== 405) return status;
@@ -32,9 +32,11 @@ function clientErrorStatus({ code = "", rawPacket }: ClientError): number {
 }
 
 /**
- * Answers what is no request and closes the connection: what follows on it cannot be told apart from what came before.
- * @param underWay the last answer on this connection; once it has begun nothing may come between.
- * @returns the status that was sent; undefined when nothing could be.
+ * Responds to an invalid request and closes the connection, because the start of the next request
+ * is unknown.
+ * @param underWay the last response on this connection. If it has started, nothing else may be
+ * sent.
+ * @returns the status that was sent; undefined if none could be sent.
  */
 export function respondToClientError(err: ClientError, socket: Socket, underWay: ServerResponse | undefined): number | undefined {
   const midResponse = underWay?.headersSent === true && !underWay.writableFinished;
@@ -47,7 +49,7 @@ export function respondToClientError(err: ClientError, socket: Socket, underWay:
   return status;
 }
 
-/** A whole answer for a connection without a request. */
+/** Returns a complete response for a connection without a parsed request. */
 export function rawResponse(status: number, text = `${status} ${REASONS[status] ?? ""}`): string {
   const body = status === 405 ? "Method Not Allowed\n" : `${text}\n`;
   const head = [

@@ -10,7 +10,7 @@ import { type ContentServer, startContentServer } from "./contentServer.ts";
 import { HttpMetrics } from "./httpMetrics.ts";
 import type { ServerLimits } from "./serverLimits.ts";
 
-/** More than the buffers of a connection take. */
+/** Larger than the buffers of a connection. */
 const LARGE = Array.from({ length: 16 }, (_, i) => `{"name":"l${i}","schema":"big","text":"${"x".repeat(2_000_000)}"}\n`).join("");
 const SMALL = '{"schema":"a"}\n';
 const [ALL, TINY] = ["/catalogs/large/api/v1/all", "/catalogs/small/api/v1/all"];
@@ -22,7 +22,7 @@ beforeAll(async () => {
 });
 afterAll(() => world.close());
 
-/** A server of the same catalogs with limits of its own, and what it holds and tells. */
+/** A server of the same catalogs with its own limits, held contents and log. */
 class Limited {
   readonly server: ContentServer;
   readonly #metrics: Metrics;
@@ -46,20 +46,20 @@ class Limited {
     return connection;
   }
 
-  /** A connection that asked for much and reads nothing of it. */
+  /** Opens a connection that requests much and reads nothing. */
   async stalled(): Promise<RawConnection> {
     return (await this.open({ reading: false })).write(`GET ${ALL} HTTP/1.1\r\nHost: x\r\n\r\n`);
   }
 
   async get(path: string, headers: Record<string, string> = {}): Promise<{ status: number; retryAfter: unknown; bytes: number }> {
     const agent = new Agent();
-    const answer = await request(`http://127.0.0.1:${this.server.address.port}${path}`, { headers, dispatcher: agent });
-    const bytes = (await answer.body.arrayBuffer()).byteLength;
+    const response = await request(`http://127.0.0.1:${this.server.address.port}${path}`, { headers, dispatcher: agent });
+    const bytes = (await response.body.arrayBuffer()).byteLength;
     await agent.close();
-    return { status: answer.statusCode, retryAfter: answer.headers["retry-after"], bytes };
+    return { status: response.statusCode, retryAfter: response.headers["retry-after"], bytes };
   }
 
-  /** Waits until so many requests are being answered. */
+  /** Waits until this many requests are in progress. */
   async underWay(count: number): Promise<void> {
     await eventually(async () => expect(await this.#metrics.text()).toContain(`catalogd_http_requests_in_flight ${count}\n`));
   }
@@ -74,7 +74,7 @@ class Limited {
   }
 }
 
-/** Counts how often content is held and not released. */
+/** Counts held contents that are not released. */
 class Holds {
   open = 0;
 
@@ -102,14 +102,14 @@ async function limited(limits: Partial<ServerLimits>, holds?: Holds): Promise<Li
 }
 
 describe("a request that does not arrive", () => {
-  test("of which nothing comes: the connection is closed", async () => {
+  test("server closes the connection when no data arrives", async () => {
     const server = await limited({ requestMs: 300 });
     const connection = await server.open();
-    const [answer] = await connection.closed();
-    expect(answer?.status).toBe(408);
+    const [response] = await connection.closed();
+    expect(response?.status).toBe(408);
   });
 
-  test("whose headers drip is ended", async () => {
+  test("server ends a request whose headers arrive too slowly", async () => {
     const server = await limited({ requestMs: 500 });
     const connection = await server.open();
     connection.write(`GET ${TINY} HTTP/1.1\r\nHost: x\r\n`);
@@ -119,16 +119,16 @@ describe("a request that does not arrive", () => {
     expect((await server.get(TINY)).status).toBe(200);
   });
 
-  test("whose body drips is ended", async () => {
+  test("server ends a request whose body arrives too slowly", async () => {
     const server = await limited({ requestMs: 500 });
     const connection = await server.open();
     connection.write(`POST ${TINY} HTTP/1.1\r\nHost: x\r\nContent-Length: 1000000\r\n\r\n`);
     const drip = setInterval(() => connection.write("x"), 50);
-    const [answer] = await connection.closed().finally(() => clearInterval(drip));
-    expect(answer?.status).toBe(405);
+    const [response] = await connection.closed().finally(() => clearInterval(drip));
+    expect(response?.status).toBe(405);
   });
 
-  test("for a while after another: the connection is closed", async () => {
+  test("server closes an idle connection after a previous request", async () => {
     const server = await limited({ idleMs: 200 });
     const connection = await server.open();
     connection.write(`GET ${TINY} HTTP/1.1\r\nHost: x\r\n\r\n`);
@@ -136,10 +136,10 @@ describe("a request that does not arrive", () => {
   });
 });
 
-describe("a body that an endpoint reads", () => {
+describe("a request body that an endpoint reads", () => {
   const GRAPHQL = "/catalogs/small/api/v1/graphql";
 
-  test("is asked for when the client wants to be asked", async () => {
+  test("server sends 100 Continue when the client expects it", async () => {
     const server = await limited({});
     const connection = await server.open();
     connection.write(`POST ${GRAPHQL} HTTP/1.1\r\nHost: x\r\nContent-Length: 11\r\nExpect: 100-continue\r\n\r\n`);
@@ -148,7 +148,7 @@ describe("a body that an endpoint reads", () => {
     expect((await connection.answered(2))[1]?.status).not.toBe(100);
   });
 
-  test("and that drips is not waited for", async () => {
+  test("server does not wait for a body that arrives too slowly", async () => {
     const server = await limited({ requestMs: 500 });
     const connection = await server.open();
     connection.write(`POST ${GRAPHQL} HTTP/1.1\r\nHost: x\r\nContent-Length: 100000\r\n\r\n`);
@@ -157,7 +157,7 @@ describe("a body that an endpoint reads", () => {
     await server.underWay(0);
   });
 
-  test("and that stops because its client has left is not waited for", async () => {
+  test("server does not wait for a body when its client has disconnected", async () => {
     const holds = new Holds();
     const server = await limited({ requestMs: 60_000 }, holds);
     const connection = await server.open();
@@ -170,7 +170,7 @@ describe("a body that an endpoint reads", () => {
 });
 
 describe("a client that does not read", () => {
-  test("is cut, and what was held for it is let go", async () => {
+  test("client that does not read is disconnected, and its content is released", async () => {
     const holds = new Holds();
     const server = await limited({ stallMs: 500 }, holds);
     const connection = await server.stalled();
@@ -183,7 +183,7 @@ describe("a client that does not read", () => {
     expect(connection.bytes).toBeLessThan(LARGE.length);
   });
 
-  test("but slowly does is served to the end", async () => {
+  test("client receives the whole response when it reads slowly", async () => {
     const server = await limited({ stallMs: 2_000 });
     const connection = await server.stalled();
     const read = setInterval(() => {
@@ -196,7 +196,7 @@ describe("a client that does not read", () => {
     expect(connection.ended).toBe(false);
   });
 
-  test("is cut in the end, even where it does not count as stalled yet", async () => {
+  test("client that does not read is disconnected at the time limit, even if it does not count as stalled yet", async () => {
     const server = await limited({ responseMs: 700 });
     const connection = await server.stalled();
     await server.underWay(1);
@@ -206,7 +206,7 @@ describe("a client that does not read", () => {
     expect(connection.bytes).toBeLessThan(LARGE.length);
   });
 
-  test("and sends a thousand requests ahead is answered one at a time", async () => {
+  test("client gets one response at a time when it pipelines a thousand requests", async () => {
     const server = await limited({ stallMs: 1_000 });
     const connection = await server.open({ reading: false });
     connection.write(`GET ${ALL} HTTP/1.1\r\nHost: x\r\n\r\n`.repeat(1_000));
@@ -219,7 +219,7 @@ describe("a client that does not read", () => {
   });
 });
 
-test("a client that leaves takes everything with it that was held for it", async () => {
+test("content and transfers of a client are released when it disconnects", async () => {
   const holds = new Holds();
   const server = await limited({}, holds);
   const connections = await Promise.all(Array.from({ length: 20 }, () => server.stalled()));
@@ -230,8 +230,8 @@ test("a client that leaves takes everything with it that was held for it", async
   expect(holds.open).toBe(0);
 });
 
-describe("too many at once", () => {
-  test("slow readers do not hold up conditional requests and small answers", async () => {
+describe("too many requests at once", () => {
+  test("slow readers do not delay conditional requests and small responses", async () => {
     const server = await limited({ transfers: 2, transferWaitMs: 300 });
     await Promise.all([server.stalled(), server.stalled()]);
     await server.underWay(2);
@@ -242,21 +242,21 @@ describe("too many at once", () => {
     expect((await server.get(TINY)).status).toBe(200);
   });
 
-  test("a transfer that makes no progress loses its place to one that waits", async () => {
+  test("a stalled transfer loses its slot to a waiting one", async () => {
     const server = await limited({ transfers: 2, transferWaitMs: 60_000, transferFloor: 1e12, transferCheckMs: 20 });
     await Promise.all([server.stalled(), server.stalled()]);
     await server.underWay(2);
     expect(await server.get(ALL)).toMatchObject({ status: 200, bytes: LARGE.length });
   });
 
-  test("an address in X-Forwarded-For gives no places", async () => {
+  test("an address in X-Forwarded-For does not grant additional slots", async () => {
     const server = await limited({ transfers: 4, transfersPerClient: 1, transferWaitMs: 50 });
     await server.stalled();
     await server.underWay(1);
     expect((await server.get(ALL, { "x-forwarded-for": "192.0.2.1", forwarded: "for=192.0.2.1" })).status).toBe(503);
   });
 
-  test("a large answer starts when another has ended", async () => {
+  test("a large response starts when another has ended", async () => {
     const server = await limited({ transfers: 1, transferWaitMs: 60_000 });
     const first = await server.stalled();
     await server.underWay(1);
@@ -266,7 +266,7 @@ describe("too many at once", () => {
     expect(await second).toMatchObject({ status: 200, bytes: LARGE.length });
   });
 
-  test("a client that leaves while it waits is forgotten", async () => {
+  test("a waiting client is removed when it disconnects", async () => {
     const holds = new Holds();
     const server = await limited({ transfers: 1, transferWaitMs: 60_000 }, holds);
     await server.stalled();
@@ -278,13 +278,13 @@ describe("too many at once", () => {
     expect(holds.open).toBe(1);
   });
 
-  test("requests are refused with when to come again", async () => {
+  test("rejected requests get Retry-After", async () => {
     const server = await limited({ requests: 0 });
     const { status, retryAfter } = await server.get(TINY);
     expect([status, retryAfter]).toEqual([503, "1"]);
   });
 
-  test("idle connections make room for new ones", async () => {
+  test("idle connections are closed in favor of new ones", async () => {
     const server = await limited({ connections: 3 });
     const idle = await Promise.all(Array.from({ length: 3 }, () => server.open()));
     for (const connection of idle) connection.write(`GET ${TINY} HTTP/1.1\r\nHost: x\r\n\r\n`);
@@ -292,7 +292,7 @@ describe("too many at once", () => {
     await eventually(async () => expect((await server.get(TINY)).status).toBe(200));
   });
 
-  test("one client does not get all connections", async () => {
+  test("one client cannot use all connections", async () => {
     const server = await limited({ connectionsPerClient: 2 });
     const [first] = [await server.open(), await server.open()];
     const third = await server.open();
@@ -302,7 +302,7 @@ describe("too many at once", () => {
   });
 });
 
-test("requests are counted by endpoint, never by what a client makes up", async () => {
+test("requests are counted by endpoint, never by client-supplied values", async () => {
   const server = await limited({});
   await server.get(TINY);
   await server.get(ALL, { "accept-encoding": "gzip" });
@@ -328,7 +328,7 @@ test("requests are counted by endpoint, never by what a client makes up", async 
   expect(text).not.toContain("made");
 });
 
-test("requests are logged with what the Go server logs, failures of ours as errors", async () => {
+test("requests are logged with the fields of the Go server, and server errors at level error", async () => {
   const lines: Record<string, unknown>[] = [];
   const logged = createLogger({
     component: "test",

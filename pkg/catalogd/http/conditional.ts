@@ -9,7 +9,10 @@ const FORMATS = [
   new RegExp(String.raw`^[A-Z][a-z]{2} (?<month>[A-Z][a-z]{2}) (?<day>[ \d]\d) ${TIME} (?<year>\d{4})$`),
 ];
 
-/** Seconds since the epoch of a date in a header, in the three forms of RFC 9110 (RFC 1123, RFC 850, asctime); undefined for any other text. */
+/**
+ * Parses a date in a header, in one of the three formats of RFC 9110 (RFC 1123, RFC 850, asctime).
+ * Returns seconds since the epoch; undefined for any other text.
+ */
 export function parseHttpDate(text: string): number | undefined {
   for (const format of FORMATS) {
     const groups = format.exec(text.trim())?.groups;
@@ -25,19 +28,20 @@ export function parseHttpDate(text: string): number | undefined {
   return undefined;
 }
 
-/** A date as HTTP headers have it. */
+/** Formats a date for HTTP headers. */
 export function httpDate(seconds: number): string {
   return new Date(seconds * 1_000).toUTCString();
 }
 
 /**
- * The content coding to use for a client that sent this Accept-Encoding: of those there are, the one it weighs highest; ours first when it weighs
- * them alike; undefined for none. `*` stands for all that are not named.
+ * Returns the content coding for a client with this Accept-Encoding header: the available one with
+ * the highest weight, the first one for equal weights; undefined for none. `*` matches all codings
+ * that the header does not name.
  * @see RFC 9110 section 12.5.3
  */
 export function chosenEncoding(header: string | undefined, available: readonly Encoding[] = ENCODINGS): Encoding | undefined {
   if (!header) return undefined;
-  const weights = weightsIn(header);
+  const weights = parseWeights(header);
   const gzip = weights.get("x-gzip");
   if (gzip !== undefined) weights.set("gzip", gzip);
   const weightOf = (encoding: Encoding): number => weights.get(encoding) ?? weights.get("*") ?? 0;
@@ -46,9 +50,12 @@ export function chosenEncoding(header: string | undefined, available: readonly E
   return best;
 }
 
-/** The media type for a client that sent this Accept: of those there are, the one it weighs highest; the earlier one when it weighs them alike. */
+/**
+ * Returns the media type for a client with this Accept header: the available one with the highest
+ * weight, the first one for equal weights.
+ */
 export function preferredType(header: string | undefined, available: readonly string[]): string | undefined {
-  const weights = weightsIn(header || "*/*");
+  const weights = parseWeights(header || "*/*");
   const weightOf = (type: string): number => weights.get(type) ?? weights.get(`${type.split("/", 1)[0]}/*`) ?? weights.get("*/*") ?? 0;
   return available.reduce<string | undefined>(
     (best, type) => (weightOf(type) > (best === undefined ? 0 : weightOf(best)) ? type : best),
@@ -56,8 +63,8 @@ export function preferredType(header: string | undefined, available: readonly st
   );
 }
 
-/** What stands in a header of weighed names, in lower case. */
-function weightsIn(header: string): Map<string, number> {
+/** Parses a header of weighted names, in lower case. */
+function parseWeights(header: string): Map<string, number> {
   const weights = new Map<string, number>();
   for (const piece of header.split(",")) {
     const [name = "", ...parameters] = piece.split(";").map((part) => part.trim().toLowerCase());
@@ -67,22 +74,22 @@ function weightsIn(header: string): Map<string, number> {
   return weights;
 }
 
-/** What identifies the content that would be answered. */
+/** Identifies the content of a response. */
 export interface Validators {
   /** Strong tags, in quotes, of all its representations. */
   etags: readonly string[];
-  /** Whole seconds since the epoch; undefined when it is not known, then dates do not count. */
+  /** Whole seconds since the epoch; undefined if unknown, then dates are ignored. */
   lastModified: number | undefined;
 }
 
-/** Whether a request for content is to be answered with it, with 304 or with 412. */
+/** Whether the response to a request is the content, 304 or 412. */
 export type PreconditionResult = "proceed" | "notModified" | "failed";
 
 const ETAG = /(W\/)?("[!\u0023-\u007e\u0080-\uffff]*")/y;
 
 /**
- * The verdict of a GET's or HEAD's conditional headers. A date that cannot be read is as if it were not there. A tag of any representation
- * matches, since all of them are the same content.
+ * Evaluates the conditional headers of a GET or HEAD. An invalid date is ignored. The tag of any
+ * coding matches, because all codings have the same content.
  * @see RFC 9110 section 13.2.2
  */
 export function evaluatePreconditions(headers: IncomingHttpHeaders, { etags, lastModified }: Validators): PreconditionResult {
@@ -103,7 +110,7 @@ export function evaluatePreconditions(headers: IncomingHttpHeaders, { etags, las
 }
 
 /**
- * Whether a Range header counts: no If-Range, or one that names exactly this representation.
+ * Returns whether a Range header applies: If-Range is absent or names exactly this representation.
  * @param etag of the representation whose ranges are served.
  */
 export function rangeApplies(ifRange: string | undefined, etag: string, lastModified: number): boolean {
@@ -112,7 +119,7 @@ export function rangeApplies(ifRange: string | undefined, etag: string, lastModi
   return parseHttpDate(ifRange) === lastModified;
 }
 
-/** Reads a list of tags up to the first fault; `*` matches everything. */
+/** Parses a list of tags up to the first error; `*` matches everything. */
 function matchesAny(header: string, etags: readonly string[], weak: boolean): boolean {
   let at = 0;
   for (;;) {
@@ -133,25 +140,26 @@ export interface ByteRange {
   length: number;
 }
 
-/** The parts of a content that a Range header asks for, or why they cannot be had. */
+/** The ranges of a content that a Range header requests, or why they cannot be served. */
 export type Ranges =
   | { readonly kind: "parts"; readonly parts: readonly ByteRange[] }
-  /** Every part lies behind the end. */
+  /** Every range is after the end. */
   | { readonly kind: "none" }
   | { readonly kind: "invalid" }
-  /** More than anybody needs: to be taken as if there were no header. @see RFC 9110 section 14.2 */
+  /** Too many ranges: the header is ignored. @see RFC 9110 section 14.2 */
   | { readonly kind: "tooMany" };
 
 const MAX_PARTS = 128;
 
 /**
- * Reads a Range header for a content of `size` bytes. Parts that lie behind the end are left out; if all do, the answer is "none".
+ * Parses a Range header for a content of `size` bytes. Omits ranges after the end; if all are, the
+ * result is "none".
  * @see Go 1.26 net/http/fs.go, parseRange
  */
 export function parseRangeHeader(header: string, size: number): Ranges {
   if (!header.startsWith("bytes=")) return { kind: "invalid" };
   const parts: ByteRange[] = [];
-  let behind = false;
+  let isAfterEnd = false;
   for (const piece of header.slice("bytes=".length).split(",")) {
     const spec = piece.trim();
     if (spec === "") continue;
@@ -161,23 +169,23 @@ export function parseRangeHeader(header: string, size: number): Ranges {
     if (!found || (first === "" && last === "")) return { kind: "invalid" };
     if (first === "") {
       const length = Math.min(Number(last), size);
-      if (length === 0) behind = true;
+      if (length === 0) isAfterEnd = true;
       else parts.push({ start: size - length, length });
       continue;
     }
     const start = Number(first);
     if (start >= size) {
-      behind = true;
+      isAfterEnd = true;
       continue;
     }
     if (last !== "" && start > Number(last)) return { kind: "invalid" };
     const end = last === "" ? size - 1 : Math.min(Number(last), size - 1);
     parts.push({ start, length: end - start + 1 });
   }
-  return behind && parts.length === 0 ? { kind: "none" } : { kind: "parts", parts };
+  return isAfterEnd && parts.length === 0 ? { kind: "none" } : { kind: "parts", parts };
 }
 
-/** The value of Content-Range for one part. */
+/** Returns the value of Content-Range for one range. */
 export function contentRange({ start, length }: ByteRange, size: number): string {
   return `bytes ${start}-${start + length - 1}/${size}`;
 }

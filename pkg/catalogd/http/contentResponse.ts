@@ -19,7 +19,7 @@ import { ProblemError } from "./problem.ts";
 import { type ContentResponse, NO_BODY, withoutBody } from "./response.ts";
 import type { ResponseCache } from "./responseCache.ts";
 
-/** What of a request matters for content. */
+/** The parts of a request that select content. */
 export interface ContentRequest {
   /** GET or HEAD. */
   readonly method: string;
@@ -27,9 +27,12 @@ export interface ContentRequest {
 }
 
 const TYPE = { "content-type": "application/jsonl" } as const;
-/** Smaller answers are not worth compressing. */
+/** Smaller responses are not compressed. */
 export const MIN_COMPRESSED_BYTES = 1_024;
-/** What filtered answers can be had in, the better one first: gzip costs nothing, as it is put together from what is there. */
+/**
+ * Codings of filtered responses, preferred first. Gzip costs nothing because it is assembled from
+ * stored blocks.
+ */
 const SELECTION_ENCODINGS: readonly Encoding[] = ["gzip", "zstd"];
 
 /** An artifact of a content. */
@@ -39,25 +42,27 @@ export interface ServedArtifact {
 }
 
 /**
- * A whole artifact of a catalog's content, with everything that a static file has: conditions, ranges, HEAD; compressed where the client takes it and the
- * compressed form is there.
- * @throws ProblemError when a precondition fails or there is no such range.
+ * Returns a whole artifact of a catalog's content with the features of a static file: conditional
+ * requests, ranges and HEAD. The response is compressed if the client accepts it and the compressed
+ * file exists.
+ * @throws ProblemError if a precondition fails or the range is not satisfiable.
  * @see Go 1.26 net/http/fs.go, serveContent
  */
 export function allResponse({ content, artifact }: ServedArtifact, request: ContentRequest): ContentResponse {
   const { tag } = artifact.index;
-  const etag = quoted(tag);
+  const etag = formatEtag(tag);
   const common = commonHeaders(content);
-  const verdict = evaluatePreconditions(request.headers, { etags: etagsOf(tag), lastModified: content.lastModified });
-  if (verdict === "failed") throw preconditionFailed({ ...common, ...TYPE });
-  if (verdict === "notModified") return notModified(content, request, tag);
+  const result = evaluatePreconditions(request.headers, { etags: listEtags(tag), lastModified: content.lastModified });
+  if (result === "failed") throw preconditionFailed({ ...common, ...TYPE });
+  if (result === "notModified") return notModified(content, request, tag);
   const response = rangeResponse({ content, artifact }, request, etag) ?? wholeResponse({ content, artifact }, request, etag);
   return request.method === "HEAD" ? withoutBody(response) : response;
 }
 
 /**
- * Returns the lines of an artifact that match a query; no ranges. Small responses come from `cache`.
- * @throws ProblemError when a precondition fails.
+ * Returns the lines of an artifact that match a query; does not support ranges. Small responses
+ * come from `cache`.
+ * @throws ProblemError if a precondition fails.
  */
 export async function metasResponse(
   { content, artifact }: ServedArtifact,
@@ -68,10 +73,10 @@ export async function metasResponse(
   const selection = artifact.select(query);
   const { tag } = selection;
   const common = commonHeaders(content);
-  const verdict = evaluatePreconditions(request.headers, { etags: etagsOf(tag), lastModified: content.lastModified });
-  if (verdict === "failed") throw preconditionFailed(common);
-  if (verdict === "notModified") return notModified(content, request, tag);
-  if (request.method === "HEAD") return { status: 200, headers: { ...common, ...TYPE, etag: quoted(tag) }, body: NO_BODY };
+  const result = evaluatePreconditions(request.headers, { etags: listEtags(tag), lastModified: content.lastModified });
+  if (result === "failed") throw preconditionFailed(common);
+  if (result === "notModified") return notModified(content, request, tag);
+  if (request.method === "HEAD") return { status: 200, headers: { ...common, ...TYPE, etag: formatEtag(tag) }, body: NO_BODY };
   return (
     (await smallResponse({ content, artifact }, selection, request, cache)) ?? selectionResponse({ content, artifact }, selection, request)
   );
@@ -81,30 +86,33 @@ function commonHeaders(content: CatalogContent): Record<string, string | number>
   return { "last-modified": httpDate(content.lastModified), "olm-catalog-digest": content.origin.digest };
 }
 
-/** Returns the failure of a request for other content than there is. */
+/** Returns the failure of a request whose precondition does not match the content. */
 function preconditionFailed(headers: ContentResponse["headers"]): ProblemError {
-  const detail = "the content is not the one that If-Match or If-Unmodified-Since names";
+  const detail = "the content does not match If-Match or If-Unmodified-Since";
   return new ProblemError("PreconditionFailed", detail, { headers, text: "" });
 }
 
-/** Returns the failure of a request for ranges that the content does not have. */
+/** Returns the failure of a request for ranges outside the content. */
 function rangeNotSatisfiable(text: string, headers: ContentResponse["headers"]): ProblemError {
   return new ProblemError("RangeNotSatisfiable", text, { headers, text });
 }
 
 function notModified(content: CatalogContent, { headers }: ContentRequest, tag: string): ContentResponse {
-  const known = etagsOf(tag).find((etag) => headers["if-none-match"]?.includes(etag));
-  return { status: 304, headers: { ...commonHeaders(content), etag: known ?? quoted(tag) }, body: NO_BODY };
+  const known = listEtags(tag).find((etag) => headers["if-none-match"]?.includes(etag));
+  return { status: 304, headers: { ...commonHeaders(content), etag: known ?? formatEtag(tag) }, body: NO_BODY };
 }
 
-/** The whole content; undefined ranges have been dealt with. HEAD is never compressed, as its length is the content's. */
+/**
+ * Returns the whole content; other code handles ranges. HEAD is never compressed because its length
+ * is that of the content.
+ */
 function wholeResponse({ content, artifact }: ServedArtifact, request: ContentRequest, etag: string): ContentResponse {
   const { file } = artifact;
   const worthIt = file.bytes >= MIN_COMPRESSED_BYTES && request.method === "GET";
   const encoding = worthIt ? chosenEncoding(request.headers["accept-encoding"], artifact.encodings) : undefined;
   const compressed = encoding && artifact.compressed(encoding);
   if (compressed) {
-    const own = { "content-encoding": encoding, etag: quoted(artifact.index.tag, encoding) };
+    const own = { "content-encoding": encoding, etag: formatEtag(artifact.index.tag, encoding) };
     return fileResponse(content, compressed, [{ start: 0, end: compressed.bytes }], own);
   }
   return fileResponse(content, file, [{ start: 0, end: file.bytes }], { "accept-ranges": "bytes", etag });
@@ -124,12 +132,12 @@ function fileResponse(
   };
 }
 
-/** The answer to a Range header; undefined when there is none that counts. */
+/** Returns the response to a Range header; undefined if the header is absent or ignored. */
 function rangeResponse({ content, artifact }: ServedArtifact, { headers }: ContentRequest, etag: string): ContentResponse | undefined {
   const { file } = artifact;
-  const wanted = headers.range;
-  if (!wanted || !rangeApplies(headers["if-range"] as string | undefined, etag, content.lastModified)) return undefined;
-  const ranges = parseRangeHeader(wanted, file.bytes);
+  const requested = headers.range;
+  if (!requested || !rangeApplies(headers["if-range"] as string | undefined, etag, content.lastModified)) return undefined;
+  const ranges = parseRangeHeader(requested, file.bytes);
   if (ranges.kind === "tooMany") return undefined;
   const digest = { "olm-catalog-digest": content.origin.digest };
   if (ranges.kind === "invalid") throw rangeNotSatisfiable("invalid range", digest);
@@ -144,7 +152,7 @@ function rangeResponse({ content, artifact }: ServedArtifact, { headers }: Conte
   const shared = { ...commonHeaders(content), "accept-ranges": "bytes", etag };
   if (parts.length === 1) {
     const own = { ...TYPE, "content-range": contentRange(only, file.bytes), "content-length": only.length };
-    return { status: 206, headers: { ...shared, ...own }, body: { kind: "file", file, pieces: [sliceOf(only)] } };
+    return { status: 206, headers: { ...shared, ...own }, body: { kind: "file", file, pieces: [toSlice(only)] } };
   }
   const { pieces, length, boundary } = multipart(parts, file.bytes);
   const own = { "content-type": `multipart/byteranges; boundary=${boundary}`, "content-length": length };
@@ -155,18 +163,18 @@ function multipart(parts: readonly ByteRange[], size: number): { pieces: (Slice 
   const boundary = randomBytes(30).toString("hex");
   const pieces = parts.flatMap((part, i) => {
     const head = `${i === 0 ? "" : "\r\n"}--${boundary}\r\nContent-Range: ${contentRange(part, size)}\r\nContent-Type: ${TYPE["content-type"]}\r\n\r\n`;
-    return [Buffer.from(head), sliceOf(part)];
+    return [Buffer.from(head), toSlice(part)];
   });
   const all = [...pieces, Buffer.from(`\r\n--${boundary}--\r\n`)];
   const length = all.reduce((sum, piece) => sum + (piece instanceof Uint8Array ? piece.byteLength : piece.end - piece.start), 0);
   return { pieces: all, length, boundary };
 }
 
-function sliceOf({ start, length }: ByteRange): Slice {
+function toSlice({ start, length }: ByteRange): Slice {
   return { start, end: start + length };
 }
 
-/** An answer that fits the cache. */
+/** Returns a response that fits into the cache. */
 async function smallResponse(
   { content, artifact }: ServedArtifact,
   selection: LineSelection,
@@ -182,7 +190,7 @@ async function smallResponse(
   const zstd = encoding === "zstd" ? await cache.getUnlessBusy(`${tag} zstd`, async () => compressBytes("zstd", await plain())) : undefined;
   const made = gzipped ? "gzip" : zstd && "zstd";
   const bytes = gzipped ?? zstd ?? (await plain());
-  const own = { ...(made ? { "content-encoding": made } : {}), etag: quoted(tag, made) };
+  const own = { ...(made ? { "content-encoding": made } : {}), etag: formatEtag(tag, made) };
   return {
     status: 200,
     headers: { ...commonHeaders(content), ...TYPE, ...own, "content-length": bytes.byteLength },
@@ -190,36 +198,39 @@ async function smallResponse(
   };
 }
 
-/** The coding that the client wants a filtered answer in. */
+/** Returns the coding in which the client wants a filtered response. */
 function selectionEncoding({ bytes }: LineSelection, { headers }: ContentRequest): Encoding | undefined {
   return bytes >= MIN_COMPRESSED_BYTES ? chosenEncoding(headers["accept-encoding"], SELECTION_ENCODINGS) : undefined;
 }
 
-/** An answer too large for the cache: whole artifacts in any coding there is, others put together as gzip. */
+/**
+ * Returns a response that is too large for the cache: whole artifacts in any stored coding, other
+ * selections as gzip.
+ */
 function selectionResponse({ content, artifact }: ServedArtifact, selection: LineSelection, request: ContentRequest): ContentResponse {
   if (selection.tag === artifact.index.tag) {
-    const { headers, ...response } = wholeResponse({ content, artifact }, request, quoted(selection.tag));
+    const { headers, ...response } = wholeResponse({ content, artifact }, request, formatEtag(selection.tag));
     return { ...response, headers: Object.fromEntries(Object.entries(headers).filter(([name]) => name !== "accept-ranges")) };
   }
   const gzip = selectionEncoding(selection, request) === "gzip" ? artifact.gzipped(selection) : undefined;
-  if (!gzip) return fileResponse(content, artifact.file, selection.slices, { etag: quoted(selection.tag) });
+  if (!gzip) return fileResponse(content, artifact.file, selection.slices, { etag: formatEtag(selection.tag) });
   return {
     status: 200,
     headers: {
       ...commonHeaders(content),
       ...TYPE,
       "content-encoding": "gzip",
-      etag: quoted(selection.tag, "gzip"),
+      etag: formatEtag(selection.tag, "gzip"),
       "content-length": gzip.bytes,
     },
     body: { kind: "file", file: gzip.file, pieces: gzip.pieces },
   };
 }
 
-/** The bytes of a selection, checked: what is cached would be wrong for long. */
+/** Reads and verifies the bytes of a selection, because a cached error would persist. */
 export async function readSelection(file: HeldFile, selection: LineSelection): Promise<Uint8Array> {
   const bytes = await readPieces({ file, bytes: selection.bytes, pieces: selection.slices });
-  if (crc32(bytes) !== selection.crc32) throw file.damage("the content has another checksum than it was written with");
+  if (crc32(bytes) !== selection.crc32) throw file.damage("the content does not match its stored checksum");
   return bytes;
 }
 
@@ -240,17 +251,17 @@ async function readPieces({ file, pieces, bytes }: GzipSelection): Promise<Uint8
   return buffer;
 }
 
-/** The tags of all forms in which the content of one tag is answered. */
-function etagsOf(tag: string): string[] {
-  return [quoted(tag), ...ENCODINGS.map((encoding) => quoted(tag, encoding))];
+/** Returns the entity tags of all codings of a content. */
+function listEtags(tag: string): string[] {
+  return [formatEtag(tag), ...ENCODINGS.map((encoding) => formatEtag(tag, encoding))];
 }
 
-/** The entity tag of the form of a content in one coding. */
-function quoted(tag: string, encoding?: Encoding): string {
+/** Returns the entity tag of a content in one coding. */
+function formatEtag(tag: string, encoding?: Encoding): string {
   return encoding === undefined ? `"${tag}"` : `"${tag}.${MAKER[encoding]}-${encoding}"`;
 }
 
-/** Something that is served as it is at this moment. */
+/** A document that is served in its current state. */
 export interface ServedDocument {
   readonly bytes: Uint8Array;
   readonly type: string;
@@ -258,19 +269,20 @@ export interface ServedDocument {
   readonly tag: string;
 }
 
-/** A document in JSON, with a newline. */
+/** Creates a JSON document with a final newline. */
 export function jsonDocument(value: unknown): ServedDocument {
   return documentOf(Buffer.from(`${JSON.stringify(value)}\n`), "application/json");
 }
 
-/** A document of these bytes. */
+/** Creates a document of these bytes. */
 export function documentOf(bytes: Uint8Array, type: string): ServedDocument {
   return { bytes, type, tag: createHash("sha256").update(bytes).digest("base64url").slice(0, 22) };
 }
 
 /**
- * Returns a document with its tag, conditional and compressed as the client takes it. Compressed forms are kept in `cache`.
- * @throws ProblemError when a precondition fails.
+ * Returns a document with its tag, conditional and compressed as the client accepts. Compressed
+ * bytes are stored in `cache`.
+ * @throws ProblemError if a precondition fails.
  */
 export async function documentResponse(
   { bytes, type, tag }: ServedDocument,
@@ -278,10 +290,10 @@ export async function documentResponse(
   cache: ResponseCache,
 ): Promise<ContentResponse> {
   const encoding = bytes.byteLength >= MIN_COMPRESSED_BYTES ? chosenEncoding(request.headers["accept-encoding"]) : undefined;
-  const etag = quoted(tag, encoding);
-  const verdict = evaluatePreconditions(request.headers, { etags: etagsOf(tag), lastModified: undefined });
-  if (verdict === "failed") throw preconditionFailed({ etag });
-  if (verdict === "notModified") return { status: 304, headers: { etag }, body: NO_BODY };
+  const etag = formatEtag(tag, encoding);
+  const result = evaluatePreconditions(request.headers, { etags: listEtags(tag), lastModified: undefined });
+  if (result === "failed") throw preconditionFailed({ etag });
+  if (result === "notModified") return { status: 304, headers: { etag }, body: NO_BODY };
   const sent = encoding ? await cache.get(`${tag} ${encoding}`, () => compressBytes(encoding, bytes)) : bytes;
   const headers = { "content-type": type, etag, ...(encoding ? { "content-encoding": encoding } : {}), "content-length": sent.byteLength };
   const response: ContentResponse = { status: 200, headers, body: { kind: "bytes", bytes: sent } };

@@ -9,22 +9,28 @@ import { FIRST_OF_EACH } from "./queryParameters.ts";
 import type { ResponseCache } from "./responseCache.ts";
 import { CatalogPath, type CatalogServer } from "./route.ts";
 
-/** Where the server finds content. */
+/** Provides content to the server. */
 export interface ContentSource {
   get(name: string): CatalogContent | undefined;
-  /** Names of all catalogs that are known here, in any order: those whose content is there, and those whose content is still being loaded. */
+  /**
+   * Names of all known catalogs, in any order: those with stored content and those whose content is
+   * still loading.
+   */
   catalogs(): readonly string[];
-  /** Whether content of a catalog of this name has to be here though it is not, such as in a replica that still loads it. Default: never. */
+  /**
+   * Returns whether content of this catalog should exist although it does not, for example in a
+   * replica that still loads it. Default: never.
+   */
   expects?(name: string): boolean;
 }
 
-/** What the endpoints of catalogs' content are built from. */
+/** Dependencies of the content endpoints. */
 export interface ContentRouteDependencies {
   source: ContentSource;
   cache: ResponseCache;
 }
 
-/** Another replica may have it at once. */
+/** Another replica may already have it. */
 const RETRY_LATER = { "retry-after": 5 };
 const JSON_LINES = "application/jsonl";
 const MetaQuery = z
@@ -47,14 +53,17 @@ export function registerAllRoute(server: CatalogServer, { source }: Pick<Content
         id: "getAllMetas",
         summary: "All metas of a catalog",
         description:
-          "The file-based catalog as JSON Lines, one meta a line, in the order of its files. Conditional requests and ranges work as on a static file; " +
-          "with `Accept-Encoding: zstd` or `gzip` it comes compressed, without cost to the server.",
+          "The file-based catalog as JSON Lines, one meta per line, in the order of its files. Conditional requests and ranges work as for a static file; " +
+          "with `Accept-Encoding: zstd` or `gzip` the response is compressed, without cost to the server.",
         responses: {
           200: { description: "The metas.", content: { [JSON_LINES]: undefined } },
-          206: { description: "The wanted ranges of them.", content: { [JSON_LINES]: undefined, "multipart/byteranges": undefined } },
-          304: { description: "They are those that the client knows." },
-          412: { description: "They are not those that the request is about." },
-          416: { description: "They do not have these ranges." },
+          206: {
+            description: "The requested ranges of the metas.",
+            content: { [JSON_LINES]: undefined, "multipart/byteranges": undefined },
+          },
+          304: { description: "The metas have not changed." },
+          412: { description: "The metas do not match the precondition." },
+          416: { description: "The ranges are not satisfiable." },
         },
       },
     },
@@ -63,7 +72,10 @@ export function registerAllRoute(server: CatalogServer, { source }: Pick<Content
   });
 }
 
-/** Registers the endpoint of those metas of a catalog that match a filter. @see operator-controller df2c201d internal/catalogd/server/handlers.go */
+/**
+ * Registers the endpoint of the metas of a catalog that match a filter. @see operator-controller
+ * df2c201d internal/catalogd/server/handlers.go
+ */
 export function registerMetasRoute(server: CatalogServer, { source, cache }: ContentRouteDependencies): void {
   server.route({
     method: ["GET", "HEAD"],
@@ -75,12 +87,12 @@ export function registerMetasRoute(server: CatalogServer, { source, cache }: Con
         id: "findMetas",
         summary: "The metas of a catalog that match a filter",
         description:
-          "As JSON Lines, in the order of the catalog. All parameters that are given have to match, exactly; of one that is repeated the first counts. " +
-          "An `olm.package` has no package: ask for `schema=olm.package&name=NAME`. Conditional requests work, ranges do not.",
+          "As JSON Lines, in the order of the catalog. All given parameters must match exactly; of a repeated parameter only the first value counts. " +
+          "An `olm.package` has no `package` field: request `schema=olm.package&name=NAME`. Conditional requests work, ranges do not.",
         responses: {
-          200: { description: "The metas that match; none is an empty body.", content: { [JSON_LINES]: undefined } },
-          304: { description: "They are those that the client knows." },
-          412: { description: "They are not those that the request is about." },
+          200: { description: "The metas that match; an empty body if none match.", content: { [JSON_LINES]: undefined } },
+          304: { description: "The metas have not changed." },
+          412: { description: "The metas do not match the precondition." },
         },
       },
     },
@@ -92,8 +104,8 @@ export function registerMetasRoute(server: CatalogServer, { source, cache }: Con
 }
 
 /**
- * Gives `respond` the content of a catalog, which is held until the response has been sent.
- * @throws ProblemError when there is no content of that name here, or not yet.
+ * Calls `respond` with the content of a catalog and holds it until the response has been sent.
+ * @throws ProblemError if there is no content with that name, or it is not loaded yet.
  */
 export async function withContent(source: ContentSource, name: string, respond: (content: CatalogContent) => Promise<void>): Promise<void> {
   const content = findContent(source, name);
@@ -119,7 +131,7 @@ export function catalogNotFound(name: string): ProblemError {
   return new ProblemError("CatalogNotFound", `no catalog ${JSON.stringify(name)} is served here; /catalogs lists those that are`);
 }
 
-/** Registers the endpoint of what the check of a catalog's content found. */
+/** Registers the endpoint of the findings of a catalog's content. */
 export function registerFindingsRoute(server: CatalogServer, { source }: Pick<ContentRouteDependencies, "source">): void {
   server.route({
     method: ["GET", "HEAD"],
@@ -129,20 +141,20 @@ export function registerFindingsRoute(server: CatalogServer, { source }: Pick<Co
       failures: "problem",
       operation: {
         id: "getFindings",
-        summary: "What is wrong with the content of a catalog",
+        summary: "Findings in the content of a catalog",
         description:
-          "As JSON Lines, one finding a line: `rule` (a stable code), `severity` (`error` for what opm refuses, else `warning`), `message`, `place` " +
+          "As JSON Lines, one finding per line: `rule` (a stable code), `severity` (`error` for problems that opm rejects, else `warning`), `message`, `place` " +
           "(`file`, `document` and `line`, counted from 1) and `schema`, `package` and `name` of the meta. Errors come first, then by file and document; " +
-          "at most 1,000. An empty body says that nothing was found. Conditional requests and ranges work as on a static file.",
+          "at most 1,000. The body is empty if there are no findings. Conditional requests and ranges work as for a static file.",
         responses: {
           200: { description: "The findings.", content: { "application/jsonl": undefined } },
           206: {
-            description: "The wanted ranges of them.",
+            description: "The requested ranges of the findings.",
             content: { "application/jsonl": undefined, "multipart/byteranges": undefined },
           },
-          304: { description: "They are those that the client knows." },
-          412: { description: "They are not those that the request is about." },
-          416: { description: "They do not have these ranges." },
+          304: { description: "The findings have not changed." },
+          412: { description: "The findings do not match the precondition." },
+          416: { description: "The ranges are not satisfiable." },
         },
       },
     },
@@ -155,25 +167,25 @@ export function registerFindingsRoute(server: CatalogServer, { source }: Pick<Co
   });
 }
 
-/** One catalog as it is listed. */
+/** An entry in the list of catalogs. */
 const ListedCatalog = z
   .object({
     name: z.string().describe("name of the ClusterCatalog"),
-    state: z.enum(["Serving", "Loading"]).describe("`Loading`: the content is not here yet, requests for it are answered with 503"),
-    digest: z.string().optional().describe("digest of the image that the content is of"),
-    ref: z.string().optional().describe("that image"),
+    state: z.enum(["Serving", "Loading"]).describe("`Loading`: the content is not stored here yet, and requests for it return 503"),
+    digest: z.string().optional().describe("digest of the image of the content"),
+    ref: z.string().optional().describe("reference of that image"),
     lastUnpacked: z.string().optional().describe("when the image was unpacked, RFC 3339"),
-    lastModified: z.string().optional().describe("since when this content is served, RFC 3339"),
+    lastModified: z.string().optional().describe("when the content was first served, RFC 3339"),
     objects: z.number().int().optional().describe("number of metas"),
-    bytes: z.number().int().optional().describe("their size, uncompressed"),
-    findings: z.number().int().optional().describe("how many errors and warnings the check of the content found"),
+    bytes: z.number().int().optional().describe("uncompressed size of the metas"),
+    findings: z.number().int().optional().describe("numbers of errors and warnings that validation found"),
     encodings: z
       .array(z.enum(Object.keys(FILE_SUFFIX) as [string, ...string[]]))
       .optional()
-      .describe("codings in which all of the content is ready"),
+      .describe("content codings that are available for the whole content"),
   })
-  .meta({ id: "ListedCatalog", description: "A catalog and what is served of it; what is not known is left out." });
-const CatalogList = z.object({ catalogs: z.array(ListedCatalog).describe("by name") }).meta({ id: "CatalogList" });
+  .meta({ id: "ListedCatalog", description: "A catalog and its served content; unknown values are omitted." });
+const CatalogList = z.object({ catalogs: z.array(ListedCatalog).describe("sorted by name") }).meta({ id: "CatalogList" });
 
 /** Registers the endpoint that lists the catalogs. */
 export function registerCatalogListRoute(server: CatalogServer, { source, cache }: ContentRouteDependencies): void {
@@ -184,23 +196,23 @@ export function registerCatalogListRoute(server: CatalogServer, { source, cache 
       failures: "problem",
       operation: {
         id: "listCatalogs",
-        summary: "The catalogs that this server knows, with what it serves of each",
+        summary: "The catalogs that this server knows, with their served content",
         responses: {
           200: { description: "The catalogs.", content: { "application/json": CatalogList } },
-          304: { description: "They are as the client knows them." },
-          412: { description: "They are not as the client knows them." },
+          304: { description: "The list has not changed." },
+          412: { description: "The list does not match the precondition." },
         },
       },
     },
     handler: async (request, reply) => {
       const catalogs = source.catalogs().toSorted(compareText);
-      const list: z.infer<typeof CatalogList> = { catalogs: catalogs.map((name) => listed(name, source.get(name))) };
+      const list: z.infer<typeof CatalogList> = { catalogs: catalogs.map((name) => describeCatalog(name, source.get(name))) };
       await reply.respond(await documentResponse(jsonDocument(list), request, cache));
     },
   });
 }
 
-function listed(name: string, content: CatalogContent | undefined): z.infer<typeof ListedCatalog> {
+function describeCatalog(name: string, content: CatalogContent | undefined): z.infer<typeof ListedCatalog> {
   if (!content) return { name, state: "Loading" };
   const { origin, catalog, lastModified } = content;
   return {

@@ -14,7 +14,7 @@ const P = '{"defaultChannel":"preview_test","name":"webhook_operator_test","sche
 const C = '{"entries":[{"name":"bundle.v0.0.1"}],"name":"preview_test","package":"webhook_operator_test","schema":"olm.channel"}\n';
 const OTHER = '{"schema":"xy"}\n';
 const LINES = { B, P, C };
-/** Larger than the cache keeps, and not in one piece: an object of another package between each two. */
+/** Larger than the cache limit, and not contiguous: between two objects is one of another package. */
 const LARGE = Array.from(
   { length: 6 },
   (_, i) =>
@@ -55,8 +55,8 @@ interface Got {
 
 async function call(method: string, path: string, headers: Headers = {}): Promise<Got> {
   const url = `http://127.0.0.1:${server.address.port}${path}`;
-  const answer = await request(url, { method: method as "GET", headers, dispatcher: agent });
-  return { status: answer.statusCode, headers: answer.headers, body: Buffer.from(await answer.body.arrayBuffer()) };
+  const response = await request(url, { method: method as "GET", headers, dispatcher: agent });
+  return { status: response.statusCode, headers: response.headers, body: Buffer.from(await response.body.arrayBuffer()) };
 }
 const get = (path: string, headers: Headers = {}): Promise<Got> => call("GET", path, headers);
 
@@ -90,7 +90,7 @@ describe("routes", () => {
   });
 
   test.for(["POST", "PUT", "DELETE", "PATCH", "OPTIONS", "PROPFIND"])(
-    "%s of content is not allowed, before anything else is looked at",
+    "%s of content is not allowed, before any other check",
     async (method) => {
       for (const path of [`${BASE}/all`, `${BASE}/metas?x=y`, "/catalogs/unknown/api/v1/all", "/catalogs/BAD/api/v1/metas"]) {
         const { status, headers, body } = await call(method, path);
@@ -99,18 +99,18 @@ describe("routes", () => {
     },
   );
 
-  test("an escape that is none is a bad request", async () => {
+  test("an invalid escape is a bad request", async () => {
     const { status, body } = await rawGet("/catalogs/%zz/api/v1/all");
     expect([status, body]).toEqual([400, "400 Bad Request\n"]);
   });
 
-  test.for(["application/json", "nonsense"])("a POST with a body of type %s is not read as anything", async (type) => {
+  test.for(["application/json", "nonsense"])("a body of type %s in a POST is not parsed", async (type) => {
     const url = `http://127.0.0.1:${server.address.port}${BASE}/all`;
-    const answer = await request(url, { method: "POST", body: "{nonsense", headers: { "content-type": type }, dispatcher: agent });
-    expect([answer.statusCode, await answer.body.text()]).toEqual([405, "Method Not Allowed\n"]);
+    const response = await request(url, { method: "POST", body: "{nonsense", headers: { "content-type": type }, dispatcher: agent });
+    expect([response.statusCode, await response.body.text()]).toEqual([405, "Method Not Allowed\n"]);
   });
 
-  test("problem details of a wrong query name the parameter", async () => {
+  test("problem details of an invalid query name the parameter", async () => {
     const { status, body } = await get(`${BASE}/metas?other=1`, { accept: "application/problem+json" });
     expect([status, body.toString()]).toEqual([
       400,
@@ -118,7 +118,7 @@ describe("routes", () => {
     ]);
   });
 
-  test.for(["/catalogs/unknown/api/v1/all", "/catalogs/unknown/api/v1/metas?schema=a"])("%s: no such catalog", async (path) => {
+  test.for(["/catalogs/unknown/api/v1/all", "/catalogs/unknown/api/v1/metas?schema=a"])("%s: unknown catalog", async (path) => {
     const { status, body, headers } = await get(path);
     expect([status, body.toString(), headers["vary"]]).toEqual([404, "404 Not Found\n", "Accept-Encoding"]);
   });
@@ -129,7 +129,7 @@ describe("routes", () => {
     ["/catalogs/-a/api/v1/metas?bad=1", "a lowercase RFC 1123 subdomain must consist of"],
     [`/catalogs/${"a".repeat(254)}/api/v1/all`, "must be no more than 253 characters\n"],
     [`/catalogs/${"A".repeat(254)}/api/v1/all`, "must be no more than 253 characters; a lowercase RFC"],
-  ] as const)("%s: bad name", async ([path, text]) => {
+  ] as const)("%s: invalid name", async ([path, text]) => {
     const { status, body } = await get(path);
     expect(status).toBe(400);
     expect(body.toString()).toContain(`invalid catalog name: ${text}`);
@@ -143,7 +143,7 @@ describe("routes", () => {
     ["/catalogs/./api/v1/all", "/catalogs/api/v1/all"],
     ["/catalogs//api/v1/all", "/catalogs/api/v1/all"],
     ["/catalogs/a//", "/catalogs/a/"],
-  ] as const)("%s leads to %s", async ([path, location]) => {
+  ] as const)("%s redirects to %s", async ([path, location]) => {
     const found = await rawGet(path);
     expect([found.status, found.headers["location"], found.headers["content-type"]]).toEqual([307, location, "text/html; charset=utf-8"]);
     expect(found.body).toBe(`<a href="${location.replaceAll("&", "&amp;")}">Temporary Redirect</a>.\n\n`);
@@ -152,14 +152,14 @@ describe("routes", () => {
   });
 });
 
-/** Sends the path as it is; clients clean it. */
+/** Sends the path unchanged; HTTP clients would normalize it. */
 async function rawGet(path: string, method = "GET"): Promise<{ status: number; headers: Record<string, unknown>; body: string }> {
   const { request: plain } = await import("node:http");
   return new Promise((resolve, reject) => {
-    const sent = plain({ host: "127.0.0.1", port: server.address.port, path, method, agent: false }, (answer) => {
+    const sent = plain({ host: "127.0.0.1", port: server.address.port, path, method, agent: false }, (response) => {
       let body = "";
-      answer.setEncoding("utf8").on("data", (text: string) => (body += text));
-      answer.on("end", () => resolve({ status: answer.statusCode ?? 0, headers: answer.headers, body }));
+      response.setEncoding("utf8").on("data", (text: string) => (body += text));
+      response.on("end", () => resolve({ status: response.statusCode ?? 0, headers: response.headers, body }));
     });
     sent.on("error", reject).end();
   });
@@ -199,13 +199,16 @@ describe("metas", () => {
     for (const method of ["POST", "PUT", "DELETE"]) expect((await call(method, `${BASE}/metas${query}`)).status).toBe(405);
   });
 
-  test.for(["", "?", "?schema=", "?schema&package=&name="])("%j is the whole catalog, objects of other schemas included", async (query) => {
-    const { status, body, headers } = await get(`${BASE}/metas${query}`, { range: "bytes=0-1" });
-    expect([status, body.toString(), headers["accept-ranges"]]).toEqual([200, WHOLE, undefined]);
-  });
+  test.for(["", "?", "?schema=", "?schema&package=&name="])(
+    "metas endpoint: %j returns the whole catalog, including objects of unknown schemas",
+    async (query) => {
+      const { status, body, headers } = await get(`${BASE}/metas${query}`, { range: "bytes=0-1" });
+      expect([status, body.toString(), headers["accept-ranges"]]).toEqual([200, WHOLE, undefined]);
+    },
+  );
 
   test.for(["?non-existent=foo", "?schema=a&x", "?Schema=a", "?schema=%zz", "?schema=olm.package;name=x", "?=a"])(
-    "%s is a bad request",
+    "metas endpoint: %s is a bad request",
     async (query) => {
       const { status, body, headers } = await get(`${BASE}/metas${query}`);
       expect([status, body.toString(), headers["content-type"]]).toEqual([400, "400 Bad Request\n", "text/plain; charset=utf-8"]);
@@ -213,7 +216,7 @@ describe("metas", () => {
     },
   );
 
-  test("an answer that is too large for the cache is the same", async () => {
+  test("a response that is too large for the cache is the same", async () => {
     const { body, headers } = await get("/catalogs/large/api/v1/metas?package=large");
     const want = LARGE.map((pair) => pair.slice(0, pair.indexOf("\n") + 1)).join("");
     expect(body.length).toBe(want.length);
@@ -224,7 +227,7 @@ describe("metas", () => {
 });
 
 describe("all", () => {
-  test("is the stored file", async () => {
+  test("all endpoint returns the stored file", async () => {
     const { status, headers, body } = await get(`${BASE}/all?anything=1`);
     expect([status, body.toString()]).toEqual([200, WHOLE]);
     expect(headers).toMatchObject({
@@ -241,7 +244,7 @@ describe("all", () => {
     expect({ ...head.headers, ...connection }).toEqual({ ...headers, ...connection });
   });
 
-  test("of an empty catalog is empty, and has no ranges", async () => {
+  test("all endpoint returns an empty body without ranges for an empty catalog", async () => {
     const { status, body } = await get("/catalogs/empty/api/v1/all");
     expect([status, body.length]).toEqual([200, 0]);
     expect((await get("/catalogs/empty/api/v1/all", { range: "bytes=0-1" })).status).toBe(200);
@@ -272,21 +275,21 @@ describe("all", () => {
     ["bytes=a-b", "invalid range\n", undefined],
     ["bytes=-", "invalid range\n", undefined],
     ["lines=0-1", "invalid range\n", undefined],
-  ])("range %s cannot be had", async ([range, text, contentRange]) => {
+  ])("range %s is not satisfiable", async ([range, text, contentRange]) => {
     const got = await get(`${BASE}/all`, { range });
     expect([got.status, got.body.toString(), got.headers["content-range"]]).toEqual([416, text, contentRange]);
     expect(got.headers).toMatchObject({ "content-type": "text/plain; charset=utf-8", "x-content-type-options": "nosniff" });
     expect([got.headers["last-modified"], got.headers["etag"]]).toEqual([undefined, undefined]);
   });
 
-  test("more ranges than anybody needs are as if there were none", async () => {
+  test("too many ranges are ignored", async () => {
     const ranges = (count: number) => ({ range: `bytes=${Array.from({ length: count }, (_, i) => `${i}-${i}`).join(",")}` });
     expect((await get(`${BASE}/all`, ranges(128))).status).toBe(206);
     const { status, body } = await get(`${BASE}/all`, ranges(129));
     expect([status, body.toString()]).toEqual([200, WHOLE]);
   });
 
-  test("several ranges come in parts", async () => {
+  test("several ranges are returned as multipart", async () => {
     const { status, headers, body } = await get(`${BASE}/all`, { range: "bytes=0-3, 10-12,-2" });
     expect(status).toBe(206);
     const boundary = /^multipart\/byteranges; boundary=([\da-f]+)$/.exec(String(headers["content-type"]))?.[1];
@@ -296,12 +299,12 @@ describe("all", () => {
     expect(headers["content-length"]).toBe(String(body.length));
   });
 
-  test("a large file arrives whole at a slow reader, and from several readers at once", async () => {
+  test("a large file arrives completely at a slow reader and at several simultaneous readers", async () => {
     const want = createHash("sha256").update(LARGE.join("")).digest("hex");
     const slow = async (): Promise<string> => {
       const hash = createHash("sha256");
-      const answer = await request(`http://127.0.0.1:${server.address.port}/catalogs/large/api/v1/all`, { dispatcher: agent });
-      for await (const chunk of answer.body as AsyncIterable<Buffer>) {
+      const response = await request(`http://127.0.0.1:${server.address.port}/catalogs/large/api/v1/all`, { dispatcher: agent });
+      for await (const chunk of response.body as AsyncIterable<Buffer>) {
         hash.update(chunk);
         if (Math.random() < 0.1) await new Promise((resolve) => setTimeout(resolve, 1));
       }
@@ -310,11 +313,11 @@ describe("all", () => {
     expect(await Promise.all([slow(), slow(), slow(), slow()])).toEqual([want, want, want, want]);
   });
 
-  test("a reader that leaves does no harm", async () => {
+  test("a reader that disconnects does not affect others", async () => {
     const leave = async (): Promise<void> => {
-      const answer = await request(`http://127.0.0.1:${server.address.port}/catalogs/large/api/v1/all`, { dispatcher: new Agent() });
-      answer.body.once("data", () => answer.body.destroy());
-      await new Promise((resolve) => answer.body.once("close", resolve).on("error", () => undefined));
+      const response = await request(`http://127.0.0.1:${server.address.port}/catalogs/large/api/v1/all`, { dispatcher: new Agent() });
+      response.body.once("data", () => response.body.destroy());
+      await new Promise((resolve) => response.body.once("close", resolve).on("error", () => undefined));
     };
     await Promise.all([leave(), leave(), leave()]);
     expect((await get(`${BASE}/all`)).status).toBe(200);
@@ -322,7 +325,7 @@ describe("all", () => {
 });
 
 describe("compression", () => {
-  test("the whole content comes compressed once and for all", async () => {
+  test("the whole content is compressed once", async () => {
     const { headers, body } = await get("/catalogs/large/api/v1/all", { "accept-encoding": "br, gzip" });
     expect(headers).toMatchObject({
       "content-encoding": "gzip",
@@ -335,7 +338,7 @@ describe("compression", () => {
     expect((await get("/catalogs/large/api/v1/metas", { "accept-encoding": "gzip" })).body.equals(body)).toBe(true);
   });
 
-  test("answers to queries are compressed from 1 KiB on", async () => {
+  test("responses to queries are compressed from 1 KiB", async () => {
     const large = await get("/catalogs/large/api/v1/metas?name=l0", { "accept-encoding": "gzip" });
     expect([large.headers["content-encoding"], gunzipSync(large.body).toString()]).toEqual(["gzip", LARGE[0]?.split("\n")[0] + "\n"]);
     const small = await get(`${BASE}/metas?schema=olm.package`, { "accept-encoding": "gzip" });
@@ -343,7 +346,7 @@ describe("compression", () => {
     expect((await get(`${BASE}/all`, { "accept-encoding": "gzip" })).headers["content-encoding"]).toBeUndefined();
   });
 
-  test("where the client takes both, zstd is taken for the whole and gzip for a part; zstd for that where it likes it better", async () => {
+  test("if the client accepts both, the whole content uses zstd, and a part uses gzip unless the client prefers zstd", async () => {
     const accept = { "accept-encoding": "gzip, zstd" };
     const whole = await get("/catalogs/large/api/v1/all", accept);
     expect(whole.headers).toMatchObject({ "content-encoding": "zstd", etag: expect.stringMatching(/-zstd"$/) });
@@ -357,11 +360,11 @@ describe("compression", () => {
     expect([beyond.headers["content-encoding"], beyond.body.length > 6_000_000]).toEqual([undefined, true]);
   });
 
-  test.for(["gzip;q=0", "identity", "br", "*;q=0, deflate"])("Accept-Encoding: %s takes no gzip", async (accept) => {
+  test.for(["gzip;q=0", "identity", "br", "*;q=0, deflate"])("Accept-Encoding: %s does not accept gzip", async (accept) => {
     expect((await get("/catalogs/large/api/v1/metas?name=l0", { "accept-encoding": accept })).headers["content-encoding"]).toBeUndefined();
   });
 
-  test("the compressed form is worth it", async () => {
+  test("a compressed file is smaller than the content", async () => {
     const { headers } = await get("/catalogs/large/api/v1/all", { "accept-encoding": "gzip" });
     expect(Number(headers["content-length"])).toBeLessThan(gzipSync(LARGE.join("")).length * 1.2);
   });
@@ -371,25 +374,29 @@ describe.each([`${BASE}/all`, `${BASE}/metas?package=webhook_operator_test`])("c
   test.for<[string, Headers | ((etag: string) => Headers), number]>([
     ["If-None-Match with the tag", (etag) => ({ "if-none-match": etag }), 304],
     ["If-None-Match with the weak tag", (etag) => ({ "if-none-match": `W/${etag}` }), 304],
-    ["If-None-Match with the tag among others", (etag) => ({ "if-none-match": `"a", W/"b" , ${etag}` }), 304],
-    ["If-None-Match with the compressed form's tag", (etag) => ({ "if-none-match": etag.replace(/"$/, `.${MAKER.gzip}-gzip"`) }), 304],
-    ["If-None-Match with the tag of a form made otherwise", (etag) => ({ "if-none-match": etag.replace(/"$/, '.before-gzip"') }), 200],
+    ["If-None-Match with the tag and other tags", (etag) => ({ "if-none-match": `"a", W/"b" , ${etag}` }), 304],
+    ["If-None-Match with the tag of the compressed file", (etag) => ({ "if-none-match": etag.replace(/"$/, `.${MAKER.gzip}-gzip"`) }), 304],
+    ["If-None-Match with the tag of another compressor version", (etag) => ({ "if-none-match": etag.replace(/"$/, '.before-gzip"') }), 200],
     ["If-None-Match: *", { "if-none-match": "*" }, 304],
     ["If-None-Match with another tag", { "if-none-match": '"x"' }, 200],
-    ["If-None-Match that cannot be read", { "if-none-match": "x, *" }, 200],
-    ["If-None-Match wins over If-Modified-Since", { "if-none-match": '"x"', "if-modified-since": LAST_MODIFIED }, 200],
-    ["If-Modified-Since the same time", { "if-modified-since": LAST_MODIFIED }, 304],
-    ["If-Modified-Since later", { "if-modified-since": "Wednesday, 04-Feb-26 00:00:00 GMT" }, 304],
-    ["If-Modified-Since before", { "if-modified-since": "Mon Feb  2 04:05:06 2026" }, 200],
-    ["If-Modified-Since that cannot be read", { "if-modified-since": "2026-02-03" }, 200],
+    ["invalid If-None-Match", { "if-none-match": "x, *" }, 200],
+    ["If-None-Match takes precedence over If-Modified-Since", { "if-none-match": '"x"', "if-modified-since": LAST_MODIFIED }, 200],
+    ["If-Modified-Since with the same time", { "if-modified-since": LAST_MODIFIED }, 304],
+    ["If-Modified-Since with a later time", { "if-modified-since": "Wednesday, 04-Feb-26 00:00:00 GMT" }, 304],
+    ["If-Modified-Since with an earlier time", { "if-modified-since": "Mon Feb  2 04:05:06 2026" }, 200],
+    ["invalid If-Modified-Since", { "if-modified-since": "2026-02-03" }, 200],
     ["If-Match with the tag", (etag) => ({ "if-match": etag }), 200],
     ["If-Match with the weak tag", (etag) => ({ "if-match": `W/${etag}` }), 412],
     ["If-Match: *", { "if-match": "*" }, 200],
     ["If-Match with another tag", { "if-match": '"x"' }, 412],
-    ["If-Unmodified-Since the same time", { "if-unmodified-since": LAST_MODIFIED }, 200],
-    ["If-Unmodified-Since before", { "if-unmodified-since": "Mon, 02 Feb 2026 04:05:06 GMT" }, 412],
-    ["If-Unmodified-Since that cannot be read", { "if-unmodified-since": "yesterday" }, 200],
-    ["If-Match wins over If-Unmodified-Since", { "if-match": "*", "if-unmodified-since": "Mon, 02 Feb 2026 04:05:06 GMT" }, 200],
+    ["If-Unmodified-Since with the same time", { "if-unmodified-since": LAST_MODIFIED }, 200],
+    ["If-Unmodified-Since with an earlier time", { "if-unmodified-since": "Mon, 02 Feb 2026 04:05:06 GMT" }, 412],
+    ["invalid If-Unmodified-Since", { "if-unmodified-since": "yesterday" }, 200],
+    [
+      "If-Match takes precedence over If-Unmodified-Since",
+      { "if-match": "*", "if-unmodified-since": "Mon, 02 Feb 2026 04:05:06 GMT" },
+      200,
+    ],
   ])("%s", async ([, headers, status]) => {
     const plain = await get(path);
     const sent = typeof headers === "function" ? headers(String(plain.headers["etag"])) : headers;
@@ -409,7 +416,7 @@ describe.each([`${BASE}/all`, `${BASE}/metas?package=webhook_operator_test`])("c
 
 test.for<[string, (etag: string) => string, number]>([
   ["the tag", (etag) => etag, 206],
-  ["the compressed form's tag", (etag) => etag.replace(/"$/, `.${MAKER.gzip}-gzip"`), 200],
+  ["the tag of the compressed file", (etag) => etag.replace(/"$/, `.${MAKER.gzip}-gzip"`), 200],
   ["a weak tag", (etag) => `W/${etag}`, 200],
   ["the time", () => LAST_MODIFIED, 206],
   ["another time", () => "Mon, 02 Feb 2026 04:05:06 GMT", 200],
@@ -419,7 +426,7 @@ test.for<[string, (etag: string) => string, number]>([
   expect((await get(`${BASE}/all`, { range: "bytes=0-3", "if-range": ifRange(etag) })).status).toBe(status);
 });
 
-test("the tag of an answer changes only with the answer", async () => {
+test("the tag of a response changes only with the response", async () => {
   const before = (await get(`${BASE}/metas?schema=olm.package`)).headers["etag"];
   const whole = (await get(`${BASE}/all`)).headers["etag"];
   const other = (await get(`${BASE}/metas?schema=olm.bundle`)).headers["etag"];

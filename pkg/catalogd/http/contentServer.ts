@@ -24,12 +24,12 @@ class ConnectionCount {
   readonly #most: number;
   readonly #open = new Map<string, number>();
 
-  /** @param most of one client. */
+  /** @param most limit for one client. */
   constructor(most: number) {
     this.#most = most;
   }
 
-  /** Counts a connection until it closes; false when its client has too many already. */
+  /** Counts a connection until it closes; returns false if its client has too many. */
   add(socket: Socket): boolean {
     const client = socket.remoteAddress;
     if (client === undefined) return false;
@@ -45,41 +45,48 @@ class ConnectionCount {
   }
 }
 
-/** What the content server is built from. */
+/** Options of the content server. */
 export interface ContentServerOptions {
   source: ContentSource;
   log: Logger;
-  /** Certificate, key and which connections are accepted; plain HTTP without. */
+  /** Certificate, key and accepted connections; plain HTTP if absent. */
   tls?: ServerTls | undefined;
   metrics?: HttpMetrics;
   cache?: ResponseCache;
-  /** Those that are not given are the usual ones. */
+  /** Overrides of the default limits. */
   limits?: Partial<ServerLimits>;
-  /** Endpoints that are not served. */
+  /** Disabled endpoints. */
   without?: ReadonlySet<GatedEndpoint>;
-  /** Whether catalogs can be queried with GraphQL; default true. Without, such queries are answered with 503. */
+  /** Whether GraphQL queries are enabled; default true. Otherwise they get 503. */
   graphql?: boolean;
 }
 
-/** A server that accepts requests. */
+/** A running server. */
 export interface ContentServer {
   readonly address: AddressInfo;
-  /** Whether it was told to drain or to close. */
+  /** Whether draining or closing has started. */
   readonly draining: boolean;
-  /** From now on every answer tells its client to close the connection; requests are still accepted. */
+  /**
+   * From now on each response asks its client to close the connection. The server still accepts
+   * requests.
+   */
   drain(): void;
-  /** Stops accepting, lets requests under way end for up to `graceMs`, then cuts them. */
+  /**
+   * Stops accepting connections, lets requests in progress finish for up to `graceMs`, then cuts
+   * them.
+   */
   close(graceMs?: number): Promise<void>;
 }
 
-/** How often requests that do not arrive are looked for. */
+/** Interval of the check for requests that do not arrive. */
 const CHECK_MS = 1_000;
 const GRACE_MS = 20_000;
 
 /**
- * Serves catalogs: `/catalogs/{catalog}/api/v1/all` and the other endpoints of `registerCatalogRoutes`. Nothing is parsed on a request but its headers:
- * responses are byte ranges of content files, conditional on tags. HTTP/1.1 and 1.0 only, as the Go server.
- * @throws Error when the address cannot be listened on.
+ * Serves catalogs: `/catalogs/{catalog}/api/v1/all` and the other endpoints of
+ * `registerCatalogRoutes`. Requests do not parse content: responses are byte ranges of content
+ * files, conditional on tags. HTTP/1.1 and 1.0 only, like the Go server.
+ * @throws Error if it cannot listen on the address.
  * @see operator-controller df2c201d internal/catalogd/server/handlers.go
  */
 export async function startContentServer(
@@ -125,20 +132,24 @@ interface AppInit {
   exchanges: Exchanges;
 }
 
-/** Where a path leads that the router cannot read: nothing is served there. */
+/** Replacement for a path that the router cannot read. Nothing is served there. */
 const UNREADABLE = "/";
 
-/** A fastify server without routes, that takes paths, methods and queries as the Go server does. */
+/**
+ * Creates a fastify server without routes that handles paths, methods and queries like the Go
+ * server.
+ */
 function newApp({ limits, log, tls, exchanges }: AppInit): CatalogServer {
   const app = fastify({
     logger: false, // it would create a logger for each request; `Exchanges` logs
-    exposeHeadRoutes: false, // routes name HEAD themselves
+    exposeHeadRoutes: false, // routes declare HEAD explicitly
     return503OnClosing: false,
     routerOptions: {
-      // Longer ones are within the limit of the headers, and rejected as URLs that are too long.
+      // Longer names are within the header limit, and rejected as URLs that are too long.
       maxParamLength: limits.headerBytes,
       querystringParser: readQueryString,
-      // An escape that is not one, or no path: fastify calls no hooks for these unless they lead to a handler.
+      // A invalid escape or a missing path: fastify calls hooks for these only if they lead to a
+      // handler.
       onBadUrl: (_path, request, response) => {
         Object.assign(request, { originalUrl: request.url, url: UNREADABLE });
         app.routing(request, response);
@@ -146,13 +157,14 @@ function newApp({ limits, log, tls, exchanges }: AppInit): CatalogServer {
     },
     serverFactory: (listener) => newServer(tls, limits, listener),
     clientErrorHandler: (error, socket) => {
-      const err = error as Error as ClientError; // fastify's type has the packet as JSON, it is a buffer
+      const err = error as Error as ClientError; // fastify's type declares the packet as JSON, but it is a buffer
       const status = respondToClientError(err, socket, exchanges.lastOn(socket));
-      log.debug({ reason: err.code ?? err.message, status }, "request cannot be read");
+      log.debug({ reason: err.code ?? err.message, status }, "invalid request");
     },
   });
-  // Of all methods, so that other methods are told from other paths. None has a body that fastify reads: the endpoint that takes one reads it itself,
-  // whatever its Content-Type, and a body that comes with another method is left unread.
+  // All methods, to distinguish a wrong method from an unknown path. fastify reads no bodies: the
+  // endpoint that accepts one reads it itself, for any Content-Type. The body of another method is
+  // not read.
   for (const method of METHODS) app.addHttpMethod(method, { overrideExisting: true });
   app.setValidatorCompiler(compileValidator);
   return app.withTypeProvider<ZodTypeProvider>();
@@ -171,31 +183,37 @@ function newServer(tls: ServerTls | undefined, limits: ServerLimits, listener: R
   const server: Server = tls
     ? createTlsServer({ ...shared, ...tls.current, handshakeTimeout: limits.handshakeMs, ALPNProtocols: ["http/1.1"] })
     : createServer(shared);
-  // Without a listener the connection is cut; progress of a write that is under way counts, however slow.
+  // Without a listener the connection is cut. Progress of a write counts, however slow.
   server.setTimeout(limits.stallMs);
   server.maxConnections = limits.connections;
   const clients = new ConnectionCount(limits.connectionsPerClient);
   server.on("request", listener);
-  // The endpoint that reads the body says that it may come; a refusal comes at once.
+  // The endpoint that reads the body sends 100 Continue; a rejection is sent immediately.
   server.on("checkContinue", listener);
   server.on("connection", (socket: Socket) => {
     if (!clients.add(socket)) socket.destroy();
   });
-  // Idle connections make room for those that want something.
+  // Closes idle connections to make room for active clients.
   server.on("drop", () => server.closeIdleConnections());
   server.on("connect", (_request: IncomingMessage, socket: Socket) => socket.end(rawResponse(404, "404 page not found")));
   return server;
 }
 
-/** How a content server stops. Milliseconds. */
+/** Time limits for stopping a content server, in milliseconds. */
 export interface StopTimes {
-  /** Serving goes on so long, with answers that ask clients to close: those who send requests here have to learn that there is nobody. */
+  /**
+   * The server still serves for this time and asks clients to close, because clients need time to
+   * learn that this replica is stopping.
+   */
   delayMs: number;
-  /** Then requests under way have so long to end. */
+  /** Then requests in progress have this time to finish. */
   graceMs: number;
 }
 
-/** Lets a server serve until `signal` aborts, then stops it so that no request fails whose client heeds `Connection: close`. */
+/**
+ * Runs a server until `signal` aborts, then stops it without failing requests of clients that
+ * respect `Connection: close`.
+ */
 export async function serveUntil(signal: AbortSignal, server: Pick<ContentServer, "drain" | "close">, times: StopTimes): Promise<void> {
   if (!signal.aborted) await new Promise((resolve) => signal.addEventListener("abort", resolve, { once: true }));
   server.drain();

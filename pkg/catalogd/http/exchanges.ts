@@ -15,33 +15,42 @@ declare module "fastify" {
   }
 }
 
-/** What metrics and log report of one request and its response. */
+/** The values of one request and its response for metrics and log. */
 export interface Exchange {
-  /** The path of the route in fastify's form, once the request has been accepted; refused requests are counted without a route. */
+  /**
+   * The path of the route in fastify's format, set when the request is accepted; rejected requests
+   * are counted without a route.
+   */
   route: string | undefined;
   status: number;
   encoding: string | undefined;
-  /** Bytes of the body that were sent; of a client that has gone, approximately. */
+  /** Bytes of the body that were sent; approximate if the client disconnected. */
   bytes: number;
-  /** Notes what is about to be sent: status and coding. Call it before the head of the response is written. */
+  /** Records status and coding of the response. Call it before the head of the response is written. */
   sending(reply: FastifyReply): void;
-  /** Notes that the handler does nothing more for the response. */
+  /** Records that the handler has finished its work on the response. */
   settled(): void;
 }
 
-/** Dependencies of the reports of requests. */
+/** Dependencies of the request reports. */
 export interface ExchangesInit {
   limits: Pick<ServerLimits, "responseMs">;
   log: Logger;
   metrics?: HttpMetrics | undefined;
 }
 
-/** Hooks that let the requests of a connection in one at a time, end responses that take too long, and report each request to metrics and log. */
+/**
+ * Hooks that process the requests of a connection one at a time, end responses that take too long,
+ * and report each request to metrics and log.
+ */
 export class Exchanges {
   readonly #init: ExchangesInit;
-  /** The response that was begun last on each connection. */
+  /** The most recent response on each connection. */
   readonly #last = new WeakMap<Socket, ServerResponse>();
-  /** Paths with braces, as metrics have them, by those of fastify: computing one takes 3 % of the time of a 304. */
+  /**
+   * Maps fastify's paths to paths with braces for metrics: computing one takes 3% of the time of a
+   * 304.
+   */
   readonly #paths = new Map<string, string>();
   #underWay = 0;
   #draining = false;
@@ -50,7 +59,7 @@ export class Exchanges {
     this.#init = init;
   }
 
-  /** How many requests are being answered. */
+  /** The number of requests in progress. */
   get underWay(): number {
     return this.#underWay;
   }
@@ -59,17 +68,17 @@ export class Exchanges {
     return this.#draining;
   }
 
-  /** From now on every response asks its client to close the connection. */
+  /** From now on each response asks its client to close the connection. */
   drain(): void {
     this.#draining = true;
   }
 
-  /** Returns the last response on a connection, sent or not. */
+  /** Returns the most recent response on a connection, complete or not. */
   lastOn(socket: Socket): ServerResponse | undefined {
     return this.#last.get(socket);
   }
 
-  /** Adds the hooks to a server; before all others, so that they see every request. */
+  /** Adds the hooks to a server, before all others, so that they see every request. */
   register(server: CatalogServer): void {
     server.decorateRequest("exchange");
     server.addHook("onRoute", ({ url }) => void this.#paths.set(url, bracedPath(url)));
@@ -79,7 +88,7 @@ export class Exchanges {
       reply.header("vary", "Accept-Encoding");
       done();
     });
-    // What a handler writes to the socket itself does not pass here: see ResponseSender.
+    // Data that a handler writes to the socket does not trigger this hook: see ResponseSender.
     server.addHook("onSend", ({ method, exchange }, reply, payload, done) => {
       exchange.sending(reply);
       exchange.bytes = method === "HEAD" || !(payload instanceof Uint8Array) ? 0 : payload.byteLength;
@@ -88,16 +97,18 @@ export class Exchanges {
     });
   }
 
-  /** Lets requests that a client sends ahead wait, so that one connection never has several responses in memory. */
+  /** Delays pipelined requests, so that a connection never has several responses in memory. */
   #takeTurn({ socket }: FastifyRequest, { raw }: FastifyReply, done: () => void): void {
     const before = this.#last.get(socket);
     this.#last.set(socket, raw);
     const go = (): void => {
       if (!socket.destroyed) done();
     };
-    // Not at once: the parser's error answers a body that came with the head and cannot be read, before a handler does.
+    // Not immediately: for an invalid body that arrived with the head, the parser error must
+    // respond before a handler does.
     if (!before || before.closed) queueMicrotask(go);
-    // Not before it has closed: without the socket a response does not notice when the client leaves.
+    // Not before it has closed: a response without a socket does not detect that the client has
+    // disconnected.
     else before.once("close", go);
   }
 
@@ -123,7 +134,7 @@ export class Exchanges {
       },
       settled: end,
     };
-    // fastify's onResponse does not come for a client that left.
+    // fastify does not call onResponse if the client has disconnected.
     reply.raw.once("close", () => {
       clearTimeout(deadline);
       end();
@@ -147,7 +158,7 @@ export class Exchanges {
   }
 }
 
-/** Returns a URI as it is logged, cut when it is long. */
+/** Shortens a long URI for the log. */
 export function shortenUri(url: string): string {
   return url.length > MAX_LOGGED_URI ? `${url.slice(0, MAX_LOGGED_URI)}…` : url;
 }

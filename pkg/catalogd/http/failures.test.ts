@@ -17,7 +17,7 @@ afterAll(() => world.close());
 const WANTED = { accept: "application/problem+json, text/plain;q=0.5" };
 const BASE = "/catalogs/a-catalog/api/v1";
 
-describe("problem details to those who ask", () => {
+describe("problem details for clients that request them", () => {
   test.for<[method: string, path: string, headers: Record<string, string>, status: number, code: string]>([
     ["GET", "/nothing", {}, 404, "PathNotFound"],
     ["GET", "/catalogs/", {}, 404, "PathNotFound"],
@@ -68,7 +68,7 @@ describe("problem details to those who ask", () => {
   });
 });
 
-describe("routes of our own tell failures as problem details always", () => {
+describe("non-Go routes always report failures as problem details", () => {
   test.for(["/catalogs", "/openapi.json"])("%s with a wrong method", async (path) => {
     const { status, headers, body } = await world.call("POST", path, {}, "x");
     expect([status, headers["content-type"], headers["allow"]]).toEqual([405, "application/problem+json", "GET, HEAD"]);
@@ -77,7 +77,7 @@ describe("routes of our own tell failures as problem details always", () => {
 });
 
 describe("/catalogs", () => {
-  test("lists what is served, by name", async () => {
+  test("/catalogs lists served catalogs by name", async () => {
     const { status, headers, body } = await world.get("/catalogs");
     expect([status, headers["content-type"], headers["vary"]]).toEqual([200, "application/json", "Accept-Encoding"]);
     const { catalogs } = JSON.parse(body.toString()) as { catalogs: Record<string, unknown>[] };
@@ -95,7 +95,7 @@ describe("/catalogs", () => {
     });
   });
 
-  test("is conditional", async () => {
+  test("/catalogs is conditional", async () => {
     const { headers, body } = await world.get("/catalogs");
     const etag = String(headers["etag"]);
     expect(etag).toMatch(/^"[\w-]{22}"$/);
@@ -106,7 +106,7 @@ describe("/catalogs", () => {
     expect([head.status, head.body.length, head.headers["content-length"]]).toEqual([200, 0, String(body.length)]);
   });
 
-  test("shows what is known and not loaded yet", async () => {
+  test("/catalogs lists known catalogs that are not loaded yet", async () => {
     const other = await ContentWorld.start({}, { source: { get: () => undefined, catalogs: () => ["z", "later"] } });
     const { body } = await other.get("/catalogs");
     await other.close();
@@ -119,7 +119,7 @@ describe("/catalogs", () => {
   });
 });
 
-test("/openapi.json is the document of all routes", async () => {
+test("/openapi.json returns the document of all routes", async () => {
   const { status, headers, body } = await world.get("/openapi.json");
   expect([status, headers["content-type"]]).toEqual([200, "application/json"]);
   const routes = catalogRoutes({ source: world.store, cache: new ResponseCache(), graphs: new QueryThreads() });

@@ -16,13 +16,16 @@ export function registerFailureHandlers(server: CatalogServer, log: Logger): voi
   server.setNotFoundHandler(({ method, originalUrl, headers }, reply) => {
     const redirect = pageRedirect(method, originalUrl, headers.accept);
     if (redirect) return reply.respond(redirect);
-    throw new ProblemError("PathNotFound", "nothing is served at this path; /openapi.json lists the endpoints", {
+    throw new ProblemError("PathNotFound", "this path does not exist; /openapi.json lists the endpoints", {
       text: "404 page not found",
     });
   });
 }
 
-/** Registers all methods that the routes of a path do not take, as fastify answers those with 404. */
+/**
+ * Registers all methods that the routes of a path do not support, because fastify responds to them
+ * with 404.
+ */
 export function registerOtherMethods(server: CatalogServer, routes: readonly CatalogRoute[]): void {
   for (const [url, samePath] of Map.groupBy(routes, (route) => route.url)) {
     const methods = samePath.flatMap(methodsOf);
@@ -35,7 +38,7 @@ export function registerOtherMethods(server: CatalogServer, routes: readonly Cat
       url,
       config: { failures },
       handler: () => {
-        throw new ProblemError("MethodNotAllowed", `this path is served to ${methods.join(", ")}`, { text, headers });
+        throw new ProblemError("MethodNotAllowed", `this path supports ${methods.join(", ")}`, { text, headers });
       },
     });
   }

@@ -54,11 +54,11 @@ interface Got {
 
 async function get(path: string, headers: Record<string, string> = {}): Promise<Got> {
   const url = `http://127.0.0.1:${server.address.port}/api/v1/catalogs/${path}`;
-  const answer = await request(url, { headers, dispatcher: agent });
-  return { status: answer.statusCode, headers: answer.headers, text: await answer.body.text() };
+  const response = await request(url, { headers, dispatcher: agent });
+  return { status: response.statusCode, headers: response.headers, text: await response.body.text() };
 }
 
-test("the graph comes as JSON, with ranges resolved by the bundles' versions", async () => {
+test("graph is JSON by default, with ranges resolved by the versions of the bundles", async () => {
   const { status, headers, text } = await get("cat/packages/p/graph");
   expect([status, headers["content-type"], headers["vary"]]).toEqual([200, "application/json", "Accept, Accept-Encoding"]);
   expect(JSON.parse(text)).toEqual({
@@ -87,19 +87,19 @@ test.for<[string, Record<string, string>, string, RegExp]>([
   ["", { accept: "text/*, application/json;q=0.5" }, "text/vnd.mermaid", /^graph LR\n/],
   ["", { accept: "image/png" }, "application/json", /^\{"package":"p"/],
   ["?format=json", { accept: "image/svg+xml" }, "application/json", /^\{"package":"p"/],
-])("%s with %j is %s", async ([query, headers, type, body]) => {
-  const answer = await get(`cat/packages/p/graph${query}`, headers);
-  expect([answer.status, answer.headers["content-type"]]).toEqual([200, type]);
-  expect(answer.text).toMatch(body);
+])("%s with %j returns %s", async ([query, headers, type, body]) => {
+  const response = await get(`cat/packages/p/graph${query}`, headers);
+  expect([response.status, response.headers["content-type"]]).toEqual([200, type]);
+  expect(response.text).toMatch(body);
 });
 
-test("a picture can do nothing where it is shown", async () => {
+test("a drawing cannot run scripts or load resources", async () => {
   const { headers } = await get("cat/packages/p/graph?format=svg");
   expect(headers["content-security-policy"]).toContain("default-src 'none'");
   expect(headers["x-content-type-options"]).toBe("nosniff");
 });
 
-test("channels and a minimum can be chosen", async () => {
+test("channels and a minimum can be selected", async () => {
   const channels = async (query: string): Promise<string[]> => {
     const { text } = await get(`cat/packages/p/graph?${query}`);
     const { channels: some } = JSON.parse(text) as { channels: { name: string; nodes: { name: string }[] }[] };
@@ -126,8 +126,8 @@ test.for([
   ["cat/packages/p/graph?depth=1", 400, "InvalidQuery"],
   ["cat/packages/huge/graph?format=svg", 413, "GraphTooLarge"],
   ["cat/packages/wide/graph", 413, "GraphTooLarge"],
-] as const)("%s is answered %d %s", async ([path, status, code]) => {
-  const answer = await get(path);
-  expect([answer.status, answer.headers["content-type"]]).toEqual([status, "application/problem+json"]);
-  expect(JSON.parse(answer.text)).toMatchObject({ status, code });
+] as const)("%s returns %d %s", async ([path, status, code]) => {
+  const response = await get(path);
+  expect([response.status, response.headers["content-type"]]).toEqual([status, "application/problem+json"]);
+  expect(JSON.parse(response.text)).toMatchObject({ status, code });
 });

@@ -10,62 +10,62 @@ import { type ContentRouteDependencies, withContent } from "./contentRoutes.ts";
 import { ProblemError } from "./problem.ts";
 import { CatalogName, type CatalogServer } from "./route.ts";
 
-/** The forms of a graph and their media types; the first is the one for clients that do not say. */
+/** The formats of a graph and their media types; the first is the default. */
 const TYPES = { json: "application/json", mermaid: "text/vnd.mermaid", svg: "image/svg+xml" } as const;
 type Format = keyof typeof TYPES;
 
-/** More of a package than this is not read for a picture; the largest real one has some hundred kilobytes. */
+/** Maximum bytes of a package for a drawing. The largest real package has some hundred kilobytes. */
 const MAX_BYTES = 8 * 1024 * 1024;
-/** A picture is shown and does nothing else. */
+/** A drawing is only displayed; it cannot run or load anything. */
 const PICTURE_POLICY = "default-src 'none'; style-src 'unsafe-inline'; sandbox";
 
 const Query = z.strictObject({
-  format: z.enum(["json", "mermaid", "svg"]).optional().describe("form of the graph; without it the `Accept` header decides"),
-  channel: z.array(z.string()).optional().describe("only this channel; may be repeated"),
-  minimum: z.string().optional().describe("name of a bundle: only what is at or above its version"),
+  format: z.enum(["json", "mermaid", "svg"]).optional().describe("format of the graph; default: by the `Accept` header"),
+  channel: z.array(z.string()).optional().describe("only this channel; repeatable"),
+  minimum: z.string().optional().describe("name of a bundle: only bundles at or above its version"),
 });
 type Query = z.output<typeof Query>;
 
 const Edge = z.object({
   from: z.string().describe("name of the bundle that is updated"),
   to: z.string().describe("name of the bundle that it is updated to"),
-  type: z.enum(["replaces", "skips"]).describe("what of the entry `to` allows it"),
+  type: z.enum(["replaces", "skips"]).describe("the field of the entry `to` that allows the update"),
 });
 const Run = z.object({
   first: z.int().describe("position in `nodes`, from 0, of the newest bundle of the run"),
-  last: z.int().describe("position of the oldest one"),
+  last: z.int().describe("position of the oldest bundle of the run"),
 });
 const Range = z.object({
   to: z.string().describe("name of the bundle that has the `skipRange`"),
-  range: z.string().describe("the range as the catalog writes it"),
-  covers: z.array(Run).describe("the bundles that can be updated to it: runs of nodes; none for a range that cannot be read"),
+  range: z.string().describe("the range as in the catalog"),
+  covers: z.array(Run).describe("the bundles that can be updated to it, as runs of nodes; empty for an invalid range"),
 });
 const Node = z.object({
   name: z.string().describe("name of the bundle"),
-  version: z.string().optional().describe("its version; absent when the catalog does not have the bundle"),
-  head: z.literal(true).optional().describe("no entry of the channel replaces or skips it"),
+  version: z.string().optional().describe("its version; absent if the catalog does not contain the bundle"),
+  head: z.literal(true).optional().describe("no entry of the channel replaces or skips this bundle"),
   deprecated: z.string().optional().describe("the message of its deprecation"),
-  absent: z.literal(true).optional().describe("an entry replaces or skips the name, but it is no entry of the channel"),
+  absent: z.literal(true).optional().describe("an entry replaces or skips the name, but the channel does not have an entry for it"),
 });
 const Channel = z.object({
   name: z.string().describe("name of the channel"),
   deprecated: z.string().optional().describe("the message of its deprecation"),
-  nodes: z.array(Node).describe("entries by falling version, then absent ones"),
-  edges: z.array(Edge).describe("by the node they lead to, in the order of the nodes"),
-  ranges: z.array(Range).describe("by the node they lead to, in the order of the nodes"),
+  nodes: z.array(Node).describe("entries in order of decreasing version, then absent bundles"),
+  edges: z.array(Edge).describe("sorted by target node, in the order of the nodes"),
+  ranges: z.array(Range).describe("sorted by target node, in the order of the nodes"),
 });
 const Graph = z
   .object({
     package: z.string().describe("name of the package"),
-    defaultChannel: z.string().optional().describe("the channel that the package proposes"),
+    defaultChannel: z.string().optional().describe("the default channel of the package"),
     deprecated: z.string().optional().describe("the message of the package's deprecation"),
-    channels: z.array(Channel).describe("by name"),
+    channels: z.array(Channel).describe("sorted by name"),
   })
-  .meta({ id: "UpdateGraph", description: "Which bundle of a package can be updated to which, channel by channel." });
+  .meta({ id: "UpdateGraph", description: "The allowed updates between the bundles of a package, by channel." });
 
-/** What the endpoint is built from. */
+/** Dependencies of the graph endpoint. */
 export interface GraphRouteDependencies extends ContentRouteDependencies {
-  /** Draws the graphs; threads start when there is something to draw. */
+  /** Draws the graphs; starts threads on demand. */
   graphs: QueryThreads;
 }
 
@@ -83,11 +83,11 @@ export function registerGraphRoute(server: CatalogServer, dependencies: GraphRou
         id: "getUpdateGraph",
         summary: "The update graph of a package as JSON, Mermaid or SVG",
         description:
-          "Every update that the catalog allows. `edges` are those that entries name; `ranges` tell for each `skipRange` which nodes it covers, as runs of positions in `nodes`.",
+          "All updates that the catalog allows. `edges` are updates that entries name; `ranges` list the nodes that each `skipRange` covers, as runs of positions in `nodes`.",
         responses: {
           200: { description: "The graph.", content: { [TYPES.json]: Graph, [TYPES.mermaid]: undefined, [TYPES.svg]: undefined } },
-          304: { description: "It is as the client knows it." },
-          412: { description: "It is not as the client knows it." },
+          304: { description: "The graph has not changed." },
+          412: { description: "The graph does not match the precondition." },
           413: {
             description:
               "The graph is too large: more than 5,000 entries in a channel, 100,000 updates, or 64 MiB of text (16 MiB of a drawing).",
@@ -107,7 +107,10 @@ export function registerGraphRoute(server: CatalogServer, dependencies: GraphRou
   });
 }
 
-/** @throws ProblemError when the content does not have the package or the channel, the graph is too large, or too many are being drawn. */
+/**
+ * @throws ProblemError if the content does not have the package or the channel, the graph is too
+ * large, or too many graphs are being drawn.
+ */
 async function readGraph(
   content: CatalogContent,
   wanted: Query & { readonly package: string; readonly format: Format },
@@ -115,13 +118,13 @@ async function readGraph(
 ): Promise<ServedDocument> {
   const { package: name, format, channel, minimum } = wanted;
   try {
-    const artifacts = artifactsOf(content, name);
+    const artifacts = findArtifacts(content, name);
     if (!artifacts) throw new ProblemError("PackageNotFound", `the catalog has no package ${JSON.stringify(name)}`);
     const { metas, properties } = artifacts;
     const tags = [...metas, ...properties].map(({ selection }) => selection.tag);
     const key = `graph ${JSON.stringify([tags, format, channel, minimum])}`;
-    const read = async () => ({ metas: await linesOf(metas), properties: await linesOf(properties) });
-    // Not the signal of this client: others may wait for the same graph.
+    const read = async () => ({ metas: await joinLines(metas), properties: await joinLines(properties) });
+    // Not the signal of this client: other clients may wait for the same graph.
     const bytes = await cache.get(key, () => graphs.graph(wanted, read, new AbortController().signal));
     return documentOf(bytes, TYPES[format]);
   } catch (err) {
@@ -142,8 +145,11 @@ interface ReadArtifact {
   readonly selection: LineSelection;
 }
 
-/** What the graph of a package is made of; undefined when the catalog does not have it. @throws GraphRefusedError when that is too large. */
-function artifactsOf(content: CatalogContent, name: string): { metas: ReadArtifact[]; properties: ReadArtifact[] } | undefined {
+/**
+ * Returns the input of a package's graph; undefined if the catalog does not have the package.
+ * @throws GraphRefusedError if the input is too large.
+ */
+function findArtifacts(content: CatalogContent, name: string): { metas: ReadArtifact[]; properties: ReadArtifact[] } | undefined {
   const select = (artifact: StoredArtifact, query: MetaQuery): ReadArtifact => ({ artifact, selection: artifact.select(query) });
   const queries = [
     { schema: "olm.package", name },
@@ -156,12 +162,12 @@ function artifactsOf(content: CatalogContent, name: string): { metas: ReadArtifa
   const bytes = [...metas, ...properties].reduce((sum, { selection }) => sum + selection.bytes, 0);
   if (bytes === 0) return undefined;
   if (bytes > MAX_BYTES)
-    throw new GraphRefusedError("GraphTooLarge", `the package has ${bytes} bytes of channels, at most ${MAX_BYTES} are drawn`);
+    throw new GraphRefusedError("GraphTooLarge", `the package has ${bytes} bytes of channels, at most ${MAX_BYTES} are supported`);
   return { metas, properties };
 }
 
 /** Joins the lines of several selections. */
-async function linesOf(artifacts: readonly ReadArtifact[]): Promise<Uint8Array<ArrayBuffer>> {
+async function joinLines(artifacts: readonly ReadArtifact[]): Promise<Uint8Array<ArrayBuffer>> {
   const lines = await Promise.all(artifacts.map(({ artifact, selection }) => readSelection(artifact.file, selection)));
   const joined = new Uint8Array(lines.reduce((sum, { byteLength }) => sum + byteLength, 0));
   let at = 0;

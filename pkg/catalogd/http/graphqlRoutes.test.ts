@@ -63,8 +63,8 @@ interface Got {
 
 async function call(method: string, path: string, body?: string | Buffer, headers: Record<string, string> = {}, of = server): Promise<Got> {
   const url = `http://127.0.0.1:${of.address.port}${path}`;
-  const answer = await request(url, { method: method as "POST", headers, dispatcher: agent, ...(body === undefined ? {} : { body }) });
-  return { status: answer.statusCode, headers: answer.headers, body: Buffer.from(await answer.body.arrayBuffer()) };
+  const response = await request(url, { method: method as "POST", headers, dispatcher: agent, ...(body === undefined ? {} : { body }) });
+  return { status: response.statusCode, headers: response.headers, body: Buffer.from(await response.body.arrayBuffer()) };
 }
 const post = (body: string | Buffer, path = PATH, headers: Record<string, string> = {}): Promise<Got> => call("POST", path, body, headers);
 
@@ -76,20 +76,23 @@ const PADDING = " ".repeat(1024 * 1024);
 const SUMMARY = '{"query":"{ summary { totalSchemas } }"}';
 
 describe("checks, in order", () => {
-  test.for(["GET", "HEAD", "PUT", "DELETE", "OPTIONS"])("%s is not allowed, whatever the catalog", async (method) => {
-    for (const path of [
-      PATH,
-      `${PATH}?query={summary{totalSchemas}}`,
-      "/catalogs/INVALID/api/v1/graphql",
-      "/catalogs/unknown/api/v1/graphql",
-    ]) {
-      const { status, body, headers } = await call(method, path);
-      expect([status, headers["content-type"]]).toEqual([405, "text/plain; charset=utf-8"]);
-      if (method !== "HEAD") expect(body.toString()).toBe("Method Not Allowed\n");
-    }
-  });
+  test.for(["GET", "HEAD", "PUT", "DELETE", "OPTIONS"])(
+    "GraphQL endpoint rejects method %s even for an unknown catalog",
+    async (method) => {
+      for (const path of [
+        PATH,
+        `${PATH}?query={summary{totalSchemas}}`,
+        "/catalogs/INVALID/api/v1/graphql",
+        "/catalogs/unknown/api/v1/graphql",
+      ]) {
+        const { status, body, headers } = await call(method, path);
+        expect([status, headers["content-type"]]).toEqual([405, "text/plain; charset=utf-8"]);
+        if (method !== "HEAD") expect(body.toString()).toBe("Method Not Allowed\n");
+      }
+    },
+  );
 
-  test("queries can be turned off, which comes before the name of the catalog", async () => {
+  test("disabled queries are rejected before the catalog name is checked", async () => {
     for (const path of [PATH, "/catalogs/INVALID/api/v1/graphql"]) {
       const { status, body } = await call("POST", path, SUMMARY, {}, withoutGraphql);
       expect([status, body.toString()]).toEqual([503, "GraphQL queries are not enabled\n"]);
@@ -118,7 +121,7 @@ describe("checks, in order", () => {
     expect(got.body.toString()).toContain(text);
   });
 
-  test("a query that is too large is told before an unknown catalog", async () => {
+  test("a query that is too large is reported before an unknown catalog", async () => {
     const { status, body } = await post(JSON.stringify({ query: "{ a ".repeat(11) + "}".repeat(11) }), "/catalogs/unknown/api/v1/graphql");
     expect([status, body.toString()]).toEqual([
       200,
@@ -167,13 +170,13 @@ describe("the body", () => {
   });
 
   test.for(["nonsense", "application/json; charset=nonsense", "multipart/form-data; boundary=x"])(
-    "Content-Type %s is not looked at",
+    "Content-Type %s is ignored",
     async (type) => {
       expect((await post(SUMMARY, PATH, { "content-type": type })).status).toBe(200);
     },
   );
 
-  test("a body that does not end does not keep the server waiting", { timeout: 30_000 }, async () => {
+  test("a body that does not end does not block the server", { timeout: 30_000 }, async () => {
     const socket = connect(server.address.port, "127.0.0.1");
     let text = "";
     socket.setEncoding("utf8").on("data", (piece: string) => (text += piece));
@@ -184,7 +187,7 @@ describe("the body", () => {
 });
 
 describe("answers", () => {
-  test("objects, found by the index", async () => {
+  test("GraphQL response contains objects found by the index", async () => {
     const query =
       "query Page($package: String!) { olmbundles(package: $package, offset: 1) { name image } olmchannels { entries { name skips } } }";
     await expect(asked(query, { variables: { package: "foo" }, operationName: "Page" })).resolves.toEqual({
@@ -202,14 +205,14 @@ describe("answers", () => {
     });
   });
 
-  test("the standard introspection query", async () => {
+  test("GraphQL endpoint supports the standard introspection query", async () => {
     const { data, errors } = (await asked(getIntrospectionQuery())) as { data: never; errors: unknown };
     expect(errors).toBeUndefined();
     const schema = buildClientSchema(data);
     expect(Object.keys(schema.getQueryType()!.getFields())).toEqual(["manys", "olmbundles", "olmchannels", "olmpackages", "summary"]);
   });
 
-  test("are compressed for who takes that", async () => {
+  test("GraphQL response is compressed if the client accepts it", async () => {
     const body = JSON.stringify({ query: "{ manys { name text } }" });
     const plain = await post(body);
     const gzip = await post(body, PATH, { "accept-encoding": "gzip" });
@@ -222,7 +225,7 @@ describe("answers", () => {
     expect(short.headers["content-encoding"]).toBeUndefined();
   });
 
-  test("follow new content, with a new schema", async () => {
+  test("GraphQL response follows new content with a new schema", async () => {
     const origin = { ...ORIGIN, digest: `${DIGEST.slice(0, -1)}0` };
     const signal = new AbortController().signal;
     const query = "{ summary { schemas { name totalObjects } } }";
@@ -236,7 +239,7 @@ describe("answers", () => {
     expect((await post(JSON.stringify({ query }), path)).status).toBe(404);
   });
 
-  test("are the same after a restart", async () => {
+  test("GraphQL response is the same after a restart", async () => {
     const again = await CatalogStore.open({ dir, log });
     const other = await startContentServer({ host: "127.0.0.1", port: 0 }, { source: again, log });
     const body = JSON.stringify({ query: "{ summary { schemas { name totalObjects totalFields } } olmbundles(limit: 1) { name } }" });
@@ -246,7 +249,7 @@ describe("answers", () => {
     await again.close();
   });
 
-  test("what cannot be a catalog's schema costs only itself", async () => {
+  test("a name that is invalid in GraphQL affects only that schema", async () => {
     const blobs = [
       { schema: "query" },
       { schema: "catalog.summary" },

@@ -14,9 +14,10 @@ import type { ContentResponse } from "./response.ts";
 import { CatalogPath, type CatalogServer } from "./route.ts";
 
 /**
- * The query in the body of a request: its first JSON value, whatever follows; members are found whatever the case of their letters, others passed over. A
- * body without a query has an empty one.
- * @returns undefined for what is no JSON object, and for a member of a wrong type.
+ * Parses the query in the body of a request: the first JSON value; data after it is ignored. Member
+ * names are case-insensitive, unknown members are ignored. A body without a query has an empty
+ * query.
+ * @returns undefined if the value is not a JSON object or a member has a wrong type.
  * @see Go 1.26 encoding/json Decoder.Decode
  */
 function graphqlBody(bytes: Uint8Array): QueryRequest | undefined {
@@ -24,7 +25,7 @@ function graphqlBody(bytes: Uint8Array): QueryRequest | undefined {
   if (value === undefined) return undefined;
   const member = (name: string): unknown => Object.entries(value).findLast(([key]) => key.toLowerCase() === name)?.[1] ?? undefined;
   const query = member("query") ?? "";
-  // An operation without a name is none, as for most servers.
+  // An empty operation name counts as absent, as in most servers.
   const operationName = member("operationname") || undefined;
   const variables = member("variables");
   if (typeof query !== "string") return undefined;
@@ -36,7 +37,7 @@ function graphqlBody(bytes: Uint8Array): QueryRequest | undefined {
 function firstObject(bytes: Uint8Array): Record<string, unknown> | undefined {
   const text = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
   const scan = new JsonObjectScanner().scan(text);
-  // For Go `null` is an object without members.
+  // Go treats `null` as an object without members.
   if (scan.kind === "other" && /^null(?![\w$])/.test(text.toString("latin1", scan.start, scan.start + 5))) return {};
   if (scan.kind !== "object") return undefined;
   try {
@@ -47,10 +48,10 @@ function firstObject(bytes: Uint8Array): Record<string, unknown> | undefined {
   }
 }
 
-/** What the endpoint is built from. */
+/** Dependencies of the endpoint. */
 export interface GraphqlRouteDependencies {
   source: ContentSource;
-  /** Without, queries are turned off. */
+  /** If absent, queries are disabled. */
   queries?: QueryThreads | undefined;
 }
 
@@ -58,37 +59,40 @@ const MAX_BODY_BYTES = 1024 * 1024;
 const MAX_QUERY_BYTES = 100_000;
 const BODY_TIMEOUT_MS = 5_000;
 const QUERIES_OFF = "GraphQL queries are not enabled";
-/** Smaller answers are not worth compressing. */
+/** Smaller responses are not compressed. */
 const MIN_COMPRESSED_BYTES = 1_024;
 
 const GraphqlRequest = z
   .object({
     query: z.string().describe("the document; at most 100,000 bytes"),
-    operationName: z.string().optional().describe("the operation to execute, where the document has several"),
+    operationName: z.string().optional().describe("the operation to execute if the document has several"),
     variables: z.record(z.string(), z.unknown()).optional().describe("values of the operation's variables"),
   })
   .meta({ id: "GraphqlRequest" });
 const Location = z.object({ line: z.int().describe("from 1"), column: z.int().describe("from 1") });
 const GraphqlResponse = z
   .object({
-    data: z.record(z.string(), z.unknown()).nullable().describe("what was asked for; null when the query is faulty or exceeds a limit"),
+    data: z.record(z.string(), z.unknown()).nullable().describe("the requested data; null if the query is invalid or exceeds a limit"),
     errors: z
       .array(
         z.object({
-          message: z.string().describe("what is wrong"),
-          locations: z.array(Location).describe("where in the query; may be empty"),
+          message: z.string().describe("the problem"),
+          locations: z.array(Location).describe("positions in the query; may be empty"),
           path: z
             .array(z.union([z.string(), z.int()]))
             .optional()
-            .describe("which field of the data"),
+            .describe("path of the affected field of the data"),
         }),
       )
       .optional()
-      .describe("what is wrong with the query, or could not be answered; absent when nothing is"),
+      .describe("problems of the query or of some of its fields; absent if there are none"),
   })
   .meta({ id: "GraphqlResponse" });
 
-/** Registers the endpoint that answers GraphQL queries. @see operator-controller df2c201d internal/catalogd/server/handlers.go, handleV1GraphQL */
+/**
+ * Registers the endpoint of GraphQL queries. @see operator-controller df2c201d
+ * internal/catalogd/server/handlers.go, handleV1GraphQL
+ */
 export function registerGraphqlRoute(server: CatalogServer, { source, queries }: GraphqlRouteDependencies): void {
   const keys = new ContentKeys();
   server.route({
@@ -101,18 +105,18 @@ export function registerGraphqlRoute(server: CatalogServer, { source, queries }:
         id: "queryCatalog",
         summary: "Query a catalog with GraphQL",
         description:
-          "The schema is made of the catalog: a list field for each FBC schema (`olmbundles` for `olm.bundle`) with the arguments `limit`, `offset`, `name` and " +
-          "`package`, and `summary`. Introspection tells it. A faulty query, and one that is too large (depth 10, 500 fields, 50 aliases, 5 seconds, " +
-          "32 MiB of answer), is answered with 200 and `errors`.",
+          "The schema is derived from the catalog: a list field for each FBC schema (`olmbundles` for `olm.bundle`) with the arguments `limit`, `offset`, `name` and " +
+          "`package`, and `summary`. Introspection returns it. An invalid or too large query (limits: depth 10, 500 fields, 50 aliases, 5 seconds, " +
+          "32 MiB of response) gets a response with status 200 and `errors`.",
         body: { "application/json": GraphqlRequest },
         responses: {
-          200: { description: "The answer, or what is wrong with the query.", content: { "application/json": GraphqlResponse } },
-          400: { description: "The body is no query, or too large." },
-          503: { description: "GraphQL queries are turned off, or too many are being executed." },
+          200: { description: "The data, or the problems of the query.", content: { "application/json": GraphqlResponse } },
+          400: { description: "The body is not a query, or it is too large." },
+          503: { description: "GraphQL queries are disabled, or too many are in progress." },
         },
       },
     },
-    // Before the name of the catalog is looked at.
+    // Before the catalog name is checked.
     preValidation: queries ? [] : rejectQuery,
     handler: queries
       ? (request, reply) => answerQuery({ source, queries, keys, catalog: request.params.catalog }, request, reply)
@@ -124,7 +128,7 @@ async function rejectQuery(): Promise<never> {
   throw new ProblemError("Unavailable", QUERIES_OFF, { text: QUERIES_OFF });
 }
 
-/** What a query is answered from. */
+/** Input for the response to a query. */
 interface Queried {
   readonly source: ContentSource;
   readonly queries: QueryThreads;
@@ -138,25 +142,28 @@ async function answerQuery({ source, queries, keys, catalog }: Queried, request:
   const signal = goneSignal(reply.raw);
   const query = await readQuery(request.raw, signal);
   try {
-    // What is wrong with the query itself is reported before what is wrong with its catalog.
+    // Problems of the query are reported before problems of its catalog.
     const early = source.get(catalog) ? undefined : await queries.run({ request: query, catalog: undefined }, signal);
     if (early) return await reply.respond(await resultResponse(early, request));
     await withContent(source, catalog, async (content) => {
       const found = await queries.run({ request: query, catalog: queriedCatalog(content, keys) }, signal);
-      if (!found) throw new Error("a query of a catalog was answered without it");
+      if (!found) throw new Error("the query ran without its catalog");
       await reply.respond(await resultResponse(found, request, { "olm-catalog-digest": content.origin.digest }));
     });
   } catch (err) {
-    if (signal.aborted) throw new ProblemError("RequestTimeout", "the client is gone", { cause: err });
+    if (signal.aborted) throw new ProblemError("RequestTimeout", "the client has disconnected", { cause: err });
     if (err instanceof QueriesBusyError) throw new ProblemError("Overloaded", err.message, { headers: { "retry-after": 1 }, cause: err });
     throw err;
   }
 }
 
-/** Reads the body, whatever its Content-Type says, as the Go server does. @throws ProblemError when it is not a query. */
+/**
+ * Reads the body regardless of its Content-Type, like the Go server. @throws ProblemError if it is
+ * not a query.
+ */
 async function readQuery(request: Readable, signal: AbortSignal): Promise<QueryRequest> {
   const body = await requestBody(request, { maxBytes: MAX_BODY_BYTES, timeoutMs: BODY_TIMEOUT_MS, signal });
-  // What was not read would be taken for the next request.
+  // The unread rest would be parsed as the next request.
   if (!body) throw badBody("Invalid request body", { connection: "close" });
   const query = graphqlBody(body);
   if (!query) throw badBody("Invalid request body");

@@ -12,11 +12,14 @@ import { ContentWorld, type Got } from "../../../test/support/contentWorld.ts";
 
 const run = promisify(execFile);
 const WORDS = ["a", "b", "c"] as const;
-/** Of a query; "" is not asked for. */
+/** Values of a query parameter; "" omits the parameter. */
 const ASKED = [...WORDS, ""] as const;
 const BASE = "/catalogs/random/api/v1";
 
-/** Lines of all lengths: some a few bytes, some larger than what is compressed in one go, some that do not shrink. */
+/**
+ * Lines of all lengths: some of a few bytes, some larger than one compression block, some
+ * incompressible.
+ */
 const lines = fc
   .array(
     fc.record({
@@ -37,13 +40,13 @@ const LONG = `${JSON.stringify({ schema: "long", package: "a", text: "0123456789
 const query = fc
   .record({ schema: fc.constantFrom(...ASKED, "long"), package: fc.constantFrom(...ASKED), name: fc.constantFrom(...ASKED) })
   .map((one) => `${BASE}/metas?${new URLSearchParams(one).toString()}`);
-/** Every query there is. */
+/** All combinations of the query parameters. */
 const QUERIES = [
   `${BASE}/all`,
   ...[...ASKED, "long"].flatMap((schema) => ASKED.map((packageName) => `${BASE}/metas?schema=${schema}&package=${packageName}`)),
 ];
 
-describe("any answer, compressed, is what it is uncompressed", () => {
+describe("a compressed response decompresses to the uncompressed response", () => {
   let world: ContentWorld;
   beforeAll(async () => {
     const [text = ""] = fc.sample(lines, { seed: Number(process.env["OLMV1_TEST_SEED"] ?? 7), numRuns: 1 });
@@ -54,7 +57,7 @@ describe("any answer, compressed, is what it is uncompressed", () => {
   const plain = (path: string): Promise<Got> => world.get(path);
   const gzipped = (path: string): Promise<Got> => world.get(path, { "accept-encoding": "gzip" });
 
-  test("to Node, at once and piece by piece", async () => {
+  test("compressed response is correct in Node, both at once and in chunks", async () => {
     let compressed = 0;
     await fc.assert(
       fc.asyncProperty(query, fc.integer({ min: 1, max: 5_000 }), async (path, pieceBytes) => {
@@ -76,11 +79,11 @@ describe("any answer, compressed, is what it is uncompressed", () => {
     expect(compressed).toBeGreaterThan(10);
   });
 
-  test("of all lines it is the same bytes as the whole", async () => {
+  test("compressed response has the same bytes as the whole content if all lines match", async () => {
     expect((await gzipped(`${BASE}/metas`)).body.equals((await gzipped(`${BASE}/all`)).body)).toBe(true);
   });
 
-  test("to curl", async () => {
+  test("compressed response is correct in curl", async () => {
     for (const path of QUERIES) {
       const flags = ["-sS", "-H", "Accept-Encoding: gzip", "--compressed", "-w", "%{stderr}%{size_download}"];
       const { stdout, stderr } = await run("curl", [...flags, `http://127.0.0.1:${world.port}${path}`], {
@@ -93,8 +96,8 @@ describe("any answer, compressed, is what it is uncompressed", () => {
   });
 
   const chromium = findChromium();
-  if (!chromium) console.log("skipped: no chromium; install one or name it in OLMV1_CHROMIUM to see that browsers read gzip answers");
-  test.skipIf(!chromium)("to a browser", { timeout: 120_000 }, async () => {
+  if (!chromium) console.log("skipped: chromium not found; install it or set OLMV1_CHROMIUM to test gzip responses in a browser");
+  test.skipIf(!chromium)("compressed response is correct in a browser", { timeout: 120_000 }, async () => {
     const seen = Promise.withResolvers<Record<string, [hash: string, encoding: string | null]>>();
     const server = await pageServer(world.port, seen.resolve);
     const { port } = server.address() as AddressInfo;
@@ -108,7 +111,10 @@ describe("any answer, compressed, is what it is uncompressed", () => {
   });
 });
 
-/** A page that asks for everything in QUERIES and sends the hashes of what it got; and the content server behind the same address. */
+/**
+ * Serves a page that requests everything in QUERIES and sends the hashes of the responses, with the
+ * content server at the same address.
+ */
 async function pageServer(content: number, seen: (found: Record<string, [string, string | null]>) => void): Promise<Server> {
   const script = `
     const found = {};

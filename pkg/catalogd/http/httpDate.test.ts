@@ -17,6 +17,6 @@ test.for([
   expect(parseHttpDate(text)).toBe(seconds);
 });
 
-test("what is written is read back", () => {
+test("a formatted date can be parsed", () => {
   fc.assert(fc.property(fc.integer({ min: 0, max: 4_000_000_000 }), (seconds) => parseHttpDate(httpDate(seconds)) === seconds));
 });

@@ -1,23 +1,23 @@
 import type { Metrics } from "../../telemetry/metrics.ts";
 
-/** Upper bounds in seconds that dashboards know. */
+/** Upper bounds in seconds that existing dashboards use. */
 const REQUEST_SECONDS = [0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 1, 1.2, 1.6, 2, 2.4, 2.8, 3.2, 3.6, 4, 10];
 const METHODS: ReadonlySet<string> = new Set(["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"]);
 
-/** One request that was answered. */
+/** A request that received a response. */
 export interface HandledRequest {
-  /** Path of its route with parameters in braces; undefined when none has it. */
+  /** Path of its route with parameters in braces; undefined if there is no such route. */
   readonly route: string | undefined;
   readonly method: string;
   readonly status: number;
-  /** Content coding of the answer; undefined for none. */
+  /** Content coding of the response; undefined for none. */
   readonly encoding: string | undefined;
-  /** Of the body, as they were sent. */
+  /** Size of the body as sent. */
   readonly bytes: number;
   readonly seconds: number;
 }
 
-/** What the content server does, as metrics. No label has a value that a client chooses. */
+/** Metrics of the content server. No label has a client-supplied value. */
 export class HttpMetrics {
   readonly #requests;
   readonly #seconds;
@@ -27,7 +27,7 @@ export class HttpMetrics {
   constructor(metrics: Metrics) {
     this.#requests = metrics.counter({
       name: "http_requests_total",
-      help: "Answered requests, by path of the endpoint (`other` for unknown paths) and content coding",
+      help: "Requests with a response, by path of the endpoint (`other` for unknown paths) and content coding",
       labels: ["route", "method", "code", "encoding"],
     });
     this.#seconds = metrics.histogram({

@@ -23,7 +23,7 @@ test.for([
   expect(chosenEncoding(header)).toBe(want);
 });
 
-test("only what there is is chosen", () => {
+test("an encoding is chosen only if it is available", () => {
   expect([chosenEncoding("zstd, gzip;q=0.1", ["gzip"]), chosenEncoding("zstd", ["gzip"]), chosenEncoding("zstd", [])]).toEqual([
     "gzip",
     undefined,

@@ -13,21 +13,21 @@ const routes = catalogRoutes({
 });
 const document = openApiDocument(routes);
 
-test("every route is in the document, with each of its methods", () => {
-  const wanted = routes.flatMap((route) => methodsOf(route).map((method) => `${method} ${bracedPath(route.url)}`));
+test("OpenAPI document contains every route with each of its methods", () => {
+  const expected = routes.flatMap((route) => methodsOf(route).map((method) => `${method} ${bracedPath(route.url)}`));
   const found = Object.entries(document.paths).flatMap(([path, operations]) =>
     Object.keys(operations).map((method) => `${method.toUpperCase()} ${path}`),
   );
-  expect(found.toSorted()).toEqual(wanted.toSorted());
-  expect(new Set(wanted).size).toBe(wanted.length);
+  expect(found.toSorted()).toEqual(expected.toSorted());
+  expect(new Set(expected).size).toBe(expected.length);
 });
 
-test("operations have ids of their own", () => {
+test("OpenAPI document has unique operation ids", () => {
   const ids = Object.values(document.paths).flatMap((operations) => Object.values(operations).map(({ operationId }) => operationId));
   expect(new Set(ids).size).toBe(ids.length);
 });
 
-test("the parameters of a path are declared, and every parameter says what it is", () => {
+test("OpenAPI document declares the parameters of paths and describes every parameter", () => {
   for (const [path, operations] of Object.entries(document.paths)) {
     for (const { parameters = [], summary, responses } of Object.values(operations)) {
       const inPath = parameters.filter((parameter) => parameter.in === "path");
@@ -43,7 +43,7 @@ test("the parameters of a path are declared, and every parameter says what it is
   }
 });
 
-test("all references lead to a schema of the document", () => {
+test("OpenAPI document contains all referenced schemas", () => {
   const references = [...JSON.stringify(document).matchAll(/"\$ref":"([^"]+)"/g)].map(([, target = ""]) => target);
   expect(references.length).toBeGreaterThan(0);
   for (const target of references) {
@@ -53,7 +53,7 @@ test("all references lead to a schema of the document", () => {
   expect(JSON.stringify(document)).not.toContain("$defs");
 });
 
-test("members of what is answered say what they are", () => {
+test("OpenAPI document describes the members of responses", () => {
   const check = (at: string, schema: SchemaObject): void => {
     const { properties = {}, items } = schema as { properties?: Record<string, SchemaObject>; items?: SchemaObject };
     for (const [name, member] of Object.entries(properties)) {
@@ -71,17 +71,17 @@ interface Described {
   readonly failures?: "problem" | "text";
 }
 
-/** A route for which only the description matters. */
+/** Returns a route for tests of its description. */
 function described(url: string, { schema, operation, failures = "problem" }: Described = {}): CatalogRoute {
   const full = { id: "x", summary: "X", responses: { 200: { description: "It." } }, ...operation };
   return { url, method: ["GET", "HEAD"], schema, config: { failures, operation: full } };
 }
 
-test("a parameter of a path that is not declared is a fault of the route", () => {
+test("OpenAPI document rejects a route with an undeclared path parameter", () => {
   expect(() => openApiDocument([described("/a/:b")])).toThrow("/a/{b}: the parameter b is not declared");
 });
 
-test("what a schema says stands in the document", () => {
+test("OpenAPI document contains the details of a schema", () => {
   const Thing = z.object({ name: z.string().describe("its name") }).meta({ id: "Thing" });
   const querystring = z.strictObject({
     limit: z.coerce.number().int().min(1).max(10).default(5).describe("how many"),
@@ -113,7 +113,7 @@ test("what a schema says stands in the document", () => {
   expect(paths["/a/{b}"]?.["head"]).toMatchObject({ operationId: "xHead", responses: { 200: { description: "Things." } } });
 });
 
-test("routes that tell failures as text offer problem details as well", () => {
+test("OpenAPI document offers problem details for routes that report failures as text", () => {
   const { paths } = openApiDocument([described("/a", { failures: "text" })]);
   expect(Object.keys(paths["/a"]?.["get"]?.responses["500"]?.content ?? {})).toEqual(["text/plain", "application/problem+json"]);
 });

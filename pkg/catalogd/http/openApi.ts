@@ -12,7 +12,7 @@ import {
   type ResponseDescription,
 } from "./route.ts";
 
-/** A JSON Schema, of which the document needs to know little. */
+/** A JSON Schema; the document inspects only a few of its members. */
 export type SchemaObject = { readonly [member: string]: unknown };
 
 /** A parameter of an operation. @see OpenAPI 3.1, Parameter Object */
@@ -27,13 +27,13 @@ interface OpenApiParameter {
 /** Schemas of a body by media type; one without a schema is text. */
 type OpenApiContent = Readonly<Record<string, { readonly schema?: SchemaObject }>>;
 
-/** An answer of an operation. @see OpenAPI 3.1, Response Object */
+/** A response of an operation. @see OpenAPI 3.1, Response Object */
 interface OpenApiResponse {
   readonly description: string;
   readonly content?: OpenApiContent;
 }
 
-/** What one method of one path does. @see OpenAPI 3.1, Operation Object */
+/** A method of a path. @see OpenAPI 3.1, Operation Object */
 export interface OpenApiOperation {
   readonly operationId: string;
   readonly summary: string;
@@ -43,7 +43,7 @@ export interface OpenApiOperation {
   readonly responses: Readonly<Record<string, OpenApiResponse>>;
 }
 
-/** An OpenAPI document, as far as it is used here. @see https://spec.openapis.org/oas/v3.1.1 */
+/** The used subset of an OpenAPI document. @see https://spec.openapis.org/oas/v3.1.1 */
 export interface OpenApiDocument {
   readonly openapi: "3.1.1";
   readonly info: { readonly title: string; readonly version: string; readonly description: string };
@@ -55,25 +55,26 @@ const INFO = {
   title: "catalogd",
   version: "v1",
   description:
-    "The content of ClusterCatalogs. Everything is read only and needs no authentication. " +
-    `Failures are problem details (RFC 9457, \`${PROBLEM_TYPE}\`) with a stable \`code\`; the endpoints that the Go implementation has as well tell them as text, ` +
+    "The content of ClusterCatalogs. All endpoints are read-only and need no authentication. " +
+    `Failures are problem details (RFC 9457, \`${PROBLEM_TYPE}\`) with a stable \`code\`; the endpoints of the Go implementation report them as text ` +
     `unless \`Accept\` names \`${PROBLEM_TYPE}\`.`,
 };
 
-/** What all routes take and answer. */
+/** Responses of all routes. */
 const OF_ALL: Readonly<Record<number, string>> = {
-  500: "The request could not be answered.",
-  503: "Too many requests are being answered: try again after the seconds in `Retry-After`.",
+  500: "The server could not respond to the request.",
+  503: "Too many requests are in progress: retry after the seconds in `Retry-After`.",
 };
 const OF_CATALOGS: Readonly<Record<number, string>> = {
-  400: "The name cannot be that of a catalog, or the query is wrong.",
-  404: "There is no such catalog.",
-  503: "The content is not loaded here yet, or too many requests are being answered: try again after the seconds in `Retry-After`.",
+  400: "The catalog name or the query is invalid.",
+  404: "The catalog does not exist.",
+  503: "The content is not loaded here yet, or too many requests are in progress: retry after the seconds in `Retry-After`.",
 };
 
 /**
- * The document that describes the routes: an operation for each method of each, with the failures that all of them have.
- * @throws Error when a path has a parameter that its route does not declare.
+ * Creates the document that describes the routes: an operation for each method of each route, with
+ * the failures that all operations have.
+ * @throws Error if a path has a parameter that its route does not declare.
  */
 export function openApiDocument(routes: readonly CatalogRoute[]): OpenApiDocument {
   const schemas = new Schemas();
@@ -88,30 +89,30 @@ export function openApiDocument(routes: readonly CatalogRoute[]): OpenApiDocumen
 
 function operation(route: CatalogRoute, method: string, schemas: Schemas): OpenApiOperation {
   const { id, summary, description, body } = route.config.operation;
-  const parameters = [...pathParametersOf(route, schemas), ...queryParametersOf(route, schemas)];
+  const parameters = [...describePathParameters(route, schemas), ...describeQueryParameters(route, schemas)];
   const head = method === "HEAD";
   return {
     operationId: head && methodsOf(route).includes("GET") ? `${id}Head` : id,
-    summary: head ? `${summary}: the headers alone` : summary,
+    summary: head ? `${summary}: only the headers` : summary,
     ...(description ? { description } : {}),
     ...(parameters.length > 0 ? { parameters } : {}),
-    ...(body ? { requestBody: { required: true, content: contentOf(body, schemas) } } : {}),
-    responses: responsesOf(route, head, schemas),
+    ...(body ? { requestBody: { required: true, content: describeContent(body, schemas) } } : {}),
+    responses: describeResponses(route, head, schemas),
   };
 }
 
-function pathParametersOf({ url, schema }: CatalogRoute, schemas: Schemas): OpenApiParameter[] {
+function describePathParameters({ url, schema }: CatalogRoute, schemas: Schemas): OpenApiParameter[] {
   const path = bracedPath(url);
   const params = schema?.params;
   const declared: Readonly<Record<string, z.core.$ZodType>> = params instanceof z.ZodObject ? params.shape : {};
   return pathParameters(path).map((name) => {
     const own = Object.hasOwn(declared, name) ? declared[name] : undefined;
     if (!own) throw new Error(`${path}: the parameter ${name} is not declared`);
-    return { name, in: "path", required: true, ...described(schemas.of(own)) };
+    return { name, in: "path", required: true, ...splitDescription(schemas.of(own)) };
   });
 }
 
-function queryParametersOf({ schema }: CatalogRoute, schemas: Schemas): OpenApiParameter[] {
+function describeQueryParameters({ schema }: CatalogRoute, schemas: Schemas): OpenApiParameter[] {
   const querystring = schema?.querystring;
   if (!(querystring instanceof z.ZodObject)) return [];
   const { properties = {}, required = [] } = schemas.of(querystring) as { properties?: Record<string, SchemaObject>; required?: string[] };
@@ -119,51 +120,54 @@ function queryParametersOf({ schema }: CatalogRoute, schemas: Schemas): OpenApiP
     name,
     in: "query",
     required: required.includes(name) && schema["default"] === undefined,
-    ...described(schema),
+    ...splitDescription(schema),
   }));
 }
 
-function described({ description, ...schema }: SchemaObject): { description: string; schema: SchemaObject } {
+function splitDescription({ description, ...schema }: SchemaObject): { description: string; schema: SchemaObject } {
   return { description: typeof description === "string" ? description : "", schema };
 }
 
-function responsesOf({ url, schema, config }: CatalogRoute, head: boolean, schemas: Schemas): Record<string, OpenApiResponse> {
+function describeResponses({ url, schema, config }: CatalogRoute, head: boolean, schemas: Schemas): Record<string, OpenApiResponse> {
   const { responses } = config.operation;
   const failures: MediaTypes = { ...(config.failures === "text" ? { "text/plain": undefined } : {}), [PROBLEM_TYPE]: ProblemDetails };
   const known: Record<number, ResponseDescription> = {};
   const ofAll = pathParameters(bracedPath(url)).includes("catalog") ? { ...OF_ALL, ...OF_CATALOGS } : OF_ALL;
   for (const [status, description] of Object.entries(ofAll)) known[Number(status)] = { description };
-  if (schema?.querystring) known[400] ??= { description: "The query is wrong." };
+  if (schema?.querystring) known[400] ??= { description: "The query is invalid." };
   return Object.fromEntries(
     Object.entries({ ...known, ...responses }).map(([status, { description, content }]) => {
       const types = content ?? (Number(status) >= 400 ? failures : undefined);
-      return [status, { description, ...(types && !head ? { content: contentOf(types, schemas) } : {}) }];
+      return [status, { description, ...(types && !head ? { content: describeContent(types, schemas) } : {}) }];
     }),
   );
 }
 
-function contentOf(types: MediaTypes, schemas: Schemas): OpenApiContent {
+function describeContent(types: MediaTypes, schemas: Schemas): OpenApiContent {
   return Object.fromEntries(Object.entries(types).map(([type, schema]) => [type, schema ? { schema: schemas.of(schema) } : {}]));
 }
 
-/** Schemas in the form of JSON; those with an id stand once, by that name. */
+/** JSON Schemas; those with an id are stored once, under that name. */
 class Schemas {
   readonly named: Record<string, SchemaObject> = {};
 
   of(schema: z.core.$ZodType): SchemaObject {
     const { $schema: _, $defs = {}, ...own } = z.toJSONSchema(schema, { io: "input", unrepresentable: "any" });
-    for (const [name, definition] of Object.entries($defs)) this.named[name] = moved(definition);
-    return moved(own);
+    for (const [name, definition] of Object.entries($defs)) this.named[name] = moveReferences(definition);
+    return moveReferences(own);
   }
 }
 
-/** With references that lead to the document's components. */
-function moved(schema: SchemaObject): SchemaObject {
+/** Returns the schema with references to the document's components. */
+function moveReferences(schema: SchemaObject): SchemaObject {
   const text = JSON.stringify(schema);
   return JSON.parse(text.replaceAll('"$ref":"#/$defs/', '"$ref":"#/components/schemas/')) as SchemaObject;
 }
 
-/** Registers the endpoint of the document that describes `routes`, which has this endpoint, too, when the document is asked for. */
+/**
+ * Registers the endpoint of the document that describes `routes`. The document includes this
+ * endpoint if `routes` contains it at the time of the request.
+ */
 export function registerOpenApiRoute(
   server: CatalogServer,
   routes: readonly CatalogRoute[],
@@ -180,7 +184,7 @@ export function registerOpenApiRoute(
         summary: "This API as an OpenAPI document",
         responses: {
           200: { description: "The document.", content: { "application/json": z.looseObject({}) } },
-          304: { description: "It is the one that the client knows." },
+          304: { description: "The document has not changed." },
         },
       },
     },

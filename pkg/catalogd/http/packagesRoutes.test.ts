@@ -53,7 +53,7 @@ const parsed = (body: Buffer): Record<string, unknown>[] =>
     .map((line) => JSON.parse(line) as Record<string, unknown>);
 
 describe("packages", () => {
-  test("has a line for each package, in order of name", async () => {
+  test("packages endpoint has a line for each package in order of name", async () => {
     const { status, headers, body } = await world.get("/catalogs/test/packages");
     expect([status, headers["content-type"], headers["accept-ranges"], headers["olm-catalog-digest"]]).toEqual([
       200,
@@ -66,7 +66,7 @@ describe("packages", () => {
     for (const line of parsed(body)) PackageLine.parse(line);
   });
 
-  test("tells of one package what a list of Operators shows", async () => {
+  test("packages endpoint returns the summary fields of one package", async () => {
     const { body } = await world.get("/catalogs/test/packages?package=etcd");
     expect(parsed(body)).toEqual([
       expect.objectContaining({
@@ -91,7 +91,7 @@ describe("packages", () => {
 });
 
 describe("properties", () => {
-  test("has a line for each bundle as the catalog has them, without manifests", async () => {
+  test("properties endpoint has a line for each bundle in catalog order, without manifests", async () => {
     const { body } = await world.get("/catalogs/test/properties");
     const found = parsed(body);
     expect(found.map((line) => line["bundle"])).toEqual([...OTHERS.map((_, i) => `other-${i}.v1.0.0`), "etcd.v1.0.0", "etcd.v1.1.0+7"]);
@@ -121,7 +121,7 @@ describe("properties", () => {
 describe.each(["packages", "properties"])("%s", (endpoint) => {
   const path = `/catalogs/test/${endpoint}`;
 
-  test("comes compressed as the client takes it", async () => {
+  test("artifact response is compressed if the client accepts it", async () => {
     const plain = await world.get(path);
     const zstd = await world.get(path, { "accept-encoding": "gzip, zstd" });
     const gzip = await world.get(path, { "accept-encoding": "gzip" });
@@ -130,20 +130,20 @@ describe.each(["packages", "properties"])("%s", (endpoint) => {
     expect(gunzipSync(gzip.body).equals(plain.body)).toBe(true);
   });
 
-  test.for(["", "?package=etcd"])("is conditional, HEAD has no body: %s", async (query) => {
+  test.for(["", "?package=etcd"])("artifact response is conditional and has no body for HEAD: %s", async (query) => {
     const { headers, body } = await world.get(path + query);
     expect((await world.get(path + query, { "if-none-match": String(headers["etag"]) })).status).toBe(304);
     const head = await world.call("HEAD", path + query);
     expect([head.status, head.headers["etag"], head.body.length, body.length > 0]).toEqual([200, headers["etag"], 0, true]);
   });
 
-  test("has ranges", async () => {
+  test("artifact response supports ranges", async () => {
     const whole = (await world.get(path)).body;
     const { status, body } = await world.get(path, { range: "bytes=5-24" });
     expect([status, body.equals(whole.subarray(5, 25))]).toEqual([206, true]);
   });
 
-  test("of an empty catalog is empty", async () => {
+  test("artifact response is empty for an empty catalog", async () => {
     const { status, body } = await world.get(`/catalogs/empty/${endpoint}`);
     expect([status, body.length]).toEqual([200, 0]);
   });
@@ -155,7 +155,7 @@ describe.each(["packages", "properties"])("%s", (endpoint) => {
     [`/catalogs/test/${endpoint}?package=a&package=b`, 400, "InvalidQuery"],
     [`/catalogs/test/${endpoint}?package=`, 400, "InvalidQuery"],
     [`/catalogs/test/${endpoint}?package=${"x".repeat(2_000)}`, 400, "InvalidQuery"],
-  ])("%s fails as a problem", async ([wrong, status, code]) => {
+  ])("%s fails with problem details", async ([wrong, status, code]) => {
     const { headers, body, ...got } = await world.get(wrong);
     expect([got.status, headers["content-type"]]).toEqual([status, "application/problem+json"]);
     expect(JSON.parse(body.toString())).toMatchObject({ status, code, detail: expect.stringMatching(/./) });

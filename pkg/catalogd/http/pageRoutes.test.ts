@@ -56,7 +56,7 @@ test.for<[path: string, type: string]>([
   ["/ui", "text/html; charset=utf-8"],
   ["/ui/script.js", "text/javascript; charset=utf-8"],
   ["/ui/style.css", "text/css; charset=utf-8"],
-])("%s is served under rules that let nothing else in, and not sent twice", async ([path, type]) => {
+])("%s has a policy that blocks foreign content, and is sent once", async ([path, type]) => {
   const { status, headers } = await world.get(path);
   expect([status, headers["content-type"], headers["x-content-type-options"]]).toEqual([200, type, "nosniff"]);
   const policy = String(headers["content-security-policy"]).split("; ");
@@ -71,17 +71,17 @@ test.for<[accept: string | undefined, status: number, location: string | undefin
   ["text/html;q=0", 404, undefined],
   ["*/*", 404, undefined],
   [undefined, 404, undefined],
-])("/ redirects to the page when the client accepts %s: status %i", async ([accept, status, location]) => {
+])("/ redirects to the page if the client accepts %s: status %i", async ([accept, status, location]) => {
   const { status: found, headers } = await world.get("/", accept === undefined ? {} : { accept });
   expect([found, headers["location"]]).toEqual([status, location]);
 });
 
-test("every address of the page is its own, and relative", async () => {
+test("all addresses in the page are relative to the same server", async () => {
   const texts = await Promise.all(["/ui", "/ui/script.js", "/ui/style.css"].map(async (path) => String((await world.get(path)).body)));
   for (const text of texts) expect(text).not.toMatch(/(?:src|href)="(?:https?:)?\/|(?:fetch|get|json|lines)\("\/|url\(/);
 });
 
-test("the page says how many versions it does not list, and how to list them", () => {
+test("the page shows how many versions are not listed and how to list them", () => {
   const constants = /const PLAIN = .*\n|const VERSIONS = .*\n/g;
   const source = [...(PAGE_JS.match(constants) ?? []), /function versionList[\s\S]*?\n}\n/.exec(PAGE_JS)?.[0]].join("");
   const versionList = (name: string, count: number): unknown =>
@@ -93,15 +93,15 @@ test("the page says how many versions it does not list, and how to list them", (
 
 const BROWSER = ["chromium", "chromium-browser", "google-chrome"].find((name) => !spawnSync(name, ["--version"]).error);
 
-/** The page as a browser has it when everything has come. */
+/** Returns the DOM of the page in a browser after everything has loaded. */
 async function rendered(hash: string): Promise<string> {
   const flags = ["--headless", "--no-sandbox", "--disable-gpu", "--virtual-time-budget=10000", "--dump-dom"];
   const { stdout } = await promisify(execFile)(BROWSER ?? "", [...flags, `http://127.0.0.1:${world.port}/ui${hash}`]);
   return stdout;
 }
 
-test("a browser shows the packages, and what one of them is", { timeout: 120_000 }, async (context) => {
-  if (BROWSER === undefined) context.skip("there is no chromium on this machine");
+test("a browser shows the packages and the details of a package", { timeout: 120_000 }, async (context) => {
+  if (BROWSER === undefined) context.skip("chromium not found");
   const list = await rendered("");
   expect(list).toContain("2 packages");
   expect(list).toMatch(/href="#\/plain\/db"/);
@@ -110,8 +110,8 @@ test("a browser shows the packages, and what one of them is", { timeout: 120_000
   expect(one).toContain("1.2.3, 1 entry");
 });
 
-test("in a browser nothing runs that a catalog says", { timeout: 120_000 }, async (context) => {
-  if (BROWSER === undefined) context.skip("there is no chromium on this machine");
+test("a browser does not run code from a catalog", { timeout: 120_000 }, async (context) => {
+  if (BROWSER === undefined) context.skip("chromium not found");
   for (const hash of ["", "#/hostile/p"]) {
     const page = await rendered(hash);
     expect(page).toContain("<title>Catalogs</title>");

@@ -4,7 +4,10 @@ import { namesMediaType } from "./problem.ts";
 import { type ContentResponse, NO_BODY } from "./response.ts";
 import type { CatalogServer } from "./route.ts";
 
-/** The page; all of what it shows is fetched by its script. Addresses are relative, so that it works behind a path, too, as kubectl proxy has it. */
+/**
+ * The page; its script fetches all data. Addresses are relative, so that it also works under a
+ * path, for example through kubectl proxy.
+ */
 const PAGE_HTML = `<!doctype html>
 <html lang="en">
 <head>
@@ -22,22 +25,23 @@ const PAGE_HTML = `<!doctype html>
 <label><span class="unseen">Catalog</span><select name="catalog"><option value="">all catalogs</option></select></label>
 </form>
 </header>
-<main aria-live="polite"><noscript>This page needs JavaScript. The same is told by olmv1 search and olmv1 show.</noscript></main>
-<footer>Read only. Installing is done with <code>olmv1 install</code> or a ClusterExtension. <a href="openapi.json">API</a></footer>
+<main aria-live="polite"><noscript>This page needs JavaScript. Use olmv1 search and olmv1 show instead.</noscript></main>
+<footer>Read-only. Install packages with <code>olmv1 install</code> or a ClusterExtension. <a href="openapi.json">API</a></footer>
 </body>
 </html>
 `;
 
 /**
- * What the page does. Catalogs are untrusted: everything of theirs becomes text nodes and attributes of elements that are made here, never markup; addresses
- * are followed only to http and https; icons are pictures of data, in which nothing runs.
+ * The script of the page. Catalogs are untrusted: their values become text nodes and attributes of
+ * elements that the script creates, never markup. Links lead only to http and https, and icons are
+ * data images, in which nothing runs.
  */
 export const PAGE_JS = `const main = document.querySelector("main");
 const form = document.querySelector("form");
 const PAGE = 60;
-/** Versions of a package that are listed. */
+/** Maximum number of listed versions of a package. */
 const VERSIONS = 30;
-/** A name that a shell takes for nothing but a word: other commands are not offered for copying. */
+/** A name that needs no quotes in a shell; commands with other names are not shown. */
 const PLAIN = /^\\w[\\w.-]*$/;
 let shown = 0;
 
@@ -135,7 +139,7 @@ async function showPackage(turn, catalog, name) {
   if (!found) throw new Error("catalog " + catalog + " has no package " + name);
   const { head = {}, channels } = found;
   const graph = make("img", { class: "graph", alt: "update graph", loading: "lazy", src: "api/v1/catalogs/" + part(catalog) + "/packages/" + part(name) + "/graph?format=svg" });
-  graph.onerror = () => graph.replaceWith(make("p", { class: "faint" }, "The graph is too large to be drawn: olmv1 graph " + name));
+  graph.onerror = () => graph.replaceWith(make("p", { class: "faint" }, "The graph is too large to draw. Use: olmv1 graph " + name));
   main.replaceChildren(
     make("h1", {}, icon(catalog, name), found.displayName ?? name),
     found.deprecated ? make("p", { class: "bad" }, "Deprecated: " + found.deprecated) : "",
@@ -178,7 +182,7 @@ showCatalogs().catch(showFault);
 show();
 `;
 
-/** How the page looks, light or dark as the reader's system is. */
+/** The style of the page, light or dark like the reader's system. */
 const PAGE_CSS = `:root{color-scheme:light dark;--back:light-dark(#fff,#1c1f26);--card:light-dark(#f5f6f8,#262a33);--line:light-dark(#d9dce3,#3b414d);--faint:light-dark(#5c6470,#9aa3b2);--accent:light-dark(#0b57d0,#8ab4f8);--bad:light-dark(#b3261e,#f2a29b)}
 *{box-sizing:border-box}
 body{margin:0;font:15px/1.45 system-ui,sans-serif;background:var(--back);color:light-dark(#1c1f26,#e3e6ec)}
@@ -213,7 +217,10 @@ button{font:inherit;padding:.4rem .9rem;border:1px solid var(--line);border-radi
 .unseen{position:absolute;width:1px;height:1px;overflow:hidden;clip-path:inset(50%)}
 `;
 
-/** Nothing from elsewhere is loaded, nothing in what catalogs say runs, and no other page may show this one in a frame. */
+/**
+ * Loads nothing from other servers, runs no code of catalogs, and forbids other pages to show this
+ * one in a frame.
+ */
 const SECURITY = {
   "content-security-policy":
     "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'",
@@ -222,24 +229,27 @@ const SECURITY = {
 };
 
 const PARTS = [
-  { path: "/ui", id: "getPage", summary: "A page to look at the catalogs with", type: "text/html; charset=utf-8", text: PAGE_HTML },
-  { path: "/ui/script.js", id: "getPageScript", summary: "What the page does", type: "text/javascript; charset=utf-8", text: PAGE_JS },
-  { path: "/ui/style.css", id: "getPageStyle", summary: "How the page looks", type: "text/css; charset=utf-8", text: PAGE_CSS },
+  { path: "/ui", id: "getPage", summary: "A page that shows the catalogs", type: "text/html; charset=utf-8", text: PAGE_HTML },
+  { path: "/ui/script.js", id: "getPageScript", summary: "The script of the page", type: "text/javascript; charset=utf-8", text: PAGE_JS },
+  { path: "/ui/style.css", id: "getPageStyle", summary: "The style of the page", type: "text/css; charset=utf-8", text: PAGE_CSS },
 ] as const;
 
-/** Returns the redirect of `/` to the page for browsers, relative so that it works under a path as well; undefined for other requests. */
+/**
+ * Returns the redirect of `/` to the page for browsers, relative so that it also works under a
+ * path; undefined for other requests.
+ */
 export function pageRedirect(method: string, url: string, accept: string | undefined): ContentResponse | undefined {
   const isVisit = ["GET", "HEAD"].includes(method) && url === "/" && namesMediaType(accept, "text/html");
   return isVisit ? { status: 302, headers: { location: "ui" }, body: NO_BODY } : undefined;
 }
 
-/** Registers the endpoints of the read-only page for people; it uses the others. */
+/** Registers the endpoints of the read-only page, which uses the other endpoints. */
 export function registerPageRoutes(server: CatalogServer, { cache }: Pick<ContentRouteDependencies, "cache">): void {
   for (const { path, id, summary, type, text } of PARTS) {
     const document = documentOf(Buffer.from(text), type);
     const responses = {
       200: { description: "It.", content: { [type.replace(/;.*/, "")]: undefined } },
-      304: { description: "It is the one that the client knows." },
+      304: { description: "The response has not changed." },
     };
     server.route({
       method: ["GET", "HEAD"],

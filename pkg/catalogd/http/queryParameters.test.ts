@@ -26,21 +26,21 @@ describe("parameters", () => {
     ["text=123456789", "text: Too big"],
     ["nothing=1", 'unknown parameter "nothing"; known are limit, text, arch, deprecated'],
     ["constructor=1", 'unknown parameter "constructor"'],
-    ["text=%zz", "broken escape or a semicolon"],
-    ["text=a;b", "broken escape or a semicolon"],
+    ["text=%zz", "invalid escape or a semicolon"],
+    ["text=a;b", "invalid escape or a semicolon"],
     ["deprecated=perhaps", "deprecated: "],
     [`${"x".repeat(500)}=1`, `unknown parameter "${"x".repeat(64)}…";`],
-  ])("%s is refused", ([query, problem]) => {
+  ])("%s is rejected", ([query, problem]) => {
     expect(parseQueryString(Query, query)).toEqual({ ok: false, problem: expect.stringContaining(problem) });
   });
 
-  test("the first of a repeated one counts when the schema says so", () => {
+  test("the first value of a repeated parameter counts if the schema allows it", () => {
     const schema = z.strictObject({ name: z.string().optional() }).meta(FIRST_OF_EACH);
     expect(parseQueryString(schema, "name=a&name=b")).toEqual({ ok: true, values: { name: "a" } });
     expect(parseQueryString(schema, "name=a&other=b&other=c")).toEqual({ ok: false, problem: expect.stringContaining('"other"') });
   });
 
-  test("no name reaches the prototype of the values", () => {
+  test("a parameter name cannot reach the prototype of the values", () => {
     const parsed = parseQueryString(z.object({ a: z.string().optional() }), "__proto__=1&a=2");
     expect(parsed).toEqual({ ok: true, values: { a: "2" } });
     expect(parsed.ok && Object.getPrototypeOf(parsed.values)).toBe(Object.prototype);

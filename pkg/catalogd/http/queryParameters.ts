@@ -2,33 +2,40 @@ import type { FastifySchemaCompiler, FastifyTypeProvider } from "fastify";
 import * as z from "zod";
 import { ProblemError } from "./problem.ts";
 
-/** How many faults, and how many characters of a name, a message repeats. */
+/** Limits of a message: the number of problems, and the number of characters of a name. */
 const MAX_ISSUES = 5;
 const MAX_NAME = 64;
 
-/** Types of `request.params` and `request.query`: those of the schemas of the route. */
+/** Types of `request.params` and `request.query`, from the schemas of the route. */
 export interface ZodTypeProvider extends FastifyTypeProvider {
   validator: this["schema"] extends z.ZodType ? z.output<this["schema"]> : unknown;
 }
 
-/** A query string as `readQueryString` leaves it. */
+/** A query string as `readQueryString` returns it. */
 interface QueryText {
-  /** Without the `?`, as it was sent. */
+  /** Without the `?`, as received. */
   readonly text: string;
 }
 
-/** Leaves a query string as it is: the schema of the route says which parameters may be repeated, and a route without a schema takes any text. */
+/**
+ * Keeps a query string unchanged: the schema of the route defines which parameters may be repeated,
+ * and a route without a schema accepts any text.
+ */
 export function readQueryString(text: string): Record<string, unknown> {
   return { text } satisfies QueryText;
 }
 
-/** Metadata of a query's schema that takes the first of a repeated parameter, as the Go server does: `schema.meta(FIRST_OF_EACH)`. */
+/**
+ * Metadata for the schema of a query that uses the first value of a repeated parameter, like the Go
+ * server: `schema.meta(FIRST_OF_EACH)`.
+ */
 export const FIRST_OF_EACH = { repeated: "first" } as const;
 
 /**
- * Compiles the schema of a route's parameters for fastify: a request whose path or query it does not allow is answered with what is wrong with each
- * parameter. Use `z.strictObject` for a query, so that unknown parameters are rejected; `z.coerce.number()` for numbers; `z.array()` for what may be
- * repeated (one value is a list of one).
+ * Compiles the schema of a route's parameters for fastify. The response to an invalid path or query
+ * describes each problem. Use `z.strictObject` for a query to reject unknown parameters,
+ * `z.coerce.number()` for numbers, and `z.array()` for repeatable parameters (one value is a list
+ * of one).
  */
 export const compileValidator: FastifySchemaCompiler<z.ZodObject> = ({ schema, httpPart }) =>
   httpPart === "querystring" ? (query: QueryText) => validateQuery(schema, query) : (params: unknown) => validatePath(schema, params);
@@ -47,13 +54,16 @@ function validatePath(schema: z.ZodObject, params: unknown): Validated {
   return { error: new ProblemError("InvalidCatalogName", text, { text }) };
 }
 
-/** The values of a query, or what is wrong with it in one line. */
+/** The values of a query, or its problems in one line. */
 export type ParsedQueryString<T> = { readonly ok: true; readonly values: T } | { readonly ok: false; readonly problem: string };
 
-/** Reads a query string (without its `?`) by a schema. A repeated name is refused unless the schema has a list there, or takes the first of each. */
+/**
+ * Parses a query string (without its `?`) with a schema. Rejects a repeated name unless the schema
+ * has a list there or uses the first value.
+ */
 export function parseQueryString<Query extends z.ZodObject>(schema: Query, query: string): ParsedQueryString<z.output<Query>> {
   const pieces = queryPieces(query);
-  if (!pieces) return refused("the query string has a broken escape or a semicolon; escape what is neither letter nor digit");
+  if (!pieces) return reject("the query string has an invalid escape or a semicolon; percent-encode everything except letters and digits");
   const found = new Map<string, string[]>();
   for (const [name, value] of pieces) found.set(name, [...(found.get(name) ?? []), value]);
   const given = new Map<string, string | string[]>();
@@ -61,22 +71,22 @@ export function parseQueryString<Query extends z.ZodObject>(schema: Query, query
     const [only = ""] = values;
     if (takesList(schema, name)) given.set(name, values);
     else if (values.length === 1 || takesFirst(schema)) given.set(name, only);
-    else return refused(`${shown(name)} is given ${values.length} times; give it once`);
+    else return reject(`${formatShortName(name)} is given ${values.length} times; give it once`);
   }
   const parsed = schema.safeParse(Object.fromEntries(given));
-  return parsed.success ? { ok: true, values: parsed.data } : refused(issuesOf(parsed.error, Object.keys(schema.shape)));
+  return parsed.success ? { ok: true, values: parsed.data } : reject(formatIssues(parsed.error, Object.keys(schema.shape)));
 }
 
-function refused<T>(problem: string): ParsedQueryString<T> {
+function reject<T>(problem: string): ParsedQueryString<T> {
   return { ok: false, problem };
 }
 
-/** Tells whether only the first of a repeated parameter counts. */
+/** Returns whether only the first value of a repeated parameter counts. */
 function takesFirst(schema: z.ZodObject): boolean {
   return schema.meta()?.["repeated"] === FIRST_OF_EACH.repeated;
 }
 
-/** Tells whether a parameter is a list, under whatever makes it optional. */
+/** Returns whether a parameter is a list, inside optional wrappers. */
 function takesList(schema: z.ZodObject, name: string): boolean {
   let type: unknown = Object.hasOwn(schema.shape, name) ? schema.shape[name] : undefined;
   while (type instanceof z.ZodOptional || type instanceof z.ZodDefault || type instanceof z.ZodPipe)
@@ -84,36 +94,39 @@ function takesList(schema: z.ZodObject, name: string): boolean {
   return type instanceof z.ZodArray;
 }
 
-function issuesOf({ issues }: z.ZodError, known: readonly string[]): string {
+function formatIssues({ issues }: z.ZodError, known: readonly string[]): string {
   const texts = issues.slice(0, MAX_ISSUES).map((issue) => {
     if (issue.code === "unrecognized_keys")
-      return `unknown parameter ${issue.keys.slice(0, MAX_ISSUES).map(shown).join(", ")}; known are ${known.join(", ") || "none"}`;
+      return `unknown parameter ${issue.keys.slice(0, MAX_ISSUES).map(formatShortName).join(", ")}; known are ${known.join(", ") || "none"}`;
     return `${issue.path.join(".")}: ${issue.message}`;
   });
   return texts.join("; ");
 }
 
-/** A name from a request, quoted and cut. */
-function shown(name: string): string {
+/** Quotes and truncates a name from a request. */
+function formatShortName(name: string): string {
   return JSON.stringify(name.length > MAX_NAME ? `${name.slice(0, MAX_NAME)}…` : name);
 }
 
-/** Name and value of each piece of a query string (without its `?`), unescaped, in order; undefined when it has a broken escape or a semicolon. */
+/**
+ * Returns name and value of each piece of a query string (without its `?`), unescaped, in order;
+ * undefined if it has a invalid escape or a semicolon.
+ */
 function queryPieces(query: string): [name: string, value: string][] | undefined {
   const pieces: [string, string][] = [];
   for (const piece of query.split("&")) {
     if (piece === "") continue;
     if (piece.includes(";")) return undefined;
     const equals = piece.indexOf("=");
-    const name = unescaped(equals < 0 ? piece : piece.slice(0, equals));
-    const value = unescaped(equals < 0 ? "" : piece.slice(equals + 1));
+    const name = unescapePiece(equals < 0 ? piece : piece.slice(0, equals));
+    const value = unescapePiece(equals < 0 ? "" : piece.slice(equals + 1));
     if (name === undefined || value === undefined) return undefined;
     pieces.push([name, value]);
   }
   return pieces;
 }
 
-function unescaped(text: string): string | undefined {
+function unescapePiece(text: string): string | undefined {
   try {
     return decodeURIComponent(text.replaceAll("+", " "));
   } catch {

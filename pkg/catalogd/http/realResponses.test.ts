@@ -9,7 +9,7 @@ import { canonicalJson } from "../../golang/json.ts";
 import { MIN_COMPRESSED_BYTES } from "./contentResponse.ts";
 import { CACHE_LIMITS } from "./responseCache.ts";
 
-/** A meta as it is served, and what it is found by. */
+/** A served meta and its search keys. */
 interface Line {
   schema: string;
   package: string;
@@ -29,7 +29,10 @@ async function linesOf(folder: string): Promise<Line[]> {
   return lines;
 }
 
-/** Every schema, some packages and names, and mixtures of them, found and not. */
+/**
+ * Returns queries with every schema, some packages and names, and combinations of them, with and
+ * without results.
+ */
 function queriesOf(lines: readonly Line[]): Query[] {
   const some = lines.filter((_, i) => i % Math.ceil(lines.length / 7) === 0);
   const schemas = [...new Set(lines.map(({ schema }) => schema))];
@@ -49,10 +52,10 @@ function queriesOf(lines: readonly Line[]): Query[] {
   ];
 }
 
-describeWithData("answers from real catalogs", (data) => {
+describeWithData("responses from real catalogs", (data) => {
   const folders = ["community-v4.19", "gatekeeper-4-14", "kueue-v5.0", "rhtas-v4.18"].filter((name) => existsSync(join(data, "fbc", name)));
 
-  test.for(folders)("%s: every query finds what a look at each line finds, in every coding", { timeout: 120_000 }, async (folder) => {
+  test.for(folders)("%s: every query returns the lines that a full scan finds, in every coding", { timeout: 120_000 }, async (folder) => {
     const lines = await linesOf(join(data, "fbc", folder));
     const world = await ContentWorld.start({ real: lines.map(({ text }) => text).join("") });
     try {
@@ -65,7 +68,8 @@ describeWithData("answers from real catalogs", (data) => {
           const { status, headers, body } = await world.call("GET", path, { "accept-encoding": coding });
           const applied = headers["content-encoding"] ?? "identity";
           expect(status).toBe(200);
-          // zstd is made for answers that fit the cache; gzip is put together for all.
+          // Only responses that fit into the cache are compressed with zstd; gzip is available for
+          // all.
           if (coding !== "zstd" || want.length <= CACHE_LIMITS.entry)
             expect(applied).toBe(want.length < MIN_COMPRESSED_BYTES ? "identity" : coding);
           const text = (applied === "identity" ? body : decoded(body)).toString();

@@ -1,10 +1,11 @@
 import type { ServerResponse } from "node:http";
 import type { Readable } from "node:stream";
 
-const GONE = new Error("the client is gone");
+const GONE = new Error("the client has disconnected");
 
 /**
- * Returns a signal that aborts when the client is gone. fastify's `request.signal` listens to the request, which closes as soon as it has been read.
+ * Returns a signal that aborts when the client disconnects. fastify's `request.signal` listens to
+ * the request, which closes when it has been read.
  */
 export function goneSignal(response: ServerResponse): AbortSignal {
   const gone = new AbortController();
@@ -15,8 +16,8 @@ export function goneSignal(response: ServerResponse): AbortSignal {
 }
 
 /**
- * Returns the whole body of a request; undefined when it is larger than `maxBytes`, does not arrive in `timeoutMs`, or the client goes away meanwhile. What
- * comes after that is left unread.
+ * Returns the whole body of a request; undefined if it is larger than `maxBytes`, does not arrive
+ * within `timeoutMs`, or the client disconnects. The rest is not read.
  */
 export async function requestBody(
   body: Readable,

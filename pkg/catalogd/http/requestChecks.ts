@@ -10,12 +10,15 @@ export interface RequestChecksInit {
   exchanges: Pick<Exchanges, "underWay">;
 }
 
-/** Adds the hook that looks at every request before its route does: it rejects too many requests and long URLs, and redirects to the clean form of a path. */
+/**
+ * Adds the hook that checks every request before its route: rejects requests beyond the limit and
+ * long URLs, and redirects to the clean form of a path.
+ */
 export function registerRequestChecks(server: CatalogServer, { limits, exchanges }: RequestChecksInit): void {
   server.addHook("onRequest", ({ method, originalUrl: url, raw, routeOptions: { config }, exchange }, reply, done) => {
     if (exchanges.underWay > limits.requests) throw overloaded();
     if (url.length > limits.urlLength)
-      throw new ProblemError("UrlTooLong", `the URL has ${url.length} characters, ${limits.urlLength} are allowed`);
+      throw new ProblemError("UrlTooLong", `the URL has ${url.length} characters, at most ${limits.urlLength} are allowed`);
     if (url === "*" && method === "OPTIONS") {
       reply.header("content-length", 0).send();
       return;
@@ -26,7 +29,7 @@ export function registerRequestChecks(server: CatalogServer, { limits, exchanges
       redirect(reply, method, url.includes("?") ? `${clean}?${query}` : clean);
       return;
     }
-    // The router could not read it: see `onBadUrl` of the server.
+    // The router cannot read it, see `onBadUrl` of the server.
     if (url === "*" || url !== raw.url) throw new ProblemError("BadRequest", "400 Bad Request");
     exchange.route = config.url;
     if (config.operation && hasMore(query, "&", limits.queryPieces))
@@ -35,19 +38,25 @@ export function registerRequestChecks(server: CatalogServer, { limits, exchanges
   });
 }
 
-/** Returns the failure of a request for which there is no room now. */
+/** Returns the failure of a request beyond the limit of requests in progress. */
 export function overloaded(): ProblemError {
-  return new ProblemError("Overloaded", "too many requests are being answered; try again", { headers: { "retry-after": 1 } });
+  return new ProblemError("Overloaded", "too many requests are in progress; try again", { headers: { "retry-after": 1 } });
 }
 
-/** Returns path and query (without its `?`) of a request line's target, as they were sent; of a whole URL, as a proxy gets it, what follows the host. */
+/**
+ * Returns path and query (without its `?`) of the target in a request line, as received. For an
+ * absolute URL, as a proxy gets it, returns the part after the host.
+ */
 function requestTarget(url: string): { readonly path: string; readonly query: string } {
   const local = url.startsWith("/") ? url : url.replace(/^https?:\/\/[^/?#]*/i, "");
   const mark = local.indexOf("?");
   return mark < 0 ? { path: local, query: "" } : { path: local.slice(0, mark), query: local.slice(mark + 1) };
 }
 
-/** Returns the path without empty, `.` and `..` segments, as Go's mux cleans it; a slash at the end stays. */
+/**
+ * Returns the path without empty, `.` and `..` segments, as Go's mux cleans it. Keeps a trailing
+ * slash.
+ */
 function cleanPath(path: string): string {
   if (!path.startsWith("/") || !(path.includes("//") || path.includes("/."))) return path;
   const segments: string[] = [];
@@ -72,7 +81,7 @@ function redirect(reply: FastifyReply, method: string, location: string): Fastif
   return reply.type("text/html; charset=utf-8").send(Buffer.from(`<a href="${target}">Temporary Redirect</a>.\n\n`));
 }
 
-/** Tells whether a text has a character more often than `count`. */
+/** Returns whether a text contains a character more than `count` times. */
 function hasMore(text: string, character: string, count: number): boolean {
   let at = -1;
   for (let i = 0; i < count; i++) {

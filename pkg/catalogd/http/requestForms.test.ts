@@ -8,12 +8,12 @@ interface WantedResponse {
   status: number;
   body?: string;
   bodyHas?: string;
-  /** Of the head, without regard to case. */
+  /** Expected in the head; case-insensitive. */
   has?: string[];
   lacks?: string[];
 }
 interface RequestCase extends CaseHead {
-  /** ALL stands for the path of the catalog's content. */
+  /** ALL is replaced with the path of the catalog's content. */
   send: string;
   answers: WantedResponse[];
   /** Whether the server closes the connection. */
@@ -28,19 +28,19 @@ beforeAll(async () => {
 });
 afterAll(() => world.close());
 
-describe("bytes on a connection", () => {
+describe("requests at the byte level", () => {
   test.for(loadCases<RequestCase>("catalogd-http"))("$name", async ({ send, answers, closed = false }) => {
     const connection = await RawConnection.open(world.port);
     connection.write(Buffer.from(send.replaceAll("ALL", ALL), "latin1"));
     const got = closed ? await connection.closed() : await connection.answered(answers.length);
-    // The head of an answer to HEAD stands alone at the end.
+    // The head of a response to HEAD is the last data.
     expect(got.slice(0, answers.length).map(({ status }) => status)).toEqual(answers.map(({ status }) => status));
     expect(got.filter(({ status }) => status < 300).length).toBe(answers.filter(({ status }) => status < 300).length);
     for (const [i, { body, bodyHas, has = [], lacks = [] }] of answers.entries()) {
-      const answer = got[i];
-      if (body !== undefined) expect(answer?.body).toBe(body);
-      if (bodyHas !== undefined) expect(answer?.body).toContain(bodyHas);
-      const head = answer?.head.toLowerCase();
+      const response = got[i];
+      if (body !== undefined) expect(response?.body).toBe(body);
+      if (bodyHas !== undefined) expect(response?.body).toContain(bodyHas);
+      const head = response?.head.toLowerCase();
       for (const text of has) expect(head).toContain(text.toLowerCase());
       for (const text of lacks) expect(head).not.toContain(text.toLowerCase());
     }
@@ -50,26 +50,26 @@ describe("bytes on a connection", () => {
 });
 
 describe("sizes", () => {
-  test("headers of more than 32 KiB are refused", async () => {
+  test("headers of more than 32 KiB are rejected", async () => {
     const connection = await RawConnection.open(world.port);
     connection.write(`GET ${ALL} HTTP/1.1\r\nHost: x\r\nX-A: ${"a".repeat(SERVER_LIMITS.headerBytes)}\r\n\r\n`);
-    const [answer] = await connection.closed();
-    expect([answer?.status, answer?.body]).toEqual([431, "431 Request Header Fields Too Large\n"]);
+    const [response] = await connection.closed();
+    expect([response?.status, response?.body]).toEqual([431, "431 Request Header Fields Too Large\n"]);
   });
 
-  test("a URL of more than 8 KiB is refused, one of that length is not", async () => {
+  test("a URL of more than 8 KiB is rejected, and one of exactly 8 KiB is accepted", async () => {
     const long = (length: number): string => `${ALL}?${"a".repeat(length - ALL.length - 1)}`;
     expect((await world.get(long(SERVER_LIMITS.urlLength))).status).toBe(200);
     const { status, body } = await world.get(long(SERVER_LIMITS.urlLength + 1));
     expect([status, body.toString()]).toEqual([414, "414 Request URI Too Long\n"]);
-    const asked = await world.get(long(SERVER_LIMITS.urlLength + 1), { accept: "application/problem+json" });
-    expect(JSON.parse(asked.body.toString())).toMatchObject({
+    const rejected = await world.get(long(SERVER_LIMITS.urlLength + 1), { accept: "application/problem+json" });
+    expect(JSON.parse(rejected.body.toString())).toMatchObject({
       code: "UrlTooLong",
-      detail: "the URL has 8193 characters, 8192 are allowed",
+      detail: "the URL has 8193 characters, at most 8192 are allowed",
     });
   });
 
-  test("a query of more than a hundred pieces is refused", async () => {
+  test("a query of more than 100 parameters is rejected", async () => {
     const query = (pieces: number): string => `/catalogs/c/api/v1/metas?${Array(pieces).fill("schema=a").join("&")}`;
     expect((await world.get(query(SERVER_LIMITS.queryPieces))).status).toBe(200);
     const { status, body } = await world.get(query(SERVER_LIMITS.queryPieces + 1));

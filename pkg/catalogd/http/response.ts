@@ -8,23 +8,23 @@ export interface ContentResponse {
   readonly body: ResponseBody;
 }
 
-/** Bytes at hand, or pieces of a file and bytes between them, in order. */
+/** Bytes in memory, or pieces of a file and bytes between them, in order. */
 export type ResponseBody =
   | { readonly kind: "none" }
   | { readonly kind: "bytes"; readonly bytes: Uint8Array }
   | { readonly kind: "file"; readonly file: HeldFile; readonly pieces: readonly (Slice | Uint8Array)[] };
 
-/** The body of a response that has none. */
+/** An empty body. */
 export const NO_BODY: ResponseBody = { kind: "none" };
 
-/** Returns how many bytes a body has. */
+/** Returns the size of a body in bytes. */
 export function bodyBytes(body: ResponseBody): number {
   if (body.kind === "none") return 0;
   if (body.kind === "bytes") return body.bytes.byteLength;
   return body.pieces.reduce((sum, piece) => sum + (piece instanceof Uint8Array ? piece.byteLength : piece.end - piece.start), 0);
 }
 
-/** Returns `response` as HEAD gets it. */
+/** Returns the `response` to a HEAD request. */
 export function withoutBody(response: ContentResponse): ContentResponse {
   return { ...response, body: NO_BODY };
 }

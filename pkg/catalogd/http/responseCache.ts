@@ -1,17 +1,20 @@
 import { LRUCache } from "lru-cache";
-/** What is kept: answers that are not large, up to a total. Bytes. */
+/** Limits of the cache in bytes. */
 export interface CacheLimits {
   total: number;
   entry: number;
 }
 
 const MIB = 1024 * 1024;
-/** Answers that may be made at the same time of those that cost much to make. */
+/** Maximum number of expensive responses that are computed at the same time. */
 const MAX_COSTLY = 2;
-/** How many bytes are kept of all answers, and of one at the most. */
+/** Default limits: bytes of all responses, and of one response. */
 export const CACHE_LIMITS: CacheLimits = { total: 32 * MIB, entry: 4 * MIB };
 
-/** The bytes of recent answers by a key that changes with them; the ones unused for longest make room. */
+/**
+ * Caches the bytes of recent responses by a key that changes with them. Evicts the least recently
+ * used ones.
+ */
 export class ResponseCache {
   readonly #limits: CacheLimits;
   readonly #entries: LRUCache<string, Uint8Array>;
@@ -25,12 +28,12 @@ export class ResponseCache {
     this.#entries = new LRUCache({ maxSize: limits.total, maxEntrySize: limits.entry, sizeCalculation });
   }
 
-  /** Whether an answer of that size is worth keeping. */
+  /** Returns whether a response of that size can be cached. */
   fits(bytes: number): boolean {
     return bytes <= this.#limits.entry;
   }
 
-  /** The bytes for `key`; made once, however many ask at the same time. */
+  /** Returns the bytes for `key`; computes them once for simultaneous requests. */
   async get(key: string, make: () => Promise<Uint8Array>): Promise<Uint8Array> {
     const known = this.#entries.get(key);
     if (known) return known;
@@ -43,7 +46,7 @@ export class ResponseCache {
     return bytes;
   }
 
-  /** The same for bytes that cost much to make: undefined when others are being made. */
+  /** Like `get` for expensive bytes; returns undefined while too many others are computed. */
   async getUnlessBusy(key: string, make: () => Promise<Uint8Array>): Promise<Uint8Array | undefined> {
     if (this.#entries.has(key) || this.#pending.has(key)) return this.get(key, make);
     if (this.#costly >= MAX_COSTLY) return undefined;

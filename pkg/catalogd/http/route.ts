@@ -7,16 +7,22 @@ import type { ZodTypeProvider } from "./queryParameters.ts";
 /** A fastify server whose routes have zod schemas. */
 export type CatalogServer = FastifyInstance<Server, IncomingMessage, ServerResponse, FastifyBaseLogger, ZodTypeProvider>;
 
-/** A body by media type; the schema where it is JSON. Give a schema that several share an id: `.meta({ id: "Package" })`. */
+/**
+ * A body by media type; with a schema if it is JSON. Give a shared schema an id: `.meta({ id:
+ * "Package" })`.
+ */
 export type MediaTypes = Readonly<Record<string, z.ZodType | undefined>>;
 
-/** One status that an endpoint answers with. */
+/** One response status of an endpoint. */
 export interface ResponseDescription {
   readonly description: string;
   readonly content?: MediaTypes;
 }
 
-/** What an endpoint does, for people: the OpenAPI document and the reference are generated from it. */
+/**
+ * A readable description of an endpoint, from which the OpenAPI document and the reference are
+ * generated.
+ */
 export interface Operation {
   /** Unique, in camel case: `listPackages`. */
   readonly id: string;
@@ -25,19 +31,25 @@ export interface Operation {
   /** Markdown. */
   readonly description?: string;
   readonly body?: MediaTypes;
-  /** By status. Those that every route has (304, 404 of a catalog, 405, 5xx) are added. */
+  /** By status. The statuses of every route (304, 404 of a catalog, 405, 5xx) are added. */
   readonly responses: Readonly<Record<number, ResponseDescription>>;
 }
 
 declare module "fastify" {
   interface FastifyContextConfig {
-    /** How failures are reported: as problem details, or as the Go server does (which has the route) unless the client asks for problem details. */
+    /**
+     * Format of failures: problem details, or text as in the Go server unless the client requests
+     * problem details.
+     */
     readonly failures?: "problem" | "text";
     readonly operation?: Operation;
   }
 }
 
-/** A registered endpoint, as far as its description needs it. The zod schemas of its path and query are `schema.params` and `schema.querystring`. */
+/**
+ * The parts of a registered endpoint that its description needs. The zod schemas of its path and
+ * query are `schema.params` and `schema.querystring`.
+ */
 export type CatalogRoute = Pick<RouteOptions, "method" | "url"> & {
   readonly schema: FastifySchema | undefined;
   readonly config: { readonly failures: "problem" | "text"; readonly operation: Operation };
@@ -54,7 +66,10 @@ export const CatalogName = z
 /** The path parameters of an endpoint of one catalog. */
 export const CatalogPath = z.object({ catalog: CatalogName });
 
-/** Returns the path of a route as documents and metrics have it, with parameters in braces: `/catalogs/{catalog}/api/v1/all`. */
+/**
+ * Returns the path of a route as in documents and metrics, with parameters in braces:
+ * `/catalogs/{catalog}/api/v1/all`.
+ */
 export function bracedPath(url: string): string {
   return url.replace(/:(\w+)/g, "{$1}");
 }

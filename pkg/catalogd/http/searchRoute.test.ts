@@ -106,7 +106,7 @@ test.for(loadCases<QueryCase>("catalog-search"))("$name: $query", async ({ query
   for (const { matchCount, matches } of items) expect(matchCount).toBe(matches.length);
 });
 
-test("an entry says what its package is and in which channels its versions are", async () => {
+test("an entry contains its package and the channels of its versions", async () => {
   const { items } = await found("package=db&catalog=alpha&matches=2");
   expect(items).toEqual([
     {
@@ -132,7 +132,7 @@ test("an entry says what its package is and in which channels its versions are",
   expect((await found("matches=0")).items.flatMap(({ matches }) => matches)).toEqual([]);
 });
 
-test("the answer is conditional, HEAD has no body", async () => {
+test("search response is conditional and has no body for HEAD", async () => {
   const { headers } = await search("text=db");
   const again = await world.get("/api/v1/search?text=db", { "if-none-match": String(headers["etag"]) });
   expect([again.status, again.body.length]).toEqual([304, 0]);
@@ -140,7 +140,7 @@ test("the answer is conditional, HEAD has no body", async () => {
   expect([head.status, head.headers["etag"], head.body.length]).toEqual([200, headers["etag"], 0]);
 });
 
-describe("what cannot be searched is a problem", () => {
+describe("search that fails with problem details", () => {
   test.for<[query: string, status: number, code: string, detail: RegExp]>([
     ["color=red", 400, "InvalidQuery", /unknown parameter "color"; known are text, package,/],
     ["limit=501", 400, "InvalidQuery", /^limit: /],
@@ -150,13 +150,13 @@ describe("what cannot be searched is a problem", () => {
     ["text=a&text=b", 400, "InvalidQuery", /"text" is given 2 times/],
     [`text=${"a".repeat(300)}`, 400, "InvalidQuery", /^text: /],
     [`text=${"a+".repeat(17)}`, 400, "InvalidQuery", /^text: at most 16 words, got 17$/],
-    ["gvk=a/b", 400, "InvalidQuery", /^gvk: "a\/b" is none of group\/version\/kind/],
+    ["gvk=a/b", 400, "InvalidQuery", /^gvk: "a\/b" is not group\/version\/kind/],
     ["gvk=.x", 400, "InvalidQuery", /^gvk: /],
     [Array.from({ length: 9 }, (_, i) => `arch=a${i}`).join("&"), 400, "InvalidQuery", /^arch: /],
-    ["continue=x", 400, "InvalidQuery", /^continue: not a value that a search gave$/],
+    ["continue=x", 400, "InvalidQuery", /^continue: not a token of a search$/],
     ["continue=%22", 400, "InvalidQuery", /^continue: /],
     ["catalog=gamma", 404, "CatalogNotFound", /^no catalog "gamma" is served here/],
-    ["text=%zz", 400, "InvalidQuery", /broken escape/],
+    ["text=%zz", 400, "InvalidQuery", /invalid escape/],
   ])("%s", async ([query, status, code, detail]) => {
     expect(await refused(query)).toMatchObject({ status, code, detail: expect.stringMatching(detail) });
   });
@@ -174,7 +174,7 @@ describe("pages", () => {
   const names = (results: readonly Found[]): string[] =>
     results.flatMap(({ items }) => items.map((item) => `${item.catalog}/${item.package}`));
 
-  test.for([1, 2, 3, 4, 5])("of %i entries hold everything once, in order", async (limit) => {
+  test.for([1, 2, 3, 4, 5])("search pages of %i entries contain all entries once, in order", async (limit) => {
     const whole = await found("");
     const all = await pages("", limit);
     expect(names(all)).toEqual(names([whole]));
@@ -182,7 +182,7 @@ describe("pages", () => {
     expect(all.every(({ total }) => total === whole.total)).toBe(true);
   });
 
-  test("the size of pages may change on the way, the query may not", async () => {
+  test("search accepts another page size while paging, but not another query", async () => {
     const first = await found("text=db&limit=1");
     expect((await found(`text=db&limit=500&matches=1&continue=${first.continue}`)).items).toHaveLength(1);
     expect(await refused(`text=other&continue=${first.continue}`)).toMatchObject({
@@ -191,7 +191,7 @@ describe("pages", () => {
     });
   });
 
-  test("end with 410 when a catalog that is searched has changed, and only then", async () => {
+  test("paging ends with 410 if and only if a searched catalog has changed", async () => {
     const other = await ContentWorld.start({ a: lines(bundle("x", "1.0.0"), bundle("y", "1.0.0")), b: lines(bundle("z", "1.0.0")) });
     const next = async (query: string): Promise<string> => {
       const { body } = await other.get(`/api/v1/search?limit=1${query}`);
@@ -220,7 +220,7 @@ test("new content is searched as soon as it is served", async () => {
   await other.close();
 });
 
-test("a catalog that is not loaded yet is told, not passed over in silence", async () => {
+test("search response lists catalogs that are not loaded yet", async () => {
   const get = (name: string): CatalogContent | undefined => (name === "alpha" ? world.store.get(name) : undefined);
   const other = await ContentWorld.start({}, { source: { get, catalogs: () => ["late", "alpha"] } });
   const { body } = await other.get("/api/v1/search?package=db");

@@ -21,37 +21,39 @@ import type { CatalogServer } from "./route.ts";
 
 const word = z.string().min(1).max(256);
 const all = (what: string): z.ZodOptional<z.ZodArray<z.ZodString>> =>
-  z.array(word).max(8).optional().describe(`${what}; repeated, all have to hold`);
+  z.array(word).max(8).optional().describe(`${what}; if repeated, all must match`);
 const any = (what: string): z.ZodOptional<z.ZodArray<z.ZodString>> =>
-  z.array(word).max(64).optional().describe(`${what}; repeated, any may hold`);
+  z.array(word).max(64).optional().describe(`${what}; if repeated, any may match`);
 
 const Query = z.strictObject({
   text: word
     .optional()
-    .describe("words that all occur in the name, display name, short description, keywords or provider, or in what the package says"),
+    .describe(
+      "words that must all occur in the name, display name, short description, keywords or provider, or in the description of the package",
+    ),
   package: any("name of the package"),
   gvk: all("API that the version provides: `group/version/kind`, `kind.group` or `kind`"),
-  keyword: all("one of its keywords, whole"),
-  channel: any("channel that the version is in"),
-  arch: all("machine architecture that it supports, such as `arm64`"),
-  os: all("operating system that it supports"),
-  feature: all("infrastructure feature that it claims, such as `disconnected`"),
+  keyword: all("one of its keywords; the whole keyword must match"),
+  channel: any("channel that contains the version"),
+  arch: all("supported machine architecture, such as `arm64`"),
+  os: all("supported operating system"),
+  feature: all("declared infrastructure feature, such as `disconnected`"),
   capability: word.optional().describe("its capability level, such as `Full Lifecycle`"),
   deprecated: z
     .enum(["true", "false"])
     .optional()
-    .describe("`true`: only versions that are deprecated, or whose package or all whose channels are"),
-  catalog: any("name of the ClusterCatalog; without it, all"),
-  matches: z.coerce.number().int().min(0).max(100).default(10).describe("how many of the matching versions are listed of each package"),
-  limit: z.coerce.number().int().min(1).max(500).default(100).describe("most entries on a page"),
-  continue: z.string().min(1).max(4_096).optional().describe("the `continue` of the page before, with otherwise the same query"),
+    .describe("`true`: only deprecated versions, including those whose package or whose channels are all deprecated"),
+  catalog: any("name of the ClusterCatalog; default: all"),
+  matches: z.coerce.number().int().min(0).max(100).default(10).describe("maximum number of matching versions to list for each package"),
+  limit: z.coerce.number().int().min(1).max(500).default(100).describe("maximum number of entries on a page"),
+  continue: z.string().min(1).max(4_096).optional().describe("the `continue` value of the previous page, with otherwise the same query"),
 });
 
 const Match: z.ZodType<SearchMatch> = z
   .object({
     ...namedVersionShape,
-    channels: z.array(z.string()).describe("channels that it is in"),
-    deprecated: z.literal(true).optional().describe("true when it, its package or all of its channels are deprecated"),
+    channels: z.array(z.string()).describe("channels that contain it"),
+    deprecated: z.literal(true).optional().describe("true if the version, its package or all of its channels are deprecated"),
   })
   .meta({ id: "SearchMatch", description: "A version that matches." });
 
@@ -59,27 +61,27 @@ const Entry: z.ZodType<SearchEntry> = z
   .object({
     catalog: z.string().describe("name of the ClusterCatalog"),
     package: z.string().describe("name of the package"),
-    displayName: z.string().optional().describe("name for people, of the version that the package is presented by"),
-    description: z.string().optional().describe("what it does, in a few lines"),
-    provider: z.string().optional().describe("who makes it"),
-    defaultChannel: z.string().optional().describe("channel that is meant for users without a preference"),
-    defaultVersion: z.string().optional().describe("the default version to install, which resolution chooses where nothing limits it"),
+    displayName: z.string().optional().describe("display name, from the version that represents the package"),
+    description: z.string().optional().describe("a short description"),
+    provider: z.string().optional().describe("name of the provider"),
+    defaultChannel: z.string().optional().describe("channel for users without a preference"),
+    defaultVersion: z.string().optional().describe("the default version to install, which resolution chooses without constraints"),
     latestVersion: z.string().optional().describe("the latest version, deprecated or not"),
     deprecated: z.string().optional().describe("why the package is deprecated"),
-    matchCount: z.number().int().describe("how many of its versions match"),
-    matches: z.array(Match).describe("the highest of them, the highest first"),
+    matchCount: z.number().int().describe("number of matching versions"),
+    matches: z.array(Match).describe("the highest matching versions, highest first"),
   })
   .meta({ id: "SearchEntry", description: "A package of a catalog with at least one version that matches." });
 
 const Result = z
   .object({
-    items: z.array(Entry).describe("in order of catalog, then package"),
-    total: z.number().int().describe("how many entries there are on all pages"),
-    continue: z.string().optional().describe("ask with it for the next page; absent on the last one"),
-    missing: z.array(z.string()).optional().describe("catalogs whose content is not loaded here yet, so that nothing of them is found"),
-    incomplete: z.array(z.string()).optional().describe("catalogs that are too large to be searched whole"),
+    items: z.array(Entry).describe("sorted by catalog, then package"),
+    total: z.number().int().describe("total number of entries on all pages"),
+    continue: z.string().optional().describe("token for the next page; absent on the last page"),
+    missing: z.array(z.string()).optional().describe("catalogs whose content is not loaded here yet and was not searched"),
+    incomplete: z.array(z.string()).optional().describe("catalogs that are too large to be searched completely"),
   })
-  .meta({ id: "SearchResult", description: "What was found." });
+  .meta({ id: "SearchResult", description: "The result of a search." });
 
 type Parameters = z.output<typeof Query>;
 
@@ -94,16 +96,16 @@ export function registerSearchRoute(server: CatalogServer, { source, cache }: Co
       failures: "problem",
       operation: {
         id: "search",
-        summary: "Packages of all catalogs with a version that matches",
+        summary: "Packages of all catalogs with a matching version",
         description:
-          "Every version is looked at, in whatever channel it is, and one version has to match all of the query. Letters match whatever their case, except in names of " +
-          "packages, channels and catalogs. Without a parameter everything matches. Pages follow each other as long as no catalog that is searched changes.",
+          "Searches every version in any channel; one version must match the whole query. Matching is case-insensitive, except for names of " +
+          "packages, channels and catalogs. Without parameters everything matches. Pages are consistent as long as no searched catalog changes.",
         responses: {
-          200: { description: "What was found; nothing is an empty list.", content: { "application/json": Result } },
-          304: { description: "It is what the client knows." },
-          404: { description: "There is no such catalog." },
-          410: { description: "A catalog has changed since the page before: begin anew." },
-          412: { description: "It is not what the client knows." },
+          200: { description: "The matching packages; an empty list if there are none.", content: { "application/json": Result } },
+          304: { description: "The result has not changed." },
+          404: { description: "The catalog does not exist." },
+          410: { description: "A catalog has changed since the previous page: start again." },
+          412: { description: "The result does not match the precondition." },
         },
       },
     },
@@ -114,22 +116,22 @@ export function registerSearchRoute(server: CatalogServer, { source, cache }: Co
   });
 }
 
-/** Where a search looks. */
+/** The catalogs to search. */
 interface Searched {
   source: ContentSource;
   indexes: SearchIndexes;
 }
 
-/** @throws ProblemError for a query that cannot be read, an unknown catalog, and a page that no longer exists. */
+/** @throws ProblemError for an invalid query, an unknown catalog, and a page that no longer exists. */
 async function search(searched: Searched, parameters: Parameters, signal: AbortSignal): Promise<z.input<typeof Result>> {
-  const query = queryOf(parameters);
+  const query = readSearchQuery(parameters);
   const unknown = parameters.catalog?.find((name) => !searched.source.catalogs().includes(name));
   if (unknown !== undefined) throw catalogNotFound(unknown);
-  const { contents, missing } = selected(searched.source, parameters.catalog);
+  const { contents, missing } = selectContents(searched.source, parameters.catalog);
   const here = { query: queryId(parameters), content: contentId(contents) };
   const after = parameters.continue === undefined ? undefined : positionIn(parameters.continue);
   if (parameters.continue !== undefined) checkPosition(after, here);
-  // All at once, since a content that nobody holds may be closed at the next await.
+  // All at once: content without a holder may be closed at the next await.
   const catalogs = await Promise.all(contents.map(async ([name, content]) => ({ name, index: await searched.indexes.of(content) })));
   const { limit, matches } = parameters;
   const { items, total, more } = await searchCatalogs(catalogs, query, { after, limit, matches, signal });
@@ -144,7 +146,7 @@ async function search(searched: Searched, parameters: Parameters, signal: AbortS
   };
 }
 
-function queryOf({ deprecated, ...parameters }: Parameters): SearchQuery {
+function readSearchQuery({ deprecated, ...parameters }: Parameters): SearchQuery {
   try {
     return searchQuery({ ...parameters, deprecated: deprecated === undefined ? undefined : deprecated === "true" });
   } catch (err) {
@@ -153,15 +155,15 @@ function queryOf({ deprecated, ...parameters }: Parameters): SearchQuery {
 }
 
 function checkPosition(position: SearchPosition | undefined, here: { query: string; content: string }): void {
-  if (!position) throw new ProblemError("InvalidQuery", "continue: not a value that a search gave");
+  if (!position) throw new ProblemError("InvalidQuery", "continue: not a token of a search");
   if (position.query !== here.query)
-    throw new ProblemError("InvalidQuery", "continue: it belongs to another query; keep all parameters but limit and matches");
+    throw new ProblemError("InvalidQuery", "continue: the token belongs to another query; keep all parameters except limit and matches");
   if (position.content !== here.content)
-    throw new ProblemError("ContinueExpired", "a catalog has changed since the page before; search again without continue");
+    throw new ProblemError("ContinueExpired", "a catalog has changed since the previous page; search again without continue");
 }
 
-/** The catalogs to search, in order of name. */
-function selected(
+/** Returns the catalogs to search, in order of name. */
+function selectContents(
   source: ContentSource,
   names: readonly string[] | undefined,
 ): { contents: [string, CatalogContent][]; missing: string[] } {
@@ -176,14 +178,14 @@ function selected(
 }
 
 function queryId({ limit: _limit, matches: _matches, continue: _continue, ...query }: Parameters): string {
-  return hashOf(Object.entries(query).sort(([a], [b]) => (a < b ? -1 : 1)));
+  return computeHash(Object.entries(query).sort(([a], [b]) => (a < b ? -1 : 1)));
 }
 
-/** Equal as long as searches find the same. */
+/** Returns an id that is equal as long as searches find the same results. */
 function contentId(contents: readonly [string, CatalogContent][]): string {
-  return hashOf(contents.map(([name, content]) => [name, content.artifacts.get("search")?.index.tag]));
+  return computeHash(contents.map(([name, content]) => [name, content.artifacts.get("search")?.index.tag]));
 }
 
-function hashOf(value: unknown): string {
+function computeHash(value: unknown): string {
   return createHash("sha256").update(JSON.stringify(value)).digest("base64url").slice(0, 16);
 }

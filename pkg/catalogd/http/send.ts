@@ -11,20 +11,21 @@ import type { CatalogServer } from "./route.ts";
 import type { ServerLimits } from "./serverLimits.ts";
 import { type Transfer, Transfers } from "./transfers.ts";
 
-/** Larger bodies need room among the transfers. */
+/** Larger bodies need a slot among the transfers. */
 const SMALL_BODY_BYTES = 64 * 1024;
 
 declare module "fastify" {
   interface FastifyReply {
     /**
-     * Sends a response; resolves when all of it is handed to the connection or the client is gone.
-     * @throws ProblemError when there is no room for a large body.
+     * Sends a response. Resolves when the whole response has been passed to the connection or the
+     * client has disconnected.
+     * @throws ProblemError if there is no slot for a large body.
      */
     respond(response: ContentResponse): Promise<void>;
   }
 }
 
-/** Dependencies of sending. */
+/** Dependencies of the sender. */
 export interface SenderInit {
   limits: ServerLimits;
   log: Logger;
@@ -59,8 +60,10 @@ function transferOn({ request: { socket }, raw }: FastifyReply): Transfer {
 }
 
 /**
- * Writes a large body or pieces of a file to the socket itself. A file of 30 MB over TLS costs 31 ms of CPU like this, and 62 to 99 ms as a stream that is
- * given to `reply.send` (buffers of 512 or 64 KiB; Node 24, the least of 48 responses each). Large bytes that are sent at once are copied as a whole by TLS.
+ * Writes a large body or pieces of a file directly to the socket. For a file of 30 MB over TLS this
+ * takes 31 ms of CPU, compared with 62 to 99 ms for a stream passed to `reply.send` (buffers of 512
+ * or 64 KiB; Node 24, the minimum of 48 responses each). TLS copies all bytes that are written at
+ * once.
  */
 async function write(
   reply: FastifyReply,
@@ -83,13 +86,13 @@ async function write(
   }
 }
 
-/** Where a body is written to, and where its bytes are counted. */
+/** Destination of a body, and the counter of its bytes. */
 interface Target {
   readonly response: ServerResponse;
   readonly exchange: Pick<Exchange, "bytes">;
 }
 
-/** Writes in pieces, of which TLS copies one at a time. */
+/** Writes in pieces; TLS copies one piece at a time. */
 async function writeBytes({ response, exchange }: Target, bytes: Uint8Array, pool: BufferPool): Promise<void> {
   if (bytes.byteLength <= pool.chunkBytes) {
     exchange.bytes = bytes.byteLength;
@@ -107,8 +110,9 @@ async function writeBytes({ response, exchange }: Target, bytes: Uint8Array, poo
 }
 
 /**
- * Pieces of files pass through two buffers, one being read while the other is written, so memory does not grow with the response.
- * @throws Error when a file cannot be read.
+ * Sends pieces of files through two buffers: reads one while it writes the other, so that memory
+ * does not grow with the response.
+ * @throws Error if a file cannot be read.
  */
 async function writePieces(
   { response, exchange }: Target,
@@ -151,17 +155,23 @@ async function writeSlice(
 
 const LARGE_BYTES = 512 * 1024;
 const SMALL_BYTES = 64 * 1024;
-/** Large buffers that are lent at once: 16 MiB, for as many responses as two cores can send fast. Further responses get small ones. */
+/**
+ * Maximum number of large buffers in use: 16 MiB, for as many responses as two cores can send fast.
+ * Further responses get small ones.
+ */
 const MAX_LARGE = 32;
-/** Idle buffers that are kept. */
+/** Maximum number of idle buffers. */
 const MAX_IDLE = 16;
 
-/** Buffers that responses borrow: allocating half a megabyte for each piece of each response would keep the garbage collector busy. */
+/**
+ * A pool of buffers for responses. Without it, allocating half a megabyte for each piece of each
+ * response would keep the garbage collector busy.
+ */
 class BufferPool {
   readonly #idle: Buffer[] = [];
   #lent = 0;
 
-  /** How much a response should write at once now. */
+  /** The recommended size of one write of a response. */
   get chunkBytes(): number {
     return this.#lent < MAX_LARGE ? LARGE_BYTES : SMALL_BYTES;
   }
@@ -172,7 +182,7 @@ class BufferPool {
     return this.#idle.pop() ?? Buffer.allocUnsafeSlow(LARGE_BYTES);
   }
 
-  /** Takes buffers back. @param reusable nobody reads from them any more. */
+  /** Takes buffers back. @param reusable whether no pending write reads from them. */
   give(buffers: readonly Buffer[], reusable: boolean): void {
     const large = buffers.filter(({ length }) => length === LARGE_BYTES);
     this.#lent -= large.length;
@@ -180,9 +190,12 @@ class BufferPool {
   }
 }
 
-/** Two buffers in turn; each is free again when what was written from it has left. */
+/** Two buffers used in turn. Each is free again when its data has been sent. */
 class BorrowedBuffers implements Disposable {
-  /** Set when all that was written has left: after a client has gone, what it was to get may still be read from the buffers. */
+  /**
+   * Set when all data has been sent. After a client has disconnected, pending writes may still read
+   * from the buffers.
+   */
   reusable = false;
   readonly #busy = new Map<Buffer, Promise<void>>();
   readonly #turn: Buffer[] = [];
@@ -215,7 +228,7 @@ class BorrowedBuffers implements Disposable {
 /** Writes the pieces of a response. */
 class PieceWriter {
   readonly #response: ServerResponse;
-  /** What waits until a piece is handed to the connection. */
+  /** Callbacks that wait until a piece has been passed to the connection. */
   readonly #waiting = new Set<() => void>();
 
   constructor(response: ServerResponse) {
@@ -229,7 +242,7 @@ class PieceWriter {
     return this.#response.destroyed;
   }
 
-  /** Resolves when the bytes are handed to the connection; also when the client is gone. */
+  /** Resolves when the bytes have been passed to the connection or the client has disconnected. */
   write(bytes: Uint8Array): Promise<void> {
     if (this.isGone) return Promise.resolve();
     return new Promise((resolve) => {

@@ -7,7 +7,7 @@ import { createMetrics } from "../../telemetry/metrics.ts";
 import { serveUntil } from "./contentServer.ts";
 import { HttpMetrics } from "./httpMetrics.ts";
 
-/** More than the buffers of a connection take. */
+/** Larger than the buffers of a connection. */
 const LARGE = Array.from({ length: 16 }, (_, i) => `{"name":"l${i}","schema":"big","text":"${"x".repeat(2_000_000)}"}\n`).join("");
 const [ALL, TINY] = ["/catalogs/large/api/v1/all", "/catalogs/small/api/v1/all"];
 
@@ -18,7 +18,7 @@ beforeEach(async () => {
 });
 afterEach(() => world.close());
 
-/** Requests one after the other on a connection that is kept while the server lets it, until told to go elsewhere. */
+/** Sends one request after another on a persistent connection until the server closes it. */
 class Client {
   readonly agent = new Agent({ connections: 1, pipelining: 1 });
   readonly failures: string[] = [];
@@ -38,10 +38,10 @@ class Client {
   async #run(url: string, headers: Record<string, string>): Promise<void> {
     while (!this.#elsewhere) {
       try {
-        const answer = await request(url, { headers, dispatcher: this.agent });
-        await answer.body.dump({ limit: Number.MAX_SAFE_INTEGER });
-        if (answer.statusCode >= 400) this.failures.push(`status ${answer.statusCode}`);
-        if (answer.headers["connection"] === "close") this.asksToClose++;
+        const response = await request(url, { headers, dispatcher: this.agent });
+        await response.body.dump({ limit: Number.MAX_SAFE_INTEGER });
+        if (response.statusCode >= 400) this.failures.push(`status ${response.statusCode}`);
+        if (response.headers["connection"] === "close") this.asksToClose++;
         this.answers++;
       } catch (err) {
         this.failures.push(String(err));
@@ -51,7 +51,7 @@ class Client {
   }
 }
 
-test("no request fails from the stop on to the end, and clients are asked to close their connections", async () => {
+test("serveUntil fails no request during shutdown and asks clients to close their connections", async () => {
   const base = `http://127.0.0.1:${world.port}`;
   const stop = new AbortController();
   const clients = [
@@ -74,14 +74,14 @@ test("no request fails from the stop on to the end, and clients are asked to clo
   await expect(request(`${base}${TINY}`)).rejects.toThrow("ECONNREFUSED");
 });
 
-test("an answer under way comes to its end, one that nobody reads is cut after the grace", async () => {
-  const asked = `GET ${ALL} HTTP/1.1\r\nHost: x\r\n\r\n`;
+test("serveUntil completes a response in progress and cuts a stalled one after the grace period", async () => {
+  const rawRequest = `GET ${ALL} HTTP/1.1\r\nHost: x\r\n\r\n`;
   const [late, never] = [
     await RawConnection.open(world.port, { reading: false }),
     await RawConnection.open(world.port, { reading: false }),
   ];
-  late.write(asked);
-  never.write(asked);
+  late.write(rawRequest);
+  never.write(rawRequest);
   const idle = await RawConnection.open(world.port);
   await idle.write(`GET ${TINY} HTTP/1.1\r\nHost: x\r\n\r\n`).answered();
   await eventually(async () => expect(await metrics.text()).toContain("catalogd_http_requests_in_flight 2\n"));

@@ -1,40 +1,43 @@
-/** What one content server gives to its clients at most. */
+/** Limits of a content server. */
 export interface ServerLimits {
-  /** Characters of the path with its query; longer ones are answered with 414. */
+  /** Maximum characters of the path with its query; beyond: 414. */
   urlLength: number;
-  /** Bytes of the request line and all headers; more are answered with 431. */
+  /** Maximum bytes of the request line and all headers; beyond: 431. */
   headerBytes: number;
-  /** Pieces of a query; more are answered with 400. */
+  /** Maximum number of query parameters; beyond: 400. */
   queryPieces: number;
-  /** Milliseconds in which a request has to arrive, body included, and its headers alone. */
+  /**
+   * Milliseconds in which a request must arrive including its body, and in which its headers must
+   * arrive.
+   */
   requestMs: number;
   /** Milliseconds of the TLS handshake. */
   handshakeMs: number;
-  /** Milliseconds without any progress, in reading or in writing, after which a connection is cut. */
+  /** Milliseconds without progress in reading or writing after which a connection is cut. */
   stallMs: number;
-  /** Milliseconds that an answer takes at most, however fast it makes progress. */
+  /** Maximum milliseconds of a response, regardless of its progress. */
   responseMs: number;
   /** Milliseconds that a connection may be idle between two requests. */
   idleMs: number;
-  /** Connections, of all clients and of one address; more are closed at once. */
+  /** Maximum connections, in total and per client address; more are closed immediately. */
   connections: number;
   connectionsPerClient: number;
-  /** Requests under way; more are answered with 503. */
+  /** Maximum requests in progress; beyond: 503. */
   requests: number;
-  /** Answers with a large body that are being sent, to all clients and to one address; more wait. */
+  /** Maximum responses with a large body in progress, in total and per client address; more wait. */
   transfers: number;
   transfersPerClient: number;
-  /** Milliseconds that such an answer waits before it is 503. */
+  /** Milliseconds that such a response waits before it fails with 503. */
   transferWaitMs: number;
-  /** Answers that wait; more are 503 at once. One client may have half of them. */
+  /** Maximum number of waiting responses; beyond: 503. One client may have half of them. */
   transferQueue: number;
-  /** Bytes a second: while others wait, a slower transfer loses its place. */
+  /** Bytes per second: while others wait, a slower transfer loses its slot. */
   transferFloor: number;
-  /** Milliseconds between two looks at the progress while others wait. */
+  /** Milliseconds between two progress checks while others wait. */
   transferCheckMs: number;
 }
 
-/** As the Go server where it has a limit: 5 s for a request, 5 min for an answer. */
+/** Same as the Go server where it has a limit: 5 s for a request, 5 min for a response. */
 export const SERVER_LIMITS: ServerLimits = {
   urlLength: 8_192,
   headerBytes: 32 * 1_024,

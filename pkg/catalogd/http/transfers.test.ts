@@ -1,7 +1,7 @@
 import { afterEach, describe, expect, test } from "vitest";
 import { type Transfer, Transfers } from "./transfers.ts";
 
-/** A transfer whose progress a test decides. */
+/** A transfer with simulated progress. */
 class FakeTransfer implements Transfer {
   readonly client: string;
   bytes = 0;
@@ -39,7 +39,7 @@ afterEach(() => {
   for (const leave of leaving.splice(0)) leave();
 });
 
-/** Starts transfers of these clients, which all find room. */
+/** Starts transfers of these clients, for which there are enough slots. */
 async function started(transfers: Transfers, ...clients: string[]): Promise<FakeTransfer[]> {
   const fakes = clients.map((client) => new FakeTransfer(client));
   for (const fake of fakes) expect(await transfers.enter(fake, here.signal)).toBe(true);
@@ -49,7 +49,7 @@ async function started(transfers: Transfers, ...clients: string[]): Promise<Fake
   return fakes;
 }
 
-/** Lets a client wait; `order` gets its name when it is admitted. */
+/** Queues a client; adds its name to `order` when it is admitted. */
 function waits(transfers: Transfers, client: string, order: string[] = [], name = client): FakeTransfer {
   const fake = new FakeTransfer(client);
   void transfers.enter(fake, here.signal).then((admitted) => {
@@ -61,7 +61,7 @@ function waits(transfers: Transfers, client: string, order: string[] = [], name 
 }
 
 describe("a transfer that makes too little progress", () => {
-  test("loses its place when others wait", async () => {
+  test("slow transfer loses its slot when others wait", async () => {
     const transfers = new Transfers(LIMITS);
     const [fast, slow] = await started(transfers, "a", "b", "a", "b");
     const order: string[] = [];
@@ -76,7 +76,7 @@ describe("a transfer that makes too little progress", () => {
     expect(order).toEqual(["c"]);
   });
 
-  test("keeps its place when nobody waits", async () => {
+  test("slow transfer keeps its slot when no client waits", async () => {
     const transfers = new Transfers({ ...LIMITS, transferCheckMs: 1 });
     const all = await started(transfers, "a", "b", "a", "b");
     const gone = new AbortController();
@@ -87,7 +87,7 @@ describe("a transfer that makes too little progress", () => {
     expect(all.map(({ isCut }) => isCut)).toEqual([false, false, false, false]);
   });
 
-  test("is given the time that what it was sent takes at the floor", async () => {
+  test("slow transfer gets the time that its sent bytes take at the minimum rate", async () => {
     const transfers = new Transfers({ ...LIMITS, transfers: 2 });
     const [one] = await started(transfers, "a", "b");
     if (one) one.waiting = 3_000;
@@ -100,8 +100,8 @@ describe("a transfer that makes too little progress", () => {
   });
 });
 
-describe("clients share the places", () => {
-  test("a client with more than its share loses its slowest transfer to one that waits", async () => {
+describe("transfer slots are shared among clients", () => {
+  test("a client with more than its share loses its slowest transfer to a waiting client", async () => {
     const transfers = new Transfers({ ...LIMITS, transfersPerClient: 4 });
     const all = await started(transfers, "a", "a", "a", "a");
     waits(transfers, "b");
@@ -114,7 +114,7 @@ describe("clients share the places", () => {
     expect(all.filter(({ isCut }) => isCut)).toHaveLength(1);
   });
 
-  test("a free place goes to the client with the fewest, then in order", async () => {
+  test("a free slot goes to the client with the fewest slots, then in queue order", async () => {
     const transfers = new Transfers({ ...LIMITS, transfersPerClient: 4 });
     const all = await started(transfers, "a", "a", "a", "b");
     const order: string[] = [];
@@ -128,7 +128,7 @@ describe("clients share the places", () => {
     expect(order).toEqual(["c1", "d1", "a2"]);
   });
 
-  test("the queue is bounded, and one client may fill half of it", async () => {
+  test("the queue is bounded, and one client may use half of it", async () => {
     const transfers = new Transfers(LIMITS);
     await started(transfers, "a", "a", "b", "b");
     waits(transfers, "a");

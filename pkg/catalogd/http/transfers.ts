@@ -1,14 +1,14 @@
 import type { ServerLimits } from "./serverLimits.ts";
 
-/** An answer with a large body that is being sent. */
+/** A response with a large body that is being sent. */
 export interface Transfer {
-  /** Address of the client: that of the connection, never of a header. */
+  /** Address of the client from the connection, never from a header. */
   readonly client: string;
-  /** How many bytes the client's connection has taken so far. */
+  /** Returns the number of bytes that the client's connection has taken so far. */
   progress(): number;
-  /** How many bytes were written and not taken yet. */
+  /** Returns the number of bytes that were written but not taken yet. */
   pending(): number;
-  /** Ends the transfer; `leave` follows. */
+  /** Ends the transfer; the caller then calls `leave`. */
   cut(): void;
 }
 
@@ -19,24 +19,31 @@ type TransferLimits = Pick<
 
 interface Waiting {
   readonly client: string;
-  /** When the first check saw it. */
+  /** Time of the first check that saw the transfer. */
   since?: number;
   readonly start: (admitted: boolean) => void;
 }
 
-/** After this part of its time in the queue a client is given a place of one that has more than its share. */
+/**
+ * After this fraction of its queue time, a client gets a slot of a client that has more than its
+ * share.
+ */
 const PATIENCE = 0.25;
 
-/** What is known of a transfer since others wait. */
+/** Progress of a transfer since others started to wait. */
 interface Sample {
   readonly at: number;
   readonly bytes: number;
 }
 
 /**
- * Room for answers with large bodies: so many at once in all and to one client. Others wait in a bounded queue; a free place goes to the client that
- * has the fewest, and among those to the first one. While a client waits, a transfer that is slower than the floor loses its place; later on, so does
- * the slowest one of a client that has more than its share. Answers without a large body, such as those to conditional requests, need no room.
+ * Slots for responses with large bodies, limited in total and per client. Others wait in a bounded
+ * queue. A free slot goes to the client with the fewest slots, and among those to the first in the
+ * queue.
+ *
+ * While a client waits, a transfer that is slower than the minimum rate loses its slot; later, so
+ * does the slowest transfer of a client that has more than its share. Responses without a large
+ * body, such as those to conditional requests, need no slot.
  */
 export class Transfers {
   readonly #limits: TransferLimits;
@@ -49,14 +56,14 @@ export class Transfers {
     this.#limits = limits;
   }
 
-  /** How many are being sent. */
+  /** The number of transfers in progress. */
   get underWay(): number {
     return this.#active.size;
   }
 
   /**
-   * Waits for room; `leave` has to follow when it resolves to true. False when the queue is full, when there was no room in time, and when the client
-   * has gone.
+   * Waits for a slot. If it resolves to true, the caller must call `leave`. Resolves to false if
+   * the queue is full, no slot was free in time, or the client has disconnected.
    */
   enter(transfer: Transfer, gone: AbortSignal): Promise<boolean> {
     if (this.#hasRoom(transfer.client)) {
@@ -92,14 +99,17 @@ export class Transfers {
     for (let next = this.#next(); next; next = this.#next()) next.start(true);
   }
 
-  /** Cuts transfers that lose their place to those who wait. @param now milliseconds of a clock that only goes forward. */
+  /**
+   * Cuts transfers that lose their slot to waiting clients. @param now milliseconds of a monotonic
+   * clock.
+   */
   check(now: number): void {
     const cut = [...this.#active.keys()].filter((transfer) => this.#isTooSlow(transfer, now));
     const greedy = cut.length === 0 ? this.#slowestOfGreedy(now) : undefined;
     for (const transfer of greedy ? [greedy] : cut) transfer.cut();
   }
 
-  /** What is written and not taken counts as on its way: it is taken as one. */
+  /** Bytes that were written but not taken count as in transit. */
   #isTooSlow(transfer: Transfer, now: number): boolean {
     const before = this.#active.get(transfer);
     const bytes = transfer.progress();
@@ -109,7 +119,10 @@ export class Transfers {
     return before !== undefined && moved + transfer.pending() < expected;
   }
 
-  /** Of a client with more than its share, when one that waits has less than that. */
+  /**
+   * Returns the slowest transfer of a client with more than its share, if a waiting client has less
+   * than its share.
+   */
   #slowestOfGreedy(now: number): Transfer | undefined {
     const waiting = new Set<string>();
     for (const one of this.#waiting) {
@@ -141,7 +154,7 @@ export class Transfers {
     return this.#active.size < this.#limits.transfers && this.#count(client) < this.#limits.transfersPerClient;
   }
 
-  /** Whether the queue has room; one client may have half of it. */
+  /** Returns whether the queue has room for this client, which may use half of the queue. */
   #mayWait(client: string): boolean {
     if (this.#waiting.size >= this.#limits.transferQueue) return false;
     const own = [...this.#waiting].filter((waiting) => waiting.client === client).length;
@@ -157,7 +170,7 @@ export class Transfers {
     this.#byClient.set(transfer.client, this.#count(transfer.client) + 1);
   }
 
-  /** What was found out is forgotten: transfers may be slow while nobody waits. */
+  /** Discards the samples: transfers may be slow while no client waits. */
   #stopChecks(): void {
     clearInterval(this.#timer);
     this.#timer = undefined;

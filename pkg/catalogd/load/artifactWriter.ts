@@ -5,19 +5,22 @@ import { ownText } from "../../fbc/intern.ts";
 import { emitCanonicalJson } from "../../golang/json.ts";
 import { HASH_BYTES, type IndexColumns } from "../store/contentIndex.ts";
 
-/** What is known of a line when it has been written. */
+/** Size and checksums of a written line. */
 interface WrittenLine {
-  /** Its size, newline included. */
+  /** Size, including the newline. */
   bytes: number;
-  /** Of the line with its newline. */
+  /** SHA-256 of the line with its newline. */
   sha256: Buffer;
-  /** Of the whole file up to the end of the line. */
+  /** CRC-32 of the whole file up to the end of the line. */
   crc32: number;
 }
 
 const FIRST_LINES = 1_024;
 
-/** Collects the lines of a catalog file in order; holds some 36 bytes a line and every text once. */
+/**
+ * Collects the lines of a catalog file in order. Uses about 36 bytes per line, and stores each text
+ * once.
+ */
 export class IndexBuilder {
   readonly #ids = new Map<string, number>([["", 0]]);
   readonly #lengths = new Column();
@@ -58,7 +61,7 @@ export class IndexBuilder {
     };
   }
 
-  /** Text that is none comes back from disk, and out of queries, as U+FFFD. */
+  /** Ill-formed text is read from disk and from queries as U+FFFD. */
   #id(raw: string): number {
     const text = raw.isWellFormed() ? raw : raw.toWellFormed();
     const known = this.#ids.get(text);
@@ -69,7 +72,7 @@ export class IndexBuilder {
   }
 }
 
-/** Numbers below 2 ** 32, one after another. */
+/** A list of numbers below 2 ** 32. */
 class Column {
   #values = new Uint32Array(FIRST_LINES);
   #length = 0;
@@ -96,7 +99,7 @@ const WRITE_BYTES = 512 * 1024;
 const SHORT_PIECE = 1_024;
 const JOIN_CHARACTERS = 64 * 1024;
 
-/** Appends lines to a file through a buffer, piece by piece. */
+/** Appends lines to a file in pieces through a buffer. */
 class LineWriter {
   readonly #fd: number;
   readonly #buffer = Buffer.allocUnsafeSlow(WRITE_BYTES);
@@ -162,20 +165,23 @@ class LineWriter {
   }
 }
 
-/** The first half of a character beyond the basic plane, which must not be parted from the second. */
+/**
+ * Returns whether a code unit is a high surrogate, which must stay with the following low
+ * surrogate.
+ */
 function isHighSurrogate(code: number): boolean {
   return code >= 0xd800 && code <= 0xdbff;
 }
 
-/** Writes an artifact's file, one canonical JSON object a line, and collects its index. */
+/** Writes the file of an artifact, one canonical JSON object per line, and collects its index. */
 export class ArtifactWriter {
   readonly #out: LineWriter;
   readonly #index = new IndexBuilder();
   readonly #maxLength: number;
-  /** Characters of the line so far. */
+  /** Number of characters in the current line. */
   #length = 0;
 
-  /** @param maxLength characters of a line at most. */
+  /** @param maxLength maximum number of characters in a line. */
   constructor(path: string, maxLength: number) {
     this.#out = new LineWriter(path);
     this.#maxLength = maxLength;
@@ -187,7 +193,8 @@ export class ArtifactWriter {
 
   /**
    * Writes a line. @returns the line's SHA-256.
-   * @throws RangeError for one that is too long, as soon as it is: what is shared within `value` is written out each time.
+   * @throws RangeError as soon as the line is too long: nodes that are shared within `value` are
+   * expanded each time.
    * @throws TypeError as `emitCanonicalJson`.
    */
   add(key: { schema: string; package: string; name: string }, value: unknown): Buffer {
@@ -204,7 +211,7 @@ export class ArtifactWriter {
     this.#out.write(piece);
   };
 
-  /** Ends the file. */
+  /** Closes the file. */
   close(): IndexColumns {
     this.#out.close();
     return this.#index.columns();

@@ -8,7 +8,7 @@ import type { PlacedMeta } from "../../fbc/types.ts";
 import { memberOf } from "../../golang/members.ts";
 import type { DerivedArtifact } from "../store/content.ts";
 
-/** One line of an artifact: what it is found by, and the object itself. */
+/** One line of an artifact: the keys to find it by, and the object. */
 export interface ArtifactLine {
   schema: string;
   package: string;
@@ -16,30 +16,36 @@ export interface ArtifactLine {
   value: unknown;
 }
 
-/** Takes an artifact's lines in order. */
+/** Receives the lines of an artifact in order. */
 export type EmitLine = (line: ArtifactLine) => void;
 
-/** Makes one artifact of a catalog's content out of its metas as they pass; one maker for each reading of a catalog. */
+/**
+ * Creates one artifact from the metas of a catalog while they are read. Each read of a catalog uses
+ * a new instance.
+ */
 export interface ArtifactMaker {
   /**
-   * @param meta must not be kept: it is large. Text taken from it has to be copied, see `ownText`.
+   * @param meta must not be retained because it is large. Copy text from it, see `ownText`.
    * @param sha256 of its line in the artifact "catalog".
-   * @throws ContentError to refuse the catalog.
+   * @throws ContentError to reject the catalog.
    */
   add(meta: PlacedMeta, emit: EmitLine, sha256: Buffer): void;
-  /** After the last meta. @throws ContentError to refuse the catalog. */
+  /** Called after the last meta. @throws ContentError to reject the catalog. */
   end(emit: EmitLine): void;
 }
 
-/** Schema of the lines of artifact "packages", by which they are found. */
+/** Schema of the lines of artifact "packages"; the index finds them by it. */
 const PACKAGE_LINE = "package";
 /** Schema of the lines of artifact "search". */
 const SEARCH_LINE = "search";
 
-/** Properties that make a bundle large and tell a dependency solver nothing. */
+/** Large bundle properties that a dependency solver does not use. */
 const LARGE = new Set<unknown>(["olm.bundle.object", "olm.csv.metadata"]);
 
-/** Makers of the artifacts "packages" and "search", a line for each package in order of its name, and "properties", a line for each bundle as it comes. */
+/**
+ * Creates the makers of three artifacts: "packages" and "search" with a line for each package in
+ * order of name, and "properties" with a line for each bundle in catalog order.
+ */
 function summaryArtifacts(): Record<"packages" | "properties" | "search", ArtifactMaker> {
   const facts = new CatalogFacts();
   return {
@@ -52,7 +58,7 @@ function summaryArtifacts(): Record<"packages" | "properties" | "search", Artifa
       },
     },
     properties: propertiesArtifact,
-    // What is searched was collected for the packages.
+    // The search data was collected for the packages.
     search: {
       add() {},
       end(emit) {
@@ -79,7 +85,10 @@ const propertiesArtifact: ArtifactMaker = {
   end() {},
 };
 
-/** Makes artifact "graphql": a line a schema with the fields of its metas, and one without a schema when some metas are left out. */
+/**
+ * Creates artifact "graphql": a line for each schema with the fields of its metas, and a line
+ * without a schema if some metas are left out.
+ */
 class GraphqlArtifact implements ArtifactMaker {
   readonly #discovery = new SchemaDiscovery();
 
@@ -94,7 +103,7 @@ class GraphqlArtifact implements ArtifactMaker {
   }
 }
 
-/** A new maker for each derived artifact. */
+/** Creates a new maker for each derived artifact. */
 export function artifactMakers(): Partial<Record<DerivedArtifact, ArtifactMaker>> {
   return { ...summaryArtifacts(), graphql: new GraphqlArtifact() };
 }

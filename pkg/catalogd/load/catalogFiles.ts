@@ -5,29 +5,31 @@ import { ContentError } from "../../fbc/types.ts";
 
 /** A file of a catalog. */
 export interface CatalogFile {
-  /** Below the catalog's root, with slashes. */
+  /** Relative to the catalog's root, with slashes. */
   path: string;
-  /** On disk, links resolved. */
+  /** Path on disk with links resolved. */
   location: string;
   bytes: number;
 }
 
-/** Limits of one catalog's files. */
+/** Limits for the files of one catalog. */
 export interface FileLimits {
   files: number;
   fileBytes: number;
   totalBytes: number;
 }
 
-/** Longest `.indexignore` that is read. */
+/** Maximum size of an `.indexignore` file. */
 const MAX_IGNORE_BYTES = 1024 * 1024;
-/** Of folders within folders. */
+/** Maximum depth of nested folders. */
 const MAX_LEVELS = 200;
 
 /**
- * The files that make up the catalog at `root`, in lexical order with folders in place: all regular files of any name, without those that an
- * `.indexignore` excludes. Blocking; meant for a worker thread.
- * @throws ContentError for a link that leads outside or to a folder, for what is no regular file, and beyond a limit; Error when `root` cannot be read.
+ * Returns the files of the catalog at `root`, in lexical order with folders in place: all regular
+ * files of any name except those that an `.indexignore` excludes. Blocking: intended for a worker
+ * thread.
+ * @throws ContentError for a link to a folder or out of the catalog, for a path that is not a
+ * regular file, and beyond a limit; Error if `root` cannot be read.
  * @see operator-registry v1.73.0 alpha/declcfg/load.go, walkFiles
  */
 export function catalogFiles(root: string, limits: FileLimits): CatalogFile[] {
@@ -44,7 +46,10 @@ export function catalogFiles(root: string, limits: FileLimits): CatalogFile[] {
   return files;
 }
 
-/** Files and links in lexical order with folders in place. Folders count too: there may be far more of them than files. */
+/**
+ * Returns files and links in lexical order with folders in place. Folders count towards the limit
+ * because there may be far more folders than files.
+ */
 function pathsBelow(top: string, limits: FileLimits): string[] {
   const paths: string[] = [];
   let entries = 0;
@@ -82,7 +87,7 @@ function linkTarget(top: string, path: string): string {
   try {
     target = realpathSync(join(top, path));
   } catch (err) {
-    throw new ContentError({ file: path }, "a link that leads nowhere", { cause: err });
+    throw new ContentError({ file: path }, "a dangling link", { cause: err });
   }
   if (target !== top && !target.startsWith(top + sep)) throw new ContentError({ file: path }, "a link that leaves the catalog");
   return target;

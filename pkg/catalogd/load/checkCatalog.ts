@@ -7,41 +7,48 @@ import { opmError } from "../../fbc/validate/finding.ts";
 import { catalogFiles } from "./catalogFiles.ts";
 import { CONTENT_LIMITS } from "./loader.ts";
 
-/** One file of a catalog: its path with slashes below the catalog's root, and its bytes. */
+/** One file of a catalog: its path relative to the catalog's root, with slashes, and its bytes. */
 export interface CatalogFileSource {
   readonly path: string;
   readonly bytes: AsyncIterable<Uint8Array>;
 }
 
-/** Why a file, or the whole catalog, cannot be read. */
+/** The reason why a file or the whole catalog cannot be read. */
 export interface ReadFault {
   readonly message: string;
-  /** Absent where it is about the catalog as a whole. */
+  /** Absent if the problem concerns the whole catalog. */
   readonly place?: ContentPlace;
 }
 
-/** What strict checking of a catalog found. */
+/** Result of strict validation of a catalog. */
 export interface CheckedCatalog extends CheckResult {
   counts: CatalogCounts;
-  /** What cannot be read. Where there is something, how the objects go together was not looked at. */
+  /**
+   * Files that cannot be read. If there are any, the relations between the objects were not
+   * checked.
+   */
   faults: ReadFault[];
-  /** The text with which opm, or the reading, refuses the catalog; undefined where nothing is wrong but warnings. */
+  /**
+   * The error of opm or the reader that rejects the catalog; undefined if there are only
+   * warnings or no findings.
+   */
   refusal: string | undefined;
 }
 
 /**
- * Reads and checks the catalog in a folder as catalogd in Strict mode does, but tells everything that is wrong at once.
- * @throws Error when the folder cannot be read, or holds more than catalogd takes.
+ * Reads and checks the catalog in a folder as catalogd in Strict mode does, but reports all
+ * problems at once.
+ * @throws Error if the folder cannot be read or exceeds the limits of catalogd.
  * @see operator-registry cmd/opm/validate
  */
 export async function checkCatalogFolder(root: string, seen?: (meta: PlacedMeta) => void): Promise<CheckedCatalog> {
-  return checkCatalog(filesIn(root), seen);
+  return checkCatalog(readFiles(root), seen);
 }
 
 /**
- * The same for files from elsewhere. Each is read before the next is taken.
- * @param seen is given each object too.
- * @throws what taking them throws, unless it is a ContentError.
+ * Checks the files of another source in the same way. Reads each file before it takes the next.
+ * @param seen is called with each object.
+ * @throws any error of the source that is not a ContentError.
  */
 export async function checkCatalog(files: AsyncIterable<CatalogFileSource>, seen?: (meta: PlacedMeta) => void): Promise<CheckedCatalog> {
   const check = new CatalogCheck();
@@ -55,23 +62,24 @@ export async function checkCatalog(files: AsyncIterable<CatalogFileSource>, seen
           seen?.(meta);
         }
       } catch (err) {
-        faults.push(faultOf(err));
+        faults.push(toReadFault(err));
       }
     }
   } catch (err) {
-    if (!(err instanceof ContentError)) throw err; // it is not the catalog's
-    faults.push(faultOf(err));
+    if (!(err instanceof ContentError)) throw err; // not caused by the catalog
+    faults.push(toReadFault(err));
   }
   const result = faults.length > 0 ? check.findings : check.end();
   return { ...result, counts: check.counts, faults, refusal: faults[0]?.message ?? opmError(result.findings) };
 }
 
-function faultOf(err: unknown): ReadFault {
+function toReadFault(err: unknown): ReadFault {
   return err instanceof ContentError ? { message: err.message, place: err.place } : { message: messageOf(err) };
 }
 
-// oxlint-disable-next-line require-await -- an error of the walk belongs to the iteration
-async function* filesIn(root: string): AsyncGenerator<CatalogFileSource> {
+// oxlint-disable-next-line require-await -- an error of the directory walk must occur in the
+// iteration
+async function* readFiles(root: string): AsyncGenerator<CatalogFileSource> {
   for (const { path, location } of catalogFiles(root, CONTENT_LIMITS)) {
     yield { path, bytes: createReadStream(location) as AsyncIterable<Uint8Array> };
   }

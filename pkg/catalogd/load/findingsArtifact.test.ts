@@ -3,7 +3,10 @@ import { metaFrom } from "../../fbc/content.ts";
 import type { ArtifactLine } from "./artifacts.ts";
 import { FindingsArtifact } from "./findingsArtifact.ts";
 
-/** Metas of a schema that is reserved, which is a warning, and deprecations of no package, which is an error. */
+/**
+ * Adds metas of a reserved schema (a warning each) and deprecations without a package (an error
+ * each).
+ */
 function filled(artifact: FindingsArtifact, { warnings, errors }: { warnings: number; errors: number }): ArtifactLine[] {
   const place = (document: number) => ({ file: "catalog.json", document });
   for (let i = 0; i < warnings; i++) artifact.add({ ...metaFrom({ schema: "olm.other", name: `w${i}` }), place: place(i + 1) });
@@ -14,7 +17,7 @@ function filled(artifact: FindingsArtifact, { warnings, errors }: { warnings: nu
   return lines;
 }
 
-test("errors come first; the first ten are summed up on a line each", () => {
+test("findings artifact lists errors first, with the first ten errors summarized on one line each", () => {
   const artifact = new FindingsArtifact("Warn");
   const lines = filled(artifact, { warnings: 20, errors: 2 });
   expect(lines).toHaveLength(22);
@@ -27,13 +30,13 @@ test("errors come first; the first ten are summed up on a line each", () => {
   );
 });
 
-test("at most a thousand lines are made, of all the counts are told", () => {
+test("findings artifact has at most 1000 lines and counts all findings", () => {
   const artifact = new FindingsArtifact("Warn");
   expect(filled(artifact, { warnings: 1_500, errors: 10 })).toHaveLength(1_000);
   expect(artifact.summary).toMatchObject({ errors: 10, warnings: 1_500 });
 });
 
-test("in Strict validation errors refuse the catalog and warnings do not", () => {
+test("findings artifact rejects the catalog for errors, but not for warnings, in Strict validation", () => {
   expect(filled(new FindingsArtifact("Strict"), { warnings: 2, errors: 0 })).toHaveLength(2);
   expect(() => filled(new FindingsArtifact("Strict"), { warnings: 2, errors: 1 })).toThrow(
     /^1 error in the catalog, none are allowed by --catalog-validation=Strict: error: catalog\.json: document 3: [^;]*$/,
@@ -41,7 +44,7 @@ test("in Strict validation errors refuse the catalog and warnings do not", () =>
   expect(() => filled(new FindingsArtifact("Strict"), { warnings: 0, errors: 5 })).toThrow(/; and 2 more$/);
 });
 
-test("what breaks the format is refused at once, by place and name", () => {
+test("findings artifact immediately rejects an invalid object and reports its place and name", () => {
   const meta = {
     ...metaFrom({ schema: "olm.bundle", package: "foo", name: "foo.v1", properties: 1 }),
     place: { file: "a.yaml", document: 2, line: 7 },

@@ -6,18 +6,21 @@ import { truncate } from "../../text/truncate.ts";
 import { type FindingsSummary, NO_FINDINGS } from "../store/content.ts";
 import type { ArtifactMaker, EmitLine } from "./artifacts.ts";
 
-/** What errors of the model check do: they are told, or they refuse the catalog. */
+/** Effect of validation errors: report them, or reject the catalog. */
 export const CATALOG_VALIDATIONS = ["Warn", "Strict"] as const;
 /** Value of --catalog-validation. */
 export type CatalogValidation = (typeof CATALOG_VALIDATIONS)[number];
 
 const MAX_LINES = 1_000;
 const FIRST = 10;
-/** As many errors are named when they refuse a catalog. */
+/** Maximum number of errors in the message that rejects a catalog. */
 const FIRST_REFUSED = 3;
 const MAX_FIRST_LENGTH = 512;
 
-/** Checks a catalog as it is read; its findings are an artifact of the content, at most 1,000 lines, errors first. */
+/**
+ * Checks a catalog while it is read. Stores the findings as an artifact of the content, at most
+ * 1,000 lines, errors first.
+ */
 export class FindingsArtifact implements ArtifactMaker {
   readonly #validation: CatalogValidation;
   readonly #check: CatalogCheck;
@@ -28,7 +31,7 @@ export class FindingsArtifact implements ArtifactMaker {
     this.#check = new CatalogCheck({ objects: validation === "Strict" ? "parsed" : "outline" });
   }
 
-  /** After `end`. */
+  /** Valid after `end`. */
   get summary(): FindingsSummary {
     return this.#summary;
   }
@@ -40,22 +43,22 @@ export class FindingsArtifact implements ArtifactMaker {
     if (refusal) throw new ContentError(refusal.place, formatFinding({ ...refusal, place: { file: "" } }));
   }
 
-  /** Takes a document that holds nothing. */
+  /** Records an empty document. */
   addEmpty(place: ContentPlace): void {
     this.#check.addEmpty(place);
   }
 
-  /** @throws Error in Strict validation when there are errors. */
+  /** @throws Error in Strict validation if there are errors. */
   end(emit: EmitLine): void {
     const { errors, warnings, findings } = this.#check.end();
     const sorted = findings.sort(compareFindings).slice(0, MAX_LINES);
     this.#summary = { errors, warnings, first: sorted.slice(0, FIRST).map(line) };
     if (this.#validation === "Strict" && errors > 0) throw new Error(refusalText(errors, this.#summary.first));
-    for (const finding of sorted) emit({ ...keyOf(finding), value: toPublishedFinding(finding) });
+    for (const finding of sorted) emit({ ...getKey(finding), value: toPublishedFinding(finding) });
   }
 }
 
-function keyOf({ schema, package: packageName, name }: Finding): { schema: string; package: string; name: string } {
+function getKey({ schema, package: packageName, name }: Finding): { schema: string; package: string; name: string } {
   return { schema, package: packageName, name };
 }
 

@@ -3,48 +3,54 @@ import type { IndexColumns } from "../store/contentIndex.ts";
 import type { FileLimits } from "./catalogFiles.ts";
 import type { CatalogValidation } from "./findingsArtifact.ts";
 
-/** Limits of one catalog's content. */
+/** Limits for the content of one catalog. */
 export interface ContentLimits extends FileLimits {
   documentBytes: number;
   metas: number;
 }
 
-/** What the worker thread is to do: read the catalog at `root` and write the files of its artifacts into the folder `staging`. */
+/**
+ * Task of the worker thread: read the catalog at `root` and write the artifact files into the
+ * folder `staging`.
+ */
 export interface LoadTask {
   root: string;
   staging: string;
   limits: ContentLimits;
   validation: CatalogValidation;
-  /** Of a CurrentFile. */
+  /** Shared memory of a CurrentFile. */
   at: SharedArrayBuffer;
 }
 
-/** How reading a catalog ended. */
+/** Outcome of reading a catalog. */
 export type LoadEnd =
   | { kind: "loaded"; files: number; artifacts: ReadonlyMap<ArtifactName, IndexColumns>; findings: FindingsSummary }
-  /** `isContent`: the catalog is at fault, and not the machine that reads it. */
+  /** `isContent`: the cause is the catalog, not the machine that reads it. */
   | { kind: "failed"; message: string; isContent: boolean };
 
-/** What the worker thread that loads a catalog says: how much there is to read, and how it ended. */
+/** Message of the worker thread that loads a catalog: the number of bytes to read, or the outcome. */
 export type LoadMessage = { kind: "listed"; bytes: number } | LoadEnd;
 
 const ROOM = 1_024;
 const LENGTH_BYTES = 4;
 
-/** The file that a thread is at, readable by another one also while the first is stuck. */
+/**
+ * The path of the file that a thread is reading. Another thread can read it even while the first
+ * one is blocked.
+ */
 export class CurrentFile {
   readonly shared: SharedArrayBuffer;
   readonly #length: Int32Array;
   readonly #text: Uint8Array;
 
-  /** @param shared of the same object in another thread. */
+  /** @param shared memory of the same object in another thread. */
   constructor(shared: SharedArrayBuffer = new SharedArrayBuffer(LENGTH_BYTES + ROOM)) {
     this.shared = shared;
     this.#length = new Int32Array(shared, 0, 1);
     this.#text = new Uint8Array(shared, LENGTH_BYTES);
   }
 
-  /** What does not fit is cut off. */
+  /** Stores the path, truncated if it does not fit. */
   set(path: string): void {
     const bytes = Buffer.from(path).subarray(0, ROOM);
     Atomics.store(this.#length, 0, 0);
@@ -52,7 +58,7 @@ export class CurrentFile {
     Atomics.store(this.#length, 0, bytes.length);
   }
 
-  /** Empty before the first file. */
+  /** Returns the path; empty before the first file. */
   get(): string {
     return Buffer.from(this.#text.subarray(0, Atomics.load(this.#length, 0))).toString();
   }

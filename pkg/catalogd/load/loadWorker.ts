@@ -12,17 +12,18 @@ import { type CatalogFile, catalogFiles } from "./catalogFiles.ts";
 import { FindingsArtifact } from "./findingsArtifact.ts";
 import { CurrentFile, type LoadEnd, type LoadMessage, type LoadTask } from "./loadMessage.ts";
 
-// The body of the worker thread that `loader.ts` starts: reads a catalog's files and writes the files of its artifacts, one document in memory at a time.
+// Body of the worker thread that `loader.ts` starts. Reads the files of a catalog and writes its
+// artifact files, with one document in memory at a time.
 
 const READ_BYTES = 256 * 1024;
 
-/** Memory that is used for one file after another. */
+/** Buffers that are reused for each file. */
 interface Buffers {
   read: Buffer;
   queue: ByteQueue;
 }
 
-function* metasOf(file: CatalogFile, { read, queue }: Buffers, options: DecodeOptions): Generator<PlacedMeta> {
+function* decodeMetas(file: CatalogFile, { read, queue }: Buffers, options: DecodeOptions): Generator<PlacedMeta> {
   const decoder = new MetaDecoder(file.path, { ...options, buffer: queue });
   const fd = openSync(file.location, "r");
   try {
@@ -33,13 +34,13 @@ function* metasOf(file: CatalogFile, { read, queue }: Buffers, options: DecodeOp
   }
 }
 
-/** A maker and what writes the lines that it makes. */
+/** A maker and the writer for its lines. */
 interface DerivedWriter {
   maker: ArtifactMaker;
   emit: EmitLine;
 }
 
-function say(message: LoadMessage): void {
+function postLoadMessage(message: LoadMessage): void {
   parentPort?.postMessage(message, []);
 }
 
@@ -62,11 +63,11 @@ function load({ root, staging, limits, validation, at }: LoadTask): LoadEnd {
   const buffers = { read: Buffer.allocUnsafeSlow(READ_BYTES), queue: new ByteQueue() };
   const decoding = { maxDocumentBytes: limits.documentBytes, onEmpty: (place: ContentPlace) => findings.addEmpty(place) };
   const files = catalogFiles(root, limits);
-  say({ kind: "listed", bytes: files.reduce((sum, { bytes }) => sum + bytes, 0) });
+  postLoadMessage({ kind: "listed", bytes: files.reduce((sum, { bytes }) => sum + bytes, 0) });
   for (const file of files) {
     current.set(file.path);
-    for (const meta of metasOf(file, buffers, decoding)) {
-      const sha256 = written(catalog, meta);
+    for (const meta of decodeMetas(file, buffers, decoding)) {
+      const sha256 = writeMeta(catalog, meta);
       if (catalog.lines > limits.metas) throw new Error(`the catalog has more than ${limits.metas} objects`);
       for (const { maker, emit } of derived) maker.add(meta, emit, sha256);
     }
@@ -76,8 +77,11 @@ function load({ root, staging, limits, validation, at }: LoadTask): LoadEnd {
   return { kind: "loaded", files: files.length, artifacts, findings: findings.summary };
 }
 
-/** The line's SHA-256. @throws ContentError for a meta that has no JSON form, or one that is too long. */
-function written(catalog: ArtifactWriter, meta: PlacedMeta): Buffer {
+/**
+ * Writes a meta. @returns the SHA-256 of its line. @throws ContentError for a meta without a JSON
+ * form or with a line that is too long.
+ */
+function writeMeta(catalog: ArtifactWriter, meta: PlacedMeta): Buffer {
   try {
     return catalog.add(meta, meta.blob);
   } catch (err) {

@@ -14,7 +14,7 @@ beforeAll(() => {
 });
 afterAll(() => temp?.[Symbol.dispose]());
 
-/** Reads a catalog of these files. @returns its lines. */
+/** Reads a catalog with these files. @returns its lines. */
 async function loaded(
   files: Record<string, string | Uint8Array>,
   options: LoaderOptions = {},
@@ -27,36 +27,36 @@ async function loaded(
   return readFileSync(join(staging, "catalog.jsonl"), "utf8");
 }
 
-test("what is small as text and long when written out ends while it is written, and is said where", async () => {
+test("loader rejects a document that expands beyond the limit and reports its position", async () => {
   const bomb = `schema: a\na0: &a0 "${"x".repeat(20_000)}"\na1: [${"*a0,".repeat(90)}]\n`;
   await expect(
     loaded({ "a.json": PACKAGE, "dir/bomb.yaml": bomb }, { limits: { ...CONTENT_LIMITS, documentBytes: 1_000_000 } }),
   ).rejects.toThrow("dir/bomb.yaml: document 1, line 1: written out it has more than 1000000 characters");
 });
 
-test("beyond the deadline reading is stopped, and said at which file", async () => {
+test("loader stops reading at the deadline and reports the file", async () => {
   const files = { "a.json": PACKAGE, "slow/f.yaml": "schema: a\n---\n".repeat(200_000) };
   const deadline = { baseMs: 600_000, perMibMs: 0, maxMs: 1 };
   await expect(loaded(files, { deadline })).rejects.toThrow(
-    /^reading the catalog did not end within 0 s and was stopped at (a\.json|slow\/f\.yaml|its list of files); divide what is large or deeply nested, or exclude the file with \.indexignore$/,
+    /^reading the catalog timed out after 0 s at (a\.json|slow\/f\.yaml|its list of files); split large or deeply nested objects, or exclude the file with \.indexignore$/,
   );
 });
 
-test("the deadline grows with the catalog", async () => {
+test("loader extends the deadline with the size of the catalog", async () => {
   const deadline = { baseMs: 60_000, perMibMs: 100_000, maxMs: 600_000 };
   expect(await loaded({ "a.json": PACKAGE }, { deadline })).toBe('{"name":"foo","schema":"olm.package"}\n');
 });
 
-test("beyond the memory allowed the thread ends, not the process, and the next catalog is read", async () => {
+test("loader ends only the thread when memory is exceeded, and reads the next catalog", async () => {
   const loader = new Loader({ heapMib: 64 });
   const keys = Array.from({ length: 600_000 }, (_, i) => `k${i}: [${i}]`).join("\n");
   await expect(loaded({ "a.json": PACKAGE, "large.yaml": `schema: a\n${keys}` }, {}, loader)).rejects.toThrow(
-    "reading the catalog took more than 64 MiB of memory at large.yaml; divide what is large or deeply nested, or exclude the file with .indexignore",
+    "reading the catalog took more than 64 MiB of memory at large.yaml; split large or deeply nested objects, or exclude the file with .indexignore",
   );
   expect(await loaded({ "a.json": PACKAGE }, {}, loader)).toBe('{"name":"foo","schema":"olm.package"}\n');
 });
 
-test("a reading that is given up ends with the reason, whether it waits or runs", async () => {
+test("loader rejects an aborted read with the abort reason, both while queued and while running", async () => {
   const loader = new Loader();
   const stop = new AbortController();
   const load = (name: string): Promise<unknown> => {

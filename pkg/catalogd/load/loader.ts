@@ -10,7 +10,10 @@ import { type ContentLimits, CurrentFile, type LoadEnd, type LoadMessage, type L
 
 const MIB = 1024 * 1024;
 
-/** Room for several times the largest catalogs known (540 MB in one file, 20,000 objects, 1.3 MB an object). */
+/**
+ * Several times the size of the largest known catalogs (540 MB in one file, 20,000 objects, 1.3 MB
+ * per object).
+ */
 export const CONTENT_LIMITS: ContentLimits = {
   files: 100_000,
   fileBytes: 2_048 * MIB,
@@ -19,52 +22,59 @@ export const CONTENT_LIMITS: ContentLimits = {
   metas: 2_000_000,
 };
 
-/** What was read from a catalog's files. */
+/** Data read from the files of a catalog. */
 export interface LoadedContent {
   files: number;
-  /** The index of each artifact's file. */
+  /** The index of each artifact file. */
   artifacts: ReadonlyMap<ArtifactName, IndexColumns>;
   findings: FindingsSummary;
 }
 
-/** How long reading a catalog may take. */
+/** Time limit for reading a catalog. */
 interface LoadDeadline {
-  /** For any catalog. */
+  /** Base for any catalog. */
   baseMs: number;
-  /** Beside that for each MiB of its files. */
+  /** Additional time for each MiB of its files. */
   perMibMs: number;
-  /** At most in all. */
+  /** Maximum in total. */
   maxMs: number;
 }
 
-/** Forty times what reading takes on an idle machine; a small catalog that was made to take for ever is over in two minutes. */
+/**
+ * Forty times the duration on an idle machine. A malicious small catalog is stopped after two
+ * minutes.
+ */
 const DEADLINE: LoadDeadline = { baseMs: 120_000, perMibMs: 500, maxMs: 600_000 };
 
-/** How catalogs are read. */
+/** Options of the catalog loader. */
 export interface LoaderOptions {
   limits?: ContentLimits;
   /** Default "Warn". */
   validation?: CatalogValidation;
   deadline?: LoadDeadline;
-  /** Of the memory that reading a catalog may take; default 768. */
+  /** Maximum memory for reading a catalog; default 768. */
   heapMib?: number;
 }
 
-/** A catalog that cannot be read however often it is tried. */
+/** A catalog that cannot be read; a retry does not help. */
 export class InvalidCatalogError extends Error {
   override readonly name = "InvalidCatalogError";
 }
 
-/** The end of the worker's heap: a catalog that does not fit fails, and the process goes on. */
+/** Heap limit of the worker: a catalog that does not fit fails, and the process continues. */
 const HEAP_MIB = 768;
-/** With many small generations the memory stays small; with smaller ones a tenth of the time goes into collecting them. */
+/**
+ * A small young generation limits memory; an even smaller one spends 10% of the time in garbage
+ * collection.
+ */
 const YOUNG_MIB = 16;
-const ADVICE = "divide what is large or deeply nested, or exclude the file with .indexignore";
+const ADVICE = "split large or deeply nested objects, or exclude the file with .indexignore";
 
 /**
- * Turns the files of catalogs into content files in a worker thread: requests are answered meanwhile, the memory it takes is given back, and
- * a catalog that takes too long or too much memory fails alone. One catalog is read at a time, so that memory is bounded; those that fail after
- * a long time let others pass.
+ * Converts the files of catalogs to content files in a worker thread. Meanwhile the server responds
+ * to requests. The thread's memory is released afterwards, and a catalog that exceeds time or
+ * memory fails without affecting others. Reads one catalog at a time to bound memory; catalogs that
+ * fail after a long time yield to others.
  */
 export class Loader {
   readonly #work: Pick<LoadTask, "limits" | "validation">;
@@ -77,8 +87,10 @@ export class Loader {
   }
 
   /**
-   * Reads the catalog at `root` and writes the files of its artifacts into the folder `staging`, which lies in a folder of this catalog alone.
-   * @throws Error whose text names file, document, line and reason, or the file at which time or memory ended.
+   * Reads the catalog at `root` and writes its artifact files into the folder `staging`, which must
+   * be on a path that only this catalog uses.
+   * @throws Error with file, document, line and reason, or with the file at which the time or
+   * memory limit was reached.
    */
   load(root: string, staging: string, signal: AbortSignal): Promise<LoadedContent> {
     return this.#queue.run(dirname(staging), () => run({ root, staging, ...this.#work }, this.#bounds, signal), signal);
@@ -108,15 +120,15 @@ async function run(task: Omit<LoadTask, "at">, { deadline, heapMib }: Bounds, si
       const endAfter = (ms: number): void => {
         clearTimeout(timer);
         timer = setTimeout(() => {
-          const text = `reading the catalog did not end within ${Math.round(ms / 1_000)} s and was stopped at ${at()}; ${ADVICE}`;
+          const text = `reading the catalog timed out after ${Math.round(ms / 1_000)} s at ${at()}; ${ADVICE}`;
           reject(new DOMException(text, "TimeoutError"));
           stop();
         }, ms);
       };
       endAfter(deadline.baseMs);
-      worker.on("message", (said: LoadMessage) => {
-        if (said.kind === "listed") endAfter(Math.min(deadline.maxMs, deadline.baseMs + (said.bytes / MIB) * deadline.perMibMs));
-        else resolve(said);
+      worker.on("message", (reply: LoadMessage) => {
+        if (reply.kind === "listed") endAfter(Math.min(deadline.maxMs, deadline.baseMs + (reply.bytes / MIB) * deadline.perMibMs));
+        else resolve(reply);
       });
       worker.on("error", (err) =>
         reject(

@@ -17,7 +17,7 @@ const CATALOGS = ["certified-v4.14", "community-v4.19", "gatekeeper-4-14", "kueu
 interface Loaded {
   packages: PackageSummary[];
   search: SearchRecord[];
-  /** Lines as they stand in the file. */
+  /** Lines as in the file. */
   properties: string[];
   contents: Map<string, PackageContent>;
 }
@@ -42,7 +42,10 @@ async function loaded(data: string, name: string): Promise<Loaded> {
   };
 }
 
-/** Heads found the slow way: by asking of each entry whether any other comes after it. */
+/**
+ * Finds channel heads with a slow reference algorithm: for each entry, checks whether any other
+ * entry follows it.
+ */
 function headsOf({ entries }: FbcChannel): string[] {
   const isHead = (name: string): boolean => !entries.some(({ replaces, skips = [] }) => replaces === name || skips.includes(name));
   return entries
@@ -67,7 +70,7 @@ describeWithData("summaries of real catalogs", (data) => {
       );
       expect(line.displayName, line.package).toBeTypeOf("string");
       expect(line.anyVersion.installModes, line.package).not.toEqual([]);
-      // The default version may be in no channel: see the law in pkg/resolve/versionOrder.test.ts.
+      // The default version may not be in any channel, see pkg/resolve/versionOrder.test.ts.
       expect(content.bundles.map(({ name: bundle }) => bundle)).toContain(line.head?.bundle);
       expect(line.anyVersion.architectures).toEqual(expect.arrayContaining(line.head?.architectures ?? []));
     }
@@ -75,8 +78,8 @@ describeWithData("summaries of real catalogs", (data) => {
     expect(properties).toHaveLength(bundles.length);
     const kept = new Map(properties.map((line) => [(JSON.parse(line) as { bundle: string }).bundle, line]));
     for (const bundle of bundles) {
-      const wanted = bundle.properties.filter(({ type }) => type !== "olm.bundle.object" && type !== "olm.csv.metadata");
-      expect(kept.get(bundle.name)).toContain(`"properties":${canonicalJson(wanted)}`);
+      const expected = bundle.properties.filter(({ type }) => type !== "olm.bundle.object" && type !== "olm.csv.metadata");
+      expect(kept.get(bundle.name)).toContain(`"properties":${canonicalJson(expected)}`);
     }
     const versions = search.flatMap((record) => record.versions);
     expect(versions.map(([bundle]) => bundle).sort()).toEqual(bundles.map((bundle) => bundle.name).sort());
@@ -89,7 +92,7 @@ describeWithData("summaries of real catalogs", (data) => {
     }
   });
 
-  test("facts known of community-v4.19", { timeout: 120_000 }, async () => {
+  test("summaries of community-v4.19 contain known values", { timeout: 120_000 }, async () => {
     const { packages } = await loaded(data, "community-v4.19");
     const of = (name: string): PackageSummary | undefined => packages.find((line) => line.package === name);
     expect(of("aws-neuron-operator")).toMatchObject({
@@ -106,7 +109,7 @@ describeWithData("summaries of real catalogs", (data) => {
     for (const line of packages) expect(line.anyVersion.infrastructureFeatures).not.toContain("fips");
   });
 
-  test("facts known of rhtas-v4.18: deprecated channels and bundles", async () => {
+  test("summaries of rhtas-v4.18 contain deprecated channels and bundles", async () => {
     const { packages } = await loaded(data, "rhtas-v4.18");
     const [line] = packages;
     expect(line?.channels.filter(({ deprecated }) => deprecated !== undefined).length).toBeGreaterThan(0);

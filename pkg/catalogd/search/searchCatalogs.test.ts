@@ -18,7 +18,7 @@ const record = (name: string, versions: number): SearchRecord => ({
 type Catalogs = Parameters<typeof searchCatalogs>[0];
 
 const compare = (a: string, b: string): number => compareText(a, b);
-/** Catalogs as the server has them: in order of name, and their packages as well. */
+/** Catalogs as in the server: sorted by name, and their packages too. */
 const catalogs = fc
   .dictionary(fc.string({ minLength: 1 }), fc.uniqueArray(fc.string({ minLength: 1, maxLength: 4 }), { maxLength: 30 }), { maxKeys: 4 })
   .map(
@@ -34,7 +34,7 @@ const catalogs = fc
 describe("pages", () => {
   const { signal } = new AbortController();
 
-  test("put together hold everything once, in order, whatever their size", async () => {
+  test("search pages contain all entries once, in order, for any page size", async () => {
     const holds = fc.asyncProperty(catalogs, fc.integer({ min: 1, max: 12 }), async (all, limit) => {
       const query = searchQuery({});
       const got: string[][] = [];
@@ -44,7 +44,7 @@ describe("pages", () => {
         expect(page.items.length === limit || !page.more).toBe(true);
         got.push(...page.items.map((item) => [item.catalog, item.package]));
         const last = page.items.at(-1);
-        // What a page ends with survives the token that leads to the next one.
+        // The position at the end of a page must be preserved by the continue token.
         if (last) after = positionIn(continueToken({ catalog: last.catalog, package: last.package, query: "q", content: "c" }));
         more = page.more;
       }
@@ -57,7 +57,7 @@ describe("pages", () => {
     await fc.assert(holds);
   });
 
-  test("end when the client is gone", async () => {
+  test("search ends when the client disconnects", async () => {
     const many = Array.from({ length: 3_000 }, (_, i) => searchedPackage(record(`p${i}`, 200)));
     const gone = AbortSignal.abort(new Error("gone"));
     const searching = searchCatalogs(
@@ -81,7 +81,7 @@ test.for([
   Buffer.from("[2,'','','','']").toString("base64url"),
   "é",
   "a".repeat(5_000),
-])("%j is no token", (token) => {
+])("%j is not a continue token", (token) => {
   expect(positionIn(token)).toBeUndefined();
 });
 
@@ -94,6 +94,6 @@ test.for([
   expect(apiPattern(text)).toEqual(want);
 });
 
-test.for(["", ".", "a.", ".a", "a/b", "a//b", "a/b/", "a/b/c/d", "/"])("the API %j is none", (text) => {
+test.for(["", ".", "a.", ".a", "a/b", "a//b", "a/b/", "a/b/c/d", "/"])("the API %j is invalid", (text) => {
   expect(() => apiPattern(text)).toThrow(/^gvk: /);
 });

@@ -26,38 +26,38 @@ export interface SearchEntry {
   /** The latest version, deprecated or not. */
   latestVersion?: string | undefined;
   deprecated?: string | undefined;
-  /** How many versions match. */
+  /** Number of matching versions. */
   matchCount: number;
-  /** The highest of them, highest first. */
+  /** The highest matching versions, highest first. */
   matches: SearchMatch[];
 }
 
-/** Which of the entries are wanted. */
+/** Selects a page of the entries. */
 export interface SearchPage {
-  /** Entries after this one; from the beginning without. */
+  /** Return entries after this one; undefined: from the beginning. */
   readonly after?: { readonly catalog: string; readonly package: string } | undefined;
-  /** Most entries. */
+  /** Maximum number of entries. */
   readonly limit: number;
-  /** Most matching versions of an entry. */
+  /** Maximum number of matching versions of an entry. */
   readonly matches: number;
   readonly signal: AbortSignal;
 }
 
-/** One page of what was found. */
+/** One page of search results. */
 export interface SearchResult {
   items: SearchEntry[];
-  /** How many entries there are on all pages. */
+  /** Total number of entries on all pages. */
   total: number;
-  /** True where more entries follow. */
+  /** True if more entries follow. */
   more: boolean;
 }
 
 const MAX_CHANNELS = 64;
-/** Longest time that others wait. */
+/** Maximum time before the search yields to other work. */
 const SLICE_MS = 5;
 
 /**
- * Evaluates a query on every version of every package. Entries come in order of catalog and package.
+ * Evaluates a query on every version of every package. Entries are sorted by catalog and package.
  * @param catalogs in order of name.
  * @throws the signal's reason when it aborts.
  */
@@ -81,7 +81,7 @@ export async function searchCatalogs(
       result.total++;
       if (after && !follows(catalog, one.name, after)) continue;
       if (result.items.length === limit) result.more = true;
-      else result.items.push(entryOf(catalog, one, versions, matches));
+      else result.items.push(createEntry(catalog, one, versions, matches));
     }
   }
   return result;
@@ -91,7 +91,7 @@ function follows(catalog: string, name: string, after: { readonly catalog: strin
   return catalog === after.catalog ? name > after.package : catalog > after.catalog;
 }
 
-function entryOf(catalog: string, one: SearchedPackage, versions: readonly SearchedVersion[], matches: number): SearchEntry {
+function createEntry(catalog: string, one: SearchedPackage, versions: readonly SearchedVersion[], matches: number): SearchEntry {
   const { displayName, description, provider, defaultChannel, defaultVersion, latestVersion, deprecated } = one;
   return {
     catalog,
@@ -114,26 +114,26 @@ function entryOf(catalog: string, one: SearchedPackage, versions: readonly Searc
   };
 }
 
-/** Where a search goes on. */
+/** The position at which a search continues. */
 export interface SearchPosition {
-  /** Of the last entry that was told. */
+  /** Catalog of the last returned entry. */
   readonly catalog: string;
   readonly package: string;
-  /** Identifies what is searched for. */
+  /** Identifies the query. */
   readonly query: string;
-  /** Identifies the content that is searched. */
+  /** Identifies the searched content. */
   readonly content: string;
 }
 
 const Token = z.tuple([z.literal(1), z.string(), z.string(), z.string(), z.string()]);
 const MAX_TOKEN = 4_096;
 
-/** The position as a text without meaning for the client. */
+/** Encodes the position as an opaque token. */
 export function continueToken({ query, content, catalog, package: name }: SearchPosition): string {
   return Buffer.from(JSON.stringify([1, query, content, catalog, name] satisfies z.input<typeof Token>)).toString("base64url");
 }
 
-/** The position in a text that `continueToken` gave; undefined for any other. */
+/** Decodes a token of `continueToken`; undefined for any other text. */
 export function positionIn(token: string): SearchPosition | undefined {
   if (token.length > MAX_TOKEN || !/^[\w-]+$/.test(token)) return undefined;
   const parsed = Token.safeParse(parsedJson(Buffer.from(token, "base64url").toString("utf8")));

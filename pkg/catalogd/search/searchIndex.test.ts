@@ -17,7 +17,7 @@ async function withContent(check: (content: NonNullable<ReturnType<CatalogStore[
   await store.close();
 }
 
-test("a catalog is searched up to its limits, and it is told when that is not all", async () => {
+test("search index of a catalog beyond the limits is marked incomplete", async () => {
   await withContent(async (content) => {
     const read = async (limits: Partial<SearchLimits>): Promise<[string, boolean]> => {
       const { packages, incomplete } = await new SearchIndexes({ ...SEARCH_LIMITS, ...limits }).of(content);
@@ -31,7 +31,7 @@ test("a catalog is searched up to its limits, and it is told when that is not al
   });
 });
 
-test("a content is read once, whoever asks, and may be replaced meanwhile", async () => {
+test("search index is read once for simultaneous callers, even if the content is replaced", async () => {
   await withContent(async (content) => {
     const indexes = new SearchIndexes();
     const reading = [indexes.of(content), indexes.of(content)];
@@ -42,7 +42,7 @@ test("a content is read once, whoever asks, and may be replaced meanwhile", asyn
   });
 });
 
-test("a content that cannot be read is tried again", async () => {
+test("search index is read again after an error", async () => {
   await withContent(async (content) => {
     const indexes = new SearchIndexes();
     vi.spyOn(content.artifacts.get("search")!.file.handle, "read").mockRejectedValueOnce(new Error("the disk is gone"));

@@ -7,13 +7,16 @@ import { type SearchedPackage, searchedPackage } from "./searchQuery.ts";
 const CHUNK_BYTES = 256 * 1024;
 const NEWLINE = 0x0a;
 
-/** The lines of an artifact, without their newlines, one after another. The artifact must be held meanwhile. @throws Error when the file ends early. */
+/**
+ * Yields the lines of an artifact without their newlines. The caller must hold the artifact
+ * meanwhile. @throws Error if the file is truncated.
+ */
 async function* artifactLines({ file, index }: StoredArtifact): AsyncGenerator<string> {
   const chunk = Buffer.allocUnsafeSlow(CHUNK_BYTES);
   let begun: Buffer[] = [];
   for (let position = 0; position < index.bytes; ) {
     const { bytesRead } = await file.handle.read(chunk, 0, Math.min(CHUNK_BYTES, index.bytes - position), position);
-    if (bytesRead === 0) throw new Error("the content file is shorter than its index says");
+    if (bytesRead === 0) throw new Error("the content file is shorter than recorded in its index");
     position += bytesRead;
     const read = chunk.subarray(0, bytesRead);
     let start = 0;
@@ -27,8 +30,8 @@ async function* artifactLines({ file, index }: StoredArtifact): AsyncGenerator<s
 }
 
 /**
- * What is kept of one catalog at most; real ones have up to 807 packages, 13,222 bundles, 4 million characters, and 40,000 of one package. Packages
- * beyond are not found.
+ * Index limits for one catalog. Real catalogs have up to 807 packages, 13,222 bundles, 4 million
+ * characters, and 40,000 characters in one package. Packages beyond the limits are not searched.
  */
 export interface SearchLimits {
   packages: number;
@@ -38,17 +41,17 @@ export interface SearchLimits {
 }
 
 const MEGA = 1024 * 1024;
-/** How much of one catalog is searched; what is beyond is left out. */
+/** Default index limits for one catalog. */
 export const SEARCH_LIMITS: SearchLimits = { packages: 20_000, versions: 200_000, characters: 32 * MEGA, charactersOfPackage: 2 * MEGA };
 
 /** The packages of one content, in order of name. */
 export interface SearchIndex {
   readonly packages: readonly SearchedPackage[];
-  /** True where the catalog is larger than what is searched. */
+  /** True if the catalog exceeds the index limits. */
   readonly incomplete: boolean;
 }
 
-/** The search indexes of contents: each is read when it is first asked for, and goes with its content. */
+/** The search indexes of contents. Each is read on first use, and released with its content. */
 export class SearchIndexes {
   readonly #limits: SearchLimits;
   readonly #indexes = new WeakMap<CatalogContent, Promise<SearchIndex>>();
@@ -57,7 +60,7 @@ export class SearchIndexes {
     this.#limits = limits;
   }
 
-  /** @throws Error when the content cannot be read; the next call tries again. */
+  /** @throws Error if the content cannot be read; the next call retries. */
   of(content: CatalogContent): Promise<SearchIndex> {
     const known = this.#indexes.get(content);
     if (known) return known;

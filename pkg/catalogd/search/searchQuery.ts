@@ -1,7 +1,10 @@
 import { featureName } from "../../fbc/summary/bundleSummary.ts";
 import type { SearchedDescription, SearchedSupport, SearchedVersion, SearchRecord } from "../../fbc/summary/search.ts";
 
-/** What is searched for; an absent or empty member does not restrict. What can be repeated: of packages and channels any, of the rest all must match. */
+/**
+ * Search parameters. An absent or empty member does not restrict the result. Any repeated package
+ * or channel may match; of the other repeated parameters all must match.
+ */
 export interface SearchParameters {
   text?: string | undefined;
   package?: readonly string[] | undefined;
@@ -15,7 +18,7 @@ export interface SearchParameters {
   deprecated?: boolean | undefined;
 }
 
-/** Parameters ready to be compared: in small letters where case does not count. */
+/** Parameters prepared for comparison; case-insensitive ones in lower case. */
 export interface SearchQuery {
   readonly words: readonly string[];
   readonly packages: ReadonlySet<string> | undefined;
@@ -29,7 +32,7 @@ export interface SearchQuery {
   readonly deprecated: boolean | undefined;
 }
 
-/** An API of which parts may be left open. */
+/** An API pattern with optional parts. */
 interface ApiPattern {
   readonly group?: string;
   readonly version?: string;
@@ -39,8 +42,8 @@ interface ApiPattern {
 const MAX_TEXT_WORDS = 16;
 
 /**
- * The parameters ready to be compared.
- * @throws Error that says what is wrong with which parameter.
+ * Prepares parameters for comparison.
+ * @throws Error that names the invalid parameter and the problem.
  */
 export function searchQuery(parameters: SearchParameters): SearchQuery {
   const { text = "", capability, deprecated } = parameters;
@@ -48,10 +51,10 @@ export function searchQuery(parameters: SearchParameters): SearchQuery {
   if (words.length > MAX_TEXT_WORDS) throw new Error(`text: at most ${MAX_TEXT_WORDS} words, got ${words.length}`);
   return {
     words: [...new Set(words)],
-    packages: setOf(parameters.package),
+    packages: toSet(parameters.package),
     apis: (parameters.gvk ?? []).map(apiPattern),
     keywords: small(parameters.keyword),
-    channels: setOf(parameters.channel),
+    channels: toSet(parameters.channel),
     architectures: small(parameters.arch),
     operatingSystems: small(parameters.os),
     features: (parameters.feature ?? []).map(featureName),
@@ -60,7 +63,10 @@ export function searchQuery(parameters: SearchParameters): SearchQuery {
   };
 }
 
-/** `group/version/kind`, `kind.group` or `kind`, in small letters. @throws Error for anything else. */
+/**
+ * Parses `group/version/kind`, `kind.group` or `kind`, in lower case. @throws Error for anything
+ * else.
+ */
 export function apiPattern(text: string): ApiPattern {
   const pieces = text.toLowerCase().split("/");
   if (pieces.length === 3) {
@@ -72,24 +78,24 @@ export function apiPattern(text: string): ApiPattern {
     if (dot < 0 && only !== "") return { kind: only };
     if (dot > 0 && dot < only.length - 1) return { kind: only.slice(0, dot), group: only.slice(dot + 1) };
   }
-  throw new Error(`gvk: ${JSON.stringify(text)} is none of group/version/kind, kind.group and kind`);
+  throw new Error(`gvk: ${JSON.stringify(text)} is not group/version/kind, kind.group or kind`);
 }
 
 function small(texts: readonly string[] = []): string[] {
   return texts.map((text) => text.toLowerCase());
 }
 
-function setOf(texts: readonly string[] | undefined): ReadonlySet<string> | undefined {
+function toSet(texts: readonly string[] | undefined): ReadonlySet<string> | undefined {
   return texts && texts.length > 0 ? new Set(texts) : undefined;
 }
 
-/** What versions of a package say, ready to be compared: in small letters. */
+/** Values that the versions of a package share, prepared for comparison in lower case. */
 interface Words {
   text: string;
   keywords: readonly string[];
 }
 
-/** A package as it is kept for searches. */
+/** A package in the search index. */
 export interface SearchedPackage {
   readonly name: string;
   readonly displayName: string | undefined;
@@ -100,17 +106,20 @@ export interface SearchedPackage {
   readonly latestVersion: string | undefined;
   readonly deprecated: string | undefined;
   readonly channels: SearchRecord["channels"];
-  /** Name and what the package says itself, in small letters. */
+  /** Name and descriptive texts of the package, in lower case. */
   readonly text: string;
   readonly descriptions: readonly Words[];
   readonly supports: readonly SearchedSupport[];
-  /** Each `group/version/kind`, in small letters. */
+  /** Each `group/version/kind`, in lower case. */
   readonly apis: readonly string[];
   readonly provided: readonly (readonly number[])[];
   readonly versions: readonly SearchedVersion[];
 }
 
-/** A record as it is kept: texts that are only compared, not shown, are there in small letters alone. */
+/**
+ * Prepares a record for the search index. Texts that are compared but not returned are stored only
+ * in lower case.
+ */
 export function searchedPackage(record: SearchRecord): SearchedPackage {
   const {
     text = "",
@@ -138,7 +147,7 @@ export function searchedPackage(record: SearchRecord): SearchedPackage {
     deprecated,
     channels,
     text: `${record.package}\n${text}`.toLowerCase(),
-    descriptions: descriptions.map(wordsOf),
+    descriptions: descriptions.map(prepareWords),
     supports: supports.map((support) => ({
       capability: support.capability?.toLowerCase(),
       architectures: support.architectures.map((name) => name.toLowerCase()),
@@ -151,7 +160,7 @@ export function searchedPackage(record: SearchRecord): SearchedPackage {
   };
 }
 
-function wordsOf({ displayName = "", description = "", provider = "", keywords = [] }: SearchedDescription): Words {
+function prepareWords({ displayName = "", description = "", provider = "", keywords = [] }: SearchedDescription): Words {
   const own = keywords.map((keyword) => keyword.toLowerCase());
   return {
     text: [displayName, description, provider]
@@ -162,7 +171,7 @@ function wordsOf({ displayName = "", description = "", provider = "", keywords =
   };
 }
 
-/** The versions of a package that match all of the query, the highest first. */
+/** Returns the versions of a package that match the whole query, highest first. */
 export function matchingVersions(one: SearchedPackage, query: SearchQuery): SearchedVersion[] {
   if (query.packages && !query.packages.has(one.name)) return [];
   const descriptions = one.descriptions.map((words) => isDescribed(one.text, words, query));
@@ -179,7 +188,7 @@ export function matchingVersions(one: SearchedPackage, query: SearchQuery): Sear
   );
 }
 
-/** Whether a version is deprecated: itself, with its package, or since all channels that it is in are. */
+/** Returns whether a version is deprecated: itself, its package, or all of its channels. */
 export function isDeprecated(one: SearchedPackage, [, , , , , , deprecated, channels]: SearchedVersion): boolean {
   if (deprecated === 1 || one.deprecated !== undefined) return true;
   return channels.length > 0 && channels.every((index) => one.channels[index]?.deprecated === true);

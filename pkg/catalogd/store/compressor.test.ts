@@ -6,7 +6,7 @@ import { Loader } from "../load/loader.ts";
 import { Compressor, type CompressTask } from "./compressor.ts";
 import { ContentIndex } from "./contentIndex.ts";
 
-test("who does not want a form any more before its turn does not wait for the forms of others", async () => {
+test("a canceled compression does not wait for the ones before it", async () => {
   using folder = new TempFolder();
   const never = new AbortController().signal;
   const text = Array.from({ length: 3_000 }, (_, i) => `{"schema":"s","name":"n${i}","text":"${String(i).repeat(300)}"}`).join("\n");
@@ -21,15 +21,15 @@ test("who does not want a form any more before its turn does not wait for the fo
   const first = compressor.make(task("first"), never).then(() => ends.push("first made"));
   const leaving = new AbortController();
   const second = compressor.make(task("second"), leaving.signal).catch((err: unknown) => ends.push(String(err)));
-  leaving.abort("not wanted any more");
+  leaving.abort("no longer needed");
   await Promise.all([first, second]);
-  expect(ends).toEqual(["not wanted any more", "first made"]);
+  expect(ends).toEqual(["no longer needed", "first made"]);
   expect((await compressor.make(task("third"), never)).bytes).toBeGreaterThan(0);
   expect(existsSync(join(folder.path, "second"))).toBe(false);
   await compressor.close();
 });
 
-test("a form given up at any moment does not keep the next one from being made", { timeout: 120_000 }, async () => {
+test("canceling a compression at any time does not block the next one", { timeout: 120_000 }, async () => {
   using folder = new TempFolder();
   const never = new AbortController().signal;
   const staging = folder.write("staging", {});
@@ -48,7 +48,7 @@ test("a form given up at any moment does not keep the next one from being made",
     const leaving = new AbortController();
     const given = compressor.make(task, leaving.signal).catch(() => undefined);
     for (let turn = 0; turn < turns; turn++) await Promise.resolve();
-    // Meanwhile the thread answers, and its answer is not read before it is told to end.
+    // The thread responds meanwhile, but its response is not read before it is asked to end.
     Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 200);
     leaving.abort();
     await given;
@@ -57,8 +57,9 @@ test("a form given up at any moment does not keep the next one from being made",
   await compressor.close();
 });
 
-// Node 24.21 aborts the process, not each time, when a thread is terminated that sets up a zlib stream.
-test("a form given up while its lines are compressed stops the work and leaves the thread", { timeout: 120_000 }, async () => {
+// Node 24.21 sometimes aborts the process when a thread is terminated while it sets up a zlib
+// stream.
+test("canceling a compression in progress stops the work and keeps the thread", { timeout: 120_000 }, async () => {
   using folder = new TempFolder();
   const never = new AbortController().signal;
   const staging = folder.write("staging", {});
@@ -76,8 +77,8 @@ test("a form given up while its lines are compressed stops the work and leaves t
   for (let turn = 0; turn < 20; turn++) {
     const leaving = new AbortController();
     const made = compressor.make(task, leaving.signal);
-    setTimeout(() => leaving.abort(new Error("given up")), 20 + turn);
-    await expect(made).rejects.toThrow("given up");
+    setTimeout(() => leaving.abort(new Error("canceled")), 20 + turn);
+    await expect(made).rejects.toThrow("canceled");
     expect(statSync(to).size).toBeLessThan(bytes);
   }
   await compressor.close();

@@ -7,48 +7,53 @@ import type { ContentIndex } from "./contentIndex.ts";
 import { type Encoding, ZSTD_PARAMETERS } from "./encodings.ts";
 import { DamagedError } from "./storedFile.ts";
 
-/** The thread holds two buffers and one segment at a time. */
+/** The thread uses two buffers and one segment at a time. */
 const HEAP = { maxYoungGenerationSizeMb: 4, maxOldGenerationSizeMb: 128 };
-/** How long the thread waits for more: a content has several artifacts, and a thread takes longer to start than most of them to compress. */
+/**
+ * How long the thread stays idle: a content has several artifacts, and starting a thread takes
+ * longer than compressing most of them.
+ */
 const IDLE_MS = 1_000;
 
 /**
- * A thread that compresses artifacts, one at a time; it is there only while there is something to compress. It is asked to stop and to end, and never
- * terminated: a thread that is terminated while it sets up a zlib stream aborts the whole process (Node 24.21, `init_done_ && "close before init"`).
+ * A thread that compresses artifacts, one at a time; it exists only while there is work. It is
+ * asked to stop and never terminated, because terminating a thread that sets up a zlib stream
+ * aborts the whole process (Node 24.21, `init_done_ && "close before init"`).
  */
 class SegmentThread {
   #worker: Worker | undefined;
   #idle: NodeJS.Timeout | undefined;
 
   /**
-   * Compresses an artifact; when `signal` aborts, the thread stops before the next line. Not while another task is under way.
-   * @throws Error when `signal` aborts or the thread ends.
+   * Compresses an artifact. When `signal` aborts, the thread stops before the next line. Must not
+   * be called while another task is in progress.
+   * @throws Error if `signal` aborts or the thread ends.
    */
   async run(task: Omit<SegmentTask, "stop">, signal: AbortSignal): Promise<SegmentMessage> {
     signal.throwIfAborted();
     clearTimeout(this.#idle);
     const worker = (this.#worker ??= this.#newWorker());
     worker.ref();
-    const answer = Promise.withResolvers<SegmentMessage>();
-    const ended = (): void => answer.reject(new Error("the thread that compresses content ended early"));
+    const response = Promise.withResolvers<SegmentMessage>();
+    const ended = (): void => response.reject(new Error("the thread that compresses content ended early"));
     const flag = new Int32Array(new SharedArrayBuffer(Int32Array.BYTES_PER_ELEMENT));
     const stop = (): void => void Atomics.store(flag, 0, 1);
     signal.addEventListener("abort", stop, { once: true });
-    worker.on("message", answer.resolve).on("error", answer.reject).on("exit", ended);
+    worker.on("message", response.resolve).on("error", response.reject).on("exit", ended);
     try {
       worker.postMessage({ ...task, stop: flag }, []);
-      const message = await answer.promise;
+      const message = await response.promise;
       signal.throwIfAborted();
       return message;
     } finally {
       signal.removeEventListener("abort", stop);
-      worker.off("message", answer.resolve).off("error", answer.reject).off("exit", ended);
+      worker.off("message", response.resolve).off("error", response.reject).off("exit", ended);
       worker.unref();
       this.#idle = setTimeout(() => void this.close(), IDLE_MS).unref();
     }
   }
 
-  /** Ends the thread. No task may be under way. */
+  /** Ends the thread. Must not be called while a task is in progress. */
   async close(): Promise<void> {
     clearTimeout(this.#idle);
     const worker = this.#worker;
@@ -62,15 +67,15 @@ class SegmentThread {
 
   #newWorker(): Worker {
     const worker = new Worker(workerFile(import.meta.dirname, "segmentWorker"), { resourceLimits: HEAP, env: {} });
-    worker.on("error", () => undefined); // who waits for an answer hears of it; while nobody does it is no reason to end the program
+    worker.on("error", () => undefined); // the waiting task gets the error; an idle thread that fails must not end the program
     worker.once("exit", () => {
-      if (this.#worker === worker) this.#worker = undefined; // it would never answer
+      if (this.#worker === worker) this.#worker = undefined; // an ended thread would never respond
     });
     return worker;
   }
 }
 
-/** What there is to compress: a file and its index; and where the compressed form goes. */
+/** A file to compress with its index, and the path of the compressed file. */
 export interface CompressTask {
   encoding: Encoding;
   from: string;
@@ -78,7 +83,10 @@ export interface CompressTask {
   to: string;
 }
 
-/** What was written: size and CRC-32 of the compressed file, and for gzip the bytes of each line's segment. */
+/**
+ * Result: size and CRC-32 of the compressed file, and for gzip the size of each line's segment in
+ * bytes.
+ */
 export interface MadeForm {
   bytes: number;
   crc32: number;
@@ -86,18 +94,18 @@ export interface MadeForm {
 }
 
 const IO_BYTES = 512 * 1024;
-/** From here on zstd takes the memory that its window and its search need. */
+/** Above this size zstd needs the full memory of its window and its search tables. */
 const LARGE_BYTES = 16 * 1024 * 1024;
 
-/** Compresses artifacts of catalogs, one at a time, so that one core is left for answers. */
+/** Compresses artifacts of catalogs, one at a time, so that one core remains for requests. */
 export class Compressor {
   readonly #thread = new SegmentThread();
   #last: Promise<unknown> = Promise.resolve();
 
   /**
-   * Writes the compressed form of an artifact; it is safely on disk afterwards. When `signal` aborts, a form that is being made is given up first; one
-   * that waits for its turn is not waited for.
-   * @throws DamagedError when the artifact's file is not what its index says.
+   * Writes a compressed file of an artifact and syncs it to disk. When `signal` aborts, the promise
+   * rejects: in progress, after the compression has stopped; in the queue, immediately.
+   * @throws DamagedError if the artifact's file does not match its index.
    */
   async make(task: CompressTask, signal: AbortSignal): Promise<MadeForm> {
     signal.throwIfAborted();
@@ -106,7 +114,7 @@ export class Compressor {
       signal.throwIfAborted();
       begun = true;
       if (task.encoding === "gzip") return this.#gzip(task, signal);
-      if (task.index.bytes > LARGE_BYTES) await this.#thread.close(); // what zstd needs is not to come on top of what the thread has
+      if (task.index.bytes > LARGE_BYTES) await this.#thread.close(); // the memory of zstd must not add to that of the thread
       return zstd(task, signal);
     });
     this.#last = turn.catch(() => undefined);
@@ -118,7 +126,7 @@ export class Compressor {
     return Promise.race([turn, left.promise]).finally(() => signal.removeEventListener("abort", leave));
   }
 
-  /** Ends the thread. Nothing may be under way. */
+  /** Ends the thread. Must not be called while work is in progress. */
   async close(): Promise<void> {
     await this.#thread.close();
   }
@@ -147,23 +155,29 @@ async function zstd({ from, to }: CompressTask, signal: AbortSignal): Promise<Ma
   return made;
 }
 
-/** What the worker thread that compresses an artifact is to do: write the gzip form of the file `from` to the file `to`. */
+/**
+ * Task of the worker thread that compresses an artifact: write the gzip file `to` from the file
+ * `from`.
+ */
 export interface SegmentTask {
   from: string;
   to: string;
-  /** Bytes of each line. */
+  /** Size of each line in bytes. */
   lengths: Uint32Array;
-  /** CRC-32 that the file must have. */
+  /** Expected CRC-32 of the file. */
   crc32: number;
-  /** One number, shared with the thread: the thread stops before the next line once it is not 0. */
+  /** One number, shared with the thread. The thread stops before the next line if it is not 0. */
   stop: Int32Array<SharedArrayBuffer>;
 }
 
-/** What the worker thread says when it is done. */
+/** Response of the worker thread. */
 export type SegmentMessage =
-  /** `lengths`: bytes of each line's segment. `bytes` and `crc32` are those of the compressed file. */
+  /**
+   * `lengths`: size of each line's segment in bytes. `bytes` and `crc32` describe the compressed
+   * file.
+   */
   | { kind: "made"; lengths: Uint32Array<ArrayBuffer>; bytes: number; crc32: number }
-  /** The file is not what its index says. */
+  /** The file does not match its index. */
   | { kind: "damaged"; message: string }
   | { kind: "failed"; message: string }
   /** The task's `stop` was set. */

@@ -4,7 +4,7 @@ import type { Encoding } from "./encodings.ts";
 import type { OpenForm, StoredArtifact } from "./storedArtifact.ts";
 import type { DamagedError } from "./storedFile.ts";
 
-/** How sound a content is; the findings themselves are its artifact "findings". */
+/** Counts of a content's findings; the findings are in artifact "findings". */
 export const FindingsSummary = z.object({
   errors: z.int().min(0),
   warnings: z.int().min(0),
@@ -13,12 +13,12 @@ export const FindingsSummary = z.object({
 });
 export type FindingsSummary = z.output<typeof FindingsSummary>;
 
-/** A content in which nothing was found. */
+/** A content without findings. */
 export const NO_FINDINGS: FindingsSummary = { errors: 0, warnings: 0, first: [] };
 
-/** Where a catalog's content comes from. */
+/** The source of a catalog's content. */
 export interface ContentOrigin {
-  /** Image reference by digest. */
+  /** Image reference with digest. */
   ref: string;
   /** Digest of the image. */
   digest: string;
@@ -26,17 +26,17 @@ export interface ContentOrigin {
   lastUnpacked: string;
 }
 
-/** What of a content is not as it was written. */
+/** Damage of a content. */
 export interface Damage {
   artifact: ArtifactName;
-  /** The compressed form; without, it is the content itself. */
+  /** The damaged compressed file; undefined if the content itself is damaged. */
   encoding: Encoding | undefined;
   err: DamagedError;
 }
 
 /**
- * What is served of one catalog at one time. `hold` it before reading and `release` it afterwards; its files are closed when it is retired and
- * nobody holds it.
+ * The served content of a catalog at one time. Call `hold` before reading and `release` afterwards.
+ * Its files are closed when it is retired and there are no holders.
  */
 export class CatalogContent {
   readonly origin: ContentOrigin;
@@ -49,10 +49,10 @@ export class CatalogContent {
   #holders = 1;
   #retired = false;
 
-  /** @throws Error when the metas are not among the artifacts. */
+  /** @throws Error if the artifacts do not include the metas. */
   constructor(origin: ContentOrigin, artifacts: ReadonlyMap<ArtifactName, StoredArtifact>, lastModified: number, findings = NO_FINDINGS) {
     const catalog = artifacts.get("catalog");
-    if (!catalog) throw new Error("a content without metas");
+    if (!catalog) throw new Error("content without metas");
     this.origin = origin;
     this.artifacts = artifacts;
     this.lastModified = lastModified;
@@ -65,12 +65,12 @@ export class CatalogContent {
     return new Map([...this.artifacts].map(([artifact, { index }]) => [artifact, index]));
   }
 
-  /** Sets who is told when something of it cannot be read as it was written. */
+  /** Sets the callback for damage found while reading. */
   onDamage(damaged: (damage: Damage) => void): void {
     for (const [artifact, stored] of this.artifacts) stored.onDamage((err, encoding) => damaged({ artifact, encoding, err }));
   }
 
-  /** Hands over an artifact's compressed file. */
+  /** Adds an artifact's compressed file, which this object then owns. */
   async addCompressed(artifact: ArtifactName, encoding: Encoding, form: OpenForm): Promise<void> {
     const stored = this.#retired ? undefined : this.artifacts.get(artifact);
     if (stored) stored.addCompressed(encoding, form);
@@ -86,7 +86,7 @@ export class CatalogContent {
     for (const artifact of this.artifacts.values()) artifact.close();
   }
 
-  /** Ends the owner's hold: nobody new will get this content. */
+  /** Releases the owner's hold; afterwards nothing can hold this content for the first time. */
   retire(): void {
     if (this.#retired) return;
     this.#retired = true;
@@ -95,17 +95,17 @@ export class CatalogContent {
 }
 
 /**
- * What is stored of a catalog, each as a file of JSON Lines with an index: the metas themselves ("catalog"), and what is made of them while they
- * are read.
+ * The stored files of a catalog, each in JSON Lines with an index: the metas ("catalog"), and the
+ * artifacts derived from them while they are read.
  */
 export const ARTIFACTS = ["catalog", "findings", "packages", "properties", "search", "graphql"] as const;
 /** Name of an artifact of a content. */
 export type ArtifactName = (typeof ARTIFACTS)[number];
 
-/** The artifacts that are made of the metas. */
+/** The artifacts that are derived from the metas. */
 export type DerivedArtifact = Exclude<ArtifactName, "catalog">;
 
-/** Name of an artifact's file in the folder of a content. */
+/** Returns the name of an artifact's file in the folder of a content. */
 export function artifactFile(artifact: ArtifactName): string {
   return `${artifact}.jsonl`;
 }

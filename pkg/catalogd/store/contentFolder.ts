@@ -13,7 +13,10 @@ import { checkFile, DamagedError, readSealed, writeSealed } from "./storedFile.t
 
 const Description = z.object({ maker: z.string(), tag: z.string(), bytes: z.int(), crc32: z.int() });
 
-/** A compressed form of an artifact in the folder of a content: a file, and beside it a small one that says what it is and where each line's segment ends. */
+/**
+ * A compressed file of an artifact in the folder of a content, and a small file that describes it
+ * and contains the end of each line's segment.
+ */
 class CompressedForm {
   readonly #file: string;
   readonly #encoding: Encoding;
@@ -25,14 +28,20 @@ class CompressedForm {
     this.#index = index;
   }
 
-  /** Opens it when it is whole and made as it would be made now; undefined otherwise, and what was there is then gone. */
+  /**
+   * Opens it if it is intact and the compressor version is current; otherwise removes it and
+   * returns undefined.
+   */
   async open(): Promise<OpenForm | undefined> {
-    const found = await this.#read().catch(() => undefined); // it can be made again, so it does not matter why it cannot be read
+    const found = await this.#read().catch(() => undefined); // it can be recreated, so the reason does not matter
     if (!found) for (const path of [this.#description, this.#target]) await rm(path, { force: true, recursive: true });
     return found;
   }
 
-  /** Reads it whole; undefined when it is not there or was made otherwise. @throws Error when it is not what was written. */
+  /**
+   * Reads the whole file; undefined if it is missing or has another compressor version. @throws
+   * Error if it is damaged.
+   */
   async #read(): Promise<OpenForm | undefined> {
     const sealed = await readSealed(this.#description).catch(undefinedIfMissing);
     if (!sealed) return undefined;
@@ -49,7 +58,10 @@ class CompressedForm {
     return { handle, bytes: said.data.bytes, segments: segments && viewAsWords(segments) };
   }
 
-  /** @throws DamagedError when the artifact itself is not what its index says; Error when there is no room, say. */
+  /**
+   * @throws DamagedError if the artifact itself does not match its index; Error for other failures,
+   * for example a full disk.
+   */
   async make(compressor: Compressor, signal: AbortSignal): Promise<OpenForm> {
     const [target, description] = [`${this.#target}.tmp`, `${this.#description}.tmp`];
     try {
@@ -66,7 +78,7 @@ class CompressedForm {
     }
   }
 
-  /** Takes over the files of a form of an equal artifact. */
+  /** Reuses the compressed file of an equal artifact. */
   async inherit(from: CompressedForm): Promise<void> {
     await link(from.#target, this.#target).catch(undefinedIfMissing);
     await link(from.#description, this.#description).catch(undefinedIfMissing);
@@ -84,8 +96,9 @@ class CompressedForm {
 const CURRENT = "current";
 
 /**
- * The folder of one catalog: a folder for each stored content, its version, and a link `current` to the one that is served. A version is complete
- * when it has an index file, which is written last, and everything in it has the checksum that the index says.
+ * The folder of one catalog: a folder for each version of the content, and a link `current` to the
+ * served one. A version is complete if it has an index file, which is written last, and its files
+ * match the checksums in the index.
  */
 export class ContentFolder {
   readonly #dir: string;
@@ -94,7 +107,7 @@ export class ContentFolder {
     this.#dir = dir;
   }
 
-  /** The versions that are there, the current one first. */
+  /** Returns the stored versions, the current one first. */
   async versions(): Promise<string[]> {
     const entries = await readdir(this.#dir, { withFileTypes: true });
     const versions = entries
@@ -104,12 +117,18 @@ export class ContentFolder {
     return versions.sort((a, b) => Number(b === current) - Number(a === current));
   }
 
-  /** What a version's index says. @throws Error when it is incomplete, damaged or not ours. */
+  /**
+   * Reads a version's index. @throws Error if the version is incomplete, damaged or in another
+   * format.
+   */
   describe(version: string): Promise<ContentDescription> {
     return readIndex(join(this.#dir, version));
   }
 
-  /** Opens a version and reads all of it once. @throws Error when something of it is missing or damaged; compressed forms are then just not there. */
+  /**
+   * Opens a version and reads it completely once. Skips damaged compressed files. @throws Error if
+   * other files are missing or damaged.
+   */
   async open(version: string, described: ContentDescription): Promise<CatalogContent> {
     const content = await this.#content(version, described);
     try {
@@ -127,7 +146,7 @@ export class ContentFolder {
     }
   }
 
-  /** An empty folder to fill; end with `publish` or `discard`. */
+  /** Creates an empty folder to fill; end with `publish` or `discard`. */
   async stage(): Promise<string> {
     const staging = join(this.#dir, `.staging-${randomBytes(6).toString("hex")}`);
     await mkdir(staging, { recursive: true, mode: 0o700 });
@@ -138,7 +157,10 @@ export class ContentFolder {
     await rm(staging, { recursive: true, force: true });
   }
 
-  /** Makes the staged content the current one, at once. What was current before stays on disk until `finish`. */
+  /**
+   * Atomically makes the staged content the current one. The previous content stays on disk until
+   * `finish`.
+   */
   async publish(staging: string, described: ContentDescription): Promise<{ version: string; content: CatalogContent }> {
     const version = `${described.origin.digest.replace(/[^\w]/g, "-").slice(0, 100)}.${randomBytes(4).toString("hex")}`;
     await writeIndex(staging, described);
@@ -155,7 +177,7 @@ export class ContentFolder {
     }
   }
 
-  /** Points the link to a version, unless it does. */
+  /** Points the link to a version if it does not already. */
   async makeCurrent(version: string): Promise<void> {
     if ((await this.#current()) === version) return;
     const link = join(this.#dir, `.link-${randomBytes(6).toString("hex")}`);
@@ -165,10 +187,10 @@ export class ContentFolder {
     await rename(link, current);
   }
 
-  /** Puts a version safely on disk, then removes all others, and makes the compressed forms that it does not have. */
+  /** Syncs a version to disk, then removes all others, and creates missing compressed files. */
   async finish(version: string, content: CatalogContent, compressor: Compressor, signal: AbortSignal): Promise<void> {
     for (const { file } of content.artifacts.values()) await file.handle.datasync();
-    for (const path of [join(version, INDEX_FILE), version, "."]) await synced(join(this.#dir, path));
+    for (const path of [join(version, INDEX_FILE), version, "."]) await syncToDisk(join(this.#dir, path));
     const others = (await this.versions()).filter((other) => other !== version);
     for (const other of others) {
       signal.throwIfAborted();
@@ -183,7 +205,7 @@ export class ContentFolder {
     }
   }
 
-  /** Takes over the compressed forms of another version's artifacts that are equal. */
+  /** Reuses the compressed files of equal artifacts of another version. */
   async inherit(version: string, content: CatalogContent, from: { version: string; content: CatalogContent }): Promise<void> {
     for (const [artifact, { index }] of content.artifacts) {
       const before = from.content.artifacts.get(artifact);
@@ -194,9 +216,9 @@ export class ContentFolder {
   }
 
   /**
-   * Reads a version's files once more. Compressed forms that are damaged are removed.
-   * @returns whether all compressed forms are fine.
-   * @throws DamagedError or another Error when the index or an artifact is damaged or gone.
+   * Reads a version's files again. Removes damaged compressed files.
+   * @returns whether all compressed files are intact.
+   * @throws DamagedError or another Error if the index or an artifact is damaged or missing.
    */
   async check(version: string, content: CatalogContent, signal: AbortSignal): Promise<boolean> {
     await this.describe(version);
@@ -215,13 +237,13 @@ export class ContentFolder {
     return isFine;
   }
 
-  /** Removes a version; the index goes first, so that what is left of it, if anything, is incomplete. */
+  /** Removes a version. The index is removed first, so that a partly removed version is incomplete. */
   async drop(version: string): Promise<void> {
     await rm(join(this.#dir, version, INDEX_FILE), { recursive: true, force: true });
     await rm(join(this.#dir, version), { recursive: true, force: true });
   }
 
-  /** Removes what an earlier run began and did not end. Nothing may be staged meanwhile. */
+  /** Removes unfinished writes of an earlier run. Nothing may be staged meanwhile. */
   async sweep(): Promise<void> {
     for (const name of await readdir(this.#dir))
       if (name.startsWith(".")) await rm(join(this.#dir, name), { recursive: true, force: true });
@@ -232,7 +254,7 @@ export class ContentFolder {
     await rm(this.#dir, { recursive: true, force: true });
   }
 
-  /** Where `current` leads, whatever that is; undefined when it is no link. */
+  /** Returns the target of `current`, valid or not; undefined if it is not a link. */
   async #current(): Promise<string | undefined> {
     return readlink(join(this.#dir, CURRENT)).catch(() => undefined);
   }
@@ -269,7 +291,7 @@ async function checkArtifacts(content: CatalogContent, signal?: AbortSignal): Pr
   }
 }
 
-async function synced(path: string): Promise<void> {
+async function syncToDisk(path: string): Promise<void> {
   const handle = await open(path);
   try {
     await handle.sync();

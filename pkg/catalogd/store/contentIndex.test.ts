@@ -24,7 +24,7 @@ function indexOf(entries: readonly Entry[]): { index: ContentIndex; text: string
   return { index: new ContentIndex(builder.columns()), text: lines.join(""), lines };
 }
 
-/** As it comes back from disk. */
+/** Returns the index after writing to disk and reading. */
 function reread({ columns }: ContentIndex): ContentIndex {
   const bytes = storedFrom(columns).map(
     ({ buffer, byteOffset, byteLength }) => new Uint8Array(buffer.slice(byteOffset, byteOffset + byteLength)),
@@ -55,13 +55,13 @@ test.for([
   expect(indexOf(SIX).index.find({ schema, package: packageName, name })).toHaveLength(count);
 });
 
-test("neighbouring lines are one slice", () => {
+test("consecutive lines are one slice", () => {
   const { index } = indexOf(SIX);
   expect(index.slices(index.find({ package: "test-package" }))).toHaveLength(1);
   expect(index.slices([0, 2, 3, 5])).toHaveLength(3);
 });
 
-test("a query finds exactly the lines that match, in order, also after a trip to disk; lines without schema never", () => {
+test("a query returns exactly the matching lines in order, also after reading from disk, and never lines without a schema", () => {
   const word = fc.constantFrom("", "a", "b", "c");
   const entry = fc.record({ schema: word, package: word, name: word });
   fc.assert(
@@ -84,7 +84,7 @@ test("a query finds exactly the lines that match, in order, also after a trip to
   );
 });
 
-test("more lines than are first made room for, and text of every kind, survive the trip to disk", () => {
+test("an index with more lines than its initial capacity and with arbitrary text is the same after reading from disk", () => {
   const texts = ["", "\u00e9", "\u{1f600}", "\u0000", "a\nb", "\ufffd"];
   const entries = Array.from({ length: 5_000 }, (_, i) => ({ schema: texts[i % 6] ?? "", package: `p${i}`, name: texts[i % 5] ?? "" }));
   const { index } = indexOf(entries);
@@ -92,12 +92,12 @@ test("more lines than are first made room for, and text of every kind, survive t
   expect(reread(index).find({ schema: "\u00e9", name: "\u00e9" })).toHaveLength(167);
 });
 
-test("text that is none is found as it is written", () => {
+test("ill-formed text is found as it was written", () => {
   const { index } = indexOf([{ schema: "a\ud800", package: "", name: "" }]);
   expect(index.find({ schema: "a\ufffd" })).toHaveLength(1);
 });
 
-test("tags are equal for equal lines only", () => {
+test("tags are equal if and only if the lines are", () => {
   const { index } = indexOf(SIX);
   const other = indexOf([...SIX.slice(0, 5), bundle("test-bundle.v6.0.1")]).index;
   expect(other.tag).not.toBe(index.tag);

@@ -8,7 +8,7 @@ export interface MetaQuery {
   name?: string | undefined;
 }
 
-/** A range of a file: the bytes from `start` up to, not including, `end`. */
+/** A range of a file: the bytes from `start` (inclusive) to `end` (exclusive). */
 export interface Slice {
   start: number;
   end: number;
@@ -17,21 +17,24 @@ export interface Slice {
 /** Numbers of lines, ascending. */
 export type Lines = Uint32Array | readonly number[];
 
-/** Neighbouring lines as pairs, one after another: the first line, and the one behind the last. */
+/** Consecutive lines as pairs: the first line, and the line after the last. */
 export type Runs = Uint32Array<ArrayBuffer>;
 
-/** Bytes of one line's hash. */
+/** Size of one line's hash in bytes. */
 export const HASH_BYTES = 16;
 
-/** The lines of a catalog file as columns: what can move between threads without being copied. Ids point into `strings`; id 0 is "". */
+/**
+ * The lines of a catalog file as columns, which can be transferred between threads. Ids are
+ * positions in `strings`; id 0 is "".
+ */
 export interface IndexColumns {
   strings: string[];
-  /** Bytes of each line, newline included. */
+  /** Size of each line in bytes, including its newline. */
   lengths: Uint32Array<ArrayBuffer>;
   schemas: Uint32Array<ArrayBuffer>;
   packages: Uint32Array<ArrayBuffer>;
   names: Uint32Array<ArrayBuffer>;
-  /** The first 16 bytes of each line's SHA-256, one after another. */
+  /** The first 16 bytes of each line's SHA-256, concatenated. */
   hashes: Uint8Array<ArrayBuffer>;
   /** CRC-32 of the file up to the end of each line. */
   checksums: Uint32Array<ArrayBuffer>;
@@ -44,7 +47,7 @@ export class ContentIndex {
   readonly #ids: ReadonlyMap<string, number>;
   readonly #byPackage: LinesById;
   readonly #byName: LinesById;
-  /** Tag of the whole content. */
+  /** Entity tag of the whole content. */
   readonly tag: string;
 
   constructor(columns: Readonly<IndexColumns>) {
@@ -54,7 +57,7 @@ export class ContentIndex {
     this.#ids = new Map(strings.map((text, id) => [text, id]));
     this.#byPackage = new LinesById(packages, strings.length);
     this.#byName = new LinesById(names, strings.length);
-    this.tag = tagFrom(createHash("sha256").update(hashes).digest());
+    this.tag = formatTag(createHash("sha256").update(hashes).digest());
   }
 
   /** Bytes of the file. */
@@ -72,8 +75,8 @@ export class ContentIndex {
   }
 
   /**
-   * The lines that match all members of the query, in file order. A line without schema is found by no query; an empty query finds nothing,
-   * since it means the whole file.
+   * Returns the lines that match all members of the query, in file order. Lines without a schema
+   * never match. An empty query returns nothing, because it means the whole file.
    */
   find(query: MetaQuery): Uint32Array {
     const schema = this.#idOf(query.schema);
@@ -91,7 +94,7 @@ export class ContentIndex {
     return schema === 0 ? new Uint32Array() : linesWith(schemas, schema);
   }
 
-  /** Neighbours among these lines become one run. */
+  /** Groups consecutive lines into runs. */
   runs(lines: Lines): Runs {
     const runs = new Uint32Array(lines.length * 2);
     let used = 0;
@@ -105,24 +108,24 @@ export class ContentIndex {
     return runs.slice(0, used);
   }
 
-  /** The bytes of these lines; neighbours become one slice. */
+  /** Returns the bytes of these lines; consecutive lines become one slice. */
   slices(lines: Lines): Slice[] {
     return slicesOf(this.runs(lines), this.#starts);
   }
 
-  /** The bytes of these runs, a slice for each. */
+  /** Returns the bytes of these runs, one slice per run. */
   slicesOf(runs: Runs): Slice[] {
     return slicesOf(runs, this.#starts);
   }
 
-  /** How many bytes these runs have together. */
+  /** Returns the total size of these runs in bytes. */
   bytesOf(runs: Runs): number {
     let sum = 0;
     for (let i = 0; i < runs.length; i += 2) sum += this.#between(runs[i] ?? 0, runs[i + 1] ?? 0);
     return sum;
   }
 
-  /** CRC-32 of these runs, one behind the other, without reading them. */
+  /** Returns the CRC-32 of the concatenated runs without reading them. */
   crc32Of(runs: Runs): number {
     const { checksums } = this.columns;
     let crc = 0;
@@ -133,16 +136,19 @@ export class ContentIndex {
     return crc;
   }
 
-  /** Tag of these lines; equal exactly when they are, so it does not change with the rest of the catalog. */
+  /**
+   * Returns the entity tag of these lines. Equal if and only if the lines are, so it does not
+   * change with the rest of the catalog.
+   */
   tagOf(lines: Lines): string {
     const hash = createHash("sha256");
     const runs = this.runs(lines);
     for (let i = 0; i < runs.length; i += 2)
       hash.update(this.columns.hashes.subarray((runs[i] ?? 0) * HASH_BYTES, (runs[i + 1] ?? 0) * HASH_BYTES));
-    return tagFrom(hash.digest());
+    return formatTag(hash.digest());
   }
 
-  /** How many lines each schema has. */
+  /** Counts the lines of each schema. */
   countsBySchema(): Map<string, number> {
     const counts = new Map<string, number>();
     for (const id of this.columns.schemas) {
@@ -162,7 +168,10 @@ export class ContentIndex {
   }
 }
 
-/** Where each of pieces of these lengths starts that stand one behind the other, and at the end where the last one ends. */
+/**
+ * Returns the start of each piece when pieces of these lengths are concatenated, followed by the
+ * end of the last.
+ */
 export function startsOf(lengths: Uint32Array, first = 0): Float64Array {
   const starts = new Float64Array(lengths.length + 1);
   starts[0] = first;
@@ -170,7 +179,7 @@ export function startsOf(lengths: Uint32Array, first = 0): Float64Array {
   return starts;
 }
 
-/** A slice for each run of pieces that start where `starts` says. */
+/** Returns a slice for each run of pieces with these start positions. */
 export function slicesOf(runs: Runs, starts: Float64Array): Slice[] {
   return Array.from({ length: runs.length / 2 }, (_, i) => ({
     start: starts[runs[i * 2] ?? 0] ?? 0,
@@ -178,7 +187,7 @@ export function slicesOf(runs: Runs, starts: Float64Array): Slice[] {
   }));
 }
 
-function tagFrom(digest: Buffer): string {
+function formatTag(digest: Buffer): string {
   return digest.toString("base64url").slice(0, 22);
 }
 
@@ -190,10 +199,10 @@ function linesWith(ids: Uint32Array, wanted: number): Uint32Array {
   return lines;
 }
 
-/** The lines that have an id, for each id. */
+/** The lines with an id, for each id. */
 class LinesById {
   readonly #lines: Uint32Array;
-  /** Where each id's lines start. */
+  /** Position of each id's first line. */
   readonly #starts: Uint32Array;
 
   constructor(ids: Uint32Array, count: number) {
@@ -214,7 +223,7 @@ class LinesById {
   }
 }
 
-/** The lines of an artifact that answer one query. */
+/** The lines of an artifact that match one query. */
 export class LineSelection {
   /** Equal for equal bytes. */
   readonly tag: string;
@@ -230,12 +239,12 @@ export class LineSelection {
     this.bytes = index.bytesOf(runs);
   }
 
-  /** Where the lines are in the artifact's file; made anew at each call. */
+  /** Positions of the lines in the artifact's file; computed on each access. */
   get slices(): Slice[] {
     return this.#index.slicesOf(this.runs);
   }
 
-  /** CRC-32 of the lines, one behind the other; found out once. */
+  /** CRC-32 of the concatenated lines; computed once. */
   get crc32(): number {
     this.#crc32 ??= this.#index.crc32Of(this.runs);
     return this.#crc32;

@@ -3,12 +3,12 @@ import * as fc from "fast-check";
 import { expect, test } from "vitest";
 import { appendedCrc32 } from "./crc32.ts";
 
-/** The checksum of two texts, one behind the other: the second as a file of its own. */
+/** Returns the checksum of two concatenated texts, with the second as its own file. */
 const joined = (first: number, second: number, length: number): number => appendedCrc32(first, { before: 0, after: second, bytes: length });
 
 const bytes = fc.uint8Array({ maxLength: 5_000 });
 
-test("the checksum of two texts joined is that of their checksums joined", () => {
+test("appendedCrc32 of two checksums is the checksum of the concatenated texts", () => {
   fc.assert(
     fc.property(bytes, bytes, (a, b) => {
       expect(joined(crc32(a), crc32(b), b.length)).toBe(crc32(Buffer.concat([a, b])));
@@ -16,7 +16,7 @@ test("the checksum of two texts joined is that of their checksums joined", () =>
   );
 });
 
-test("it does not matter in which order texts are joined, and nothing added changes nothing", () => {
+test("appendedCrc32 is associative, and an empty text does not change the checksum", () => {
   fc.assert(
     fc.property(bytes, bytes, bytes, (a, b, c) => {
       const [x, y, z] = [crc32(a), crc32(b), crc32(c)] as const;
@@ -27,7 +27,7 @@ test("it does not matter in which order texts are joined, and nothing added chan
   );
 });
 
-test("a stretch of a file is appended by what the file's checksum is before and behind it", () => {
+test("appendedCrc32 appends a section of a file by the checksums before and after it", () => {
   fc.assert(
     fc.property(bytes, bytes, bytes, (text, head, stretch) => {
       const file = { before: crc32(head), after: crc32(Buffer.concat([head, stretch])), bytes: stretch.length };
@@ -36,7 +36,7 @@ test("a stretch of a file is appended by what the file's checksum is before and 
   );
 });
 
-test("lengths beyond 4 GiB count too", () => {
+test("appendedCrc32 supports lengths beyond 4 GiB", () => {
   const zeros = (count: number): number => joined(0xffffffff, 0, count);
   const part = 3 * 2 ** 30;
   expect(joined(zeros(part), 0, part)).toBe(zeros(2 * part));

@@ -1,15 +1,15 @@
 /**
- * CRC-32 of texts that are put together from texts whose CRC-32 is known, without reading them again: the arithmetic of polynomials over GF(2)
- * modulo the one of gzip, bits reflected.
+ * Computes the CRC-32 of concatenated texts from their CRC-32 values without reading them:
+ * polynomial arithmetic over GF(2) modulo the polynomial of gzip, bits reflected.
  * @see https://github.com/madler/zlib/blob/v1.3.1/crc32.c, multmodp
  */
 const POLYNOMIAL = 0xedb88320;
 /** x to the power of 0. */
 const ONE = 0x80000000;
-/** Lengths below 2 to the power of 48 are known. */
+/** Supports lengths below 2 to the power of 48. */
 const LENGTH_BYTES = 6;
 
-/** The product of two polynomials. */
+/** Returns the product of two polynomials. */
 function product(a: number, b: number): number {
   let sum = 0;
   for (let rest = a | 0, factor = b; rest !== 0; rest <<= 1) {
@@ -19,12 +19,15 @@ function product(a: number, b: number): number {
   return sum >>> 0;
 }
 
-/** `TABLE[256 * at + byte]` is x to the power of 8 * byte * 256 ** at: what `byte`, as that digit of a length in bytes, contributes. */
+/**
+ * `TABLE[256 * at + byte]` is x to the power of 8 * byte * 256 ** at: the contribution of `byte` as
+ * that digit of a length in bytes.
+ */
 const TABLE = shifts();
 
 function shifts(): Uint32Array {
   const table = new Uint32Array(LENGTH_BYTES * 256);
-  let one = ONE >>> 8; // eight bits further
+  let one = ONE >>> 8; // next eight bits
   for (let at = 0; at < LENGTH_BYTES; at++) {
     let power = ONE;
     for (let byte = 0; byte < 256; byte++) {
@@ -36,7 +39,7 @@ function shifts(): Uint32Array {
   return table;
 }
 
-function shifted(crc: number, bytes: number): number {
+function shiftCrc(crc: number, bytes: number): number {
   let result = crc;
   for (let at = 0, rest = bytes; rest > 0; at += 256, rest = Math.floor(rest / 256)) {
     const digit = rest % 256;
@@ -46,9 +49,10 @@ function shifted(crc: number, bytes: number): number {
 }
 
 /**
- * The CRC-32 of a text and a stretch of a file, one behind the other.
- * @param stretch CRC-32 of the file up to the stretch and up to its end, and its length in bytes, below 2 ** 48.
+ * Returns the CRC-32 of a text followed by a section of a file.
+ * @param stretch CRC-32 of the file up to the start and up to the end of the section, and its
+ * length in bytes, below 2 ** 48.
  */
 export function appendedCrc32(crc: number, { before, after, bytes }: { before: number; after: number; bytes: number }): number {
-  return (shifted(crc ^ before, bytes) ^ after) >>> 0;
+  return (shiftCrc(crc ^ before, bytes) ^ after) >>> 0;
 }

@@ -4,10 +4,13 @@ import { ARTIFACTS, type ArtifactName, type ContentOrigin, FindingsSummary } fro
 import { ContentIndex, type IndexColumns } from "./contentIndex.ts";
 import { DamagedError, readSealed, writeSealed } from "./storedFile.ts";
 
-/** How many columns an index has on disk. */
+/** Number of columns of an index on disk. */
 const STORED_COLUMNS = 8;
 
-/** An index's columns as they are on disk; the strings are two, their lengths in bytes and their bytes. */
+/**
+ * Converts an index's columns to their form on disk. Strings become two columns: their lengths in
+ * bytes, and their bytes.
+ */
 export function storedFrom(columns: Readonly<IndexColumns>): NodeJS.TypedArray[] {
   const { strings, lengths, schemas, packages, names, hashes, checksums } = columns;
   const sizes = Uint32Array.from(strings, (text) => Buffer.byteLength(text));
@@ -17,13 +20,13 @@ export function storedFrom(columns: Readonly<IndexColumns>): NodeJS.TypedArray[]
   return [lengths, schemas, packages, names, hashes, checksums, sizes, texts];
 }
 
-/** The columns of what `storedFrom` made. @throws DamagedError when it is something else. */
+/** Converts the output of `storedFrom` back to columns. @throws DamagedError if it is invalid. */
 export function columnsFrom(stored: readonly Uint8Array<ArrayBuffer>[]): IndexColumns {
   const [lengths, schemas, packages, names, hashes, checksums, sizes, texts] = stored;
   if (!lengths || !schemas || !packages || !names || !hashes || !checksums || !sizes || !texts)
     throw new DamagedError("the index lacks columns");
   return {
-    strings: stringsFrom(viewAsWords(sizes), Buffer.from(texts.buffer, texts.byteOffset, texts.byteLength)),
+    strings: decodeStrings(viewAsWords(sizes), Buffer.from(texts.buffer, texts.byteOffset, texts.byteLength)),
     lengths: viewAsWords(lengths),
     schemas: viewAsWords(schemas),
     packages: viewAsWords(packages),
@@ -33,19 +36,19 @@ export function columnsFrom(stored: readonly Uint8Array<ArrayBuffer>[]): IndexCo
   };
 }
 
-/** The numbers of a column of 32-bit numbers. */
+/** Returns the values of a 32-bit column. */
 export function viewAsWords(column: Uint8Array<ArrayBuffer>): Uint32Array<ArrayBuffer> {
   return new Uint32Array(column.buffer, column.byteOffset, column.byteLength / Uint32Array.BYTES_PER_ELEMENT);
 }
 
-function stringsFrom(sizes: Uint32Array, texts: Buffer): string[] {
+function decodeStrings(sizes: Uint32Array, texts: Buffer): string[] {
   let at = 0;
   return Array.from(sizes, (size) => texts.toString("utf8", at, (at += size)));
 }
 
-/** Name of the file in the folder of a content that says what the content is. */
+/** Name of the file that describes the content in its folder. */
 export const INDEX_FILE = "index";
-/** Another number makes content that an older version of this program stored be read anew. */
+/** Increment it if content of an older version of this program must be read again. */
 const FORMAT = 4;
 
 const Value = z.object({
@@ -58,7 +61,7 @@ const Value = z.object({
   artifacts: z.array(z.enum(ARTIFACTS)),
 });
 
-/** Everything about a content but its lines. */
+/** Everything about a content except its lines. */
 export interface ContentDescription {
   readonly origin: ContentOrigin;
   /** Whole seconds since the epoch. */
@@ -74,12 +77,15 @@ export async function writeIndex(dir: string, { origin, lastModified, indexes, f
   await writeSealed(join(dir, INDEX_FILE), value, columns);
 }
 
-/** Reads the index file of the content in a folder. @throws DamagedError when it is not what was written or is not ours; Error when it is missing. */
+/**
+ * Reads the index file of the content in a folder. @throws DamagedError if it is damaged or has
+ * another format; Error if it is missing.
+ */
 export async function readIndex(dir: string): Promise<ContentDescription> {
   const { value, columns } = await readSealed(join(dir, INDEX_FILE));
-  const said = Value.safeParse(value);
-  if (!said.success) throw new DamagedError("the index is of another version of this program", { cause: said.error });
-  const { ref, digest, lastUnpacked, lastModified, findings, artifacts } = said.data;
+  const parsed = Value.safeParse(value);
+  if (!parsed.success) throw new DamagedError("the index was written by another version of this program", { cause: parsed.error });
+  const { ref, digest, lastUnpacked, lastModified, findings, artifacts } = parsed.data;
   const indexes = artifacts.map((artifact, i) => {
     const own = columns.slice(i * STORED_COLUMNS, (i + 1) * STORED_COLUMNS);
     return [artifact, new ContentIndex(columnsFrom(own))] as const;

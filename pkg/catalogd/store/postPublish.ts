@@ -1,25 +1,25 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { DamagedError } from "./storedFile.ts";
 
-/** Who is told how the work goes. */
+/** Callbacks for failures of the work. */
 export interface PostPublishEvents {
-  /** It will be tried again. */
+  /** A retry follows. */
   failed: (err: unknown) => void;
-  /** There is nothing to try again. */
+  /** There is no retry. */
   damaged: (err: DamagedError) => void;
 }
 
 const MAX_RETRY_MS = 60 * 60_000;
 
-/** The work that follows the publishing of a content; tried again until it succeeds or is stopped. */
+/** The work after a content was published; retried until it succeeds or is stopped. */
 export class PostPublish {
   readonly #stop = new AbortController();
-  /** Resolves when the work was tried once. */
+  /** Resolves after the first attempt. */
   readonly tried: Promise<void>;
-  /** Resolves when it is done or has been stopped. */
+  /** Resolves when it has succeeded or has been stopped. */
   readonly done: Promise<void>;
 
-  /** @param retryMs milliseconds until the second try; doubled with each, up to an hour. */
+  /** @param retryMs milliseconds until the second attempt; doubled each time, up to an hour. */
   constructor(work: (signal: AbortSignal) => Promise<void>, events: PostPublishEvents, retryMs: number) {
     const first = Promise.withResolvers<void>();
     this.tried = first.promise;

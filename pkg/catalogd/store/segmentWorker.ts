@@ -7,16 +7,17 @@ import { messageOf } from "../../errors/errors.ts";
 import type { SegmentMessage, SegmentTask } from "./compressor.ts";
 import { GZIP_HEADER, GZIP_LEVEL, gzipEnd } from "./encodings.ts";
 
-// The body of the worker thread that `compressor.ts` starts: writes the gzip forms of artifacts, a segment for each line.
+// Body of the worker thread that `compressor.ts` starts: writes the gzip files of artifacts, one
+// segment per line.
 
 const IO_BYTES = 1024 * 1024;
-/** Ends a segment at a whole byte and lets nothing after it refer to it. */
+/** Ends a segment at a byte boundary, without references across it. */
 const SEGMENT = { level: GZIP_LEVEL, finishFlush: constants.Z_FULL_FLUSH } as const;
 
 class Damage extends Error {}
 class Stopped extends Error {}
 
-/** Reads a file from its start to its end, counting its CRC-32. */
+/** Reads a file from start to end and computes its CRC-32. */
 class Source {
   readonly #fd: number;
   readonly #buffer = Buffer.allocUnsafeSlow(IO_BYTES);
@@ -28,7 +29,10 @@ class Source {
     this.#fd = fd;
   }
 
-  /** The next bytes, at most IO_BYTES; valid until the next call. @throws Damage when the file ends before. */
+  /**
+   * Returns the next bytes, at most IO_BYTES; valid until the next call. @throws Damage if the file
+   * is too short.
+   */
   take(bytes: number): Buffer {
     if (this.#end - this.#start < bytes) this.#fill(bytes);
     const taken = this.#buffer.subarray(this.#start, this.#start + bytes);
@@ -37,7 +41,7 @@ class Source {
     return taken;
   }
 
-  /** Whether the file has ended. */
+  /** Whether the end of the file is reached. */
   get isAtEnd(): boolean {
     return this.#start === this.#end && readSync(this.#fd, this.#buffer, 0, 1, null) === 0;
   }
@@ -48,13 +52,13 @@ class Source {
     this.#start = 0;
     while (this.#end < bytes) {
       const read = readSync(this.#fd, this.#buffer, this.#end, IO_BYTES - this.#end, null);
-      if (read === 0) throw new Damage("the file is shorter than its index says");
+      if (read === 0) throw new Damage("the file is shorter than recorded in its index");
       this.#end += read;
     }
   }
 }
 
-/** Writes a file through a buffer, counting its bytes and CRC-32. */
+/** Writes a file through a buffer and computes its size and CRC-32. */
 class Target {
   readonly #fd: number;
   readonly #buffer = Buffer.allocUnsafeSlow(IO_BYTES);
@@ -87,8 +91,8 @@ class Target {
   }
 }
 
-/** A line too long to be held, piece by piece. */
-function* piecesOf(source: Source, bytes: number, stop: SegmentTask["stop"]): Generator<Buffer> {
+/** Yields a line that is too long for memory in pieces. */
+function* readPieces(source: Source, bytes: number, stop: SegmentTask["stop"]): Generator<Buffer> {
   for (let left = bytes; left > 0; left -= IO_BYTES) {
     throwIfStopped(stop);
     yield Buffer.from(source.take(Math.min(left, IO_BYTES)));
@@ -111,18 +115,21 @@ async function compress({ lengths, crc32: wanted, stop }: SegmentTask, source: S
     throwIfStopped(stop);
     const before = target.bytes;
     if (length <= IO_BYTES) target.write(deflateRawSync(source.take(length), { ...SEGMENT, chunkSize: chunkSize(length) }));
-    else await pipeline(Readable.from(piecesOf(source, length, stop)), createDeflateRaw(SEGMENT), (pieces) => writeAll(pieces, target));
+    else await pipeline(Readable.from(readPieces(source, length, stop)), createDeflateRaw(SEGMENT), (pieces) => writeAll(pieces, target));
     segments[line] = target.bytes - before;
     size += length;
   }
-  if (source.crc32 !== wanted) throw new Damage("the file does not have the checksum that its index says");
-  if (!source.isAtEnd) throw new Damage("the file is longer than its index says");
+  if (source.crc32 !== wanted) throw new Damage("the file does not match the checksum in its index");
+  if (!source.isAtEnd) throw new Damage("the file is longer than recorded in its index");
   target.write(gzipEnd(wanted, size));
   target.flush();
   return segments;
 }
 
-/** Room for the whole segment where it is small, so that it comes in one piece. */
+/**
+ * Returns a chunk size that fits the whole segment of a short line, so that it is written in one
+ * piece.
+ */
 function chunkSize(bytes: number): number {
   return Math.min(64 * 1024, bytes + 128);
 }
@@ -146,7 +153,8 @@ async function make(task: SegmentTask): Promise<SegmentMessage> {
   }
 }
 
-// One task at a time: the next one is sent when the last one is answered. Without a task the thread ends.
+// One task at a time: the next one is sent after the response to the last one. Without a task the
+// thread ends.
 parentPort?.on("message", (task: SegmentTask | undefined) => {
   if (task === undefined) return parentPort?.close();
   void make(task).then((message) => parentPort?.postMessage(message, message.kind === "made" ? [message.lengths.buffer] : []));

@@ -3,30 +3,33 @@ import { type ContentIndex, LineSelection, type MetaQuery } from "./contentIndex
 import { ENCODINGS, type Encoding, type GzipPieces, GzipSegments } from "./encodings.ts";
 import { type DamagedError, HeldFile } from "./storedFile.ts";
 
-/** A compressed form of an artifact as an open file; `segments`, of gzip, are the bytes of each line's segment. */
+/**
+ * A compressed file of an artifact, opened for reading. For gzip, `segments` contains the size of
+ * each line's segment in bytes.
+ */
 export interface OpenForm {
   handle: FileHandle;
   bytes: number;
   segments?: Uint32Array | undefined;
 }
 
-/** What of an artifact is damaged: a compressed form, or the lines themselves. */
+/** Reports damage of a compressed file, or of the lines if the encoding is undefined. */
 export type Damaged = (err: DamagedError, encoding: Encoding | undefined) => void;
 
-/** A gzip answer: where its bytes are. */
+/** A gzip response and the positions of its bytes. */
 export interface GzipSelection extends GzipPieces {
   readonly file: HeldFile;
 }
 
 const MAX_REMEMBERED_QUERIES = 4_096;
 
-/** One artifact of a content: an open file and its index, which always belong together. */
+/** One artifact of a content: an open file and its index. */
 export class StoredArtifact {
   readonly index: ContentIndex;
   readonly file: HeldFile;
   readonly #selections = new Map<string, LineSelection>();
   readonly #compressed = new Map<Encoding, HeldFile>();
-  /** Compressed forms that are served no more, but may still be read. */
+  /** Compressed files that are no longer served, but may still be read. */
   readonly #withdrawn: HeldFile[] = [];
   #segments: GzipSegments | undefined;
   #damaged: Damaged | undefined;
@@ -36,17 +39,17 @@ export class StoredArtifact {
     this.file = new HeldFile(handle, index.bytes, (err) => this.#damaged?.(err, undefined));
   }
 
-  /** Sets who is told of damage. */
+  /** Sets the callback for damage. */
   onDamage(damaged: Damaged): void {
     this.#damaged = damaged;
   }
 
-  /** The whole artifact compressed; undefined until that is done. */
+  /** Returns the compressed file of the whole artifact; undefined until it exists. */
   compressed(encoding: Encoding): HeldFile | undefined {
     return this.#compressed.get(encoding);
   }
 
-  /** The codings in which the whole artifact is there, the better one first. */
+  /** The codings in which the whole artifact is available, preferred first. */
   get encodings(): Encoding[] {
     return ENCODINGS.filter((encoding) => this.#compressed.has(encoding));
   }
@@ -61,7 +64,7 @@ export class StoredArtifact {
     if (encoding === "gzip" && segments) this.#segments = new GzipSegments(segments);
   }
 
-  /** Serves a compressed form no more; answers under way end with it. */
+  /** Stops serving a compressed file. Responses in progress fail. */
   withdrawCompressed(encoding: Encoding): void {
     const file = this.#compressed.get(encoding);
     if (!file) return;
@@ -70,7 +73,7 @@ export class StoredArtifact {
     if (encoding === "gzip") this.#segments = undefined;
   }
 
-  /** The lines that match a query; all of them when the query is empty. */
+  /** Returns the lines that match a query; all lines for an empty query. */
   select(query: MetaQuery): LineSelection {
     const key = JSON.stringify([query.schema ?? "", query.package ?? "", query.name ?? ""]);
     const known = this.#selections.get(key);
@@ -81,7 +84,10 @@ export class StoredArtifact {
     return selection;
   }
 
-  /** A selection of this artifact as one gzip member, without compressing anything; undefined until the artifact has been compressed. */
+  /**
+   * Returns a selection of this artifact as one gzip member without compressing anything; undefined
+   * until the artifact has been compressed.
+   */
   gzipped(selection: LineSelection): GzipSelection | undefined {
     const file = this.#compressed.get("gzip");
     return file && this.#segments && { file, ...this.#segments.pieces(selection) };
@@ -95,7 +101,7 @@ export class StoredArtifact {
     return new LineSelection(index, index.runs(lines), index.tagOf(lines));
   }
 
-  /** Nobody may read from it any more. */
+  /** Closes the files. There must be no readers. */
   close(): void {
     for (const file of [this.file, ...this.#compressed.values(), ...this.#withdrawn]) file.close();
   }

@@ -3,20 +3,20 @@ import { crc32 } from "node:zlib";
 import * as z from "zod";
 import { messageOf } from "../../errors/errors.ts";
 
-/** A stored file is not what was written. */
+/** A stored file does not match its checksum or format. */
 export class DamagedError extends Error {
   override readonly name = "DamagedError";
 }
 
 const CHECK_BYTES = 512 * 1024;
 
-/** A file that stays readable while it is held, even when it has been replaced or deleted. */
+/** A file that stays readable while it is held, even after it was replaced or deleted. */
 export class HeldFile {
   readonly handle: FileHandle;
   readonly bytes: number;
   readonly #damaged: (err: DamagedError) => void;
 
-  /** @param damaged is told when the file cannot be read as it was written. */
+  /** @param damaged called if the file cannot be read or is incomplete. */
   constructor(handle: FileHandle, bytes: number, damaged: (err: DamagedError) => void) {
     this.handle = handle;
     this.bytes = bytes;
@@ -25,21 +25,22 @@ export class HeldFile {
 
   /**
    * Reads up to `length` bytes at `position`, at least one.
-   * @returns how many.
-   * @throws DamagedError when there are none or they cannot be read; Error when the file has been closed.
+   * @returns the number of bytes.
+   * @throws DamagedError if there are none or they cannot be read; Error if the file has been
+   * closed.
    */
   async read(buffer: Uint8Array, at: number, length: number, position: number): Promise<number> {
     try {
       const { bytesRead } = await this.handle.read(buffer, at, length, position);
       if (bytesRead > 0) return bytesRead;
     } catch (err) {
-      if ((err as NodeJS.ErrnoException).code === "EBADF") throw err; // closed by us, which says nothing about the file
-      throw this.damage(`the content cannot be read: ${messageOf(err)}`, err);
+      if ((err as NodeJS.ErrnoException).code === "EBADF") throw err; // closed by this process, so the file is not damaged
+      throw this.damage(`cannot read the content: ${messageOf(err)}`, err);
     }
-    throw this.damage("the content file is shorter than its index says");
+    throw this.damage("the content file is shorter than recorded in its index");
   }
 
-  /** Tells whom it may concern that the file is not what was written. @returns the error to throw. */
+  /** Reports that the file is damaged. @returns the error to throw. */
   damage(message: string, cause?: unknown): DamagedError {
     const err = new DamagedError(message, { cause });
     this.#damaged(err);
@@ -52,8 +53,8 @@ export class HeldFile {
 }
 
 /**
- * Reads a file whole, a piece at a time.
- * @throws DamagedError when it has another size or CRC-32; Error when it cannot be read.
+ * Reads a whole file in pieces and verifies it.
+ * @throws DamagedError if it has another size or CRC-32; Error if it cannot be read.
  */
 export async function checkFile(handle: FileHandle, want: { bytes: number; crc32: number }, signal?: AbortSignal): Promise<void> {
   const { size } = await handle.stat();
@@ -67,10 +68,10 @@ export async function checkFile(handle: FileHandle, want: { bytes: number; crc32
     crc = crc32(buffer.subarray(0, bytesRead), crc);
     position += bytesRead;
   }
-  if (crc !== want.crc32) throw new DamagedError("the file has another checksum than it was written with");
+  if (crc !== want.crc32) throw new DamagedError("the file does not match its stored checksum");
 }
 
-/** What a sealed file holds: a small value as JSON, and columns of numbers or bytes. */
+/** Contents of a sealed file: a small JSON value, and columns of numbers or bytes. */
 export interface Sealed {
   value: unknown;
   columns: Uint8Array<ArrayBuffer>[];
@@ -82,8 +83,9 @@ const WORD_BYTES = 4;
 const Head = z.object({ columns: z.array(z.int().min(0)), value: z.unknown() });
 
 /**
- * Writes a file that is read whole or not at all: the length of a JSON head, the head, the columns, and a CRC-32 of everything before it.
- * @param columns as this machine has them in memory.
+ * Writes a file that is only read as a whole: the length of a JSON head, the head, the columns, and
+ * a CRC-32 of everything before it.
+ * @param columns in the byte order of this machine.
  */
 export async function writeSealed(path: string, value: unknown, columns: readonly NodeJS.TypedArray[]): Promise<void> {
   const pieces = columns.map(({ buffer, byteOffset, byteLength }) => new Uint8Array(buffer, byteOffset, byteLength));
@@ -105,7 +107,7 @@ export async function writeSealed(path: string, value: unknown, columns: readonl
   }
 }
 
-/** Reads what `writeSealed` wrote. @throws DamagedError when the file is not what was written; Error when it cannot be read. */
+/** Reads a file of `writeSealed`. @throws DamagedError if it is damaged; Error if it cannot be read. */
 export async function readSealed(path: string): Promise<Sealed> {
   const handle = await open(path);
   try {
@@ -120,7 +122,7 @@ async function read(handle: FileHandle): Promise<Sealed> {
   let crc = 0;
   let position = 0;
   const next = async (bytes: number): Promise<Buffer<ArrayBuffer>> => {
-    if (position + bytes > size) throw new DamagedError("the file is shorter than it says");
+    if (position + bytes > size) throw new DamagedError("the file is shorter than recorded in its head");
     const piece = Buffer.from(new ArrayBuffer(bytes));
     for (let at = 0; at < bytes; ) {
       const { bytesRead } = await handle.read(piece, at, bytes - at, position + at);
@@ -136,19 +138,19 @@ async function read(handle: FileHandle): Promise<Sealed> {
     return piece;
   };
   const headBytes = (await checked(WORD_BYTES)).readUInt32LE();
-  if (headBytes > MAX_HEAD_BYTES) throw new DamagedError("the file says that it has a head beyond all measure");
-  const head = headOf((await checked(headBytes)).toString());
+  if (headBytes > MAX_HEAD_BYTES) throw new DamagedError("the length of the head exceeds the limit");
+  const head = parseHead((await checked(headBytes)).toString());
   const columns: Uint8Array<ArrayBuffer>[] = [];
   for (const bytes of head.columns) columns.push(new Uint8Array((await checked(bytes)).buffer));
   if ((await next(CRC_BYTES)).readUInt32LE() !== crc || position !== size)
-    throw new DamagedError("the file has another checksum than it was written with");
+    throw new DamagedError("the file does not match its stored checksum");
   return { value: head.value, columns };
 }
 
-function headOf(text: string): z.output<typeof Head> {
+function parseHead(text: string): z.output<typeof Head> {
   try {
     return Head.parse(JSON.parse(text));
   } catch (err) {
-    throw new DamagedError("the file has a head that cannot be read", { cause: err });
+    throw new DamagedError("the head of the file is invalid", { cause: err });
   }
 }

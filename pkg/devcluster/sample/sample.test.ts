@@ -23,7 +23,7 @@ function metasOf(registryHost: string): Meta[] {
     .map((document) => parseYaml(document) as Meta);
 }
 
-test("every bundle holds one ClusterServiceVersion of its name and version, and the CRDs that it owns", () => {
+test("every bundle contains one ClusterServiceVersion with its name and version, and the CRDs that it owns", () => {
   for (const { name, version, files } of sampleBundles()) {
     const manifests = [...files]
       .filter(([path]) => path.startsWith("manifests/"))
@@ -36,7 +36,7 @@ test("every bundle holds one ClusterServiceVersion of its name and version, and 
   }
 });
 
-test("each upgrade drops an object and adds or changes another", () => {
+test("each upgrade removes an object and adds or changes another", () => {
   const paths = sampleBundles().map(({ files }) => [...files.keys()]);
   for (let i = 1; i < paths.length; i++) {
     const [before = [], after = []] = [paths[i - 1], paths[i]];
@@ -45,7 +45,7 @@ test("each upgrade drops an object and adds or changes another", () => {
   }
 });
 
-test("the catalog names the bundle images in the registry, two channels and one deprecated bundle", () => {
+test("the catalog contains the bundle images in the registry, two channels and one deprecated bundle", () => {
   const metas = metasOf("127.0.0.1:5000");
   expect(metas.flatMap(({ schema, image }) => (schema === "olm.bundle" ? [image] : []))).toEqual(
     SAMPLE_VERSIONS.map((version) => `127.0.0.1:5000/hello-operator-bundle:v${version}`),
@@ -62,7 +62,7 @@ test("the catalog names the bundle images in the registry, two channels and one 
   expect(deprecated.map(({ reference }) => reference)).toEqual([{ schema: "olm.bundle", name: "hello-operator.v1.0.0" }]);
 });
 
-test("every image has the labels by which it is read, the same as its annotations", () => {
+test("every image has the required labels, with the same values as its annotations", () => {
   const images = sampleImages("localhost:1");
   expect(images.map(({ repository, tag }) => `${repository}:${tag}`)).toEqual([
     "hello-operator-bundle:v1.0.0",

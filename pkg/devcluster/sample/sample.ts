@@ -1,21 +1,21 @@
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 
-/** The package that the sample catalog holds. */
+/** The package in the sample catalog. */
 export const SAMPLE_PACKAGE = "hello-operator";
 /** Versions of the sample, oldest first; the first one is deprecated. */
 export const SAMPLE_VERSIONS = ["1.0.0", "1.1.0", "1.2.0"] as const;
-/** Where the images lie in a registry. */
+/** Repository of the images in a registry. */
 const SAMPLE_BUNDLE_REPOSITORY = "hello-operator-bundle";
 export const SAMPLE_CATALOG_REPOSITORY = "hello-catalog";
 export const SAMPLE_CATALOG_TAG = "latest";
 
 /** Folder of the file-based catalog inside its image. */
 const CONFIGS = "configs";
-/** In front of the bundle images in the catalog file; a registry takes its place. */
+/** Prefix of the bundle images in the catalog file, replaced with the registry. */
 const PLACEHOLDER = "registry.example.com/";
 
-/** An image to be pushed: what is in it, and its labels. */
+/** An image to push: its files and labels. */
 export interface SampleImage {
   repository: string;
   tag: string;
@@ -32,7 +32,10 @@ export interface SampleBundle {
   files: Map<string, Uint8Array>;
 }
 
-/** The bundles of the sample operator, oldest first: each upgrade changes objects, adds some and drops some. */
+/**
+ * Returns the bundles of the sample operator, oldest first: each upgrade changes, adds and removes
+ * objects.
+ */
 export function sampleBundles(): SampleBundle[] {
   return SAMPLE_VERSIONS.map((version) => ({
     name: `${SAMPLE_PACKAGE}.v${version}`,
@@ -42,8 +45,9 @@ export function sampleBundles(): SampleBundle[] {
 }
 
 /**
- * The file-based catalog of the sample: channels stable and candidate, one deprecated bundle.
- * @param registryHost such as "127.0.0.1:5000"; the bundle images are named in it.
+ * Returns the file-based catalog of the sample: channels stable and candidate, one deprecated
+ * bundle.
+ * @param registryHost host of the bundle images, for example "127.0.0.1:5000".
  */
 export function sampleCatalog(registryHost: string): Map<string, Uint8Array> {
   const files = new Map<string, Uint8Array>();
@@ -55,7 +59,10 @@ export function sampleCatalog(registryHost: string): Map<string, Uint8Array> {
   return files;
 }
 
-/** Everything that has to be pushed to a registry so that the sample can be installed from it: the bundles, then the catalog. */
+/**
+ * Returns all images to push to a registry for installing the sample: the bundles, then the
+ * catalog.
+ */
 export function sampleImages(registryHost: string): SampleImage[] {
   const bundles = sampleBundles().map(({ version, files }) => ({
     repository: SAMPLE_BUNDLE_REPOSITORY,
@@ -72,7 +79,7 @@ export function sampleImages(registryHost: string): SampleImage[] {
   return [...bundles, catalog];
 }
 
-/** What a bundle image's labels repeat of its metadata/annotations.yaml. */
+/** Returns the labels of a bundle image, which repeat its metadata/annotations.yaml. */
 function bundleLabels(version: string): Record<string, string> {
   const prefix = "operators.operatorframework.io.bundle";
   return {

@@ -6,15 +6,24 @@ import { judgeImage } from "./judge.ts";
 import type { FoundSignature } from "./signatureFormats.ts";
 import type { ImageRequirements } from "./signaturePolicy.ts";
 
-/** What let an image pass; kept beside it, so that it can be judged again without the registry. */
+/**
+ * The evidence that an image satisfied the policy; stored with it, so that it can be judged again
+ * without the registry.
+ */
 export interface Evidence {
-  /** digest of the manifest whose layers were unpacked, which for an image of several platforms is another than the image's */
+  /**
+   * digest of the manifest whose layers were unpacked; differs from the image's digest for a
+   * multi-platform image
+   */
   readonly instance?: string | undefined;
-  /** those that were good; both members base64 */
+  /** the valid ones; both members base64 */
   readonly signatures?: { payload: string; signature: string; isStatement?: boolean | undefined }[] | undefined;
 }
 
-/** Whether what let an image pass once still does: the policy, its keys or the name the image is asked for by may be others now. */
+/**
+ * Returns whether the evidence of an image still satisfies the policy. The policy, its keys or the
+ * requested name may have changed.
+ */
 export function stillAdmitted(requirements: ImageRequirements, ref: Reference, digest: string, evidence: Evidence): boolean {
   if (!requirements.needSignatures) return true;
   const signatures = (evidence.signatures ?? []).map(({ payload, ...others }) => ({ ...others, payload: Buffer.from(payload, "base64") }));
@@ -23,10 +32,10 @@ export function stillAdmitted(requirements: ImageRequirements, ref: Reference, d
 }
 
 /**
- * Reads an image's signatures where the image was found, and judges it. They may be those of the manifest for this platform, which are looked at
- * first, or those of the index that leads to it.
+ * Reads the signatures of an image at its location, and judges it. Checks the signatures of the
+ * manifest for this platform first, then those of the index.
  * @param instance digest of the manifest for this platform
- * @throws RejectedError `Source image rejected: …`; RegistryError or Error when the registry fails
+ * @throws RejectedError `Source image rejected: …`; RegistryError or Error if the registry fails
  */
 export async function admit(
   requirements: ImageRequirements,
@@ -41,15 +50,15 @@ export async function admit(
   for (const digest of digests)
     for await (const attached of attachedSignatures(image.repository, digest, limits, signal)) {
       signatures.push(...attached);
-      const verdict = judgeImage(requirements.list, { ref, digests }, signatures);
-      if ("accepted" in verdict) return { instance, signatures: verdict.accepted.map(stored) };
-      refused = verdict.refused;
+      const result = judgeImage(requirements.list, { ref, digests }, signatures);
+      if ("accepted" in result) return { instance, signatures: result.accepted.map(toStoredSignature) };
+      refused = result.refused;
     }
   if (signatures.length > 0) throw new RejectedError(refused);
-  const looked = `looked for ${signatureTag(instance)} and referrers in ${nameOf(image.repository.ref)}`;
+  const looked = `checked ${signatureTag(instance)} and referrers in ${nameOf(image.repository.ref)}`;
   throw new RejectedError(`${refused}; ${looked}: sign the image, or copy its signature there`);
 }
 
-function stored({ payload, signature = "", isStatement }: FoundSignature): NonNullable<Evidence["signatures"]>[number] {
+function toStoredSignature({ payload, signature = "", isStatement }: FoundSignature): NonNullable<Evidence["signatures"]>[number] {
   return { payload: Buffer.from(payload).toString("base64"), signature, ...(isStatement && { isStatement }) };
 }

@@ -11,11 +11,11 @@ import { SIGNATURE_ANNOTATION } from "./judge.ts";
 import type { FoundSignature } from "./signatureFormats.ts";
 
 const NAME = "quay.io/ns/app";
-const LOOKED = /; looked for sha256-\w{64}\.sig and referrers in \S+\/ns\/app: .*$/;
+const LOOKED = /; checked sha256-\w{64}\.sig and referrers in \S+\/ns\/app: .*$/;
 const alice = new Signer("Ed25519");
 const mallory = new Signer("Ed25519");
 
-/** A registry with an image, and what becomes of a pull that needs a signature of alice. */
+/** A registry with an image, and the outcome of a pull that requires a signature of alice. */
 async function setUp() {
   const registry = await loopbackRegistry();
   const { digest } = registry.addImage("ns/app", "v1", { layers: [tarball([{ name: "a", content: "1" }])] });
@@ -45,21 +45,21 @@ function attach(
 }
 
 const MISSING = "A signature was required, but no signature exists";
-const UNVERIFIED = "cryptographic signature verification failed: none of the policy's keys made this signature";
+const UNVERIFIED = "cryptographic signature verification failed: the signature does not match any key of the policy";
 
 test.for<[what: string, layers: (bad: object, good: object) => object[], want: string]>([
-  ["the newest is the good one", (bad, good) => [...Array.from({ length: 200 }, () => bad), good], "pulled"],
-  ["the good one is the 64th from the end", (bad, good) => [good, ...Array.from({ length: 63 }, () => bad)], "pulled"],
-  ["the good one is older than that", (bad, good) => [good, ...Array.from({ length: 64 }, () => bad)], UNVERIFIED],
-  ["none is of the type of signatures", (_, good) => [{ ...good, mediaType: "application/json" }], MISSING],
-  ["one has more bytes than a signature may have", (_, good) => [{ ...good, size: 300_000 }], MISSING],
-])("of many signatures the newest 64 are looked at: %s", async ([, layers, want]) => {
+  ["the newest is valid", (bad, good) => [...Array.from({ length: 200 }, () => bad), good], "pulled"],
+  ["the 64th from the end is valid", (bad, good) => [good, ...Array.from({ length: 63 }, () => bad)], "pulled"],
+  ["an older one is valid", (bad, good) => [good, ...Array.from({ length: 64 }, () => bad)], UNVERIFIED],
+  ["none has the media type of signatures", (_, good) => [{ ...good, mediaType: "application/json" }], MISSING],
+  ["one exceeds the size limit of a signature", (_, good) => [{ ...good, size: 300_000 }], MISSING],
+])("only the newest 64 signatures are checked: %s", async ([, layers, want]) => {
   const { registry, digest, outcome, good, bad } = await setUp();
   attach(registry, signatureTag(digest), layers(layerOf(registry, bad), layerOf(registry, good)));
   expect(await outcome()).toBe(want);
 });
 
-test("a payload that is not what its digest says is not even looked at", async () => {
+test("a payload that does not match its digest is not parsed", async () => {
   const { registry, digest, outcome, good } = await setUp();
   const layer = layerOf(registry, good) as { digest: string };
   attach(registry, signatureTag(digest), [layer]);
@@ -72,15 +72,15 @@ test("a payload that is not what its digest says is not even looked at", async (
 });
 
 test.for<[what: string, body: string, want: string]>([
-  ["no JSON", "{", "the manifest is no JSON"],
-  ["an index", JSON.stringify({ schemaVersion: 2, manifests: [] }), "there is an index in place of signatures"],
-])("something else in place of signatures rejects the image: %s", async ([, body, want]) => {
+  ["invalid JSON", "{", "the manifest is not JSON"],
+  ["an index", JSON.stringify({ schemaVersion: 2, manifests: [] }), "found an index in place of signatures"],
+])("other content in place of signatures rejects the image: %s", async ([, body, want]) => {
   const { registry, digest, outcome } = await setUp();
   registry.addManifest("ns/app", signatureTag(digest), body);
   expect(await outcome()).toBe(`reading signatures of ${registry.host}/ns/app@${digest}: ${want}`);
 });
 
-/** Lists what refers to a manifest, at the endpoint for that or behind the tag that stands in for it. */
+/** Lists referrers of a manifest, at the referrers endpoint or at the fallback tag. */
 function refer(registry: LoopbackRegistry, digest: string, by: "endpoint" | "tag", manifests: readonly object[]): void {
   const index = { schemaVersion: 2, mediaType: MediaType.ociIndex, manifests };
   if (by === "tag") registry.addManifest("ns/app", digest.replace(":", "-"), index, MediaType.ociIndex);
@@ -92,7 +92,7 @@ function refer(registry: LoopbackRegistry, digest: string, by: "endpoint" | "tag
     };
 }
 
-test.for(["endpoint", "tag"] as const)("signatures in manifests that refer to the image count, by %s", async (by) => {
+test.for(["endpoint", "tag"] as const)("signatures in referrers of the image are accepted, by %s", async (by) => {
   const { registry, digest, outcome, good, bad } = await setUp();
   const first = attach(registry, "first", [layerOf(registry, bad)], ARTIFACT_TYPE);
   const second = attach(registry, "second", [layerOf(registry, good)], ARTIFACT_TYPE);
@@ -107,7 +107,7 @@ test.for(["endpoint", "tag"] as const)("signatures in manifests that refer to th
   expect(await outcome()).toBe("pulled");
 });
 
-/** Attaches a bundle as cosign 3 does; what comes back is its entry in a list of referrers. */
+/** Attaches a bundle as cosign 3 does; returns its entry in a list of referrers. */
 function attachBundle(registry: LoopbackRegistry, tag: string, bundle: object, artifactType = BUNDLE): object {
   const layer = registry.addBlob(JSON.stringify(bundle), BUNDLE);
   return { ...attach(registry, tag, [layer], "application/vnd.oci.empty.v1+json"), artifactType };
@@ -117,7 +117,7 @@ test.for([
   ["endpoint", BUNDLE],
   ["tag", BUNDLE],
   ["tag", "application/vnd.oci.empty.v1+json"],
-] as const)("a bundle of cosign 3 that states the name counts, by %s, listed as %s", async ([by, artifactType]) => {
+] as const)("a bundle of cosign 3 with a name is accepted, by %s, listed as %s", async ([by, artifactType]) => {
   const { registry, digest, outcome } = await setUp();
   refer(registry, digest, by, [attachBundle(registry, "bad", bundleOf(mallory.state(digest, NAME)), artifactType)]);
   expect(await outcome()).toBe(UNVERIFIED);
@@ -125,10 +125,10 @@ test.for([
   expect(await outcome()).toBe("pulled");
 });
 
-test("a bundle without a name is taken where the policy asks for the digest alone, and again from disk", async () => {
+test("a bundle without a name is accepted, also from disk, if the policy only requires the digest", async () => {
   const { registry, digest, outcome, policy } = await setUp();
   refer(registry, digest, "endpoint", [attachBundle(registry, "bundle", bundleOf(alice.state(digest)))]);
-  expect(await outcome()).toContain('signedIdentity "matchDigest" accepts it');
+  expect(await outcome()).toContain('signedIdentity "matchDigest" accepts such signatures');
   const text = await readFile(policy, "utf8");
   await writeFile(policy, text.replace("matchRepository", "matchDigest"));
   expect(await outcome()).toBe("pulled");
@@ -136,10 +136,10 @@ test("a bundle without a name is taken where the policy asks for the digest alon
   expect(await outcome()).toBe("pulled");
   expect(registry.paths(/referrers/)).toHaveLength(before);
   await writeFile(policy, text);
-  expect(await outcome()).toContain('signedIdentity "matchDigest" accepts it');
+  expect(await outcome()).toContain('signedIdentity "matchDigest" accepts such signatures');
 });
 
-test("attestations and bundles that hold something else do not stand in a signature's way", async () => {
+test("attestations and bundles with other content do not block a signature", async () => {
   const { registry, digest, outcome } = await setUp();
   const annotations = { "dev.sigstore.bundle.predicateType": "https://slsa.dev/provenance/v1" };
   const attestations = Array.from({ length: 40 }, (_, at) => ({
@@ -153,7 +153,7 @@ test("attestations and bundles that hold something else do not stand in a signat
   expect(await outcome()).toBe("pulled");
 });
 
-test("where the signature behind the tag is not good enough, a bundle is looked for", async () => {
+test("if the signature at the tag is not accepted, bundles are checked", async () => {
   const { registry, digest, outcome, bad, good } = await setUp();
   attach(registry, signatureTag(digest), [layerOf(registry, bad)]);
   refer(registry, digest, "endpoint", [attachBundle(registry, "bundle", bundleOf(alice.state(digest, NAME)))]);
@@ -163,13 +163,13 @@ test("where the signature behind the tag is not good enough, a bundle is looked 
   expect([await other.outcome(), other.registry.paths(/referrers/)]).toEqual(["pulled", []]);
 });
 
-test("other things that refer to the image are nobody's signature", async () => {
+test("referrers of other types are not signatures", async () => {
   const { registry, digest, outcome } = await setUp();
   refer(registry, digest, "endpoint", [{ ...attach(registry, "sbom", []), artifactType: "application/spdx+json" }]);
   expect(await outcome()).toBe(MISSING);
 });
 
-test("a registry that fails to list what refers to the image is tried again, and the image is not pulled", async () => {
+test("a pull fails and is retried if the registry cannot list referrers", async () => {
   const { registry, outcome } = await setUp();
   registry.misbehave = (req, res) => {
     if (!req.url?.includes("/referrers/")) return false;

@@ -8,40 +8,44 @@ import { type FetchedManifest, type Referrer, type Repository, referrersOf } fro
 import { SIGNATURE_ANNOTATION } from "./judge.ts";
 import { BUNDLE_TYPE, type FoundSignature, SIGNATURE_PREDICATE, signatureInBundle } from "./signatureFormats.ts";
 
-/** What reading signatures may cost. */
+/** Limits for reading signatures. */
 export interface AttachmentLimits extends DownloadLimits {
   readonly manifestBytes: number;
 }
 
-/** Reads what is attached to a manifest in one of the ways there are, the newest first. */
+/** Reads the signatures attached to a manifest in one of the supported ways, newest first. */
 type Reading = (repository: Repository, digest: string, limits: AttachmentLimits, signal: AbortSignal) => Promise<FoundSignature[]>;
 
 /** Media type of a signature's payload. */
 export const SIGNATURE_TYPE = "application/vnd.dev.cosign.simplesigning.v1+json";
-/** Of a manifest that holds signatures and refers to the signed one. */
+/** Type of a manifest that contains signatures and refers to the signed manifest. */
 export const ARTIFACT_TYPE = "application/vnd.dev.cosign.artifact.sig.v1+json";
-/** Of a manifest that holds nothing but layers; some tools put it into lists of referrers in place of the type of what these are. */
+/**
+ * Type of a manifest that contains only layers; some tools put it into lists of referrers in place
+ * of the type of the layers.
+ */
 const EMPTY_TYPE = "application/vnd.oci.empty.v1+json";
-/** In a list of referrers, what the statement in a bundle is about. */
+/** In a list of referrers, the predicate type of the statement in a bundle. */
 const PREDICATE_ANNOTATION = "dev.sigstore.bundle.predicateType";
-/** Of one manifest so many signatures are read: the newest, which cosign puts last. */
+/** Maximum number of signatures to read from one manifest: the newest, which cosign puts last. */
 const SIGNATURES_MAX = 64;
-/** So many manifests that refer to the signed one are read: the last. */
+/** Maximum number of referring manifests to read: the last. */
 const REFERRERS_MAX = 32;
 const PAYLOAD_BYTES = 256 * 1024;
 
 const Annotated = z.looseObject({ annotations: z.record(z.string(), z.string()).nullish() });
 
-/** The tag under which cosign keeps the signatures of a manifest, in the same repository. */
+/** Returns the tag under which cosign stores the signatures of a manifest, in the same repository. */
 export function signatureTag(digest: string): string {
   return `${digest.replace(":", "-")}.sig`;
 }
 
 /**
- * The signatures that are attached to a manifest, one way after the other: those behind cosign's tag, then those in manifests that refer to it.
- * What comes first may be enough, so that the rest is never asked for.
+ * Yields the signatures attached to a manifest: first those at cosign's tag, then those in
+ * manifests that refer to it. If the first ones are sufficient, the rest is not requested.
  * @param digest of the manifest
- * @throws RejectedError when what is attached cannot be read; RegistryError or Error when the registry fails
+ * @throws RejectedError if the attachment cannot be read; RegistryError or Error if the registry
+ * fails
  * @see https://github.com/sigstore/cosign/blob/main/specs/SIGNATURE_SPEC.md
  */
 export async function* attachedSignatures(
@@ -50,7 +54,7 @@ export async function* attachedSignatures(
   limits: AttachmentLimits,
   signal: AbortSignal,
 ): AsyncGenerator<readonly FoundSignature[]> {
-  const ways: Reading[] = [tagged, referring];
+  const ways: Reading[] = [readTaggedSignatures, referring];
   for (const way of ways)
     try {
       yield await way(repository, digest, limits, signal);
@@ -60,9 +64,14 @@ export async function* attachedSignatures(
     }
 }
 
-async function tagged(repository: Repository, digest: string, limits: AttachmentLimits, signal: AbortSignal): Promise<FoundSignature[]> {
+async function readTaggedSignatures(
+  repository: Repository,
+  digest: string,
+  limits: AttachmentLimits,
+  signal: AbortSignal,
+): Promise<FoundSignature[]> {
   const manifest = await repository.findManifest(signatureTag(digest), limits.manifestBytes, signal);
-  return manifest ? signaturesIn(repository, manifest, limits, signal) : [];
+  return manifest ? readSignatures(repository, manifest, limits, signal) : [];
 }
 
 async function referring(repository: Repository, digest: string, limits: AttachmentLimits, signal: AbortSignal): Promise<FoundSignature[]> {
@@ -70,31 +79,31 @@ async function referring(repository: Repository, digest: string, limits: Attachm
   const signatures: FoundSignature[] = [];
   for (const holder of referrers.filter(mayHoldSignatures).slice(-REFERRERS_MAX).reverse()) {
     const manifest = await repository.manifest(holder.digest, limits.manifestBytes, signal);
-    signatures.push(...(await signaturesIn(repository, manifest, limits, signal)));
+    signatures.push(...(await readSignatures(repository, manifest, limits, signal)));
   }
   return signatures.slice(0, SIGNATURES_MAX);
 }
 
 function mayHoldSignatures({ artifactType, descriptor }: Referrer): boolean {
-  const predicate = annotationOf(descriptor, PREDICATE_ANNOTATION) ?? SIGNATURE_PREDICATE;
+  const predicate = getAnnotation(descriptor, PREDICATE_ANNOTATION) ?? SIGNATURE_PREDICATE;
   return [ARTIFACT_TYPE, EMPTY_TYPE].includes(artifactType) || (artifactType.startsWith(BUNDLE_TYPE) && predicate === SIGNATURE_PREDICATE);
 }
 
-/** Beside signatures a manifest may hold other things, such as attestations. */
-async function signaturesIn(
+/** A manifest may contain other attachments, such as attestations. */
+async function readSignatures(
   repository: Repository,
   manifest: FetchedManifest,
   limits: AttachmentLimits,
   signal: AbortSignal,
 ): Promise<FoundSignature[]> {
   const parsed = parseManifest(manifest.bytes, manifest.mediaType);
-  if (parsed.kind === "index") throw new ImageContentError("there is an index in place of signatures");
+  if (parsed.kind === "index") throw new ImageContentError("found an index in place of signatures");
   const layers = parsed.layers.filter(({ mediaType, size }) => isSignature(mediaType) && size <= PAYLOAD_BYTES);
   const found: (FoundSignature | undefined)[] = [];
   for (const layer of layers.slice(-SIGNATURES_MAX).reverse()) {
     const payload = await readBlob(repository, layer, limits, signal);
     const isSimple = layer.mediaType === SIGNATURE_TYPE;
-    found.push(isSimple ? { payload, signature: annotationOf(layer, SIGNATURE_ANNOTATION) } : signatureInBundle(payload));
+    found.push(isSimple ? { payload, signature: getAnnotation(layer, SIGNATURE_ANNOTATION) } : signatureInBundle(payload));
   }
   return found.filter((signature) => signature !== undefined);
 }
@@ -103,6 +112,6 @@ function isSignature(mediaType: string): boolean {
   return mediaType === SIGNATURE_TYPE || mediaType.startsWith(BUNDLE_TYPE);
 }
 
-function annotationOf(descriptor: Descriptor, name: string): string | undefined {
+function getAnnotation(descriptor: Descriptor, name: string): string | undefined {
   return Annotated.safeParse(descriptor).data?.annotations?.[name];
 }

@@ -25,11 +25,11 @@ function refusal(verdict: PolicyVerdict): string {
   return "refused" in verdict ? verdict.refused : `accepted ${verdict.accepted.length}`;
 }
 
-const none = "cryptographic signature verification failed: none of the policy's keys made this signature";
+const none = "cryptographic signature verification failed: the signature does not match any key of the policy";
 
 // Source: containers-policy.json(5) "sigstoreSigned", SIGNATURE_SPEC.md of cosign.
 describe("an image", () => {
-  test.for(KEY_KINDS)("signed with a key of kind %s passes, and not with another of that kind", (kind) => {
+  test.for(KEY_KINDS)("signed with a key of type %s is accepted, but not with another key of that type", (kind) => {
     const [mine, theirs] = [new Signer(kind), new Signer(kind)];
     const signature = mine.claim(DIGEST, REPOSITORY);
     expect(judgeImage([signed([mine])], image, [signature])).toEqual({ accepted: [signature] });
@@ -38,26 +38,26 @@ describe("an image", () => {
 
   const good = alice.claim(DIGEST, REPOSITORY);
   test.for<[what: string, requirements: ReadyRequirement[], signatures: FoundSignature[], want: string]>([
-    ["passes when anything is accepted", [{ type: "insecureAcceptAnything" }], [], "accepted 0"],
-    ["that is rejected is rejected", [{ type: "reject" }], [good], "Running image docker://quay.io/ns/app:v1 is rejected by policy."],
+    ["is accepted by insecureAcceptAnything", [{ type: "insecureAcceptAnything" }], [], "accepted 0"],
+    ["is rejected by reject", [{ type: "reject" }], [good], "Running image docker://quay.io/ns/app:v1 is rejected by policy."],
     [
-      "has to meet all requirements",
+      "must meet all requirements",
       [{ type: "insecureAcceptAnything" }, { type: "reject" }],
       [good],
       "Running image docker://quay.io/ns/app:v1 is rejected by policy.",
     ],
     [
-      "does not pass by what is not supported",
+      "is not accepted by an unsupported requirement",
       [{ type: "unsupported", what: '"signedBy"' }],
       [good],
-      'the signature policy demands "signedBy" for docker://quay.io/ns/app:v1, which is not supported: use "sigstoreSigned" with keys',
+      'the signature policy requires "signedBy" for docker://quay.io/ns/app:v1, which is not supported: use "sigstoreSigned" with keys',
     ],
     ["without a signature", [signed([alice])], [], "A signature was required, but no signature exists"],
-    ["signed by its index passes", [signed([alice])], [alice.claim(INDEX, REPOSITORY)], "accepted 1"],
-    ["signed by one of two keys passes", [signed([bob, alice])], [good], "accepted 1"],
-    ["with one good signature among others passes", [signed([alice])], [bob.claim(DIGEST, REPOSITORY), good], "accepted 1"],
-    ["that two have to sign, signed by one", [signed([alice]), signed([bob])], [good], none],
-    ["that two have to sign, signed by both", [signed([alice]), signed([bob])], [good, bob.claim(DIGEST, REPOSITORY)], "accepted 2"],
+    ["whose index is signed is accepted", [signed([alice])], [alice.claim(INDEX, REPOSITORY)], "accepted 1"],
+    ["signed by one of two keys is accepted", [signed([bob, alice])], [good], "accepted 1"],
+    ["with a valid signature among others is accepted", [signed([alice])], [bob.claim(DIGEST, REPOSITORY), good], "accepted 1"],
+    ["that requires two signatures, signed by one", [signed([alice]), signed([bob])], [good], none],
+    ["that requires two signatures, signed by both", [signed([alice]), signed([bob])], [good, bob.claim(DIGEST, REPOSITORY)], "accepted 2"],
     ["signed for another digest", [signed([alice])], [alice.claim(OTHER, REPOSITORY)], `Signature for digest ${OTHER} does not match`],
     [
       "signed under another name",
@@ -66,26 +66,26 @@ describe("an image", () => {
       'Signature for identity "quay.io/ns/other" is not accepted',
     ],
     [
-      "signed as cosign does, where a tag is asked for",
+      "signed by cosign, requested by tag",
       [signed([alice], { type: "matchRepoDigestOrExact" })],
       [good],
-      'Signature for identity "quay.io/ns/app" is not accepted: it names a repository without a tag, as cosign does, which only signedIdentity "matchRepository" or "exactRepository" accepts',
+      'Signature for identity "quay.io/ns/app" is not accepted: it is a repository without a tag, as signed by cosign, which only signedIdentity "matchRepository" or "exactRepository" accepts',
     ],
     [
-      "whose signature was stored without itself",
+      "whose stored entry lacks the signature",
       [signed([alice])],
       [{ payload: good.payload, signature: undefined }],
       "missing dev.cosignproject.cosign/signature annotation",
     ],
     [
-      "whose signature is no base64",
+      "whose signature is not base64",
       [signed([alice])],
       [{ ...good, signature: `${good.signature} ` }],
       "base64 decoding: illegal base64 data",
     ],
     ["whose signature is empty", [signed([alice])], [{ ...good, signature: "" }], "base64 decoding: illegal base64 data"],
     [
-      "of whose signatures none is good: each reason once",
+      "without any valid signature: each reason once",
       [signed([alice])],
       [bob.claim(DIGEST, REPOSITORY), alice.claim(OTHER, REPOSITORY), bob.claim(OTHER, REPOSITORY)],
       `None of the signatures were accepted, reasons: ${none}; Signature for digest ${OTHER} does not match`,
@@ -94,7 +94,7 @@ describe("an image", () => {
     expect(refusal(judgeImage(requirements, image, signatures))).toBe(want);
   });
 
-  test("has a bounded number of reasons against it", () => {
+  test("an image is rejected with a bounded number of reasons", () => {
     const many = Array.from({ length: 30 }, (_, index) => alice.claim(DIGEST, `quay.io/ns/app${index}`));
     expect(refusal(judgeImage([signed([alice])], image, many))).toMatch(/^None of the .*app3" is not accepted; and 26 more$/);
   });
@@ -118,7 +118,7 @@ test.for(ofCosign)("$name", ({ key, payload, signature, image: text }) => {
   expect(refusal(judgeImage([requirement], { ref: parseReference("quay.io/a:v1"), digests }, [found]))).toContain("is not accepted");
 });
 
-test("there is a signature that cosign made", () => expect(ofCosign.length).toBeGreaterThan(0));
+test("a signature by cosign", () => expect(ofCosign.length).toBeGreaterThan(0));
 
 interface BundleCase extends CaseHead {
   key: string;
@@ -128,7 +128,7 @@ interface BundleCase extends CaseHead {
 }
 
 const NAMELESS =
-  'Signature for identity "" is not accepted: it states no name, as those of cosign 3 do not without -a docker-reference=NAME; signedIdentity "matchDigest" accepts it';
+  'Signature for identity "" is not accepted: cosign 3 signs without a name unless you pass -a docker-reference=NAME; signedIdentity "matchDigest" accepts such signatures';
 
 const bundlesOfCosign = loadCases<BundleCase>("signature-policy").filter((one) => "bundle" in one);
 test.for(bundlesOfCosign)("$name", ({ key, bundle, image: text, statesName }) => {
@@ -148,11 +148,11 @@ test.for(bundlesOfCosign)("$name", ({ key, bundle, image: text, statesName }) =>
   expect(refusal(judgeImage(by("matchDigest"), { ref, digests }, [{ ...found, isStatement: false }]))).toBe(none);
 });
 
-test("there are bundles that cosign made", () => expect(bundlesOfCosign.length).toBeGreaterThan(0));
+test("bundles by cosign", () => expect(bundlesOfCosign.length).toBeGreaterThan(0));
 
 // Source: cosign BUNDLE_SPEC.md, in-toto attestation spec v1.
 describe("a bundle", () => {
-  test.for(KEY_KINDS)("signed with a key of kind %s passes, and not with another of that kind", (kind) => {
+  test.for(KEY_KINDS)("signed with a key of type %s is accepted, but not with another key of that type", (kind) => {
     const [mine, theirs] = [new Signer(kind), new Signer(kind)];
     const found = mine.state(DIGEST, REPOSITORY);
     expect(signatureInBundle(Buffer.from(JSON.stringify(bundleOf(found))))).toEqual(found);
@@ -164,7 +164,7 @@ describe("a bundle", () => {
   const changed = (members: object): string => JSON.stringify({ ...statement, ...members });
   const subject = { digest: { sha256: DIGEST.slice("sha256:".length) } };
   test.for<[what: string, payload: string | Buffer, want: string]>([
-    ["with members that nobody knows", changed({ more: 1 }), "accepted 1"],
+    ["with unknown members", changed({ more: 1 }), "accepted 1"],
     ["of several images", changed({ subject: [{ digest: { sha256: "d".repeat(64) } }, ...(statement["subject"] as [])] }), "accepted 1"],
     ["of the index", alice.state(INDEX, REPOSITORY).payload.toString(), "accepted 1"],
     ["of another image", alice.state(OTHER, REPOSITORY).payload.toString(), `Signature for digest ${OTHER} does not match`],
@@ -174,36 +174,36 @@ describe("a bundle", () => {
       alice.state(DIGEST, "quay.io/ns/other").payload.toString(),
       'Signature for identity "quay.io/ns/other" is not accepted',
     ],
-    ["with a name that is none", changed({ subject: [{ ...subject, annotations: { "docker-reference": 1 } }] }), "is no string"],
+    ["with an invalid name", changed({ subject: [{ ...subject, annotations: { "docker-reference": 1 } }] }), "is not a string"],
     [
       "that is an attestation",
       alice.state(DIGEST, REPOSITORY, "https://slsa.dev/provenance/v1").payload.toString(),
       'the bundle is an attestation of type "https://slsa.dev/provenance/v1", not a signature of the image',
     ],
     ["of an older kind", changed({ _type: "https://in-toto.io/Statement/v0.1" }), "Unrecognized statement type"],
-    ["of nothing", changed({ subject: [] }), "the statement has no subject"],
-    ["with a digest that is none", changed({ subject: [{ digest: { sha256: "1" } }] }), "invalid digest of a subject"],
-    ["with a digest of another kind", changed({ subject: [{ digest: { sha1: "1" } }] }), 'Key "sha256" is no string'],
-    ["that says two things", changed({}).replace("{", '{"subject":[],'), 'Duplicate key "subject"'],
-    ["that is nested without end", "[".repeat(100_000), "invalid JSON: "],
-    ["that is no text", Buffer.from([0xff]), "invalid UTF-8"],
+    ["without subject", changed({ subject: [] }), "the statement has no subject"],
+    ["with an invalid digest", changed({ subject: [{ digest: { sha256: "1" } }] }), "invalid digest of a subject"],
+    ["with a digest of another algorithm", changed({ subject: [{ digest: { sha1: "1" } }] }), 'Key "sha256" is not a string'],
+    ["with a duplicate member", changed({}).replace("{", '{"subject":[],'), 'Duplicate key "subject"'],
+    ["with excessive nesting", "[".repeat(100_000), "invalid JSON: "],
+    ["with invalid UTF-8", Buffer.from([0xff]), "invalid UTF-8"],
   ])("%s", ([, payload, want]) => {
     expect(refusal(judgeImage([signed([alice])], image, [alice.stated(Buffer.from(payload))]))).toContain(want);
   });
 
   const good = bundleOf(alice.state(DIGEST, REPOSITORY)) as { dsseEnvelope: object };
   test.for<[what: string, text: string]>([
-    ["that is no JSON", "{"],
+    ["with invalid JSON", "{"],
     ["of a message", JSON.stringify({ ...good, dsseEnvelope: undefined, messageSignature: { signature: "AA==" } })],
-    ["of another kind of payload", JSON.stringify({ ...good, dsseEnvelope: { ...good.dsseEnvelope, payloadType: "text/plain" } })],
+    ["with another payload type", JSON.stringify({ ...good, dsseEnvelope: { ...good.dsseEnvelope, payloadType: "text/plain" } })],
     ["with two signatures", JSON.stringify({ ...good, dsseEnvelope: { ...good.dsseEnvelope, signatures: [{ sig: "A" }, { sig: "A" }] } })],
-    ["that is none", JSON.stringify({ ...good, mediaType: "application/json" })],
-    ["whose payload is no base64", JSON.stringify({ ...good, dsseEnvelope: { ...good.dsseEnvelope, payload: "!" } })],
-  ])("%s is not read", ([, text]) => expect(signatureInBundle(Buffer.from(text))).toBeUndefined());
+    ["without a signature", JSON.stringify({ ...good, mediaType: "application/json" })],
+    ["whose payload is not base64", JSON.stringify({ ...good, dsseEnvelope: { ...good.dsseEnvelope, payload: "!" } })],
+  ])("a bundle %s is not used", ([, text]) => expect(signatureInBundle(Buffer.from(text))).toBeUndefined());
 
-  test("is nothing that a signature in the other format says, and the other way round", () => {
+  test("a bundle is not accepted in the other signature format, and vice versa", () => {
     const claim = claimPayload(DIGEST, REPOSITORY);
-    expect(refusal(judgeImage([signed([alice])], image, [alice.stated(claim)]))).toBe('Key "_type" is no string');
+    expect(refusal(judgeImage([signed([alice])], image, [alice.stated(claim)]))).toBe('Key "_type" is not a string');
     const { payload } = alice.state(DIGEST, REPOSITORY);
     expect(refusal(judgeImage([signed([alice])], image, [alice.sign(payload)]))).toContain("Unknown key");
     expect(refusal(judgeImage([signed([alice])], image, [{ ...alice.sign(signedBytes(payload)), isStatement: false }]))).toContain(
@@ -212,13 +212,13 @@ describe("a bundle", () => {
   });
 });
 
-describe("a payload that was signed", () => {
+describe("a signed payload", () => {
   const text = claimPayload(DIGEST, REPOSITORY).toString();
   test.for<[what: string, payload: string | Buffer, want: string]>([
-    ["without remarks", text, "accepted 1"],
-    ["with remarks", text.replace("null", '{"creator":"me","timestamp":1,"other":[1]}'), "accepted 1"],
+    ["without optional fields", text, "accepted 1"],
+    ["with optional fields", text.replace("null", '{"creator":"me","timestamp":1,"other":[1]}'), "accepted 1"],
     [
-      "about something else",
+      "of another type",
       text.replace("cosign container", "atomic container"),
       'Unrecognized signature type "atomic container image signature"',
     ],
@@ -229,24 +229,20 @@ describe("a payload that was signed", () => {
       'Duplicate key "docker-manifest-digest"',
     ],
     ["with two identities", text.replace('"identity"', `"identity":{"docker-reference":"a"},"identity"`), 'Duplicate key "identity"'],
-    [
-      "with a digest that is none",
-      text.replace(DIGEST, "sha256:1"),
-      "invalid docker-manifest-digest value: invalid checksum digest length",
-    ],
+    ["with an invalid digest", text.replace(DIGEST, "sha256:1"), "invalid docker-manifest-digest value: invalid checksum digest length"],
     ["without an identity", text.replace('"docker-reference"', '"x"'), 'Unknown key "x"'],
-    ["without remarks or null", text.replace(',"optional":null', ""), 'Key "optional" missing in a JSON object'],
-    ["with a time that is none", text.replace("null", '{"timestamp":1.5}'), "Field optional.timestamp is not is not an integer"],
-    ["with a creator that is none", text.replace("null", '{"creator":1}'), 'Key "creator" is no string'],
-    ["that is nested without end", "[".repeat(100_000), "invalid JSON: "],
-    ["that is no JSON", "x", "invalid JSON: "],
-    ["that is no text", Buffer.from([0xff]), "invalid UTF-8"],
+    ["without optional fields or null", text.replace(',"optional":null', ""), 'Key "optional" missing in a JSON object'],
+    ["with an invalid time", text.replace("null", '{"timestamp":1.5}'), "Field optional.timestamp is not is not an integer"],
+    ["with an invalid creator", text.replace("null", '{"creator":1}'), 'Key "creator" is not a string'],
+    ["with excessive nesting", "[".repeat(100_000), "invalid JSON: "],
+    ["with invalid JSON", "x", "invalid JSON: "],
+    ["with invalid UTF-8", Buffer.from([0xff]), "invalid UTF-8"],
   ])("%s", ([, payload, want]) => {
     expect(refusal(judgeImage([signed([alice])], image, [alice.sign(Buffer.from(payload))]))).toContain(want);
   });
 });
 
-describe("no change of a signature goes unnoticed", () => {
+describe("changed signatures are rejected", () => {
   const flips = fc.record({ at: fc.nat(), bit: fc.nat(7) });
   const flipped = (bytes: Uint8Array, { at, bit }: { at: number; bit: number }): Buffer => {
     const copy = Buffer.from(bytes);
@@ -254,7 +250,7 @@ describe("no change of a signature goes unnoticed", () => {
     return copy;
   };
 
-  test.for(KEY_KINDS)("a bit of the payload, %s", (kind) => {
+  test.for(KEY_KINDS)("a changed signature is rejected: a bit of the payload, %s", (kind) => {
     const signer = new Signer(kind);
     const { payload, signature } = signer.claim(DIGEST, REPOSITORY);
     fc.assert(
@@ -264,7 +260,7 @@ describe("no change of a signature goes unnoticed", () => {
     );
   });
 
-  test.for(KEY_KINDS)("a bit of the signature, %s", (kind) => {
+  test.for(KEY_KINDS)("a changed signature is rejected: a bit of the signature, %s", (kind) => {
     const signer = new Signer(kind);
     const { payload, signature } = signer.claim(DIGEST, REPOSITORY);
     fc.assert(
@@ -275,7 +271,7 @@ describe("no change of a signature goes unnoticed", () => {
     );
   });
 
-  test.for(KEY_KINDS)("a bit of its base64, %s", (kind) => {
+  test.for(KEY_KINDS)("a changed signature is rejected: a bit of its base64, %s", (kind) => {
     const signer = new Signer(kind);
     const { payload, signature } = signer.claim(DIGEST, REPOSITORY);
     fc.assert(
@@ -286,7 +282,7 @@ describe("no change of a signature goes unnoticed", () => {
     );
   });
 
-  test("anything in place of a signature", () => {
+  test("a changed signature is rejected: any value in place of a signature", () => {
     const { payload } = alice.claim(DIGEST, REPOSITORY);
     fc.assert(
       fc.property(
@@ -301,7 +297,7 @@ describe("no change of a signature goes unnoticed", () => {
     );
   });
 
-  test("anything that was signed in place of a claim", () => {
+  test("a changed signature is rejected: any signed value in place of a claim", () => {
     fc.assert(
       fc.property(fc.oneof(fc.string(), fc.json()), (text) => {
         expect(judgeImage([signed([alice])], image, [alice.sign(Buffer.from(text))])).toHaveProperty("refused");
@@ -313,20 +309,20 @@ describe("no change of a signature goes unnoticed", () => {
 describe("a public key", () => {
   const spki = (pair: { publicKey: KeyObject }): string => pair.publicKey.export({ type: "spki", format: "pem" }).toString();
   test.for<[what: string, pem: string, want: string]>([
-    ["with a remark before it", `a key\n${alice.pem}`, ""],
+    ["with a comment before it", `a key\n${alice.pem}`, ""],
     [
       "as older tools write RSA",
       generateKeyPairSync("rsa", { modulusLength: 2048 }).publicKey.export({ type: "pkcs1", format: "pem" }).toString(),
       "",
     ],
-    ["that is missing", "", "there is no PEM block PUBLIC KEY"],
+    ["that is missing", "", "PEM block PUBLIC KEY not found"],
     [
-      "that is a private one",
+      "that is private",
       generateKeyPairSync("ed25519").privateKey.export({ type: "pkcs8", format: "pem" }).toString(),
-      "there is no PEM block PUBLIC KEY",
+      "PEM block PUBLIC KEY not found",
     ],
-    ["that is broken", "-----BEGIN PUBLIC KEY-----\nAAAA\n-----END PUBLIC KEY-----\n", ""],
-    ["of a kind for other uses", spki(generateKeyPairSync("x25519")), "keys of type x25519 are not supported"],
+    ["that is invalid", "-----BEGIN PUBLIC KEY-----\nAAAA\n-----END PUBLIC KEY-----\n", ""],
+    ["of an unsupported type", spki(generateKeyPairSync("x25519")), "keys of type x25519 are not supported"],
     ["on another curve", spki(generateKeyPairSync("ec", { namedCurve: "secp256k1" })), "curve secp256k1 is not supported"],
     [
       "that is too short",
@@ -335,7 +331,7 @@ describe("a public key", () => {
     ],
   ])("%s", ([what, pem, want]) => {
     const parse = (): unknown => parsePublicKey(pem);
-    if (want === "" && what !== "that is broken") expect(parse()).toBeDefined();
+    if (want === "" && what !== "that is invalid") expect(parse()).toBeDefined();
     else expect(parse).toThrow(`parsing public key: ${want}`);
   });
 });

@@ -7,29 +7,35 @@ import { hashOf, isSignedBy } from "./publicKey.ts";
 import { type FoundSignature, parsePayload, parseStatement, signedBytes } from "./signatureFormats.ts";
 import { matchesIdentity, type SignedIdentity } from "./signedIdentity.ts";
 
-/** A requirement whose keys have been read. */
+/** A requirement with parsed keys. */
 export type ReadyRequirement =
   | { readonly type: "insecureAcceptAnything" | "reject" }
   | { readonly type: "sigstoreSigned"; readonly keys: readonly KeyObject[]; readonly identity: SignedIdentity }
   | { readonly type: "unsupported"; readonly what: string };
 
-/** What an image is known as. */
+/** Reference and digests of an image. */
 export interface JudgedImage {
-  /** by which it was asked for */
+  /** by which it was requested */
   readonly ref: Reference;
-  /** of its manifest and, for an image of several platforms, of the index that leads to it; each was compared with the content */
+  /**
+   * of its manifest and, for a multi-platform image, of the index; each was verified against the
+   * content
+   */
   readonly digests: readonly string[];
 }
 
-/** Whether an image may be taken: the signatures that say so, one a requirement at most, or why not. */
+/**
+ * Whether an image is accepted: the signatures that satisfy the policy, at most one per
+ * requirement, or the reason for rejection.
+ */
 export type PolicyVerdict = { readonly accepted: readonly FoundSignature[] } | { readonly refused: string };
 
-/** Annotation of a stored signature that holds it. */
+/** Annotation of a stored signature that contains it. */
 export const SIGNATURE_ANNOTATION = "dev.cosignproject.cosign/signature";
-/** So many different reasons are told. */
+/** Maximum number of different reasons in a message. */
 const REASONS_TOLD = 4;
 
-/** Judges an image: every requirement has to hold, in their order; one good signature is enough for each. */
+/** Judges an image: all requirements must be met, in order; one valid signature is enough for each. */
 export function judgeImage(
   requirements: readonly ReadyRequirement[],
   image: JudgedImage,
@@ -52,15 +58,18 @@ export function judgeImage(
   return { accepted };
 }
 
-/** Why a requirement cannot hold whatever signatures there are; undefined when it can. */
+/** Returns why no signature can meet a requirement; undefined if one can. */
 export function refusalWithoutSignatures(requirement: ReadyRequirement | { type: "sigstoreSigned" }, ref: Reference): string | undefined {
   if (requirement.type === "reject") return `Running image docker://${familiarText(ref)} is rejected by policy.`;
   if (requirement.type === "unsupported")
-    return `the signature policy demands ${requirement.what} for docker://${familiarText(ref)}, which is not supported: use "sigstoreSigned" with keys`;
+    return `the signature policy requires ${requirement.what} for docker://${familiarText(ref)}, which is not supported: use "sigstoreSigned" with keys`;
   return undefined;
 }
 
-/** Why a signature does not meet the requirement; the signature itself is checked before a byte of what it signs is looked at. */
+/**
+ * Returns why a signature does not meet the requirement. Verifies the signature before it parses
+ * the signed bytes.
+ */
 function signatureProblem(
   { keys, identity }: { readonly keys: readonly KeyObject[]; readonly identity: SignedIdentity },
   { ref, digests }: JudgedImage,
@@ -71,7 +80,7 @@ function signatureProblem(
   if (bytes.length === 0 || bytes.toString("base64") !== signature) return "base64 decoding: illegal base64 data";
   const isBy = (key: KeyObject): boolean =>
     isStatement ? isSignedBy(key, signedBytes(payload), bytes, hashOf(key)) : isSignedBy(key, payload, bytes);
-  if (!keys.some(isBy)) return "cryptographic signature verification failed: none of the policy's keys made this signature";
+  if (!keys.some(isBy)) return "cryptographic signature verification failed: the signature does not match any key of the policy";
   try {
     const claims = isStatement ? parseStatement(payload) : [parsePayload(payload)];
     const claim = claims.find(({ digest }) => digests.includes(digest));
@@ -85,12 +94,12 @@ function signatureProblem(
 
 function identityProblem(identity: SignedIdentity, stated: string | undefined): string {
   if (stated === undefined)
-    return 'Signature for identity "" is not accepted: it states no name, as those of cosign 3 do not without -a docker-reference=NAME; signedIdentity "matchDigest" accepts it';
+    return 'Signature for identity "" is not accepted: cosign 3 signs without a name unless you pass -a docker-reference=NAME; signedIdentity "matchDigest" accepts such signatures';
   const text = `Signature for identity ${goQuote(stated.slice(0, 300))} is not accepted`;
   const wantsTag = identity.type !== "matchRepository" && identity.type !== "exactRepository";
   const isRepository = !stated.includes("@") && !stated.slice(stated.lastIndexOf("/")).includes(":");
   return wantsTag && isRepository
-    ? `${text}: it names a repository without a tag, as cosign does, which only signedIdentity "matchRepository" or "exactRepository" accepts`
+    ? `${text}: it is a repository without a tag, as signed by cosign, which only signedIdentity "matchRepository" or "exactRepository" accepts`
     : text;
 }
 

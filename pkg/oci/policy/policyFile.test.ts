@@ -54,13 +54,13 @@ test.for(having<IdentityCase>("identity"))("$name", ({ identity, cases: rows }) 
   expect(got).toEqual(rows.map(({ want }) => want));
 });
 
-test("every case is of one kind", () => {
+test("every test case has exactly one kind", () => {
   const kinds = ["policy", "scopes", "identity", "signature", "bundle"].map((member) => cases.filter((one) => member in one));
   expect(kinds.flat()).toHaveLength(cases.length);
   for (const kind of kinds) expect(kind.length).toBeGreaterThan(0);
 });
 
-test("scopes that demand what is not supported are told with what that is", () => {
+test("scopes that demand unsupported features are reported with the feature", () => {
   const gpg = [{ type: "signedBy", keyType: "GPGKeys", keyPath: "/key" }];
   const text = JSON.stringify({ default: gpg, transports: { docker: { "quay.io": [{ type: "reject" }], "a.example.com": gpg } } });
   expect(unsupportedScopes(parsePolicy(text))).toEqual({ default: '"signedBy"', "a.example.com": '"signedBy"' });

@@ -3,31 +3,34 @@ import { formatReference, nameOf, type Reference } from "../reference.ts";
 import { DEFAULT_IDENTITY, parseSignedIdentity, type SignedIdentity } from "./signedIdentity.ts";
 import { FormatError, knownMembers, parseStrictJson, requireMembers, requireText, textsMember } from "./strictJson.ts";
 
-/** Where a public key is: in a file that is read when it is needed, or PEM in the policy itself. */
+/** A public key: in a file that is read on use, or as PEM in the policy. */
 export type KeySource = { readonly path: string } | { readonly pem: string };
 
-/** One thing that has to hold before an image is taken. */
+/** A requirement that must be met before an image is accepted. */
 export type PolicyRequirement =
   | { readonly type: "insecureAcceptAnything" }
   | { readonly type: "reject" }
-  /** one of the keys signed it, and states this identity */
+  /** one of the keys signed it with this identity */
   | { readonly type: "sigstoreSigned"; readonly keys: readonly KeySource[]; readonly identity: SignedIdentity }
-  /** nothing that could be checked here, so that it never holds; `what` names it */
+  /** an unsupported requirement, which is never met; `what` names it */
   | { readonly type: "unsupported"; readonly what: string };
 
-/** What containers-policy.json(5) says about images of registries; lists are never empty. */
+/** The content of containers-policy.json(5) for images in registries; lists are never empty. */
 export interface Policy {
   readonly default: readonly PolicyRequirement[];
   /** by scope; "" is the default of the transport */
   readonly docker: ReadonlyMap<string, readonly PolicyRequirement[]>;
-  /** The same of images in layouts; a scope is an absolute path, or one with `:` and the image's name behind it. */
+  /**
+   * The requirements for images in layouts; a scope is an absolute path, or one with `:` and the
+   * image's name.
+   */
   readonly layouts: Readonly<Record<LayoutTransport, ReadonlyMap<string, readonly PolicyRequirement[]>>>;
 }
 
-/** Transports of images that are in layouts. */
+/** Transports of images in layouts. */
 export type LayoutTransport = "oci" | "oci-archive";
 
-/** What holds where there is no policy: any image is taken. */
+/** The policy if there is no file: accepts every image. */
 export const INSECURE_POLICY: Policy = {
   default: [{ type: "insecureAcceptAnything" }],
   docker: new Map(),
@@ -40,8 +43,8 @@ const GPG_KEY_MEMBERS = ["keyPath", "keyPaths", "keyData"];
 const GPG_KEY_TYPES = ["GPGKeys", "signedByGPGKeys", "X509Certificates", "signedByX509CAs"];
 
 /**
- * Reads a policy as strictly as containers/image does: a member that is unknown, stands twice or has another type spoils the file, since a
- * typing error must not let images pass. Keys in files are not read.
+ * Parses a policy as strictly as containers/image: rejects unknown and duplicate members and wrong
+ * types, because a typo must not accept images. Does not read key files.
  * @throws FormatError with the text of containers/image
  * @see https://github.com/containers/image/blob/main/docs/containers-policy.json.5.md
  */
@@ -53,16 +56,16 @@ export function parsePolicy(text: string): Policy {
       ([transport, scopes]) => [transport, parseScopes(scopes)] as const,
     ),
   );
-  // Other transports are read as strictly, and mean nothing here.
+  // Other transports are parsed as strictly, but ignored.
   const of = (transport: string): Map<string, PolicyRequirement[]> => transports.get(transport) ?? new Map();
   return {
-    default: requirementsOf(members.get("default")),
+    default: parseRequirements(members.get("default")),
     docker: of("docker"),
     layouts: { oci: of("oci"), "oci-archive": of("oci-archive") },
   };
 }
 
-/** The scopes, "" for the default one, that demand what is not supported here, with what that is. */
+/** Returns the scopes with unsupported requirements ("" for the default), with those requirements. */
 export function unsupportedScopes(policy: Policy): Record<string, string> {
   const all: [string, readonly PolicyRequirement[]][] = [["default", policy.default], ...policy.docker];
   return Object.fromEntries(
@@ -74,16 +77,16 @@ export function unsupportedScopes(policy: Policy): Record<string, string> {
 }
 
 function parseScopes(value: unknown): Map<string, PolicyRequirement[]> {
-  return new Map([...requireMembers(value)].map(([scope, requirements]) => [scope, requirementsOf(requirements)]));
+  return new Map([...requireMembers(value)].map(([scope, requirements]) => [scope, parseRequirements(requirements)]));
 }
 
-function requirementsOf(value: unknown): PolicyRequirement[] {
+function parseRequirements(value: unknown): PolicyRequirement[] {
   if (!Array.isArray(value)) throw new FormatError("a list of policy requirements expected");
   if (value.length === 0) throw new FormatError("List of verification policy requirements must not be empty");
-  return value.map(requirementOf);
+  return value.map(parseRequirement);
 }
 
-function requirementOf(value: unknown): PolicyRequirement {
+function parseRequirement(value: unknown): PolicyRequirement {
   const type = requireText(requireMembers(value), "type");
   switch (type) {
     case "insecureAcceptAnything":
@@ -91,7 +94,7 @@ function requirementOf(value: unknown): PolicyRequirement {
       knownMembers(value, ["type"]);
       return { type };
     case "sigstoreSigned":
-      return sigstoreSigned(value);
+      return parseSigstoreSigned(value);
     case "signedBy":
       return signedBy(value);
     case "signedBaseLayer":
@@ -102,11 +105,11 @@ function requirementOf(value: unknown): PolicyRequirement {
   }
 }
 
-function sigstoreSigned(value: unknown): PolicyRequirement {
+function parseSigstoreSigned(value: unknown): PolicyRequirement {
   const members = knownMembers(value, ["type"], [...KEY_MEMBERS, ...REKOR_MEMBERS, "signedIdentity"]);
   const sources = KEY_MEMBERS.filter((key) => members.has(key) && members.get(key) !== "");
-  const identity = identityOf(members);
-  const keys = sources.flatMap((source) => keysOf(members, source));
+  const identity = parseIdentity(members);
+  const keys = sources.flatMap((source) => parseKeys(members, source));
   if (sources.length !== 1) throw new FormatError("exactly one of keyPath, keyPaths, keyData, keyDatas, fulcio, and pki must be specified");
   const logs = REKOR_MEMBERS.filter((key) => members.has(key));
   if (logs.length > 1)
@@ -118,29 +121,29 @@ function sigstoreSigned(value: unknown): PolicyRequirement {
   return { type: "sigstoreSigned", keys, identity };
 }
 
-function keysOf(members: ReadonlyMap<string, unknown>, source: string): KeySource[] {
+function parseKeys(members: ReadonlyMap<string, unknown>, source: string): KeySource[] {
   switch (source) {
     case "keyPath":
       return [{ path: requireText(members, source) }];
     case "keyPaths":
       return textsMember(members, source).map((path) => ({ path }));
     case "keyData":
-      return [{ pem: decoded(requireText(members, source), source) }];
+      return [{ pem: decodeKey(requireText(members, source), source) }];
     case "keyDatas":
-      return textsMember(members, source).map((data) => ({ pem: decoded(data, source) }));
+      return textsMember(members, source).map((data) => ({ pem: decodeKey(data, source) }));
     default:
       return [];
   }
 }
 
-function decoded(base64: string, key: string): string {
+function decodeKey(base64: string, key: string): string {
   const bytes = Buffer.from(base64, "base64");
   if (base64 === "" || bytes.toString("base64") !== base64.replaceAll(/[\r\n]/g, ""))
-    throw new FormatError(`Key ${goQuote(key)} is no base64`);
+    throw new FormatError(`Key ${goQuote(key)} is not base64`);
   return bytes.toString("utf8");
 }
 
-/** GPG signatures are kept outside the registry, and nothing in Node reads them. */
+/** GPG signatures are stored outside the registry, and Node cannot verify them. */
 function signedBy(value: unknown): PolicyRequirement {
   const members = knownMembers(value, ["type", "keyType"], [...GPG_KEY_MEMBERS, "signedIdentity"]);
   const keyType = requireText(members, "keyType");
@@ -150,22 +153,22 @@ function signedBy(value: unknown): PolicyRequirement {
     throw new FormatError(
       `Exactly one of keyPath, keyPaths and keyData must be specified, ${sources.length === 0 ? "none of them" : "more than one"} present`,
     );
-  identityOf(members);
+  parseIdentity(members);
   return { type: "unsupported", what: '"signedBy"' };
 }
 
-function identityOf(members: ReadonlyMap<string, unknown>): SignedIdentity {
+function parseIdentity(members: ReadonlyMap<string, unknown>): SignedIdentity {
   return members.has("signedIdentity") ? parseSignedIdentity(members.get("signedIdentity")) : DEFAULT_IDENTITY;
 }
 
-/** The requirements that apply to an image, and the scope that has them; undefined for those of `default`. */
+/** The requirements for an image, and their scope; undefined for those of `default`. */
 export interface Applicable {
   readonly scope: string | undefined;
   readonly requirements: readonly PolicyRequirement[];
 }
 
 /**
- * What has to hold for an image: that of the most specific scope alone.
+ * Returns the requirements for an image: only those of the most specific scope.
  * @param ref with a tag or a digest
  */
 export function findApplicable(policy: Policy, ref: Reference): Applicable {
@@ -176,7 +179,10 @@ export function findApplicable(policy: Policy, ref: Reference): Applicable {
   return { scope: undefined, requirements: policy.default };
 }
 
-/** The same for an image in a layout. @param path absolute, without symlinks @param name "" for none */
+/**
+ * Returns the requirements for an image in a layout. @param path absolute, without symlinks @param
+ * name "" for none
+ */
 export function applicableToLayout(policy: Policy, transport: LayoutTransport, path: string, name: string): Applicable {
   const scopes = [...(name === "" ? [] : [`${path}:${name}`]), path];
   for (let at = path.lastIndexOf("/"); at > 0; at = path.lastIndexOf("/", at - 1)) scopes.push(path.slice(0, at));
@@ -188,8 +194,8 @@ export function applicableToLayout(policy: Policy, transport: LayoutTransport, p
 }
 
 /**
- * The scopes an image is in, from the most specific: itself, its repository and the namespaces above, the host, `*.` with each domain above
- * the host, and "" for every image.
+ * Returns the scopes of an image, most specific first: the image, its repository and parent
+ * namespaces, the host, `*.` with each parent domain of the host, and "" for every image.
  */
 function listImageScopes(ref: Reference): string[] {
   const scopes = [formatReference(ref)];

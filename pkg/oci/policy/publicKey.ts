@@ -2,18 +2,19 @@ import { createPublicKey, type KeyObject, verify } from "node:crypto";
 import { messageOf } from "../../errors/errors.ts";
 
 const PEM = /-----BEGIN ((?:RSA )?PUBLIC KEY)-----[A-Za-z0-9+/=\s]+-----END \1-----/;
-/** Each with the hash that sigstore takes for it. */
+/** Each with the hash that sigstore uses for it. */
 const CURVES: Readonly<Record<string, string>> = { prime256v1: "sha256", secp384r1: "sha384", secp521r1: "sha512" };
 const RSA_BITS_MIN = 2048;
 
 /**
- * Reads a public key as cosign writes it.
- * @param pem the first key in it counts
- * @throws Error `parsing public key: …` for a text without one and for kinds that cosign does not sign with
+ * Parses a public key in the format of cosign.
+ * @param pem the first key is used
+ * @throws Error `parsing public key: …` for a text without a key and for key types that cosign does
+ * not use
  */
 export function parsePublicKey(pem: string): KeyObject {
   const found = PEM.exec(pem)?.[0];
-  if (found === undefined) throw new Error("parsing public key: there is no PEM block PUBLIC KEY");
+  if (found === undefined) throw new Error("parsing public key: PEM block PUBLIC KEY not found");
   let key: KeyObject;
   try {
     key = createPublicKey(found);
@@ -32,17 +33,21 @@ function keyProblem({ asymmetricKeyType: type, asymmetricKeyDetails }: KeyObject
   return type === "rsa" || type === "ed25519" ? undefined : `keys of type ${type} are not supported`;
 }
 
-/** Whether the key signed exactly these bytes: ECDSA (DER) and RSA (PKCS #1 v1.5) over a hash of them, Ed25519 over themselves. */
+/**
+ * Returns whether the key signed exactly these bytes: ECDSA (DER) and RSA (PKCS #1 v1.5) over their
+ * hash, Ed25519 over the bytes.
+ */
 export function isSignedBy(key: KeyObject, bytes: Uint8Array, signature: Uint8Array, hash = "sha256"): boolean {
   try {
     return verify(key.asymmetricKeyType === "ed25519" ? null : hash, bytes, key, signature);
   } catch {
-    return false; // a signature that is not even one of this kind
+    return false; // a malformed signature
   }
 }
 
 /**
- * The hash that sigstore's registry of algorithms has for a key; signatures in the older format are over SHA-256 whatever the key.
+ * Returns the hash of a key in sigstore's algorithm registry; signatures in the older format use
+ * SHA-256 with every key.
  * @see https://github.com/sigstore/architecture-docs/blob/main/algorithm-registry.md
  */
 export function hashOf({ asymmetricKeyDetails }: KeyObject): string {

@@ -3,27 +3,31 @@ import { digestProblem } from "../../api/imageName.ts";
 import { goQuote } from "../../golang/quote.ts";
 import { FormatError, knownMembers, parseStrictJson, requireMembers, requireText, utf8Text } from "./strictJson.ts";
 
-/** A signature as it was found: nothing about it is to be trusted. */
+/** An untrusted signature from a registry. */
 export interface FoundSignature {
   readonly payload: Uint8Array;
-  /** base64; undefined when it was stored without one */
+  /** base64; undefined if it was stored without one */
   readonly signature: string | undefined;
-  /** Whether the payload is the in-toto statement of a sigstore bundle; it is in the simple signing format otherwise. */
+  /**
+   * Whether the payload is the in-toto statement of a sigstore bundle; otherwise it is in the
+   * simple signing format.
+   */
   readonly isStatement?: boolean | undefined;
 }
 
-/** What a signature states: this image, under this name. */
+/** The image and the name that a signature claims. */
 interface SignedClaim {
   /** of a manifest */
   readonly digest: string;
-  /** a docker reference, mostly a repository without a tag; undefined where the format leaves it out */
+  /** a docker reference, usually a repository without a tag; undefined if the format omits it */
   readonly reference: string | undefined;
 }
 
 const TYPE = "cosign container image signature";
 
 /**
- * Reads the payload of a signature, in the simple signing format; it is to be trusted only once its signature has been verified.
+ * Parses the payload of a signature in the simple signing format. Trust the result only after
+ * verifying the signature.
  * @throws FormatError with the text of containers/image
  * @see https://github.com/sigstore/cosign/blob/main/specs/SIGNATURE_SPEC.md
  */
@@ -39,7 +43,7 @@ export function parsePayload(bytes: Uint8Array): SignedClaim {
   return { digest, reference: requireText(knownMembers(critical.get("identity"), ["docker-reference"]), "docker-reference") };
 }
 
-/** Remarks of the signer; cosign writes null where there are none. */
+/** Optional fields of the signer; cosign writes null if there are none. */
 function checkOptional(value: unknown): void {
   if (value === null) return;
   const optional = requireMembers(value);
@@ -48,11 +52,14 @@ function checkOptional(value: unknown): void {
     throw new FormatError("Field optional.timestamp is not is not an integer");
 }
 
-/** What the media types of bundles begin with; a version follows. */
+/** Prefix of the media types of bundles; the version follows. */
 export const BUNDLE_TYPE = "application/vnd.dev.sigstore.bundle";
-/** Of a statement that is the signature of an image, not an attestation of something about it. */
+/** Predicate type of an image signature, as opposed to an attestation. */
 export const SIGNATURE_PREDICATE = "https://sigstore.dev/cosign/sign/v1";
-/** Annotation that `cosign sign -a` has a signature state as the name of the image: the format has no place of its own for it. */
+/**
+ * Annotation with the name of the image, set with `cosign sign -a`, because the format has no field
+ * for it.
+ */
 const NAME_ANNOTATION = "docker-reference";
 const STATEMENT_TYPE = "https://in-toto.io/Statement/v1";
 const PAYLOAD_TYPE = "application/vnd.in-toto+json";
@@ -66,9 +73,9 @@ const Bundle = z.looseObject({
 });
 
 /**
- * The signature in a bundle of sigstore, as cosign 3 writes it. Certificates and entries of logs in it are not looked at.
+ * Returns the signature in a sigstore bundle of cosign 3. Ignores its certificates and log entries.
  * @param bytes untrusted
- * @returns undefined when it holds anything but one signed in-toto statement
+ * @returns undefined if it contains anything other than one signed in-toto statement
  * @see https://github.com/sigstore/cosign/blob/main/specs/BUNDLE_SPEC.md
  */
 export function signatureInBundle(bytes: Uint8Array): FoundSignature | undefined {
@@ -83,7 +90,7 @@ export function signatureInBundle(bytes: Uint8Array): FoundSignature | undefined
 }
 
 /**
- * The bytes that are signed for a statement.
+ * Returns the bytes that are signed for a statement.
  * @see https://github.com/secure-systems-lab/dsse/blob/master/protocol.md
  */
 export function signedBytes(statement: Uint8Array): Buffer {
@@ -91,9 +98,9 @@ export function signedBytes(statement: Uint8Array): Buffer {
 }
 
 /**
- * Reads a statement, which is to be trusted only once its signature has been verified: one claim a subject. Members that are unknown are passed
- * over, as in-toto asks of its readers.
- * @throws FormatError for what is no statement, and for an attestation
+ * Parses a statement into one claim per subject. Trust the result only after verifying the
+ * signature. Ignores unknown members, as in-toto requires of readers.
+ * @throws FormatError for anything else, including an attestation
  * @see https://github.com/in-toto/attestation/blob/main/spec/v1/statement.md
  */
 export function parseStatement(bytes: Uint8Array): SignedClaim[] {
@@ -104,10 +111,10 @@ export function parseStatement(bytes: Uint8Array): SignedClaim[] {
     throw new FormatError(`the bundle is an attestation of type ${goQuote(predicate.slice(0, 100))}, not a signature of the image`);
   const subjects = statement.get("subject");
   if (!Array.isArray(subjects) || subjects.length === 0) throw new FormatError("the statement has no subject");
-  return subjects.map(claimOf);
+  return subjects.map(parseClaim);
 }
 
-function claimOf(value: unknown): SignedClaim {
+function parseClaim(value: unknown): SignedClaim {
   const subject = requireMembers(value);
   const digest = `sha256:${requireText(requireMembers(subject.get("digest")), "sha256")}`;
   const problem = digestProblem(digest);

@@ -22,16 +22,16 @@ import {
 } from "./policyFile.ts";
 import { parsePublicKey } from "./publicKey.ts";
 
-/** Where the policy is; `required` when a person named the file, so that it has to be there. */
+/** Path of the policy; `required` if a user configured it, so that the file must exist. */
 export interface PolicyPlace {
   readonly file: string;
   readonly required?: boolean;
 }
 
-/** What has to hold for one image. */
+/** The requirements for one image. */
 export interface ImageRequirements {
   readonly list: readonly ReadyRequirement[];
-  /** Whether any of it is about signatures; without that the image may be taken as it is. */
+  /** Whether any requirement needs signatures. */
   readonly needSignatures: boolean;
 }
 
@@ -39,30 +39,36 @@ const POLICY_BYTES = 4 * 1024 * 1024;
 const KEY_BYTES = 64 * 1024;
 const NO_POLICY = "none";
 
-/** The default place of containers-policy.json(5): the user's file when there is one, else /etc/containers. */
+/**
+ * Returns the default path of containers-policy.json(5): the user's file if it exists, else
+ * /etc/containers.
+ */
 export function defaultPolicyPlace(home: string): PolicyPlace {
   const userFile = join(home, ".config/containers/policy.json");
   return { file: existsSync(userFile) ? userFile : "/etc/containers/policy.json" };
 }
 
-/** The signature policy in force. The file, and the keys that it names, are read anew for each image, so that a rotated key counts at once. */
+/**
+ * The current signature policy. Reads the file and its key files again for each image, so that a
+ * rotated key takes effect immediately.
+ */
 export class SignaturePolicy {
   readonly #place: () => PolicyPlace;
   readonly #log: Logger;
-  /** Of the policy that was last told. */
+  /** The last logged policy. */
   #told: string | undefined;
 
-  /** @param place asked at each image */
+  /** @param place called for each image */
   constructor(place: () => PolicyPlace, log: Logger) {
     this.#place = place;
     this.#log = log;
   }
 
   /**
-   * What has to hold for an image.
-   * @param ref by which it was asked for, before any mirror; with a tag or a digest
-   * @throws RejectedError when the image is rejected whatever its signatures; Error `error loading policy context: …` for a policy that cannot be
-   * read, under which nothing is taken
+   * Returns the requirements for an image.
+   * @param ref by which it was requested, before mirrors apply; with a tag or a digest
+   * @throws RejectedError if the image is rejected regardless of its signatures; Error `error
+   * loading policy context: …` for an invalid policy, which rejects all images
    */
   async requirementsFor(ref: Reference): Promise<ImageRequirements> {
     const policy = await this.#load();
@@ -76,7 +82,8 @@ export class SignaturePolicy {
   }
 
   /**
-   * Whether an image in a layout may be taken. Layouts hold no signatures that could be checked, so that any requirement refuses it.
+   * Checks whether an image in a layout is accepted. Signatures in layouts are not supported, so
+   * any requirement rejects the image.
    * @param layout.path absolute, without symlinks
    * @throws RejectedError; Error as `requirementsFor`
    */
@@ -88,7 +95,7 @@ export class SignaturePolicy {
       if (type === "insecureAcceptAnything") continue;
       if (type === "reject") throw new RejectedError(`Running image ${text} is rejected by policy.`);
       throw new RejectedError(
-        `A signature was required, but no signature exists; images of layouts such as ${text} are taken where the policy accepts anything for transport ${goQuote(transport)}`,
+        `A signature was required, but no signature exists; images in layouts such as ${text} are accepted only if the policy accepts anything for transport ${goQuote(transport)}`,
       );
     }
   }
@@ -96,12 +103,12 @@ export class SignaturePolicy {
   async #load(): Promise<Policy> {
     const place = this.#place();
     try {
-      const text = await textOf(place);
+      const text = await readPolicyText(place);
       if (text === undefined) {
         if (this.#isNew(NO_POLICY)) this.#log.info({ looked: place.file }, "no default policy found, using insecure policy");
         return INSECURE_POLICY;
       }
-      const policy = named(`invalid policy in ${goQuote(place.file)}`, () => parsePolicy(text));
+      const policy = prefixErrors(`invalid policy in ${goQuote(place.file)}`, () => parsePolicy(text));
       if (this.#isNew(`${place.file}\n${createHash("sha256").update(text).digest("hex")}`)) this.#tell(place, policy);
       return policy;
     } catch (err) {
@@ -114,7 +121,7 @@ export class SignaturePolicy {
     this.#log.info({ file, default: byDefault, scopes: policy.docker.size }, "signature policy in force");
     const unsupported = unsupportedScopes(policy);
     if (Object.keys(unsupported).length > 0)
-      this.#log.warn({ file, unsupported }, "signature policy demands what is not supported: images of these scopes are rejected");
+      this.#log.warn({ file, unsupported }, "signature policy has unsupported requirements: images of these scopes are rejected");
   }
 
   #isNew(fingerprint: string): boolean {
@@ -124,22 +131,25 @@ export class SignaturePolicy {
   }
 }
 
-/** A requirement with its keys. @throws RejectedError when one of them cannot be read: the requirement cannot be checked then */
+/**
+ * Reads the keys of a requirement. @throws RejectedError if a key cannot be read, because the
+ * requirement cannot be checked
+ */
 async function ready(requirement: PolicyRequirement): Promise<ReadyRequirement> {
   if (requirement.type !== "sigstoreSigned") return requirement;
   try {
-    const pems = await Promise.all(requirement.keys.map(pemOf));
+    const pems = await Promise.all(requirement.keys.map(readPem));
     return { ...requirement, keys: pems.map(parsePublicKey) };
   } catch (err) {
     throw new RejectedError(`a key of the signature policy cannot be used: ${messageOf(err)}`, { cause: err });
   }
 }
 
-async function pemOf(source: KeySource): Promise<string> {
+async function readPem(source: KeySource): Promise<string> {
   return "pem" in source ? source.pem : readText(source.path, KEY_BYTES);
 }
 
-async function textOf({ file, required = false }: PolicyPlace): Promise<string | undefined> {
+async function readPolicyText({ file, required = false }: PolicyPlace): Promise<string | undefined> {
   try {
     return await readText(file, POLICY_BYTES);
   } catch (err) {
@@ -157,7 +167,7 @@ async function readText(path: string, limit: number): Promise<string> {
   }
 }
 
-function named<T>(doing: string, work: () => T): T {
+function prefixErrors<T>(doing: string, work: () => T): T {
   try {
     return work();
   } catch (err) {

@@ -3,19 +3,22 @@ import { goQuote } from "../../golang/quote.ts";
 import { formatReference, nameOf, parse, type Reference } from "../reference.ts";
 import { FormatError, knownMembers, requireMembers, requireText } from "./strictJson.ts";
 
-/** Which identity a signature has to state: `signedIdentity` of containers-policy.json(5), and `matchDigest`, which is ours. */
+/**
+ * The identity that a signature must contain: `signedIdentity` of containers-policy.json(5), and
+ * `matchDigest`, an extension of this project.
+ */
 export type SignedIdentity =
-  /** any, or none: that the digest is signed is enough */
+  /** any identity or none: a signed digest is sufficient */
   | { readonly type: "matchDigest" }
   | { readonly type: "matchExact" | "matchRepoDigestOrExact" | "matchRepository" }
   | { readonly type: "exactReference" | "exactRepository"; readonly reference: Reference }
   | { readonly type: "remapIdentity"; readonly prefix: string; readonly signedPrefix: string };
 
-/** What counts without `signedIdentity`. */
+/** The default for `signedIdentity`. */
 export const DEFAULT_IDENTITY: SignedIdentity = { type: "matchRepoDigestOrExact" };
 
 /**
- * Reads a `signedIdentity`.
+ * Parses a `signedIdentity`.
  * @throws FormatError with the text of containers/image
  */
 export function parseSignedIdentity(value: unknown): SignedIdentity {
@@ -55,9 +58,10 @@ function namePrefix(members: ReadonlyMap<string, unknown>, key: string): string 
 }
 
 /**
- * Whether a signature that states identity `signed` is one for an image.
- * @param image the reference by which it was asked for, before any mirror; with a tag or a digest
- * @param signed untrusted; undefined when it states none
+ * Returns whether a signature with identity `signed` applies to an image.
+ * @param image the reference by which it was requested, before mirrors apply; with a tag or a
+ * digest
+ * @param signed untrusted; undefined if the signature has none
  */
 export function matchesIdentity(rule: SignedIdentity, image: Reference, signed: string | undefined): boolean {
   if (rule.type === "matchDigest") return true;
@@ -75,14 +79,20 @@ function isExactly(wanted: Reference, stated: Reference): boolean {
   return !isNameOnly(wanted) && !isNameOnly(stated) && formatReference(wanted) === formatReference(stated);
 }
 
-/** Of an image by digest the digest itself is compared elsewhere, so that the tag in the signature does not count. */
+/**
+ * For an image with a digest, the digest is compared elsewhere, so the tag in the signature is
+ * ignored.
+ */
 function isRepositoryOrExactly(wanted: Reference | undefined, stated: Reference): boolean {
   if (!wanted || isNameOnly(stated)) return false;
   if (wanted.tag !== undefined) return formatReference(wanted) === formatReference(stated);
   return wanted.digest !== undefined && nameOf(wanted) === nameOf(stated);
 }
 
-/** The reference as it is named where it was signed; undefined when that is no name. */
+/**
+ * Returns the reference with the prefix under which it was signed; undefined if the result is
+ * invalid.
+ */
 function remap({ prefix, signedPrefix }: { prefix: string; signedPrefix: string }, image: Reference): Reference | undefined {
   const name = nameOf(image);
   if (name !== prefix && !name.startsWith(`${prefix}/`)) return image;

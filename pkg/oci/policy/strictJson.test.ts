@@ -15,11 +15,11 @@ test.for<[text: string, message: string]>([
   ['{"a":1,"\\u0061":2}', 'Duplicate key "a"'],
   ['{"x":[{"b\\\\":1},{"b\\\\":1,"b\\\\":2}]}', "Duplicate key"],
   ['{"a":"\\"","a":1}', 'Duplicate key "a"'],
-])("parseStrictJson refuses %s", ([text, message]) => {
+])("parseStrictJson rejects %s", ([text, message]) => {
   expect(() => parseStrictJson(text)).toThrow(new RegExp(message));
 });
 
-test("parseStrictJson reads strings of millions of characters and of escapes", () => {
+test("parseStrictJson parses strings with millions of characters and escapes", () => {
   for (const part of ["x", "\\n", '\\"']) {
     expect(parseStrictJson(`{"a":"${part.repeat(5_000_000)}"}`)).toHaveProperty("a");
     expect(() => parseStrictJson(`{"a":"${part.repeat(5_000_000)}","a":1}`)).toThrow(FormatError);

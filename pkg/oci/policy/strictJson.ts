@@ -2,7 +2,7 @@ import { messageOf } from "../../errors/errors.ts";
 import { stringEnd } from "../../golang/json.ts";
 import { goQuote } from "../../golang/quote.ts";
 
-/** A text is not the JSON that it has to be; the message never quotes more than a name of it. */
+/** A text is not the expected JSON. The message quotes at most a member name. */
 export class FormatError extends Error {
   constructor(message: string, options?: ErrorOptions) {
     super(message, options);
@@ -10,7 +10,7 @@ export class FormatError extends Error {
   }
 }
 
-/** The text that bytes are. @throws FormatError */
+/** Decodes UTF-8. @throws FormatError */
 export function utf8Text(bytes: Uint8Array): string {
   try {
     return new TextDecoder("utf-8", { fatal: true, ignoreBOM: true }).decode(bytes);
@@ -22,8 +22,9 @@ export function utf8Text(bytes: Uint8Array): string {
 const MARK = /["{}[\],]/g;
 
 /**
- * Reads JSON in which no object names a member twice: two readers could take different ones of them.
- * @throws FormatError for what is no JSON, and for `Duplicate key "…"`
+ * Parses JSON in which no object has duplicate member names, because two readers could use
+ * different values.
+ * @throws FormatError for invalid JSON, and `Duplicate key "…"`
  */
 export function parseStrictJson(text: string): unknown {
   let value: unknown;
@@ -36,7 +37,10 @@ export function parseStrictJson(text: string): unknown {
   return value;
 }
 
-/** Walks over text that is JSON already. Not by a pattern for strings: it would need stack for each escape of a long one. */
+/**
+ * Scans valid JSON text. Does not use a regular expression for strings, which would need stack
+ * space for each escape of a long string.
+ */
 function refuseDuplicates(json: string): void {
   const open: (Set<string> | undefined)[] = [];
   let atKey = false;
@@ -63,14 +67,14 @@ function note(keys: Set<string> | undefined, key: string): void {
   keys?.add(key);
 }
 
-/** The members of a JSON object by name. @throws FormatError when it is none */
+/** Returns the members of a JSON object by name. @throws FormatError if it is not an object */
 export function requireMembers(value: unknown): ReadonlyMap<string, unknown> {
   if (typeof value !== "object" || value === null || Array.isArray(value)) throw new FormatError("JSON object expected");
   return new Map(Object.entries(value));
 }
 
 /**
- * The members of a JSON object that has no others than these, and all of `required`.
+ * Returns the members of a JSON object that has all of `required` and only known members.
  * @throws FormatError `Unknown key "…"`, `Key "…" missing in a JSON object`
  */
 export function knownMembers(value: unknown, required: readonly string[], optional: readonly string[] = []): ReadonlyMap<string, unknown> {
@@ -81,18 +85,18 @@ export function knownMembers(value: unknown, required: readonly string[], option
   return members;
 }
 
-/** A member that has to be a text. @throws FormatError */
+/** Returns a string member. @throws FormatError */
 export function requireText(members: ReadonlyMap<string, unknown>, key: string): string {
   const value = members.get(key);
-  if (typeof value !== "string") throw new FormatError(`Key ${goQuote(key)} is no string`);
+  if (typeof value !== "string") throw new FormatError(`Key ${goQuote(key)} is not a string`);
   return value;
 }
 
-/** A member that has to be a list with at least one text. @throws FormatError */
+/** Returns a member that is a list with at least one string. @throws FormatError */
 export function textsMember(members: ReadonlyMap<string, unknown>, key: string): string[] {
   const value = members.get(key);
   if (!Array.isArray(value) || !value.every((item): item is string => typeof item === "string"))
-    throw new FormatError(`Key ${goQuote(key)} is no list of strings`);
+    throw new FormatError(`Key ${goQuote(key)} is not a list of strings`);
   if (value.length === 0) throw new FormatError(`${goQuote(key)} contains no entries`);
   return value;
 }

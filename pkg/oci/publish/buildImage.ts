@@ -11,7 +11,8 @@ import { type ArchivedFile, LAYER_GZIP_LEVEL, tarStream } from "../store/layerAr
 import type { LayoutStore } from "../store/layoutStore.ts";
 
 /**
- * The configuration of an image of one layer that holds content and no programs. It has to name a platform; whoever unpacks content takes the image on any.
+ * Returns the configuration of a single-layer image that contains only data. It must name a
+ * platform, but clients that unpack content accept it on any.
  * @param diffId digest of the layer before compression
  */
 export function imageConfig(labels: Readonly<Record<string, string>>, diffId: string): object {
@@ -24,7 +25,7 @@ export function imageConfig(labels: Readonly<Record<string, string>>, diffId: st
   };
 }
 
-/** What an image is made of. */
+/** The parts of an image. */
 export interface ImageParts {
   readonly files: readonly ArchivedFile[];
   readonly labels: Readonly<Record<string, string>>;
@@ -38,21 +39,22 @@ export interface BuiltImage {
   readonly layer: Descriptor;
 }
 
-/** Where gzip's header names the system that it was made on, and the number for none. */
+/** The position of the operating system in gzip's header, and the value for unknown. */
 const GZIP_OS = { at: 9, unknown: 255 };
 
 /**
- * Makes an image of one layer in a layout, under `tag`. The same files, labels and annotations give the same digest, whenever and wherever; there is no time,
- * user or host in it. Only one file is read at a time, and none is held in memory.
+ * Builds a single-layer image in a layout, under `tag`. The same files, labels and annotations
+ * always have the same digest: the image contains no time, user or host. Reads one file at a time,
+ * and never a whole file into memory.
  *
- * One image does for all platforms: it has no programs, so nothing in it depends on one, and an index, which would name the same layer for each, is not
- * asked for by those who unpack it.
+ * One image serves all platforms, because it contains no programs. An index, which would name the
+ * same layer for each platform, is not needed by clients that unpack it.
  */
 export async function buildImage(layout: LayoutStore, tag: string, parts: ImageParts, signal: AbortSignal): Promise<BuiltImage> {
   const { layer, diffId } = await writeLayer(layout, parts.files, signal);
   const config = Buffer.from(JSON.stringify(imageConfig(parts.labels, diffId)));
   const described = { mediaType: MediaType.ociConfig, digest: digestOf(config), size: config.byteLength };
-  // oxlint-disable-next-line require-await -- a blob's bytes come one after another
+  // oxlint-disable-next-line require-await -- the bytes of a blob are yielded sequentially
   await layout.putBlob(
     described,
     async function* () {

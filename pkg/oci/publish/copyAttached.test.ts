@@ -7,18 +7,18 @@ import { copyAttached } from "./copyAttached.ts";
 import { BlobLocations, copyImage } from "./copyImage.ts";
 
 // Cosign's SIGNATURE_SPEC.md; the distribution specification, "Referrers Tag Schema".
-test("what is attached to an image is copied, and listed where the registry lists nothing itself", async () => {
+test("copyAttached copies attachments of an image and updates the referrers tag if the registry has no referrers endpoint", async () => {
   const [source, target] = [await loopbackRegistry(), await loopbackRegistry()];
   const image = source.addImage("app", "v1", { layers: [Buffer.from("layer")] });
-  const behind = (suffix: string): string => `${image.digest.replace(":", "-")}${suffix}`;
-  source.addImage("app", behind(".sig"), { layers: [Buffer.from("signature")] });
-  source.addImage("app", behind(".att"), { layers: [Buffer.from("attestation")] });
+  const cosignTag = (suffix: string): string => `${image.digest.replace(":", "-")}${suffix}`;
+  source.addImage("app", cosignTag(".sig"), { layers: [Buffer.from("signature")] });
+  source.addImage("app", cosignTag(".att"), { layers: [Buffer.from("attestation")] });
   const config = source.addBlob("{}", "application/vnd.oci.empty.v1+json");
   const layers = [source.addBlob("bill of materials")];
   const body = { schemaVersion: 2, mediaType: MediaType.ociManifest, artifactType: "example/sbom", config, layers, subject: image };
   const referrer = source.addManifest("app", "referrer", body);
   const manifests = [{ ...referrer, artifactType: "example/sbom", annotations: { made: "here" } }];
-  source.addManifest("app", behind(""), { schemaVersion: 2, mediaType: MediaType.ociIndex, manifests }, MediaType.ociIndex);
+  source.addManifest("app", cosignTag(""), { schemaVersion: 2, mediaType: MediaType.ociIndex, manifests }, MediaType.ociIndex);
 
   const [from, to] = [await repository(`${source.host}/app`), await repository(`${target.host}/copy`)];
   const options = { signal, book: new BlobLocations() };
@@ -27,8 +27,8 @@ test("what is attached to an image is copied, and listed where the registry list
     return copyAttached(from, copied, to, options);
   };
   expect(await copy()).toBe(3);
-  for (const reference of [behind(".sig"), behind(".att"), referrer.digest]) expect(await to.has(reference, signal)).toBeDefined();
-  expect(await to.has(behind(".sbom"), signal)).toBeUndefined();
+  for (const reference of [cosignTag(".sig"), cosignTag(".att"), referrer.digest]) expect(await to.has(reference, signal)).toBeDefined();
+  expect(await to.has(cosignTag(".sbom"), signal)).toBeUndefined();
   const listed = (await to.referrers(image.digest, signal)).map(({ descriptor }) => descriptor);
   expect(listed).toEqual(manifests);
   const before = target.requests.length;
@@ -37,7 +37,7 @@ test("what is attached to an image is copied, and listed where the registry list
 });
 
 // What cosign 3 attaches with --recursive.
-test("what refers to the image of one platform is copied with the index", async () => {
+test("copyAttached copies referrers of a platform's image together with the index", async () => {
   const [source, target] = [await loopbackRegistry(), await loopbackRegistry()];
   const child = source.addImage("app", "child", { layers: [Buffer.from("layer")] });
   const manifests = [{ ...child, platform: { os: "linux", architecture: "amd64" } }];
@@ -54,7 +54,7 @@ test("what refers to the image of one platform is copied with the index", async 
   expect((await to.referrers(child.digest, signal)).map(({ digest }) => digest)).toEqual([bundle.digest]);
 });
 
-test("an image without anything attached has nothing copied", async () => {
+test("copyAttached copies nothing for an image without attachments", async () => {
   const [source, target] = [await loopbackRegistry(), await loopbackRegistry()];
   source.addImage("app", "v1", { layers: [Buffer.from("layer")] });
   const [from, to] = [await repository(`${source.host}/app`), await repository(`${target.host}/copy`)];

@@ -6,10 +6,10 @@ import type { ImageReader, ImageWriter } from "../store/imageStore.ts";
 import { type CopiedImage, type CopyOptions, copyImage } from "./copyImage.ts";
 
 /**
- * Copies what is attached to an image: signatures, attestations and bills of materials behind cosign's tags, and what refers to it or,
- * as bundles of `cosign sign --recursive` do, to one of its platforms.
- * @param image whose manifests are in both places
- * @returns how many things there were
+ * Copies the attachments of an image: signatures, attestations and SBOMs at cosign's tags, and
+ * referrers of the image or, like bundles of `cosign sign --recursive`, of its platform images.
+ * @param image whose manifests exist at both locations
+ * @returns the number of copied attachments
  * @see https://github.com/sigstore/cosign/blob/main/specs/SIGNATURE_SPEC.md
  */
 export async function copyAttached(from: ImageReader, image: CopiedImage, to: ImageWriter, options: CopyOptions): Promise<number> {
@@ -32,12 +32,15 @@ async function copyReferrers(from: ImageReader, digest: string, to: ImageWriter,
   const referrers = (await from.referrers?.(digest, signal)) ?? [];
   if (referrers.length === 0) return 0;
   for (const referrer of referrers) await copyImage(from, await from.manifest(referrer.digest, signal), to, { ...options, tag: undefined });
-  await listReferrers(to, digest, referrers, signal);
+  await updateReferrersTag(to, digest, referrers, signal);
   return referrers.length;
 }
 
-/** A registry that does not list referrers itself has their list behind a tag. @see distribution specification, "Referrers Tag Schema" */
-async function listReferrers(to: ImageWriter, digest: string, referrers: readonly Referrer[], signal: AbortSignal): Promise<void> {
+/**
+ * Updates the referrers tag, which registries without a referrers endpoint need. @see distribution
+ * specification, "Referrers Tag Schema"
+ */
+async function updateReferrersTag(to: ImageWriter, digest: string, referrers: readonly Referrer[], signal: AbortSignal): Promise<void> {
   const listed = (await to.referrers?.(digest, signal)) ?? [];
   const missing = referrers.filter((referrer) => !listed.some((one) => one.digest === referrer.digest));
   if (missing.length === 0) return;

@@ -14,8 +14,8 @@ import { copyImage } from "./copyImage.ts";
 
 const NAMED = { "a/b": "1", "a/c": "2", d: "" };
 
-describe("an image that is built", () => {
-  test("has the same digest whatever the order of its files, labels and annotations", async () => {
+describe("a built image", () => {
+  test("a built image has the same digest for any order of its files, labels and annotations", async () => {
     const digests = new Set<string>();
     const configs = new Set<string>();
     for (const files of [NAMED, { d: "", "a/c": "2", "a/b": "1" }])
@@ -28,18 +28,18 @@ describe("an image that is built", () => {
         configs.add((JSON.parse(manifest.bytes.toString("utf8")) as { config: { digest: string } }).config.digest);
       }
     expect(digests.size).toBe(1);
-    // What is packed, without how well: another one than before means that the digest of everybody's images changes.
+    // The uncompressed content: a change here changes the digests of all users' images.
     expect([...configs]).toEqual(["sha256:60d3bc3127db4dfd1f4571012eca2cf471a87e3888ab21d39bd26b8d163713ef"]);
   });
 
-  test("differs with what is in it", async () => {
+  test("a built image has another digest if its content differs", async () => {
     const digests = [NAMED, { ...NAMED, "a/b": "2" }, { ...NAMED, e: "" }].map(async (files) => (await built(files)).manifest.digest);
     expect(new Set(await Promise.all(digests)).size).toBe(3);
   });
 });
 
 describe("a copy", () => {
-  test("keeps the digest, and what is there is not sent again", async () => {
+  test("a copy keeps the digest, and does not send existing content again", async () => {
     const registry = await loopbackRegistry();
     const { store, manifest } = await built(NAMED);
     const to = await repository(`${registry.host}/app`);
@@ -52,7 +52,7 @@ describe("a copy", () => {
     expect(registry.requests.slice(before).map(({ method }) => method)).toEqual(["HEAD", "HEAD"]);
   });
 
-  test("of an index has every platform's image, byte for byte", async () => {
+  test("a copy of an index has every platform's image, byte for byte", async () => {
     const { store, manifest: one } = await built(NAMED, "one");
     const { manifest: two } = await buildImage(store, "two", parts({ other: "x" }), signal);
     const entry = ({ digest, bytes, mediaType }: typeof one, architecture: string) => ({
@@ -76,7 +76,7 @@ describe("a copy", () => {
     expect(await blobsOf(back)).toEqual(await blobsOf(store));
   });
 
-  test("goes on where the connection to its source breaks", async () => {
+  test("a copy resumes when the connection to its source breaks", async () => {
     const [source, target] = [await loopbackRegistry(), await loopbackRegistry()];
     const large = randomBytes(3_000_000);
     const image = source.addImage("app", "v1", { layers: [large] });
@@ -96,7 +96,7 @@ describe("a copy", () => {
     expect(target.requests.filter(({ method }) => method === "PATCH")).toHaveLength(1);
   });
 
-  test("through an archive is the same, and the archive too", async () => {
+  test("a copy through an archive has the same bytes, and so does the archive", async () => {
     const { store, manifest } = await built(NAMED);
     const dir = await folder();
     await packLayout(store.dir, join(dir, "one.tar"), signal);
@@ -106,7 +106,7 @@ describe("a copy", () => {
     expect(await blobsOf(back)).toEqual(await blobsOf(store));
   });
 
-  test("of a damaged blob is refused", async () => {
+  test("a copy of a damaged blob is rejected", async () => {
     const { store, manifest, layer } = await built({ a: "1" });
     const { manifest: other, layer: otherLayer } = await buildImage(store, "other", parts({ a: "2" }), signal);
     const reader: ImageReader = {
@@ -125,19 +125,17 @@ describe("a copy", () => {
 });
 
 describe("a layout", () => {
-  test("says which tags there are", async () => {
+  test("a layout lists its tags", async () => {
     const { store } = await built(NAMED);
-    await expect(store.manifest("v2", signal)).rejects.toThrow("oci:layout has no image v2; there is v1");
+    await expect(store.manifest("v2", signal)).rejects.toThrow("oci:layout has no image v2; available: v1");
     await buildImage(store, "v3", parts({}), signal);
-    await expect(store.manifest("", signal)).rejects.toThrow(
-      "oci:layout has no image that is the only one: name its tag; there are v1, v3",
-    );
+    await expect(store.manifest("", signal)).rejects.toThrow("oci:layout has several images: specify a tag; available: v1, v3");
     await expect(new LayoutStore(await folder(), "oci:x").manifest("", signal)).rejects.toThrow(
-      "oci:x is no OCI image layout: it has no index.json",
+      "oci:x is not an OCI image layout: index.json is missing",
     );
   });
 
-  test("moves a tag", async () => {
+  test("a layout moves a tag", async () => {
     const { store } = await built(NAMED);
     const { manifest } = await buildImage(store, "v1", parts({ a: "1" }), signal);
     expect((await store.manifest("v1", signal)).digest).toBe(manifest.digest);

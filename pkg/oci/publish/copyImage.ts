@@ -5,16 +5,19 @@ import { type Descriptor, parseManifest } from "../manifest.ts";
 import type { FetchedManifest } from "../registry/repository.ts";
 import type { BlobFate, ImageReader, ImageWriter } from "../store/imageStore.ts";
 
-/** Which repositories have which blobs, as far as this process put them there or saw them: a registry need not be sent a blob twice. */
+/**
+ * Records which repositories contain which blobs, as this process wrote or saw them, so that a blob
+ * is sent to a registry only once.
+ */
 export class BlobLocations {
   readonly #lock = new KeyedLock();
   /** "registry/repository" by digest */
   readonly #held = new Map<string, Set<string>>();
 
   /**
-   * Calls `put` with the paths of those repositories that have a blob and lie in the registry of `repository`; one blob is put in one place at a time, so that
-   * the next can take it from there.
-   * @param repository "registry/repository", which has the blob afterwards
+   * Calls `put` with the paths of the repositories that contain a blob in the registry of
+   * `repository`. Handles one upload of a blob at a time, so that the next upload can mount it.
+   * @param repository "registry/repository", which contains the blob afterwards
    */
   placing<T>(digest: string, repository: string, signal: AbortSignal, put: (mountFrom: readonly string[]) => Promise<T>): Promise<T> {
     return this.#lock.run(digest, signal, async () => {
@@ -28,38 +31,42 @@ export class BlobLocations {
   }
 }
 
-/** How an image is copied. */
+/** Options of a copy. */
 export interface CopyOptions {
-  /** the tag it gets; without one it is there under its digest alone */
+  /** the tag of the copy; if undefined, only the digest identifies it */
   readonly tag?: string | undefined;
   readonly signal: AbortSignal;
-  /** Where in the destination's registry blobs are; without it every blob is sent that the repository does not have. */
+  /**
+   * Locations of blobs in the destination's registry. If undefined, every blob is sent that the
+   * repository does not have.
+   */
   readonly book?: BlobLocations | undefined;
 }
 
-/** An image that is where it was to be. */
+/** A copied or already existing image. */
 export interface CopiedImage {
   readonly digest: string;
   readonly mediaType: string;
-  /** Whether there was anything to do. */
+  /** Whether the image already existed. */
   readonly fate: "present" | "copied";
-  /** digests of all its manifests, the image's own last */
+  /** digests of all its manifests, that of the image last */
   readonly manifests: readonly string[];
-  /** that were sent, of blobs alone */
+  /** size of the sent blobs, without manifests */
   readonly bytes: number;
 }
 
-/** Blobs of one image that are on their way at once. */
+/** Number of blobs of one image that are copied concurrently. */
 const PARALLEL_BLOBS = 3;
-/** An index may name indexes. */
+/** An index may contain indexes up to this depth. */
 const DEPTH_MAX = 4;
-/** Layers that are not to be passed on are fetched from elsewhere. */
+/** Nondistributable layers are fetched from other locations. */
 const FOREIGN = /\.(?:foreign|nondistributable)\./;
 
 /**
- * Copies an image with all that it names: of an index every platform's. Manifests keep their bytes, and so the digest stays. What is there is not sent
- * again; of a layout, which may be there in part, all is looked at.
- * @throws ImageContentError for a manifest that is malformed; Error of either side.
+ * Copies an image with everything that it references, for an index every platform. Keeps the bytes
+ * of manifests, and so the digest. Does not send existing content again; a layout may be
+ * incomplete, so all of its content is checked.
+ * @throws ImageContentError for a malformed manifest; Error of either side.
  */
 export async function copyImage(from: ImageReader, top: FetchedManifest, to: ImageWriter, options: CopyOptions): Promise<CopiedImage> {
   const copy = new Copy(from, to, options);
@@ -76,7 +83,7 @@ export async function copyImage(from: ImageReader, top: FetchedManifest, to: Ima
 class Copy {
   readonly manifests: string[] = [];
   bytes = 0;
-  /** Whether anything was missing that a manifest names. */
+  /** Whether referenced content was missing. */
   isMended = false;
   readonly #from: ImageReader;
   readonly #to: ImageWriter;
@@ -88,7 +95,7 @@ class Copy {
     this.#options = options;
   }
 
-  /** Copies what a manifest names, and notes its digest. */
+  /** Copies the content that a manifest references, and records its digest. */
   async add(manifest: FetchedManifest, isThere: boolean, depth: number): Promise<void> {
     const parsed = parseManifest(manifest.bytes, manifest.mediaType);
     if (parsed.kind === "index") {
@@ -98,7 +105,7 @@ class Copy {
   }
 
   async #addChild(child: Descriptor, isThere: boolean, depth: number): Promise<void> {
-    if (depth > DEPTH_MAX) throw new ImageContentError("the image index leads to indexes without end");
+    if (depth > DEPTH_MAX) throw new ImageContentError("the image index is nested too deeply");
     const { signal } = this.#options;
     if (isThere) {
       this.manifests.push(child.digest);

@@ -31,7 +31,7 @@ export interface ImageContent {
   readonly compression?: LayerCompression;
 }
 
-/** What names a manifest or blob in another one. */
+/** References a manifest or blob from another one. */
 export interface PushedDescriptor {
   readonly mediaType: string;
   readonly digest: string;
@@ -39,8 +39,10 @@ export interface PushedDescriptor {
 }
 
 /**
- * Pushes an OCI image of one layer. The same content has the same digest each time; what the registry has already is not sent again.
- * @throws RegistryError when the registry refuses; TerminalError when host, repository and tag make no reference
+ * Pushes a single-layer OCI image. The same content always has the same digest; existing blobs are
+ * not sent again.
+ * @throws RegistryError if the registry rejects it; TerminalError if host, repository and tag are
+ * not a valid reference
  */
 export async function pushImage(target: PushTarget, repository: string, tag: string, image: ImageContent): Promise<PushedDescriptor> {
   const tar = await tarOf(image.files);
@@ -54,7 +56,7 @@ export async function pushImage(target: PushTarget, repository: string, tag: str
   });
 }
 
-/** Lends `work` a connection to one repository. */
+/** Calls `work` with a connection to one repository. */
 export async function withPusher<T>(target: PushTarget, repository: string, work: (pusher: Pusher) => Promise<T>): Promise<T> {
   const { host, insecure, authFile, casDir } = target;
   const { env } = process;
@@ -76,14 +78,17 @@ export class Pusher {
     this.#store = store;
   }
 
-  /** Sends a blob unless the repository has it. */
+  /** Sends a blob unless it exists in the repository. */
   async blob(bytes: Uint8Array, mediaType: string): Promise<PushedDescriptor> {
     const blob = { mediaType, digest: digestOf(bytes), size: bytes.byteLength };
     await this.#store.putBlob(blob, (offset) => Readable.from([bytes.subarray(offset)]), { signal: this.#signal });
     return blob;
   }
 
-  /** Sends a manifest or index under a tag; what it names must be there. `mediaType` of the document is that of the request. */
+  /**
+   * Sends a manifest or index under a tag; the content that it references must exist. The
+   * `mediaType` of the document is also that of the request.
+   */
   async manifest(tag: string, manifest: { readonly mediaType: string }): Promise<PushedDescriptor> {
     const { mediaType } = manifest;
     const bytes = Buffer.from(JSON.stringify(manifest));

@@ -8,9 +8,12 @@ import { folder, insecureRegistry, loopbackRegistry } from "../../../test/suppor
 import { tarball } from "../../../test/support/tarball.ts";
 import { ImageCache, removeTree } from "./cache.ts";
 
-const NOBODY = 65_534;
+const UNPRIVILEGED = 65_534;
 
-/** Pulls two images one after the other for one owner, copies one to another owner, removes them; the program a process without rights runs. */
+/**
+ * Runs in an unprivileged process: pulls two images for one owner, copies one to another owner, and
+ * removes them.
+ */
 const PROGRAM = `
   const { pino } = await import("pino");
   const { Puller } = await import(process.argv[1] + "/puller.ts");
@@ -31,7 +34,7 @@ const PROGRAM = `
   console.log(JSON.stringify({ uid: process.getuid(), refused, entries, left: readdirSync(cacheDir) }));
 `;
 
-test("a process without root's rights can replace and remove what it made read-only", async (context) => {
+test("image cache replaces and removes read-only images without root permissions", async (context) => {
   const registry = await loopbackRegistry();
   registry.addImage("ns/app", "v1", { layers: [tarball([{ name: "d/e/f", content: "1" }])] });
   registry.addImage("ns/app", "v2", { layers: [tarball([{ name: "d/e/g", content: "2" }])] });
@@ -41,17 +44,17 @@ test("a process without root's rights can replace and remove what it made read-o
   const cacheDir = join(dir, "cache");
   await mkdir(cacheDir, { mode: 0o777 });
   await chmod(cacheDir, 0o777);
-  const asNobody = process.getuid?.() === 0 ? { uid: NOBODY, gid: NOBODY } : {};
+  const asUnprivileged = process.getuid?.() === 0 ? { uid: UNPRIVILEGED, gid: UNPRIVILEGED } : {};
   const args = ["--input-type=module", "-e", PROGRAM, import.meta.dirname, cacheDir, join(dir, "registries.conf"), registry.host];
-  const run = await promisify(execFile)(process.execPath, args, { ...asNobody, cwd: join(import.meta.dirname, "../../..") }).catch(
+  const run = await promisify(execFile)(process.execPath, args, { ...asUnprivileged, cwd: join(import.meta.dirname, "../../..") }).catch(
     (err: Error) => err,
   );
-  if (run instanceof Error && /EACCES|ERR_MODULE_NOT_FOUND/.test(run.message)) context.skip("other users may not read this checkout");
+  if (run instanceof Error && /EACCES|ERR_MODULE_NOT_FOUND/.test(run.message)) context.skip("other users cannot read this checkout");
   if (run instanceof Error) throw run;
-  expect(JSON.parse(run.stdout)).toEqual({ uid: asNobody.uid ?? process.getuid?.(), refused: "EACCES", entries: 2, left: [] });
+  expect(JSON.parse(run.stdout)).toEqual({ uid: asUnprivileged.uid ?? process.getuid?.(), refused: "EACCES", entries: 2, left: [] });
 });
 
-test("removal follows no symlink", async () => {
+test("removeTree does not follow symlinks", async () => {
   const dir = await mkdtemp(join(tmpdir(), "olmv1-remove-"));
   onTestFinished(() => removeTree(dir));
   await mkdir(join(dir, "kept"));
@@ -66,7 +69,7 @@ test("removal follows no symlink", async () => {
   expect(await readdir(dir, { recursive: true })).toEqual(["kept", "kept/file"]);
 });
 
-test("a draft is no content until it is published, and nothing when it is discarded", async () => {
+test("a draft becomes content only by publish and is removed by discard", async () => {
   const dir = await folder();
   const cache = new ImageCache(dir);
   const digest = `sha256:${"a".repeat(64)}`;

@@ -12,7 +12,10 @@ const Stored = z.object({
   signatures: z.array(z.object({ payload: z.string(), signature: z.string(), isStatement: z.boolean().optional() })).optional(),
 });
 
-/** What is kept beside an unpacked image: its configuration, which directory of it was unpacked, and what let it pass the signature policy. */
+/**
+ * Metadata stored with an unpacked image: its configuration, the unpacked directory, and the
+ * signatures that satisfied the policy.
+ */
 export type StoredImage = z.output<typeof Stored>;
 
 /** An unpacked image on disk. */
@@ -22,17 +25,18 @@ export interface CachedImage {
   readonly stored: StoredImage;
 }
 
-/** A folder to unpack into; it becomes content only by `publish`. */
+/** A folder to unpack into; `publish` turns it into an image. */
 export interface Draft {
-  /** holds anything that helps meanwhile; it disappears with the draft */
+  /** for temporary files; removed with the draft */
   readonly scratch: string;
-  /** the root of the content */
+  /** the root of the image's content */
   readonly content: string;
 }
 
 /**
- * Unpacked images at `<dir>/<owner>/<algorithm>:<hex>`, read-only. A directory of that name is complete: it is filled elsewhere and renamed.
- * One process uses a folder at a time.
+ * Unpacked images at `<dir>/<owner>/<algorithm>:<hex>`, read-only. A directory with such a name is
+ * complete, because it is filled elsewhere and renamed. Only one process may use a folder at a
+ * time.
  */
 export class ImageCache {
   readonly #dir: string;
@@ -43,7 +47,8 @@ export class ImageCache {
   }
 
   /**
-   * The image of this owner with this digest, or undefined. What stands in its place without being an unpacked image is removed.
+   * Returns the owner's image with this digest, or undefined. Removes anything at its path that is
+   * not an unpacked image.
    * @throws Error `error checking image content already unpacked: …`
    */
   async find(owner: string, digest: string): Promise<CachedImage | undefined> {
@@ -51,7 +56,9 @@ export class ImageCache {
     try {
       const stat = await lstat(dir).catch(undefinedIfMissing);
       if (!stat) return undefined;
-      const stored = stat.isDirectory() ? storedOf(await readFile(this.#note(owner, digest), "utf8").catch(undefinedIfMissing)) : undefined;
+      const stored = stat.isDirectory()
+        ? parseStored(await readFile(this.#note(owner, digest), "utf8").catch(undefinedIfMissing))
+        : undefined;
       if (stored) return { dir, modTime: stat.mtime, stored };
       await removeTree(dir);
       return undefined;
@@ -60,7 +67,7 @@ export class ImageCache {
     }
   }
 
-  /** Starts filling an image; end with {@link publish} or {@link discard}, best with both. */
+  /** Starts an image; end with {@link publish} or {@link discard}, preferably both. */
   async begin(owner: string): Promise<Draft> {
     const scratch = join(this.#ownerDir(owner), `.draft-${randomBytes(8).toString("hex")}`);
     this.#drafts.add(scratch);
@@ -69,7 +76,10 @@ export class ImageCache {
     return { scratch, content };
   }
 
-  /** Makes the draft the owner's image of this digest, with the time it became so; files in it are read-only already. */
+  /**
+   * Publishes the draft as the owner's image of this digest, with the current time. Its files are
+   * already read-only.
+   */
   async publish(draft: Draft, owner: string, digest: string, stored: StoredImage): Promise<CachedImage> {
     const dir = join(this.#ownerDir(owner), digest);
     const note = join(draft.scratch, "note");
@@ -83,32 +93,35 @@ export class ImageCache {
     return { dir, modTime: (await lstat(dir)).mtime, stored };
   }
 
-  /** Keeps other notes beside an image that is unpacked. */
+  /** Replaces the metadata of an unpacked image. */
   async annotate(owner: string, digest: string, stored: StoredImage): Promise<void> {
     const draft = `${this.#note(owner, digest)}.new`;
     await writeFile(draft, JSON.stringify(stored), { mode: 0o600 });
     await rename(draft, this.#note(owner, digest));
   }
 
-  /** Removes what is left of a draft. */
+  /** Removes the rest of a draft. */
   async discard(draft: Draft): Promise<void> {
     await removeTree(draft.scratch);
     this.#drafts.delete(draft.scratch);
   }
 
-  /** Fills a draft with another owner's copy of the image, sharing its files: they never change. */
+  /**
+   * Fills a draft with another owner's copy of the image. The copies share files because these
+   * never change.
+   */
   async copyInto(draft: Draft, image: CachedImage): Promise<void> {
     await copyTree(image.dir, draft.content);
   }
 
-  /** Empties a draft, to fill it again. */
+  /** Empties a draft so that it can be filled again. */
   async empty(draft: Draft): Promise<void> {
     await removeTree(draft.content);
     await mkdir(draft.content, { mode: 0o700 });
   }
 
   /**
-   * Removes everything of the owner but the image of `keep` and unfinished drafts of this process.
+   * Removes everything of the owner except the image `keep` and unfinished drafts of this process.
    * @throws Error `error removing entry NAME: …`
    */
   async removeOthers(owner: string, keep: string): Promise<void> {
@@ -129,7 +142,7 @@ export class ImageCache {
   }
 
   #ownerDir(owner: string): string {
-    if (!isSubdomain(owner)) throw new Error(`cache owner ${JSON.stringify(owner)} is no DNS-1123 subdomain`);
+    if (!isSubdomain(owner)) throw new Error(`cache owner ${JSON.stringify(owner)} is not a DNS-1123 subdomain`);
     return join(this.#dir, owner);
   }
 
@@ -138,7 +151,10 @@ export class ImageCache {
   }
 }
 
-/** Removes a file or a folder with read-only directories; nothing there is fine. Symlinks are not followed. */
+/**
+ * Removes a file, or a folder with read-only directories. A missing path is not an error. Does not
+ * follow symlinks.
+ */
 export async function removeTree(path: string): Promise<void> {
   const stat = await lstat(path).catch(undefinedIfMissing);
   if (!stat) return;
@@ -168,7 +184,7 @@ function noteName(digest: string): string {
   return `.${digest}.json`;
 }
 
-function storedOf(text: string | undefined): StoredImage | undefined {
+function parseStored(text: string | undefined): StoredImage | undefined {
   try {
     return Stored.safeParse(JSON.parse(text ?? "")).data;
   } catch {

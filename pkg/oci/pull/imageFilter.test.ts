@@ -28,6 +28,6 @@ test.for(loadCases<LabelCase>("bundle-image"))("$name", async ({ labels, byTag }
   const message = `error applying image: ${byTag}`;
   expect(first).toEqual(new RetryableError("Retrying", message));
   expect(second).toEqual(new TerminalError("Blocked", message.replace(TAG, pinned)));
-  // Of each only the configuration was fetched, and no layer.
+  // Only the configuration of each image was fetched, but no layer.
   expect(registry.paths(/blobs/).length).toBeLessThanOrEqual(2);
 });

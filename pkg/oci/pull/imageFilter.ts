@@ -9,19 +9,22 @@ import { formatReference, type Reference } from "../reference.ts";
 import type { Located } from "../registry/imageSource.ts";
 import type { CachedImage } from "./cache.ts";
 
-/** Which part of an image is unpacked. */
+/** The part of an image to unpack. */
 export interface PathFilter {
-  /** the directory that is kept, without a leading slash; "" is the whole image */
+  /** the directory to keep, without a leading slash; "" for the whole image */
   readonly root: string;
-  /** Whether an entry of this name, as the archive has it, lies at or below the root. */
+  /** Returns whether an entry with this name, as in the archive, is at or below the root. */
   keeps(name: string): boolean;
-  /** Whether removing this path (relative, clean) changes what is kept: it lies at, below or above the root. */
+  /**
+   * Returns whether removing this path (relative, clean) changes the kept part: it is at, below or
+   * above the root.
+   */
   touches(path: string): boolean;
 }
 
 /**
- * Keeps what is at or below `directory`. Names are cleaned and a leading slash does not count, on both sides; what is kept stays at its
- * place in the image.
+ * Keeps the content at or below `directory`. Names are cleaned and leading slashes ignored, on both
+ * sides. Kept content stays at its path in the image.
  */
 export function atOrBelow(directory: string): PathFilter {
   const root = clean(directory);
@@ -42,33 +45,33 @@ function clean(path: string): string {
   return posix.normalize(path.replace(/^\//, "")).replace(/(?<=.)\/$/, "");
 }
 
-/** An image as it was asked for. */
+/** A requested image. */
 export interface AskedImage {
   /** for messages */
   readonly text: string;
-  /** Whether what it names can never be another image. */
+  /** Whether the reference can never refer to another image. */
   readonly isPinned: boolean;
 }
 
-/** Which directory of an image is wanted. It may throw to refuse the image. */
+/** Returns the directory of an image to unpack. May throw to reject the image. */
 export type ImageFilter = (config: ImageConfig, asked: AskedImage) => { readonly root: string };
 
-/** What one pull is about. */
+/** Parameters of one pull. */
 export interface PullJob {
   readonly owner: string;
   readonly ref: Reference;
   readonly digest: string;
-  /** the name that the signature policy and the signatures are about */
+  /** the reference to which the signature policy and the signatures apply */
   readonly identity: Reference;
   readonly requirements: ImageRequirements;
-  /** where a tag was found */
+  /** the location of a resolved tag */
   readonly located: Located | undefined;
   readonly filter: ImageFilter | undefined;
   readonly signal: AbortSignal;
   readonly log: Logger;
 }
 
-/** The part of an image the job wants, or what its filter threw instead. */
+/** Returns the requested part of an image, or the error of the filter. */
 export function wantedPart({ filter, ref }: PullJob, config: ImageConfig): { filter: PathFilter } | { refused: unknown } {
   try {
     return { filter: atOrBelow(filter ? filter(config, { text: formatReference(ref), isPinned: ref.digest !== undefined }).root : "") };
@@ -77,19 +80,20 @@ export function wantedPart({ filter, ref }: PullJob, config: ImageConfig): { fil
   }
 }
 
-/** Whether an unpacked image holds the part the job wants. @throws what its filter threw */
+/** Returns whether an unpacked image contains the requested part. @throws the error of the filter */
 export function fits(job: PullJob, image: CachedImage): boolean {
   const part = wantedPart(job, image.stored.config);
   if ("refused" in part) throw part.refused;
   return part.filter.root === image.stored.root;
 }
 
-/** The label that says in which directory of a catalog image its file-based catalog lies. */
+/** The label with the directory of the file-based catalog in a catalog image. */
 export const CONFIG_DIR_LABEL = "operators.operatorframework.io.index.configs.v1";
 
 /**
- * The directory of a catalog image that holds its content: a filter for `Puller.pull`.
- * @param asked by digest the image can never get the label, by tag the next image may have it
+ * Filter for `Puller.pull`: returns the directory of a catalog image that contains its content.
+ * @param asked with a digest, the image can never get the label; with a tag, the next image may
+ * have it
  * @throws TerminalError or RetryableError `catalog image is missing the required label "…"`
  */
 export function catalogRoot(config: ImageConfig, { isPinned }: AskedImage): { root: string } {
@@ -101,18 +105,18 @@ export function catalogRoot(config: ImageConfig, { isPinned }: AskedImage): { ro
 }
 
 /**
- * All of a bundle image: a filter for `Puller.pull` that refuses, before a layer is downloaded, an image that says it is something else. Labels that
- * are missing say nothing.
- * @param asked by digest the image stays what it is, by tag the next image may be a bundle
- * @throws TerminalError or RetryableError that names the image and the label
+ * Filter for `Puller.pull`: keeps the whole bundle image, and rejects an image that is declared as
+ * something else before any layer is downloaded. Accepts missing labels.
+ * @param asked with a digest, the image never changes; with a tag, the next image may be a bundle
+ * @throws TerminalError or RetryableError with the image and the label
  */
 export function bundleRoot({ labels }: Pick<ImageConfig, "labels">, { text, isPinned }: AskedImage): { root: string } {
   const mediaType = labels[MEDIA_TYPE_KEY] ?? "";
   const isCatalog = mediaType === "" && labels[CONFIG_DIR_LABEL] !== undefined;
   if (mediaType === MEDIA_TYPE || (mediaType === "" && !isCatalog)) return { root: "" };
   const why = isCatalog
-    ? `is a catalog and no bundle, as its label ${CONFIG_DIR_LABEL} says: a ClusterCatalog serves it, and bundles are installed from that`
-    : `is refused for its label ${MEDIA_TYPE_KEY}: ${unsupportedMediaType(mediaType)}`;
+    ? `is a catalog, not a bundle, according to its label ${CONFIG_DIR_LABEL}: serve it with a ClusterCatalog and install bundles from that`
+    : `is rejected because of its label ${MEDIA_TYPE_KEY}: ${unsupportedMediaType(mediaType)}`;
   const message = `image ${text} ${why}`;
   throw isPinned ? new TerminalError("Blocked", message) : new RetryableError("Retrying", message);
 }

@@ -9,7 +9,7 @@ import type { PathFilter } from "./imageFilter.ts";
 import { componentsOf, type Tree } from "./tree.ts";
 import { zstdFrames } from "./zstdFrames.ts";
 
-/** The limits that count over all layers of an image, see Limits. */
+/** The limits that apply to all layers of an image together, see Limits. */
 interface LayerLimits {
   readonly totalBytes: number;
   readonly fileBytes: number;
@@ -17,13 +17,13 @@ interface LayerLimits {
   readonly pathBytes: number;
 }
 
-/** What the layers applied so far have used up. */
+/** Resources used by the layers applied so far. */
 interface Usage {
   bytes: number;
   entries: number;
 }
 
-/** Where and how a layer is applied. */
+/** Target and limits of a layer. */
 export interface LayerTarget {
   readonly tree: Tree;
   readonly filter: PathFilter;
@@ -31,7 +31,7 @@ export interface LayerTarget {
   readonly usage: Usage;
 }
 
-/** An archive member's header; kinds the library does not know have no type. */
+/** The header of an archive member; the type is undefined for types that the library does not know. */
 interface Header {
   readonly name: string;
   readonly size: number;
@@ -40,29 +40,35 @@ interface Header {
   readonly pax?: object | null;
 }
 
-/** One archive member; it must be read or skipped before the next one comes. */
+/** One archive member; it must be read or skipped before the next one. */
 interface Entry extends AsyncIterable<Uint8Array> {
   readonly header: Header;
   resume(): unknown;
 }
 
-/** How much of a layer has come, and of what size its last member is. */
+/** The number of bytes read from a layer, and the size of its last member. */
 interface Seen {
   bytes: number;
   lastSize: number;
 }
 
 const CHUNK = 256 * 1024;
-/** Archives consist of such blocks. */
+/** The block size of archives. */
 const BLOCK = 512;
-/** Most extended header records of one entry, those of the archive included, which count for every entry that has its own. */
+/**
+ * Maximum number of extended header records of one entry, including those of the archive, which
+ * count for every entry that has its own.
+ */
 const PAX_RECORDS = 1_000;
-/** Files up to this size are written in one go, which costs less than the round trips of asynchronous writes. */
+/**
+ * Files up to this size are written in one operation, which is cheaper than several asynchronous
+ * writes.
+ */
 const SMALL_FILE = 1024 * 1024;
-/** Archives from before POSIX have no "ustar" mark. */
+/** Archives from before POSIX have no "ustar" magic. */
 const TAR_OPTIONS = { allowUnknownFormat: true, highWaterMark: CHUNK };
 const CREATE = constants.O_CREAT | constants.O_EXCL | constants.O_WRONLY | constants.O_NOFOLLOW;
-/** What the disk says to names no image should have. */
+/** Error codes of the file system for invalid names, which are the image's fault. */
 const NAME_ERRORS = new Set(["EEXIST", "EINVAL", "EILSEQ", "ELOOP", "EISDIR", "ENAMETOOLONG", "ENOTDIR", "ERR_INVALID_ARG_VALUE"]);
 const UNSUPPORTED_COMPRESSION = new Map([
   ["425a68", "bzip2"],
@@ -70,17 +76,20 @@ const UNSUPPORTED_COMPRESSION = new Map([
 ]);
 
 /**
- * Applies one layer, a tar archive that is gzip or zstd compressed or not compressed, whatever its media type says. It may end right after the
- * content of its last file, as umoci before 0.5 leaves it and as Go's readers take it.
- * @param path the layer's file; its digest has been checked
- * @throws ImageContentError when the archive is broken; RefusedError when it goes beyond a limit or has an entry that is not to be unpacked
+ * Applies one layer: a tar archive with gzip, zstd or no compression, regardless of its media type.
+ * It may end directly after the content of its last file, as in the output of umoci before 0.5;
+ * Go's readers accept that.
+ * @param path the layer's file; its digest has been verified
+ * @throws ImageContentError if the archive is invalid; RefusedError if it exceeds a limit or has an
+ * unsupported entry
  */
 export async function applyLayer(path: string, target: LayerTarget, signal: AbortSignal): Promise<void> {
   const archive = extract(TAR_OPTIONS);
   const seen: Seen = { bytes: 0, lastSize: 0 };
   const stages = [createReadStream(path, { highWaterMark: CHUNK }), ...(await decompressors(path)), counter(target, seen)];
   const fed = pipeline([...stages, archive], { signal });
-  // A failure of the loop destroys the archive and with it the stages; then theirs is only the echo, and the loop's is thrown.
+  // A failure of the loop destroys the archive and thereby the stages; their errors only follow
+  // from it, so the loop's error is thrown.
   const settled = fed.then(
     () => undefined,
     (err: unknown) => err,
@@ -101,14 +110,14 @@ export async function applyLayer(path: string, target: LayerTarget, signal: Abor
   signal.throwIfAborted();
   if (err !== undefined) throw contentProblem(err);
   const rest = seen.bytes % BLOCK;
-  if (rest !== 0 && rest !== seen.lastSize % BLOCK) throw new ImageContentError("broken archive: Unexpected end of data");
+  if (rest !== 0 && rest !== seen.lastSize % BLOCK) throw new ImageContentError("invalid archive: Unexpected end of data");
 }
 
 async function applyEntry(entry: Entry, target: LayerTarget): Promise<void> {
   const { header } = entry;
   const { tree, limits, usage, filter } = target;
   if (++usage.entries > limits.entries) throw new RefusedError(`more than ${limits.entries} entries`);
-  const name = nameOf(header, limits);
+  const name = readName(header, limits);
   const path = componentsOf(name);
   const last = path.at(-1) ?? "";
   if (last.startsWith(".wh.")) {
@@ -145,7 +154,7 @@ async function applyEntry(entry: Entry, target: LayerTarget): Promise<void> {
   entry.resume();
 }
 
-/** Takes lower layers' content away, where that lies in what is kept or above it. */
+/** Removes content of lower layers if it is at or above the kept path. */
 function whiteout(tree: Tree, parent: readonly string[], last: string, filter: PathFilter): void {
   if (parent.includes("..")) throw new RefusedError(`whiteout "${[...parent, last].join("/")}" has ".." in its name`);
   const opaque = last === ".wh..wh..opq";
@@ -177,8 +186,8 @@ async function writeFile(entry: Entry, size: number, path: string): Promise<void
   }
 }
 
-/** The entry's name, checked for what no name may have. */
-function nameOf(header: Header, limits: LayerLimits): string {
+/** Returns the entry's name after checking it. */
+function readName(header: Header, limits: LayerLimits): string {
   const { name } = header;
   const records = Object.keys(header.pax ?? {});
   if (records.length > PAX_RECORDS)
@@ -204,7 +213,7 @@ function checkedPath(path: string, limits: LayerLimits): string {
   return path;
 }
 
-/** Undoes the compression that the first bytes show. */
+/** Returns streams that decompress the data, by its first bytes. */
 async function decompressors(path: string): Promise<Duplex[]> {
   const file = await open(path);
   const start = Buffer.alloc(6);
@@ -221,7 +230,10 @@ async function decompressors(path: string): Promise<Duplex[]> {
   return [];
 }
 
-/** Counts decompressed bytes, kept or not, so that an archive that is all padding ends as well. A last block that is too short is filled up. */
+/**
+ * Counts decompressed bytes, including discarded ones, so that an archive of only padding ends as
+ * well. Pads an incomplete last block.
+ */
 function counter({ limits, usage }: LayerTarget, seen: Seen): Duplex {
   return new Transform({
     transform: (chunk: Uint8Array, _encoding, done) => {
@@ -238,11 +250,14 @@ function counter({ limits, usage }: LayerTarget, seen: Seen): Duplex {
   });
 }
 
-/** Errors of tar, zlib and of names the disk refuses are the content's fault; all others, such as a full disk, are not. */
+/**
+ * Maps errors of tar, zlib and of invalid file names to content errors. Returns others, such as a
+ * full disk, unchanged.
+ */
 function contentProblem(err: unknown): unknown {
   if (!(err instanceof Error) || err instanceof ImageContentError) return err;
   const code = (err as NodeJS.ErrnoException).code ?? "";
   if ((code === "" && err.name === "Error") || /^(Z_|ZSTD_|ERR_ZLIB|ERR_ZSTD)/.test(code))
-    return new ImageContentError(`broken archive: ${err.message}`, { cause: err });
+    return new ImageContentError(`invalid archive: ${err.message}`, { cause: err });
   return NAME_ERRORS.has(code) ? new RefusedError(err.message.replace(/ '.*/s, ""), { cause: err }) : err;
 }

@@ -5,9 +5,9 @@ import { PullPool, type PullPoolLimits, targetOf } from "./pullPool.ts";
 
 const LIMITS: PullPoolLimits = { total: 6, reserved: 2, perHost: 3, perRepository: 2 };
 
-/** A pool whose pulls end when a test says so. */
+/** A pool with pulls that a test ends. */
 class Bench {
-  /** Owners whose pulls were started, in order. */
+  /** Owners of started pulls, in order. */
   readonly started: string[] = [];
   readonly ended: string[] = [];
   readonly clock = new FakeClock();
@@ -18,7 +18,7 @@ class Bench {
     this.pool = new PullPool({ limits, clock: this.clock, onChange: (owner) => void this.ended.push(owner) });
   }
 
-  /** Asks for an image such as "host/repository:tag". */
+  /** Requests an image such as "host/repository:tag". */
   ask(owner: string, image: string): ReturnType<PullPool<string>["request"]> {
     return this.pool.request(owner, image, targetOf(image.replace("/", ".example/")), (signal) => this.#work(owner, signal));
   }
@@ -35,7 +35,7 @@ class Bench {
     return this.#open.get(owner)?.signal.aborted ?? false;
   }
 
-  /** Ends a running pull, and waits until the pool has seen that. */
+  /** Ends a running pull and waits until the pool has processed it. */
   async end(owner: string, value: string | Error = `image of ${owner}`): Promise<void> {
     this.#open.get(owner)?.end(value);
     await settled();
@@ -45,7 +45,7 @@ class Bench {
 const settled = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
 const pending = (isNew: boolean, lastError?: unknown): object => ({ kind: "pending", isNew, isSlow: false, lastError });
 
-test("a pull is started once, joined while it runs, and gives its result once", async () => {
+test("a pull is started once, joined while it runs, and returns its result once", async () => {
   const bench = new Bench();
   expect(bench.ask("a", "h/r:1")).toEqual(pending(true));
   await settled();
@@ -56,7 +56,7 @@ test("a pull is started once, joined while it runs, and gives its result once", 
   expect(bench.ask("a", "h/r:1")).toEqual(pending(true));
 });
 
-test("a failure is told once, and known as the last error while the next attempt runs", async () => {
+test("a failure is returned once, and is the last error during the next attempt", async () => {
   const bench = new Bench();
   const error = new Error("no route");
   bench.ask("a", "h/r:1");
@@ -67,7 +67,7 @@ test("a failure is told once, and known as the last error while the next attempt
   expect(bench.ask("a", "h/r:1")).toEqual(pending(false, error));
 });
 
-test("a result that nobody collected for a minute is not used", async () => {
+test("a result that was not collected within a minute is discarded", async () => {
   const bench = new Bench();
   bench.ask("a", "h/r:1");
   await settled();
@@ -76,7 +76,7 @@ test("a result that nobody collected for a minute is not used", async () => {
   expect(bench.ask("a", "h/r:1")).toEqual(pending(true));
 });
 
-test("another key cancels the owner's pull, and starts when that has ended", async () => {
+test("another key cancels the owner's pull and starts when that has ended", async () => {
   const bench = new Bench();
   bench.ask("a", "h/r:1");
   await settled();
@@ -89,7 +89,7 @@ test("another key cancels the owner's pull, and starts when that has ended", asy
   expect(bench.ask("a", "h/r:2")).toEqual({ kind: "done", value: "second" });
 });
 
-test("cancel ends a pull that runs or waits, and resolves when it has ended", async () => {
+test("cancel ends a running or waiting pull and resolves when it has ended", async () => {
   const bench = new Bench();
   bench.ask("a", "h/r:1");
   bench.ask("b", "h/r:1");
@@ -101,7 +101,7 @@ test("cancel ends a pull that runs or waits, and resolves when it has ended", as
   expect(bench.started).toEqual(["a"]);
 });
 
-test("close ends everything and lets nothing start", async () => {
+test("close cancels all pulls and prevents new ones", async () => {
   const bench = new Bench();
   for (const owner of ["a", "b", "c", "d", "e"]) bench.ask(owner, `h/r:${owner}`);
   await settled();
@@ -110,7 +110,7 @@ test("close ends everything and lets nothing start", async () => {
   expect([bench.pool.running, bench.pool.waiting]).toEqual([0, 0]);
 });
 
-test("a failure with credentials that have changed since is tried again without being told", async () => {
+test("a failure with outdated credentials is retried without being reported", async () => {
   const bench = new Bench();
   bench.ask("a", "h/r:1");
   await settled();
@@ -121,23 +121,23 @@ test("a failure with credentials that have changed since is tried again without 
   expect(bench.ask("a", "h/r:1")).toEqual({ kind: "done", value: "image of a" });
 });
 
-test.for<[rule: string, asked: string[], started: number[]]>([
+test.for<[rule: string, requested: string[], started: number[]]>([
   ["a host has at most its share", ["h/a:1", "h/b:1", "h/c:1", "h/d:1", "i/a:1"], [0, 1, 2, 4]],
   ["a repository has at most its share", ["h/a:1", "h/a:2", "h/a:3", "h/b:1"], [0, 1, 3]],
-  ["one image is pulled once at a time", ["h/a:1", "h/a:1", "h/b:1"], [0, 2]],
+  ["only one pull of an image runs at a time", ["h/a:1", "h/a:1", "h/b:1"], [0, 2]],
   [
-    "the last places are for hosts that have no pull running",
+    "the reserved slots are for hosts without a running pull",
     ["h/a:1", "h/b:1", "i/a:1", "i/b:1", "h/c:1", "j/a:1", "k/a:1", "l/a:1"],
     [0, 1, 2, 3, 5, 6],
   ],
-])("%s while others wait", async ([, asked, started]) => {
+])("%s while others wait", async ([, requested, started]) => {
   const bench = new Bench();
-  for (const [index, image] of asked.entries()) bench.ask(String(index), image);
+  for (const [index, image] of requested.entries()) bench.ask(String(index), image);
   await settled();
   expect(bench.started.map(Number)).toEqual(started);
 });
 
-test("the host with the fewest running pulls comes first, then who asked first", async () => {
+test("the host with the fewest running pulls comes first, then the earliest request", async () => {
   const bench = new Bench({ total: 2, reserved: 0, perHost: 2, perRepository: 2 });
   for (const [owner, image] of Object.entries({ a: "h/1:1", b: "h/2:1", c: "h/3:1", d: "i/1:1", e: "h/4:1" })) bench.ask(owner, image);
   await settled();
@@ -147,17 +147,17 @@ test("the host with the fewest running pulls comes first, then who asked first",
   expect(bench.started).toEqual(["a", "b", "d", "c", "e"]);
 });
 
-test("every pull runs in the end, and never more than allowed, whatever is asked and ends in whatever order", async () => {
+test("every pull eventually runs, and never more than allowed, for any sequence of requests and ends", async () => {
   const images = fc.array(fc.tuple(fc.constantFrom("h", "i", "j"), fc.constantFrom("a", "b"), fc.constantFrom("1", "2")), {
     maxLength: 30,
   });
   await fc.assert(
-    fc.asyncProperty(images, fc.infiniteStream(fc.nat()), async (asked, order) => {
+    fc.asyncProperty(images, fc.infiniteStream(fc.nat()), async (requested, order) => {
       const bench = new Bench();
-      const hostOf = new Map(asked.map(([host], index) => [String(index), host]));
-      for (const [index, [host, repository, tag]] of asked.entries()) bench.ask(String(index), `${host}/${repository}:${tag}`);
+      const hostOf = new Map(requested.map(([host], index) => [String(index), host]));
+      for (const [index, [host, repository, tag]] of requested.entries()) bench.ask(String(index), `${host}/${repository}:${tag}`);
       await settled();
-      while (bench.ended.length < asked.length) {
+      while (bench.ended.length < requested.length) {
         const running = bench.started.filter((owner) => !bench.ended.includes(owner));
         expect(running.length).toBeGreaterThan(0);
         expect(running.length).toBeLessThanOrEqual(LIMITS.total);
@@ -165,13 +165,13 @@ test("every pull runs in the end, and never more than allowed, whatever is asked
           expect(running.filter((owner) => hostOf.get(owner) === host).length).toBeLessThanOrEqual(LIMITS.perHost);
         await bench.end(running[(order.next().value ?? 0) % running.length] ?? "");
       }
-      expect(new Set(bench.started).size).toBe(asked.length);
+      expect(new Set(bench.started).size).toBe(requested.length);
     }),
     { numRuns: 50 },
   );
 });
 
-test("a pull that is slow wakes its owner once, and one that has ended does so no more", async () => {
+test("a slow pull requeues its owner once, and never after it has ended", async () => {
   const bench = new Bench();
   bench.ask("slow", "h/r:1");
   bench.ask("fast", "g/r:1");

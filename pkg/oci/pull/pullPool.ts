@@ -2,80 +2,93 @@ import { type Clock } from "../../async/clock.ts";
 import type { Metrics } from "../../telemetry/metrics.ts";
 import { parse } from "../reference.ts";
 
-/** Where a pull goes, which decides when its turn comes. */
+/** The target of a pull, which determines its position in the queue. */
 export interface PullTarget {
-  /** the registry, with its port */
+  /** the registry, including its port */
   readonly host: string;
   readonly repository: string;
-  /** the whole reference: of one image, one pull runs at a time, and the next ones find it on disk */
+  /**
+   * the whole reference; only one pull of an image runs at a time, and the next ones find it on
+   * disk
+   */
   readonly image: string;
 }
 
-/** Where an image is pulled from. A text that is not a reference has no host; its pull says so. */
+/**
+ * Returns the target of an image. For an invalid reference the host is empty; its pull reports the
+ * error.
+ */
 export function targetOf(image: string): PullTarget {
   const ref = parse(image);
   return typeof ref === "string" ? { host: "", repository: image, image } : { host: ref.registry, repository: ref.repository, image };
 }
 
 /**
- * How a pull stands. `isSlow` once it was under way for 300 ms, when its owner was woken; `lastError` is the failure of the attempt before, for which
- * nothing better is known yet.
+ * State of a pull. `isSlow` is set after 300 ms, when its owner is requeued; `lastError` is the
+ * failure of the previous attempt, and is kept until there is a newer result.
  */
 export type PullState<T> =
   | { readonly kind: "done"; readonly value: T }
   | { readonly kind: "failed"; readonly error: unknown }
   | { readonly kind: "pending"; readonly isNew: boolean; readonly isSlow: boolean; readonly lastError: unknown };
 
-/** How many pulls run at once. */
+/** Limits on concurrent pulls. */
 export interface PullPoolLimits {
   readonly total: number;
-  /** of `total`, kept for hosts that have no pull running */
+  /** the part of `total` that is reserved for hosts without a running pull */
   readonly reserved: number;
   readonly perHost: number;
   readonly perRepository: number;
 }
 
-/** What a pool is built from. */
+/** Options of a pool. */
 export interface PullPoolInit {
-  /** Called when the pull of an owner has ended, whatever came of it, and once before when it is slow; the owner then asks again. */
+  /**
+   * Called when the pull of an owner has ended with any outcome, and once before if it is slow. The
+   * owner then requests the state again.
+   */
   readonly onChange: (owner: string) => void;
   readonly limits?: PullPoolLimits;
   readonly clock: Clock;
 }
 
 const LIMITS: PullPoolLimits = { total: 64, reserved: 16, perHost: 8, perRepository: 6 };
-/** A pull that ends sooner is not reported: the reconcile that it wakes writes the status. */
+/** A pull that ends sooner is not reported: the reconcile that it triggers writes the status. */
 const SLOW_AFTER_MS = 300;
-/** A result that nobody collected for so long may be out of date: a tag names another image by then. */
+/**
+ * A result that was not collected within this time may be out of date, because a tag may have
+ * another image.
+ */
 const FRESH_MS = 60_000;
 
-/** One pull of one owner: it waits, runs, and ends. */
+/** One pull of one owner: waiting, running or ended. */
 interface Pull<T> {
   readonly owner: string;
   readonly key: string;
   readonly target: PullTarget;
   readonly work: (signal: AbortSignal) => Promise<T>;
   readonly abort: AbortController;
-  /** the owner's pull before, which may still be ending */
+  /** the owner's previous pull, which may still be ending */
   readonly after: Promise<void>;
   readonly settled: PromiseWithResolvers<void>;
   readonly lastError: unknown;
   isSlow: boolean;
   cancelSlow: () => void;
   result?: { readonly state: Exclude<PullState<T>, { kind: "pending" }>; readonly at: number; isCollected: boolean };
-  /** What it was started with, such as credentials, has changed since: a failure does not count. */
+  /** Its inputs, such as credentials, have changed since the start: a failure does not count. */
   isOutdated: boolean;
 }
 
 /**
- * Runs pulls outside of reconciles, so that no reconcile waits for a registry. Each owner has one pull at most. Hosts, then repositories, with
- * the fewest running pulls come first, then who asked first; a host or a repository that hangs holds only its own share.
+ * Runs pulls outside of reconciles, so that no reconcile waits for a registry. Each owner has at
+ * most one pull. Hosts, then repositories, with the fewest running pulls come first, then the
+ * earliest request. A host or a repository that does not respond blocks only its own share.
  */
 export class PullPool<T> {
   readonly #onChange: (owner: string) => void;
   readonly #limits: PullPoolLimits;
   readonly #clock: Clock;
-  /** The wanted pull of each owner, whatever its state. */
+  /** The requested pull of each owner, in any state. */
   readonly #pulls = new Map<string, Pull<T>>();
   readonly #waiting = new Set<Pull<T>>();
   readonly #running = new Set<Pull<T>>();
@@ -88,24 +101,24 @@ export class PullPool<T> {
     this.#clock = clock;
   }
 
-  /** Number of pulls that run. */
+  /** The number of running pulls. */
   get running(): number {
     return this.#running.size;
   }
 
-  /** Number of pulls that wait for their turn. */
+  /** The number of waiting pulls. */
   get waiting(): number {
     return this.#waiting.size;
   }
 
-  /** The key of the owner's pull, if it has one. */
+  /** Returns the key of the owner's pull, if it has one. */
   keyOf(owner: string): string | undefined {
     return this.#pulls.get(owner)?.key;
   }
 
   /**
-   * Returns what the owner's pull of `key` came to, once, where it has ended; otherwise joins it, or starts it with `work`. A pull of the owner
-   * for another key is cancelled. Never waits.
+   * Returns the outcome of the owner's pull of `key` once if it has ended. Otherwise joins it, or
+   * starts it with `work`. Cancels a pull of the owner for another key. Never waits.
    */
   request(owner: string, key: string, target: PullTarget, work: (signal: AbortSignal) => Promise<T>): PullState<T> {
     const known = this.#pulls.get(owner);
@@ -121,13 +134,16 @@ export class PullPool<T> {
     return this.#start(owner, key, target, work, state.kind === "failed" ? state.error : undefined);
   }
 
-  /** Ends the owner's pull and forgets what came of it. Resolves when it runs no more. */
+  /** Cancels the owner's pull and discards its outcome. Resolves when it is no longer running. */
   async cancel(owner: string): Promise<void> {
     const pull = this.#pulls.get(owner);
     if (pull) await this.#drop(pull);
   }
 
-  /** Tells that what pulls depend on has changed, such as credentials: those that fail with what was before are started again. */
+  /**
+   * Reports that inputs of pulls have changed, such as credentials. Pulls that fail with the
+   * previous inputs are restarted.
+   */
   renew(): void {
     for (const pull of this.#pulls.values()) {
       if (this.#running.has(pull)) pull.isOutdated = true;
@@ -135,13 +151,13 @@ export class PullPool<T> {
     }
   }
 
-  /** Ends all pulls, and resolves when none runs any more. */
+  /** Cancels all pulls, and resolves when none is running. */
   async close(): Promise<void> {
     this.#isClosed = true;
     await this.clear();
   }
 
-  /** Ends all pulls and forgets what came of them; new ones may start. */
+  /** Cancels all pulls and discards their outcomes; new ones may start. */
   async clear(): Promise<void> {
     await Promise.all([...this.#pulls.values()].map((pull) => this.#drop(pull)));
   }
@@ -181,7 +197,7 @@ export class PullPool<T> {
   #drop(pull: Pull<T>): Promise<void> {
     if (this.#pulls.get(pull.owner) === pull) this.#pulls.delete(pull.owner);
     pull.cancelSlow();
-    pull.abort.abort(new Error("the image is not wanted any more"));
+    pull.abort.abort(new Error("the image is no longer needed"));
     if (this.#waiting.delete(pull)) void pull.after.then(pull.settled.resolve);
     return pull.settled.promise;
   }
@@ -195,7 +211,7 @@ export class PullPool<T> {
     }
   }
 
-  /** The pull whose turn it is; undefined while every one has to wait. */
+  /** Returns the next pull to start; undefined while all must wait. */
   #next(): Pull<T> | undefined {
     const { total, reserved, perHost, perRepository } = this.#limits;
     if (this.#running.size >= total) return undefined;
@@ -246,15 +262,18 @@ export class PullPool<T> {
   }
 }
 
-/** What running pulls are counted by: host, repository and image. */
+/** Returns the keys for counting running pulls: host, repository and image. */
 function countedBy({ host, repository, image }: PullTarget): [string, string, string] {
   return [`host ${host}`, `repository ${host}/${repository}`, `image ${image}`];
 }
 
-/** How many pulls of a pool run, and how many wait for their turn. */
+/** The numbers of running and waiting pulls of a pool. */
 export type PullCounts = Pick<PullPool<unknown>, "running" | "waiting">;
 
-/** Reports the pulls of a program by state; `counts` is called at each reading. Registries are no label: users choose them. */
+/**
+ * Registers metrics of the pulls of a program by state; calls `counts` on each scrape. Registries
+ * are not a label because users choose them.
+ */
 export function pullMetrics(metrics: Metrics, counts: () => PullCounts): void {
   metrics.gauge({
     name: "image_pulls",

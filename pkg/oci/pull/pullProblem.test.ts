@@ -9,16 +9,16 @@ const late = new DOMException("The operation was aborted due to timeout", "Timeo
 
 test.for<[what: string, error: unknown, type: string]>([
   ["an image that does not exist", new Error("reading manifest", { cause: new RegistryError("manifest unknown", 404) }), "ImagePullFailed"],
-  ["an image whose layer is broken", new ImageContentError("unexpected end of archive"), "ImagePullFailed"],
-  ["a reference that is not one", new TerminalError("Blocked", "invalid reference format"), "ImagePullFailed"],
+  ["an image with an invalid layer", new ImageContentError("unexpected end of archive"), "ImagePullFailed"],
+  ["an invalid reference", new TerminalError("Blocked", "invalid reference format"), "ImagePullFailed"],
   ["a full disk", Object.assign(new Error("no space left"), { code: "ENOSPC" }), "ImagePullFailed"],
-  ["something that is not an error", "thrown", "ImagePullFailed"],
+  ["a value that is not an Error", "thrown", "ImagePullFailed"],
   ["credentials that the registry denies", new RegistryError("authentication required", 401), "RegistryUnavailable"],
   ["too many requests", new RegistryError("too many requests to registry", 429), "RegistryUnavailable"],
-  ["a registry that fails", new RegistryError("received unexpected HTTP status", 503), "RegistryUnavailable"],
-  ["a registry that is down", new Error("pinging", { cause: refused }), "RegistryUnavailable"],
-  ["two addresses that are down", new AggregateError([refused, refused]), "RegistryUnavailable"],
-  ["a registry that does not answer in time", new RetryableError("Retrying", "did not end", { cause: late }), "RegistryUnavailable"],
-])("pullProblemType names the problem when a pull fails because of %s", ([, error, type]) => {
+  ["a failing registry", new RegistryError("received unexpected HTTP status", 503), "RegistryUnavailable"],
+  ["an unreachable registry", new Error("pinging", { cause: refused }), "RegistryUnavailable"],
+  ["two unreachable addresses", new AggregateError([refused, refused]), "RegistryUnavailable"],
+  ["a registry that does not respond in time", new RetryableError("Retrying", "did not end", { cause: late }), "RegistryUnavailable"],
+])("pullProblemType returns the problem type when a pull fails because of %s", ([, error, type]) => {
   expect(pullProblemType(wrapError("error copying image: ", error))).toBe(type);
 });

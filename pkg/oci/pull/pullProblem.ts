@@ -1,7 +1,7 @@
 import type { ProblemType } from "../../api/problemTypes.ts";
 import { RegistryError } from "../registry/registryError.ts";
 
-/** Codes of connections that did not come about or broke. */
+/** Codes of failed or broken connections. */
 const NETWORK = /^(E(CONN|HOST|NET|PIPE|TIMEDOUT|AI_|PROTO)|UND_ERR_|UNABLE_TO_)|^ENOTFOUND$|CERT/;
 
 /** Yields an error, its causes, and the errors of an AggregateError among them. */
@@ -12,14 +12,14 @@ export function* causesOf(error: unknown): Generator<Error> {
   }
 }
 
-/** Whether one of the errors has the code of a connection that did not come about or broke. */
+/** Returns whether one of the errors has the code of a failed or broken connection. */
 export function isUnreachable(errors: readonly Error[]): boolean {
   return errors.some((error) => "code" in error && NETWORK.test(String(error.code)));
 }
 
 /**
- * Returns the type of the problem of a failed pull, if the error carries none: RegistryUnavailable if the registry does not answer or denies the
- * request, otherwise ImagePullFailed.
+ * Returns the problem type of a failed pull, if the error does not specify one: RegistryUnavailable
+ * if the registry does not respond or denies the request, otherwise ImagePullFailed.
  */
 export function pullProblemType(error: unknown): ProblemType {
   const chain = [...causesOf(error)];

@@ -22,12 +22,12 @@ function layer(files: Record<string, string>): Buffer {
 
 async function failure(promise: Promise<unknown>): Promise<Error> {
   return promise.then(
-    () => new Error("it did not fail"),
+    () => new Error("expected a failure"),
     (err: Error) => err,
   );
 }
 
-/** A registry with an image at quay.io/ns/app:v1, and a puller that takes quay.io from it. */
+/** A registry with an image at quay.io/ns/app:v1, and a puller that uses it for quay.io. */
 async function setUp(files: Record<string, string> = { "manifests/a.yaml": "1" }, limits: Partial<Limits> = {}) {
   const registry = await loopbackRegistry();
   const image = registry.addImage("ns/app", "v1", { layers: [layer(files)] });
@@ -36,7 +36,7 @@ async function setUp(files: Record<string, string> = { "manifests/a.yaml": "1" }
 }
 
 describe("a pull", () => {
-  test("gives the unpacked image under the name that was asked for", async () => {
+  test("pull returns the unpacked image under the requested name", async () => {
     const { puller, tag, pinned, image, cacheDir, entries } = await setUp();
     const pulled = await puller.pull("ext", tag, { signal });
     expect(pulled).toMatchObject({
@@ -53,7 +53,7 @@ describe("a pull", () => {
     expect(await entries("ext")).toEqual([`.${image.digest}.json`, image.digest]);
   });
 
-  test("by digest needs no network once it is unpacked, even in a new process", async () => {
+  test("pull by digest needs no network after it was unpacked, even in a new process", async () => {
     const { registry, puller: first, tag, pinned, cacheDir } = await setUp();
     const before = await first.pull("ext", tag, { signal });
     await registry.stop();
@@ -63,7 +63,7 @@ describe("a pull", () => {
     expect(await second.resolve(pinned, signal)).toEqual({ canonical: pinned, digest: before.digest });
   });
 
-  test("by tag asks for the digest each time, and for no layer it has", async () => {
+  test("pull by tag requests the digest each time, but no layer that it has", async () => {
     const { registry, puller, tag, pinned } = await setUp();
     await puller.pull("ext", tag, { signal });
     registry.requests.length = 0;
@@ -72,7 +72,7 @@ describe("a pull", () => {
     expect(await puller.resolve(tag, signal)).toMatchObject({ canonical: pinned });
   });
 
-  test("of another digest replaces the owner's old content, and what a dead process left", async () => {
+  test("pull of another digest replaces the owner's old content and leftovers of a terminated process", async () => {
     const { registry, puller, tag, entries, cacheDir } = await setUp();
     await puller.pull("ext", tag, { signal });
     await mkdir(join(cacheDir, "ext/.draft-dead/content/d"), { recursive: true, mode: 0o500 });
@@ -83,15 +83,15 @@ describe("a pull", () => {
     expect(await entries("ext")).toEqual([`.${next.digest}.json`, next.digest]);
   });
 
-  test("that fails leaves the owner's content as it was", async () => {
+  test("pull keeps the owner's content when it fails", async () => {
     const { registry, puller, tag, image, entries } = await setUp();
     await puller.pull("ext", tag, { signal });
     registry.addImage("ns/app", "v1", { layers: [Buffer.from("no archive")] });
-    await expect(puller.pull("ext", tag, { signal })).rejects.toThrow("error applying image: error applying layer[0]: broken archive: ");
+    await expect(puller.pull("ext", tag, { signal })).rejects.toThrow("error applying image: error applying layer[0]: invalid archive: ");
     expect(await entries("ext")).toEqual([`.${image.digest}.json`, image.digest]);
   });
 
-  test("removal takes everything of the owner", async () => {
+  test("remove deletes all images of the owner", async () => {
     const { puller, tag, entries } = await setUp({ "a/b/c": "1" });
     await puller.pull("ext", tag, { signal });
     await puller.pull("ext.two", tag, { signal });
@@ -101,33 +101,33 @@ describe("a pull", () => {
   });
 
   test.for(["..", ".", "", "a/b", "../x", "/etc", "a\0b", ".hidden", "UPPER", "a_b", "-a", "a.", "a".repeat(254)])(
-    "owner %o is refused",
+    "owner %o is rejected",
     async (owner) => {
       const { puller, tag, entries } = await setUp();
-      await expect(puller.pull(owner, tag, { signal })).rejects.toThrow("is no DNS-1123 subdomain");
-      await expect(puller.remove(owner)).rejects.toThrow("is no DNS-1123 subdomain");
+      await expect(puller.pull(owner, tag, { signal })).rejects.toThrow("is not a DNS-1123 subdomain");
+      await expect(puller.remove(owner)).rejects.toThrow("is not a DNS-1123 subdomain");
       expect(await entries()).toEqual([]);
     },
   );
 });
 
-describe("what lies in the cache", () => {
+describe("invalid entries in the cache", () => {
   test.for<[string, (dir: string, digest: string) => Promise<unknown>]>([
     ["a file in place of the directory", (dir, digest) => writeFile(join(dir, digest), "x")],
-    ["a directory that some other program filled", (dir, digest) => mkdir(join(dir, digest, "half"), { recursive: true })],
+    ["a directory that another program filled", (dir, digest) => mkdir(join(dir, digest, "half"), { recursive: true })],
     [
-      "a directory whose note is broken",
+      "a directory with invalid metadata",
       async (dir, digest) => {
         await mkdir(join(dir, digest));
         await writeFile(join(dir, `.${digest}.json`), '{"config":');
       },
     ],
     [
-      "a note without its directory",
+      "metadata without its directory",
       (dir, digest) => writeFile(join(dir, `.${digest}.json`), '{"config":{"labels":{},"architecture":"","os":""},"root":""}'),
     ],
     ["a draft", (dir) => mkdir(join(dir, ".draft-1/content"), { recursive: true })],
-  ])("%s is not taken for the image", async ([, prepare]) => {
+  ])("%s is not used as the image", async ([, prepare]) => {
     const { puller, tag, image, cacheDir, entries } = await setUp();
     await mkdir(join(cacheDir, "ext"), { recursive: true });
     await prepare(join(cacheDir, "ext"), image.digest);
@@ -136,7 +136,7 @@ describe("what lies in the cache", () => {
     expect(await entries("ext")).toEqual([`.${image.digest}.json`, image.digest]);
   });
 
-  test("an image unpacked for another part is unpacked anew", async () => {
+  test("an image is unpacked again when another part of it is needed", async () => {
     const { puller, pinned } = await setUp({ "a/x": "1", "b/y": "2" });
     const a = await puller.pull("ext", pinned, { signal, filter: () => ({ root: "/a" }) });
     expect([a.root, await readdir(a.dir, { recursive: true })]).toEqual(["a", ["a", "a/x"]]);
@@ -147,8 +147,8 @@ describe("what lies in the cache", () => {
   });
 });
 
-describe("an image that is cached", () => {
-  test("is found without the network for its owner, and copied for another one", async () => {
+describe("a cached image", () => {
+  test("a cached image is found without the network for its owner, and copied for another owner", async () => {
     const { registry, puller, pinned } = await setUp({ a: "1" });
     expect(await puller.cached("first", pinned, { signal })).toBeUndefined();
     const pulled = await puller.pull("first", pinned, { signal });
@@ -159,7 +159,7 @@ describe("an image that is cached", () => {
     expect(copy?.dir).toContain("/second/");
   });
 
-  test("is not looked for when a tag names it, for the registry says what that is", async () => {
+  test("a cached image is not used for a tag, because the registry must resolve the tag", async () => {
     const { registry, puller, tag } = await setUp();
     await puller.pull("ext", tag, { signal });
     const before = registry.requests.length;
@@ -167,7 +167,7 @@ describe("an image that is cached", () => {
     expect(registry.requests).toHaveLength(before);
   });
 
-  test("is not waited for while a pull of it is under way", async () => {
+  test("a cached image is returned without waiting while a pull of it is in progress", async () => {
     const { registry, puller, pinned } = await setUp();
     const reached = Promise.withResolvers<void>();
     registry.misbehave = ({ url }) => {
@@ -183,8 +183,8 @@ describe("an image that is cached", () => {
   });
 });
 
-describe("several at once", () => {
-  test("owners of one digest share one download", async () => {
+describe("concurrent pulls", () => {
+  test("concurrent pulls of one digest for several owners share one download", async () => {
     const { registry, puller, pinned, tag } = await setUp({ "a/b": "1", c: "2" });
     const owners = Array.from({ length: 12 }, (_, i) => `ext-${i}`);
     const pulled = await Promise.all(owners.map((owner, i) => puller.pull(owner, i % 2 ? tag : pinned, { signal })));
@@ -195,7 +195,7 @@ describe("several at once", () => {
     expect(await readFile(join(pulled[1]?.dir ?? "", "c"), "utf8")).toBe("2");
   });
 
-  test("a registry that hangs does not hold up a pull of the same digest from another registry", async () => {
+  test("concurrent pulls of a digest from a registry are not delayed by another registry that hangs", async () => {
     const [slow, quick] = [await loopbackRegistry(), await loopbackRegistry()];
     const layers = [layer({ a: "1" })];
     const { digest } = slow.addImage("ns/app", "v1", { layers });
@@ -215,14 +215,14 @@ describe("several at once", () => {
     expect((await first).message).toBe("stopped");
   });
 
-  test("one owner twice gets one directory", async () => {
+  test("concurrent pulls for the same owner return the same directory", async () => {
     const { puller, pinned, entries } = await setUp();
     const [a, b] = await Promise.all([puller.pull("ext", pinned, { signal }), puller.pull("ext", pinned, { signal })]);
     expect(a).toEqual(b);
     expect(await entries("ext")).toHaveLength(2);
   });
 
-  test("one that gives up does not take the others with it", async () => {
+  test("concurrent pulls continue for other owners when one is canceled", async () => {
     const { registry, puller, pinned, entries } = await setUp();
     const held = Promise.withResolvers<void>();
     const reached = Promise.withResolvers<void>();
@@ -244,7 +244,7 @@ describe("several at once", () => {
     expect(await entries("first")).toEqual([]);
   });
 
-  test("one that waits for another can give up", async () => {
+  test("concurrent pulls can be canceled while they wait for another one", async () => {
     const { registry, puller, pinned } = await setUp();
     const reached = Promise.withResolvers<void>();
     registry.misbehave = (req) => {
@@ -256,15 +256,15 @@ describe("several at once", () => {
     await reached.promise;
     const waiting = new AbortController();
     const second = failure(puller.pull("second", pinned, { signal: waiting.signal }));
-    waiting.abort(new Error("no patience"));
-    expect((await second).message).toBe("no patience");
+    waiting.abort(new Error("canceled"));
+    expect((await second).message).toBe("canceled");
     stop.abort(new Error("end"));
     expect((await first).message).toBe("end");
   });
 });
 
 describe("time", () => {
-  test("a registry that never ends its answer is left after the limit", async () => {
+  test("pulls end at the time limit when a registry never completes its response", async () => {
     const { registry, puller, tag } = await setUp({ a: "1" }, { timeoutMs: 300 });
     registry.misbehave = (req, res) => {
       if (!req.url?.includes("/blobs/")) return false;
@@ -273,32 +273,27 @@ describe("time", () => {
     };
     const err = await failure(puller.pull("ext", tag, { signal }));
     expect(err).toBeInstanceOf(RetryableError);
-    expect(err.message).toBe(`pull of ${tag} did not end within 0.3 s: it begins anew, and a mirror nearby may be faster`);
+    expect(err.message).toBe(`pull of ${tag} timed out after 0.3 s: retrying; a closer mirror may be faster`);
   });
 });
 
-describe("what is wrong is said", () => {
+describe("errors of a pull", () => {
   test.for<[string, string, string, boolean]>([
+    ["a missing tag", "quay.io/ns/app:nope", "error creating image source: reading manifest nope in HOST/ns/app: manifest unknown", true],
     [
-      "a tag that does not exist",
-      "quay.io/ns/app:nope",
-      "error creating image source: reading manifest nope in HOST/ns/app: manifest unknown",
-      true,
-    ],
-    [
-      "a digest that does not exist",
+      "a missing digest",
       `quay.io/ns/app@sha256:${"0".repeat(64)}`,
       `error copying image: initializing source docker://quay.io/ns/app@sha256:${"0".repeat(64)}: reading manifest sha256:${"0".repeat(64)} in HOST/ns/app: manifest unknown`,
       true,
     ],
     [
-      "no reference",
+      "an invalid reference",
       "Not A Reference",
       'error parsing image reference "Not A Reference": invalid reference format: repository name must be lowercase',
       false,
     ],
     [
-      "neither tag nor digest",
+      "neither a tag nor a digest",
       "quay.io/ns/app",
       "error creating reference: Docker reference quay.io/ns/app is not for an unknown digest case; tag or digest is needed",
       false,
@@ -310,7 +305,7 @@ describe("what is wrong is said", () => {
     expect(err.message).toBe(message.replace("HOST", registry.host));
   });
 
-  test("a registry that is not there", async () => {
+  test("an unreachable registry is reported", async () => {
     const registry = await LoopbackRegistry.start();
     const { host } = registry;
     await registry.stop();
@@ -320,7 +315,7 @@ describe("what is wrong is said", () => {
     );
   });
 
-  test("plain HTTP where TLS is wanted", async () => {
+  test("plain HTTP instead of TLS is reported", async () => {
     const registry = await loopbackRegistry();
     const { puller: p } = await puller();
     expect((await failure(p.pull("ext", `${registry.host}/a:1`, { signal }))).message).toBe(
@@ -329,7 +324,7 @@ describe("what is wrong is said", () => {
   });
 });
 
-describe("content that is not what its digest says", () => {
+describe("content that does not match its digest", () => {
   test.for<[string, (blob: Buffer) => Buffer, RegExp]>([
     [
       "other bytes",
@@ -339,7 +334,7 @@ describe("content that is not what its digest says", () => {
     [
       "more bytes",
       (blob) => Buffer.concat([blob, Buffer.from("x")]),
-      /^error copying image: reading blob sha256:\w+: fetching blob: it has \d+ bytes, expected \d+$/,
+      /^error copying image: reading blob sha256:\w+: fetching blob: its size is \d+ bytes, expected \d+$/,
     ],
     ["fewer bytes", (blob) => blob.subarray(1), /^error copying image: reading blob sha256:\w+: sha256:\w+ ended after \d+ of \d+ bytes$/],
   ])("layer: %s", async ([, change, message]) => {
@@ -357,7 +352,7 @@ describe("content that is not what its digest says", () => {
     expect(await entries("ext")).toEqual([]);
   });
 
-  test("a layer without a length that goes on and on is cut off", async () => {
+  test("a layer of unknown length is cut off at the limit", async () => {
     const { registry, puller, tag } = await setUp();
     registry.misbehave = (req, res) => {
       if (!req.url?.includes("/blobs/") || !/blobs/.test(req.url)) return false;
@@ -371,7 +366,7 @@ describe("content that is not what its digest says", () => {
     expect((await failure(puller.pull("ext", tag, { signal }))).message).toMatch(/has more than the \d+ bytes its descriptor states$/);
   });
 
-  test("a manifest by digest", async () => {
+  test("a manifest with another digest is rejected", async () => {
     const { registry, puller, pinned } = await setUp();
     registry.misbehave = (req, res) => {
       if (!req.url?.includes("/manifests/")) return false;
@@ -385,7 +380,7 @@ describe("content that is not what its digest says", () => {
     );
   });
 
-  test("a manifest by tag that is not the one the registry announces", async () => {
+  test("a manifest by tag with another digest than the registry announces is rejected", async () => {
     const { registry, puller, tag } = await setUp();
     registry.misbehave = (req, res) => {
       if (!req.url?.includes("/manifests/")) return false;
@@ -398,8 +393,8 @@ describe("content that is not what its digest says", () => {
   });
 });
 
-describe("connections that break", () => {
-  /** Answers layer requests with the first `bytes` of what is asked for and then breaks the connection, `times` times. */
+describe("broken connections", () => {
+  /** Sends the first `bytes` of each requested layer and then breaks the connection, `times` times. */
   function breaking(registry: LoopbackRegistry, bytes: number, times: number, ranges: boolean): void {
     let left = times;
     registry.misbehave = (req, res) => {
@@ -422,7 +417,7 @@ describe("connections that break", () => {
   }
   const content = { big: Array.from({ length: 2000 }, (_, i) => createHash("sha256").update(String(i)).digest("hex")).join("") };
 
-  test("are taken up where they broke", async () => {
+  test("broken connections are resumed at the last byte", async () => {
     const { registry, puller, tag } = await setUp(content);
     breaking(registry, 1000, 6, true);
     const { dir } = await puller.pull("ext", tag, { signal });
@@ -431,7 +426,7 @@ describe("connections that break", () => {
     expect(ranges.slice(0, 3)).toEqual(["bytes=1000-", "bytes=2000-", "bytes=3000-"]);
   });
 
-  test("begin anew at a registry that sends no parts", async () => {
+  test("broken connections restart the download if the registry does not support ranges", async () => {
     const { registry, puller, tag } = await setUp(content);
     breaking(registry, 1000, 2, false);
     const { dir } = await puller.pull("ext", tag, { signal });
@@ -439,7 +434,7 @@ describe("connections that break", () => {
     expect(registry.paths(/blobs/)).toHaveLength(4);
   });
 
-  test("that never get further are given up", async () => {
+  test("broken connections fail the pull after several attempts without progress", async () => {
     const { registry, puller, tag } = await setUp(content);
     breaking(registry, 0, 1000, true);
     const err = await failure(puller.pull("ext", tag, { signal }));
@@ -456,7 +451,7 @@ describe("manifests", () => {
   }
   const amd64 = { os: "linux", architecture: "amd64" };
 
-  test("an index leads to the image for this platform; the digest is the index's", async () => {
+  test("the image for this platform is selected from an index, and the digest is that of the index", async () => {
     const { registry, puller, tag } = await setUp();
     const image = registry.addImage("ns/app", "amd64", { layers: [layer({ arch: "amd64" })] });
     const other = registry.addImage("ns/app", "arm64", { layers: [layer({ arch: "arm64" })] });
@@ -472,7 +467,7 @@ describe("manifests", () => {
     expect(await readFile(join(pulled.dir, "arch"), "utf8")).toBe("amd64");
   });
 
-  test("an entry without a platform is better than none", async () => {
+  test("an entry without a platform is used as a fallback", async () => {
     const { registry, puller, tag } = await setUp();
     const image = registry.addImage("ns/app", "x", { layers: [layer({ arch: "any" })] });
     registry.addManifest("ns/app", "v1", { schemaVersion: 2, manifests: [image] }, MediaType.dockerList);
@@ -505,10 +500,10 @@ describe("manifests", () => {
         const inner = r.addManifest("ns/app", "inner", { schemaVersion: 2, manifests: [] }, MediaType.ociIndex);
         r.addManifest("ns/app", "v1", { schemaVersion: 2, manifests: [{ ...inner, platform: amd64 }] }, MediaType.ociIndex);
       },
-      "the image index leads to another index",
+      "the image index refers to another index",
     ],
     [
-      "an index that states another size",
+      "an index with a wrong size",
       (r) =>
         r.addManifest(
           "ns/app",
@@ -521,32 +516,32 @@ describe("manifests", () => {
     [
       "an index and an image at once",
       (r) => r.addManifest("ns/app", "v1", { schemaVersion: 2, manifests: [], layers: [] }),
-      "the manifest is an image and an index at once",
+      "the manifest is both an image and an index",
     ],
     [
       "docker schema 1",
       (r) => r.addManifest("ns/app", "v1", { schemaVersion: 1, fsLayers: [] }),
       "the image has a docker schema 1 manifest, which is not supported",
     ],
-    ["no JSON", (r) => r.addManifest("ns/app", "v1", "<html>"), "the manifest is no JSON"],
-    ["no object", (r) => r.addManifest("ns/app", "v1", "[1]"), "the manifest is malformed: "],
+    ["invalid JSON", (r) => r.addManifest("ns/app", "v1", "<html>"), "the manifest is not JSON"],
+    ["JSON that is not an object", (r) => r.addManifest("ns/app", "v1", "[1]"), "the manifest is malformed: "],
     [
-      "a bad digest",
+      "an invalid digest",
       (r) => r.addManifest("ns/app", "v1", { schemaVersion: 2, config: { digest: "sha256:../../x", size: 1 }, layers: [] }),
-      "the manifest is malformed: config.digest: is no sha256, sha384 or sha512 digest",
+      "the manifest is malformed: config.digest: is not a sha256, sha384 or sha512 digest",
     ],
     [
-      "a bad size",
+      "an invalid size",
       (r) => r.addManifest("ns/app", "v1", { schemaVersion: 2, config: { ...r.addBlob("{}"), size: -1 }, layers: [] }),
       "the manifest is malformed: config.size: ",
     ],
     [
-      "a configuration that is no JSON",
+      "an invalid configuration",
       (r) => r.addManifest("ns/app", "v1", { schemaVersion: 2, config: r.addBlob("x"), layers: [] }),
-      "the image configuration is no JSON",
+      "the image configuration is not JSON",
     ],
     [
-      "labels that are no texts",
+      "labels that are not strings",
       (r) => r.addManifest("ns/app", "v1", { schemaVersion: 2, config: r.addBlob('{"config":{"Labels":{"a":1}}}'), layers: [] }),
       "the image configuration is malformed: config.Labels.a: ",
     ],
@@ -566,18 +561,18 @@ describe("manifests", () => {
     ["bytes in one file", { fileBytes: 2 }, 'error applying image: error applying layer[0]: file "manifests/a.yaml" has more than 2 bytes'],
     ["entries", { entries: 0 }, "error applying image: error applying layer[0]: more than 0 entries"],
     ["bytes in a path", { pathBytes: 5 }, "error applying image: error applying layer[0]: a name has more than 5 bytes"],
-    ["folders in each other", { pathDepth: 0 }, "error applying image: error applying layer[0]: directories are nested more than 0 deep"],
-  ])("more %s than allowed: the limit, the image and what helps are named", async ([, limits, message]) => {
+    ["nested folders", { pathDepth: 0 }, "error applying image: error applying layer[0]: directories are nested more than 0 deep"],
+  ])("an image with too many %s is rejected with the limit, the image and advice", async ([, limits, message]) => {
     const { puller, tag, pinned, entries } = await setUp({ "manifests/a.yaml": "123" }, limits);
     const byTag = await failure(puller.pull("ext", tag, { signal }));
-    expect(byTag.message).toBe(`${message}; image ${tag} is not unpacked until its tag names one without that`);
+    expect(byTag.message).toBe(`${message}; image ${tag} is not unpacked until its tag refers to an image without this problem`);
     const byDigest = await failure(puller.pull("ext", pinned, { signal }));
-    const advice = "it has to be built anew without that, or another one chosen";
+    const advice = "rebuild it without this problem, or use another image";
     expect([byDigest, byDigest.message]).toEqual([expect.any(TerminalError), `${message}; image ${pinned} is not unpacked: ${advice}`]);
     expect(await entries("ext")).toEqual([]);
   });
 
-  test("more manifest bytes than allowed", async () => {
+  test("a manifest that is too large is rejected", async () => {
     const { puller, tag } = await setUp({ a: "1" }, { manifestBytes: 100 });
     expect((await failure(puller.pull("ext", tag, { signal }))).message).toContain("exceeded maximum allowed size of 100 bytes");
   });
@@ -590,7 +585,7 @@ describe("manifests", () => {
     expect([await readdir(dir), labels]).toEqual([[], {}]);
   });
 
-  test("one layer twice is applied twice", async () => {
+  test("a repeated layer is applied twice", async () => {
     const { registry, puller, tag } = await setUp();
     const one = layer({ a: "1" });
     registry.addImage("ns/app", "v1", { layers: [one, layer({ a: "2" }), one] });
@@ -598,11 +593,11 @@ describe("manifests", () => {
   });
 });
 
-describe("whether trying again can help", () => {
+describe("terminal and retryable errors", () => {
   const hostile = (registry: LoopbackRegistry) =>
     registry.addImage("ns/app", "v1", { layers: [tarball([{ name: "../evil", content: "x" }])] });
 
-  test("refused content by tag may be replaced, by digest never", async () => {
+  test("rejected content is retryable for a tag and terminal for a digest", async () => {
     const { registry, puller, tag } = await setUp();
     const { digest } = hostile(registry);
     const message = 'error applying image: error applying layer[0]: entry "../evil" has ".." in its name';
@@ -610,30 +605,30 @@ describe("whether trying again can help", () => {
     const byDigest = await failure(puller.pull("ext", `quay.io/ns/app@${digest}`, { signal }));
     expect([byTag, byTag.message]).toEqual([
       expect.any(RetryableError),
-      `${message}; image ${tag} is not unpacked until its tag names one without that`,
+      `${message}; image ${tag} is not unpacked until its tag refers to an image without this problem`,
     ]);
     expect([byDigest, byDigest.message]).toEqual([
       expect.any(TerminalError),
-      `${message}; image quay.io/ns/app@${digest} is not unpacked: it has to be built anew without that, or another one chosen`,
+      `${message}; image quay.io/ns/app@${digest} is not unpacked: rebuild it without this problem, or use another image`,
     ]);
   });
 
-  test("broken content is tried again either way", async () => {
+  test("invalid content is retryable for a tag and for a digest", async () => {
     const { registry, puller, tag } = await setUp();
     const { digest } = registry.addImage("ns/app", "v1", { layers: [Buffer.from("no archive")] });
     for (const ref of [tag, `quay.io/ns/app@${digest}`]) {
       const err = await failure(puller.pull("ext", ref, { signal }));
       expect(err).toBeInstanceOf(RetryableError);
-      expect(err.message).toBe("error applying image: error applying layer[0]: broken archive: Unexpected end of data");
+      expect(err.message).toBe("error applying image: error applying layer[0]: invalid archive: Unexpected end of data");
     }
   });
 
-  test("a limit is terminal by digest", async () => {
+  test("a limit is terminal for a digest", async () => {
     const { puller, pinned } = await setUp({ a: "1" }, { layers: 0 });
     expect(await failure(puller.pull("ext", pinned, { signal }))).toBeInstanceOf(TerminalError);
   });
 
-  test("a catalog image without its label", async () => {
+  test("a catalog image without its label is rejected", async () => {
     const { puller, tag, pinned, entries, registry } = await setUp();
     const message = `error applying image: catalog image is missing the required label "${CONFIG_DIR_LABEL}"`;
     const byTag = await failure(puller.pull("cat", tag, { signal, filter: catalogRoot }));
@@ -644,7 +639,7 @@ describe("whether trying again can help", () => {
     expect(registry.paths(/blobs/)).toHaveLength(2);
   });
 
-  test("a catalog image with its label", async () => {
+  test("a catalog image with its label is unpacked", async () => {
     const { registry, puller } = await setUp();
     registry.addImage("ns/cat", "v1", {
       labels: { [CONFIG_DIR_LABEL]: "/configs" },
@@ -668,7 +663,7 @@ describe("mirrors", () => {
     return { one, two, source, image, ...(await puller({ conf, limits })) };
   }
 
-  test("are asked in order, then the source", async () => {
+  test("mirrors are used in order, then the source", async () => {
     const { one, two, source, image, puller } = await mirrored();
     const { digest } = source.addImage("ns/app", "v1", image);
     const pulled = await puller.pull("ext", "quay.io/ns/app:v1", { signal });
@@ -679,7 +674,7 @@ describe("mirrors", () => {
     ]);
   });
 
-  test.for(["/v2/", "/manifests/"])("of which the first hangs at %s are passed over in time, once for each pull", async (at) => {
+  test.for(["/v2/", "/manifests/"])("mirrors are skipped in time when the first hangs at %s, once for each pull", async (at) => {
     const { one, two, image, puller } = await mirrored("", { placeMs: 1_000 });
     const { digest } = two.addImage("mirror/ns/app", "v1", image);
     one.misbehave = ({ url }) => (at === "/v2/" ? url === at : (url?.includes(at) ?? false));
@@ -688,14 +683,14 @@ describe("mirrors", () => {
     expect(two.paths(/manifests/)).toEqual(["/v2/mirror/ns/app/manifests/v1"]);
   });
 
-  test("that have the image spare the source", async () => {
+  test("mirrors with the image avoid requests to the source", async () => {
     const { two, source, image, puller } = await mirrored();
     const { digest } = two.addImage("mirror/ns/app", "v1", image);
     expect((await puller.pull("ext", `quay.io/ns/app@${digest}`, { signal })).canonical).toBe(`quay.io/ns/app@${digest}`);
     expect(source.requests).toEqual([]);
   });
 
-  test("that lack a layer, or have a wrong one, leave it to the next", async () => {
+  test("mirrors without a layer, or with a wrong one, are skipped", async () => {
     const { one, two, source, image, puller } = await mirrored();
     for (const [registry, repository] of [
       [one, "mirror/ns/app"],
@@ -715,7 +710,7 @@ describe("mirrors", () => {
   });
 
   describe("that stop within a layer", () => {
-    /** Sends the first byte of each layer asked for and then what `rest` sends. */
+    /** Sends the first byte of each requested layer and then the result of `rest`. */
     const stopWithin = (registry: LoopbackRegistry, layerDigest: string, rest: (res: ServerResponse) => void = () => undefined): void => {
       registry.misbehave = (req, res) => {
         if (!req.url?.endsWith(layerDigest)) return false;
@@ -750,7 +745,7 @@ describe("mirrors", () => {
             res.on("close", () => clearInterval(timer));
           }),
       ],
-    ])("the next one is asked after one request when the first %s", async ([, misbehave]) => {
+    ])("mirrors that stop within a layer are skipped after one request when the first %s", async ([, misbehave]) => {
       const { one, two, source, image, digest, layersAsked, puller } = await withLayer({});
       for (const mirror of [one, two]) mirror.addImage("mirror/ns/app", "v1", image);
       misbehave(one, digest);
@@ -759,7 +754,7 @@ describe("mirrors", () => {
       expect([layersAsked(one), layersAsked(two), source.requests]).toEqual([1, 1, []]);
     });
 
-    test("the first is asked again when no other one has the image", async () => {
+    test("mirrors that stop within a layer are requested again when no other mirror has the image", async () => {
       const { one, two, source, image, digest, layersAsked, puller } = await withLayer({});
       one.addImage("mirror/ns/app", "v1", image);
       stopWithin(one, digest, () => {
@@ -771,7 +766,7 @@ describe("mirrors", () => {
       expect([two.paths(/manifests/).length, source.paths(/manifests/).length]).toEqual([1, 1]);
     });
 
-    test("each is named once when all stop, and only the last one and then the others are retried", async () => {
+    test("mirrors that stop within a layer are reported once each when all stop, and only the last one and then the others are retried", async () => {
       const { one, two, source, image, digest, layersAsked, puller } = await withLayer({ stallMs: 200, attempts: 2 });
       for (const mirror of [one, two]) mirror.addImage("mirror/ns/app", "v1", image);
       source.addImage("ns/app", "v1", image);
@@ -781,7 +776,7 @@ describe("mirrors", () => {
       expect([layersAsked(one), layersAsked(two), layersAsked(source)]).toEqual([3, 3, 2]);
     });
 
-    test("the only source is retried as often as any request", async () => {
+    test("the only source is retried like any request when it stops within a layer", async () => {
       const registry = await loopbackRegistry();
       const only = layer({ a: "1" });
       registry.addImage("ns/app", "v1", { layers: [only] });
@@ -793,7 +788,7 @@ describe("mirrors", () => {
     });
   });
 
-  test("are named when nobody has the image", async () => {
+  test("mirrors are reported when none has the image", async () => {
     const { one, two, source, puller } = await mirrored();
     expect((await failure(puller.pull("ext", "quay.io/ns/app:v1", { signal }))).message).toBe(
       `error creating image source: (Mirrors also failed: [${one.host}/mirror/ns/app:v1: reading manifest v1 in ${one.host}/mirror/ns/app: manifest unknown]\n` +
@@ -801,7 +796,7 @@ describe("mirrors", () => {
     );
   });
 
-  test("stay in use when the source is blocked", async () => {
+  test("mirrors are used when the source is blocked", async () => {
     const { one, source, image, puller } = await mirrored("blocked = true\n");
     const { digest } = one.addImage("mirror/ns/app", "v1", image);
     await puller.pull("ext", `quay.io/ns/app@${digest}`, { signal });
@@ -811,7 +806,7 @@ describe("mirrors", () => {
     expect(source.requests).toEqual([]);
   });
 
-  test("broken configuration is told with its file", async () => {
+  test("invalid configuration is reported with its file", async () => {
     const { puller: p } = await puller({ conf: "[[registry]]\nlocation = 3\n" });
     expect((await failure(p.pull("ext", "quay.io/a:1", { signal }))).message).toMatch(
       /^error creating image source: loading registries configuration ".*registries.conf": registry.0.location: /,

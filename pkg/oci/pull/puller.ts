@@ -22,41 +22,53 @@ export type { ImageFilter } from "./imageFilter.ts";
 
 /** An image unpacked on disk. */
 export interface PulledImage {
-  /** the reference asked for, by digest, never a mirror's name */
+  /** the requested reference with a digest; never the name of a mirror */
   readonly canonical: string;
-  /** of the manifest, or of the index for an image of several platforms */
+  /** of the manifest, or of the index for a multi-platform image */
   readonly digest: string;
-  /** the image's root directory on disk, read-only; it stays until the owner pulls another digest or is removed */
+  /**
+   * the image's root directory on disk, read-only; it stays until the owner pulls another digest or
+   * is removed
+   */
   readonly dir: string;
-  /** the unpacked part below `dir`, a relative slash path; "" is all of it */
+  /** the unpacked part relative to `dir`, with slashes; "" for the whole image */
   readonly root: string;
   readonly labels: Readonly<Record<string, string>>;
-  /** when it was unpacked */
+  /** when the image was unpacked */
   readonly modTime: Date;
 }
 
 export interface PullerOptions {
-  /** unpacked images are kept here, one folder an owner */
+  /** folder for unpacked images, with one folder per owner */
   readonly cacheDir: string;
   readonly limits: Limits;
   readonly log: Logger;
-  /** exactly this file, without drop-ins; or places; by default those of containers-registries.conf(5) */
+  /** one file without drop-ins, or paths; default: the paths of containers-registries.conf(5) */
   readonly registriesConf?: string | RegistriesConfPaths | undefined;
-  /** exactly this file, a containers-policy.json(5); or a place; by default the usual ones, and without a file there every image is taken */
+  /**
+   * one containers-policy.json(5) file, or a path; default: the usual paths; without a file every
+   * image is accepted
+   */
   readonly signaturePolicy?: string | PolicyPlace | undefined;
-  /** docker config.json or containers auth.json; need not exist */
+  /** docker config.json or containers auth.json; may be missing */
   readonly authFile?: string | undefined;
-  /** further credentials, which come before those of the file; without either all pulls are anonymous */
+  /**
+   * additional credentials, which take precedence over the file; without either, pulls are
+   * anonymous
+   */
   readonly credentials?: CredentialSource | undefined;
-  /** *.crt, *.cert and *.key for all registries; without it certs.d/<host> in the usual places */
+  /** *.crt, *.cert and *.key for all registries; default: certs.d/<host> in the usual paths */
   readonly casDir?: string | undefined;
-  /** for the proxy variables and CONTAINERS_REGISTRIES_CONF; process.env by default */
+  /** for the proxy variables and CONTAINERS_REGISTRIES_CONF; default: process.env */
   readonly env?: NodeJS.ProcessEnv | undefined;
-  /** process.arch by default */
+  /** default: process.arch */
   readonly arch?: NodeJS.Architecture | undefined;
 }
 
-/** Pulls images and keeps them unpacked, one digest an owner. Configuration files are read anew for each pull. */
+/**
+ * Pulls images and keeps them unpacked, one digest per owner. Reads configuration files again for
+ * each pull.
+ */
 export class Puller {
   readonly #limits: Limits;
   readonly #log: Logger;
@@ -66,7 +78,7 @@ export class Puller {
   readonly #source: ImageSource;
   readonly #policy: SignaturePolicy;
   readonly #locks = new KeyedLock();
-  /** By digest, the owner that last pulled it; only a hint. */
+  /** The owner that last pulled each digest; only a hint. */
   readonly #holders = new Map<string, string>();
 
   constructor(options: PullerOptions) {
@@ -95,9 +107,11 @@ export class Puller {
   }
 
   /**
-   * The digest a reference stands for now. A digest reference needs no network. Signatures are looked at when the image is pulled.
-   * @throws TerminalError for a text that is no pullable reference; RetryableError `error creating image source: …`, and `… Source image
-   * rejected: …` for an image that the signature policy rejects whatever its signatures
+   * Returns the digest to which a reference currently resolves. A digest reference needs no
+   * network. Signatures are verified during the pull.
+   * @throws TerminalError if the reference cannot be pulled; RetryableError `error creating image
+   * source: …`, and `… Source image rejected: …` for an image that the signature policy always
+   * rejects
    */
   async resolve(text: string, signal: AbortSignal): Promise<{ canonical: string; digest: string }> {
     const ref = parsePullReference(text);
@@ -107,8 +121,9 @@ export class Puller {
   }
 
   /**
-   * Returns the image of `owner` where no network is needed for it: `text` names a digest, the owner or another owner has it on disk, and the
-   * signatures kept with it satisfy the policy. Never waits for a pull under way. Undefined otherwise; {@link pull} then says more.
+   * Returns the image of `owner` if that needs no network: `text` contains a digest, the owner or
+   * another owner has it on disk, and the signatures stored with it satisfy the policy. Never waits
+   * for a pull in progress. Otherwise returns undefined; {@link pull} then reports details.
    * @throws as `pull`
    */
   async cached(
@@ -134,14 +149,20 @@ export class Puller {
   }
 
   /**
-   * The image of `owner`, unpacked. With the digest on disk already, nothing is downloaded. Owners that ask one repository for one digest share
-   * one download; another repository is asked beside it, for a slow registry must not hold up a healthy one.
-   * Afterwards the owner's other images are gone. When it fails, the owner keeps what it had. The signature policy is applied each time, before
-   * any layer is asked for; to what is on disk by the signatures that let it pass, and only where they no longer do, by those in the registry.
-   * @param owner name of the object the image is for, a DNS-1123 subdomain
-   * @param o.identity the reference that the policy is applied to where a tag was looked up by somebody else; `text` by default
-   * @throws TerminalError for a text that is no pullable reference, for an image by digest whose content is refused (it will never be
-   * another), and when the filter throws one; RetryableError for all else, such as `error copying image: Source image rejected: …`
+   * Returns the unpacked image of `owner`. If the digest is already on disk, nothing is downloaded.
+   * Owners that request the same digest from the same repository share one download. Other
+   * repositories are queried independently, so that a slow registry does not delay another one.
+   * Afterwards the owner's other images are removed; after a failure they are kept.
+   *
+   * The signature policy is applied each time before any layer is downloaded. An image on disk is
+   * checked with its stored signatures, and with those in the registry only if the stored ones no
+   * longer satisfy the policy.
+   * @param owner name of the object that uses the image, a DNS-1123 subdomain
+   * @param o.identity the reference to which the policy applies if the caller has already resolved
+   * a tag; default: `text`
+   * @throws TerminalError if the reference cannot be pulled, for a digest whose content is rejected
+   * (it never changes), and if the filter throws one; RetryableError for all else, such as `error
+   * copying image: Source image rejected: …`
    */
   async pull(
     owner: string,
@@ -187,7 +208,10 @@ export class Puller {
     return this.#unpack(job, async (draft) => (await this.#copyOther(job, draft)) ?? this.#download(job, draft));
   }
 
-  /** Makes what `fill` puts into a draft the owner's image; undefined when it puts nothing there. */
+  /**
+   * Unpacks the content that `fill` writes into a draft as the owner's image; returns undefined if
+   * it writes nothing.
+   */
   #unpack(job: PullJob, fill: (draft: Draft) => Promise<StoredImage>): Promise<CachedImage>;
   #unpack(job: PullJob, fill: (draft: Draft) => Promise<StoredImage | undefined>): Promise<CachedImage | undefined>;
   async #unpack(job: PullJob, fill: (draft: Draft) => Promise<StoredImage | undefined>): Promise<CachedImage | undefined> {
@@ -200,11 +224,11 @@ export class Puller {
       await doing("error deleting old images: ", () => this.#cache.removeOthers(owner, digest));
       return image;
     } finally {
-      await this.#cache.discard(draft).catch((err: unknown) => log.warn({ err }, "temporary image directory was not removed"));
+      await this.#cache.discard(draft).catch((err: unknown) => log.warn({ err }, "cannot remove temporary image directory"));
     }
   }
 
-  /** Fills the draft from another owner's copy; undefined when there is none that fits. */
+  /** Fills the draft from another owner's copy; returns undefined if no copy fits. */
   async #copyOther(job: PullJob, draft: Draft): Promise<StoredImage | undefined> {
     const holder = this.#holders.get(job.digest);
     if (holder === undefined || holder === job.owner) return undefined;
@@ -217,7 +241,7 @@ export class Puller {
       return stored;
     } catch (err) {
       if (rejectionIn(err)) throw err;
-      job.log.debug({ err, holder }, "another owner's copy could not be used");
+      job.log.debug({ err, holder }, "cannot copy image from another owner");
       await this.#cache.empty(draft);
       return undefined;
     }
@@ -238,7 +262,7 @@ export class Puller {
     return { config: image.config, root: part.filter.root, ...evidence };
   }
 
-  /** Calls `work` with the image where it is found. */
+  /** Calls `work` with the image at its location. */
   #withImage<T>({ ref, digest, located, signal }: PullJob, work: (found: Located) => Promise<T>): Promise<T> {
     const pinned: Reference = { registry: ref.registry, repository: ref.repository, digest };
     const at = { start: located, doing: `initializing source docker://${familiarText(pinned)}: `, signal };
@@ -251,7 +275,10 @@ export class Puller {
     return admit(requirements, { ref: identity, image: found, instance }, this.#limits, signal);
   }
 
-  /** Applies the policy to what is on disk. @returns `stored` itself when what let it pass still does. @throws RejectedError */
+  /**
+   * Applies the policy to the image on disk. @returns `stored` itself if its stored signatures
+   * still satisfy the policy. @throws RejectedError
+   */
   async #admitAgain(job: PullJob, stored: StoredImage): Promise<StoredImage> {
     if (stillAdmitted(job.requirements, job.identity, job.digest, stored)) return stored;
     return { ...stored, ...(await this.#withImage(job, (found) => this.#admit(job, found))) };
@@ -274,7 +301,7 @@ export class Puller {
     this.#holders.set(digest, owner);
   }
 
-  /** Runs a pull within its time, and says of a failure whether it can ever get better. */
+  /** Runs a pull within its time limit, and classifies its failure as terminal or retryable. */
   async #bounded<T>(ref: Reference, signal: AbortSignal, work: (signal: AbortSignal) => Promise<T>): Promise<T> {
     using deadline = new Deadline(signal, this.#limits.timeoutMs);
     try {
@@ -284,24 +311,25 @@ export class Puller {
       if (deadline.isOver)
         throw new RetryableError(
           "Retrying",
-          `pull of ${formatReference(ref)} did not end within ${this.#limits.timeoutMs / 1000} s: it begins anew, and a mirror nearby may be faster`,
+          `pull of ${formatReference(ref)} timed out after ${this.#limits.timeoutMs / 1000} s: retrying; a closer mirror may be faster`,
           { cause: err },
         );
-      throw refusalIn(err) ? notUnpacked(ref, err) : err;
+      throw refusalIn(err) ? createUnpackError(ref, err) : err;
     }
   }
 }
 
-/** What pulls that share one download have in common. */
+/** Returns the key of pulls that share one download. */
 function lockKey(ref: Reference, digest: string): string {
   return formatCanonical(ref, digest);
 }
 
-/** What an image holds is the same for ever under its digest, while a tag may come to name another. */
-function notUnpacked(ref: Reference, err: unknown): Error {
+/** The content of a digest never changes, but a tag can get another image. */
+function createUnpackError(ref: Reference, err: unknown): Error {
   const text = `${messageOf(err)}; image ${formatReference(ref)} is not unpacked`;
-  if (ref.digest === undefined) return new RetryableError("Retrying", `${text} until its tag names one without that`, { cause: err });
-  return new TerminalError("Blocked", `${text}: it has to be built anew without that, or another one chosen`, { cause: err });
+  if (ref.digest === undefined)
+    return new RetryableError("Retrying", `${text} until its tag refers to an image without this problem`, { cause: err });
+  return new TerminalError("Blocked", `${text}: rebuild it without this problem, or use another image`, { cause: err });
 }
 
 async function doing<T>(prefix: string, work: () => Promise<T>): Promise<T> {

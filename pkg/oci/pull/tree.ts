@@ -4,9 +4,9 @@ import { RefusedError } from "../imageErrors.ts";
 
 interface Directory {
   readonly kind: "directory";
-  /** the last layer that mentioned it */
+  /** the last layer that mentions it */
   layer: number;
-  /** the last layer that removed all older content from it; the layer that created it counts */
+  /** the last layer that removed all older content from it, or the layer that created it */
   prunedIn: number;
   readonly children: Map<string, TreeNode>;
 }
@@ -17,25 +17,29 @@ interface File {
 interface Symlink {
   readonly kind: "symlink";
   readonly layer: number;
-  /** relative, as it stands on disk */
+  /** relative, as on disk */
   readonly target: string;
 }
 type TreeNode = Directory | File | Symlink;
 
-/** A directory and its real place below the root, without symlinks; "" is the root. */
+/** A directory and its real path relative to the root, without symlinks; "" is the root. */
 interface Place {
   readonly directory: Directory;
   readonly path: string;
 }
 
 const SYMLINK_HOPS = 40;
-/** Path components of symlink targets that one image may follow, and as many again when all symlinks are checked at the end. */
+/**
+ * Maximum number of path components of symlink targets that one image may follow; the final check
+ * of all symlinks has the same limit.
+ */
 const SYMLINK_STEPS = 5_000_000;
 
 /**
- * An image's files as they are unpacked into one empty folder that nobody else writes to. The tree is kept in memory, and every path is
- * resolved there, with ".." at the root staying at the root and absolute symlinks starting at it, before the disk is touched: what is
- * written always has real directories of this root as its parents.
+ * The files of an image while they are unpacked into an empty folder without other writers. The
+ * tree is in memory and resolves every path before the disk is accessed, with ".." at the root
+ * staying at the root and absolute symlinks starting there. So all parents of written files are
+ * real directories of this root.
  */
 export class Tree {
   readonly #folder: string;
@@ -51,17 +55,20 @@ export class Tree {
     this.#depthMax = depthMax;
   }
 
-  /** Nodes that were looked at for whiteouts and as parts of paths: the cost of the image, at most its entries times their depth. */
+  /**
+   * The number of nodes visited for whiteouts and path components: the cost of the image, at most
+   * its entries times their depth.
+   */
   get visits(): number {
     return this.#visits;
   }
 
-  /** From now on entries belong to the next layer. */
+  /** Starts the next layer. */
   nextLayer(): void {
     this.#layer++;
   }
 
-  /** A directory; one that is already there keeps its content. */
+  /** Adds a directory; an existing one keeps its content. */
   addDirectory(path: readonly string[]): void {
     const { parent, name, there } = this.#slot(path);
     if (there?.kind === "directory") there.layer = this.#layer;
@@ -72,8 +79,8 @@ export class Tree {
   }
 
   /**
-   * Makes room for a file: its parents exist, what had its name is gone.
-   * @returns where to create it, on disk; it must be created without following or overwriting anything
+   * Makes room for a file: creates its parents and removes an entry with the same name.
+   * @returns the path on disk; the file must be created without following or overwriting anything
    */
   addFile(path: readonly string[]): string {
     const { parent, name } = this.#slot(path);
@@ -83,59 +90,64 @@ export class Tree {
   }
 
   /**
-   * A symlink. An absolute target means the image's root and is stored relative to the link.
-   * @throws RefusedError when the target climbs above the root
+   * Adds a symlink. An absolute target starts at the image's root, and is stored relative to the
+   * link.
+   * @throws RefusedError if the target is above the root
    */
   addSymlink(path: readonly string[], target: string): void {
     const { parent, name } = this.#slot(path);
     const relative = target.startsWith("/") ? posix.relative(`/${parent.path}`, posix.normalize(target)) || "." : target;
     if (target === "" || climbs([...componentsOf(parent.path), ...componentsOf(relative)]))
-      throw new RefusedError(`symlink "${path.join("/")}" leads out of the image`);
+      throw new RefusedError(`symlink "${path.join("/")}" points outside the image`);
     this.#clear(parent, name);
     symlinkSync(relative, this.#onDisk(parent, name));
     parent.directory.children.set(name, { kind: "symlink", layer: this.#layer, target: relative });
   }
 
   /**
-   * Another name for a file or symlink that is already there.
-   * @throws RefusedError when there is none
+   * Adds another name for an existing file or symlink.
+   * @throws RefusedError if it does not exist
    */
   addHardLink(path: readonly string[], target: readonly string[]): void {
     const place = target.length > 0 ? this.#resolve(target.slice(0, -1), false) : undefined;
     const targetName = target.at(-1) ?? "";
     const node = place?.directory.children.get(targetName);
     if (!place || !node || node.kind === "directory")
-      throw new RefusedError(`hard link "${path.join("/")}" names "${target.join("/")}", which is no file of the image`);
+      throw new RefusedError(`hard link "${path.join("/")}" names "${target.join("/")}", which is not a file in the image`);
     if (node.kind === "symlink") {
       this.addSymlink(path, posix.join("/", place.path, node.target));
       return;
     }
     const { parent, name, there } = this.#slot(path);
     if (there === node) return;
-    if (joined(place.path, targetName).startsWith(`${joined(parent.path, name)}/`))
-      throw new RefusedError(`hard link "${path.join("/")}" names a file below itself`);
+    if (joinPath(place.path, targetName).startsWith(`${joinPath(parent.path, name)}/`))
+      throw new RefusedError(`hard link "${path.join("/")}" refers to a file inside itself`);
     this.#clear(parent, name);
     linkSync(this.#onDisk(place, targetName), this.#onDisk(parent, name));
     parent.directory.children.set(name, { kind: "file", layer: this.#layer });
   }
 
-  /** Removes what lower layers put at `path`; what this layer has put there stays. Nothing there is fine. */
+  /**
+   * Removes content of lower layers at `path`, and keeps that of this layer. A missing path is not
+   * an error.
+   */
   whiteout(path: readonly string[]): void {
     const parent = this.#resolve(path.slice(0, -1), false);
     const name = path.at(-1);
     if (parent && name !== undefined) this.#prune(parent, name);
   }
 
-  /** Removes everything lower layers put into a directory. */
+  /** Removes all content of lower layers from a directory. */
   opaque(path: readonly string[]): void {
     const place = this.#resolve(path, false);
     if (place) this.#pruneChildren(place);
   }
 
   /**
-   * Checks every symlink as the kernel will follow it (a target can pass through other links, so its text alone proves nothing), and makes
-   * directories read-only, except the root's own. Files were created read-only.
-   * @throws RefusedError when one leads out
+   * Checks every symlink as the kernel will follow it (a target can pass through other links, so
+   * checking its text is not enough), and makes all directories except the root read-only. Files
+   * were created read-only.
+   * @throws RefusedError if a symlink points outside the root
    */
   finish(): void {
     const budget = { steps: SYMLINK_STEPS };
@@ -144,15 +156,18 @@ export class Tree {
     for (let place = pending.pop(); place; place = pending.pop()) {
       directories.push(place.path);
       for (const [name, node] of place.directory.children) {
-        if (node.kind === "directory") pending.push({ directory: node, path: joined(place.path, name) });
+        if (node.kind === "directory") pending.push({ directory: node, path: joinPath(place.path, name) });
         if (node.kind === "symlink" && this.#leadsOut(place, node, budget))
-          throw new RefusedError(`symlink "${joined(place.path, name)}" leads out of the image`);
+          throw new RefusedError(`symlink "${joinPath(place.path, name)}" points outside the image`);
       }
     }
     for (const path of directories.reverse()) if (path !== "") chmodSync(`${this.#folder}/${path}`, 0o500);
   }
 
-  /** The place of an entry: its parent, made when missing, and what has its name now. */
+  /**
+   * Returns the position of an entry: its parent, created if missing, and the existing entry with
+   * its name.
+   */
   #slot(path: readonly string[]): { parent: Place; name: string; there: TreeNode | undefined } {
     const name = path.at(-1);
     const parent = this.#resolve(path.slice(0, -1), true);
@@ -161,9 +176,10 @@ export class Tree {
   }
 
   /**
-   * Walks to a directory, through symlinks, never above the root.
-   * @returns undefined when a part is missing and `make` is false
-   * @throws RefusedError when a part is a file, symlinks go round in circles, or the image has more symlinks to follow than allowed
+   * Resolves a directory through symlinks, never above the root.
+   * @returns undefined if a component is missing and `make` is false
+   * @throws RefusedError if a component is a file, symlinks are circular, or the image exceeds the
+   * symlink limit
    */
   #resolve(path: readonly string[], make: boolean): Place | undefined {
     const trail: Place[] = [{ directory: this.#root, path: "" }];
@@ -179,20 +195,20 @@ export class Tree {
       const node = here.directory.children.get(name);
       if (node?.kind === "file") {
         if (!make) return undefined;
-        throw new RefusedError(`"${joined(here.path, name)}" is a file, and other entries want it as their directory`);
+        throw new RefusedError(`"${joinPath(here.path, name)}" is a file, but other entries use it as a directory`);
       }
       if (node?.kind === "symlink") {
-        if (++hops > SYMLINK_HOPS) throw new RefusedError(`too many symlinks on the way to "${path.join("/")}"`);
+        if (++hops > SYMLINK_HOPS) throw new RefusedError(`too many symlinks in the path "${path.join("/")}"`);
         const target = componentsOf(node.target);
         this.#symlinkSteps += target.length;
         if (this.#symlinkSteps > SYMLINK_STEPS)
-          throw new RefusedError(`entries lead through symlinks of more than ${SYMLINK_STEPS} path components in all`);
+          throw new RefusedError(`paths of entries follow symlinks with more than ${SYMLINK_STEPS} path components in total`);
         todo.push(...target.reverse());
         continue;
       }
       if (!node && !make) return undefined;
       if (trail.length > this.#depthMax) throw new RefusedError(`directories are nested more than ${this.#depthMax} deep`);
-      trail.push({ directory: node ?? this.#makeDirectory(here, name), path: joined(here.path, name) });
+      trail.push({ directory: node ?? this.#makeDirectory(here, name), path: joinPath(here.path, name) });
     }
     return trail.at(-1);
   }
@@ -209,20 +225,24 @@ export class Tree {
     rmSync(this.#onDisk(parent, name), { recursive: true, force: true });
   }
 
-  /** Removes a node and its content where they are older than this layer. @returns whether the node is gone */
+  /**
+   * Removes a node and its content if they are older than this layer. @returns whether the node was
+   * removed
+   */
   #prune(parent: Place, name: string): boolean {
     const node = parent.directory.children.get(name);
     if (!node) return true;
     this.#visits++;
-    const isEmpty = node.kind !== "directory" || this.#pruneChildren({ directory: node, path: joined(parent.path, name) });
+    const isEmpty = node.kind !== "directory" || this.#pruneChildren({ directory: node, path: joinPath(parent.path, name) });
     if (node.layer === this.#layer || !isEmpty) return false;
     this.#clear(parent, name);
     return true;
   }
 
   /**
-   * Removes what is older than this layer from a directory, once per layer: what this layer adds afterwards is not older.
-   * @returns whether nothing is left in it
+   * Removes content older than this layer from a directory, once per layer: content that this layer
+   * adds later is not older.
+   * @returns whether the directory is empty
    */
   #pruneChildren(place: Place): boolean {
     const { directory } = place;
@@ -251,16 +271,16 @@ export class Tree {
   }
 
   #onDisk(parent: Place, name: string): string {
-    return `${this.#folder}/${joined(parent.path, name)}`;
+    return `${this.#folder}/${joinPath(parent.path, name)}`;
   }
 }
 
-/** The parts of a slash path; empty ones and "." are left out. */
+/** Splits a path into its components, without empty ones and ".". */
 export function componentsOf(path: string): string[] {
   return path.split("/").filter((part) => part !== "" && part !== ".");
 }
 
-/** Whether ".." ever leads above the start. */
+/** Returns whether ".." in the path leads above its start. */
 function climbs(path: readonly string[]): boolean {
   let depth = 0;
   for (const part of path) {
@@ -270,6 +290,6 @@ function climbs(path: readonly string[]): boolean {
   return false;
 }
 
-function joined(parent: string, name: string): string {
+function joinPath(parent: string, name: string): string {
   return parent === "" ? name : `${parent}/${name}`;
 }

@@ -19,7 +19,7 @@ import type { PathFilter } from "./imageFilter.ts";
 import { applyLayer } from "./layers.ts";
 import { Tree } from "./tree.ts";
 
-/** An image described: what it says about itself and the layers to apply, in order. */
+/** The configuration of an image, and the layers to apply in order. */
 export interface DescribedImage {
   readonly config: ImageConfig;
   readonly layers: readonly Descriptor[];
@@ -28,8 +28,9 @@ export interface DescribedImage {
 const PARALLEL_DOWNLOADS = 3;
 
 /**
- * Digest of the manifest for a platform: of the image's own, or of the one that its index names.
- * @throws ImageContentError when the manifest is malformed or names none for this platform
+ * Returns the digest of the manifest for a platform: the image's own manifest, or the one in its
+ * index.
+ * @throws ImageContentError if the manifest is malformed or there is none for this platform
  */
 export function instanceDigest({ manifest }: FoundContent, platform: WantedPlatform): string {
   const top = parseManifest(manifest.bytes, manifest.mediaType);
@@ -37,8 +38,9 @@ export function instanceDigest({ manifest }: FoundContent, platform: WantedPlatf
 }
 
 /**
- * Reads the image's manifest and configuration, through the index when there is one.
- * @throws ImageContentError when they are malformed or not for this platform; RefusedError when they are beyond the limits
+ * Reads the image's manifest and configuration, through the index if there is one.
+ * @throws ImageContentError if they are malformed or not for this platform; RefusedError if they
+ * exceed the limits
  */
 export async function describeImage(
   image: FoundContent,
@@ -64,12 +66,13 @@ async function imageManifest(image: FoundContent, platform: WantedPlatform, limi
   if (bytes.byteLength !== chosen.size)
     throw new ImageContentError(`manifest ${chosen.digest} has ${bytes.byteLength} bytes, the index states ${chosen.size}`);
   const manifest = parseManifest(bytes, mediaType);
-  if (manifest.kind === "index") throw new ImageContentError("the image index leads to another index");
+  if (manifest.kind === "index") throw new ImageContentError("the image index refers to another index");
   return manifest;
 }
 
 /**
- * Downloads the layers into files of `folder`, some at a time; a layer that is there already is complete and stays.
+ * Downloads the layers into files of `folder`, several at a time. Existing layer files are complete
+ * and kept.
  * @throws Error `reading blob DIGEST: …`
  */
 export async function downloadLayers(
@@ -97,8 +100,9 @@ async function downloadLayer(image: FoundContent, layer: Descriptor, folder: str
 }
 
 /**
- * Unpacks downloaded layers, in order, into the empty folder `content`; files and directories end up read-only, except `content` itself.
- * A layer's file is removed once it is no longer needed.
+ * Unpacks downloaded layers, in order, into the empty folder `content`. Files and directories
+ * become read-only, except `content` itself. Removes each layer's file as soon as it is no longer
+ * needed.
  * @throws RefusedError or Error `error applying layer[i]: …`
  */
 export async function applyLayers(

@@ -20,7 +20,7 @@ function skippable(length: number, kind: number): Buffer {
   return Buffer.concat([head, Buffer.alloc(length, 0x28)]);
 }
 
-test("whatever the frames and the chunks, the data is that of all frames", { timeout: 60_000 }, async () => {
+test("zstdFrames yields the data of all frames for any frames and chunks", { timeout: 60_000 }, async () => {
   const content = fc.oneof(
     fc.uint8Array({ maxLength: 300 }),
     fc.nat(200_000).map((size) => new Uint8Array(size).fill(7)),
@@ -53,7 +53,7 @@ function compress(data: Uint8Array, o: { checksum: boolean; level: number }): Bu
   });
 }
 
-test("a large frame with many blocks is one frame", async () => {
+test("zstdFrames treats a large frame with many blocks as one frame", async () => {
   const data = Buffer.from(Array.from({ length: 1_500_000 }, (_, i) => (i * i * 31) % 251));
   const got = await decompress(Buffer.concat([zstdCompressSync(data), zstdCompressSync(data)]), 65_536);
   expect(got.equals(Buffer.concat([data, data]))).toBe(true);

@@ -3,17 +3,18 @@ import { ImageContentError } from "../imageErrors.ts";
 
 const MAGIC = 0xfd2fb528;
 const MAGIC_BYTES = Buffer.from("28b52ffd", "hex");
-/** The last four bits are free. */
+/** The last four bits are arbitrary. */
 const SKIPPABLE = 0x184d2a50;
 const DICTIONARY_ID_BYTES = [0, 1, 2, 4];
 const CONTENT_SIZE_BYTES = [0, 2, 4, 8];
-/** Bytes that must be known to go on. */
+/** Number of bytes that the next step needs. */
 const HEAD_BYTES = { magic: 4, skippableSize: 4, frameHeader: 1, blockHeader: 3 } as const;
 type Part = keyof typeof HEAD_BYTES;
 
 /**
- * Cuts a zstd stream so that no chunk reaches beyond the end of a frame, and leaves out frames without data. Node's decompressor takes the
- * end of a frame within a chunk for the end of all, but layers often have many frames (zstd:chunked has one or more a file).
+ * Splits a zstd stream so that no chunk spans the end of a frame, and removes frames without data.
+ * Node's decompressor treats the end of a frame within a chunk as the end of the stream, but layers
+ * often have many frames (zstd:chunked has one or more per file).
  * @see RFC 8878 §3.1
  */
 export function zstdFrames(): Transform {
@@ -28,18 +29,21 @@ export function zstdFrames(): Transform {
       }
     },
     flush(done) {
-      done(scanner.between ? null : new ImageContentError("broken archive: the zstd data ends within a frame"));
+      done(scanner.between ? null : new ImageContentError("invalid archive: the zstd data ends within a frame"));
     },
   });
 }
 
-/** Reads a stream's frames as far as is needed to know where they end: every head, then as many bytes as it announces. */
+/**
+ * Scans a stream only to find the ends of its frames: every header, then as many
+ * bytes as it declares.
+ */
 class FrameScanner {
   #part: Part = "magic";
   readonly #head: number[] = [];
-  /** bytes that still belong to the last head */
+  /** remaining bytes of the last header's data */
   #left = 0;
-  /** within a frame of data */
+  /** inside a frame with data */
   #forwards = false;
   #hasChecksum = false;
 
@@ -48,7 +52,10 @@ class FrameScanner {
     return this.#part === "magic" && this.#head.length === 0 && this.#left === 0;
   }
 
-  /** The parts of `chunk` that belong to frames of data; each ends with its frame or with the chunk. */
+  /**
+   * Yields the parts of `chunk` that belong to frames with data; each ends with its frame or with
+   * the chunk.
+   */
   *pieces(chunk: Buffer): Generator<Buffer> {
     let start = 0;
     for (let at = 0; at < chunk.length; ) {
@@ -75,14 +82,14 @@ class FrameScanner {
     if (this.#forwards && start < chunk.length) yield chunk.subarray(start);
   }
 
-  /** Takes the head that is complete now, and says what follows: so many bytes to pass over, then the next head. */
+  /** Parses the completed header and determines the number of bytes to skip until the next header. */
   #readHead(): void {
     const value = Buffer.from(this.#head.splice(0)).readUIntLE(0, HEAD_BYTES[this.#part]);
     switch (this.#part) {
       case "magic":
         if (value === MAGIC) this.#part = "frameHeader";
         else if ((value & ~0xf) >>> 0 === SKIPPABLE) this.#part = "skippableSize";
-        else throw new ImageContentError("broken archive: not a zstd frame");
+        else throw new ImageContentError("invalid archive: not a zstd frame");
         break;
       case "skippableSize":
         this.#left = value;

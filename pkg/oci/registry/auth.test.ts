@@ -38,7 +38,7 @@ test.for(cases.cases as unknown as Case[])("credentials: $name", async ({ file, 
   expect(Object.fromEntries(Object.keys(want).map((ref) => [ref, shown(find(ref))]))).toEqual(want);
 });
 
-test("user name and password may stand by themselves, and tokens without either", async () => {
+test("user name and password may be separate fields, and tokens need neither", async () => {
   const find = await read({
     auths: {
       "a.local": { username: "u", password: "p" },
@@ -53,12 +53,12 @@ test("user name and password may stand by themselves, and tokens without either"
   expect(find("d.local/x:1")?.username).toBe("fromAuth");
 });
 
-test("a file that is not there means anonymous", async () => {
+test("a missing file means anonymous access", async () => {
   expect((await readAuthFile(join(dir, "absent.json"))).size).toBe(0);
   expect((await readAuthFile(undefined)).size).toBe(0);
 });
 
-test("a file that a command names must be there; without one those of podman and docker are read where they are", async () => {
+test("a file that a command specifies must exist; by default the files of podman and docker are read", async () => {
   const home = await mkdtemp(join(dir, "home-"));
   const file = join(home, ".docker", "config.json");
   await expect(loginsOf(file, {}, home).entries()).rejects.toThrow(`reading JSON file "${file}": ENOENT`);
@@ -70,7 +70,7 @@ test("a file that a command names must be there; without one those of podman and
 });
 
 test.for(['{"auths": {"quay.io": {"auth": "c2VjcmV0', '{"auths": {"quay.io": "c2VjcmV0"}}', "c2VjcmV0"])(
-  "a broken file is named, and its content is not quoted",
+  "an invalid file is reported without its content",
   async (content) => {
     const { message } = await read(content).then(
       () => new Error("read"),
@@ -85,24 +85,24 @@ test.for(['{"auths": {"quay.io": {"auth": "c2VjcmV0', '{"auths": {"quay.io": "c2
 test.for([
   ["a whole configuration", '{"auths":{"a":{"auth":"x"}},"credHelpers":{"b":"c"}}', "config", { a: { auth: "x" } }],
   ["one without entries", "{}", "config", {}],
-  ["one with null for entries", '{"auths":null}', "config", {}],
+  ["one with null entries", '{"auths":null}', "config", {}],
   [
-    "entries alone",
+    "only entries",
     '{"a":{"username":"u","password":"p","identitytoken":"i"}}',
     "cfg",
     { a: { username: "u", password: "p", identitytoken: "i" } },
   ],
-  ["a configuration where entries are expected", '{"auths":{"a":{"auth":5}}}', "config", undefined],
-  ["no JSON", "{", "config", undefined],
-  ["no JSON", "{", "cfg", undefined],
+  ["a configuration in place of entries", '{"auths":{"a":{"auth":5}}}', "config", undefined],
+  ["invalid JSON", "{", "config", undefined],
+  ["invalid JSON", "{", "cfg", undefined],
   ["a list", "[]", "cfg", undefined],
-  ["a text", '"x"', "config", undefined],
+  ["a string", '"x"', "config", undefined],
 ] as const)("a pull secret with %s: %s", ([, text, form, want]) => {
   const entries = readPullSecret(text, form);
   expect(entries && Object.fromEntries(entries)).toEqual(want);
 });
 
-test("of several files the last that has a registry counts for it", () => {
+test("of several files the last one with a registry is used for it", () => {
   const [first, second] = [new Map([["a", { auth: "1" }]]), new Map([["a", { auth: "2" }]])];
   expect([...mergedEntries([first, second, new Map([["b", {}]])])]).toEqual([
     ["a", { auth: "2" }],

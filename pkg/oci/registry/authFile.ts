@@ -4,7 +4,10 @@ import { join } from "node:path";
 import * as z from "zod";
 import { goQuote } from "../../golang/quote.ts";
 
-/** What a registry accepts as proof of identity; `registryToken` is used as it is, `identityToken` is exchanged for a token. */
+/**
+ * Credentials for a registry; `registryToken` is sent unchanged, `identityToken` is exchanged for a
+ * token.
+ */
 export interface RegistryCredentials {
   readonly username: string;
   readonly password: string;
@@ -22,19 +25,25 @@ const Entry = z.looseObject({
 const Entries = z.record(z.string(), Entry);
 const AuthFileShape = z.looseObject({ auths: Entries.nullish() });
 
-/** The entries of a docker config.json or containers auth.json, by key: a host, a host with a path, or an old API URL. */
+/**
+ * The entries of a docker config.json or containers auth.json, by key: a host, a host with a path,
+ * or a legacy API URL.
+ */
 export type AuthFile = ReadonlyMap<string, z.output<typeof Entry>>;
 
-/** Where credentials come from beside the file: what is known now, asked at each pull. */
+/** Credentials in addition to the file; read for each pull. */
 export interface CredentialSource {
-  /** Their entries; waits until they have been read once. An entry of a registry takes the place of the file's for the same key. */
+  /**
+   * Returns the entries; waits for the first read. An entry replaces the file's entry with the same
+   * key.
+   */
   entries(signal: AbortSignal): Promise<AuthFile>;
 }
 
 /**
- * Reads a docker config.json or containers auth.json. It is read anew on each pull, so that a rotated secret is used at once. Credential
- * helpers are not run.
- * @param required false: a file that is not there holds nothing
+ * Reads a docker config.json or containers auth.json. Called for each pull, so that a rotated
+ * secret takes effect immediately. Does not run credential helpers.
+ * @param required false: a missing file counts as empty
  * @throws Error `reading JSON file "…": …`, which never quotes the content
  */
 export async function readAuthFile(path: string | undefined, { required = false }: { required?: boolean } = {}): Promise<AuthFile> {
@@ -46,30 +55,31 @@ export async function readAuthFile(path: string | undefined, { required = false 
     if (!required && (err as NodeJS.ErrnoException).code === "ENOENT") return new Map();
     throw new Error(`reading JSON file ${goQuote(path)}: ${(err as Error).message}`, { cause: err });
   }
-  const parsed = AuthFileShape.safeParse(jsonOf(text));
+  const parsed = AuthFileShape.safeParse(parseJson(text));
   if (!parsed.success) throw new Error(`reading JSON file ${goQuote(path)}: it is not a docker config.json or containers auth.json`);
   return new Map(Object.entries(parsed.data.auths ?? {}));
 }
 
 /**
- * Reads what a pull Secret holds.
- * @param form `config` for `.dockerconfigjson`, a whole docker config.json; `cfg` for the older `.dockercfg`, its entries alone
- * @returns undefined when it is something else; why is not told, since that would quote the Secret
+ * Parses a pull Secret.
+ * @param form `config` for `.dockerconfigjson`, a whole docker config.json; `cfg` for the older
+ * `.dockercfg`, only its entries
+ * @returns undefined if it is invalid; without a reason, which would quote the Secret
  */
 export function readPullSecret(text: string, form: "config" | "cfg"): AuthFile | undefined {
-  const json = jsonOf(text);
+  const json = parseJson(text);
   const entries = form === "config" ? AuthFileShape.safeParse(json).data : { auths: Entries.safeParse(json).data };
   if (!entries || (form === "cfg" && !entries.auths)) return undefined;
   return new Map(Object.entries(entries.auths ?? {}));
 }
 
-/** All entries; of those with one key the last counts. */
+/** Merges entries; of entries with the same key the last wins. */
 export function mergedEntries(files: readonly AuthFile[]): AuthFile {
   return new Map(files.flatMap((file) => [...file]));
 }
 
-/** The parsed JSON, or undefined: the parser's own message would quote the secret. */
-function jsonOf(text: string): unknown {
+/** Parses JSON; returns undefined on error, because the parser's message would quote the secret. */
+function parseJson(text: string): unknown {
   try {
     return JSON.parse(text);
   } catch {
@@ -78,22 +88,24 @@ function jsonOf(text: string): unknown {
 }
 
 /**
- * The credentials for one repository: the entry with the longest matching path wins ("quay.io/org/app" before "quay.io/org" before
- * "quay.io"); hosts match whole, never as part of another. Then old URL keys ("https://index.docker.io/v1/") by their host.
- * @returns undefined when there is no entry, or an empty one (docker writes those beside a credential helper)
+ * Returns the credentials for a repository: the entry with the longest matching path
+ * ("quay.io/org/app" before "quay.io/org" before "quay.io"; hosts match completely), then legacy
+ * URL keys ("https://index.docker.io/v1/") by their host.
+ * @returns undefined if there is no entry, or an empty one (docker writes those next to a
+ * credential helper)
  */
 export function credentialsFor(file: AuthFile, registry: string, repository: string): RegistryCredentials | undefined {
   for (let key = `${registry}/${repository}`; ; key = key.slice(0, key.lastIndexOf("/"))) {
     const entry = file.get(key);
-    if (entry) return credentialsOf(entry);
+    if (entry) return toCredentials(entry);
     if (!key.includes("/")) break;
   }
   const host = hubAlias(registry);
-  for (const [key, entry] of file) if (hostOfKey(key) === host) return credentialsOf(entry);
+  for (const [key, entry] of file) if (hostOfKey(key) === host) return toCredentials(entry);
   return undefined;
 }
 
-function credentialsOf(entry: z.output<typeof Entry>): RegistryCredentials | undefined {
+function toCredentials(entry: z.output<typeof Entry>): RegistryCredentials | undefined {
   let username = entry.username ?? "";
   let password = entry.password ?? "";
   if (entry.auth) {
@@ -119,16 +131,17 @@ function hubAlias(host: string): string {
   return host === "docker.io" || host === "registry-1.docker.io" ? "index.docker.io" : host;
 }
 
-/** Credentials from files, which are read anew each time. */
+/** Credentials from files, which are read on each use. */
 export interface Logins extends CredentialSource {
   entries(): Promise<AuthFile>;
 }
 
-/** Nobody logs in: what is not open to everybody is refused. */
+/** No credentials: only public images are accessible. */
 export const NO_LOGINS: Logins = { entries: () => Promise.resolve(new Map()) };
 
 /**
- * What a command line logs in with: the logins of `authFile`, which must be there, or without one those of docker and podman.
+ * Returns the credentials of a command: those in `authFile`, which must exist, or by default those
+ * of docker and podman.
  * @throws Error from `entries`: `reading JSON file "…": …`, without its content
  */
 export function loginsOf(authFile: string | undefined, env: NodeJS.ProcessEnv, home: string): Logins {
@@ -136,7 +149,8 @@ export function loginsOf(authFile: string | undefined, env: NodeJS.ProcessEnv, h
 }
 
 /**
- * The files that docker and podman keep logins in, from the first that counts to the last: `$REGISTRY_AUTH_FILE` alone, or else podman's, then docker's.
+ * Returns the credential files of docker and podman, in order of precedence: only
+ * `$REGISTRY_AUTH_FILE`, or else podman's, then docker's.
  * @see https://github.com/containers/image/blob/main/docs/containers-auth.json.5.md
  */
 function usualAuthFiles(env: NodeJS.ProcessEnv, home: string): string[] {

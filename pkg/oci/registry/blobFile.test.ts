@@ -10,7 +10,7 @@ const chunk = fc
   .record({ bytes: fc.oneof(fc.integer({ min: 0, max: 100 }), fc.integer({ min: 0, max: 3 * MIB })), value: fc.nat(255) })
   .map(({ bytes, value }) => Buffer.alloc(bytes, value));
 
-test("a file holds what was written, whatever the size of the pieces", async () => {
+test("BlobFile contains the written bytes for any sizes of the pieces", async () => {
   using folder = new TempFolder();
   let count = 0;
   await fc.assert(
@@ -26,13 +26,13 @@ test("a file holds what was written, whatever the size of the pieces", async () 
   );
 });
 
-test("a file that is there already is not written to", async () => {
+test("BlobFile does not write to an existing file", async () => {
   using folder = new TempFolder();
   const path = folder.write("blob", {});
   await expect(BlobFile.create(path)).rejects.toMatchObject({ code: "EEXIST" });
 });
 
-test("what cannot be written is told to whoever writes or flushes next", async () => {
+test("BlobFile reports a failed write at the next write or flush", async () => {
   using folder = new TempFolder();
   const file = await BlobFile.create(join(folder.path, "blob"));
   await file.write(Buffer.alloc(MIB));

@@ -3,15 +3,18 @@ import { existsSync } from "node:fs";
 import { readdir, readFile } from "node:fs/promises";
 import { join } from "node:path";
 
-/** Extra trust and an own identity for one registry, PEM. */
+/** Additional certificate authorities and a client certificate for one registry, PEM. */
 export interface RegistryTlsMaterial {
   readonly ca: readonly string[];
   readonly identity?: { readonly cert: string; readonly key: string } | undefined;
-  /** changes when the content does */
+  /** changes with the content */
   readonly fingerprint: string;
 }
 
-/** The folder of a registry's certificates: `dir` for every host when given, else the first that exists of the usual per-host folders. */
+/**
+ * Returns the folder of a registry's certificates: `dir` for every host if given, else the first
+ * existing one of the usual per-host folders.
+ */
 export function certificateDir(dir: string | undefined, host: string, home: string): string | undefined {
   if (dir !== undefined) return dir;
   const usual = [join(home, ".config/containers/certs.d"), "/etc/containers/certs.d", "/etc/docker/certs.d"];
@@ -19,12 +22,13 @@ export function certificateDir(dir: string | undefined, host: string, home: stri
 }
 
 /**
- * Reads *.crt (certificate authorities) and the pair *.cert, *.key (our own identity; with several pairs the first by name). Other files
- * are ignored, a folder that is not there holds nothing. Read anew on each pull, so that a rotated authority is trusted at once.
- * @throws Error when half of a pair is missing
+ * Reads *.crt (certificate authorities) and the pair *.cert, *.key (the client certificate; of
+ * several pairs the first by name). Ignores other files and a missing folder. Called for each pull,
+ * so that a rotated authority is trusted immediately.
+ * @throws Error if half of a pair is missing
  */
 export async function readCertificates(dir: string | undefined): Promise<RegistryTlsMaterial> {
-  const names = dir === undefined ? [] : await namesIn(dir);
+  const names = dir === undefined ? [] : await listFileNames(dir);
   const ca: string[] = [];
   let identity: { cert: string; key: string } | undefined;
   for (const name of names) {
@@ -46,7 +50,7 @@ export async function readCertificates(dir: string | undefined): Promise<Registr
   return { ca, identity, fingerprint };
 }
 
-async function namesIn(dir: string): Promise<string[]> {
+async function listFileNames(dir: string): Promise<string[]> {
   try {
     return (await readdir(dir)).sort();
   } catch (err) {

@@ -6,9 +6,9 @@ type Want = [scheme: string, params: Record<string, string>][];
 test.for<[string, string | string[] | undefined, Want]>([
   ["nothing", undefined, []],
   ["an empty line", "", []],
-  ["a scheme alone", "Basic", [["basic", {}]]],
+  ["only a scheme", "Basic", [["basic", {}]]],
   [
-    "bearer as registries send it",
+    "bearer as sent by registries",
     'Bearer realm="https://auth.docker.io/token",service="registry.docker.io",scope="repository:a/b:pull"',
     [["bearer", { realm: "https://auth.docker.io/token", service: "registry.docker.io", scope: "repository:a/b:pull" }]],
   ],
@@ -37,7 +37,7 @@ test.for<[string, string | string[] | undefined, Want]>([
     ],
   ],
   [
-    "schemes without parameters side by side",
+    "several schemes without parameters",
     "Negotiate, NTLM, Basic realm=x",
     [
       ["negotiate", {}],
@@ -47,13 +47,13 @@ test.for<[string, string | string[] | undefined, Want]>([
   ],
   ["quotes inside quotes", 'Basic realm="a \\"b\\" \\\\ c, d=e"', [["basic", { realm: 'a "b" \\ c, d=e' }]]],
   ["white space around everything", '  Bearer   realm = "x" ,\tservice =  y  ', [["bearer", { realm: "x", service: "y" }]]],
-  ["names in any case", 'BEARER Realm="x",SERVICE="y"', [["bearer", { realm: "x", service: "y" }]]],
+  ["case-insensitive names", 'BEARER Realm="x",SERVICE="y"', [["bearer", { realm: "x", service: "y" }]]],
   ["empty list elements", ', ,Bearer realm="x",,service="y",', [["bearer", { realm: "x", service: "y" }]]],
   ["the last of a repeated name", "Bearer realm=a,realm=b", [["bearer", { realm: "b" }]]],
   ["an empty quoted value", 'Bearer realm=""', [["bearer", { realm: "" }]]],
-  ["a quote that never ends", 'Bearer service=s,realm="x', [["bearer", { service: "s" }]]],
-  ["garbage behind a challenge", "Basic realm=x; foo", [["basic", { realm: "x" }]]],
-  ["garbage alone", '"realm"', []],
+  ["an unterminated quote", 'Bearer service=s,realm="x', [["bearer", { service: "s" }]]],
+  ["invalid text after a challenge", "Basic realm=x; foo", [["basic", { realm: "x" }]]],
+  ["only invalid text", '"realm"', []],
 ])("challenges: %s", ([, header, want]) => {
   expect(parseChallenges(header).map(({ scheme, params }) => [scheme, Object.fromEntries(params)])).toEqual(want);
 });

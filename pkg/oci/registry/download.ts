@@ -6,15 +6,18 @@ import type { Descriptor } from "../manifest.ts";
 import type { BlobSource } from "./imageSource.ts";
 import { FetchError, isSilence, isTransient, TrickleError } from "./networkError.ts";
 
-/** So much is written at once; what arrives meanwhile is collected for the next time. */
+/** Size of one write; bytes that arrive meanwhile are collected for the next one. */
 const WRITE_BYTES = 1024 * 1024;
 
-/** A file that a blob is written to as it arrives: writing goes on while more is received, at most twice a MiB is held. */
+/**
+ * A file for a blob that is being received. Writes and receives concurrently; buffers at most two
+ * MiB.
+ */
 export class BlobFile {
   readonly #file: FileHandle;
   #collected: Uint8Array[] = [];
   #bytes = 0;
-  /** Where what is collected goes. */
+  /** File position of the next write. */
   #position = 0;
   #writing: Promise<void> = Promise.resolve();
 
@@ -22,26 +25,29 @@ export class BlobFile {
     this.#file = file;
   }
 
-  /** A new file. @throws Error when there is one already. */
+  /** Creates a new file. @throws Error if it already exists. */
   static async create(path: string): Promise<BlobFile> {
     return new BlobFile(await open(path, "wx", 0o600));
   }
 
-  /** Takes the next bytes; they must not change any more. @throws Error when bytes before them could not be written. */
+  /**
+   * Appends bytes; the caller must not change them afterwards. @throws Error if previous bytes
+   * could not be written.
+   */
   async write(chunk: Uint8Array): Promise<void> {
     this.#collected.push(chunk);
     this.#bytes += chunk.byteLength;
     if (this.#bytes >= WRITE_BYTES) await this.#writeOut();
   }
 
-  /** Everything is in the file afterwards. @throws Error when it could not be written. */
+  /** Writes all buffered bytes. @throws Error if they could not be written. */
   async flush(): Promise<void> {
     await this.#writeOut();
     await this.#writing;
   }
 
   async close(): Promise<void> {
-    await this.#writing.catch(() => undefined); // whoever wrote or flushed was told
+    await this.#writing.catch(() => undefined); // already reported by write or flush
     await this.#file.close();
   }
 
@@ -52,11 +58,11 @@ export class BlobFile {
     this.#position += this.#bytes;
     this.#bytes = 0;
     this.#writing = writeAll(this.#file, chunks, position);
-    this.#writing.catch(() => undefined); // told to the next who writes or flushes
+    this.#writing.catch(() => undefined); // reported by the next write or flush
   }
 }
 
-/** On a disk that is nearly full a write may end early. */
+/** On a disk that is nearly full, a write may be incomplete. */
 async function writeAll(file: FileHandle, chunks: readonly Uint8Array[], position: number): Promise<void> {
   const { bytesWritten } = await file.writev(chunks, position);
   let skip = bytesWritten;
@@ -69,7 +75,7 @@ async function writeAll(file: FileHandle, chunks: readonly Uint8Array[], positio
   }
 }
 
-/** How often a broken download is taken up again, and from when on one is too slow, see Limits. */
+/** How often a broken download is resumed, and the minimum rate, see Limits. */
 export interface DownloadLimits {
   readonly attempts: number;
   readonly backoffMs: number;
@@ -77,7 +83,7 @@ export interface DownloadLimits {
   readonly trickleBytes: number;
 }
 
-/** A small blob in memory, checked. @throws as {@link downloadBlob} */
+/** Reads and verifies a small blob in memory. @throws as {@link downloadBlob} */
 export async function readBlob(from: BlobSource, blob: Descriptor, limits: DownloadLimits, signal: AbortSignal): Promise<Buffer> {
   const parts: Uint8Array[] = [];
   for await (const chunk of blobBytes(from, blob, 0, limits, signal)) parts.push(chunk);
@@ -85,8 +91,8 @@ export async function readBlob(from: BlobSource, blob: Descriptor, limits: Downl
 }
 
 /**
- * Downloads a blob into a new file at `path`, as `blobBytes` does.
- * When this returns, the file holds exactly the blob; when it throws, the file is worth nothing.
+ * Downloads a blob into a new file at `path`, like `blobBytes`. On success, the file contains
+ * exactly the blob; on failure, its content is undefined.
  * @throws as `blobBytes`
  */
 export async function downloadBlob(
@@ -106,9 +112,10 @@ export async function downloadBlob(
 }
 
 /**
- * Yields a blob from the offset `start` on; a connection that breaks is resumed where it broke. A source that has an alternative is left as soon as it
- * is silent or trickles. Size and digest are checked if `start` is 0.
- * @throws FetchError `fetching blob: …`; Error `Digest did not match, …`, or when there is more than the descriptor states
+ * Yields a blob from the offset `start`. Resumes broken connections. Gives up immediately on a slow
+ * or silent source if there is an alternative. Verifies size and digest if `start` is 0.
+ * @throws FetchError `fetching blob: …`; Error `Digest did not match, …`, or if the blob is larger
+ * than the descriptor states
  */
 export async function* blobBytes(
   from: BlobSource,
@@ -140,7 +147,8 @@ export async function* blobBytes(
       break;
     } catch (err) {
       signal.throwIfAborted();
-      // Progress earns new patience, so that a large layer survives a connection that breaks every few megabytes.
+      // Progress resets the failures, so that a large layer survives a connection that breaks every
+      // few megabytes.
       failures = position > before ? 1 : failures + 1;
       const isLeft = from.hasAlternative === true && isSilence(err);
       if (isLeft || !isTransient(err) || failures >= limits.attempts)
@@ -151,11 +159,17 @@ export async function* blobBytes(
   verifier?.finish();
 }
 
-/** Aborts the download of a body that trickles: no single pause is too long, but the body would never end. */
+/**
+ * Aborts the download of a body that arrives too slowly: no single pause exceeds the limit, but the
+ * body would never end.
+ */
 class Pace implements Disposable {
-  /** Bytes since the last look. */
+  /** Bytes since the last check. */
   received = 0;
-  /** Since when the receiver has had the last bytes, and how long it took for those before, since the last look; milliseconds. */
+  /**
+   * Start of the receiver's current work, and the duration of its work since the last check, in
+   * milliseconds.
+   */
   #heldSince: number | undefined;
   #held = 0;
   readonly #controller = new AbortController();
@@ -175,12 +189,12 @@ class Pace implements Disposable {
     return this.#controller.signal;
   }
 
-  /** The receiver works on what it was given: the source is not waited for. */
+  /** The receiver is processing data: the source is not the bottleneck. */
   hold(): void {
     this.#heldSince = performance.now();
   }
 
-  /** The source is waited for again. */
+  /** Waiting for the source again. */
   resume(): void {
     if (this.#heldSince !== undefined) this.#held += performance.now() - this.#heldSince;
     this.#heldSince = undefined;
@@ -195,11 +209,11 @@ class Pace implements Disposable {
     return held;
   }
 
-  /** Begins once the body begins: waiting for the response has limits of its own. */
+  /** Starts with the body: waiting for the response has its own limits. */
   watch(): void {
     const { stallMs, trickleBytes } = this.#limits;
     this.#timer = setInterval(() => {
-      const isReceiverSlow = this.#takeHeld() > stallMs / 2; // such as a registry that the blob is copied to
+      const isReceiverSlow = this.#takeHeld() > stallMs / 2; // for example a registry to which the blob is copied
       if (this.received < trickleBytes && !isReceiverSlow) this.#controller.abort(new TrickleError(trickleBytes, stallMs));
       this.received = 0;
     }, stallMs);

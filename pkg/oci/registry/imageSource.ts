@@ -11,16 +11,16 @@ import { checkManifestExists, type FetchedManifest, Repository } from "./reposit
 import type { RegistryTokens } from "./tokens.ts";
 import type { RegistryTransport } from "./transport.ts";
 
-/** Where blobs are read from; `Repository` says how. */
+/** Source of blobs; see `Repository`. */
 export type BlobSource = Pick<Repository, "blob"> & Partial<Pick<Repository, "hasAlternative">>;
 
-/** A manifest that was found, and where the rest of its image is. */
+/** A manifest, and the source of the rest of its image. */
 export interface FoundContent {
   readonly repository: BlobSource & Pick<Repository, "manifest">;
   readonly manifest: FetchedManifest;
 }
 
-/** A manifest that was found, and in which repository. */
+/** A manifest and its repository. */
 export interface Located extends FoundContent {
   readonly repository: Repository;
   readonly manifest: FetchedManifest;
@@ -33,14 +33,14 @@ export interface ImageSourceOptions {
   readonly casDir: string | undefined;
   readonly home: string;
   readonly manifestBytes: number;
-  /** how long a place has to send the manifest while there are others to ask, in milliseconds */
+  /** time limit for the manifest while there are other locations, in milliseconds */
   readonly placeMs: number;
   readonly transport: RegistryTransport;
   readonly tokens: RegistryTokens;
   readonly log: Logger;
 }
 
-/** Finds images in their registry or its mirrors. Each call reads the configuration files anew. */
+/** Finds images in their registry or its mirrors. Each call reads the configuration files again. */
 export class ImageSource {
   readonly #options: ImageSourceOptions;
 
@@ -48,21 +48,24 @@ export class ImageSource {
     this.#options = options;
   }
 
-  /** Finds the image at the first place that has it. @throws as `withImage` */
+  /** Finds the image at the first location that has it. @throws as `withImage` */
   async locate(ref: Reference, signal: AbortSignal): Promise<Located> {
     const found = await this.withImage(ref, { signal }, (image) => Promise.resolve(image));
-    // The caller has no other place to ask.
+    // The caller has no other location.
     return { ...found, repository: found.repository.withAlternative(false) };
   }
 
   /**
-   * Calls `work` with the image at the first place that has it, and, when that fails, at the next: mirrors in their order, then the source. A
-   * place that does not answer in time is passed over while there are others. One that goes silent during `work` is asked again, with all
+   * Calls `work` with the image at the first location that has it, and if that fails, at the next:
+   * mirrors in their order, then the source. A location that does not respond in time is skipped
+   * while there are others. One that stops responding during `work` is tried again, with all
    * retries, after all others have failed.
-   * @param o.start where the image was found before, by tag; that place is tried first and `ref` names the digest found there
-   * @param o.doing what to put before the error when the last place has no such manifest
-   * @throws what `work` threw as ImageContentError, at once, for another place has the same content; what it threw as RejectedError, at once, for an
-   * image is judged by the signatures that are where it is; otherwise the last place's error, with those of the mirrors before it
+   * @param o.start the location where a tag was resolved; it is tried first, and `ref` contains the
+   * digest found there
+   * @param o.doing prefix of the error if the last location does not have the manifest
+   * @throws an ImageContentError of `work` immediately, because other locations have the same
+   * content; a RejectedError of `work` immediately, because an image is judged by the signatures at
+   * its location; otherwise the last location's error, with those of the mirrors
    */
   async withImage<T>(
     ref: Reference,
@@ -81,7 +84,7 @@ export class ImageSource {
         signal.throwIfAborted();
         if (err instanceof ImageContentError || err instanceof RejectedError) throw err;
         place.failure = { ref: formatReference(place.ref), doing, err };
-        this.#options.log.debug({ ref: formatReference(place.ref), err }, "image is not to be had here");
+        this.#options.log.debug({ ref: formatReference(place.ref), err }, "image is not available at this location");
         return undefined;
       }
     };
@@ -90,19 +93,19 @@ export class ImageSource {
       const done = await attempt(place, place !== places.at(-1));
       if (done) return done.value;
     }
-    // The last place was asked with all retries.
+    // The last location was already tried with all retries.
     for (const place of places.slice(0, -1)) {
       if (!place.found || !isSilence(place.failure?.err)) continue;
       const done = await attempt(place, false);
       if (done) return done.value;
     }
-    throw combined(places.flatMap(({ failure }) => failure ?? []));
+    throw combineFailures(places.flatMap(({ failure }) => failure ?? []));
   }
 
   /**
-   * Asks whether the first place that answers has the image, without fetching its manifest where the registry can tell so. A place that does not
-   * answer in time is passed over while there are others.
-   * @throws as `withImage`, where no place has it
+   * Checks whether the first responding location has the image, if possible without fetching its
+   * manifest. A location that does not respond in time is skipped while there are others.
+   * @throws as `withImage` if no location has it
    */
   async look(ref: Reference, signal: AbortSignal): Promise<void> {
     const failures: Failure[] = [];
@@ -111,7 +114,7 @@ export class ImageSource {
       try {
         await this.#ask(source === sources.at(-1), signal, async (until) => {
           const repository = await this.#open(source, until);
-          await checkManifestExists(repository, nameIn(source.ref), this.#options.manifestBytes, until);
+          await checkManifestExists(repository, getTagOrDigest(source.ref), this.#options.manifestBytes, until);
         });
         return;
       } catch (err) {
@@ -119,10 +122,10 @@ export class ImageSource {
         failures.push({ ref: formatReference(source.ref), doing: "", err });
       }
     }
-    throw combined(failures);
+    throw combineFailures(failures);
   }
 
-  /** Where to look, in order. */
+  /** Returns the locations in order. */
   async #places(ref: Reference, start: Located | undefined, signal: AbortSignal): Promise<Place[]> {
     const sources = await this.#sources(ref);
     const isStart = (source: PullSource): boolean => start !== undefined && nameOf(start.repository.ref) === nameOf(source.ref);
@@ -140,7 +143,10 @@ export class ImageSource {
     return pullSources(await loadRegistriesConf(this.#options.registriesConf), ref);
   }
 
-  /** Asks a place for a manifest. One that hangs must not use up the time of those after it. @throws Error after `placeMs` unless it is the last. */
+  /**
+   * Requests a manifest from a location. One that does not respond must not use up the time of the
+   * next ones. @throws Error after `placeMs` unless it is the last.
+   */
   async #ask<T>(isLast: boolean, signal: AbortSignal, ask: (until: AbortSignal) => Promise<T>): Promise<T> {
     if (isLast) return ask(signal);
     const { placeMs } = this.#options;
@@ -155,7 +161,7 @@ export class ImageSource {
 
   async #locate(source: PullSource, signal: AbortSignal): Promise<Located> {
     const repository = await this.#open(source, signal);
-    return { repository, manifest: await repository.manifest(nameIn(source.ref), this.#options.manifestBytes, signal) };
+    return { repository, manifest: await repository.manifest(getTagOrDigest(source.ref), this.#options.manifestBytes, signal) };
   }
 
   async #open(source: PullSource, signal: AbortSignal): Promise<Repository> {
@@ -168,7 +174,7 @@ export class ImageSource {
     return new Repository({ ref, peer: { insecure, tls }, credentials, transport, tokens, actions: "pull" });
   }
 
-  /** Of the file and of the source beside it, which comes first. */
+  /** Returns the entries of the file and of the additional source, which takes precedence. */
   async #entries(signal: AbortSignal): Promise<AuthFile> {
     const { authFile, credentials } = this.#options;
     try {
@@ -180,30 +186,30 @@ export class ImageSource {
   }
 }
 
-function nameIn(ref: Reference): string {
+function getTagOrDigest(ref: Reference): string {
   return ref.digest ?? ref.tag ?? "latest";
 }
 
-/** One place to look for an image. */
+/** One location of an image. */
 interface Place {
   readonly ref: Reference;
   readonly locate: (isLast: boolean) => Promise<Located>;
   found?: Located;
-  /** why it failed last */
+  /** its last failure */
   failure?: Failure;
 }
 
-/** One place that failed, and what was being done there. */
+/** A failed location, and the operation that failed. */
 interface Failure {
   readonly ref: string;
   readonly doing: string;
   readonly err: unknown;
 }
 
-/** One error of all the places tried, worded as containers/image words it. */
-function combined(failures: readonly Failure[]): Error {
+/** Combines the errors of all tried locations, with the text of containers/image. */
+function combineFailures(failures: readonly Failure[]): Error {
   const last = failures.at(-1);
-  if (!last) return new Error("no place to pull from");
+  if (!last) return new Error("no location to pull from");
   const mirrors = failures.slice(0, -1).map(({ ref, err }) => `[${ref}: ${messageOf(err)}]`);
   const others = mirrors.length === 0 ? "" : `(Mirrors also failed: ${mirrors.join("\n")}): ${last.ref}: `;
   return new Error(`${last.doing}${others}${messageOf(last.err)}`, { cause: last.err });

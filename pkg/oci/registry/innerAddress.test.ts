@@ -27,7 +27,7 @@ test.for([
   ["http://2852039166/", "169.254.169.254"],
   ["http://0xa9.0xfe.0xa9.0xfe/", "169.254.169.254"],
   ["http://0177.1/", "127.0.0.1"],
-] as const)("however %s spells it, a URL's hostname is %s", ([url, host]) => {
+] as const)("if %s is the hostname, the hostname of the parsed URL is %s", ([url, host]) => {
   expect(new URL(url).hostname).toBe(host);
   expect(innerAddress(host)).toBeDefined();
 });
@@ -35,18 +35,18 @@ test.for([
 test.for([
   ["quay.io", "auth.quay.io", undefined],
   ["quay.io", "10.0.0.1", undefined],
-  ["quay.io", "127.0.0.1", "refused to ask 127.0.0.1, a loopback address"],
-  ["quay.io", "localhost", "refused to ask localhost, a loopback address"],
-  ["quay.io", "169.254.169.254", "refused to ask 169.254.169.254, a link-local address"],
-  ["169.254.169.254", "169.254.169.254", "refused to ask 169.254.169.254, a link-local address"],
-  ["127.0.0.1", "169.254.169.254", "refused to ask 169.254.169.254, a link-local address"],
+  ["quay.io", "127.0.0.1", "refused to connect to 127.0.0.1, a loopback address"],
+  ["quay.io", "localhost", "refused to connect to localhost, a loopback address"],
+  ["quay.io", "169.254.169.254", "refused to connect to 169.254.169.254, a link-local address"],
+  ["169.254.169.254", "169.254.169.254", "refused to connect to 169.254.169.254, a link-local address"],
+  ["127.0.0.1", "169.254.169.254", "refused to connect to 169.254.169.254, a link-local address"],
   ["127.0.0.1", "localhost", undefined],
   ["localhost", "[::1]", undefined],
 ] as const)("registry %s names %s: %s", ([registry, target, want]) => {
   expect(findRefusal(target, registry)).toBe(want);
 });
 
-test("a name is refused when it leads to this machine", async () => {
+test("a name that resolves to this machine is rejected", async () => {
   const found = await new Promise((resolve) => outerLookup("localhost", { all: true }, (err, addresses) => resolve(err ?? addresses)));
-  expect(found).toEqual(new Error("refused to ask localhost, which has a loopback address"));
+  expect(found).toEqual(new Error("refused to connect to localhost, which has a loopback address"));
 });

@@ -62,25 +62,25 @@ describe("blocked", () => {
   const blockedOf = (text: string, ref: string): (string | undefined)[] =>
     pullSources(confOf(text), parseReference(ref)).map((s) => s.blocked);
 
-  test("forbids the registry, not its mirrors", () => {
+  test("a blocked entry blocks the registry, not its mirrors", () => {
     const conf = '[[registry]]\nlocation = "quay.io"\nblocked = true\n[[registry.mirror]]\nlocation = "m.local"\n';
     expect(blockedOf(conf, "quay.io/a:1")).toEqual([undefined, "registry quay.io is blocked in /etc/registries.conf"]);
   });
 
-  test("forbids a mirror that another entry blocks", () => {
+  test("a blocked entry blocks a mirror that another entry blocks", () => {
     const conf =
       '[[registry]]\nlocation = "quay.io"\n[[registry.mirror]]\nlocation = "m.local"\n[[registry]]\nlocation = "m.local"\nblocked = true\n';
     expect(blockedOf(conf, "quay.io/a:1")).toEqual(["registry m.local is blocked in /etc/registries.conf", undefined]);
   });
 
-  test("forbids a prefix whose location lies elsewhere", () => {
+  test("a blocked entry blocks a prefix with another location", () => {
     const conf = '[[registry]]\nprefix = "quay.io"\nlocation = "m.local"\nblocked = true\n';
     expect(blockedOf(conf, "quay.io/a:1")).toEqual(["registry quay.io is blocked in /etc/registries.conf"]);
   });
 });
 
-describe("the files that are read", () => {
-  test("a file that a person named must exist, the system's need not", async () => {
+describe("files of registries.conf", () => {
+  test("a file that a user specifies must exist, a system file may be missing", async () => {
     const file = join(dir, "absent.conf");
     await expect(loadRegistriesConf({ file, required: true })).rejects.toThrow(`loading registries configuration "${file}": ENOENT`);
     await expect(loadRegistriesConf({ file, dropIns: [join(dir, "absent.d")] })).resolves.toEqual({
@@ -89,7 +89,7 @@ describe("the files that are read", () => {
     });
   });
 
-  test("broken TOML is told with its place", async () => {
+  test("invalid TOML is reported with its position", async () => {
     const file = join(dir, "broken.conf");
     await writeFile(file, '[[registry]]\nlocation = "quay.io\n');
     await expect(loadRegistriesConf({ file, required: true })).rejects.toThrow(
@@ -97,11 +97,11 @@ describe("the files that are read", () => {
     );
   });
 
-  test("a value of the wrong kind is told with its name", () => {
+  test("a value of the wrong type is reported with its key", () => {
     expect(textOf(() => parseRegistriesConf('[[registry]]\nlocation = "a"\ninsecure = "yes"\n', true))).toContain("registry.0.insecure: ");
   });
 
-  test("the environment names the file and the folder, else the user's file comes before the system's", async () => {
+  test("environment variables set the file and the folder; by default the user's file takes precedence over the system's", async () => {
     const home = join(dir, "home");
     const system = "/etc/containers/registries.conf";
     expect(defaultRegistriesConf({}, home)).toEqual({

@@ -1,4 +1,4 @@
-/** Codes of failures that another try may cure. */
+/** Codes of retryable failures. */
 const TRANSIENT = new Set([
   "ECONNRESET",
   "ECONNREFUSED",
@@ -12,11 +12,14 @@ const TRANSIENT = new Set([
   "UND_ERR_HEADERS_TIMEOUT",
   "UND_ERR_BODY_TIMEOUT",
 ]);
-/** Codes of connections, responses and bodies that did not come in time. */
+/** Codes of connection, response and body timeouts. */
 const SILENCE = new Set(["UND_ERR_CONNECT_TIMEOUT", "UND_ERR_HEADERS_TIMEOUT", "UND_ERR_BODY_TIMEOUT"]);
-/** What is wrong with a certificate, by OpenSSL's code, in Go's words and with what helps; Node's own words are about Node's command line. */
+/**
+ * Certificate errors by OpenSSL's code, with Go's text and advice. Node's own texts refer to Node's
+ * command line.
+ */
 const UNTRUSTED =
-  "x509: certificate signed by unknown authority; put its authority into the folder of authorities, see the flags ending in -cas-dir";
+  "x509: certificate signed by unknown authority; add its authority to the folder of authorities, see the flags ending in -cas-dir";
 const CERTIFICATE = new Map([
   ["DEPTH_ZERO_SELF_SIGNED_CERT", UNTRUSTED],
   ["SELF_SIGNED_CERT_IN_CHAIN", UNTRUSTED],
@@ -26,15 +29,15 @@ const CERTIFICATE = new Map([
   ["CERT_HAS_EXPIRED", "x509: certificate has expired or is not yet valid"],
   ["CERT_NOT_YET_VALID", "x509: certificate has expired or is not yet valid"],
 ]);
-/** What OpenSSL says when the other side does not speak TLS. */
+/** OpenSSL's errors if the other side does not use TLS. */
 const NO_TLS = /wrong version number|packet length too long|http request|unexpected message/i;
 
-/** Whether a failed request may succeed when it is sent again. */
+/** Returns whether a failed request may succeed if it is sent again. */
 export function isTransient(err: unknown): boolean {
-  return errorsIn(err).some((e) => e.code !== undefined && TRANSIENT.has(e.code));
+  return listErrors(err).some((e) => e.code !== undefined && TRANSIENT.has(e.code));
 }
 
-/** A server sent too little of a body in too long a time. */
+/** A server sent a body too slowly. */
 export class TrickleError extends Error {
   constructor(bytes: number, ms: number) {
     super(`less than ${bytes} bytes within ${ms / 1000} s`);
@@ -42,23 +45,27 @@ export class TrickleError extends Error {
   }
 }
 
-/** The bytes of a blob cannot be had from where it is, retries included. */
+/** A blob cannot be read from its source, even after retries. */
 export class FetchError extends Error {}
 
-/** Whether something failed because a blob cannot be had from where it is: to send it again does not help. */
+/**
+ * Returns whether the cause is a blob that cannot be read from its source, so that sending it again
+ * does not help.
+ */
 export function isFetchFailure(err: unknown): boolean {
-  return errorsIn(err).some((e) => e instanceof FetchError);
+  return listErrors(err).some((e) => e instanceof FetchError);
 }
 
-/** Whether a request failed because the server sent nothing, or next to nothing, in time. */
+/** Returns whether a request failed because the server sent nothing, or almost nothing, in time. */
 export function isSilence(err: unknown): boolean {
-  return errorsIn(err).some((e) => e instanceof TrickleError || (e.code !== undefined && SILENCE.has(e.code)));
+  return listErrors(err).some((e) => e instanceof TrickleError || (e.code !== undefined && SILENCE.has(e.code)));
 }
 
 /**
- * The error of a request that got no answer: `Get "https://…": …`, in one line, the same each time for the same cause. One that did not reach its
- * proxy says so as Go does: `Get "https://…": proxyconnect tcp: …`.
- * @param proxy through which the request went.
+ * Returns the error of a request without a response: `Get "https://…": …`, on one line, the same
+ * for the same cause. If the proxy was not reachable, the format is that of Go: `Get "https://…":
+ * proxyconnect tcp: …`.
+ * @param proxy of the request.
  */
 export function failureOf(method: string, url: URL, err: unknown, proxy?: URL): Error {
   const shown = new URL(url);
@@ -66,17 +73,17 @@ export function failureOf(method: string, url: URL, err: unknown, proxy?: URL): 
   shown.password = "";
   shown.search = "";
   const verb = method.charAt(0) + method.slice(1).toLowerCase();
-  const isUnreachedProxy = proxy !== undefined && errorsIn(err).some(isConnecting);
-  return new Error(`${verb} "${shown.href}": ${isUnreachedProxy ? "proxyconnect tcp: " : ""}${reasonOf(err)}`, { cause: err });
+  const isUnreachedProxy = proxy !== undefined && listErrors(err).some(isConnecting);
+  return new Error(`${verb} "${shown.href}": ${isUnreachedProxy ? "proxyconnect tcp: " : ""}${describeReason(err)}`, { cause: err });
 }
 
-/** Behind a proxy that is the only place that this side connects to. */
+/** With a proxy, this side connects only to the proxy. */
 function isConnecting({ code, syscall }: NodeJS.ErrnoException): boolean {
   return syscall === "connect" || syscall === "getaddrinfo" || code === "UND_ERR_CONNECT_TIMEOUT";
 }
 
-function reasonOf(err: unknown): string {
-  const errors = errorsIn(err);
+function describeReason(err: unknown): string {
+  const errors = listErrors(err);
   const first = errors.find((e) => e.message !== "");
   if (!first) return String(err);
   if (errors.some((e) => e.code === "EPROTO" || NO_TLS.test(e.message))) return "http: server gave HTTP response to HTTPS client";
@@ -85,8 +92,8 @@ function reasonOf(err: unknown): string {
   return first.message.split("\n", 1)[0] ?? first.message;
 }
 
-/** `err` and what it was caused by, outermost first; the members of an AggregateError stand in its place. */
-function errorsIn(err: unknown): NodeJS.ErrnoException[] {
-  if (err instanceof AggregateError && err.errors.length > 0) return err.errors.flatMap(errorsIn);
-  return err instanceof Error ? [err, ...errorsIn(err.cause)] : [];
+/** Returns `err` and its causes, outermost first; an AggregateError is replaced with its members. */
+function listErrors(err: unknown): NodeJS.ErrnoException[] {
+  if (err instanceof AggregateError && err.errors.length > 0) return err.errors.flatMap(listErrors);
+  return err instanceof Error ? [err, ...listErrors(err.cause)] : [];
 }

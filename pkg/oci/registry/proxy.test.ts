@@ -14,6 +14,6 @@ test.for<[string, NodeJS.ProcessEnv, string | undefined]>([
   ["http://r.io/", { HTTP_PROXY: "http://u:s@p:1" }, "http://u:s@p:1/"],
   ["https://r.io/", { HTTPS_PROXY: "", https_proxy: "http://p:2" }, "http://p:2/"],
   ["https://r.io/", {}, undefined],
-])("%s with %o goes through %s", ([url, env, want]) => {
+])("%s with %o uses proxy %s", ([url, env, want]) => {
   expect(proxyFor(new URL(url), env)?.href).toBe(want);
 });

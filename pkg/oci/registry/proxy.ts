@@ -1,8 +1,9 @@
 import { BlockList, isIP } from "node:net";
 
 /**
- * The proxy for a request to `url` by HTTP_PROXY, HTTPS_PROXY and NO_PROXY (either case), as Go's net/http reads them: loopback is never
- * proxied; NO_PROXY holds hosts (with their subdomains), ".domains", addresses, CIDR blocks, each with an optional port, or "*".
+ * Returns the proxy for a request to `url` according to HTTP_PROXY, HTTPS_PROXY and NO_PROXY
+ * (either case), like Go's net/http: loopback is never proxied; NO_PROXY lists hosts (including
+ * their subdomains), ".domains", addresses, CIDR blocks, each with an optional port, or "*".
  * @returns undefined for a direct connection
  */
 export function proxyFor(url: URL, env: NodeJS.ProcessEnv): URL | undefined {
@@ -34,7 +35,10 @@ function exempts(exception: string, host: string, port: string): boolean {
   return domain.startsWith(".") ? host.endsWith(domain) : host === domain || host.endsWith(`.${domain}`);
 }
 
-/** Whether the address `host` lies in the block "address/bits"; false when either is no address. */
+/**
+ * Returns whether the address `host` is in the block "address/bits"; false if either is not an
+ * address.
+ */
 function covers(block: string, host: string): boolean {
   const [address = "", bits = ""] = block.split("/");
   const family = isIP(address);

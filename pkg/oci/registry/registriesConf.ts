@@ -27,27 +27,28 @@ const ConfFile = z.looseObject({
   registries: z.looseObject({ search: Names.optional(), insecure: Names.optional(), block: Names.optional() }).optional(),
 });
 
-/** One [[registry]] table, checked: `prefix` is set, `location` is empty only under a wildcard prefix. */
+/** A validated [[registry]] table: `prefix` is set, `location` is empty only for a wildcard prefix. */
 type RegistryEntry = z.output<typeof Entry>;
 
 /** The effective registries.conf: one entry per prefix, sorted by prefix. */
 export interface RegistriesConf {
   readonly entries: readonly RegistryEntry[];
-  /** the files and folders it came from, for messages */
+  /** the source files and folders, for messages */
   readonly origin: string;
 }
 
-/** Where registries.conf is read from; `required` when a person named the file. */
+/** Paths of registries.conf; `required` if a user configured the file. */
 export interface RegistriesConfPaths {
   readonly file: string;
   readonly required?: boolean;
-  /** folders of drop-in *.conf files; folders in this order, files in each by name */
+  /** folders of drop-in *.conf files; in this order, files in each sorted by name */
   readonly dropIns?: readonly string[];
 }
 
 /**
- * The default places of containers-registries.conf(5): the user's file when there is one, else /etc/containers, and the drop-in folders.
- * CONTAINERS_REGISTRIES_CONF names another file, CONTAINERS_REGISTRIES_CONF_DIR another folder.
+ * Returns the default paths of containers-registries.conf(5): the user's file if it exists, else
+ * /etc/containers, and the drop-in folders. CONTAINERS_REGISTRIES_CONF sets another file,
+ * CONTAINERS_REGISTRIES_CONF_DIR another folder.
  */
 export function defaultRegistriesConf(env: NodeJS.ProcessEnv, home: string): RegistriesConfPaths {
   const userFile = join(home, ".config/containers/registries.conf");
@@ -61,8 +62,10 @@ export function defaultRegistriesConf(env: NodeJS.ProcessEnv, home: string): Reg
 }
 
 /**
- * Loads and merges registries.conf and its drop-ins; of entries with one prefix the later file's wins.
- * @throws Error `loading registries configuration "…": …` or `loading drop-in registries configuration "…": …`
+ * Loads and merges registries.conf and its drop-ins; of entries with the same prefix the last file
+ * wins.
+ * @throws Error `loading registries configuration "…": …` or `loading drop-in registries
+ * configuration "…": …`
  */
 export async function loadRegistriesConf(paths: RegistriesConfPaths): Promise<RegistriesConf> {
   const dropIns = paths.dropIns ?? [];
@@ -70,18 +73,19 @@ export async function loadRegistriesConf(paths: RegistriesConfPaths): Promise<Re
   const add = (entries: readonly RegistryEntry[]): void => {
     for (const entry of entries) byPrefix.set(entry.prefix, entry);
   };
-  const main = await textOf(paths.file, paths.required ?? false);
+  const main = await readOptionalFile(paths.file, paths.required ?? false);
   if (main !== undefined) add(named(`loading registries configuration ${goQuote(paths.file)}`, () => parseRegistriesConf(main, true)));
   for (const file of await dropInFiles(dropIns)) {
-    const text = await textOf(file, false);
+    const text = await readOptionalFile(file, false);
     if (text !== undefined) add(named(`loading drop-in registries configuration ${goQuote(file)}`, () => parseRegistriesConf(text, false)));
   }
   return { entries: [...byPrefix.values()].sort((a, b) => compareText(a.prefix, b.prefix)), origin: [paths.file, ...dropIns].join(" or ") };
 }
 
 /**
- * The checked entries of one file, sorted by prefix. `allowV1` also takes the old form ([registries.search|insecure|block]).
- * @throws Error with the text of containers/image; TOML errors name the line.
+ * Parses and validates the entries of one file, sorted by prefix. `allowV1` also accepts the old
+ * format ([registries.search|insecure|block]).
+ * @throws Error with the text of containers/image; TOML errors include the line.
  */
 export function parseRegistriesConf(text: string, allowV1: boolean): RegistryEntry[] {
   const parsed = ConfFile.safeParse(tomlOf(text));
@@ -110,7 +114,7 @@ export function parseRegistriesConf(text: string, allowV1: boolean): RegistryEnt
   return [...seen.values()].sort((a, b) => compareText(a.prefix, b.prefix));
 }
 
-/** The parsed file; the parser's message is cut to its first line and gets the place. */
+/** Parses a file. Shortens the parser's message to its first line and adds the position. */
 function tomlOf(text: string): unknown {
   try {
     return parseToml(text);
@@ -172,7 +176,7 @@ async function dropInFiles(dirs: readonly string[]): Promise<string[]> {
   return files;
 }
 
-async function textOf(file: string, required: boolean): Promise<string | undefined> {
+async function readOptionalFile(file: string, required: boolean): Promise<string | undefined> {
   try {
     return await readFile(file, "utf8");
   } catch (err) {
@@ -189,20 +193,21 @@ function named<T>(doing: string, work: () => T): T {
   }
 }
 
-/** One place to pull from. */
+/** One location to pull from. */
 export interface PullSource {
-  /** the reference, rewritten to this place */
+  /** the reference, rewritten for this location */
   readonly ref: Reference;
   /** plain HTTP and unverified TLS are accepted */
   readonly insecure: boolean;
-  /** the message that forbids this place */
+  /** the reason why this location is blocked */
   readonly blocked?: string | undefined;
 }
 
 /**
- * Where to pull `ref` from, in order: the mirrors that apply, then the source itself. Prefixes decide: the longest one that covers the name.
- * An entry that is `blocked` forbids its own location, not its mirrors.
- * @throws Error when a rewritten reference is none
+ * Returns the locations of `ref`, in order: the applicable mirrors, then the source. The longest
+ * prefix that matches the name decides. A `blocked` entry blocks its own location, but not its
+ * mirrors.
+ * @throws Error if a rewritten reference is invalid
  */
 export function pullSources(conf: RegistriesConf, ref: Reference): PullSource[] {
   const entry = entryFor(conf, nameOf(ref));
@@ -220,7 +225,7 @@ export function pullSources(conf: RegistriesConf, ref: Reference): PullSource[] 
   });
 }
 
-/** The entry with the longest prefix of `name`. */
+/** Returns the entry with the longest prefix of `name`. */
 function entryFor(conf: RegistriesConf, name: string): RegistryEntry | undefined {
   let best: RegistryEntry | undefined;
   for (const entry of conf.entries)
@@ -229,8 +234,9 @@ function entryFor(conf: RegistriesConf, name: string): RegistryEntry | undefined
 }
 
 /**
- * How many characters of `text` the prefix covers, or -1. The prefix must end where the host, a path component or the name ends;
- * "*.example.com" covers any host below example.com, up to and including its ".example.com".
+ * Returns how many characters of `text` the prefix covers, or -1. The prefix must end at the end of
+ * the host, a path component or the name; "*.example.com" covers any subdomain of example.com, up
+ * to and including its ".example.com".
  */
 function matchLength(text: string, prefix: string): number {
   let end = prefix.length;

@@ -10,23 +10,26 @@ import { Repository } from "./repository.ts";
 import { RegistryTokens } from "./tokens.ts";
 import { RegistryTransport } from "./transport.ts";
 
-/** Finishing a large upload may take a registry a while. */
+/** Some registries need a long time to finish a large upload. */
 const PUSH_LIMITS: Limits = { ...CATALOG_IMAGE_LIMITS, stallMs: 180_000 };
 
-/** How registries are reached from a command line. */
+/** Options of registry access for command-line tools. */
 export interface RegistryAccessOptions {
-  /** exactly this file, without drop-ins; by default the usual ones */
+  /** one file, without drop-ins; default: the usual ones */
   readonly registriesConf?: string | undefined;
   readonly logins: Logins;
   readonly casDir?: string | undefined;
-  /** Where images are pushed to, plain HTTP and unverified TLS are accepted. */
+  /** Whether to accept plain HTTP and unverified TLS for pushes. */
   readonly insecure?: boolean | undefined;
   readonly env: NodeJS.ProcessEnv;
   readonly log: Logger;
   readonly limits?: Partial<Limits> | undefined;
 }
 
-/** Connections to registries: to read images where `registries.conf` says, and to write them where their reference says. */
+/**
+ * Connections to registries: reads images according to `registries.conf`, and pushes them to the
+ * host in their reference.
+ */
 export class RegistryAccess {
   readonly limits: Limits;
   readonly #options: RegistryAccessOptions;
@@ -57,22 +60,28 @@ export class RegistryAccess {
     });
   }
 
-  /** Where an image is found, its mirrors first. @throws Error with what each place said. */
+  /** Finds an image, in its mirrors first. @throws Error with the errors of all locations. */
   locate(ref: Reference, signal: AbortSignal): Promise<Located> {
     return this.#source.locate(ref, signal);
   }
 
-  /** Calls `work` with the image at the first place that has it, and at the next one when a place fails. @throws as `ImageSource.withImage` */
+  /**
+   * Calls `work` with the image at the first location that has it, and at the next one if a
+   * location fails. @throws as `ImageSource.withImage`
+   */
   withImage<T>(ref: Reference, signal: AbortSignal, work: (image: Located) => Promise<T>): Promise<T> {
     return this.#source.withImage(ref, { signal }, work);
   }
 
-  /** Asks whether an image is there, its mirrors first. @throws Error with what each place said, where it is not */
+  /**
+   * Checks that an image exists, in its mirrors first. @throws Error with the errors of all
+   * locations if it does not exist
+   */
   look(ref: Reference, signal: AbortSignal): Promise<void> {
     return this.#source.look(ref, signal);
   }
 
-  /** The repository to push to, which no mirror stands in for. */
+  /** Returns the repository to push to, without mirrors. */
   async repository(ref: Reference): Promise<Repository> {
     const { logins, casDir } = this.#options;
     const credentials = credentialsFor(await logins.entries(), ref.registry, ref.repository);

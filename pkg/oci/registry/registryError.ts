@@ -1,7 +1,10 @@
 import { STATUS_CODES } from "node:http";
 import { type RegistryResponse, retryAfterMs } from "./transport.ts";
 
-/** The default message of each error code of the distribution specification, as registries and containers/image know them. */
+/**
+ * The default message of each error code of the distribution specification, as in registries and
+ * containers/image.
+ */
 const MESSAGES = new Map([
   ["UNKNOWN", "unknown error"],
   ["UNSUPPORTED", "The operation is unsupported."],
@@ -26,10 +29,10 @@ const MESSAGES = new Map([
 const BODY_LIMIT = 64 * 1024;
 const SHOWN_LIMIT = 300;
 
-/** A registry answered, but not with what was asked for. */
+/** A registry responded with an error. */
 export class RegistryError extends Error {
   readonly status: number;
-  /** what the registry asked to wait */
+  /** the delay that the registry requested */
   readonly retryAfterMs: number | undefined;
 
   constructor(message: string, status: number, wait?: number) {
@@ -40,32 +43,35 @@ export class RegistryError extends Error {
   }
 }
 
-/** A registry that asks to wait longer is asked again after this long all the same. */
+/** Maximum delay; a longer requested delay is reduced to it. */
 const WAIT_LIMIT_MS = 60 * 60_000;
 
-/** What the registry whose answer ended `err` asked to wait, in milliseconds, at most an hour; undefined when it asked for nothing. */
+/**
+ * Returns the delay that the registry requested in the response that caused `err`, in milliseconds,
+ * at most an hour; undefined if it requested none.
+ */
 export function registryWaitOf(err: unknown): number | undefined {
   for (let e = err; e instanceof Error; e = e.cause)
     if (e instanceof RegistryError && e.retryAfterMs !== undefined) return Math.min(e.retryAfterMs, WAIT_LIMIT_MS);
   return undefined;
 }
 
-/** The error a failed answer stands for, worded as containers/image words it; reads the body. */
+/** Returns the error for a failed response, with the text of containers/image; reads the body. */
 export async function registryError(response: RegistryResponse): Promise<RegistryError> {
   const { status } = response;
   const wait = retryAfterMs(response.headers["retry-after"], Date.now());
-  const text = await startOf(response);
+  const text = await readStart(response);
   if (status >= 500 || status < 400 || response.foreign) return new RegistryError(unexpectedStatus(status), status, wait);
   return new RegistryError(describe(status, text), status, wait);
 }
 
-/** "received unexpected HTTP status: 503 Service Unavailable" */
+/** Returns "received unexpected HTTP status: 503 Service Unavailable". */
 export function unexpectedStatus(status: number): string {
   return `received unexpected HTTP status: ${status} ${STATUS_CODES[status] ?? ""}`.trimEnd();
 }
 
 /**
- * What an answer of 4xx says.
+ * Describes a 4xx response.
  * @param text the body
  */
 function describe(status: number, text: string): string {
@@ -81,7 +87,7 @@ function describe(status: number, text: string): string {
   return first.message === MESSAGES.get(code) ? shown : `${words}: ${shown}`;
 }
 
-/** The first of `{"errors": [{"code", "message"}]}`, or the old `{"details"}`. */
+/** Returns the first of `{"errors": [{"code", "message"}]}`, or the old `{"details"}`. */
 function firstError(text: string): { code: string; message: string } | undefined {
   let body: unknown;
   try {
@@ -98,8 +104,8 @@ function firstError(text: string): { code: string; message: string } | undefined
   return { code: typeof code === "string" ? code : "UNKNOWN", message: typeof message === "string" ? message : "" };
 }
 
-/** The first bytes of a body as text; the rest is thrown away. */
-async function startOf(response: RegistryResponse): Promise<string> {
+/** Returns the first bytes of a body as text and discards the rest. */
+async function readStart(response: RegistryResponse): Promise<string> {
   const chunks: Uint8Array[] = [];
   let size = 0;
   try {

@@ -8,14 +8,14 @@ import { RegistryError, registryError } from "./registryError.ts";
 import { type Challenge, formatBasicAuth, parseChallenges, type RegistryTokens } from "./tokens.ts";
 import { drop, type Peer, type RegistryRequest, type RegistryResponse, type RegistryTransport } from "./transport.ts";
 
-/** A manifest as the registry sent it; its digest was computed from the bytes. */
+/** A manifest as received; its digest was computed from the bytes. */
 export interface FetchedManifest {
   readonly bytes: Buffer;
   readonly mediaType: string;
   readonly digest: string;
 }
 
-/** What a repository needs to talk to its registry. */
+/** Options of a repository. */
 export interface RepositoryOptions {
   readonly ref: Reference;
   readonly peer: Peer;
@@ -28,14 +28,14 @@ export interface RepositoryOptions {
   readonly hasAlternative?: boolean;
 }
 
-/** A request to a repository: below /v2/<repository>/, or to a full address that the registry named. */
+/** A request to a repository: below /v2/<repository>/, or to a full address from the registry. */
 export interface RepositoryRequest extends Omit<RegistryRequest, "url" | "peer" | "authorization" | "namedBy"> {
   readonly path: string | URL;
-  /** further repositories of the registry that it reads, by their paths */
+  /** paths of further repositories in the registry to read from */
   readonly reads?: readonly string[];
 }
 
-/** What the first contact with a registry showed. */
+/** Result of the first request to a registry. */
 interface Contact {
   readonly base: URL;
   readonly challenges: readonly Challenge[];
@@ -44,7 +44,7 @@ interface Contact {
 /** One repository of one registry, over the distribution API. */
 export class Repository {
   readonly ref: Reference;
-  /** Another place may have the same content: requests that get no answer in time are not repeated here. */
+  /** Another location may have the same content: requests are not retried on timeouts. */
   readonly hasAlternative: boolean;
   readonly #options: RepositoryOptions;
   #contact: Promise<Contact> | undefined;
@@ -55,7 +55,10 @@ export class Repository {
     this.#options = options;
   }
 
-  /** Returns this repository, over the same connections, for a caller that has another place to ask or has none. */
+  /**
+   * Returns this repository with the same connections, for a caller with or without another
+   * location.
+   */
   withAlternative(hasAlternative: boolean): Repository {
     if (hasAlternative === this.hasAlternative) return this;
     const other = new Repository({ ...this.#options, hasAlternative });
@@ -64,25 +67,30 @@ export class Repository {
   }
 
   /**
-   * Fetches a manifest or an index by tag or digest, and checks it against the digest asked for or announced.
-   * @throws RegistryError `reading manifest TAG in NAME: …`; Error for a wrong digest or more than `limit` bytes
+   * Fetches a manifest or an index by tag or digest, and verifies it against the requested or
+   * announced digest.
+   * @throws RegistryError `reading manifest TAG in NAME: …`; Error for a wrong digest or more than
+   * `limit` bytes
    */
   async manifest(tagOrDigest: string, limit: number, signal: AbortSignal): Promise<FetchedManifest> {
     const doing = `reading manifest ${tagOrDigest} in ${nameOf(this.ref)}`;
     const headers = { accept: ACCEPTED_MANIFESTS.join(", ") };
-    const answer = await this.request({ method: "GET", path: `manifests/${tagOrDigest}`, headers, signal });
-    if (answer.status !== 200) throw await prefixed(doing, answer);
-    const bytes = await readBounded(answer.body, limit);
-    const announced = answer.headers["docker-content-digest"];
+    const response = await this.request({ method: "GET", path: `manifests/${tagOrDigest}`, headers, signal });
+    if (response.status !== 200) throw await createPrefixedError(doing, response);
+    const bytes = await readBounded(response.body, limit);
+    const announced = response.headers["docker-content-digest"];
     const want = tagOrDigest.includes(":") ? tagOrDigest : undefined;
     const digest = digestOf(bytes, want);
     const expected = want ?? (typeof announced === "string" && announced.startsWith("sha256:") ? announced : digest);
     if (digest !== expected) throw new Error(`${doing}: Digest did not match, expected ${expected}, got ${digest}`);
-    const type = answer.headers["content-type"];
+    const type = response.headers["content-type"];
     return { bytes, mediaType: typeof type === "string" ? type.replace(/;.*$/, "").trim() : "", digest };
   }
 
-  /** The same; undefined for a manifest that the repository does not have. @throws as `manifest` otherwise */
+  /**
+   * Like `manifest`, but returns undefined if the manifest does not exist. @throws as `manifest`
+   * otherwise
+   */
   async findManifest(tagOrDigest: string, limit: number, signal: AbortSignal): Promise<FetchedManifest | undefined> {
     try {
       return await this.manifest(tagOrDigest, limit, signal);
@@ -93,45 +101,48 @@ export class Repository {
   }
 
   /**
-   * Asks for a manifest with HEAD, which registries do not count as a pull. `digest` is undefined where the answer is not a clear yes: some registries
-   * and proxies refuse HEAD, or answer it without a digest, and none says why to it.
+   * Requests a manifest with HEAD, which registries do not count as a pull. `digest` is undefined
+   * unless the response is definite: some registries and proxies reject HEAD, or respond without a
+   * digest or a reason.
    */
   async headManifest(tagOrDigest: string, signal: AbortSignal): Promise<{ status: number; digest: string | undefined }> {
     const headers = { accept: ACCEPTED_MANIFESTS.join(", ") };
-    const answer = await this.request({ method: "HEAD", path: `manifests/${tagOrDigest}`, headers, signal });
-    await answer.body.dump();
-    const digest = answer.headers["docker-content-digest"];
+    const response = await this.request({ method: "HEAD", path: `manifests/${tagOrDigest}`, headers, signal });
+    await response.body.dump();
+    const digest = response.headers["docker-content-digest"];
     const isIt = typeof digest === "string" && (tagOrDigest.includes(":") ? digest === tagOrDigest : digest !== "");
-    return { status: answer.status, digest: answer.status === OK && isIt ? digest : undefined };
+    return { status: response.status, digest: response.status === OK && isIt ? digest : undefined };
   }
 
   /**
-   * Opens a blob from byte `offset` on; the bytes are not checked yet.
-   * @returns the answer, and the offset at which its body really starts: 0 when the registry does not do ranges
+   * Opens a blob from byte `offset`, without verifying it.
+   * @returns the response, and the offset at which its body starts: 0 if the registry does not
+   * support ranges
    * @throws RegistryError `fetching blob: …`
    */
   async blob(blob: Descriptor, offset: number, signal: AbortSignal): Promise<{ body: AsyncIterable<Uint8Array>; offset: number }> {
     const headers: Record<string, string> = offset > 0 ? { range: `bytes=${offset}-` } : {};
-    const answer = await this.request({ method: "GET", path: `blobs/${blob.digest}`, headers, signal });
-    if (answer.status !== 200 && answer.status !== 206) throw await prefixed("fetching blob", answer);
-    const range = answer.headers["content-range"];
-    const resumed = answer.status === 206 && typeof range === "string" && range.startsWith(`bytes ${offset}-`);
-    if (answer.status === 206 && !resumed) {
-      drop(answer);
-      throw new Error("fetching blob: the registry sent another part than it was asked for");
+    const response = await this.request({ method: "GET", path: `blobs/${blob.digest}`, headers, signal });
+    if (response.status !== 200 && response.status !== 206) throw await createPrefixedError("fetching blob", response);
+    const range = response.headers["content-range"];
+    const resumed = response.status === 206 && typeof range === "string" && range.startsWith(`bytes ${offset}-`);
+    if (response.status === 206 && !resumed) {
+      drop(response);
+      throw new Error("fetching blob: the registry sent another range than requested");
     }
-    const length = Number(answer.headers["content-length"] ?? Number.NaN);
+    const length = Number(response.headers["content-length"] ?? Number.NaN);
     const expected = blob.size - (resumed ? offset : 0);
     if (length > expected) {
-      drop(answer);
-      throw new Error(`fetching blob: it has ${length} bytes, expected ${expected}`);
+      drop(response);
+      throw new Error(`fetching blob: its size is ${length} bytes, expected ${expected}`);
     }
-    return { body: answer.body, offset: resumed ? offset : 0 };
+    return { body: response.body, offset: resumed ? offset : 0 };
   }
 
   /**
-   * Sends a request below /v2/<repository>/ (or to a full address) with the authorization the registry asked for. When it refuses that, a
-   * fresh token, with the scope it names if it names one, is tried once.
+   * Sends a request below /v2/<repository>/ (or to a full address) with the authorization that the
+   * registry requires. If it is denied, retries once with a new token, and with the scope that the
+   * registry names, if any.
    */
   async request(ask: RepositoryRequest): Promise<RegistryResponse> {
     this.#contact ??= this.#connect(ask.signal);
@@ -150,28 +161,28 @@ export class Repository {
         authorization,
       });
     const scope = `repository:${this.ref.repository}:${this.#options.actions}`;
-    const wanted = [scope, ...reads.map((repository) => `repository:${repository}:pull`)];
-    const first = foreign ? undefined : await this.#authorization({ base, challenges }, wanted, ask.signal);
-    const answer = await send(first);
-    if ((answer.status !== 401 && answer.status !== 403) || answer.foreign || foreign) return answer;
-    const given = parseChallenges(answer.headers["www-authenticate"]);
+    const requested = [scope, ...reads.map((repository) => `repository:${repository}:pull`)];
+    const first = foreign ? undefined : await this.#authorization({ base, challenges }, requested, ask.signal);
+    const response = await send(first);
+    if ((response.status !== 401 && response.status !== 403) || response.foreign || foreign) return response;
+    const given = parseChallenges(response.headers["www-authenticate"]);
     const lacking = given.find((challenge) => challenge.params.get("error") === "insufficient_scope")?.params.get("scope");
-    if (answer.status === 403 && lacking === undefined) return answer;
-    const scopes = lacking !== undefined && !wanted.includes(lacking) ? [...wanted, lacking] : wanted;
+    if (response.status === 403 && lacking === undefined) return response;
+    const scopes = lacking !== undefined && !requested.includes(lacking) ? [...requested, lacking] : requested;
     const stale = first?.startsWith("Bearer ") ? first.slice("Bearer ".length) : undefined;
     const again = await this.#authorization({ base, challenges: given.length > 0 ? given : challenges }, scopes, ask.signal, stale);
-    if (again === undefined || again === first) return answer;
-    await answer.body.dump();
+    if (again === undefined || again === first) return response;
+    await response.body.dump();
     return send(again);
   }
 
-  /** The registry's base address, found on first contact. */
+  /** Returns the registry's base address, determined by the first request. */
   async base(signal: AbortSignal): Promise<URL> {
     this.#contact ??= this.#connect(signal);
     return (await this.#contact).base;
   }
 
-  /** The header for the first challenge we know how to answer; undefined goes without. */
+  /** Returns the header for the first supported challenge; undefined for none. */
   async #authorization(contact: Contact, scopes: readonly string[], signal: AbortSignal, stale?: string): Promise<string | undefined> {
     const { credentials, peer, tokens } = this.#options;
     for (const challenge of contact.challenges) {
@@ -185,8 +196,9 @@ export class Repository {
   }
 
   /**
-   * Finds out how the registry is reached and what authentication it wants: https, then plain http where that is allowed. The answer to
-   * /v2/ counts, not those to later requests, because some registries (gcr.io) challenge only there.
+   * Determines how to reach the registry and which authentication it requires: https, then plain
+   * HTTP if allowed. Uses the response to /v2/ rather than later ones, because some registries
+   * (gcr.io) send a challenge only there.
    */
   async #connect(signal: AbortSignal): Promise<Contact> {
     const { registry } = this.ref;
@@ -205,23 +217,24 @@ export class Repository {
 
   async #ping(base: URL, signal: AbortSignal, attempts: number | undefined): Promise<Contact> {
     const url = new URL("/v2/", base);
-    const answer = await this.#options.transport.send({ method: "GET", url, peer: this.#options.peer, signal, attempts });
-    if (answer.status !== 200 && answer.status !== 401) throw await registryError(answer);
-    await answer.body.dump();
-    return { base, challenges: answer.foreign ? [] : parseChallenges(answer.headers["www-authenticate"]) };
+    const response = await this.#options.transport.send({ method: "GET", url, peer: this.#options.peer, signal, attempts });
+    if (response.status !== 200 && response.status !== 401) throw await registryError(response);
+    await response.body.dump();
+    return { base, challenges: response.foreign ? [] : parseChallenges(response.headers["www-authenticate"]) };
   }
 }
 
-async function prefixed(doing: string, answer: RegistryResponse): Promise<RegistryError> {
-  const err = await registryError(answer);
+async function createPrefixedError(doing: string, response: RegistryResponse): Promise<RegistryError> {
+  const err = await registryError(response);
   return new RegistryError(`${doing}: ${err.message}`, err.status, err.retryAfterMs);
 }
 
 const OK = 200;
 
 /**
- * Asks whether a repository has a manifest: with HEAD, and with GET where the answer to that is not a clear yes.
- * @throws as `Repository.manifest`, where there is none
+ * Checks whether a repository has a manifest: with HEAD, and with GET if the response is not
+ * definite.
+ * @throws as `Repository.manifest` if it does not exist
  */
 export async function checkManifestExists(repository: Repository, tagOrDigest: string, limit: number, signal: AbortSignal): Promise<void> {
   const { digest } = await repository.headManifest(tagOrDigest, signal);
@@ -229,32 +242,33 @@ export async function checkManifestExists(repository: Repository, tagOrDigest: s
   await repository.manifest(tagOrDigest, limit, signal);
 }
 
-/** A manifest that says of itself that it belongs to another one. */
+/** A manifest whose `subject` is another one. */
 export interface Referrer {
   readonly digest: string;
   readonly artifactType: string;
-  /** as the list has it */
+  /** as in the list */
   readonly descriptor: Descriptor;
 }
 
 const Typed = z.looseObject({ artifactType: z.string().default("") });
-/** Answers of registries that do not know the endpoint. */
+/** Responses of registries without the endpoint. */
 const UNKNOWN = new Set([400, 404, 405, 406]);
 
 /**
- * What refers to a manifest, in the registry's order; from the tag that stands in for it where the registry has no such endpoint.
- * @throws ImageContentError when the list is none; RegistryError or Error when the registry fails
+ * Returns the referrers of a manifest in the registry's order; from the fallback tag if the
+ * registry has no such endpoint.
+ * @throws ImageContentError if the list is invalid; RegistryError or Error if the registry fails
  * @see https://github.com/opencontainers/distribution-spec/blob/main/spec.md#listing-referrers
  */
 export async function referrersOf(repository: Repository, digest: string, limit: number, signal: AbortSignal): Promise<Referrer[]> {
-  const bytes = (await asked(repository, digest, limit, signal)) ?? (await tagged(repository, digest, limit, signal));
+  const bytes = (await requestReferrers(repository, digest, limit, signal)) ?? (await readReferrersTag(repository, digest, limit, signal));
   return bytes ? referrersIn(bytes) : [];
 }
 
-/** Those that a list names, in its order. @throws ImageContentError for what is no list */
+/** Parses a list of referrers, in its order. @throws ImageContentError if it is invalid */
 export function referrersIn(bytes: Uint8Array): Referrer[] {
   const index = parseManifest(bytes, MediaType.ociIndex);
-  if (index.kind !== "index") throw new ImageContentError("the list of referrers is no index");
+  if (index.kind !== "index") throw new ImageContentError("the list of referrers is not an index");
   return index.manifests.map((entry) => ({
     digest: entry.digest,
     artifactType: Typed.safeParse(entry).data?.artifactType ?? "",
@@ -262,15 +276,20 @@ export function referrersIn(bytes: Uint8Array): Referrer[] {
   }));
 }
 
-async function asked(repository: Repository, digest: string, limit: number, signal: AbortSignal): Promise<Buffer | undefined> {
-  const answer = await repository.request({ method: "GET", path: `referrers/${digest}`, headers: { accept: MediaType.ociIndex }, signal });
-  if (answer.status === 200) return readBounded(answer.body, limit);
-  const err = await registryError(answer);
-  if (UNKNOWN.has(answer.status)) return undefined;
+async function requestReferrers(repository: Repository, digest: string, limit: number, signal: AbortSignal): Promise<Buffer | undefined> {
+  const response = await repository.request({
+    method: "GET",
+    path: `referrers/${digest}`,
+    headers: { accept: MediaType.ociIndex },
+    signal,
+  });
+  if (response.status === 200) return readBounded(response.body, limit);
+  const err = await registryError(response);
+  if (UNKNOWN.has(response.status)) return undefined;
   throw err;
 }
 
-async function tagged(repository: Repository, digest: string, limit: number, signal: AbortSignal): Promise<Buffer | undefined> {
+async function readReferrersTag(repository: Repository, digest: string, limit: number, signal: AbortSignal): Promise<Buffer | undefined> {
   try {
     return (await repository.manifest(digest.replace(":", "-"), limit, signal)).bytes;
   } catch (err) {

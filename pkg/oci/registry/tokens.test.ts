@@ -13,24 +13,24 @@ const BASIC = `Basic ${btoa(`user:${PASSWORD}`)}`;
 
 async function failure(promise: Promise<unknown>): Promise<Error> {
   return promise.then(
-    () => new Error("it did not fail"),
+    () => new Error("expected a failure"),
     (err: Error) => err,
   );
 }
 
-/** A registry that gives out tokens itself, one after the other, and accepts those in `valid`. */
+/** A registry that issues tokens itself, one after another, and accepts those in `valid`. */
 async function tokenRegistry(
   o: { header?: (url: string) => string | string[]; answer?: (req: IncomingMessage, res: ServerResponse, n: number) => void } = {},
 ) {
   const registry = await loopbackRegistry();
   registry.addImage("ns/app", "v1", image);
   const valid = new Set<string>();
-  const asked: { method: string; url: URL; authorization: string | undefined; body: string }[] = [];
+  const requested: { method: string; url: URL; authorization: string | undefined; body: string }[] = [];
   const giveToken = async (req: IncomingMessage, res: ServerResponse, url: URL): Promise<void> => {
-    asked.push({ method: req.method ?? "", url, authorization: req.headers.authorization, body: await text(req) });
-    const token = `token-${asked.length}`;
+    requested.push({ method: req.method ?? "", url, authorization: req.headers.authorization, body: await text(req) });
+    const token = `token-${requested.length}`;
     valid.add(token);
-    if (o.answer) o.answer(req, res, asked.length);
+    if (o.answer) o.answer(req, res, requested.length);
     else res.end(JSON.stringify({ token, expires_in: 300 }));
   };
   registry.misbehave = (req, res) => {
@@ -43,7 +43,7 @@ async function tokenRegistry(
     res.setHeader("www-authenticate", o.header?.(registry.url) ?? `Bearer realm="${registry.url}/token",service="test"`);
     return refuse(res, 401, "UNAUTHORIZED", "authentication required");
   };
-  return { registry, valid, asked, tag: `${registry.host}/ns/app:v1`, conf: insecureRegistry(registry.host) };
+  return { registry, valid, asked: requested, tag: `${registry.host}/ns/app:v1`, conf: insecureRegistry(registry.host) };
 }
 
 function login(registry: LoopbackRegistry, entry: object = { username: "user", password: PASSWORD }): Record<string, object> {
@@ -51,55 +51,60 @@ function login(registry: LoopbackRegistry, entry: object = { username: "user", p
 }
 
 describe("a bearer token", () => {
-  test("is asked for with the scope and service, anonymously without credentials", async () => {
-    const { tag, conf, asked } = await tokenRegistry();
+  test("a bearer token is requested with scope and service, and anonymously without credentials", async () => {
+    const { tag, conf, asked: requested } = await tokenRegistry();
     const { puller: p } = await puller({ conf });
     await p.pull("ext", tag, { signal });
-    expect(asked.map(({ method, url, authorization }) => [method, url.search, authorization])).toEqual([
+    expect(requested.map(({ method, url, authorization }) => [method, url.search, authorization])).toEqual([
       ["GET", "?service=test&scope=repository%3Ans%2Fapp%3Apull", undefined],
     ]);
   });
 
-  test("is asked for with the password, and used for all requests of all pulls", async () => {
-    const { registry, tag, conf, asked } = await tokenRegistry();
+  test("a bearer token is requested with the password, and used for all requests of all pulls", async () => {
+    const { registry, tag, conf, asked: requested } = await tokenRegistry();
     const { puller: p } = await puller({ conf, auths: login(registry) });
     await p.pull("ext", tag, { signal });
     await p.pull("other", tag, { signal });
-    expect(asked.map(({ url, authorization }) => [url.searchParams.get("account"), authorization])).toEqual([["user", BASIC]]);
+    expect(requested.map(({ url, authorization }) => [url.searchParams.get("account"), authorization])).toEqual([["user", BASIC]]);
     expect(registry.requests.filter(({ headers }) => headers.authorization?.startsWith("Basic"))).toHaveLength(1);
   });
 
-  test("of one repository is not used for another", async () => {
-    const { registry, conf, asked } = await tokenRegistry();
+  test("a bearer token of one repository is not used for another", async () => {
+    const { registry, conf, asked: requested } = await tokenRegistry();
     registry.addImage("ns/two", "v1", image);
     const { puller: p } = await puller({ conf });
     await p.pull("ext", `${registry.host}/ns/app:v1`, { signal });
     await p.pull("ext", `${registry.host}/ns/two:v1`, { signal });
-    expect(asked.map(({ url }) => url.searchParams.get("scope"))).toEqual(["repository:ns/app:pull", "repository:ns/two:pull"]);
+    expect(requested.map(({ url }) => url.searchParams.get("scope"))).toEqual(["repository:ns/app:pull", "repository:ns/two:pull"]);
   });
 
-  test("that the registry forgot is replaced once", async () => {
-    const { tag, conf, asked, valid } = await tokenRegistry();
+  test("a bearer token that the registry no longer accepts is replaced once", async () => {
+    const { tag, conf, asked: requested, valid } = await tokenRegistry();
     const { puller: p } = await puller({ conf });
     await p.pull("ext", tag, { signal });
     valid.clear();
     await p.pull("other", tag, { signal });
-    expect(asked).toHaveLength(2);
+    expect(requested).toHaveLength(2);
   });
 
-  test("that is refused for good is not asked for again and again", async () => {
-    const { registry, tag, conf, asked } = await tokenRegistry({
+  test("a bearer token that is permanently denied is not requested repeatedly", async () => {
+    const {
+      registry,
+      tag,
+      conf,
+      asked: requested,
+    } = await tokenRegistry({
       answer: (_req, res) => void res.end(JSON.stringify({ token: "worthless" })),
     });
     const { puller: p } = await puller({ conf });
     expect((await failure(p.pull("ext", tag, { signal }))).message).toBe(
       `error creating image source: reading manifest v1 in ${registry.host}/ns/app: authentication required`,
     );
-    expect(asked).toHaveLength(2);
+    expect(requested).toHaveLength(2);
   });
 
-  test("with a wider scope is asked for when the registry says which", async () => {
-    const { registry, tag, conf, asked } = await tokenRegistry();
+  test("a bearer token with a wider scope is requested when the registry demands it", async () => {
+    const { registry, tag, conf, asked: requested } = await tokenRegistry();
     const { misbehave } = registry;
     registry.misbehave = (req, res) => {
       if (!req.url?.includes("/manifests/") || req.headers.authorization !== "Bearer token-1") return misbehave(req, res);
@@ -111,21 +116,21 @@ describe("a bearer token", () => {
     };
     const { puller: p } = await puller({ conf });
     await p.pull("ext", tag, { signal });
-    expect(asked[1]?.url.searchParams.getAll("scope")).toEqual(["repository:ns/app:pull", "repository:ns/base:pull"]);
+    expect(requested[1]?.url.searchParams.getAll("scope")).toEqual(["repository:ns/app:pull", "repository:ns/base:pull"]);
   });
 
-  test("may be called access_token", async () => {
+  test("a bearer token may be called access_token", async () => {
     const { tag, conf } = await tokenRegistry({ answer: (_req, res, n) => void res.end(JSON.stringify({ access_token: `token-${n}` })) });
     const { puller: p } = await puller({ conf });
     await p.pull("ext", tag, { signal });
   });
 
-  test("is exchanged for an identity token by POST", async () => {
-    const { registry, tag, conf, asked } = await tokenRegistry();
+  test("a bearer token is exchanged for an identity token by POST", async () => {
+    const { registry, tag, conf, asked: requested } = await tokenRegistry();
     const { puller: p } = await puller({ conf, auths: login(registry, { auth: btoa("<token>:"), identitytoken: "identity" }) });
     await p.pull("ext", tag, { signal });
-    expect(asked.map(({ method, url, authorization }) => [method, url.search, authorization])).toEqual([["POST", "", undefined]]);
-    expect(Object.fromEntries(new URLSearchParams(asked[0]?.body))).toEqual({
+    expect(requested.map(({ method, url, authorization }) => [method, url.search, authorization])).toEqual([["POST", "", undefined]]);
+    expect(Object.fromEntries(new URLSearchParams(requested[0]?.body))).toEqual({
       grant_type: "refresh_token",
       refresh_token: "identity",
       client_id: "olmv1",
@@ -134,27 +139,27 @@ describe("a bearer token", () => {
     });
   });
 
-  test("from the credentials file is used as it is", async () => {
-    const { registry, tag, conf, asked, valid } = await tokenRegistry();
+  test("a bearer token from the credentials file is sent unchanged", async () => {
+    const { registry, tag, conf, asked: requested, valid } = await tokenRegistry();
     valid.add("ready-made");
     const { puller: p } = await puller({ conf, auths: login(registry, { registrytoken: "ready-made" }) });
     await p.pull("ext", tag, { signal });
-    expect(asked).toEqual([]);
+    expect(requested).toEqual([]);
   });
 
   test.for<[string, (res: ServerResponse) => unknown, string]>([
     [
-      "refuses the password",
+      "denies the password",
       (res) => refuse(res, 401, "UNAUTHORIZED", "who are you"),
       "unable to retrieve auth token: invalid username/password: unauthorized: who are you",
     ],
-    ["is forbidden", (res) => res.writeHead(403).end(), "Requesting bearer token: received unexpected HTTP status: 403 Forbidden"],
-    ["has had enough", (res) => res.writeHead(429, { "retry-after": "999" }).end(), "too many requests to registry"],
-    ["answers without a token", (res) => res.end("{}"), "decoding bearer token: the answer of HOST holds none"],
-    ["answers something else", (res) => res.end("<html>"), "decoding bearer token: the answer of HOST holds none"],
-    ["answers without end", (res) => res.end(Buffer.alloc(2 * 1024 * 1024)), "exceeded maximum allowed size of 1048576 bytes"],
-  ])("service that %s", async ([, answer, message]) => {
-    const { registry, tag, conf } = await tokenRegistry({ answer: (_req, res) => void answer(res) });
+    ["returns 403", (res) => res.writeHead(403).end(), "Requesting bearer token: received unexpected HTTP status: 403 Forbidden"],
+    ["limits requests", (res) => res.writeHead(429, { "retry-after": "999" }).end(), "too many requests to registry"],
+    ["sends no token", (res) => res.end("{}"), "decoding bearer token: the response of HOST contains no token"],
+    ["sends an invalid response", (res) => res.end("<html>"), "decoding bearer token: the response of HOST contains no token"],
+    ["sends an endless response", (res) => res.end(Buffer.alloc(2 * 1024 * 1024)), "exceeded maximum allowed size of 1048576 bytes"],
+  ])("a token service that %s is reported", async ([, response, message]) => {
+    const { registry, tag, conf } = await tokenRegistry({ answer: (_req, res) => void response(res) });
     const { puller: p } = await puller({ conf, auths: login(registry) });
     expect((await failure(p.pull("ext", tag, { signal }))).message).toBe(
       `error creating image source: ${message.replace("HOST", registry.host)}`,
@@ -162,16 +167,16 @@ describe("a bearer token", () => {
   });
 
   test.for<[string, (url: string) => string | string[]]>([
-    ["in one line", (url) => `Negotiate, Bearer realm="${url}/token",service="test", Basic realm="test"`],
-    ["in two lines", (url) => ["Digest realm=x", `Bearer realm="${url}/token"`]],
-  ])("is found among several challenges %s", async ([, header]) => {
-    const { tag, conf, asked } = await tokenRegistry({ header });
+    ["on one line", (url) => `Negotiate, Bearer realm="${url}/token",service="test", Basic realm="test"`],
+    ["on two lines", (url) => ["Digest realm=x", `Bearer realm="${url}/token"`]],
+  ])("the bearer challenge is found among several challenges %s", async ([, header]) => {
+    const { tag, conf, asked: requested } = await tokenRegistry({ header });
     const { puller: p } = await puller({ conf });
     await p.pull("ext", tag, { signal });
-    expect(asked).toHaveLength(1);
+    expect(requested).toHaveLength(1);
   });
 
-  test.for(["Bearer", 'Bearer realm="/token"', 'Bearer realm="file:///x"'])("%s names no service", async (header) => {
+  test.for(["Bearer", 'Bearer realm="/token"', 'Bearer realm="file:///x"'])("%s is an invalid challenge", async (header) => {
     const { tag, conf } = await tokenRegistry({ header: () => header });
     const { puller: p } = await puller({ conf });
     expect((await failure(p.pull("ext", tag, { signal }))).message).toBe(
@@ -180,16 +185,16 @@ describe("a bearer token", () => {
   });
 });
 
-test("a service at a link-local address is never asked", async () => {
+test("a token service at a link-local address is never contacted", async () => {
   const { tag, conf } = await tokenRegistry({ header: () => 'Bearer realm="http://169.254.169.254/latest/meta-data"' });
   const { puller: p } = await puller({ conf });
   expect((await failure(p.pull("ext", tag, { signal }))).message).toMatch(
-    /^error creating image source: Get "http:\/\/169\.254\.169\.254\/latest\/meta-data[^"]*": refused to ask 169\.254\.169\.254, a link-local address$/,
+    /^error creating image source: Get "http:\/\/169\.254\.169\.254\/latest\/meta-data[^"]*": refused to connect to 169\.254\.169\.254, a link-local address$/,
   );
 });
 
 describe("the password", () => {
-  test("does not go to an unrelated host that a plain http registry names", async () => {
+  test("the password is not sent to an unrelated host that a plain HTTP registry names", async () => {
     const thief = await loopbackRegistry();
     thief.misbehave = (_req, res) => {
       res.end(JSON.stringify({ token: "token-1" }));
@@ -227,7 +232,7 @@ describe("the password", () => {
     expect(mayReceivePassword(new URL(realm), new URL(registry), insecure)).toBe(want);
   });
 
-  test("goes to a registry that asks for it, and shows nowhere", async () => {
+  test("the password is sent to a registry that requests it, and never logged", async () => {
     const registry = await loopbackRegistry();
     registry.addImage("ns/app", "v1", image);
     registry.misbehave = (req, res) => {
@@ -242,7 +247,7 @@ describe("the password", () => {
     for (const secret of [PASSWORD, btoa(`user:${PASSWORD}`)]) expect(`${logged.join("")}${err.stack}`).not.toContain(secret);
   });
 
-  test("of one registry does not go to its mirror", async () => {
+  test("the password of a registry is not sent to its mirror", async () => {
     const { registry, tag } = await tokenRegistry();
     const mirror = await loopbackRegistry();
     mirror.addImage("ns/app", "v1", image);

@@ -13,13 +13,16 @@ const Answer = z.looseObject({
   expires_in: z.number().optional(),
 });
 const ANSWER_LIMIT = 1024 * 1024;
-/** A token counts for at least this long, whatever its answer says. */
+/** Minimum lifetime of a token, regardless of the response. */
 const LIFETIME_MIN_S = 60;
-/** It is renewed this long before it ends. */
+/** A token is renewed this long before it expires. */
 const MARGIN_MS = 10_000;
 const CACHE_LIMIT = 1000;
 
-/** What a token is asked for: the registry that wants it and the rights on one repository, "repository:<path>:pull". */
+/**
+ * Purpose of a token: the registry that requires it and the permissions on one repository,
+ * "repository:<path>:pull".
+ */
 export interface TokenRequest {
   /** the registry's base address */
   readonly registry: URL;
@@ -33,10 +36,11 @@ export interface TokenRequest {
 /**
  * Bearer tokens, one per realm, service, scope and identity, used until shortly before they expire.
  *
- * Who gets the password: the realm's address comes from the registry, so it is not sent blindly. It goes to the registry's own host; to
- * another host over https when the registry named it over verified https (as Docker Hub names auth.docker.io); and, for an `insecure`
- * registry, to a host under the same parent domain. It never goes from an https registry to a plain http realm. In all other cases the
- * token is asked for anonymously, which works for public images.
+ * The realm's address comes from the registry, so the password is not sent to every realm. It is
+ * sent to the registry's own host; to another host over https if the registry named it over
+ * verified https (as Docker Hub names auth.docker.io); and, for an `insecure` registry, to a host
+ * with the same parent domain. It is never sent from an https registry to a plain HTTP realm. In
+ * all other cases the token is requested anonymously, which works for public images.
  */
 export class RegistryTokens {
   readonly #transport: RegistryTransport;
@@ -49,9 +53,10 @@ export class RegistryTokens {
   }
 
   /**
-   * The token for a request.
-   * @param stale a token that the registry refused although it had not expired; it is not used again
-   * @throws Error with containers/image's texts: `unable to retrieve auth token: …`, `Requesting bearer token: …`
+   * Returns the token for a request.
+   * @param stale a token that the registry denied although it had not expired; it is not used again
+   * @throws Error with the texts of containers/image: `unable to retrieve auth token: …`,
+   * `Requesting bearer token: …`
    */
   async token(want: TokenRequest, stale?: string): Promise<string> {
     const realm = URL.parse(want.challenge.params.get("realm") ?? "");
@@ -90,27 +95,30 @@ export class RegistryTokens {
     } else if (credentials?.username && credentials.password) {
       ask = { ...ask, authorization: formatBasicAuth(credentials) };
     }
-    const answer = await this.#transport.send(ask);
-    if (answer.status !== 200) throw await tokenError(answer, oauth ? "Trying to obtain access token" : "Requesting bearer token");
-    const body = await readBounded(answer.body, ANSWER_LIMIT);
-    const parsed = Answer.safeParse(jsonOf(body.toString("utf8")));
+    const response = await this.#transport.send(ask);
+    if (response.status !== 200) throw await tokenError(response, oauth ? "Trying to obtain access token" : "Requesting bearer token");
+    const body = await readBounded(response.body, ANSWER_LIMIT);
+    const parsed = Answer.safeParse(parseJson(body.toString("utf8")));
     const token = parsed.data?.token || parsed.data?.access_token;
-    if (!token) throw new Error(`decoding bearer token: the answer of ${realm.host} holds none`);
+    if (!token) throw new Error(`decoding bearer token: the response of ${realm.host} contains no token`);
     return { token, lifetimeMs: Math.max(parsed.data?.expires_in ?? 0, LIFETIME_MIN_S) * 1000 };
   }
 }
 
-/** The Authorization header of a user name and password. */
+/** Formats the Authorization header for a user name and password. */
 export function formatBasicAuth(credentials: RegistryCredentials): string {
   return `Basic ${Buffer.from(`${credentials.username}:${credentials.password}`).toString("base64")}`;
 }
 
-/** The same trust without our own certificate. */
+/** Returns the peer without the client certificate. */
 function withoutIdentity(peer: Peer): Peer {
   return { ...peer, tls: { ca: peer.tls.ca, fingerprint: `${peer.tls.fingerprint}, trust only` } };
 }
 
-/** Whether a token service may be given the registry's password; the rule is told at {@link RegistryTokens}. */
+/**
+ * Returns whether a token service may receive the registry's password; see {@link RegistryTokens}
+ * for the rule.
+ */
 export function mayReceivePassword(realm: URL, registry: URL, insecure: boolean): boolean {
   if (registry.protocol === "https:" && realm.protocol !== "https:") return false;
   if (realm.hostname === registry.hostname) return true;
@@ -120,7 +128,10 @@ export function mayReceivePassword(realm: URL, registry: URL, insecure: boolean)
   return parent !== undefined && parent === parentDomain(realm.hostname);
 }
 
-/** "example.com" of "registry.example.com"; undefined for an address and for a name whose parent is a single label. */
+/**
+ * Returns "example.com" for "registry.example.com"; undefined for an address and for a name whose
+ * parent is a single label.
+ */
 function parentDomain(hostname: string): string | undefined {
   const parent = hostname.slice(hostname.indexOf(".") + 1);
   return hostname.includes(".") && parent.includes(".") && /[a-z]/i.test(parent) && !hostname.startsWith("[") ? parent : undefined;
@@ -131,15 +142,15 @@ function cacheKey(realm: URL, want: TokenRequest, credentials: RegistryCredentia
   return createHash("sha256").update(JSON.stringify(parts)).digest("hex");
 }
 
-async function tokenError(answer: RegistryResponse, doing: string): Promise<Error> {
-  const err = await registryError(answer);
-  if (answer.status === 401)
+async function tokenError(response: RegistryResponse, doing: string): Promise<Error> {
+  const err = await registryError(response);
+  if (response.status === 401)
     return new RegistryError(`unable to retrieve auth token: invalid username/password: ${err.message}`, 401, err.retryAfterMs);
-  if (answer.status === 429) return new RegistryError("too many requests to registry", 429, err.retryAfterMs);
-  return new RegistryError(`${doing}: ${unexpectedStatus(answer.status)}`, answer.status, err.retryAfterMs);
+  if (response.status === 429) return new RegistryError("too many requests to registry", 429, err.retryAfterMs);
+  return new RegistryError(`${doing}: ${unexpectedStatus(response.status)}`, response.status, err.retryAfterMs);
 }
 
-function jsonOf(text: string): unknown {
+function parseJson(text: string): unknown {
   try {
     return JSON.parse(text);
   } catch {
@@ -162,20 +173,20 @@ const SPACE = /[ \t]*/y;
 const SEPARATORS = /[ \t,]*/y;
 
 /**
- * The challenges of a response in the order the server gave them; several may stand in one header line.
- * Reading stops at the first malformed part of a line; what was read before it counts.
+ * Parses the challenges of a response in order; one header line may contain several. Stops at the
+ * first malformed part of a line and keeps the challenges before it.
  * @param header the header's values, one per line
  * @see RFC 7235 §2.1 and §4.1
  */
 export function parseChallenges(header: string | readonly string[] | undefined): Challenge[] {
   const lines = header === undefined ? [] : typeof header === "string" ? [header] : header;
-  return lines.flatMap(challengesOf);
+  return lines.flatMap(parseChallengeLine);
 }
 
-function challengesOf(line: string): Challenge[] {
+function parseChallengeLine(line: string): Challenge[] {
   const found: { scheme: string; params: Map<string, string> }[] = [];
   let at = 0;
-  /** The text `pattern` matches here, first group if it has one; moves on behind it. */
+  /** Returns the text that `pattern` matches here, or its first group, and moves past it. */
   const take = (pattern: RegExp): string | undefined => {
     pattern.lastIndex = at;
     const match = pattern.exec(line);
@@ -183,14 +194,14 @@ function challengesOf(line: string): Challenge[] {
     at += match[0].length;
     return match[1] ?? match[0];
   };
-  /** The value after "name =": a token or a quoted string; undefined when there is none. */
+  /** Returns the value after "name =": a token or a quoted string; undefined if there is none. */
   const takeValue = (): string | undefined => take(TOKEN) ?? take(QUOTED)?.replaceAll(/\\(.)/g, "$1");
 
   while (true) {
     take(SEPARATORS);
     const name = take(TOKEN);
     if (name === undefined) return found;
-    const behindName = at;
+    const afterName = at;
     take(SPACE);
     const current = found.at(-1);
     if (current && line[at] === "=") {
@@ -202,7 +213,8 @@ function challengesOf(line: string): Challenge[] {
       continue;
     }
     found.push({ scheme: name.toLowerCase(), params: new Map() });
-    // A token68 (as in "Negotiate YWJj=") stands behind the scheme's space and before the next comma; it says nothing to us.
-    if (at > behindName) take(TOKEN68);
+    // A token68 (as in "Negotiate YWJj=") is between the scheme's space and the next comma; it is
+    // ignored.
+    if (at > afterName) take(TOKEN68);
   }
 }

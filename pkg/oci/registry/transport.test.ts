@@ -17,7 +17,7 @@ const PASSWORD = "s3cr3t-of-the-test";
 
 async function failure(promise: Promise<unknown>): Promise<Error> {
   return promise.then(
-    () => new Error("it did not fail"),
+    () => new Error("expected a failure"),
     (err: Error) => err,
   );
 }
@@ -26,7 +26,7 @@ function login(...hosts: string[]): Record<string, object> {
   return Object.fromEntries(hosts.map((host) => [host, { username: "user", password: PASSWORD }]));
 }
 
-/** Makes a registry want a user name and password. */
+/** Configures a registry to require a user name and password. */
 function wantBasic(registry: LoopbackRegistry): void {
   registry.misbehave = (req, res) => {
     if (req.headers.authorization === `Basic ${btoa(`user:${PASSWORD}`)}`) return false;
@@ -36,7 +36,7 @@ function wantBasic(registry: LoopbackRegistry): void {
 }
 
 describe("redirects", () => {
-  /** A registry that wants a password and keeps its blobs elsewhere. */
+  /** A registry that requires a password and redirects blob requests. */
   async function split(to: (path: string) => string) {
     const registry = await loopbackRegistry();
     registry.addImage("ns/app", "v1", image);
@@ -52,7 +52,7 @@ describe("redirects", () => {
     return { registry, tag: `${registry.host}/ns/app:v1`, ...made };
   }
 
-  test("to another origin carry no credentials, and none any more once they led away", async () => {
+  test("redirects to another origin get no credentials, even if they lead back", async () => {
     const elsewhere = await loopbackRegistry();
     const { registry, puller: p, tag } = await split((path) => `${elsewhere.url}${path}?signature=x`);
     elsewhere.misbehave = (req, res) => {
@@ -74,7 +74,7 @@ describe("redirects", () => {
     expect(registry.requests.find(({ path }) => path.includes("/manifests/"))?.headers.authorization).toMatch(/^Basic /);
   });
 
-  test("within the origin keep them", async () => {
+  test("redirects within the origin keep the credentials", async () => {
     const { registry, puller: p, tag } = await split((path) => path.replace("/v2/ns/app", "/moved"));
     const { misbehave } = registry;
     registry.misbehave = (req, res) => {
@@ -89,15 +89,15 @@ describe("redirects", () => {
   });
 
   test.for<[string, (path: string) => string, string]>([
-    ["in a circle", (path) => path, "stopped after 5 redirects"],
-    ["to a file", () => "file:///etc/passwd", "redirected to something that is no HTTP address"],
-    ["to nothing", () => "http://", "redirected to something that is no HTTP address"],
-  ])("%s end", async ([, to, message]) => {
+    ["in a loop", (path) => path, "stopped after 5 redirects"],
+    ["to a file", () => "file:///etc/passwd", "redirected to an invalid HTTP address"],
+    ["to an invalid URL", () => "http://", "redirected to an invalid HTTP address"],
+  ])("redirects %s end", async ([, to, message]) => {
     const { puller: p, tag } = await split(to);
     expect((await failure(p.pull("ext", tag, { signal }))).message).toContain(message);
   });
 
-  test("what another origin says is not told", async () => {
+  test("the error text of another origin is not reported", async () => {
     const elsewhere = await loopbackRegistry();
     elsewhere.misbehave = (_req, res) => {
       res.writeHead(404).end("words of an internal service");
@@ -110,7 +110,7 @@ describe("redirects", () => {
   });
 });
 
-describe("patience", () => {
+describe("retries", () => {
   async function failing(status: number, times: number, headers: Record<string, string> = {}, limits = {}) {
     const registry = await loopbackRegistry();
     registry.addImage("ns/app", "v1", image);
@@ -124,26 +124,26 @@ describe("patience", () => {
     return { registry, pull: () => p.pull("ext", `${registry.host}/ns/app:v1`, { signal }) };
   }
 
-  test.for([408, 429, 500, 502, 503, 504])("%i is tried again", async (status) => {
+  test.for([408, 429, 500, 502, 503, 504])("status %i is retried", async (status) => {
     const { registry, pull } = await failing(status, 3);
     await pull();
     expect(registry.paths(/manifests/)).toHaveLength(4);
   });
 
-  test.for([400, 401, 403, 404, 405, 410])("%i is not", async (status) => {
+  test.for([400, 401, 403, 404, 405, 410])("status %i is not retried", async (status) => {
     const { registry, pull } = await failing(status, 1);
     await expect(pull()).rejects.toThrow("slow down");
     expect(registry.paths(/manifests/)).toHaveLength(1);
   });
 
-  test("Retry-After is kept", async () => {
+  test("Retry-After is respected", async () => {
     const { pull } = await failing(429, 1, { "retry-after": "1" });
     const started = performance.now();
     await pull();
     expect(performance.now() - started).toBeGreaterThanOrEqual(1000);
   });
 
-  test("a Retry-After beyond the limit is told at once", async () => {
+  test("a Retry-After beyond the limit fails immediately", async () => {
     const { registry, pull } = await failing(429, 9, { "retry-after": "3600" });
     const err = await failure(pull());
     expect(err).toBeInstanceOf(RetryableError);
@@ -151,7 +151,7 @@ describe("patience", () => {
     expect(registry.paths(/manifests/)).toHaveLength(1);
   });
 
-  test("it ends", async () => {
+  test("retries end", async () => {
     const { registry, pull } = await failing(503, 99);
     expect((await failure(pull())).message).toMatch(/: received unexpected HTTP status: 503 Service Unavailable$/);
     expect(registry.paths(/manifests/)).toHaveLength(4);
@@ -191,7 +191,7 @@ describe("TLS", () => {
     return { registry, tag: `${registry.host}/ns/app:v1` };
   }
 
-  test("an unknown authority is refused", async () => {
+  test("an unknown authority is rejected", async () => {
     const { registry, tag } = await secured();
     const { puller: p } = await puller();
     const { message } = await failure(p.pull("ext", tag, { signal }));
@@ -203,7 +203,7 @@ describe("TLS", () => {
     expect(registry.requests).toEqual([]);
   });
 
-  test("an authority in the folder is trusted, from the next pull on", async () => {
+  test("an authority added to the folder is trusted from the next pull", async () => {
     const { tag } = await secured();
     const casDir = await folder();
     const { puller: p } = await puller({ casDir });
@@ -229,7 +229,7 @@ describe("TLS", () => {
       return true;
     };
     const { puller: p } = await puller({ casDir });
-    expect((await failure(p.pull("ext", tag, { signal }))).message).toContain("refused to ask [fe80::1], a link-local address");
+    expect((await failure(p.pull("ext", tag, { signal }))).message).toContain("refused to connect to [fe80::1], a link-local address");
   });
 
   test("a redirect from https to plain http is refused", async () => {
@@ -242,15 +242,13 @@ describe("TLS", () => {
       return true;
     };
     const { puller: p } = await puller({ casDir });
-    expect((await failure(p.pull("ext", tag, { signal }))).message).toContain(
-      "refused the redirect from https to plain http at 127.0.0.1:9",
-    );
+    expect((await failure(p.pull("ext", tag, { signal }))).message).toContain("refused a redirect from https to plain http at 127.0.0.1:9");
   });
 
   test.for([
     ["client.cert", "missing key client.key for client certificate client.cert. Note that CA certificates should use the extension .crt"],
     ["client.key", "missing client certificate client.cert for key client.key"],
-  ] as const)("%s alone is an error", async ([name, message]) => {
+  ] as const)("%s without its counterpart is an error", async ([name, message]) => {
     const casDir = await folder();
     await writeFile(join(casDir, name), "x");
     const { puller: p } = await puller({ casDir });
@@ -259,15 +257,15 @@ describe("TLS", () => {
 });
 
 describe("a proxy", () => {
-  test("is used where the environment says so", async () => {
+  test("a proxy is used according to the environment", async () => {
     const registry = await loopbackRegistry();
     registry.addImage("ns/app", "v1", image);
     const seen: string[] = [];
     const relay = async (req: IncomingMessage, res: ServerResponse): Promise<void> => {
-      const answer = await fetch(`${registry.url}${new URL(req.url ?? "").pathname}`);
+      const response = await fetch(`${registry.url}${new URL(req.url ?? "").pathname}`);
       res
-        .writeHead(answer.status, { "content-type": answer.headers.get("content-type") ?? "" })
-        .end(Buffer.from(await answer.arrayBuffer()));
+        .writeHead(response.status, { "content-type": response.headers.get("content-type") ?? "" })
+        .end(Buffer.from(await response.arrayBuffer()));
     };
     const proxy = createServer((req, res) => {
       seen.push(`${req.method} ${req.url}`);
@@ -293,7 +291,7 @@ describe("a proxy", () => {
   });
 
   // Source: I-29 (53).
-  test("that cannot be reached is named as what failed", async () => {
+  test("a proxy that is not reachable is reported as the cause", async () => {
     const { puller: p } = await puller({ env: { HTTPS_PROXY: "http://127.0.0.1:1" } });
     const err = await failure(p.pull("ext", "registry.test/ns/app:v1", { signal }));
     expect(err.message).toContain('Get "https://registry.test/v2/": proxyconnect tcp: connect ECONNREFUSED 127.0.0.1:1');

@@ -11,93 +11,97 @@ import type { RegistryTlsMaterial } from "./certificates.ts";
 import { failureOf, isSilence, isTransient } from "./networkError.ts";
 import { proxyFor } from "./proxy.ts";
 
-/** Addresses that lead to this machine, or to what stands on its own link, such as where cloud providers hand out credentials. */
+/** Addresses of this machine or of its local link, such as the metadata services of cloud providers. */
 export type InnerAddress = "loopback" | "link-local" | "unspecified";
 
 const LISTS: readonly (readonly [InnerAddress, BlockList])[] = [
-  ["loopback", listOf(["127.0.0.0", 8], ["::1", 128])],
-  ["link-local", listOf(["169.254.0.0", 16], ["fe80::", 10], ["fd00:ec2::254", 128])],
-  ["unspecified", listOf(["0.0.0.0", 8], ["::", 128])],
+  ["loopback", createBlockList(["127.0.0.0", 8], ["::1", 128])],
+  ["link-local", createBlockList(["169.254.0.0", 16], ["fe80::", 10], ["fd00:ec2::254", 128])],
+  ["unspecified", createBlockList(["0.0.0.0", 8], ["::", 128])],
 ];
 
-function listOf(...subnets: readonly (readonly [address: string, prefix: number])[]): BlockList {
+function createBlockList(...subnets: readonly (readonly [address: string, prefix: number])[]): BlockList {
   const list = new BlockList();
   for (const [address, prefix] of subnets) list.addSubnet(address, prefix, address.includes(":") ? "ipv6" : "ipv4");
   return list;
 }
 
-/** What kind of inner address a URL's hostname is, as far as its text tells; undefined for others and for names that have to be looked up. */
+/**
+ * Returns the type of inner address of a URL's hostname, according to its text; undefined for
+ * others and for names that need a lookup.
+ */
 export function innerAddress(hostname: string): InnerAddress | undefined {
   const host = hostname.replace(/^\[(.*)\]$/, "$1").toLowerCase();
   if (host === "localhost" || host.endsWith(".localhost")) return "loopback";
   const family = isIP(host);
   if (family === 0) return undefined;
-  // An IPv4 address in IPv6 clothes is that IPv4 address, which BlockList knows by itself.
+  // An IPv4-mapped IPv6 address counts as its IPv4 address, which BlockList handles.
   return LISTS.find(([, list]) => list.check(host, family === 6 ? "ipv6" : "ipv4"))?.[0];
 }
 
 /**
- * Why a request that a registry asks for, by a redirect or as its token service, is not sent there; undefined when it may be. A registry on this
- * machine may name others on it, and nobody may name what is link-local.
- * @param registry the hostname of the registry that was asked.
+ * Returns why a request to a target that a registry named, by a redirect or as its token service,
+ * is refused; undefined if it is allowed. A registry on this machine may name other hosts on it,
+ * but no registry may name a link-local address.
+ * @param registry the hostname of the registry that named the target.
  */
 export function findRefusal(target: string, registry: string): string | undefined {
   const inner = innerAddress(target);
   if (inner === undefined || (inner !== "link-local" && inner === innerAddress(registry))) return undefined;
-  return `refused to ask ${target}, a ${inner} address`;
+  return `refused to connect to ${target}, a ${inner} address`;
 }
 
-/** Looks names up as the system does, and refuses those that lead to an inner address. */
+/** Resolves names like the system, but rejects those with an inner address. */
 export const outerLookup: LookupFunction = (hostname, options, callback) => {
   systemLookup(hostname, { ...options, all: true }, (err, addresses) => {
     if (err) return callback(err, "", 0);
     const inner = addresses.map(({ address }) => innerAddress(address)).find((found) => found !== undefined);
-    if (inner !== undefined) return callback(new Error(`refused to ask ${hostname}, which has a ${inner} address`), "", 0);
+    if (inner !== undefined) return callback(new Error(`refused to connect to ${hostname}, which has a ${inner} address`), "", 0);
     const [first] = addresses;
     if (options.all) return callback(null, addresses);
     return callback(null, first?.address ?? "", first?.family);
   });
 };
 
-/** How to reach one registry; `insecure` accepts any certificate and plain HTTP. */
+/** Connection settings of a registry; `insecure` accepts any certificate and plain HTTP. */
 export interface Peer {
   readonly insecure: boolean;
   readonly tls: RegistryTlsMaterial;
 }
 
-/** What a request sends; a function gives the same bytes each time it is called. */
+/** Body of a request; a function returns the same bytes on each call. */
 type RequestBody = Uint8Array | string | (() => AsyncIterable<Uint8Array>);
 
-/** A request whose body, if any, can be sent again. */
+/** A request with an optional body that can be sent again. */
 export interface RegistryRequest {
   readonly method: "GET" | "HEAD" | "POST" | "PUT" | "PATCH";
   readonly url: URL;
   readonly headers?: Readonly<Record<string, string>>;
-  /** sent to the origin of `url` only, never after a redirect to another one */
+  /** sent only to the origin of `url`, never after a redirect to another one */
   readonly authorization?: string | undefined;
   readonly body?: RequestBody | undefined;
-  /** It may be sent twice though it is neither GET nor HEAD: what the first one did is done once more without harm. */
+  /** It can be sent twice although it is not GET or HEAD: repeating it is harmless. */
   readonly repeatable?: boolean | undefined;
   readonly peer: Peer;
-  /** the registry that named `url`; by default `url` is the registry itself */
+  /** the registry that named `url`; default: `url` is the registry */
   readonly namedBy?: URL;
   readonly signal: AbortSignal;
-  /** fewer tries than the transport would make */
+  /** fewer attempts than the transport's default */
   readonly attempts?: number | undefined;
-  /** Do not retry when the server stays silent: the caller has another server to ask. */
+  /** Do not retry on timeouts: the caller can use another server. */
   readonly leavesSilent?: boolean | undefined;
 }
 
-/** An answer; whoever asked must read the body or `dump()` it. */
+/** A response; the caller must read the body or `dump()` it. */
 export interface RegistryResponse {
   readonly status: number;
   readonly headers: ConnectionsResponse["headers"];
   readonly body: HttpBody;
-  /** a redirect led to another origin, whose words must not be quoted to a user */
+  /** a redirect led to another origin, whose messages must not be shown to a user */
   readonly foreign: boolean;
 }
 
-/** The bounds a transport keeps, see Limits. */
+/** The limits of a transport, see Limits. */
 export interface TransportLimits {
   readonly stallMs: number;
   readonly attempts: number;
@@ -113,8 +117,9 @@ const KEEP_ALIVE_MS = 4_000;
 const CONNECT_TIMEOUT_MS = 30_000;
 
 /**
- * HTTP to registries over keep-alive pools, one per way to reach a peer. Retries what can be repeated, follows redirects by hand so that
- * credentials and our own certificate stay with the origin they are for, and honours the proxy variables.
+ * HTTP client for registries with keep-alive pools, one for each way to reach a peer. Retries
+ * repeatable requests, uses the proxy variables, and follows redirects itself, so that credentials
+ * and the client certificate are sent only to their origin.
  */
 export class RegistryTransport {
   readonly #agents = new LRUCache<string, Connections>({
@@ -134,9 +139,10 @@ export class RegistryTransport {
   }
 
   /**
-   * Sends a request. 408, 429, 5xx and broken connections of a GET or HEAD, or of what is repeatable, are tried again, as late as Retry-After says; an answer that
-   * asks for more patience than `retryAfterMs`, or that still fails at the last try, is returned as it is.
-   * @throws Error `Get "https://…": …`; the signal's reason when it is aborted
+   * Sends a request. Retries 408, 429, 5xx and broken connections of a GET, HEAD or repeatable
+   * request, after the delay in Retry-After. Returns a response that requests a delay longer than
+   * `retryAfterMs`, or that still fails at the last attempt.
+   * @throws Error `Get "https://…": …`; the signal's reason when it aborts
    */
   async send(ask: RegistryRequest): Promise<RegistryResponse> {
     const isRepeatable = ask.repeatable ?? (ask.method === "GET" || ask.method === "HEAD");
@@ -145,17 +151,17 @@ export class RegistryTransport {
       const backoff = this.#limits.backoffMs * 2 ** (attempt - 1) * (1 + Math.random() / 4);
       let wait = backoff;
       try {
-        const answer = await this.#follow(ask);
-        if (attempt >= attempts || !RETRIED.has(answer.status)) return answer;
-        wait = retryAfterMs(answer.headers["retry-after"], Date.now()) ?? backoff;
-        if (wait > this.#limits.retryAfterMs) return answer;
-        await answer.body.dump();
-        this.#log.debug({ url: ask.url.href, status: answer.status, wait }, "registry request is tried again");
+        const response = await this.#follow(ask);
+        if (attempt >= attempts || !RETRIED.has(response.status)) return response;
+        wait = retryAfterMs(response.headers["retry-after"], Date.now()) ?? backoff;
+        if (wait > this.#limits.retryAfterMs) return response;
+        await response.body.dump();
+        this.#log.debug({ url: ask.url.href, status: response.status, wait }, "retrying registry request");
       } catch (err) {
         ask.signal.throwIfAborted();
         const isLeft = ask.leavesSilent === true && isSilence(err);
         if (attempt >= attempts || isLeft || !isTransient(err)) throw failureOf(ask.method, ask.url, err, proxyFor(ask.url, this.#env));
-        this.#log.debug({ url: ask.url.href, err, wait }, "registry request is tried again");
+        this.#log.debug({ url: ask.url.href, err, wait }, "retrying registry request");
       }
       await sleep(wait, undefined, { signal: ask.signal });
     }
@@ -178,7 +184,7 @@ export class RegistryTransport {
       const headers: Record<string, string> = { "user-agent": "olmv1", ...ask.headers };
       if (ask.authorization !== undefined && !foreign) headers["authorization"] = ask.authorization;
       const connections = this.#agent(url, ask.peer, { foreign, outer: url.hostname !== home && innerAddress(home) === undefined });
-      const answer = await connections.request(url, {
+      const response = await connections.request(url, {
         method: ask.method,
         headers,
         body: typeof ask.body === "function" ? Readable.from(ask.body(), { objectMode: false }) : (ask.body ?? null),
@@ -186,10 +192,10 @@ export class RegistryTransport {
         headersTimeoutMs: this.#limits.stallMs,
         bodyTimeoutMs: this.#limits.stallMs,
       });
-      const location = answer.headers["location"];
-      if (!REDIRECTS.has(answer.statusCode) || typeof location !== "string" || (ask.method !== "GET" && ask.method !== "HEAD"))
-        return { status: answer.statusCode, headers: answer.headers, body: answer.body, foreign };
-      await answer.body.dump();
+      const location = response.headers["location"];
+      if (!REDIRECTS.has(response.statusCode) || typeof location !== "string" || (ask.method !== "GET" && ask.method !== "HEAD"))
+        return { status: response.statusCode, headers: response.headers, body: response.body, foreign };
+      await response.body.dump();
       if (hop >= REDIRECT_LIMIT) throw new Error(`stopped after ${REDIRECT_LIMIT} redirects`);
       const next = redirectTarget(url, location, ask.peer.insecure);
       foreign ||= next.origin !== ask.url.origin;
@@ -208,18 +214,18 @@ export class RegistryTransport {
   }
 }
 
-/** What a connection is for. */
+/** Properties of a connection. */
 interface Way {
-  /** After a redirect to another origin, where our own certificate has no business. */
+  /** After a redirect to another origin, without the client certificate. */
   readonly foreign: boolean;
-  /** To a host that a registry named, which must not be one of this machine. */
+  /** To a host that a registry named, which must not be on this machine. */
   readonly outer: boolean;
 }
 
 function agentFor(proxy: URL | undefined, peer: Peer, { foreign, outer }: Way): Connections {
   const identity = foreign ? undefined : peer.tls.identity;
-  // An unverified peer needs no authorities, and reading them all takes a tenth of a second.
-  const ca = peer.insecure ? [] : trusted(peer.tls.ca);
+  // An unverified peer needs no authorities, and reading them takes 100 ms.
+  const ca = peer.insecure ? [] : listAuthorities(peer.tls.ca);
   const tls = { secureContext: createSecureContext({ ca, ...identity }), rejectUnauthorized: !peer.insecure };
   const lookup = outer ? outerLookup : undefined;
   return openConnections({
@@ -232,30 +238,36 @@ function agentFor(proxy: URL | undefined, peer: Peer, { foreign, outer }: Way): 
   });
 }
 
-/** The authorities of Node, of the system (SSL_CERT_FILE and SSL_CERT_DIR included) and of the registry, each once. */
-function trusted(extra: readonly string[]): string[] {
+/**
+ * Returns the authorities of Node, of the system (including SSL_CERT_FILE and SSL_CERT_DIR) and of
+ * the registry, without duplicates.
+ */
+function listAuthorities(extra: readonly string[]): string[] {
   const all = [...getCACertificates("default"), ...getCACertificates("system")];
   return [...new Map(all.map((pem) => [pem.replaceAll(/\s/g, ""), pem])).values(), ...extra];
 }
 
-/** Where a redirect leads. @throws Error when it would leave TLS, or HTTP altogether */
+/** Returns the target of a redirect. @throws Error if it leaves TLS or HTTP */
 function redirectTarget(from: URL, location: string, insecure: boolean): URL {
   const url = URL.parse(location, from.href);
-  if (!url || (url.protocol !== "https:" && url.protocol !== "http:")) throw new Error("redirected to something that is no HTTP address");
+  if (!url || (url.protocol !== "https:" && url.protocol !== "http:")) throw new Error("redirected to an invalid HTTP address");
   if (from.protocol === "https:" && url.protocol === "http:" && !insecure)
-    throw new Error(`refused the redirect from https to plain http at ${url.host}`);
+    throw new Error(`refused a redirect from https to plain http at ${url.host}`);
   url.username = "";
   url.password = "";
   return url;
 }
 
-/** Drops an answer whose body nobody wants to read; its connection is closed. */
-export function drop(answer: RegistryResponse): void {
-  answer.body.on("error", () => undefined);
-  answer.body.destroy();
+/** Discards a response without reading its body; closes its connection. */
+export function drop(response: RegistryResponse): void {
+  response.body.on("error", () => undefined);
+  response.body.destroy();
 }
 
-/** Milliseconds that a Retry-After header asks to wait, from seconds or an HTTP date; undefined when there is none in the future. */
+/**
+ * Parses the delay of a Retry-After header, in seconds or as an HTTP date, into milliseconds;
+ * undefined if it is not in the future.
+ */
 export function retryAfterMs(header: string | string[] | undefined, now: number): number | undefined {
   const text = Array.isArray(header) ? header[0] : header;
   if (text === undefined) return undefined;

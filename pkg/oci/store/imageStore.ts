@@ -2,49 +2,70 @@ import { ImageContentError } from "../imageErrors.ts";
 import { type Descriptor, parseConfig, parseManifest } from "../manifest.ts";
 import type { FetchedManifest, Referrer } from "../registry/repository.ts";
 
-/** The bytes of a blob from byte `offset` on; the same each time. Those from byte 0 on are checked against its descriptor as they are read. */
+/**
+ * Yields the bytes of a blob from byte `offset`; the same each time. Bytes from offset 0 are
+ * verified against its descriptor while they are read.
+ */
 export type BlobBytes = (offset: number) => AsyncIterable<Uint8Array>;
 
-/** What became of a blob: it was there, the registry took it from another repository of its own, or it was sent. */
+/**
+ * How a blob was stored: it existed, the registry mounted it from another repository, or it was
+ * sent.
+ */
 export type BlobFate = "present" | "mounted" | "sent";
 
-/** One repository, or one layout, to read images from. */
+/** One repository or layout to read images from. */
 export interface ImageReader {
-  /** for messages, such as "registry.example.com/team/app" */
+  /** for messages, for example "registry.example.com/team/app" */
   readonly name: string;
-  /** A manifest or index by tag or digest; by "" the only one of a layout. @throws Error that says what there is not. */
+  /**
+   * Returns a manifest or index by tag or digest; "" means the only one of a layout. @throws Error
+   * that describes the missing image.
+   */
   manifest(reference: string, signal: AbortSignal): Promise<FetchedManifest>;
-  /** The same, undefined where there is none. */
+  /** Like `manifest`, but returns undefined if it does not exist. */
   find(reference: string, signal: AbortSignal): Promise<FetchedManifest | undefined>;
   blob(blob: Descriptor, signal: AbortSignal): BlobBytes;
-  /** What refers to a manifest; without it nothing is known to. */
+  /** Returns the referrers of a manifest; absent if referrers are not supported. */
   referrers?(digest: string, signal: AbortSignal): Promise<Referrer[]>;
 }
 
-/** One repository, or one layout, to write images to. */
+/** One repository or layout to write images to. */
 export interface ImageWriter {
-  /** for messages, such as "registry.example.com/team/app" */
+  /** for messages, for example "registry.example.com/team/app" */
   readonly name: string;
-  /** Whether a manifest that is there has all that it names, as registries ask for. A folder can lose files. */
+  /**
+   * Whether an existing manifest implies that all referenced content exists, as registries require.
+   * A folder can lose files.
+   */
   readonly isWhole: boolean;
-  /** The digest of what is there under a tag or digest. */
+  /** Returns the digest of the content at a tag or digest, if it exists. */
   has(reference: string, signal: AbortSignal): Promise<string | undefined>;
-  /** Puts a blob there unless it is. @param mountFrom paths of repositories of the same registry that have it. */
+  /**
+   * Stores a blob unless it exists. @param mountFrom paths of repositories in the same registry
+   * that have it.
+   */
   putBlob(blob: Descriptor, bytes: BlobBytes, o: { mountFrom?: readonly string[]; signal: AbortSignal }): Promise<BlobFate>;
-  /** Puts a manifest or index there byte for byte, under its digest and, with a tag, under that too. What it names has to be there. */
+  /**
+   * Stores the exact bytes of a manifest or index under its digest and, if given, a tag. The
+   * content that it references must exist.
+   */
   putManifest(manifest: FetchedManifest, tag: string | undefined, signal: AbortSignal): Promise<void>;
-  /** As `ImageReader` has it. */
+  /** As in `ImageReader`. */
   referrers?(digest: string, signal: AbortSignal): Promise<Referrer[]>;
 }
 
 const MAX_CONFIG_BYTES = 4 * 1024 * 1024;
 
-/** The labels of an image; of one for several platforms those of the first, which all have alike. @throws ImageContentError where there are none to read. */
+/**
+ * Returns the labels of an image; for a multi-platform image those of the first platform, which are
+ * the same for all. @throws ImageContentError if there are none to read.
+ */
 export async function imageLabels(from: ImageReader, top: FetchedManifest, signal: AbortSignal): Promise<Readonly<Record<string, string>>> {
   const parsed = parseManifest(top.bytes, top.mediaType);
   if (parsed.kind === "index") {
     const [first] = parsed.manifests;
-    if (!first) throw new ImageContentError("the image index names no image");
+    if (!first) throw new ImageContentError("the image index contains no images");
     return imageLabels(from, await from.manifest(first.digest, signal), signal);
   }
   const { config } = parsed;

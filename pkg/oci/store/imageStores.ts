@@ -9,13 +9,13 @@ import { openLayout, packLayout } from "./layoutArchive.ts";
 import { LayoutStore } from "./layoutStore.ts";
 import { RegistryStore } from "./registryStore.ts";
 
-/** An image that was found, and where it can be read. */
+/** An image and its source. */
 export interface FoundImage {
   readonly reader: ImageReader;
   readonly manifest: FetchedManifest;
 }
 
-/** Opens places of images; what it needs on disk is gone after `close`. */
+/** Opens image locations; removes its temporary files on `close`. */
 export class ImageStores {
   readonly #access: RegistryAccess;
   readonly #folders: string[] = [];
@@ -24,7 +24,7 @@ export class ImageStores {
     this.#access = access;
   }
 
-  /** Finds an image. @throws Error that says where it is not. */
+  /** Finds an image. @throws Error that describes where it is missing. */
   async find(place: ImagePlace, signal: AbortSignal): Promise<FoundImage> {
     if (place.kind === "registry") {
       const { repository, manifest } = await this.#access.locate(place.ref, signal);
@@ -35,8 +35,9 @@ export class ImageStores {
   }
 
   /**
-   * Calls `work` with an image; of a registry with that of each mirror in turn, until one does not fail.
-   * @throws Error that says where the image is not, or what `work` threw.
+   * Calls `work` with an image; for a registry, with that of each mirror in turn until one
+   * succeeds.
+   * @throws Error that describes where the image is missing, or the error of `work`.
    */
   async withImage<T>(place: ImagePlace, signal: AbortSignal, work: (found: FoundImage) => Promise<T>): Promise<T> {
     if (place.kind !== "registry") return work(await this.find(place, signal));
@@ -45,7 +46,7 @@ export class ImageStores {
     );
   }
 
-  /** Lends `work` somewhere to write an image to; an archive is written when it has ended. */
+  /** Calls `work` with a writer for a location; an archive is written afterwards. */
   async writing<T>(place: ImagePlace, signal: AbortSignal, work: (writer: ImageWriter) => Promise<T>): Promise<T> {
     if (place.kind === "registry") return work(await this.registry(place.ref));
     if (place.kind === "oci") return work(await this.layout(place.path));
@@ -56,26 +57,29 @@ export class ImageStores {
     return result;
   }
 
-  /** A layout in a folder to write images to. @throws Error for a file */
+  /** Returns a layout in a folder for writing images. @throws Error for a file */
   async layout(path: string): Promise<LayoutStore> {
     const held = await stat(path).catch(() => undefined);
-    if (held && !held.isDirectory()) throw new Error(`${path} is a file, and no folder of an OCI image layout`);
+    if (held && !held.isDirectory()) throw new Error(`${path} is a file, not a folder with an OCI image layout`);
     const layout = new LayoutStore(path, `oci:${path}`);
     await layout.create();
     return layout;
   }
 
-  /** A layout to read; of an archive what is unpacked is gone after `close`. @throws ImageContentError that says what is there instead */
+  /**
+   * Opens a layout for reading; an unpacked archive is removed on `close`. @throws
+   * ImageContentError that describes the problem
+   */
   opened(place: LayoutPlace, signal: AbortSignal): Promise<LayoutStore> {
     return openLayout(place, () => this.#folder(), signal);
   }
 
-  /** A repository to write to. */
+  /** Returns a repository for writing. */
   async registry(ref: Extract<ImagePlace, { kind: "registry" }>["ref"]): Promise<RegistryStore> {
     return new RegistryStore(await this.#access.repository(ref), this.#access.limits);
   }
 
-  /** An empty layout that is gone after `close`. */
+  /** Returns an empty layout that is removed on `close`. */
   async scratch(): Promise<LayoutStore> {
     const layout = new LayoutStore(await this.#folder(), "a temporary layout");
     await layout.create();

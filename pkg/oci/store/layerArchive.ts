@@ -8,7 +8,7 @@ import { componentsOf } from "../pull/tree.ts";
 
 export type LayerCompression = "gzip" | "zstd" | "none";
 
-/** Fast, and within a tenth of the default level's size for YAML. */
+/** Fast, and within 10% of the default level's size for YAML. */
 export const LAYER_GZIP_LEVEL = 3;
 const EPOCH = new Date(0);
 
@@ -17,28 +17,29 @@ export interface ArchivedFile {
   /** relative slash path */
   readonly path: string;
   readonly size: number;
-  /** its bytes, `size` in all */
+  /** its bytes, `size` in total */
   open(): AsyncIterable<Uint8Array>;
 }
 
 /**
- * A tar archive of files and their directories: the same files give the same bytes, whatever their order.
+ * Creates a tar archive of files and their directories: the same files always have the same bytes,
+ * in any order.
  * @param files by relative slash path
- * @throws Error for a path that is absolute, empty or has ".." in it
+ * @throws Error for a path that is absolute, empty or contains ".."
  */
 export async function tarOf(files: ReadonlyMap<string, Uint8Array>): Promise<Buffer> {
   const archived = [...files].map(([path, bytes]) => ({ path, size: bytes.byteLength, open: () => Readable.from([bytes]) }));
   return await buffer(tarStream(archived));
 }
 
-/** The same as a stream, one file after another. @throws Error as `tarOf`, at once. */
+/** Like `tarOf`, but as a stream of one file after another. @throws Error as `tarOf`, synchronously. */
 export function tarStream(files: readonly ArchivedFile[]): AsyncIterable<Uint8Array> {
   const byPath = new Map(files.map((file) => [file.path, file]));
   const directories = new Set<string>();
   for (const path of byPath.keys()) {
     const parts = componentsOf(path);
     if (path.startsWith("/") || parts.length === 0 || parts.includes("..") || parts.join("/") !== path)
-      throw new Error(`${JSON.stringify(path)} is no relative path of a file`);
+      throw new Error(`${JSON.stringify(path)} is not a relative file path`);
     for (let depth = 1; depth < parts.length; depth++) directories.add(parts.slice(0, depth).join("/"));
   }
   const archive = pack();
@@ -55,7 +56,7 @@ export function tarStream(files: readonly ArchivedFile[]): AsyncIterable<Uint8Ar
   return archive as AsyncIterable<Uint8Array>;
 }
 
-/** `bytes` as a layer, and the media type's suffix for it. */
+/** Compresses `bytes` as a layer, and returns the suffix of its media type. */
 export async function compressLayer(bytes: Uint8Array, compression: LayerCompression): Promise<{ bytes: Uint8Array; suffix: string }> {
   if (compression === "gzip") return { bytes: await promisify(gzip)(bytes, { level: LAYER_GZIP_LEVEL }), suffix: "+gzip" };
   if (compression === "zstd") return { bytes: await promisify(zstdCompress)(bytes), suffix: "+zstd" };

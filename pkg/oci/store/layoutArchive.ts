@@ -10,16 +10,18 @@ import { formatImagePlace, type LayoutPlace } from "../imagePlace.ts";
 import { tarStream } from "./layerArchive.ts";
 import { LayoutStore } from "./layoutStore.ts";
 
-/** The members of a layout; others of an archive mean nothing. */
+/** The members of a layout; other members of an archive are ignored. */
 const MEMBER = /^(?:\.\/)?(oci-layout|index\.json|blobs\/(sha256|sha384|sha512)\/[a-f0-9]{1,128})$/;
-/** How files of gzip, zstd and xz begin. */
+/** Magic bytes of gzip, zstd and xz. */
 const COMPRESSED = ["1f8b", "28b52ffd", "fd377a585a00"].map((hex) => Buffer.from(hex, "hex"));
-/** So many members are read. */
+/** Maximum number of members. */
 const MEMBERS_MAX = 1_000_000;
 
 /**
- * Unpacks the tar archive of an OCI image layout into an empty folder. Only files are, under names that are those of a layout.
- * @throws RefusedError for a member that is to lie elsewhere, and for too many; Error where it cannot be read.
+ * Unpacks the tar archive of an OCI image layout into an empty folder. Unpacks only regular files
+ * with names of a layout.
+ * @throws RefusedError for a member outside the archive, and for too many members; Error if it
+ * cannot be read.
  */
 export async function unpackLayout(archive: string, dir: string, signal: AbortSignal): Promise<void> {
   const entries = extract();
@@ -30,7 +32,7 @@ export async function unpackLayout(archive: string, dir: string, signal: AbortSi
   try {
     for await (const entry of entries) {
       if (++members > MEMBERS_MAX) throw new RefusedError(`it has more than ${MEMBERS_MAX} members`);
-      if (leadsOut(entry.header.name)) throw new RefusedError(`member ${goQuote(entry.header.name)} leads out of the archive`);
+      if (leadsOut(entry.header.name)) throw new RefusedError(`member ${goQuote(entry.header.name)} is outside the archive`);
       const [, path, algorithm] = entry.header.type === "file" ? (MEMBER.exec(entry.header.name) ?? []) : [];
       if (path === undefined) {
         entry.resume();
@@ -49,9 +51,9 @@ export async function unpackLayout(archive: string, dir: string, signal: AbortSi
 async function readingFault(archive: string, err: unknown): Promise<string> {
   if (err instanceof ImageContentError) return err.message;
   const { code } = err as NodeJS.ErrnoException;
-  if (code === "ENOENT") return "there is no such file";
-  if (code === "EISDIR") return "it is a folder: oci:PATH names the layout in a folder";
-  return (await isCompressed(archive)) ? "it is compressed: unpack it with gunzip, zstd -d or xz -d first" : messageOf(err);
+  if (code === "ENOENT") return "the file does not exist";
+  if (code === "EISDIR") return "it is a folder: use oci:PATH for a layout in a folder";
+  return (await isCompressed(archive)) ? "it is compressed: decompress it with gunzip, zstd -d or xz -d first" : messageOf(err);
 }
 
 async function isCompressed(path: string): Promise<boolean> {
@@ -68,7 +70,10 @@ function leadsOut(name: string): boolean {
   return name.startsWith("/") || name.split("/").includes("..");
 }
 
-/** Writes the layout in a folder as a tar archive; the same layout gives the same bytes. A file that is there is replaced when the new one is whole. */
+/**
+ * Writes the layout in a folder as a tar archive; the same layout always has the same bytes.
+ * Replaces an existing file when the new one is complete.
+ */
 export async function packLayout(dir: string, archive: string, signal: AbortSignal): Promise<void> {
   const paths = (await readdir(dir, { recursive: true, withFileTypes: true }))
     .filter((entry) => entry.isFile())
@@ -87,17 +92,17 @@ export async function packLayout(dir: string, archive: string, signal: AbortSign
 }
 
 /**
- * Opens the layout of a place to read it.
- * @param scratch makes an empty folder, for what an archive holds
- * @throws ImageContentError that says what is there instead
+ * Opens a layout for reading.
+ * @param scratch creates an empty folder for the content of an archive
+ * @throws ImageContentError that describes the problem
  */
 export async function openLayout(place: LayoutPlace, scratch: () => Promise<string>, signal: AbortSignal): Promise<LayoutStore> {
   const { kind, path } = place;
   const name = formatImagePlace({ ...place, tag: "" });
   if (kind === "oci") {
     const found = await stat(path).catch(() => undefined);
-    if (!found) throw new ImageContentError(`${name}: there is no such folder`);
-    if (!found.isDirectory()) throw new ImageContentError(`${name} is a file: oci-archive:${path} names the tar archive of a layout`);
+    if (!found) throw new ImageContentError(`${name}: the folder does not exist`);
+    if (!found.isDirectory()) throw new ImageContentError(`${name} is a file: use oci-archive:${path} for the tar archive of a layout`);
     return new LayoutStore(path, name);
   }
   const folder = await scratch();

@@ -16,7 +16,7 @@ import { LayoutImages } from "./layoutImages.ts";
 const ALL = (): { root: string } => ({ root: "" });
 const ANYTHING = { default: [{ type: "insecureAcceptAnything" }] };
 
-/** What of the image in a place is read. */
+/** Reads the image at a location. */
 async function read(place: string, policy: object = ANYTHING): Promise<string> {
   const file = join(await folder(), "policy.json");
   await writeFile(file, JSON.stringify(policy));
@@ -27,7 +27,7 @@ async function read(place: string, policy: object = ANYTHING): Promise<string> {
   return images.withImage(parsed, ALL, { limits: CATALOG_IMAGE_LIMITS, signal }, ({ dir }) => readFile(join(dir, "text"), "utf8"));
 }
 
-/** A layout with one image, or two. */
+/** Creates a layout with one image, or two. */
 async function made(
   ...tags: string[]
 ): Promise<{ dir: string; blob: (which: "manifest" | "layer") => string; digest: string; layer: string }> {
@@ -41,8 +41,8 @@ async function made(
   return { dir: store.dir, blob, digest: digests.manifest, layer: digests.layer };
 }
 
-describe("an image of a layout is read", () => {
-  test("by its tag, by its digest, and without either where it is the only one", async () => {
+describe("reading an image in a layout", () => {
+  test("reading an image in a layout works by tag, by digest, and without either if it is the only one", async () => {
     const { dir, digest } = await made("v1", "v2");
     expect(await read(`oci:${dir}:v1`)).toBe("image v1");
     expect(await read(`oci:${dir}@${digest}`)).toBe("image v2");
@@ -53,7 +53,7 @@ describe("an image of a layout is read", () => {
     expect(await read(`oci-archive:${archive}:v1`)).toBe("image v1");
   });
 
-  test("through links that stay in its folder", async () => {
+  test("reading an image in a layout works through links inside its folder", async () => {
     const { dir, blob } = await made("v1");
     await rename(blob("layer"), join(dir, "kept"));
     await symlink("../../kept", blob("layer"));
@@ -63,11 +63,15 @@ describe("an image of a layout is read", () => {
 
 type Layout = Awaited<ReturnType<typeof made>>;
 
-// Whoever hands over a layout may have made all of it.
+// A layout is untrusted.
 test.for<[name: string, harm: (layout: Layout) => Promise<void>, says: (layout: Layout) => string]>([
-  ["without index.json", ({ dir }) => rm(join(dir, "index.json")), ({ dir }) => `oci:${dir} is no OCI image layout: it has no index.json`],
   [
-    "with an index.json that is none",
+    "without index.json",
+    ({ dir }) => rm(join(dir, "index.json")),
+    ({ dir }) => `oci:${dir} is not an OCI image layout: index.json is missing`,
+  ],
+  [
+    "with an invalid index.json",
     ({ dir }) => writeFile(join(dir, "index.json"), "[]"),
     ({ dir }) => `oci:${dir}: index.json is malformed: `,
   ],
@@ -78,19 +82,15 @@ test.for<[name: string, harm: (layout: Layout) => Promise<void>, says: (layout: 
         join(dir, "index.json"),
         JSON.stringify({ schemaVersion: 2, manifests: [{ mediaType: "", digest: "sha256:../../../etc/passwd", size: 1 }] }),
       ),
-    ({ dir }) => `oci:${dir}: index.json is malformed: manifests.0.digest: is no sha256, sha384 or sha512 digest`,
+    ({ dir }) => `oci:${dir}: index.json is malformed: manifests.0.digest: is not a sha256, sha384 or sha512 digest`,
   ],
-  [
-    "without its manifest",
-    ({ blob }) => rm(blob("manifest")),
-    ({ dir, digest }) => `oci:${dir} is not complete: blob ${digest} is missing`,
-  ],
+  ["without its manifest", ({ blob }) => rm(blob("manifest")), ({ dir, digest }) => `oci:${dir} is incomplete: blob ${digest} is missing`],
   [
     "with another manifest",
     ({ blob }) => writeFile(blob("manifest"), "{}"),
     ({ dir, digest }) => `oci:${dir}: blob ${digest} is damaged: Digest did not match`,
   ],
-  ["without a layer", ({ blob }) => rm(blob("layer")), ({ dir, layer }) => `oci:${dir} is not complete: blob ${layer} is missing`],
+  ["without a layer", ({ blob }) => rm(blob("layer")), ({ dir, layer }) => `oci:${dir} is incomplete: blob ${layer} is missing`],
   [
     "with another layer",
     async ({ blob }) => writeFile(blob("layer"), Buffer.alloc((await readFile(blob("layer"))).byteLength)),
@@ -102,20 +102,20 @@ test.for<[name: string, harm: (layout: Layout) => Promise<void>, says: (layout: 
     ({ dir, layer }) => `oci:${dir}: blob ${layer} is damaged: ${layer} ended after 9 of `,
   ],
   [
-    "with a layer that lies elsewhere",
+    "with a layer outside the folder",
     async ({ dir, blob }) => {
       await rename(blob("layer"), join(dir, "../outside"));
       await symlink(join(dir, "../outside"), blob("layer"));
     },
-    () => "leads out of its layout: it is a link to ",
+    () => "is outside the layout: it is a link to ",
   ],
   [
-    "with blobs that lie elsewhere",
+    "with blobs outside the folder",
     async ({ dir }) => {
       await rename(join(dir, "blobs"), join(dir, "../blobs"));
       await symlink("../blobs", join(dir, "blobs"));
     },
-    () => "leads out of its layout: it is a link to ",
+    () => "is outside the layout: it is a link to ",
   ],
   [
     "with a folder in place of a layer",
@@ -123,17 +123,17 @@ test.for<[name: string, harm: (layout: Layout) => Promise<void>, says: (layout: 
       await rm(blob("layer"));
       await mkdir(blob("layer"));
     },
-    () => "is no file",
+    () => "is not a regular file",
   ],
   [
-    "with an index.json that lies elsewhere",
+    "with an index.json outside the folder",
     async ({ dir }) => {
       await rename(join(dir, "index.json"), join(dir, "../index.json"));
       await symlink("../index.json", join(dir, "index.json"));
     },
-    () => "leads out of its layout: it is a link to ",
+    () => "is outside the layout: it is a link to ",
   ],
-])("a layout %s is refused", async ([, harm, says]) => {
+])("a layout %s is rejected", async ([, harm, says]) => {
   const whole = await made("v1");
   const dir = join(whole.dir, "../harmed");
   await cp(whole.dir, dir, { recursive: true });
@@ -142,38 +142,39 @@ test.for<[name: string, harm: (layout: Layout) => Promise<void>, says: (layout: 
   await expect(read(`oci:${dir}`)).rejects.toThrow(says(harmed));
 });
 
-test("what is named and is not there is told with what there is", async () => {
+test("the error for a missing image or file describes what exists", async () => {
   const { dir } = await made("v1", "v2");
-  await expect(read(`oci:${dir}`)).rejects.toThrow("has no image that is the only one: name its tag; there are v1, v2");
-  await expect(read(`oci:${dir}:v3`)).rejects.toThrow("has no image v3; there are v1, v2");
-  await expect(read(`oci:${dir}-gone`)).rejects.toThrow(`oci:${dir}-gone: there is no such folder`);
+  await expect(read(`oci:${dir}`)).rejects.toThrow("has several images: specify a tag; available: v1, v2");
+  await expect(read(`oci:${dir}:v3`)).rejects.toThrow("has no image v3; available: v1, v2");
+  await expect(read(`oci:${dir}-gone`)).rejects.toThrow(`oci:${dir}-gone: the folder does not exist`);
   await expect(read(`oci:${join(dir, "index.json")}`)).rejects.toThrow(
-    `is a file: oci-archive:${join(dir, "index.json")} names the tar archive`,
+    `is a file: use oci-archive:${join(dir, "index.json")} for the tar archive`,
   );
-  await expect(read(`oci-archive:${dir}`)).rejects.toThrow(`reading ${dir}: it is a folder: oci:PATH names the layout in a folder`);
-  await expect(read(`oci-archive:${dir}/gone.tar`)).rejects.toThrow("there is no such file");
+  await expect(read(`oci-archive:${dir}`)).rejects.toThrow(`reading ${dir}: it is a folder: use oci:PATH for a layout in a folder`);
+  await expect(read(`oci-archive:${dir}/gone.tar`)).rejects.toThrow("the file does not exist");
 });
 
 test.for<[name: string, entries: TarEntry[], says: string]>([
-  ["a member above it", [{ name: "../index.json", content: "{}" }], 'member "../index.json" leads out of the archive'],
-  ["a member above it further on", [{ name: "blobs/../../x", content: "" }], 'member "blobs/../../x" leads out of the archive'],
-  ["a member of the whole disk", [{ name: "/etc/x", content: "" }], 'member "/etc/x" leads out of the archive'],
-  ["a link in place of index.json", [{ name: "index.json", type: "2", linkname: "/etc/passwd" }], "it has no index.json"],
-  ["nothing of a layout", [{ name: "other", content: "" }], "it has no index.json"],
-])("an archive with %s is refused", async ([, entries, says]) => {
+  ["a member above the archive", [{ name: "../index.json", content: "{}" }], 'member "../index.json" is outside the archive'],
+  ["a member above the archive after a folder", [{ name: "blobs/../../x", content: "" }], 'member "blobs/../../x" is outside the archive'],
+  ["a member with an absolute path", [{ name: "/etc/x", content: "" }], 'member "/etc/x" is outside the archive'],
+  ["a link in place of index.json", [{ name: "index.json", type: "2", linkname: "/etc/passwd" }], "index.json is missing"],
+  ["no files of a layout", [{ name: "other", content: "" }], "index.json is missing"],
+])("an archive with %s is rejected", async ([, entries, says]) => {
   const file = join(await folder(), "layout.tar");
   await writeFile(file, tarball(entries));
   await expect(read(`oci-archive:${file}`)).rejects.toThrow(says);
 });
 
-test("an archive that is compressed is told so", async () => {
+test("the error for a compressed archive describes how to decompress it", async () => {
   const file = join(await folder(), "layout.tar.gz");
   await writeFile(file, gzipSync(tarball([{ name: "oci-layout", content: "{}" }])));
-  await expect(read(`oci-archive:${file}`)).rejects.toThrow("it is compressed: unpack it with gunzip");
+  await expect(read(`oci-archive:${file}`)).rejects.toThrow("it is compressed: decompress it with gunzip");
 });
 
-// containers-policy.json(5): scopes of transport "oci" are paths; layouts hold no signatures that are looked for.
-test("the signature policy says which layouts are taken", async () => {
+// containers-policy.json(5): scopes of transport "oci" are paths; signatures in layouts are not
+// supported.
+test("the signature policy decides which layouts are accepted", async () => {
   const { dir } = await made("v1");
   const signed = [{ type: "signedBy", keyType: "GPGKeys", keyPath: "/x" }];
   await expect(read(`oci:${dir}:v1`, { default: [{ type: "reject" }] })).rejects.toThrow(
@@ -188,7 +189,7 @@ test("the signature policy says which layouts are taken", async () => {
   await expect(read(`oci:${dir}:v1`, taken(`${dir}:v2`))).rejects.toThrow("is rejected by policy");
 });
 
-test("a file of a layout with two names is one", async () => {
+test("a file of a layout with two hard links is read once", async () => {
   const { dir, blob } = await made("v1");
   await link(blob("layer"), join(dir, "again"));
   expect(await read(`oci:${dir}`)).toBe("image v1");

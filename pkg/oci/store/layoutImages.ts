@@ -13,12 +13,12 @@ import type { FoundContent } from "../registry/imageSource.ts";
 import { openLayout } from "./layoutArchive.ts";
 import type { LayoutStore } from "./layoutStore.ts";
 
-/** Unpacks images that are in layouts, as `Puller` does those of registries, below a temporary folder until `close`. */
+/** Unpacks images in layouts, like `Puller` for registries, below a temporary folder until `close`. */
 export class LayoutImages {
   readonly #dir: string;
   readonly #policy: Pick<SignaturePolicy, "requireLayout">;
   readonly #cache: ImageCache;
-  /** by kind and path: an archive is unpacked once */
+  /** by type and path: an archive is unpacked once */
   readonly #layouts = new Map<string, Promise<LayoutStore>>();
   #owners = 0;
 
@@ -32,13 +32,19 @@ export class LayoutImages {
     return new LayoutImages(await mkdtemp(join(tmpdir(), "olmv1-layouts-")), policy);
   }
 
-  /** The image by digest. @throws ImageContentError that says what there is not; RejectedError of the signature policy */
+  /**
+   * Resolves the image to a digest. @throws ImageContentError that describes the missing image;
+   * RejectedError of the signature policy
+   */
   async resolve(place: LayoutPlace, signal: AbortSignal): Promise<{ canonical: string; digest: string }> {
     const { digest } = (await this.#found(place, signal)).manifest;
     return { canonical: formatImagePlace({ ...place, tag: digest }), digest };
   }
 
-  /** Lends `use` the image, unpacked as `filter` says. @throws as `resolve`; what the filter throws */
+  /**
+   * Calls `use` with the image, unpacked according to `filter`. @throws as `resolve`; the error of
+   * the filter
+   */
   async withImage<T>(
     place: LayoutPlace,
     filter: ImageFilter,
@@ -53,12 +59,12 @@ export class LayoutImages {
     }
   }
 
-  /** The image, unpacked as `filter` says until `close`. @throws as `withImage` */
+  /** Unpacks the image according to `filter` until `close`. @throws as `withImage` */
   unpack(place: LayoutPlace, filter: ImageFilter, o: { limits: Limits; signal: AbortSignal }): Promise<PulledImage> {
     return this.#unpacked(place, filter, `layout-${++this.#owners}`, o);
   }
 
-  /** Removes all that was unpacked. */
+  /** Removes all unpacked images. */
   async close(): Promise<void> {
     await removeTree(this.#dir);
   }
@@ -92,8 +98,8 @@ export class LayoutImages {
     this.#layouts.set(key, opening);
     const layout = await opening;
     const manifest = await layout.manifest(place.tag, signal);
-    const blob = async (wanted: Descriptor, offset: number): Promise<{ body: AsyncIterable<Uint8Array>; offset: number }> =>
-      Promise.resolve({ body: layout.blob(wanted, signal)(offset), offset });
+    const blob = async (target: Descriptor, offset: number): Promise<{ body: AsyncIterable<Uint8Array>; offset: number }> =>
+      Promise.resolve({ body: layout.blob(target, signal)(offset), offset });
     return { repository: { manifest: (digest) => layout.manifest(digest, signal), blob }, manifest };
   }
 }

@@ -4,14 +4,17 @@ import { type FetchedManifest, type Referrer, referrersIn } from "../registry/re
 import type { BlobBytes, BlobFate, ImageReader, ImageWriter } from "./imageStore.ts";
 import type { LayoutStore } from "./layoutStore.ts";
 
-/** The images of one repository in a layout that holds those of many: by tag each has its whole name there, such as "quay.io/team/app:v1". */
+/**
+ * The images of one repository in a layout with several repositories: the name in the layout is the
+ * whole reference, such as "quay.io/team/app:v1".
+ */
 export class LayoutRepository implements ImageReader, ImageWriter {
   readonly name: string;
   readonly isWhole = false;
   readonly #layout: LayoutStore;
   readonly #repository: string;
 
-  /** @param repository such as "quay.io/team/app" */
+  /** @param repository for example "quay.io/team/app" */
   constructor(layout: LayoutStore, repository: string) {
     this.#layout = layout;
     this.#repository = repository;
@@ -42,7 +45,7 @@ export class LayoutRepository implements ImageReader, ImageWriter {
     return this.#layout.putManifest(manifest, tag === undefined ? undefined : this.#named(tag), signal);
   }
 
-  /** From the tag that stands in for the list, as in registries that list nothing themselves. */
+  /** Reads the referrers tag, as for registries without a referrers endpoint. */
   async referrers(digest: string, signal: AbortSignal): Promise<Referrer[]> {
     const list = await this.find(digest.replace(":", "-"), signal);
     return list ? referrersIn(list.bytes) : [];

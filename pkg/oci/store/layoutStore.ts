@@ -15,27 +15,28 @@ import type { BlobBytes, BlobFate, ImageReader, ImageWriter } from "./imageStore
 import { INDEX_LIMITS, type LayoutEntry, layoutIndexText, nameIn, namesText, parseLayoutIndex, REF_NAME } from "./layoutIndex.ts";
 
 /**
- * Opens a file of a layout to read it. A layout may come from anywhere, so no symlink leads out of its folder, and nothing but a file is read.
- * @param path below the folder, made of names that were checked
- * @returns undefined where there is none
- * @throws RefusedError for what is no file in that folder
+ * Opens a file of a layout for reading. A layout is untrusted: symlinks must not lead out of its
+ * folder, and only regular files are read.
+ * @param path relative to the folder, consisting of validated names
+ * @returns undefined if it does not exist
+ * @throws RefusedError if it is not a regular file in that folder
  */
 async function openLayoutFile(dir: string, path: string): Promise<FileHandle | undefined> {
-  const wanted = join(dir, path);
-  const [root, real] = await Promise.all([realpath(dir), realpath(wanted)].map((found) => found.catch(undefinedIfMissing)));
+  const requestedPath = join(dir, path);
+  const [root, real] = await Promise.all([realpath(dir), realpath(requestedPath)].map((found) => found.catch(undefinedIfMissing)));
   if (root === undefined || real === undefined) return undefined;
   if (!real.startsWith(root.endsWith(sep) ? root : `${root}${sep}`))
-    throw new RefusedError(`${wanted} leads out of its layout: it is a link to ${real}`);
-  // Without O_NONBLOCK a named pipe would be waited for.
+    throw new RefusedError(`${requestedPath} is outside the layout: it is a link to ${real}`);
+  // Without O_NONBLOCK, opening a named pipe would block.
   const file = await open(real, constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK);
   if ((await file.stat()).isFile()) return file;
   await file.close();
-  throw new RefusedError(`${wanted} is no file`);
+  throw new RefusedError(`${requestedPath} is not a regular file`);
 }
 
 /**
- * A blob on its way to disk. What is there of it when the program ends stays, and the next one goes on behind it. Two at once do no harm: each writes the
- * same bytes to the same places.
+ * A blob that is being written to disk. It is kept when the program ends, and the next run resumes
+ * it. Two concurrent writers are safe: both write the same bytes to the same positions.
  */
 class PartFile {
   readonly path: string;
@@ -45,8 +46,9 @@ class PartFile {
   }
 
   /**
-   * Writes what is missing of the blob, to disk and not to its cache alone.
-   * @throws Error of the source; of other content than the descriptor states, and then nothing of it stays
+   * Writes the missing part of the blob and syncs it to disk.
+   * @throws Error of the source; Error for content that does not match the descriptor, after
+   * removing the file
    */
   async fill(blob: Descriptor, bytes: BlobBytes, signal: AbortSignal): Promise<void> {
     const held = (await stat(this.path).catch(undefinedIfMissing))?.size ?? 0;
@@ -58,7 +60,7 @@ class PartFile {
     throw wrong;
   }
 
-  /** @returns what is wrong with the whole content */
+  /** @returns the problem with the complete content */
   async #fillFrom(start: number, blob: Descriptor, bytes: BlobBytes, signal: AbortSignal): Promise<Error | undefined> {
     const verifier = new Verifier(blob);
     let wrong: Error | undefined;
@@ -88,7 +90,7 @@ class PartFile {
   }
 
   async #write(content: Readable, start: number, signal: AbortSignal): Promise<void> {
-    // Not emptied when it is opened: another program may be writing the same.
+    // Not truncated on opening: another program may be writing the same file.
     const file = await open(this.path, constants.O_RDWR | constants.O_CREAT);
     await pipeline(content, file.createWriteStream({ start, flush: true }), { signal });
   }
@@ -112,7 +114,10 @@ export class LayoutStore implements ImageReader, ImageWriter {
     this.name = name;
   }
 
-  /** Makes the folder a layout, unless it is one. @throws Error for a folder that holds something else. */
+  /**
+   * Initializes the folder as a layout unless it is one. @throws Error if the folder contains other
+   * files.
+   */
   async create(): Promise<void> {
     await mkdir(join(this.dir, "blobs", "sha256"), { recursive: true });
     await writeFile(join(this.dir, "oci-layout"), '{"imageLayoutVersion":"1.0.0"}');
@@ -121,29 +126,29 @@ export class LayoutStore implements ImageReader, ImageWriter {
     });
   }
 
-  /** @throws ImageContentError that names what there is instead. */
+  /** @throws ImageContentError that lists the existing images. */
   async manifest(reference: string, signal: AbortSignal): Promise<FetchedManifest> {
     const found = await this.find(reference, signal);
     if (found) return found;
     const entries = await this.entries();
     if (reference !== "") throw new ImageContentError(`${this.name} has no image ${reference}${namesText(entries)}`);
-    const why = entries.length === 0 ? "no image" : "no image that is the only one: name its tag";
+    const why = entries.length === 0 ? "no image" : "several images: specify a tag";
     throw new ImageContentError(`${this.name} has ${why}${namesText(entries)}`);
   }
 
-  /** @throws ImageContentError for one that `index.json` names and that is not there, or is another one. */
+  /** @throws ImageContentError if `index.json` names the image but it is missing or damaged. */
   async find(reference: string, _signal: AbortSignal): Promise<FetchedManifest | undefined> {
     const isPinned = digestProblem(reference) === undefined;
     const entry = await this.#entry(reference, isPinned);
     const digest = isPinned ? reference : entry?.digest;
     if (digest === undefined) return undefined;
     const bytes = await this.#small(digest);
-    if (bytes) return { bytes, digest, mediaType: entry?.mediaType || mediaTypeIn(bytes) };
+    if (bytes) return { bytes, digest, mediaType: entry?.mediaType || readMediaType(bytes) };
     if (entry) throw this.#missing(digest);
     return undefined;
   }
 
-  /** @throws ImageContentError, as it is read, for a blob that is not there or is another one. */
+  /** @throws ImageContentError while reading if the blob is missing or damaged. */
   blob(blob: Descriptor, signal: AbortSignal): BlobBytes {
     return (offset) => this.#bytes(blob, offset, signal);
   }
@@ -152,7 +157,7 @@ export class LayoutStore implements ImageReader, ImageWriter {
     return (await this.find(reference, signal).catch(undefinedIfDamaged))?.digest;
   }
 
-  /** A blob of which a part was left by somebody who stopped is gone on with. */
+  /** Resumes a partly written blob. */
   async putBlob(blob: Descriptor, bytes: BlobBytes, { signal }: { signal: AbortSignal }): Promise<BlobFate> {
     const file = this.#blobFile(blob.digest);
     const there = await stat(file).catch(undefinedIfMissing);
@@ -177,7 +182,7 @@ export class LayoutStore implements ImageReader, ImageWriter {
     });
   }
 
-  /** Notes something beside an image that has a name. */
+  /** Adds annotations to a named image. */
   async annotate(tag: string, annotations: Readonly<Record<string, string>>, signal: AbortSignal): Promise<void> {
     await this.#lock.run("index", signal, async () => {
       const entries = await this.entries();
@@ -187,10 +192,10 @@ export class LayoutStore implements ImageReader, ImageWriter {
     });
   }
 
-  /** What `index.json` names. @throws ImageContentError where the folder is no layout. */
+  /** Returns the entries of `index.json`. @throws ImageContentError if the folder is not a layout. */
   async entries(): Promise<LayoutEntry[]> {
     const file = await openLayoutFile(this.dir, "index.json");
-    if (!file) throw new ImageContentError(`${this.name} is no OCI image layout: it has no index.json`);
+    if (!file) throw new ImageContentError(`${this.name} is not an OCI image layout: index.json is missing`);
     try {
       const { ino, size, mtimeNs } = await file.stat({ bigint: true });
       const key = `${ino} ${size} ${mtimeNs}`;
@@ -206,18 +211,18 @@ export class LayoutStore implements ImageReader, ImageWriter {
     }
   }
 
-  /** Where a blob can be written whose digest is not known yet; then `adopt` it. */
+  /** Returns a path for a blob with a digest that is not known yet; then call `adopt`. */
   partFile(): string {
     this.#parts += 1;
     return join(this.dir, "blobs", `part-${process.pid}-${this.#parts}`);
   }
 
-  /** Makes a file the blob of this digest, which it has to have. */
+  /** Moves a file to the blob with this digest, which must be its digest. */
   async adopt(file: string, digest: string): Promise<void> {
     const target = this.#blobFile(digest);
     await mkdir(join(target, ".."), { recursive: true });
     await rename(file, target).catch(async (err: unknown) => {
-      // Another program was the first.
+      // Another program was faster.
       if (!(await stat(target).catch(() => undefined))) throw err;
     });
   }
@@ -229,7 +234,7 @@ export class LayoutStore implements ImageReader, ImageWriter {
     return new Set(entries.map(({ digest }) => digest)).size === 1 ? entries[0] : undefined;
   }
 
-  /** A manifest, whole and with this digest. */
+  /** Returns a whole, verified manifest. */
   async #small(digest: string): Promise<Buffer | undefined> {
     const file = await openLayoutFile(this.dir, blobPath(digest));
     if (!file) return undefined;
@@ -266,7 +271,7 @@ export class LayoutStore implements ImageReader, ImageWriter {
   }
 
   #missing(digest: string): ImageContentError {
-    return new ImageContentError(`${this.name} is not complete: blob ${digest} is missing`);
+    return new ImageContentError(`${this.name} is incomplete: blob ${digest} is missing`);
   }
 
   #damaged(digest: string, err: unknown): ImageContentError {
@@ -286,7 +291,7 @@ export class LayoutStore implements ImageReader, ImageWriter {
 
 const NEVER = new AbortController().signal;
 
-/** @throws Error for what is no digest, which would be no name of a file. */
+/** @throws Error for an invalid digest, which would be an invalid file name. */
 function blobPath(digest: string): string {
   const problem = digestProblem(digest);
   if (problem !== undefined) throw new Error(`${digest}: ${problem}`);
@@ -297,7 +302,7 @@ function undefinedIfDamaged(err: unknown): undefined {
   if (!(err instanceof ImageContentError)) throw err;
 }
 
-function mediaTypeIn(bytes: Buffer): string {
+function readMediaType(bytes: Buffer): string {
   try {
     const body: unknown = JSON.parse(bytes.toString("utf8"));
     const own = typeof body === "object" && body !== null && "mediaType" in body ? body.mediaType : undefined;

@@ -9,50 +9,50 @@ import { type FetchedManifest, type Referrer, type Repository, referrersOf } fro
 import type { RegistryResponse } from "../registry/transport.ts";
 import type { BlobBytes, BlobFate, ImageReader, ImageWriter } from "./imageStore.ts";
 
-/** What helps, by the status of the answer. */
+/** Advice by status of the response. */
 const ADVICE: Readonly<Record<number, (ref: Reference) => string>> = {
-  401: ({ registry }) => `log in to ${registry} first, as with docker login or podman login`,
-  403: ({ repository }) => `whoever is logged in needs the right to push to ${repository}`,
-  404: ({ repository }) => `some registries want repository ${repository} to be made first`,
-  405: ({ registry }) => `${registry} cannot be pushed to, as a registry that is a proxy for another one`,
-  413: ({ registry }) => `${registry}, or a proxy before it, bounds what one request may bring`,
-  429: ({ registry }) => `${registry} takes no more requests for now`,
+  401: ({ registry }) => `log in to ${registry} first, for example with docker login or podman login`,
+  403: ({ repository }) => `the user needs the permission to push to ${repository}`,
+  404: ({ repository }) => `some registries require that repository ${repository} is created first`,
+  405: ({ registry }) => `${registry} does not accept pushes, for example because it is a proxy for another registry`,
+  413: ({ registry }) => `${registry} or a proxy limits the size of requests`,
+  429: ({ registry }) => `${registry} is limiting requests`,
 };
 
 const PLAIN_HTTP = "server gave HTTP response to HTTPS client";
 
-/** The error of a push: what was being done to what, what the registry said, and what to do next. */
+/** Returns the error of a push: the operation and its target, the registry's message, and advice. */
 function pushFailure(doing: string, ref: Reference, err: unknown): Error {
   const text = `${doing} ${nameOf(ref)}: ${messageOf(err)}`;
   if (!(err instanceof RegistryError))
-    return new Error(text.endsWith(PLAIN_HTTP) ? `${text}; --insecure allows that` : text, { cause: err });
-  const wait = err.retryAfterMs === undefined ? "" : `, and asks to wait ${Math.ceil(err.retryAfterMs / 1000)} s`;
+    return new Error(text.endsWith(PLAIN_HTTP) ? `${text}; use --insecure to allow that` : text, { cause: err });
+  const wait = err.retryAfterMs === undefined ? "" : `, and requests a delay of ${Math.ceil(err.retryAfterMs / 1000)} s`;
   const advice = ADVICE[err.status]?.(ref);
   return new RegistryError(advice === undefined ? text : `${text}; ${advice}${wait}`, err.status, err.retryAfterMs);
 }
 
-/** A blob of at most so many bytes goes in one request, from memory. */
+/** Blobs up to this size are sent in one request from memory. */
 const WHOLE_BYTES = 1024 * 1024;
 const BYTES = { "content-type": "application/octet-stream" };
 const RETRIED = new Set([408, 429, 500, 502, 503, 504]);
 
-/** How a blob is sent. */
+/** Options of an upload. */
 interface UploadOptions {
-  /** paths of repositories of the same registry that may have it */
+  /** paths of repositories in the same registry that may have the blob */
   readonly mountFrom?: readonly string[] | undefined;
   readonly limits: DownloadLimits & { readonly retryAfterMs: number };
   readonly signal: AbortSignal;
 }
 
-/** An upload that the registry has begun, and how much of it has arrived. */
+/** An upload session of the registry, and the number of received bytes. */
 interface Session {
   readonly location: URL;
   readonly offset: number;
 }
 
 /**
- * Sends a blob unless the repository has it, or its registry takes it from another repository. What broke on the way is taken up where it broke; when the
- * registry has forgotten the beginning, from the first byte.
+ * Sends a blob unless the repository has it or the registry mounts it from another repository.
+ * Resumes a broken upload; if the registry has lost the session, restarts from the first byte.
  * @throws RegistryError or Error `pushing blob DIGEST to NAME: …`
  * @see https://github.com/opencontainers/distribution-spec/blob/main/spec.md#push
  */
@@ -75,13 +75,13 @@ async function uploadBlob(to: Repository, blob: Descriptor, bytes: BlobBytes, op
       const again = waitFor(err, failures, limits);
       if (again === undefined) throw pushFailure(`pushing blob ${blob.digest} to`, to.ref, err);
       await sleep(again, undefined, { signal });
-      session = session && (await resumed(to, session, blob, signal));
+      session = session && (await resumeSession(to, session, blob, signal));
       failures = (session?.offset ?? 0) > before ? 1 : failures + 1;
     }
   }
 }
 
-/** Milliseconds until it is worth another try; undefined where it is not. */
+/** Returns the milliseconds until the next attempt; undefined if a retry does not help. */
 function waitFor(err: unknown, failures: number, limits: UploadOptions["limits"]): number | undefined {
   if (failures + 1 >= limits.attempts || isFetchFailure(err)) return undefined;
   const backoff = limits.backoffMs * 2 ** failures * (1 + Math.random() / 4);
@@ -91,26 +91,26 @@ function waitFor(err: unknown, failures: number, limits: UploadOptions["limits"]
 }
 
 async function isThere(to: Repository, { digest }: Descriptor, signal: AbortSignal): Promise<boolean> {
-  const answer = await to.request({ method: "HEAD", path: `blobs/${digest}`, signal });
-  await answer.body.dump();
-  return answer.status === 200;
+  const response = await to.request({ method: "HEAD", path: `blobs/${digest}`, signal });
+  await response.body.dump();
+  return response.status === 200;
 }
 
-/** Mounts the blob, or begins an upload. */
+/** Mounts the blob, or starts an upload. */
 async function begin(to: Repository, blob: Descriptor, mountFrom: readonly string[], signal: AbortSignal): Promise<Session | "mounted"> {
   const [from] = mountFrom;
   const mount = from === undefined ? "" : `?${new URLSearchParams({ mount: blob.digest, from }).toString()}`;
   const reads = from === undefined ? [] : [from];
-  const answer = await to.request({ method: "POST", path: `blobs/uploads/${mount}`, reads, repeatable: true, signal });
-  if (answer.status === 201) {
-    await answer.body.dump();
+  const response = await to.request({ method: "POST", path: `blobs/uploads/${mount}`, reads, repeatable: true, signal });
+  if (response.status === 201) {
+    await response.body.dump();
     return "mounted";
   }
-  if (from !== undefined && answer.status !== 202) {
-    await answer.body.dump();
+  if (from !== undefined && response.status !== 202) {
+    await response.body.dump();
     return begin(to, blob, [], signal);
   }
-  return { location: await locationOf(to, answer, 202, signal), offset: 0 };
+  return { location: await readUploadLocation(to, response, 202, signal), offset: 0 };
 }
 
 async function send(to: Repository, blob: Descriptor, bytes: BlobBytes, session: Session, signal: AbortSignal): Promise<void> {
@@ -121,7 +121,7 @@ async function send(to: Repository, blob: Descriptor, bytes: BlobBytes, session:
     const range = session.offset === 0 ? {} : { "content-range": `${session.offset}-${blob.size - 1}` };
     const headers = { ...BYTES, "content-length": String(blob.size - session.offset), ...range };
     const sent = await to.request({ method: "PATCH", path: location, headers, body: () => bytes(session.offset), signal });
-    location = await locationOf(to, sent, 202, signal, 204);
+    location = await readUploadLocation(to, sent, 202, signal, 204);
   }
   const last = new URL(location);
   last.searchParams.set("digest", blob.digest);
@@ -131,12 +131,12 @@ async function send(to: Repository, blob: Descriptor, bytes: BlobBytes, session:
   await done.body.dump();
 }
 
-/** What has arrived of an upload that broke; undefined where nothing is known of it any more. */
-async function resumed(to: Repository, session: Session, blob: Descriptor, signal: AbortSignal): Promise<Session | undefined> {
+/** Returns the state of a broken upload; undefined if the registry no longer knows it. */
+async function resumeSession(to: Repository, session: Session, blob: Descriptor, signal: AbortSignal): Promise<Session | undefined> {
   try {
-    const answer = await to.request({ method: "GET", path: session.location, signal });
-    const range = /^(?:bytes=)?0-(\d+)$/.exec(String(answer.headers["range"] ?? ""));
-    const location = await locationOf(to, answer, 204, signal, 202);
+    const response = await to.request({ method: "GET", path: session.location, signal });
+    const range = /^(?:bytes=)?0-(\d+)$/.exec(String(response.headers["range"] ?? ""));
+    const location = await readUploadLocation(to, response, 204, signal, 202);
     const offset = range ? Number(range[1]) + 1 : 0;
     return range && offset > 1 && offset <= blob.size ? { location, offset } : undefined;
   } catch {
@@ -145,14 +145,14 @@ async function resumed(to: Repository, session: Session, blob: Descriptor, signa
   }
 }
 
-/** Where an upload goes on. @throws RegistryError for another status. */
-async function locationOf(to: Repository, answer: RegistryResponse, want: number, signal: AbortSignal, or = want): Promise<URL> {
-  const { location } = answer.headers;
-  if (answer.status !== want && answer.status !== or) throw await registryError(answer);
-  await answer.body.dump();
-  if (typeof location !== "string") throw new Error("the registry does not say where the upload goes on");
+/** Returns the location of the next upload request. @throws RegistryError for another status. */
+async function readUploadLocation(to: Repository, response: RegistryResponse, want: number, signal: AbortSignal, or = want): Promise<URL> {
+  const { location } = response.headers;
+  if (response.status !== want && response.status !== or) throw await registryError(response);
+  await response.body.dump();
+  if (typeof location !== "string") throw new Error("the registry returned no upload Location");
   const url = URL.parse(location, (await to.base(signal)).href);
-  if (!url) throw new Error("the registry names a place where the upload goes on that is no address");
+  if (!url) throw new Error("the registry returned an invalid upload Location");
   return url;
 }
 
@@ -162,13 +162,13 @@ async function whole(bytes: AsyncIterable<Uint8Array>): Promise<Uint8Array> {
   return Buffer.concat(chunks);
 }
 
-/** What reading from and writing to a registry may cost, see Limits. */
+/** Limits for reading from and writing to a registry, see Limits. */
 export interface StoreLimits extends DownloadLimits {
   readonly manifestBytes: number;
   readonly retryAfterMs: number;
 }
 
-/** One repository of a registry, to read images from and, where its credentials allow it, to write them to. */
+/** One repository of a registry for reading images and, if its credentials allow it, writing them. */
 export class RegistryStore implements ImageReader, ImageWriter {
   readonly name: string;
   readonly isWhole = true;
@@ -200,7 +200,7 @@ export class RegistryStore implements ImageReader, ImageWriter {
       return (await this.find(reference, signal))?.digest;
     } catch (err) {
       signal.throwIfAborted();
-      throw pushFailure(`looking for ${reference} in`, this.#repository.ref, err);
+      throw pushFailure(`checking ${reference} in`, this.#repository.ref, err);
     }
   }
 
@@ -212,7 +212,7 @@ export class RegistryStore implements ImageReader, ImageWriter {
     return uploadBlob(this.#repository, blob, bytes, { mountFrom, limits: this.#limits, signal });
   }
 
-  /** What refers to a manifest, in the registry's order. @throws as `referrersOf` */
+  /** Returns the referrers of a manifest, in the registry's order. @throws as `referrersOf` */
   referrers(digest: string, signal: AbortSignal): Promise<Referrer[]> {
     return referrersOf(this.#repository, digest, this.#limits.manifestBytes, signal);
   }
@@ -223,12 +223,12 @@ export class RegistryStore implements ImageReader, ImageWriter {
     const doing = `pushing manifest ${tag ?? digest} to`;
     try {
       const path = `manifests/${tag ?? digest}`;
-      const answer = await this.#repository.request({ method: "PUT", path, headers, body, repeatable: true, signal });
-      if (answer.status !== 201 && answer.status !== 200) throw await registryError(answer);
-      await answer.body.dump();
-      const taken = answer.headers["docker-content-digest"];
+      const response = await this.#repository.request({ method: "PUT", path, headers, body, repeatable: true, signal });
+      if (response.status !== 201 && response.status !== 200) throw await registryError(response);
+      await response.body.dump();
+      const taken = response.headers["docker-content-digest"];
       if (typeof taken === "string" && taken !== digest)
-        throw new Error(`the registry has changed it: its digest is ${taken}, expected ${digest}`);
+        throw new Error(`the registry has changed the manifest: its digest is ${taken}, expected ${digest}`);
     } catch (err) {
       signal.throwIfAborted();
       throw pushFailure(doing, this.#repository.ref, err);

@@ -12,7 +12,7 @@ const SMALL = Buffer.from("small");
 function blobOf(bytes: Buffer): { blob: { mediaType: string; digest: string; size: number }; open: BlobBytes } {
   return {
     blob: { mediaType: "application/octet-stream", digest: digestOf(bytes), size: bytes.byteLength },
-    // oxlint-disable-next-line require-await -- bytes as a registry gives them
+    // oxlint-disable-next-line require-await -- bytes as sent by a registry
     open: async function* (offset) {
       for (let at = offset; at < bytes.byteLength; at += 16_384) yield bytes.subarray(at, at + 16_384);
     },
@@ -36,7 +36,7 @@ describe("a blob", () => {
     expect(await to.putBlob(blob, open, { signal })).toBe("present");
   });
 
-  test("that the registry has in another repository is not sent", async () => {
+  test("a blob that exists in another repository of the registry is not sent", async () => {
     const registry = await loopbackRegistry();
     registry.misbehave = (req, res) => {
       if (req.method !== "POST" || !req.url?.includes("mount=")) return false;
@@ -48,13 +48,13 @@ describe("a blob", () => {
     expect(registry.paths(/mount/)).toEqual([`/v2/app/blobs/uploads/?mount=${encodeURIComponent(blob.digest)}&from=other`]);
   });
 
-  test("that it does not mount is sent", async () => {
+  test("a blob that is not mounted is sent", async () => {
     const registry = await loopbackRegistry();
     const { blob, open } = blobOf(LARGE);
     expect(await (await repository(`${registry.host}/app`)).putBlob(blob, open, { mountFrom: ["other"], signal })).toBe("sent");
   });
 
-  test("is taken up where its connection broke", async () => {
+  test("a blob is resumed when its connection breaks", async () => {
     const registry = await loopbackRegistry();
     let broken = 0;
     registry.misbehave = (req) => {
@@ -76,7 +76,7 @@ describe("a blob", () => {
     expect(second?.headers["content-length"]).toBe(String(LARGE.byteLength - from));
   });
 
-  test("begins anew where the registry has forgotten the upload", async () => {
+  test("a blob is restarted when the registry has lost the upload", async () => {
     const registry = await loopbackRegistry();
     let puts = 0;
     registry.misbehave = (req, res) => {
@@ -89,13 +89,17 @@ describe("a blob", () => {
   });
 
   test.for([
-    [401, "UNAUTHORIZED", "authentication required; log in to HOST first, as with docker login or podman login"],
-    [403, "DENIED", "requested access to the resource is denied; whoever is logged in needs the right to push to team/app"],
-    [404, "NAME_UNKNOWN", "repository name not known to registry; some registries want repository team/app to be made first"],
-    [405, "UNSUPPORTED", "The operation is unsupported.; HOST cannot be pushed to, as a registry that is a proxy for another one"],
-    [413, "SIZE_INVALID", "provided length did not match content length; HOST, or a proxy before it, bounds what one request may bring"],
-    [429, "TOOMANYREQUESTS", "too many requests; HOST takes no more requests for now, and asks to wait 600 s"],
-  ] as const)("says of status %s what to do", async ([status, code, says]) => {
+    [401, "UNAUTHORIZED", "authentication required; log in to HOST first, for example with docker login or podman login"],
+    [403, "DENIED", "requested access to the resource is denied; the user needs the permission to push to team/app"],
+    [404, "NAME_UNKNOWN", "repository name not known to registry; some registries require that repository team/app is created first"],
+    [
+      405,
+      "UNSUPPORTED",
+      "The operation is unsupported.; HOST does not accept pushes, for example because it is a proxy for another registry",
+    ],
+    [413, "SIZE_INVALID", "provided length did not match content length; HOST or a proxy limits the size of requests"],
+    [429, "TOOMANYREQUESTS", "too many requests; HOST is limiting requests, and requests a delay of 600 s"],
+  ] as const)("a failed upload reports advice for status %s", async ([status, code, says]) => {
     const registry = await loopbackRegistry();
     registry.misbehave = (req, res) => {
       if (status === 429) res.setHeader("retry-after", "600");
@@ -111,11 +115,11 @@ describe("a blob", () => {
       413: "size invalid",
       429: "toomanyrequests",
     };
-    const said = says.replaceAll("HOST", registry.host).replace(/^[^;]*/, words[status]);
-    await expect(pushing).rejects.toThrow(`pushing blob ${blob.digest} to ${registry.host}/team/app: ${said}`);
+    const expected = says.replaceAll("HOST", registry.host).replace(/^[^;]*/, words[status]);
+    await expect(pushing).rejects.toThrow(`pushing blob ${blob.digest} to ${registry.host}/team/app: ${expected}`);
   });
 
-  test("whose source is another one than it says is not accepted", async () => {
+  test("a blob whose bytes do not match its digest is rejected", async () => {
     const registry = await loopbackRegistry();
     const { blob } = blobOf(SMALL);
     const { open } = blobOf(Buffer.from("other"));
@@ -124,7 +128,7 @@ describe("a blob", () => {
 });
 
 describe("credentials", () => {
-  test("are not sent where an upload is to go on with another host", async () => {
+  test("credentials are not sent if the upload continues on another host", async () => {
     const [registry, storage] = [await loopbackRegistry(), await loopbackRegistry()];
     registry.misbehave = (req, res) => {
       if (req.headers.authorization === undefined) {
@@ -142,7 +146,7 @@ describe("credentials", () => {
     expect(registry.requests.at(-1)?.headers.authorization).toBe(`Basic ${Buffer.from("user:secret").toString("base64")}`);
   });
 
-  test("are exchanged for a token that may push, and read where it mounts from", async () => {
+  test("credentials are exchanged for a token with permission to push, and to read the source of a mount", async () => {
     const registry = await loopbackRegistry();
     registry.misbehave = (req, res) => {
       if (req.url?.startsWith("/token")) {
