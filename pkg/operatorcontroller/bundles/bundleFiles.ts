@@ -13,7 +13,7 @@ import { excerpt } from "../../text/truncate.ts";
  * The files of an unpacked bundle image by slash path, such as "manifests/csv.yaml": those in `manifests/` and `metadata/` and in the folders that its
  * annotations state instead. A link counts as the file of the image that it leads to; special files are left out.
  * @throws TerminalError Blocked above the files or bytes of `BUNDLE_LIMITS`.
- * @throws RetryableError Retrying for a link that leads out of the image or to no file.
+ * @throws RetryableError Retrying for a link that points outside the image or to no file.
  */
 export async function readBundleFiles(dir: string): Promise<BundleFiles> {
   const reader = new FolderReader(await realpath(dir));

@@ -313,7 +313,7 @@ test("certificates are trusted that a file of the folder signs", async () => {
     [{ caDir }, "p"],
     [
       {},
-      `error performing request: Get "${api.url}${BASE}/api/v1/metas": tls: failed to verify certificate: x509: certificate signed by unknown authority; put its authority into the folder of authorities, see the flags ending in -cas-dir`,
+      `error performing request: Get "${api.url}${BASE}/api/v1/metas": tls: failed to verify certificate: x509: certificate signed by unknown authority; add its authority to the folder of authorities, see the flags ending in -cas-dir`,
     ],
   ] as const) {
     const client = new CatalogClient(options);
