@@ -43,7 +43,7 @@ class Session {
     const named = this.#names.reduce((text, [from, to]) => text.replaceAll(from, to), this.#text);
     // How well gzip packs is not the command's.
     return named
-      .replaceAll(/(blob|for) sha256:[0-9a-f]{64}/g, "$1 sha256:DIGEST")
+      .replaceAll(/(blob|checking) sha256:[0-9a-f]{64}/g, "$1 sha256:DIGEST")
       .replaceAll(/\d+\.\d s\b/g, "N s")
       .replaceAll(/@sha256:[0-9a-f]{64}(?=$|")/gm, "@sha256:DIGEST")
       .replaceAll(/"sha256:[0-9a-f]{64}"/g, '"sha256:DIGEST"');

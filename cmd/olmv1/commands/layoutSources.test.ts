@@ -67,7 +67,7 @@ describe("a catalog in a layout is read as its folder is", () => {
 
   test("but not where a bundle is asked for", async () => {
     const { code, err } = await runCli(["bundle", "render", `oci:${under("harbour")}:v1`]);
-    expect([code, err]).toEqual([2, expect.stringContaining(`image oci:${under("harbour")}:v1 is a catalog and no bundle`)]);
+    expect([code, err]).toEqual([2, expect.stringContaining(`image oci:${under("harbour")}:v1 is a catalog, not a bundle`)]);
   });
 });
 

@@ -124,13 +124,13 @@ test("what is missing or unclear is told", async () => {
   const to = [`${target.host}/olm`, "--to-dir", join(dir, "m")] as const;
   expect(await run(disk(), ...to)).toMatchObject({
     code: 2,
-    err: expect.stringContaining(`is not complete: blob ${layer} is missing`) as string,
+    err: expect.stringContaining(`is incomplete: blob ${layer} is missing`) as string,
   });
   source.addImage("team/catalog", "v2", catalogImage);
   await mirrored(`${source.host}/team/catalog:v2`, disk());
   expect(await run(disk(), ...to)).toMatchObject({
     code: 2,
-    err: expect.stringContaining("carries several catalogs: name one behind a colon; there are") as string,
+    err: expect.stringContaining("carries several catalogs: name one behind a colon; available:") as string,
   });
   expect((await mirrored(`${disk()}:${source.host}/team/catalog:v2`, ...to)).catalog).toContain("team-catalog:v2");
   expect((await run(catalog, `oci-archive:${dir}/x.tar`)).err).toContain("oci:FOLDER is expected");
