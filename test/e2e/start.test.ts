@@ -35,7 +35,7 @@ const TOUR: RegExp[] = [
   /^apply +deleted +Deployment hello\//,
   /^apply +deleted +CustomResourceDefinition greetings\.hello\.example\.com/,
   /^status +hello: removed/,
-  /^status +nothing is left behind/,
+  /^status +no objects remain/,
   /^Done: installed, upgraded and removed/,
 ];
 

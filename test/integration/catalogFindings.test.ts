@@ -69,7 +69,7 @@ describeWithPrivateCluster("the check of catalogs", (cluster) => {
   test("what is sound is valid, and has no findings", async () => {
     await applied("sound", "v1", SOUND);
     const { of } = await settled("sound");
-    expect(of("Valid")).toMatchObject({ status: "True", reason: "Valid", message: "no errors were found in the content that is served" });
+    expect(of("Valid")).toMatchObject({ status: "True", reason: "Valid", message: "no errors found in the served content" });
     const answer = await fetch(findingsUrl("sound"));
     expect([answer.status, answer.headers.get("content-type"), await answer.text()]).toEqual([200, "application/jsonl", ""]);
   });
@@ -77,12 +77,12 @@ describeWithPrivateCluster("the check of catalogs", (cluster) => {
   test("what opm would refuse is served, and told in condition, Event, metric and findings", async () => {
     const digestRef = await applied("unsound", "v1", UNSOUND);
     const { object, status, of } = await settled("unsound");
-    expectProblem(object, "CatalogWarning", { message: "12 errors and 1 warning in the content that is served" });
+    expectProblem(object, "CatalogWarning", { message: "12 errors and 1 warning in the served content" });
     expect([of("Progressing")?.reason, of("Serving")?.status, status.resolvedSource?.image.ref]).toEqual(["Succeeded", "True", digestRef]);
     const valid = of("Valid");
     expect(valid).toMatchObject({ status: "False", reason: "InvalidContent", observedGeneration: of("Serving")?.observedGeneration });
     const [head, ...first] = valid?.message.split("\n") ?? [];
-    expect(head).toBe(`12 errors and 1 warning in the content that is served; all at ${findingsUrl("unsound")}; the first:`);
+    expect(head).toBe(`12 errors and 1 warning in the served content; all at ${findingsUrl("unsound")}; the first:`);
     expect(first).toHaveLength(10);
     expect(first[0]).toBe(
       'error: catalog.yaml: document 4, line 17: olm.channel "c0" of package "foo": invalid package "foo": invalid channel "c0": channel must contain at least one bundle',

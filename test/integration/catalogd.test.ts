@@ -160,7 +160,7 @@ describeWithPrivateCluster("catalogd on a real API server", (cluster) => {
     });
     await apply("no-folder", `quay.io/test/no-folder@${digest}`);
     expect(message(await progressing("no-folder", "Blocked"), "Progressing")).toBe(
-      `False/Blocked: source catalog content: terminal error: catalog image has no folder "/configs", where its label "${LABEL}" says the catalog is`,
+      `False/Blocked: source catalog content: terminal error: catalog image has no folder "/configs", where its label "${LABEL}" expects the catalog`,
     );
   });
 
@@ -168,7 +168,7 @@ describeWithPrivateCluster("catalogd on a real API server", (cluster) => {
     await push("test/empty", "v1", { "README.md": "# nothing yet\n" });
     await apply("empty", "quay.io/test/empty:v1");
     expect(message(await progressing("empty", "Succeeded"), "Progressing")).toBe(`True/Succeeded: ${SUCCEEDED}`);
-    expectProblem((await get("empty"))!, "CatalogEmpty", { message: "the catalog holds no objects" });
+    expectProblem((await get("empty"))!, "CatalogEmpty", { message: "the catalog contains no objects" });
     expect(await all("empty")).toEqual({ status: 200, text: "" });
   });
 

@@ -134,7 +134,7 @@ describeWithPrivateCluster("olmv1 cluster-upgrade-check", (cluster) => {
       /^olmv1: --to: 4\.18\.8 is below the version of the cluster, 4\.18\.9\n$/,
     ],
     ["no kubeconfig", ["--kubeconfig", "/nonexistent"], /^olmv1: kubeconfig: ENOENT: .*\/nonexistent'\n$/],
-    ["a context that there is not", ["--context", "nope"], /^olmv1: kubeconfig: there is no context "nope"\n$/],
+    ["a context that there is not", ["--context", "nope"], /^olmv1: kubeconfig: context "nope" does not exist\n$/],
   ])("%s: exit code 2 and a line about it", async ([, args, stderr]) => {
     const result = await run(args.includes("--kubeconfig") ? args : ["--kubeconfig", cluster.kubeconfig, ...args]);
     expect([result.code, result.stdout]).toEqual([2, ""]);

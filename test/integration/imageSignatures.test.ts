@@ -15,9 +15,9 @@ import { tinyBundle } from "../support/tinyBundle.ts";
 const signal = new AbortController().signal;
 const HOST = "quay.io";
 const MISSING = "error copying image: Source image rejected: A signature was required, but no signature exists";
-const LOOKED = /; looked for sha256-\w{64}\.sig and referrers in .*$/;
+const LOOKED = /; checked sha256-\w{64}\.sig and referrers in .*$/;
 const UNVERIFIED =
-  "error copying image: Source image rejected: cryptographic signature verification failed: none of the policy's keys made this signature";
+  "error copying image: Source image rejected: cryptographic signature verification failed: the signature does not match any key of the policy";
 const alice = new Signer();
 const mallory = new Signer();
 
@@ -116,7 +116,7 @@ describeWithCluster("the signature policy", (cluster) => {
 
     test("without a signature: where it was looked for is told", async () => {
       const tag = `${image.digest.replace(":", "-")}.sig`;
-      const want = `${MISSING}; looked for ${tag} and referrers in ${proxy.host}/${repository}: sign the image, or copy its signature there`;
+      const want = `${MISSING}; checked ${tag} and referrers in ${proxy.host}/${repository}: sign the image, or copy its signature there`;
       await expect(made.puller.pull("ext", `${name}:v1`, { signal })).rejects.toThrow(new RetryableError("Retrying", want));
     });
 

@@ -57,7 +57,7 @@ describeWithCluster("images in a real registry", (cluster) => {
       const { digest } = await pushImage(cluster.registry, repository, "v1", { files, labels: ofImage });
       return p.pull("ext", `quay.io/${repository}@${digest}`, { signal, filter: bundleRoot });
     };
-    await expect(pulling(cluster.name("ns/catalog"), labels)).rejects.toThrow("is a catalog and no bundle");
+    await expect(pulling(cluster.name("ns/catalog"), labels)).rejects.toThrow("is a catalog, not a bundle");
     const chart = pulling(cluster.name("ns/chart"), { [MEDIA_TYPE_KEY]: "helm" });
     await expect(chart).rejects.toThrow('bundles of media type "helm" are not supported, only "registry+v1" is');
     expect(await pulling(cluster.name("ns/bundle"), { [MEDIA_TYPE_KEY]: MEDIA_TYPE })).toMatchObject({ root: "" });
@@ -82,7 +82,7 @@ describeWithCluster("images in a real registry", (cluster) => {
     const ref = `quay.io/${repository}@${digest}`;
     const refused = new TerminalError(
       "Blocked",
-      `${says}; image ${ref} is not unpacked: it has to be built anew without that, or another one chosen`,
+      `${says}; image ${ref} is not unpacked: rebuild it without this problem, or use another image`,
     );
     await expect(made.puller.pull("ext", ref, { signal, filter: bundleRoot })).rejects.toThrow(refused);
     expect(await made.entries("ext")).toEqual([]);

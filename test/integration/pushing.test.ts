@@ -47,7 +47,7 @@ describeWithCluster("pushing to a real registry", (cluster) => {
       runCli(["catalog", "build", CATALOG, "-t", `${closed.host}/team/catalog:v1`, "--insecure", ...more], { env });
     const refused = await build({ REGISTRY_AUTH_FILE: join(await folder(), "none.json") });
     expect(refused).toMatchObject({ code: 2, out: "" });
-    expect(refused.err).toContain(`authentication required; log in to ${closed.host} first, as with docker login or podman login`);
+    expect(refused.err).toContain(`authentication required; log in to ${closed.host} first, for example with docker login or podman login`);
     const home = await folder();
     await mkdir(join(home, "containers"));
     const auth = { auths: { [closed.host]: { username: "user", password: "wrong" } } };

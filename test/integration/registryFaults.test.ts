@@ -153,7 +153,7 @@ describeWithPrivateCluster("a registry at fault", (cluster) => {
     for (const name of slow) {
       const { condition } = await catalogd.progressing(name, "Retrying");
       expect(condition.message).toBe(
-        `source catalog content: pull of ${proxy.host}/slow/${name}:v1 did not end within ${PULL_MS / 1_000} s: it begins anew, and a mirror nearby may be faster`,
+        `source catalog content: pull of ${proxy.host}/slow/${name}:v1 timed out after ${PULL_MS / 1_000} s: retrying; a closer mirror may be faster`,
       );
       await eventually(async () => expect(await catalogd.failures(name)).toHaveProperty("timeout"));
     }

@@ -80,7 +80,7 @@ describeWithPrivateCluster("certificates that the servers make for themselves", 
       expect([status, text]).toEqual([500, expect.stringContaining("[-]serving-certificate failed")]);
     });
     await eventually(async () =>
-      expect(await readFile(first.logFile, "utf8")).toContain("it does not exist and may not be created; apply the manifests again"),
+      expect(await readFile(first.logFile, "utf8")).toContain("it does not exist and cannot be created; apply the manifests again"),
     );
   });
 
