@@ -30,8 +30,7 @@ const HOUR_MS = 3_600_000;
 
 /**
  * As requested from cert-manager: two years, renewed a day before the end.
- * @see operator-controller df2c201d
- * internal/operator-controller/rukpak/render/certproviders/certmanager.go
+ * @see operator-controller df2c201d internal/operator-controller/rukpak/render/certproviders/certmanager.go
  */
 export const CERTIFICATE_TIMES: CertificateTimes = {
   validityMs: 17_520 * HOUR_MS,

@@ -82,8 +82,8 @@ export function isForbidden(err: unknown): err is KubeError {
 }
 
 /**
- * Text of an RBAC denial; admission and quotas use status 403 too. @see kubernetes v1.36.3
- * apiserver pkg/endpoints/handlers/responsewriters/errors.go
+ * Text of an RBAC denial; admission and quotas use status 403 too.
+ * @see kubernetes v1.36.3 apiserver pkg/endpoints/handlers/responsewriters/errors.go
  */
 const RBAC_DENIED = /is forbidden: User ".*" cannot /;
 

@@ -90,8 +90,8 @@ const GraphqlResponse = z
   .meta({ id: "GraphqlResponse" });
 
 /**
- * Registers the endpoint of GraphQL queries. @see operator-controller df2c201d
- * internal/catalogd/server/handlers.go, handleV1GraphQL
+ * Registers the endpoint of GraphQL queries.
+ * @see operator-controller df2c201d internal/catalogd/server/handlers.go, handleV1GraphQL
  */
 export function registerGraphqlRoute(server: CatalogServer, { source, queries }: GraphqlRouteDependencies): void {
   const keys = new ContentKeys();
