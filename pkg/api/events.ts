@@ -120,7 +120,7 @@ export const EVENTS = {
   CertificateRefused: {
     type: "Warning",
     on: ["Secret"],
-    when: "The Secret for a server's own certificate is somebody else's, so that nothing is written into it; with what to do.",
+    when: "The Secret for a server's own certificate belongs to another owner, so the server does not write it. The message says what to do.",
   },
   PermissionsMissing: {
     type: "Warning",

@@ -11,7 +11,7 @@ import { tinyBundle } from "../support/tinyBundle.ts";
 const DONE = { Installed: "True/Succeeded", Progressing: "True/Succeeded" };
 const WAITING = { Installed: "False/Failed", Progressing: "True/Retrying" };
 const DAMAGE = { runAsUser: 0, privileged: true };
-/** A Deployment whose Pods the restricted standard does not allow. */
+/** A Deployment whose Pods violate the restricted standard. */
 const privileged = (version: string): Record<string, string> => {
   const files = tinyBundle(version);
   const csv = JSON.parse(files["manifests/csv.yaml"] ?? "") as {
@@ -30,7 +30,7 @@ const BUNDLES: Readonly<Record<string, Record<string, string>>> = {
 const SUCCESSION = ["p.v1.0.0", { name: "p.v1.1.0", replaces: "p.v1.0.0" }, { name: "p.v2.0.0", replaces: "p.v1.1.0" }];
 
 // Source: S0-097, S0-104, O-04.
-describeWithPrivateCluster("what the API server does not like", (cluster) => {
+describeWithPrivateCluster("extensions that admission or quotas deny", (cluster) => {
   let world: OperatorWorld;
 
   beforeAll(async () => {
@@ -49,9 +49,9 @@ describeWithPrivateCluster("what the API server does not like", (cluster) => {
   const eventsOf = async (name: string, reason: string): Promise<string[]> =>
     (await world.events(name)).filter((text) => text.startsWith(`${reason}: `)).sort();
 
-  /** A quota whose use the API server has counted. */
+  /** Creates a quota, and waits until the API server has counted its use. */
   async function quota(namespace: string, hard: Record<string, string>): Promise<void> {
-    // Every namespace is given one by the cluster.
+    // The cluster creates this ConfigMap in every namespace.
     const trust = { apiVersion: "v1", kind: "ConfigMap", namespace, name: "kube-root-ca.crt" };
     await eventually(async () => expect(await cluster.client.get(trust)).toBeDefined());
     const made: KubeObject = { apiVersion: "v1", kind: "ResourceQuota", metadata: { name: "small", namespace }, spec: { hard } };
@@ -68,7 +68,7 @@ describeWithPrivateCluster("what the API server does not like", (cluster) => {
     await world.conditions(name, DONE);
   }
 
-  test("without refusing it is told in an Event, once, and does not stop anything", async () => {
+  test("a warning of the API server for a bundle is reported in one Event and does not stop the install", async () => {
     const warns = (namespace: string): Promise<unknown> => label(namespace, { "pod-security.kubernetes.io/warn": "restricted" });
     await world.extension("warned", { ...version("2.0.0"), before: warns });
     await world.conditions("warned", DONE);
@@ -83,7 +83,7 @@ describeWithPrivateCluster("what the API server does not like", (cluster) => {
     expect(await eventsOf("warned", "ApiWarning")).toHaveLength(1);
   });
 
-  test("a plan that waits for approval has told it already, and says it once however often it is looked at", async () => {
+  test("a plan that waits for approval reports warnings of the API server in an Event only once", async () => {
     const warns = (namespace: string): Promise<unknown> => label(namespace, { "pod-security.kubernetes.io/warn": "restricted" });
     await world.extension("asked", { ...version("2.0.0"), before: warns, approval: "Manual" });
     await world.conditions("asked", { Progressing: "False/AwaitingApproval" });
@@ -96,7 +96,7 @@ describeWithPrivateCluster("what the API server does not like", (cluster) => {
     expect(await eventsOf("asked", "ApiWarning")).toHaveLength(1);
   });
 
-  test("Pods that the namespace does not allow show in condition Available, in the words of the API server", async () => {
+  test("condition Available contains the API server's message when the namespace does not allow the Pods", async () => {
     const enforces = (namespace: string): Promise<unknown> => label(namespace, { "pod-security.kubernetes.io/enforce": "restricted" });
     await world.extension("strict", { ...version("2.0.0"), before: enforces });
     const { Available } = await world.conditions("strict", { ...DONE, Available: "False/Unhealthy", Ready: "False/Unhealthy" });
@@ -105,7 +105,7 @@ describeWithPrivateCluster("what the API server does not like", (cluster) => {
     );
   });
 
-  test("objects that fit into a quota one by one and not together are found before anything is written", async () => {
+  test("preflight rejects objects that fit into a quota one by one but not together, before any write", async () => {
     await world.extension("narrow", { ...version("1.0.0"), before: (ns) => quota(ns, { "count/configmaps": "3" }) });
     const { Progressing } = await world.conditions("narrow", WAITING);
     expect(Progressing).toBe(
@@ -127,7 +127,7 @@ describeWithPrivateCluster("what the API server does not like", (cluster) => {
     await goesOn("narrow", () => raise("narrow-system", { "count/configmaps": "4" }));
   });
 
-  test("an upgrade that a quota has no room for leaves what is installed as it is", async () => {
+  test("an upgrade that exceeds a quota keeps the installed bundle", async () => {
     await world.extension("grown", { ...version("1.0.0"), before: (ns) => quota(ns, { "count/configmaps": "4" }) });
     await world.conditions("grown", DONE);
     const before = await ownObjects(cluster.client, "grown");
@@ -142,7 +142,7 @@ describeWithPrivateCluster("what the API server does not like", (cluster) => {
     await goesOn("grown", () => raise("grown-system", { "count/configmaps": "5" }));
   });
 
-  test("a quota that holds back one object is told by the dry run, with object, use and limit", async () => {
+  test("preflight reports object, use and limit when a quota denies one object", async () => {
     await world.extension("none", { ...version("1.0.0"), before: (ns) => quota(ns, { "count/deployments.apps": "0" }) });
     const { Progressing } = await world.conditions("none", WAITING);
     expect(Progressing).toBe(
@@ -153,7 +153,7 @@ describeWithPrivateCluster("what the API server does not like", (cluster) => {
     await goesOn("none", () => raise("none-system", { "count/deployments.apps": "1" }));
   });
 
-  test("where quotas may not be listed, an install that does not fit is taken away again and says what to do", async () => {
+  test("an install that exceeds a quota is undone and reports the next step when the ServiceAccount cannot list quotas", async () => {
     const before = async (namespace: string): Promise<void> => {
       const but = { ...EVERYTHING, apiGroups: ["apps", "rbac.authorization.k8s.io"] };
       const core = { ...EVERYTHING, apiGroups: [""], resources: ["configmaps", "serviceaccounts", "pods", "secrets"] };
@@ -168,7 +168,7 @@ describeWithPrivateCluster("what the API server does not like", (cluster) => {
       );
     });
     await eventually(async () => expect(await ownObjects(cluster.client, "blind")).toEqual([]));
-    // Later tries may create fewer: the quota's use falls a moment after the objects are gone.
+    // Later attempts can create fewer: the quota's use falls a moment after the objects are deleted.
     await eventually(async () =>
       expect(await eventsOf("blind", "InstallUndone")).toContainEqual(
         "InstallUndone: install did not fit into a quota; what had been created was removed again: 2 deleted",
@@ -178,7 +178,7 @@ describeWithPrivateCluster("what the API server does not like", (cluster) => {
     await world.conditions("blind", DONE);
   });
 
-  test("a policy that refuses one object is found before anything is written, and goes on by itself once it is gone", async () => {
+  test("preflight reports a policy that denies one object before any write, and the install resumes when the policy is deleted", async () => {
     const policy: KubeObject = {
       apiVersion: "admissionregistration.k8s.io/v1",
       kind: "ValidatingAdmissionPolicy",

@@ -7,13 +7,13 @@ import { KubeError } from "../../pkg/kube/errors.ts";
 import { type AdmissionCase, admissionCases, mergePatched } from "../support/admissionCases.ts";
 import { describeWithCluster, eventually, type TestCluster } from "../support/cluster.ts";
 
-/** Comes with every refusal that keeps the rules from being looked at. */
+/** The API server adds it to every error that prevents the evaluation of the rules. */
 const RULES_SKIPPED = "some validation rules were not checked because the object was invalid";
 
 describeWithCluster("ClusterExtension and ClusterCatalog on the API server", (cluster) => {
   beforeAll(() => cluster.installCrds());
 
-  describe.concurrent("admission", () => {
+  describe.concurrent("admission of API objects", () => {
     test.for(admissionCases())("$title", async (row) => {
       const outcome = await attempt(cluster, row).catch((err: unknown) => err);
       if (row.errors.length > 0) expectRefusal(outcome, row.errors);
@@ -21,14 +21,14 @@ describeWithCluster("ClusterExtension and ClusterCatalog on the API server", (cl
     });
   });
 
-  test("an unknown field is dropped without strict validation", async () => {
+  test("the API server drops an unknown field without strict validation", async () => {
     const [smallest] = admissionCases().filter(({ kind, on }) => kind === "ClusterExtension" && on === "create");
     const object = { ...smallest?.before, metadata: { name: cluster.name("pruned") } };
     const stored = await create(cluster, mergePatched(object, { spec: { nonsense: 1 } }) as KubeObject, "fieldValidation=Ignore");
     expect(stored["spec"]).not.toHaveProperty("nonsense");
   });
 
-  test("kubectl get shows what upstream shows, and with -o wide our own conditions behind that", async () => {
+  test("kubectl get prints upstream's columns, and our conditions after these with -o wide", async () => {
     for (const [plural, columns, wide] of [
       ["clusterextensions", ["Name", "Installed Bundle", "Version", "Installed", "Progressing", "Age"], ["Available", "Ready", "Update"]],
       ["clustercatalogs", ["Name", "LastUnpacked", "Serving", "Age"], []],
@@ -42,7 +42,7 @@ describeWithCluster("ClusterExtension and ClusterCatalog on the API server", (cl
     }
   });
 
-  test("an object from before our rules can be updated, so that its finalizers can go, but not made worse", async () => {
+  test("the API server accepts updates of an object that violates newer rules, so that its finalizers can be removed, but rejects new violations", async () => {
     const group = `${cluster.name("takeover")}.example.com`;
     const crd = crdFrom(KINDS[0]!);
     const names = { metadata: { name: `clusterextensions.${group}` }, spec: { group } };
@@ -77,7 +77,7 @@ describeWithCluster("ClusterExtension and ClusterCatalog on the API server", (cl
   });
 });
 
-/** Does what the row says; nothing is left behind. */
+/** Submits the object of the row as a dry run, or deletes it afterwards. */
 async function attempt(cluster: TestCluster, { kind, on, before, patch }: AdmissionCase): Promise<KubeObject> {
   const named = mergePatched({ ...before, metadata: { name: cluster.name("api") } }, on === "create" ? patch : {}) as KubeObject;
   if (on === "create") return create(cluster, named, "dryRun=All&fieldValidation=Strict");
@@ -107,7 +107,7 @@ function expectAccepted(outcome: unknown, { path, want }: AdmissionCase): void {
   else expect(found).toEqual(want);
 }
 
-/** Every expected text is in the message, and no cause is about anything else. */
+/** Expects every text in the message, and no cause about another field. */
 function expectRefusal(outcome: unknown, errors: readonly string[]): void {
   expect(outcome).toBeInstanceOf(KubeError);
   const { message, details } = outcome as KubeError;

@@ -45,7 +45,7 @@ describeWithPrivateCluster("bundles with API services of their own", (cluster) =
   let world: OperatorWorld;
   let server: ServingPod | undefined;
 
-  /** Exactly what is derived. */
+  /** Exactly the derived permissions. */
   const rights = (namespace: string) => {
     const objects = renderBundle(loadBundle(files(flunderBundle("1.0.0"))), { installNamespace: namespace, certProvider: selfSigned });
     return requiredRules(objects, { installNamespace: namespace });
@@ -81,7 +81,7 @@ describeWithPrivateCluster("bundles with API services of their own", (cluster) =
     await world[Symbol.asyncDispose]();
   });
 
-  test("are installed with the rights that are derived for them, and wait for what serves them", async () => {
+  test("an extension with API services is installed with the derived permissions, and waits for the server of its APIs", async () => {
     await world.extension(NAME, { rights, catalog: { version: "1.0.0" } });
     await world.conditions(NAME, { Installed: "True/Succeeded", Progressing: "True/Succeeded", Available: "False/RollingOut" });
     await world.until(NAME, ({ status }) => {
@@ -92,7 +92,7 @@ describeWithPrivateCluster("bundles with API services of their own", (cluster) =
     await world.conditions(NAME, { Available: "True/Healthy" });
   });
 
-  test("what they serve is reached through the API server, and told in status", async () => {
+  test("requests for the APIs reach the extension's server through the API server, and status lists the APIs", async () => {
     const flunder = { apiVersion: API_VERSION, kind: "Flunder", metadata: { namespace: "default", name: "a" } };
     await eventually(async () => expect(await cluster.client.get(FLUNDER)).toEqual(flunder));
     const { status } = await world.get(NAME);
@@ -108,7 +108,7 @@ describeWithPrivateCluster("bundles with API services of their own", (cluster) =
     ]);
   });
 
-  test("the release holds no CA, and one that somebody else writes, or that is lost with the APIService, comes back", async () => {
+  test("the release contains no CA, and the controller restores a CA that is changed, or lost with the APIService", async () => {
     const { "ca.crt": authority } = await secretData();
     expect(await caBundle()).toBe(authority);
     await cluster.client.patch(API_SERVICE, { spec: { caBundle: Buffer.from("wrong").toString("base64") } }, { type: "merge" });
@@ -119,7 +119,7 @@ describeWithPrivateCluster("bundles with API services of their own", (cluster) =
     expect(await world.releases(NAME)).toEqual(["v1 deployed"]);
   });
 
-  test("one that nobody serves any more keeps nothing else back, and Available says so", async () => {
+  test("condition Available reports an APIService without a server, while other objects are still reconciled", async () => {
     await server?.[Symbol.asyncDispose]();
     server = undefined;
     await world.until(NAME, ({ status }) => {
@@ -137,7 +137,7 @@ describeWithPrivateCluster("bundles with API services of their own", (cluster) =
     await world.conditions(NAME, { Available: "True/Healthy" });
   });
 
-  test("what depends on them finds them, and an upgrade that serves them too keeps certificate and CA", async () => {
+  test("an extension that depends on the APIs is installed, and an upgrade that still serves them keeps certificate and CA", async () => {
     const { group, version, kind } = FLUNDERS;
     const requires = (of: string) => [{ type: "olm.gvk.required", value: { group, version: of, kind } }];
     world.bundle("q.v1.0.0", tinyBundle("1.0.0", { name: "dependent" }));
@@ -156,7 +156,7 @@ describeWithPrivateCluster("bundles with API services of their own", (cluster) =
     await world.remove("dependent");
   });
 
-  test("an upgrade without API services takes away all that was there for them", async () => {
+  test("an upgrade without API services deletes all objects that were created for them", async () => {
     await upgrade("1.1.0");
     await world.conditions(NAME, { Progressing: "True/Succeeded", Available: "True/Healthy" });
     expect(await ownObjects(cluster.client, NAME)).toEqual([`Deployment ${NAMESPACE}/tiny`]);
@@ -164,7 +164,7 @@ describeWithPrivateCluster("bundles with API services of their own", (cluster) =
     await world.remove(NAME);
   });
 
-  test("an APIService of somebody else is not taken, and told whose it is", async () => {
+  test("an install does not adopt an APIService of another owner, and reports the owner", async () => {
     const spec = { group: "taken.example.com", version: "v1", groupPriorityMinimum: 1000, versionPriority: 10 };
     const taken = { ...API_SERVICE, name: "v1.taken.example.com" };
     const { apiVersion, kind } = API_SERVICE;
@@ -188,7 +188,7 @@ describeWithPrivateCluster("bundles with API services of their own", (cluster) =
   });
 
   describeWithData("a real bundle", (folder) => {
-    test("is installed with exactly the rights that are derived for it, once its definitions could be", async () => {
+    test("a real bundle with API services is installed with exactly the derived permissions", async () => {
       const bundle = withoutDefinitions(join(folder, "bundles/enmasse/0.28.2"));
       await serve({ "0.28.2": bundle });
       const rendered = (namespace: string) =>
@@ -205,7 +205,7 @@ describeWithPrivateCluster("bundles with API services of their own", (cluster) =
     });
   });
 
-  test("with certificate provider none they are refused in Go's words", async () => {
+  test("an install is rejected with the message of the Go implementation when the certificate provider is none", async () => {
     await world[Symbol.asyncDispose]();
     world = await OperatorWorld.start(cluster, { webhookCertProvider: "none" });
     await serve({ "1.0.0": flunderBundle("1.0.0") });
@@ -215,7 +215,7 @@ describeWithPrivateCluster("bundles with API services of their own", (cluster) =
     await world.remove("refused");
   });
 
-  test("certificates are renewed without one request that fails, and an uninstall leaves no trace", async () => {
+  test("certificates of API services are renewed without a failed request, and an uninstall deletes everything", async () => {
     await world[Symbol.asyncDispose]();
     await server?.[Symbol.asyncDispose]();
     const certificates = { validityMs: 20_000, renewBeforeMs: 12_000, settleMs: 2_000, skewMs: 2_000 };
@@ -257,14 +257,14 @@ describeWithPrivateCluster("bundles with API services of their own", (cluster) =
   });
 });
 
-/** The certificates of every authority that is trusted, PEM. */
+/** Returns the certificates of all trusted authorities, PEM. */
 function authorities({ "ca.crt": text = "" }: Record<string, string>): string[] {
   return Buffer.from(text, "base64")
     .toString()
     .split(/(?<=-----END CERTIFICATE-----\n)/);
 }
 
-/** What a catalog says of the APIs of a bundle: properties of type olm.gvk. */
+/** Returns the catalog's properties for the APIs of a bundle: type olm.gvk. */
 function provided(bundle: Record<string, string>): { type: string; value: unknown }[] {
   const { csv } = loadBundle(files(bundle));
   return ownedApiServices(csv).flatMap(({ group, version, kinds }) =>
@@ -272,7 +272,7 @@ function provided(bundle: Record<string, string>): { type: string; value: unknow
   );
 }
 
-/** The files of a real bundle whose definitions no API server takes any more, without them. */
+/** Returns the files of a real bundle without definitions that current API servers do not accept. */
 function withoutDefinitions(folder: string): Record<string, string> {
   const kept = [...bundleFiles(folder)].filter(([path]) => !path.endsWith(".crd.yaml"));
   const texts = kept.map(([path, content]): [string, string] => [path, Buffer.from(content).toString()]);

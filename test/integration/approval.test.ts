@@ -29,7 +29,7 @@ const secret = (password: string): KubeObject => ({
 });
 
 // Source: O-16 (spec.approval), D-04.
-describeWithPrivateCluster("an extension whose changes somebody approves", (cluster) => {
+describeWithPrivateCluster("an extension with manual approval", (cluster) => {
   let world: OperatorWorld;
 
   beforeAll(async () => {
@@ -67,7 +67,7 @@ describeWithPrivateCluster("an extension whose changes somebody approves", (clus
     return items.map(({ metadata }) => metadata.name).filter((name) => name !== "kube-root-ca.crt");
   };
 
-  test("is not installed, and not a single object is written, before somebody approves the plan that status shows", async () => {
+  test("an extension with manual approval writes no object until a user approves the plan in status", async () => {
     const { spec } = await world.extension("first", { approval: "Manual", catalog: { version: "1.0.0" } });
     const plan = await planOf("first");
     expect(plan).toMatchObject({ bundle: { name: "p.v1.0.0", version: "1.0.0" }, create: 5, update: 0, delete: 0, unchanged: 0 });
@@ -90,7 +90,7 @@ describeWithPrivateCluster("an extension whose changes somebody approves", (clus
     expect(await liveConfigMaps(spec.namespace)).toEqual(["kept", "old"]);
   });
 
-  test("is upgraded by its own approval only; meanwhile what is installed is kept as it is", async () => {
+  test("an upgrade needs its own approval, and the controller keeps the installed bundle until then", async () => {
     const { spec } = await world.extension("second", { approval: "Manual", catalog: { version: "1.0.0" } });
     const first = await planOf("second");
     await approve("second", first.digest);
@@ -122,7 +122,7 @@ describeWithPrivateCluster("an extension whose changes somebody approves", (clus
     expect(await liveConfigMaps(spec.namespace)).toEqual(["kept", "new"]);
   });
 
-  test("goes on by itself once approvals are no longer asked for, and can be deleted while it waits", async () => {
+  test("an extension resumes when approval becomes Automatic, and can be deleted while it waits", async () => {
     await world.extension("third", { approval: "Manual", catalog: { version: "1.0.0" } });
     await planOf("third");
     await cluster.client.patch(refOf("third"), { spec: { approval: "Automatic" } }, { type: "merge" });

@@ -8,18 +8,18 @@ import { afterAll, beforeAll, describe, expect, test } from "vitest";
 
 const ROOT = join(import.meta.dirname, "../..");
 const run = promisify(execFile);
-/** Of the command line, before it knows which command it is to run; all of it is 4 MB. */
+/** Limit for the command line before it knows which command to run; the whole program is 4 MB. */
 const START_BYTES_MAX = 400_000;
 
-/** Folder → content of its programs, by file name. */
+/** Folder → texts of its programs, by file name. */
 async function contents(folder: string): Promise<Record<string, string>> {
   const names = (await readdir(folder)).filter((name) => name.endsWith(".js"));
   return Object.fromEntries(await Promise.all(names.map(async (name) => [name, await readFile(join(folder, name), "utf8")])));
 }
 
 /**
- * Makes `folder` what the Dockerfile's build stage has: what .dockerignore lets through, and the packages. Of the file's patterns those are understood
- * that it has: everything, exceptions by path, and paths or endings of what is left out after all.
+ * Creates in `folder` the content of the Dockerfile's build stage: the files that .dockerignore permits, and the packages. Supports only the patterns
+ * that the file uses: everything, exceptions by path, and excluded paths or file extensions.
  */
 async function buildStage(folder: string): Promise<void> {
   const [everything, ...patterns] = (await readFile(join(ROOT, ".dockerignore"), "utf8")).trim().split("\n");
@@ -51,7 +51,7 @@ describe("the bundled programs", () => {
     expect(stdout).toContain("--");
   });
 
-  test("keep the library of CEL apart, which runs without node_modules too", async () => {
+  test("the library of CEL is in a separate file, which also runs without node_modules", async () => {
     const rule = 'new CelRules().compile("properties.size() == 1")([{ type: "a", value: 1 }])';
     const script = `import { CelRules } from "./celRules.js"; console.log(${rule});`;
     const { stdout } = await run(process.execPath, ["--input-type=module", "-e", script], { cwd: join(folder, "first") });
@@ -61,14 +61,17 @@ describe("the bundled programs", () => {
   });
 
   // zod names its schemas in `_zod`, and semver's comparators are a class.
-  test.for(["bundleWorker", "objectWorker", "responseWorker"])("load neither zod nor semver in %s, which starts often", async (worker) => {
-    const { [`${worker}.js`]: program, "catalogd.js": whole } = await contents(join(folder, "first"));
-    const libraries = (text = ""): boolean[] => [/\b_zod\b/.test(text), text.includes("SEMVER_SPEC_VERSION")];
-    expect(libraries(program)).toEqual([false, false]);
-    expect(libraries(whole)).toEqual([true, true]);
-  });
+  test.for(["bundleWorker", "objectWorker", "responseWorker"])(
+    "%s, which starts often, contains neither zod nor semver",
+    async (worker) => {
+      const { [`${worker}.js`]: program, "catalogd.js": whole } = await contents(join(folder, "first"));
+      const libraries = (text = ""): boolean[] => [/\b_zod\b/.test(text), text.includes("SEMVER_SPEC_VERSION")];
+      expect(libraries(program)).toEqual([false, false]);
+      expect(libraries(whole)).toEqual([true, true]);
+    },
+  );
 
-  test("are the same bytes each time, wherever they are built", async () => {
+  test("the build is reproducible in any folder", async () => {
     const first = await contents(join(folder, "first"));
     const parts = /^olmv1-\w+\.js$/;
     expect(
@@ -92,14 +95,14 @@ describe("the bundled programs", () => {
     expect(await contents(join(folder, "second"))).toEqual(first);
   });
 
-  test("leave to each command of olmv1 what it alone needs", async () => {
+  test("olmv1 loads the modules of a command only when it runs that command", async () => {
     const { "olmv1.js": start = "", ...others } = await contents(join(folder, "first"));
     const read = [...start.matchAll(/from"\.\/(olmv1-\w+\.js)"/g)].map(([, name]) => others[name ?? ""] ?? "");
     expect(read.length).toBeGreaterThan(0);
     expect([start, ...read].join("").length).toBeLessThan(START_BYTES_MAX);
   });
 
-  test("say which packages they hold, each once with version, licence and checksum, and no time", async () => {
+  test("the software bill of materials lists each bundled package once with version, licence and checksum, without a time", async () => {
     const [text, again] = await Promise.all(["first", "second"].map((name) => readFile(join(folder, name, "sbom.cdx.json"), "utf8")));
     expect(again).toBe(text);
     const bill = JSON.parse(text!) as {
@@ -116,7 +119,7 @@ describe("the bundled programs", () => {
     for (const { licenses, hashes } of bill.components) expect([licenses.length, hashes[0]?.content.length]).toEqual([1, 128]);
   });
 
-  test("the image's build stage is given what is copied by name, and no tests", async () => {
+  test("the image's build stage contains the files that the Dockerfile copies by name, and no tests", async () => {
     const dockerfile = await readFile(join(ROOT, "Dockerfile"), "utf8");
     const copied = [...dockerfile.matchAll(/^COPY (?!--from)(.+) \S+$/gm)].flatMap((match) => match[1]!.split(" "));
     expect(copied).toContain("package-lock.json");

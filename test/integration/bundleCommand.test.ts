@@ -15,7 +15,7 @@ import { describeWithCluster } from "../support/cluster.ts";
 import { insecureRegistry } from "../support/pulling.ts";
 import { olmv1 } from "../support/runCli.ts";
 
-/** Cases of which the API server is to say the same: rules that ask for what it asks for, in bundles that can be rendered. */
+/** Cases that the API server must also reject: rules that repeat its validation, in bundles that can be rendered. */
 const refusedByServer = brokenBundles().filter(
   ({ finds }) =>
     finds.some(({ rule }) => BUNDLE_RULES[rule]?.source === Source.apiServer && BUNDLE_RULES[rule]?.severity === "error") &&
@@ -39,7 +39,7 @@ describeWithCluster("olmv1 bundle", (cluster) => {
 
   const bundle = (...args: string[]) => olmv1("bundle", ...args, "--registries-conf", join(dir, "registries.conf"));
 
-  /** What the API server says of objects that are tried out in their order, each without the others. */
+  /** Returns the errors of the API server for dry runs of objects, each without the others. */
   async function refusals(objects: readonly KubeObject[]): Promise<string[]> {
     const texts: string[] = [];
     for (const object of objects) {
@@ -50,7 +50,7 @@ describeWithCluster("olmv1 bundle", (cluster) => {
     return texts;
   }
 
-  test("reads images as it reads folders", async () => {
+  test("olmv1 bundle reads images like folders", async () => {
     const validated = await bundle("validate", image, SOUND_BUNDLE);
     expect(validated).toMatchObject({ code: 0, err: "" });
     expect(validated.out.match(/All validation tests have completed successfully/g)).toHaveLength(2);
@@ -59,20 +59,20 @@ describeWithCluster("olmv1 bundle", (cluster) => {
     expect(ofImage.out).toContain("name: things-service\n");
   });
 
-  test("tells of an image that cannot be pulled", async () => {
+  test("olmv1 bundle reports an image that cannot be pulled", async () => {
     const ended = await bundle("validate", `${cluster.registry.host}/nothing:v1`);
     expect(ended.code).toBe(1);
     expect(ended.out).toMatch(/^error: .*nothing.*\[unreadable\]\nthe bundle is not valid: 1 error, 0 warnings and 0 remarks\n$/);
   });
 
-  test("renders what the API server takes", async () => {
+  test("olmv1 bundle renders objects that the API server accepts", async () => {
     const rendered = await bundle("render", image, "--namespace", namespace);
     const objects = parseYamlDocuments(rendered.out) as KubeObject[];
     expect(objects.length).toBeGreaterThan(8);
     expect(await refusals(objects)).toEqual([]);
   });
 
-  describe("what it says that the API server refuses, that is refused", () => {
+  describe("the API server also rejects", () => {
     test.for(refusedByServer)("$name", async (one) => {
       const { objects } = renderForInstall(loadBundle(brokenFiles(one)), { namespace, certProvider: "auto", aggregateUserRoles: false });
       expect(await refusals(objects)).not.toEqual([]);

@@ -19,7 +19,7 @@ const DEFINITION = {
 };
 
 // Source: H-01, H-02, S0-014, S3-33.
-describeWithPrivateCluster("what a bundle may hold", (cluster) => {
+describeWithPrivateCluster("the content of bundles", (cluster) => {
   let world: OperatorWorld;
   beforeAll(async () => {
     world = await OperatorWorld.start(cluster);
@@ -30,7 +30,7 @@ describeWithPrivateCluster("what a bundle may hold", (cluster) => {
   const events = async (name: string, reason: string): Promise<string[]> =>
     (await world.events(name)).filter((text) => text.startsWith(`${reason}: `));
 
-  test("definitions of v1beta1 are refused before anything is written, and the version that has them as v1 is installed", async () => {
+  test("an install rejects definitions of v1beta1 before any write, and the version that has them as v1 is installed", async () => {
     const legacy = { ...DEFINITION, apiVersion: "apiextensions.k8s.io/v1beta1", kind: CRD.kind };
     world.bundle("p.v1.0.0", { ...tinyBundle("1.0.0"), "manifests/crd.yaml": JSON.stringify(legacy) });
     await serve("1.0.0");
@@ -52,7 +52,7 @@ describeWithPrivateCluster("what a bundle may hold", (cluster) => {
     await world.remove("legacy");
   });
 
-  test("a bundle that is not what its catalog says is installed; it is told once by an Event, and noted as long as it is installed", async () => {
+  test("a bundle that contradicts its catalog is installed, reported once in an Event, and listed as a problem while it is installed", async () => {
     const second = { kind: "ClusterServiceVersion", metadata: { name: "p.v0.9.0" }, spec: { version: "0.9.0" } };
     world.bundle("p.v1.2.0", { ...tinyBundle("1.2.1"), "manifests/a.yaml": JSON.stringify(second) });
     await serve("1.2.0");
@@ -63,7 +63,7 @@ describeWithPrivateCluster("what a bundle may hold", (cluster) => {
       'and its ClusterServiceVersion has version "1.2.1", the catalog says "1.2.0"';
     await world.conditions("flawed", INSTALLED);
     await world.expectProblem("flawed", "BundleWarning", { message: told });
-    world.controller.healthChanged("flawed"); // a pass that has nothing to fetch says it as well
+    world.controller.healthChanged("flawed"); // a reconcile without a pull reports it as well
     await world.expectProblem("flawed", "BundleWarning", { message: told });
     await eventually(async () => expect(await events("flawed", "FlawedBundle")).toEqual([`FlawedBundle: ${told}`]));
     world.bundle("p.v1.3.0", tinyBundle("1.3.0"));
@@ -76,7 +76,7 @@ describeWithPrivateCluster("what a bundle may hold", (cluster) => {
     await world.remove("flawed");
   });
 
-  test("manifests are read from the folder that the annotations state", async () => {
+  test("manifests are read from the folder that the annotations name", async () => {
     const annotations = {
       "operators.operatorframework.io.bundle.package.v1": "p",
       "operators.operatorframework.io.bundle.mediatype.v1": "registry+v1",
@@ -90,7 +90,7 @@ describeWithPrivateCluster("what a bundle may hold", (cluster) => {
     await world.remove("elsewhere");
   });
 
-  test("another media type is refused with what is supported", async () => {
+  test("an install rejects another media type and reports the supported one", async () => {
     const annotations = { "operators.operatorframework.io.bundle.mediatype.v1": "helm" };
     world.bundle("p.v1.5.0", { ...tinyBundle("1.5.0"), "metadata/annotations.yaml": JSON.stringify({ annotations }) });
     await serve("1.5.0");
@@ -102,11 +102,11 @@ describeWithPrivateCluster("what a bundle may hold", (cluster) => {
     await world.remove("helm");
   });
 
-  test("members whose names every JavaScript object answers to arrive on the API server, from bundle, configuration and custom resource", async () => {
+  test("members with names of JavaScript built-ins arrive on the API server from bundle, configuration and custom resource", async () => {
     const names = ["__proto__", "constructor", "prototype", "toString", "hasOwnProperty"];
     const map = (of: readonly string[], suffix = ""): Record<string, string> =>
       Object.fromEntries(of.map((name, i) => [name, `value ${i}${suffix}`]));
-    /** The API server takes no label and no annotation with another name. */
+    /** The API server accepts labels and annotations only with these names. */
     const labels = Object.fromEntries(names.slice(1).map((name, i) => [name, `v${i}`]));
     const encoded = (of: Record<string, string>): Record<string, string> =>
       Object.fromEntries(Object.entries(of).map(([name, value]) => [name, Buffer.from(value).toString("base64")]));
@@ -157,7 +157,7 @@ describeWithPrivateCluster("what a bundle may hold", (cluster) => {
   });
 });
 
-/** The own members, sorted: a comparison of objects does not see one that is called `__proto__`. */
+/** Returns the own members, sorted: a comparison of objects does not see one that is called `__proto__`. */
 function own(value: unknown): [string, unknown][] {
   return Object.entries(value as object).sort(([a], [b]) => compareText(a, b));
 }

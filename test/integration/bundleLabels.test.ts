@@ -27,7 +27,7 @@ const role: KubeObject = {
 };
 
 // Source: D-30.
-describeWithPrivateCluster("labels that name package and version on what is installed", (cluster) => {
+describeWithPrivateCluster("labels with package and version on installed objects", (cluster) => {
   const extension: ObjectRef = { apiVersion: API_VERSION, kind: CLUSTER_EXTENSION, name: "x" };
   const store = (): ReleaseStore => new ReleaseStore(cluster.client, "olmv1-system");
   const start = async (): Promise<OperatorWorld> => {
@@ -58,7 +58,7 @@ describeWithPrivateCluster("labels that name package and version on what is inst
     const found = await Promise.all((await deployed()).objects.map((object) => cluster.client.get(refOf(object))));
     return found.flatMap((object) => object ?? []);
   };
-  /** Such as "ConfigMap x-system/a p 1.0.0". */
+  /** Formats an object and its labels, such as "ConfigMap x-system/a p 1.0.0". */
   const labels = async (): Promise<string[]> =>
     (await live()).map((object) => {
       const { [LABEL_PACKAGE_NAME]: name, [LABEL_BUNDLE_VERSION]: version } = object.metadata.labels ?? {};
@@ -82,7 +82,7 @@ describeWithPrivateCluster("labels that name package and version on what is inst
     await eventually(async () => expect((await world.get("x")).status?.lastHandledReconcileAt).toBe(request));
   };
 
-  test("are on every object, change with every upgrade, and count for nothing in plan and Events", async () => {
+  test("every object has labels with package and version, which each upgrade updates, and which plan and Events ignore", async () => {
     await using world = await start();
     await world.extension("x", { catalog: { version: "1.0.0" } });
     await installed(world, "1.0.0");
@@ -108,9 +108,9 @@ describeWithPrivateCluster("labels that name package and version on what is inst
     expect((await world.events("x")).filter((text) => text.startsWith("Drift"))).toEqual([]);
   });
 
-  test("are put back like anything else", async () => {
+  test("drift correction restores the labels with package and version", async () => {
     await using world = await start();
-    await compared(world, "once"); // what changes while objects are compared is put back unseen
+    await compared(world, "once"); // drift during a comparison is corrected without a report
     const ref = { apiVersion: "v1", kind: "ConfigMap", namespace: "x-system", name: "theirs" };
     await cluster.client.patch(
       ref,
@@ -127,13 +127,13 @@ describeWithPrivateCluster("labels that name package and version on what is inst
     });
   });
 
-  // Releases of this program from before objects had the labels are like that, and in this respect those of the Go operator-controller.
-  test("are not there on what a release without them installed until the next release, and their absence is no drift", async () => {
+  // Releases of earlier versions of this program lack the labels, like those of the Go operator-controller.
+  test("objects of a release without the labels get them with the next release, and their absence is not drift", async () => {
     const before = await deployed();
     const { uid = "" } = (await cluster.client.get(extension))!.metadata;
     const objects = before.objects.map(withoutBundleLabels);
     for (const object of objects) await cluster.client.apply(object, { fieldManager: FIELD_MANAGER, force: true });
-    // Another input, as after an upgrade of this program that renders anew.
+    // Another input, as after an upgrade of this program that renders again.
     await store().update({ ...before, objects, inputDigest: "of another rendering" }, { name: "x", uid });
     expect(await labels()).toEqual(all("- -"));
     const [versions, known] = [await resourceVersions(), await generations()];

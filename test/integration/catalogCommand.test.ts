@@ -41,7 +41,7 @@ const catalogOf = (minKubeVersion: string): string =>
     .join("\n");
 
 // Source: D-28, D-31.
-describeWithPrivateCluster("the catalogs of a cluster on the command line", (cluster) => {
+describeWithPrivateCluster("commands for ClusterCatalogs", (cluster) => {
   let catalogd: CatalogdAtWork;
   let dir: string;
   beforeAll(async () => {
@@ -67,7 +67,7 @@ describeWithPrivateCluster("the catalogs of a cluster on the command line", (clu
     return `${cluster.registry.host}/${repository}:v1`;
   }
 
-  test("are added and waited for, listed, shown and removed", async () => {
+  test("olmv1 catalog adds a catalog and waits for it, lists, shows and removes it", async () => {
     const ref = await push("cli/lamps", catalogOf("1.20.0"));
     expect((await run("catalog", "list")).err).toContain("the cluster has no ClusterCatalog");
     expect((await run("catalog", "add", "lamps", ref, "--dry-run=server")).out).toContain("lamps created (server dry run)\n");
@@ -87,11 +87,11 @@ describeWithPrivateCluster("the catalogs of a cluster on the command line", (clu
     expect((await run("catalog", "get", "lights")).err).toContain('there is no ClusterCatalog "lights"');
   });
 
-  test("are searched in the content that they serve, which is pulled once", async () => {
+  test("search reads the content of served catalogs, and pulls it only once", async () => {
     const found = await views("search", "lamp");
     expect(found).toEqual({ code: 0, out: expect.stringMatching(/^PACKAGE .*\nlamp +stable +1\.1\.0/) as string, err: "" });
     expect(await readdir(join(dir, "cache/olmv1/catalogs"))).toEqual([expect.stringMatching(/^sha256-[0-9a-f]{64}$/)]);
-    // Without its registry, from the cache folder alone.
+    // Without its registry, only from the cache folder.
     expect((await run("show", "lamp", "-o", "jsonpath={.version.bundle}")).out).toBe("lamp.v1.1.0");
     expect((await run("catalog", "search", "lamps", "-o", "name")).out).toBe("lamp\n");
     const proposed = await runCli(["__complete", "show", "--kubeconfig", cluster.kubeconfig, "l"], {
@@ -100,7 +100,7 @@ describeWithPrivateCluster("the catalogs of a cluster on the command line", (clu
     expect(proposed.out).toBe("lamp\n:4\n");
   });
 
-  test("tell what their packages come to beside what is installed", async () => {
+  test("commands print packages together with the installed bundles", async () => {
     const extension = await cluster.client.create(extensionNamed("my-lamp", { packageName: "lamp" }));
     const status = { conditions: [], install: { bundle: { name: "lamp.v1.0.0", version: "1.0.0" } } };
     await cluster.client.patch(
@@ -130,7 +130,7 @@ describeWithPrivateCluster("the catalogs of a cluster on the command line", (clu
     await cluster.client.delete({ apiVersion: API_VERSION, kind: CLUSTER_EXTENSION, name: extension.metadata.name });
   });
 
-  test("tell what a user may install here", async () => {
+  test("search prints what a user can install in the cluster", async () => {
     expect((await run("search", "--installable", "-o", "name")).out).toBe("lamp\n");
     await cluster.client.apply({ apiVersion: "v1", kind: "Namespace", metadata: { name: "readers" } }, { fieldManager: "test" });
     await serviceAccount(cluster.client, "readers", "reader", [
@@ -148,7 +148,7 @@ describeWithPrivateCluster("the catalogs of a cluster on the command line", (clu
     expect([code, err]).toEqual([1, expect.stringContaining("none of 1 package in 1 catalog can be installed here")]);
   });
 
-  test("say why they are not served", async () => {
+  test("commands report why a catalog is not served", async () => {
     const ref = await push("cli/no-catalog", "nothing", {});
     const { code, out } = await run("catalog", "add", "wrong", ref, "--wait", "--timeout", "10m");
     expect([code, out]).toEqual([
@@ -162,7 +162,7 @@ describeWithPrivateCluster("the catalogs of a cluster on the command line", (clu
     expect(removed).toMatchObject({ code: 0, out: "clustercatalog.olm.operatorframework.io/wrong deleted\n", err: "" });
   });
 
-  test("catalog add --wait ends at once when the image does not exist", async () => {
+  test("catalog add --wait exits at once when the image does not exist", async () => {
     const ref = `${cluster.registry.host}/cli/nowhere:v1`;
     const { code, out, err } = await run("catalog", "add", "nowhere", ref, "--wait", "--timeout", "10m");
     const text =
@@ -173,7 +173,7 @@ describeWithPrivateCluster("the catalogs of a cluster on the command line", (clu
     await run("catalog", "remove", "nowhere");
   });
 
-  test("catalog add --wait ends at once when the content is broken", async () => {
+  test("catalog add --wait exits at once when the content is invalid", async () => {
     const ref = await push("cli/broken", `${catalogOf("1.20.0")}\n{"schema": "olm.channel", "name": ]}\n`);
     const { code, out, err } = await run("catalog", "add", "broken", ref, "--wait", "--timeout", "10m");
     const text =
@@ -183,7 +183,7 @@ describeWithPrivateCluster("the catalogs of a cluster on the command line", (clu
     await run("catalog", "remove", "broken");
   });
 
-  test("with a package that wants another Kubernetes say so", async () => {
+  test("search reports packages that need another Kubernetes version", async () => {
     const ref = await push("cli/later", catalogOf("1.99.0"));
     await run("catalog", "add", "later", ref, "--wait");
     const { items } = JSON.parse((await views("search", "--catalog", "later", "-o", "json")).out) as { items: { hindrances: string[] }[] };

@@ -30,7 +30,7 @@ const UNSOUND = `${SOUND.replace("defaultChannel: stable", "defaultChannel: stab
 ).join("")}`;
 const LINES_OF_UNSOUND = 15;
 
-describeWithPrivateCluster("the check of catalogs", (cluster) => {
+describeWithPrivateCluster("findings of catalogs", (cluster) => {
   let world: World;
   const extraArgs = { catalogd: [] as string[] };
   beforeAll(async () => {
@@ -48,7 +48,7 @@ describeWithPrivateCluster("the check of catalogs", (cluster) => {
     });
     return ref;
   }
-  /** Waits until the catalog was looked at with its newest spec. */
+  /** Waits until catalogd has reconciled the newest spec. */
   async function settled(
     name: string,
   ): Promise<{ object: KubeObject; status: ClusterCatalogStatus; of: (type: string) => Condition | undefined }> {
@@ -66,7 +66,7 @@ describeWithPrivateCluster("the check of catalogs", (cluster) => {
   };
   const findingsUrl = (name: string): string => `${world.installation.catalogs}/catalogs/${name}/findings`;
 
-  test("what is sound is valid, and has no findings", async () => {
+  test("a catalog without mistakes is Valid and has no findings", async () => {
     await applied("sound", "v1", SOUND);
     const { of } = await settled("sound");
     expect(of("Valid")).toMatchObject({ status: "True", reason: "Valid", message: "no errors found in the served content" });
@@ -74,7 +74,7 @@ describeWithPrivateCluster("the check of catalogs", (cluster) => {
     expect([answer.status, answer.headers.get("content-type"), await answer.text()]).toEqual([200, "application/jsonl", ""]);
   });
 
-  test("what opm would refuse is served, and told in condition, Event, metric and findings", async () => {
+  test("a catalog that opm would reject is served, and reported in condition, Event, metric and findings", async () => {
     const digestRef = await applied("unsound", "v1", UNSOUND);
     const { object, status, of } = await settled("unsound");
     expectProblem(object, "CatalogWarning", { message: "12 errors and 1 warning in the served content" });
@@ -124,7 +124,7 @@ describeWithPrivateCluster("the check of catalogs", (cluster) => {
     });
   });
 
-  test("the findings stand conditional requests and ranges", async () => {
+  test("findings support conditional requests and ranges", async () => {
     const whole = await fetch(findingsUrl("unsound"), { headers: { "accept-encoding": "identity" } });
     const etag = whole.headers.get("etag") ?? "";
     const text = await whole.text();
@@ -136,7 +136,7 @@ describeWithPrivateCluster("the check of catalogs", (cluster) => {
     expect((await fetch(findingsUrl("none"))).status).toBe(404);
   });
 
-  test("what cannot be served is refused by name; the last good content stays, valid as it was", async () => {
+  test("a catalog that cannot be served is reported by name, and its last good content is still served and Valid", async () => {
     await applied("refused", "v1", SOUND);
     const before = await settled("refused");
     await applied("refused", "v2", `${SOUND}---\nschema: olm.bundle\npackage: foo\nname: foo.v1\n`);
@@ -150,7 +150,7 @@ describeWithPrivateCluster("the check of catalogs", (cluster) => {
     expect(of("Valid")).toEqual({ ...before.of("Valid"), observedGeneration: expect.any(Number) });
   });
 
-  test("switched off, there is nothing to be valid", async () => {
+  test("an Unavailable catalog has no condition Valid", async () => {
     await applied("off", "v1", SOUND);
     await settled("off");
     const ref = { apiVersion: API_VERSION, kind: "ClusterCatalog", name: "off" };
@@ -160,7 +160,7 @@ describeWithPrivateCluster("the check of catalogs", (cluster) => {
     await eventually(async () => expect((await metrics()).filter((line) => line.includes('catalog="off"'))).toEqual([]));
   });
 
-  test("after a restart it is known without reading the catalog again; Strict refuses new content with errors and keeps the last good", async () => {
+  test("catalogd knows the findings after a restart without reading the catalog again, and Strict rejects new content with errors", async () => {
     const before = (await settled("unsound")).of("Valid");
     extraArgs.catalogd = ["--catalog-validation", "Strict"];
     await world.installation.restart("catalogd");

@@ -23,19 +23,19 @@ describeWithPrivateCluster("config/admission", (cluster) => {
     await cluster.installCrds();
     for (const object of loadAll(readFileSync(POLICY, "utf8")) as KubeObject[])
       await cluster.client.apply(object, { fieldManager: "test", force: true });
-    // It takes the API server a moment to follow.
+    // The API server takes a moment to apply the policy.
     await eventually(async () => {
       const probe = await cluster.client.create(catalog("probe"), { dryRun: true });
       expect(probe.metadata.labels?.[LABEL]).toBe("probe");
     });
   });
 
-  test("labels a catalog in the request that makes it, whatever the request says, and keeps other labels", async () => {
+  test("the policy sets the label of a catalog in the create request, overwrites other values, and keeps other labels", async () => {
     const made = await cluster.client.create(catalog("made", { team: "a", [LABEL]: "another" }));
     expect(made.metadata.labels).toEqual({ team: "a", [LABEL]: "made" });
   });
 
-  test("no request takes the label away", async () => {
+  test("the policy restores the label when a request removes it", async () => {
     await cluster.client.create(catalog("kept"));
     const ref = { apiVersion: API_VERSION, kind: CLUSTER_CATALOG, name: "kept" };
     const changed = await cluster.client.patch(ref, { metadata: { labels: { [LABEL]: null, team: "b" } } }, { type: "merge" });

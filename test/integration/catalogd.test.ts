@@ -47,7 +47,7 @@ describeWithPrivateCluster("catalogd on a real API server", (cluster) => {
   }
   const get = (name: string): Promise<ClusterCatalog | undefined> =>
     cluster.client.get<ClusterCatalog>({ apiVersion: API_VERSION, kind: "ClusterCatalog", name });
-  /** Waits for the condition Progressing with this reason at the object's newest generation. */
+  /** Waits until condition Progressing has this reason at the object's newest generation. */
   async function progressing(name: string, reason: string): Promise<ClusterCatalogStatus> {
     const object = await world.condition("ClusterCatalog", name, (c, { metadata }) => {
       const found = c("Progressing");
@@ -64,7 +64,7 @@ describeWithPrivateCluster("catalogd on a real API server", (cluster) => {
     return { status: answer.status, text: await answer.text() };
   }
 
-  test("an applied catalog is unpacked and served, and its status says what and where", async () => {
+  test("catalogd unpacks and serves a new catalog, and reports its image and URL in status", async () => {
     const digestRef = await push("test/good", "v1", GOOD);
     await apply("good", "quay.io/test/good:v1");
     const status = await progressing("good", "Succeeded");
@@ -90,7 +90,7 @@ describeWithPrivateCluster("catalogd on a real API server", (cluster) => {
     });
   });
 
-  test("by digest it works too; nothing is written when nothing changes", async () => {
+  test("catalogd serves a catalog by digest, and writes nothing when nothing changes", async () => {
     await apply("by-digest", await push("test/by-digest", "v1", GOOD));
     await progressing("by-digest", "Succeeded");
     expect((await all("by-digest")).text).toBe(LINES);
@@ -100,7 +100,7 @@ describeWithPrivateCluster("catalogd on a real API server", (cluster) => {
     expect((await get("by-digest"))?.metadata.resourceVersion).toBe(before);
   });
 
-  test("a tag that moved is noticed at the next change of the spec; new content replaces old", async () => {
+  test("catalogd finds a moved tag at the next change of the spec, and replaces the content", async () => {
     await push("test/moving", "latest", GOOD);
     await apply("moving", "quay.io/test/moving:latest");
     await progressing("moving", "Succeeded");
@@ -130,7 +130,7 @@ describeWithPrivateCluster("catalogd on a real API server", (cluster) => {
       /^False\/Blocked: source catalog content: terminal error: error creating reference: Docker references with both a tag and digest are currently not supported$/,
       (catalog) => expectProblem(catalog, "InvalidSpec", { message: "both a tag and digest" }),
     ],
-  ])("%s is a clear condition", async ([what, ref, want, reported]) => {
+  ])("catalogd reports %s in a condition", async ([what, ref, want, reported]) => {
     const name = what.replaceAll(" ", "-");
     await apply(name, ref);
     const status = await progressing(name, want.source.includes("Blocked") ? "Blocked" : "Retrying");
@@ -140,7 +140,7 @@ describeWithPrivateCluster("catalogd on a real API server", (cluster) => {
     expect((await all(name)).status).toBe(404);
   });
 
-  test("an image without the label is retried by tag and blocked by digest", async () => {
+  test("catalogd retries an image without the label by tag, and blocks it by digest", async () => {
     const { digest } = await pushImage(cluster.registry, "test/no-label", "v1", { files: bytes({ "configs/a.yaml": PACKAGE }) });
     const want = `catalog image is missing the required label "${LABEL}"`;
     await apply("no-label-tag", "quay.io/test/no-label:v1");
@@ -153,7 +153,7 @@ describeWithPrivateCluster("catalogd on a real API server", (cluster) => {
     );
   });
 
-  test("an image without the folder that its label names is said, not served as nothing", async () => {
+  test("catalogd reports an image without the folder that its label names, and does not serve it as empty", async () => {
     const { digest } = await pushImage(cluster.registry, "test/no-folder", "v1", {
       files: bytes({ "other/a.yaml": PACKAGE }),
       labels: { [LABEL]: "/configs" },
@@ -164,7 +164,7 @@ describeWithPrivateCluster("catalogd on a real API server", (cluster) => {
     );
   });
 
-  test("a catalog without objects is served, and said to be empty", async () => {
+  test("catalogd serves a catalog without objects, and reports that it is empty", async () => {
     await push("test/empty", "v1", { "README.md": "# nothing yet\n" });
     await apply("empty", "quay.io/test/empty:v1");
     expect(message(await progressing("empty", "Succeeded"), "Progressing")).toBe(`True/Succeeded: ${SUCCEEDED}`);
@@ -172,7 +172,7 @@ describeWithPrivateCluster("catalogd on a real API server", (cluster) => {
     expect(await all("empty")).toEqual({ status: 200, text: "" });
   });
 
-  test("a broken document is named with file, document and line; the last good content stays, and mending it helps", async () => {
+  test("catalogd reports an invalid document with file, document and line, serves the last good content, and recovers when it is corrected", async () => {
     const good = await push("test/breaking", "v1", GOOD);
     await apply("breaking", "quay.io/test/breaking:v1");
     await progressing("breaking", "Succeeded");
@@ -192,7 +192,7 @@ describeWithPrivateCluster("catalogd on a real API server", (cluster) => {
     expect((await all("breaking")).text).toBe(LINES.split("\n")[2] + "\n");
   });
 
-  test("switched off, it is not served and has no finalizer; switched on again, it is", async () => {
+  test("catalogd neither serves an Unavailable catalog nor keeps its finalizer, and serves it again when it is Available", async () => {
     await push("test/switch", "v1", GOOD);
     await apply("switch", "quay.io/test/switch:v1");
     await progressing("switch", "Succeeded");
@@ -214,7 +214,7 @@ describeWithPrivateCluster("catalogd on a real API server", (cluster) => {
     expect((await get("switch"))?.metadata.finalizers).toEqual([FINALIZER_DELETE_SERVER_CACHE]);
   });
 
-  test("a deleted catalog is gone, from the server too", async () => {
+  test("catalogd removes a deleted catalog, from its server too", async () => {
     await push("test/deleted", "v1", GOOD);
     await apply("deleted", "quay.io/test/deleted:v1");
     await progressing("deleted", "Succeeded");
@@ -225,7 +225,7 @@ describeWithPrivateCluster("catalogd on a real API server", (cluster) => {
     await world.removed("ClusterCatalog", "failing");
   });
 
-  test("a status or label that somebody changed is put right", async () => {
+  test("catalogd corrects a changed status or label", async () => {
     await push("test/drift", "v1", GOOD);
     await apply("drift", "quay.io/test/drift:v1");
     const status = await progressing("drift", "Succeeded");
@@ -244,7 +244,7 @@ describeWithPrivateCluster("catalogd on a real API server", (cluster) => {
     });
   });
 
-  test("after a restart what was stored is served at once, without fetching it again, and what was deleted meanwhile is collected", async () => {
+  test("catalogd serves stored content at once after a restart without fetching it again, and removes catalogs that were deleted meanwhile", async () => {
     await push("test/kept", "v1", GOOD);
     for (const name of ["kept", "orphan"]) {
       await apply(name, "quay.io/test/kept:v1");

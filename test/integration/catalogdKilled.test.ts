@@ -9,7 +9,7 @@ import { eventually } from "../support/eventually.ts";
 import { seeded } from "../support/random.ts";
 import { World } from "../support/world.ts";
 
-/** Ten starts of a program. */
+/** The duration of ten starts of a program. */
 const TIMEOUT_MS = 600_000;
 const KILLS = 10;
 const CONTENTS = 4;
@@ -17,7 +17,7 @@ const LINES = 200;
 const NAME = "killed";
 const SEED = Number(process.env["OLMV1_TEST_SEED"] ?? 1);
 
-/** A few megabytes, so that reading and compressing them takes its time. */
+/** A few megabytes, so that reading and compressing them takes some time. */
 function content(number: number): LinesOf {
   const random = seeded(number);
   const lines = Array.from({ length: LINES }, (_, i) => {
@@ -65,7 +65,7 @@ describeWithPrivateCluster("catalogd killed while it unpacks, stores and compres
     await world.installation.restart("catalogd");
   }
 
-  test(`at ${KILLS} moments (seed ${SEED}): every answer is of one content and whole, and the last one is served in the end`, {
+  test(`catalogd killed at ${KILLS} moments (seed ${SEED}) serves only complete responses of one content, and the latest content in the end`, {
     timeout: TIMEOUT_MS,
   }, async () => {
     await world.serve(NAME, refs[0] ?? "");
@@ -76,7 +76,7 @@ describeWithPrivateCluster("catalogd killed while it unpacks, stores and compres
     for (let i = 0; i < KILLS; i++) {
       last = (last + 1 + Math.floor(random() * (CONTENTS - 1))) % CONTENTS;
       await want(last);
-      await sleep(random() * takes * 1.5); // from before the pull until the compressed forms are being made
+      await sleep(random() * takes * 1.5); // from before the pull until the compression
       await kill();
       await eventually(() => watch.current());
     }
@@ -92,7 +92,7 @@ describeWithPrivateCluster("catalogd killed while it unpacks, stores and compres
     expect(watch.seen.size).toBeGreaterThan(1);
   });
 
-  test("content that turns out to be damaged is fetched again", { timeout: TIMEOUT_MS }, async () => {
+  test("catalogd fetches damaged content again", { timeout: TIMEOUT_MS }, async () => {
     const before = await watch.current();
     truncateSync(join(world.workDir, "catalogd/catalogs", NAME, "current/catalog.jsonl"), 1_000);
     await expect(watch.current()).rejects.toThrow();

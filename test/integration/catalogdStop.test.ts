@@ -16,13 +16,13 @@ const METAS = [
   },
 ];
 
-/** Asks again and again on a connection that it keeps while it is let. */
+/** Sends requests continuously on a keep-alive connection while it is permitted. */
 class Reader {
   readonly failures: string[] = [];
   readonly done: Promise<void>;
   answers = 0;
   asksToClose = 0;
-  /** Set when the endpoint is withdrawn, as a Service does once readiness is off. */
+  /** Set when the endpoint is withdrawn, as a Service does after readiness fails. */
   elsewhere = false;
 
   constructor(url: string) {
@@ -46,7 +46,7 @@ class Reader {
   }
 }
 
-describeWithPrivateCluster("catalogd that is told to stop", (cluster) => {
+describeWithPrivateCluster("catalogd on SIGTERM", (cluster) => {
   let world: World;
   beforeAll(async () => {
     world = await World.start(cluster, { extraArgs: { catalogd: ["--shutdown-delay=6s"] } });
@@ -56,7 +56,7 @@ describeWithPrivateCluster("catalogd that is told to stop", (cluster) => {
   afterAll(() => world?.stop());
 
   // C-10
-  test("says that it is not ready, serves on, asks clients to close, and ends without a failed request", async () => {
+  test("catalogd on SIGTERM reports that it is not ready, still serves, asks clients to close, and exits without a failed request", async () => {
     const { catalogs, probes, servers } = world.installation;
     const base = `${catalogs}/catalogs/stopping/api/v1`;
     const readers = [new Reader(`${base}/all`), new Reader(`${base}/metas?package=p`), new Reader(`${catalogs}/catalogs`)];

@@ -15,7 +15,7 @@ import { serviceAccount } from "../support/serviceAccounts.ts";
 const EXTENSION = { apiVersion: API_VERSION, kind: CLUSTER_EXTENSION } as const;
 const CRD = { apiVersion: "apiextensions.k8s.io/v1", kind: "CustomResourceDefinition" } as const;
 
-/** What the API server serves, as that client sees it, for as long as the test runs. */
+/** Returns the APIs that the API server serves to a client, until the test ends. */
 async function following(client: Client): Promise<ClusterApis> {
   const log = createLogger({ component: "test", level: "silent" });
   const extensions = new Informer<ClusterExtension>(client, EXTENSION, {}, log);
@@ -32,16 +32,16 @@ async function following(client: Client): Promise<ClusterApis> {
 const find = (apis: readonly ClusterApi[], group: string, kind: string): ClusterApi | undefined =>
   apis.find(({ gvk }) => gvk.group === group && gvk.kind === kind);
 
-/** Creates a definition, which goes with the test. */
+/** Creates a definition, which is deleted after the test. */
 async function define(cluster: TestCluster, crd: KubeObject): Promise<void> {
   await cluster.client.create(crd);
   onTestFinished(async () => void (await cluster.client.delete({ ...CRD, name: crd.metadata.name })));
 }
 
-describeWithCluster("what the cluster serves", (cluster) => {
+describeWithCluster("ClusterApis on a real API server", (cluster) => {
   beforeAll(() => cluster.installCrds());
 
-  test("built-in kinds and those of API services are the API server's, and nothing changes by asking again", async () => {
+  test("ClusterApis attributes built-in kinds and those of API services to the API server, and does not change when it is refreshed", async () => {
     const apis = await following(cluster.client);
     const all = await apis.served();
     expect(find(all, "", "ConfigMap")).toEqual({
@@ -51,7 +51,7 @@ describeWithCluster("what the cluster serves", (cluster) => {
     });
     expect(find(all, "apps", "Deployment")?.owner).toBe("the API server");
     expect(await apis.version()).toMatch(/^v1\.\d+\.\d+/);
-    // Other files add definitions to this cluster meanwhile.
+    // Other test files add definitions to this cluster meanwhile.
     await eventually(async () => {
       const before = await apis.served();
       await new Promise((resolve) => setTimeout(resolve, 1_100));
@@ -59,7 +59,7 @@ describeWithCluster("what the cluster serves", (cluster) => {
     });
   });
 
-  test("a definition belongs to the extension, or to the other installer, that its marks name", async () => {
+  test("ClusterApis attributes a definition to the extension, or other installer, that its labels name", async () => {
     const apis = await following(cluster.client);
     const owner = await cluster.client.create<ClusterExtension>(extensionNamed("apis-owner", { packageName: "p" }));
     onTestFinished(async () => void (await cluster.client.delete({ ...EXTENSION, name: "apis-owner" })));
@@ -91,7 +91,7 @@ describeWithCluster("what the cluster serves", (cluster) => {
     await eventually(async () => expect((await owners())[2]).toBeUndefined());
   });
 
-  test("without the right to list definitions, what is served is known all the same", async () => {
+  test("ClusterApis knows the served APIs without permission to list definitions", async () => {
     await define(cluster, thingDefinition("unseen.example.com"));
     const { client } = await serviceAccount(cluster.client, await cluster.namespace("apis"), "nobody", []);
     const apis = await following(client);

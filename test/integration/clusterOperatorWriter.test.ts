@@ -17,10 +17,10 @@ const HELD = new SmallPackage("held", { version: "1.0.0", properties: '[{"type":
 const BROKEN = new SmallPackage("broken", { version: "1.0.0", properties: '[{"type": "olm.maxOpenShiftVersion", "value": "v4.18"}]' });
 const DEPLOYMENT = { apiVersion: "apps/v1", kind: "Deployment", namespace: SYSTEM_NAMESPACE, name: "catalogd-controller-manager" };
 const FIVE = ["Degraded", "Progressing", "Available", "Upgradeable", "EvaluationConditionsDetected"];
-/** Where cluster-olm-operator looks for releases. */
+/** The namespace in which cluster-olm-operator looks for releases. */
 const OPENSHIFT_NAMESPACE = "openshift-operator-controller";
 
-/** Lets operator-controller keep its releases in another namespace. */
+/** Makes operator-controller keep its releases in another namespace. */
 async function grantSystemNamespace(cluster: TestCluster, namespace: string): Promise<void> {
   const apply = (object: KubeObject) => cluster.client.apply(object, { fieldManager: "test", force: true });
   await apply({ apiVersion: "v1", kind: "Namespace", metadata: { name: namespace } });
@@ -37,7 +37,7 @@ describeWithPrivateCluster("ClusterOperator olm", (cluster, dev) => {
 
   const is = (status: string) => gate.openShift.upgradeable((condition) => condition.status === status);
   const mode = async (): Promise<unknown> => (await gate.logged("cluster upgrade gate")).at(-1)?.["mode"];
-  /** Makes an operator condition as old as if it had lasted for so many minutes. */
+  /** Changes an operator condition as if it had lasted for this number of minutes. */
   const age = async (type: string, minutes: number): Promise<void> => {
     const status = (await gate.openShift.clusterOperator())?.["status"] as { extension: { conditions: Condition[] } } | undefined;
     if (status === undefined) throw new Error("there is no ClusterOperator olm whose conditions could be made older");
@@ -63,7 +63,7 @@ describeWithPrivateCluster("ClusterOperator olm", (cluster, dev) => {
   });
   afterAll(() => gate?.world.stop());
 
-  test("is made again when somebody removes it, and put right when somebody edits it", async () => {
+  test("ClusterOperator olm is created again when it is deleted, and corrected when it is edited", async () => {
     const first = await gate.openShift.clusterOperator();
     await cluster.client.delete(CLUSTER_OPERATOR);
     await eventually(async () => expect((await gate.openShift.clusterOperator())?.metadata.uid).not.toBe(first?.metadata.uid));
@@ -77,7 +77,7 @@ describeWithPrivateCluster("ClusterOperator olm", (cluster, dev) => {
     });
   });
 
-  test("says which controller is not available, and that it is again", async () => {
+  test("ClusterOperator olm reports which controller is unavailable, and when it is available again", async () => {
     const type = "CatalogdDeploymentCatalogdControllerManager";
     await eventually(async () => expect(await gate.openShift.condition("Available")).toMatchObject({ status: "True" }));
     await cluster.client.delete(DEPLOYMENT);
@@ -104,7 +104,7 @@ describeWithPrivateCluster("ClusterOperator olm", (cluster, dev) => {
     await eventually(async () => expect(await gate.openShift.condition("Progressing")).toMatchObject({ status: "False" }));
   });
 
-  test("is degraded by an error that lasts for more than two minutes, also across a restart, and no longer once it is gone", async () => {
+  test("ClusterOperator olm is Degraded by an error that lasts for more than two minutes, also across a restart, until the error ends", async () => {
     await gate.install(BROKEN, "1.0.0");
     await is("False");
     expect(await gate.openShift.condition("Degraded")).toMatchObject({ status: "False", reason: "AsExpected" });
@@ -122,13 +122,13 @@ describeWithPrivateCluster("ClusterOperator olm", (cluster, dev) => {
     );
   });
 
-  test("is degraded by a rollout of a controller that takes longer than a quarter of an hour", async () => {
+  test("ClusterOperator olm is Degraded by a rollout of a controller that takes longer than 15 minutes", async () => {
     const type = "CatalogdDeploymentCatalogdControllerManager";
     dev().setPodReadiness(() => "NotReady");
     await cluster.client.delete(DEPLOYMENT);
     await gate.applyManagers();
     await eventually(async () => expect(await gate.openShift.condition("Progressing")).toMatchObject({ status: "True" }));
-    // A write of the controller that has begun before takes a time back.
+    // A write that the controller has already started restores the time.
     await eventually(
       async () => {
         await age(`${type}Progressing`, 16);
@@ -144,7 +144,7 @@ describeWithPrivateCluster("ClusterOperator olm", (cluster, dev) => {
     await eventually(async () => expect(await gate.openShift.condition("Degraded")).toMatchObject({ status: "False" }));
   });
 
-  test("is left to cluster-olm-operator where there is one, and taken back when it goes", async () => {
+  test("ClusterOperator olm is left to cluster-olm-operator while that exists, and written again when it is removed", async () => {
     await gate.install(HELD, "1.0.0");
     await is("False");
     await gate.openShift.addOlm();
@@ -160,7 +160,7 @@ describeWithPrivateCluster("ClusterOperator olm", (cluster, dev) => {
     await eventually(async () => expect(await mode()).toBe("active"));
   });
 
-  test("cluster-olm-operator finds what it needs in our releases", async () => {
+  test("cluster-olm-operator finds the required members in our releases", async () => {
     await grantSystemNamespace(cluster, OPENSHIFT_NAMESPACE);
     await gate.openShift.addOlm();
     await restartWith("--system-namespace", OPENSHIFT_NAMESPACE);
@@ -183,7 +183,7 @@ describeWithPrivateCluster("ClusterOperator olm", (cluster, dev) => {
     await restartWith();
   });
 
-  test("is written beside cluster-olm-operator when that is asked for, and says when nobody looks after OLM", async () => {
+  test("ClusterOperator olm is written in addition to cluster-olm-operator with mode on, and reports when no controller is responsible for OLM", async () => {
     await gate.openShift.addOlm("Managed");
     await restartWith("--cluster-operator", "on");
     await gate.install(HELD, "1.0.0");
@@ -197,7 +197,7 @@ describeWithPrivateCluster("ClusterOperator olm", (cluster, dev) => {
     await restartWith();
   });
 
-  test("is not written when that is not wanted; metrics tell nevertheless", async () => {
+  test("ClusterOperator olm is not written with mode off, and metrics still report the upgrade block", async () => {
     await restartWith("--cluster-operator", "off");
     await cluster.client.delete(CLUSTER_OPERATOR);
     await gate.install(HELD, "1.0.0");
@@ -208,7 +208,7 @@ describeWithPrivateCluster("ClusterOperator olm", (cluster, dev) => {
     await restartWith();
   });
 
-  test("shows the update of the cluster to another release once", async () => {
+  test("ClusterOperator olm reports the update of the cluster to another release once", async () => {
     const progressing = await gate.watchCondition("Progressing");
     await restartWith("--operator-image-version", "4.18.9", "--release-version", "4.18.9");
     await eventually(() =>
@@ -221,7 +221,7 @@ describeWithPrivateCluster("ClusterOperator olm", (cluster, dev) => {
   });
 
   describeWithData("releases of the Go operator-controller", (data) => {
-    test("count as ours do", async () => {
+    test("releases of the Go operator-controller count like ours", async () => {
       const go = new GoInstallation(join(data, "go-release"));
       await go.restore(cluster.client, (release) => {
         const { metadata } = release["chart"] as { metadata: { annotations: Record<string, string> } };

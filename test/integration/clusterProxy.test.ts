@@ -47,13 +47,13 @@ describeWithPrivateCluster("the proxy of an OpenShift cluster", (cluster) => {
     await world?.[Symbol.asyncDispose]();
   });
 
-  /** What `config/rbac` lets operator-controller do. */
+  /** The permissions that `config/rbac` grants operator-controller. */
   const grantRights = async (): Promise<void> => {
     const text = readFileSync(join(import.meta.dirname, "../../config/rbac/operator-controller.yaml"), "utf8");
     for (const object of parseYamlDocuments(text) as KubeObject[])
       if (object.kind.startsWith("ClusterRole")) await cluster.client.apply(object, { fieldManager: "test", force: true });
   };
-  /** The environment of the Deployment's container, as "NAME=value". */
+  /** Returns the environment of the Deployment's container, as "NAME=value". */
   const environment = async (name: string): Promise<string[]> => {
     const ref = { apiVersion: "apps/v1", kind: "Deployment", namespace: `${name}-system`, name: "tiny" };
     const { spec } = (await cluster.client.get(ref)) as unknown as { spec: { template: { spec: { containers: { env?: EnvVar[] }[] } } } };
@@ -73,7 +73,7 @@ describeWithPrivateCluster("the proxy of an OpenShift cluster", (cluster) => {
     );
   const own = (name: string, value: string): JsonObject => ({ deploymentConfig: { env: [{ name, value }] } });
 
-  test("that may not be read keeps nothing from being installed, and reaches what is installed once it may be", async () => {
+  test("an install succeeds without permission to read the proxy, and installed bundles get its variables when it is granted", async () => {
     await world.extension("early");
     await world.conditions("early", DONE);
     const message =
@@ -89,7 +89,7 @@ describeWithPrivateCluster("the proxy of an OpenShift cluster", (cluster) => {
     await eventually(async () => expect((await world.conditions("early", DONE))["problems"]).toBe(""));
   });
 
-  test("is in every Deployment, which follow its changes with releases of their own, and no password is shown", async () => {
+  test("the proxy variables are in every Deployment, change with new releases, and passwords are not shown", async () => {
     await openShift.setProxy(FIRST);
     await world.extension("follows");
     await world.conditions("follows", DONE);
@@ -108,7 +108,7 @@ describeWithPrivateCluster("the proxy of an OpenShift cluster", (cluster) => {
     expect(shown).not.toContain("s3cr3t");
   });
 
-  test("gives way to the user's variables as a whole, and an empty one unsets", async () => {
+  test("the variables of the user replace all proxy variables, and an empty one unsets", async () => {
     await openShift.setProxy(FIRST);
     await world.extension("own", { config: { configType: "Inline", inline: own("HTTPS_PROXY", "http://mine:1") } });
     await world.conditions("own", DONE);
@@ -127,7 +127,7 @@ describeWithPrivateCluster("the proxy of an OpenShift cluster", (cluster) => {
     expect((await world.events("own")).filter((event) => event.startsWith("ProxyChanged"))).toHaveLength(1);
   });
 
-  test("is not shown with its password by a refusal that quotes it", async () => {
+  test("an error that quotes the proxy does not show its password", async () => {
     await openShift.setProxy(FIRST);
     const metadata = { name: "quoting" };
     const [rule] = [{ apiGroups: ["apps"], apiVersions: ["v1"], operations: ["CREATE"], resources: ["deployments"] }];
@@ -154,7 +154,7 @@ describeWithPrivateCluster("the proxy of an OpenShift cluster", (cluster) => {
     const template = { metadata: { labels }, spec: { containers: [{ name: "c", image: "i", env: [{ name: "A", value: "b" }] }] } };
     const tried = { apiVersion: "apps/v1", kind: "Deployment", spec: { selector: { matchLabels: labels }, template } };
     await world.extension("quoted", {
-      // The API server looks at a new policy a moment later.
+      // The API server enforces a new policy with a delay.
       before: (namespace) =>
         eventually(() =>
           expect(cluster.client.create({ ...tried, metadata: { name: "tried", namespace } }, { dryRun: true })).rejects.toThrow("no proxy"),
@@ -168,7 +168,7 @@ describeWithPrivateCluster("the proxy of an OpenShift cluster", (cluster) => {
     expect(JSON.stringify([(await world.get("quoted")).status, await world.events("quoted")])).not.toContain("s3cr3t");
   });
 
-  test("changes nothing of what waits for approval before it is given", async () => {
+  test("a plan that waits for approval does not change with the proxy", async () => {
     await openShift.setProxy(FIRST);
     await world.extension("manual");
     await hasEnvironment("manual", OF_FIRST);

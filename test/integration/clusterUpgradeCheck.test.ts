@@ -24,7 +24,7 @@ const ROOT = join(import.meta.dirname, "../..");
 const CLUSTER_VERSION = { apiVersion: "config.openshift.io/v1", kind: "ClusterVersion", name: "version" } as const;
 const SECRET = { apiVersion: "v1", kind: "Secret" } as const;
 
-/** How one run of the program ended. */
+/** The result of one run of the program. */
 interface Run {
   code: number;
   stdout: string;
@@ -73,7 +73,7 @@ describeWithPrivateCluster("olmv1 cluster-upgrade-check", (cluster) => {
     return { code, answer: JSON.parse(stdout) as UpgradeCheck };
   };
 
-  /** An extension on the cluster with these releases, oldest first. */
+  /** Creates an extension on the cluster with these releases, oldest first. */
   async function extension(name: string, ...releases: Release[]): Promise<ClusterExtension> {
     const object = await cluster.client.create(extensionNamed(name, { packageName: name }));
     made.push(object);
@@ -93,8 +93,8 @@ describeWithPrivateCluster("olmv1 cluster-upgrade-check", (cluster) => {
   const setStatus = (object: KubeObject, status: object): Promise<KubeObject> =>
     cluster.client.patch(refOf(object), { status }, { type: "merge", subresource: "status" });
 
-  describe("on a cluster that is no OpenShift cluster", () => {
-    test("the target has to be named", async () => {
+  describe("on a cluster other than OpenShift", () => {
+    test("cluster-upgrade-check requires the target on a cluster other than OpenShift", async () => {
       await extension("old", { max: "4.18" });
       const { code, stdout, stderr } = await check();
       expect([code, stdout]).toEqual([2, ""]);
@@ -111,7 +111,7 @@ describeWithPrivateCluster("olmv1 cluster-upgrade-check", (cluster) => {
       });
     });
 
-    test("--cluster-version says which it is, also as major and minor alone", async () => {
+    test("--cluster-version sets the version, also as only major and minor", async () => {
       await extension("old", { max: "4.18" });
       for (const version of ["4.18.9", "4.18"]) {
         const { code, answer } = await checkJson("--cluster-version", version);
@@ -122,26 +122,26 @@ describeWithPrivateCluster("olmv1 cluster-upgrade-check", (cluster) => {
   });
 
   test.for<[why: string, args: string[], stderr: RegExp]>([
-    ["an option that there is not", ["--nope"], /^olmv1: unknown option '--nope'; --help tells more\n$/],
+    ["an unknown option", ["--nope"], /^olmv1: unknown option '--nope'; --help tells more\n$/],
     ["an argument", ["4.19"], /^olmv1: too many arguments for 'cluster-upgrade-check'/],
     ["another format", ["--output", "table"], /^olmv1: option '-o, --output <format>' argument 'table' is invalid/],
     ["an option without its value", ["--to"], /^olmv1: option '--to <version>' argument missing; --help tells more\n$/],
-    ["a version of the cluster that is none", ["--cluster-version", "four"], /^olmv1: --cluster-version: "four": /],
-    ["a target that is none", ["--cluster-version", "4.18.9", "--to", "v4.19"], /^olmv1: --to: "v4\.19": /],
+    ["an invalid version of the cluster", ["--cluster-version", "four"], /^olmv1: --cluster-version: "four": /],
+    ["an invalid target", ["--cluster-version", "4.18.9", "--to", "v4.19"], /^olmv1: --to: "v4\.19": /],
     [
-      "a target that lies behind",
+      "a target lower than the current version",
       ["--cluster-version", "4.18.9", "--to", "4.18.8"],
       /^olmv1: --to: 4\.18\.8 is below the version of the cluster, 4\.18\.9\n$/,
     ],
     ["no kubeconfig", ["--kubeconfig", "/nonexistent"], /^olmv1: kubeconfig: ENOENT: .*\/nonexistent'\n$/],
-    ["a context that there is not", ["--context", "nope"], /^olmv1: kubeconfig: context "nope" does not exist\n$/],
-  ])("%s: exit code 2 and a line about it", async ([, args, stderr]) => {
+    ["an unknown context", ["--context", "nope"], /^olmv1: kubeconfig: context "nope" does not exist\n$/],
+  ])("cluster-upgrade-check exits with 2 and a one-line error for %s", async ([, args, stderr]) => {
     const result = await run(args.includes("--kubeconfig") ? args : ["--kubeconfig", cluster.kubeconfig, ...args]);
     expect([result.code, result.stdout]).toEqual([2, ""]);
     expect(result.stderr).toMatch(stderr);
   });
 
-  test("nobody answers: exit code 2, and what was being read", async () => {
+  test("cluster-upgrade-check exits with 2 and names the failed request when no API server responds", async () => {
     const config = parseYaml(await readFile(cluster.kubeconfig, "utf8")) as { clusters: { cluster: { server: string } }[] };
     for (const one of config.clusters) one.cluster.server = "https://127.0.0.1:1";
     const path = join(folder, "dead");
@@ -153,7 +153,7 @@ describeWithPrivateCluster("olmv1 cluster-upgrade-check", (cluster) => {
     );
   });
 
-  test("--help says what the exit codes mean, and is no failure", async () => {
+  test("--help explains the exit codes and exits with 0", async () => {
     const { code, stdout } = await run(["--help"]);
     expect(code).toBe(0);
     expect(stdout).toContain(
@@ -172,7 +172,7 @@ describeWithPrivateCluster("olmv1 cluster-upgrade-check", (cluster) => {
       await setStatus(object, { desired: { version: "4.18.9" } });
     });
 
-    test("with nothing installed nothing blocks", async () => {
+    test("cluster-upgrade-check reports no block without installed extensions", async () => {
       expect(await check()).toEqual({
         code: 0,
         stdout: "OK: nothing is installed that could block the upgrade from 4.18.9 to 4.19\n",
@@ -180,7 +180,7 @@ describeWithPrivateCluster("olmv1 cluster-upgrade-check", (cluster) => {
       });
     });
 
-    test("people get a verdict, a table with what blocks first, and what to do", async () => {
+    test("cluster-upgrade-check prints a verdict, a table with the blocking extensions first, and the next step", async () => {
       await extension("new", { max: "4.19" });
       await extension("old", { max: "4.18" });
       await extension("pending");
@@ -200,7 +200,7 @@ What to do:
 `);
     });
 
-    test("programs get the documented shape", async () => {
+    test("--output json prints the documented members", async () => {
       await extension("old", { max: "4.18" });
       await extension("new", { max: "4.19" });
       expect(await checkJson()).toEqual({
@@ -240,13 +240,13 @@ What to do:
       ["4.18.10", 0],
       ["4.19.2", 0],
       ["4.20", 1],
-    ])("--to %s ends with %i where 4.19 is the maximum", async ([to, code]) => {
+    ])("cluster-upgrade-check --to %s exits with %i when the maximum is 4.19", async ([to, code]) => {
       await extension("new", { max: "4.19" });
       const { answer, code: ended } = await checkJson("--to", to);
       expect([ended, answer.target, answer.upgradeable]).toEqual([code, to, code === 0]);
     });
 
-    test("what runs and what is rolled out both count, what was before does not", async () => {
+    test("cluster-upgrade-check counts the deployed release and the one that is rolled out, but no earlier ones", async () => {
       await extension("a", { status: "superseded", max: "4.17" }, { max: "4.18" }, { status: "pending-upgrade", max: "4.19" });
       await extension("b", { status: "superseded", max: "4.17" }, { max: "4.19" }, { status: "failed", max: "4.18" });
       await extension("c", { status: "superseded", max: "4.18" }, { max: "4.19" });
@@ -261,7 +261,7 @@ What to do:
       ]);
     });
 
-    test("what would lift the block is told as the extension's condition says it, for the version that it is about", async () => {
+    test("cluster-upgrade-check prints the remedy of the extension's condition, for the version of that condition", async () => {
       const remedy = 'version 1.1.0 of catalog "x" would lift the block, but spec.source.catalog.version "1.0.x" excludes it';
       const message = `bundle "old.v1.0.0" (version 1.0.0) states olm.maxOpenShiftVersion 4.18, which keeps the cluster from being upgraded to 4.19; ${remedy}`;
       const condition = { type: "ClusterUpgradeBlocked", status: "True", reason: "IncompatibleOperatorInstalled", message };
@@ -274,7 +274,7 @@ What to do:
       expect((await checkJson("--to", "4.20")).answer.extensions).toMatchObject([{ verdict: "blocked", remedy: "" }]);
     });
 
-    test("properties that cannot be read block; what an author wrote there cannot move the cursor", async () => {
+    test("cluster-upgrade-check counts unreadable properties as a block, and escapes control characters of bundle authors", async () => {
       await extension("odd", { properties: `[{"type":"olm.maxOpenShiftVersion","value":"\u009b2J"}]` });
       const { code, stdout } = await check();
       expect(code).toBe(1);
@@ -285,7 +285,7 @@ What to do:
       expect(stdout).toContain("  odd: upgrade it to a bundle that states a maximum such as 4.18 or none, or uninstall it\n");
     });
 
-    test("a release that cannot be read blocks, whatever its reason", async () => {
+    test("cluster-upgrade-check counts an unreadable release as a block, regardless of its reason", async () => {
       const lost = await extension("lost");
       const owner = { name: "lost", uid: lost.metadata.uid ?? "" };
       const [index] = encodeRelease(releaseRecord(1, "deployed", { name: "lost" }), { systemNamespace: SYSTEM_NAMESPACE, owner });
@@ -304,7 +304,7 @@ What to do:
       expect((await checkJson("--to", "4.18.20")).code).toBe(0);
     });
 
-    test("an installed extension without a release is not taken for one that is not installed", async () => {
+    test("cluster-upgrade-check reports an installed extension without a release", async () => {
       const elsewhere = await extension("elsewhere", { max: "4.19" });
       await setStatus(elsewhere, { conditions: [], install: { bundle: { name: "elsewhere.v1.0.0", version: "1.0.0" } } });
       expect((await check()).code).toBe(0);
@@ -315,7 +315,7 @@ What to do:
       );
     });
 
-    test("many extensions are all read, and the long list is complete in JSON only", async () => {
+    test("cluster-upgrade-check reads all of many extensions, and prints the complete list only as JSON", async () => {
       const names = Array.from({ length: 110 }, (_, i) => `many-${String(i).padStart(3, "0")}`);
       for (const name of names) await extension(name, { max: name === "many-105" ? "4.18" : "4.19" });
       const { answer } = await checkJson();
@@ -326,7 +326,7 @@ What to do:
       expect(stdout).not.toContain("many-109");
     });
 
-    describe("with the rights of config/openshift/upgrade-checker.yaml", () => {
+    describe("with the permissions of config/openshift/upgrade-checker.yaml", () => {
       let kubeconfig = "";
       let checker: KubeObject[] = [];
 
@@ -343,7 +343,7 @@ What to do:
 
       const asChecker = (...args: string[]): Promise<Run> => run(["--kubeconfig", kubeconfig, ...args]);
 
-      test("the check is made", async () => {
+      test("cluster-upgrade-check succeeds with the permissions of config/openshift/upgrade-checker.yaml", async () => {
         await extension("old", { max: "4.18" });
         await eventually(async () => expect(await asChecker()).toMatchObject({ code: 1, stderr: "" }));
       });
@@ -373,7 +373,7 @@ What to do:
           "get",
           /^olmv1: read the releases of ClusterExtension "old": secrets "sh\.helm\.release\.v1\.old\.v1" is forbidden: .* cannot get resource "secrets"/,
         ],
-      ])("without %s %s %s it says which right is missing", async ([kind, resource, verb, message]) => {
+      ])("cluster-upgrade-check without %s %s %s names the missing permission", async ([kind, resource, verb, message]) => {
         await extension("old", { max: "4.18" });
         const role = checker.find((object) => object.kind === kind)!;
         const rules = (role["rules"] as { resources: string[]; verbs: string[] }[])
@@ -394,7 +394,7 @@ What to do:
     });
 
     describeWithData("releases that the Go operator-controller wrote", (data) => {
-      /** The releases of the recorded cluster, for an extension of this one; `change` is laid over the annotations of the chart. */
+      /** Returns the releases of the recorded cluster, for an extension of this one; `change` is merged into the annotations of the chart. */
       async function flux(change: Record<string, string> = {}): Promise<void> {
         const recorded = JSON.parse(await readFile(join(data, "go-release/secrets.json"), "utf8")) as
           | { items: KubeObject[] }
@@ -420,7 +420,7 @@ What to do:
         }
       }
 
-      test("count like our own", async () => {
+      test("releases of the Go operator-controller count like ours", async () => {
         await flux();
         expect(await checkJson()).toMatchObject({
           code: 0,
@@ -428,7 +428,7 @@ What to do:
         });
       });
 
-      test("block with a maximum in the annotation of their chart", async () => {
+      test("releases of the Go operator-controller block with a maximum in the annotation of their chart", async () => {
         await flux({ "olm.properties": '[{"type":"olm.maxOpenShiftVersion","value":4.18}]' });
         expect(await checkJson()).toMatchObject({
           code: 1,

@@ -19,7 +19,7 @@ const HELD = new SmallPackage(
 const OTHER = new SmallPackage("other", { version: "2.0.0", properties: maximum('"4.17"') });
 const FIVE = new SmallPackage("five", { version: "1.0.0", properties: maximum('"5.0"') });
 const BIG = new SmallPackage("big", { version: "1.0.0", properties: maximum('"4.19"'), noise: 600_000 });
-/** One version each, by what it states. */
+/** One version of each package, by its olm.maxOpenShiftVersion. */
 const VALUES = {
   number: new SmallPackage("number", { version: "1.0.0", properties: maximum("4.10") }),
   inYaml: new SmallPackage("in-yaml", { version: "1.0.0", propertiesYaml: yaml('"4.18"') }),
@@ -37,7 +37,7 @@ const bundles = (...names: string[]): string =>
   names.map((name) => `bundle "${name}" for ClusterExtension "${name.slice(0, name.indexOf(".v"))}"`).join(",");
 
 // Source: S1-29 to S1-36, X-14, G-02 to G-05, G-08.
-describeWithPrivateCluster("whether the cluster may be upgraded", (cluster) => {
+describeWithPrivateCluster("ClusterOperator condition Upgradeable", (cluster) => {
   let gate: GateWorld;
 
   const upgradeable = () => gate.openShift.upgradeable(({ status }) => status === "True");
@@ -62,7 +62,7 @@ describeWithPrivateCluster("whether the cluster may be upgraded", (cluster) => {
   });
   afterAll(() => gate?.world.stop());
 
-  test("with nothing in the way it may, and the ClusterOperator says so in OpenShift's words", async () => {
+  test("ClusterOperator is Upgradeable with OpenShift's message when no extension blocks", async () => {
     await gate.install(FREE, "1.0.0");
     expect(await upgradeable()).toEqual({ type: "Upgradeable", status: "True", reason: "AsExpected", message: "All is well" });
     await eventually(async () =>
@@ -76,7 +76,7 @@ describeWithPrivateCluster("whether the cluster may be upgraded", (cluster) => {
     expect((await gate.openShift.clusterOperator())?.["status"]).toMatchObject({ versions: [{ name: "operator", version: "4.18.3" }] });
   });
 
-  test("updates within a minor version change nothing but the version that is reported", async () => {
+  test("an update within a minor version only changes the reported version", async () => {
     await gate.install(HELD, "1.0.0");
     const before = await blocked("4.19", "held.v1.0.0");
     await gate.openShift.setVersion("4.18.20");
@@ -90,7 +90,7 @@ describeWithPrivateCluster("whether the cluster may be upgraded", (cluster) => {
     await upgradeable();
   });
 
-  test("a bundle that does not support the next minor version is in the way until it is upgraded", async () => {
+  test("a bundle that does not support the next minor version blocks until it is upgraded", async () => {
     await gate.install(HELD, "1.0.0");
     expect(await blocked("4.19", "held.v1.0.0")).toBe(
       'InstalledOLMOperatorsUpgradeable: Found ClusterExtensions that require upgrades prior to upgrading cluster to version 4.19: bundle "held.v1.0.0" for ClusterExtension "held".',
@@ -120,19 +120,19 @@ describeWithPrivateCluster("whether the cluster may be upgraded", (cluster) => {
     await Promise.all([conditions.stop(), releases.stop()]);
   });
 
-  test("or until it is uninstalled", async () => {
+  test("a bundle that does not support the next minor version blocks until it is uninstalled", async () => {
     await gate.install(HELD, "1.0.0");
     await blocked("4.19", "held.v1.0.0");
     await gate.world.removed("ClusterExtension", "held");
     await upgradeable();
   });
 
-  test("of several bundles all are named in order, with a comma between them", async () => {
+  test("all blocking bundles are listed in order, separated by commas", async () => {
     await Promise.all([gate.install(OTHER, "2.0.0"), gate.install(HELD, "1.0.0"), gate.install(FREE, "1.1.0")]);
     await blocked("4.19", "free.v1.1.0", "held.v1.0.0", "other.v2.0.0");
   });
 
-  test("4.23 and 5.0 both go to 5.1", async () => {
+  test("the next minor version after 4.23 and 5.0 is 5.1", async () => {
     await gate.install(FIVE, "1.0.0");
     await gate.openShift.setVersion("4.22.1");
     await eventually(async () =>
@@ -147,7 +147,7 @@ describeWithPrivateCluster("whether the cluster may be upgraded", (cluster) => {
     await blocked("5.1", "five.v1.0.0");
   });
 
-  test("a version that the cluster states wrongly is no reason to let it be upgraded", async () => {
+  test("an invalid version of the cluster blocks", async () => {
     await gate.install(BIG, "1.0.0");
     await upgradeable();
     await gate.openShift.setVersion("four");
@@ -156,8 +156,8 @@ describeWithPrivateCluster("whether the cluster may be upgraded", (cluster) => {
     );
   });
 
-  describe("by what a bundle states", () => {
-    test("the number 4.10 is 4.10", async () => {
+  describe("by the bundle's olm.maxOpenShiftVersion", () => {
+    test("olm.maxOpenShiftVersion 4.10 as a number means 4.10", async () => {
       await gate.openShift.setVersion("4.9.1");
       await gate.install(VALUES.number, "1.0.0");
       await upgradeable();
@@ -165,7 +165,7 @@ describeWithPrivateCluster("whether the cluster may be upgraded", (cluster) => {
       await blocked("4.11", "number.v1.0.0");
     });
 
-    test("properties.yaml counts as well", async () => {
+    test("olm.maxOpenShiftVersion in properties.yaml counts", async () => {
       await gate.install(VALUES.inYaml, "1.0.0");
       await blocked("4.19", "in-yaml.v1.0.0");
     });
@@ -176,14 +176,14 @@ describeWithPrivateCluster("whether the cluster may be upgraded", (cluster) => {
       ["nothing", "error converting to semver for version null: invalid type <nil> for olm.maxOpenshiftVersion: null"],
       ["twice", "more than one olm.maxOpenShiftVersion found in bundle"],
       ["both", "more than one olm.maxOpenShiftVersion found in bundle"],
-    ] as const)("what is wrong is in the way and told: %s", async ([key, error]) => {
+    ] as const)("an invalid olm.maxOpenShiftVersion blocks and is reported: %s", async ([key, error]) => {
       const { name } = await gate.install(VALUES[key], "1.0.0").then(({ metadata }) => metadata);
       const line = `InstalledOLMOperatorsUpgradeable: error(s) with cluster extension ${name}: error in bundle ${name}.v1.0.0: ${error}`;
       expect(await firstLine(line)).toContain(line);
       expect((await gate.openShift.condition("Upgradeable"))?.reason).toBe("InstalledOLMOperators_FailureGettingExtensionMetadata");
     });
 
-    test("beside bundles that are in the way, errors come second", async () => {
+    test("errors are listed after blocking bundles", async () => {
       await Promise.all([gate.install(HELD, "1.0.0"), gate.install(VALUES.invalid, "1.0.0")]);
       await blocked("4.19", "held.v1.0.0");
       const { reason, message } = await gate.openShift.upgradeable(({ message: text }) => text.includes(ERRORS));
@@ -194,8 +194,8 @@ describeWithPrivateCluster("whether the cluster may be upgraded", (cluster) => {
     });
   });
 
-  describe("while an upgrade of the bundle is under way", () => {
-    test("the one that still runs counts", async () => {
+  describe("during an upgrade of the bundle", () => {
+    test("during an upgrade of the bundle the deployed version counts", async () => {
       await gate.install(HELD, "1.0.0");
       await blocked("4.19", "held.v1.0.0");
       const conditions = await gate.watchCondition("Upgradeable");
@@ -210,7 +210,7 @@ describeWithPrivateCluster("whether the cluster may be upgraded", (cluster) => {
       await conditions.stop();
     });
 
-    test("the one that comes counts as well", async () => {
+    test("during an upgrade of the bundle the new version counts as well", async () => {
       await gate.install(FREE, "1.0.0");
       await upgradeable();
       await using door = await gateFor(FREE);
@@ -224,7 +224,7 @@ describeWithPrivateCluster("whether the cluster may be upgraded", (cluster) => {
     });
   });
 
-  test("killed and started again while bundles are in the way, the answer is never another one", async () => {
+  test("condition Upgradeable does not change when operator-controller is killed and restarted while bundles block", async () => {
     await Promise.all([gate.install(HELD, "1.0.0"), gate.install(OTHER, "2.0.0")]);
     await blocked("4.19", "held.v1.0.0", "other.v2.0.0");
     const conditions = await gate.watchCondition("Upgradeable");
@@ -235,7 +235,7 @@ describeWithPrivateCluster("whether the cluster may be upgraded", (cluster) => {
     expect(new Set(conditions.seen.map(({ status }) => status))).toEqual(new Set(["False"]));
   });
 
-  test("a release of which a part is missing is in the way, and no longer once it is there again", async () => {
+  test("a release with a missing chunk blocks until the chunk is restored", async () => {
     await gate.install(BIG, "1.0.0");
     await upgradeable();
     const selection = { namespace: SYSTEM_NAMESPACE, labelSelector: "type=chunk,key=sh.helm.release.v1.big.v1" };
@@ -254,7 +254,7 @@ describeWithPrivateCluster("whether the cluster may be upgraded", (cluster) => {
     await upgradeable();
   });
 
-  test("metrics tell it too", async () => {
+  test("metrics report the block", async () => {
     await Promise.all([gate.install(HELD, "1.0.0"), gate.install(BIG, "1.0.0")]);
     await blocked("4.19", "held.v1.0.0");
     expect(await gate.metrics("operator_controller_cluster_upgrade")).toEqual(

@@ -10,7 +10,7 @@ const max = (token: string): string => `[{"type":"olm.maxOpenShiftVersion","valu
 const DONE = { Installed: "True/Succeeded", Progressing: "True/Succeeded" };
 
 // Source: S1-29 to S1-36, X-14, D-06.
-describeWithPrivateCluster("what bundles say about the cluster's version", (cluster) => {
+describeWithPrivateCluster("bundles that limit the cluster's version", (cluster) => {
   let world: OperatorWorld;
 
   beforeAll(async () => {
@@ -35,7 +35,7 @@ describeWithPrivateCluster("what bundles say about the cluster's version", (clus
   const told = (name: string, text: string): Promise<void> =>
     eventually(async () => expect(await world.events(name)).toContainEqual(expect.stringContaining(text)));
 
-  test("the extension says whether it keeps the cluster from being upgraded, as the cluster and what is installed change", async () => {
+  test("condition ClusterUpgradeBlocked follows the version of the cluster and the installed bundle", async () => {
     await world.extension("held", { catalog: { version: "1.0.0" } });
     expect(await world.conditions("held", { ...DONE, ClusterUpgradeBlocked: "False/Compatible" })).toMatchObject({
       Progressing: "Desired state reached",
@@ -75,7 +75,7 @@ describeWithPrivateCluster("what bundles say about the cluster's version", (clus
     await told("held", "ClusterUpgradeUnblocked: no bundle of this extension limits the cluster's version");
   });
 
-  test("under Enforce what the bundle alone states keeps it from being installed, and what is installed is kept", async () => {
+  test("clusterVersionPolicy Enforce rejects an upgrade whose limit is only in the bundle, and keeps the installed bundle", async () => {
     const { spec } = await world.extension("enforced", { catalog: { clusterVersionPolicy: "Enforce", version: "1.0.0" } });
     await world.conditions("enforced", DONE);
     await edit("enforced", { version: "<1.2.0" });
@@ -94,7 +94,7 @@ describeWithPrivateCluster("what bundles say about the cluster's version", (clus
     });
   });
 
-  test("under Enforce what the catalog states leads to another version at once", async () => {
+  test("clusterVersionPolicy Enforce selects another version at once when the catalog contains the limit", async () => {
     await world.serve({
       channels: { stable: ["p.v1.0.0", { name: "p.v1.1.0", replaces: "p.v1.0.0" }] },
       bundles: [

@@ -11,7 +11,7 @@ import { runCli } from "../support/runCli.ts";
 import { TempFolder } from "../support/tempFolder.ts";
 
 const PROGRAM = join(import.meta.dirname, "../../cmd/olmv1/main.ts");
-/** How each shell is started with nothing of the machine's, and told to complete olmv1. */
+/** How to start each shell without files of the machine, and how to enable completion of olmv1. */
 const SHELLS = {
   bash: { start: "bash --norc --noprofile -i", load: "source <(olmv1 completion bash)" },
   zsh: { start: "zsh -f -i", load: "autoload -U compinit && compinit -D && source <(olmv1 completion zsh)" },
@@ -19,7 +19,7 @@ const SHELLS = {
 };
 type ShellName = keyof typeof SHELLS;
 
-/** A shell in a terminal, typed into like one. */
+/** A shell in a terminal that gets key strokes. */
 class TypedShell implements AsyncDisposable {
   readonly #child: ChildProcessWithoutNullStreams;
   #seen = "";
@@ -74,14 +74,14 @@ describeWithCluster("completion in a shell", (cluster: TestCluster) => {
     await cluster.client.delete({ apiVersion: API_VERSION, kind: CLUSTER_EXTENSION, name });
   });
 
-  test("names are those that the cluster of the given kubeconfig has", async () => {
+  test("olmv1 completion lists names from the cluster of the given kubeconfig", async () => {
     const line = `olmv1 tree --kubeconfig ${cluster.kubeconfig} completed-by-`;
     expect((await runCli(["__complete", "--line", line])).out).toBe(`${name}\n:4\n`);
     const contexts = await runCli(["__complete", "tree", "--kubeconfig", cluster.kubeconfig, "--context", ""]);
     expect(contexts.out.split("\n").length).toBeGreaterThan(2);
   });
 
-  test("kubectl asks its plug-in under another name", () => {
+  test("kubectl calls its plug-in for completion under another name", () => {
     const plugin = join(folder.write("plugin", {}), "kubectl_complete-olmv1");
     symlinkSync(join(PROGRAM, "../launch.sh"), plugin);
     expect(execFileSync(plugin, ["tre"], { encoding: "utf8" })).toMatch(/^tree\t.*\n:4\n$/);
@@ -96,7 +96,7 @@ describeWithCluster("completion in a shell", (cluster: TestCluster) => {
     typed.type(`${load}; echo load''ed\r`);
     await typed.shows("loaded");
     typed.type("olmv1 tre\t");
-    await typed.shows("tree"); // zsh draws only what has changed
+    await typed.shows("tree"); // zsh only redraws changes
     typed.type("completed-by\t");
     await typed.shows(name);
     typed.type("\r");

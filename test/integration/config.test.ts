@@ -24,7 +24,7 @@ const CONFIG = join(import.meta.dirname, "../../config");
 const CONTROLLER = "operator-controller-controller-manager";
 const CATALOGD = "catalogd-controller-manager";
 const SAMPLE_NAMESPACE = "cockroachdb";
-/** What `kubectl apply -k` is told. */
+/** Arguments of `kubectl apply -k`. */
 const FOLDERS = [
   "config",
   "config/admission",
@@ -36,12 +36,12 @@ const FOLDERS = [
   "config/samples",
 ];
 const OPENSHIFT_NAMESPACE = "openshift-operator-controller";
-/** Each applied by itself, by those who want it. */
+/** Optional manifests, each applied separately. */
 const UPGRADE_CHECKER = "openshift/upgrade-checker.yaml";
 const ACCESS_CONTROL = "samples/access-control.yaml";
 const SERVICE_ACCOUNTS = "samples/service-accounts.yaml";
 
-/** What the overlays change of a Deployment's Pods. */
+/** The changes of the overlays to a Deployment's Pods. */
 interface PodTemplate {
   metadata: { annotations: Record<string, string>; labels: Record<string, string> };
   spec: {
@@ -52,7 +52,7 @@ interface PodTemplate {
   };
 }
 
-/** A Deployment's spec. */
+/** The spec of a Deployment. */
 interface DeploymentSpec {
   replicas: number;
   strategy: unknown;
@@ -66,7 +66,7 @@ describeWithCluster("config", (cluster) => {
       await apply(cluster, object);
   });
 
-  test.for(FOLDERS)("kubectl apply -k %s is accepted as it is and gives no warning", async (folder) => {
+  test.for(FOLDERS)("kubectl apply -k %s is accepted without changes and without warnings", async (folder) => {
     const objects = await kustomized(folder);
     const namespaces = objects.filter(({ kind }) => kind === "Namespace");
     for (const namespace of namespaces) await apply(cluster, namespace);
@@ -81,18 +81,21 @@ describeWithCluster("config", (cluster) => {
     expect(objects.map(({ kind }) => kind)).not.toHaveLength(0);
   });
 
-  test.for([ACCESS_CONTROL, SERVICE_ACCOUNTS])("kubectl apply -f config/%s is accepted as it is and gives no warning", async (file) => {
-    for (const object of filesOf(file)) expect(await dryRun(cluster, object), `${object.kind} ${object.metadata.name}`).toEqual([]);
-  });
+  test.for([ACCESS_CONTROL, SERVICE_ACCOUNTS])(
+    "kubectl apply -f config/%s is accepted without changes and without warnings",
+    async (file) => {
+      for (const object of filesOf(file)) expect(await dryRun(cluster, object), `${object.kind} ${object.metadata.name}`).toEqual([]);
+    },
+  );
 
-  test("config/openshift/upgrade-checker.yaml goes where config/openshift installs, and is accepted without a warning", async () => {
+  test("config/openshift/upgrade-checker.yaml uses the namespace of config/openshift, and is accepted without warnings", async () => {
     const text = JSON.stringify(filesOf(UPGRADE_CHECKER));
     expect(text).not.toContain("olmv1-system");
-    const moved = JSON.parse(text.replaceAll(OPENSHIFT_NAMESPACE, "olmv1-system")) as KubeObject[]; // which is there
+    const moved = JSON.parse(text.replaceAll(OPENSHIFT_NAMESPACE, "olmv1-system")) as KubeObject[]; // an existing namespace
     for (const object of moved) expect(await dryRun(cluster, object), `${object.kind} ${object.metadata.name}`).toEqual([]);
   });
 
-  test("the OpenShift overlay installs the same objects into its own namespace, with certificates of the service CA, and the right to the TLS profile", async () => {
+  test("the OpenShift overlay installs the same objects into its own namespace, with certificates of the service CA, and permission to read the TLS profile", async () => {
     const [plain, overlay] = [await kustomized("config"), await kustomized("config/openshift")];
     expect(JSON.stringify(overlay)).not.toContain("olmv1-system");
     const moved = JSON.parse(JSON.stringify(plain).replaceAll("olmv1-system", OPENSHIFT_NAMESPACE)) as KubeObject[];
@@ -135,7 +138,7 @@ describeWithCluster("config", (cluster) => {
     expect(parseCatalogdFlags(catalogd)).toMatchObject({ "external-address": `catalogd-service.${OPENSHIFT_NAMESPACE}.svc` });
   });
 
-  test("the overlay cluster-admin adds the right to everything and what makes use of it, and nothing else", async () => {
+  test("the overlay cluster-admin only adds all permissions and the flag that uses them", async () => {
     const [plain, overlay] = [await kustomized("config"), await kustomized("config/overlays/cluster-admin")];
     expect(namesOf(overlay)).toEqual([...namesOf(plain), "ClusterRoleBinding /operator-controller-cluster-admin"].sort());
     const flags = deploymentOf(overlay, CONTROLLER).template.spec.containers[0]?.args.slice(1) ?? [];
@@ -146,7 +149,7 @@ describeWithCluster("config", (cluster) => {
   });
 
   // Source: O-14.
-  test("the overlay shared-watch adds the right to look at every kind that bundles hold, but at no Secret, and to write nothing", async () => {
+  test("the overlay shared-watch adds permission to watch every kind of bundle content except Secrets, without writes", async () => {
     const [plain, overlay] = [await kustomized("config"), await kustomized("config/overlays/shared-watch")];
     const added = namesOf(overlay).filter((name) => !namesOf(plain).includes(name));
     expect(added).toEqual(["ClusterRole /operator-controller-shared-watch", "ClusterRoleBinding /operator-controller-shared-watch"]);
@@ -169,7 +172,7 @@ describeWithCluster("config", (cluster) => {
   });
 
   // Source: S0-117.
-  test("the overlay air-gapped has both programs look for images where it says, and no overlay but the samples has a catalog", async () => {
+  test("the overlay air-gapped sets the registries of both programs, and only the samples contain a catalog", async () => {
     const overlay = await kustomized("config/overlays/air-gapped");
     for (const [name, parse] of [
       [CONTROLLER, parseFlags],
@@ -188,7 +191,7 @@ describeWithCluster("config", (cluster) => {
     }
   });
 
-  test("the overlay signatures gives both programs a policy that can be read, which is about nobody's images", async () => {
+  test("the overlay signatures gives both programs a valid policy without requirements for real images", async () => {
     const overlay = await kustomized("config/overlays/signatures");
     for (const [name, parse] of [
       [CONTROLLER, parseFlags],
@@ -205,7 +208,7 @@ describeWithCluster("config", (cluster) => {
     expect(unsupportedScopes(policy)).toEqual({});
   });
 
-  describe("several of both programs", () => {
+  describe("replicas of both programs", () => {
     let objects: KubeObject[];
     beforeAll(async () => {
       objects = await kustomized("config");
@@ -214,7 +217,7 @@ describeWithCluster("config", (cluster) => {
     test.for([
       ["catalogd", parseCatalogdFlags],
       ["operator-controller", parseFlags],
-    ] as const)("%s elects a leader, is spread, and is replaced and drained without one missing", ([program, parse]) => {
+    ] as const)("%s elects a leader, spreads its replicas, and is updated and drained without an outage", ([program, parse]) => {
       const { replicas, strategy, template } = deploymentOf(objects, `${program}-controller-manager`);
       expect([replicas, strategy]).toEqual([2, { type: "RollingUpdate", rollingUpdate: { maxUnavailable: 0, maxSurge: 1 } }]);
       const [file, ...flags] = template.spec.containers[0]?.args ?? [];
@@ -232,7 +235,7 @@ describeWithCluster("config", (cluster) => {
       expect(budget?.["spec"]).toEqual({ minAvailable: 1, selector: { matchLabels } });
     });
 
-    test("nothing but the ports that they listen on can be reached", () => {
+    test("network policies permit only traffic to the ports of the programs", () => {
       const policies = objects.filter(({ kind }) => kind === "NetworkPolicy");
       const specs = new Map(policies.map(({ metadata, ...policy }) => [metadata.name, policy["spec"] as Record<string, unknown>]));
       expect(specs.get("default-deny-all-traffic")).toEqual({ podSelector: {}, policyTypes: ["Ingress", "Egress"] });
@@ -245,7 +248,7 @@ describeWithCluster("config", (cluster) => {
     });
   });
 
-  test("a folder beside config names the image of both programs", async () => {
+  test("an overlay next to config can set the image of both programs", async () => {
     const folder = await realpath(await mkdtemp(join(tmpdir(), "olmv1-image-")));
     try {
       const image = { name: "localhost/olmv1", newName: "registry.example.com/olmv1", newTag: "0.1.0" };
@@ -281,7 +284,7 @@ describeWithCluster("config", (cluster) => {
     expect(files.filter((file) => isOverlay(file) && !file.startsWith("prometheus/")).sort()).toEqual(own);
   });
 
-  test("config/prometheus watches the ports that config opens, and holds the dashboard", async () => {
+  test("config/prometheus scrapes the ports that config opens, and contains the dashboard", async () => {
     const objects = await kustomized("config/prometheus");
     expect(objects.map(({ kind }) => kind).sort()).toEqual(["ConfigMap", "PrometheusRule", "ServiceMonitor", "ServiceMonitor"]);
     const services = (await kustomized("config")).filter(({ kind }) => kind === "Service");
@@ -318,14 +321,14 @@ describeWithCluster("config", (cluster) => {
         ],
       },
     ])(
-      "$server makes its own, in a Secret that is there without content, and Prometheus trusts it",
+      "$server creates its own certificate, in a Secret that config creates empty, and Prometheus trusts it",
       ({ server, parse, metrics, ports }) => {
         const { spec } = deploymentOf(objects, `${server}-controller-manager`).template;
         const flags = parse(spec.containers[0]?.args.slice(1) ?? []);
         expect(flags).toMatchObject({ "serving-certificates": "self-managed" });
         expect(flags).not.toMatchObject({ "insecure-plain-http": true });
         expect(spec.containers[0]?.ports).toContainEqual({ name: "metrics", containerPort: metrics });
-        // Nothing is mounted that may not be there yet.
+        // Volumes only mount objects that exist.
         expect(spec.volumes.filter(({ secret, configMap }) => secret ?? configMap)).toEqual([]);
         const found = (kind: string, name: string): KubeObject | undefined =>
           objects.find((object) => object.kind === kind && object.metadata.name === name);
@@ -364,7 +367,7 @@ describeWithCluster("config", (cluster) => {
     });
     afterAll(() => rm(folder, { recursive: true }));
 
-    test("the objects are accepted as they are and give no warning", async () => {
+    test("the objects of config/tls are accepted without changes and without warnings", async () => {
       for (const object of objects.filter(({ apiVersion }) => !apiVersion.startsWith("monitoring.coreos.com/")))
         expect(await dryRun(cluster, object), `${object.kind} ${object.metadata.name}`).toEqual([]);
       const all = namesOf([...(await kustomized("config")), ...(await kustomized("config/prometheus"))]);
@@ -375,7 +378,7 @@ describeWithCluster("config", (cluster) => {
       { server: "operator-controller", parse: parseFlags, port: 8443 },
       { server: "catalogd", parse: parseCatalogdFlags, port: 7443 },
     ])(
-      "the certificate of $server is where its flags say, and its metrics are where Service and ServiceMonitor say",
+      "with config/tls the certificate of $server is at the path of its flags, and its metrics at the port of Service and ServiceMonitor",
       ({ server, parse, port }) => {
         const named = (kind: string, name: string): Record<string, unknown> =>
           objects.find((object) => object.kind === kind && object.metadata.name === name)?.["spec"] as Record<string, unknown>;
@@ -403,7 +406,7 @@ describeWithCluster("config", (cluster) => {
     );
   });
 
-  describe("rights", () => {
+  describe("permissions", () => {
     test.for([
       { user: CONTROLLER, verb: "patch", what: "clusterextensions.olm.operatorframework.io", allowed: true },
       { user: CONTROLLER, verb: "patch", what: "clusterextensions.olm.operatorframework.io/status", allowed: true },
@@ -475,7 +478,7 @@ describeWithCluster("config", (cluster) => {
 });
 
 describeWithData("the sample's installer", (data) => {
-  test("may do everything that its bundle needs", () => {
+  test("the sample installer has all permissions that its bundle needs", () => {
     const bundle = loadBundle(filesBelow(join(data, "bundles/cockroachdb/6.0.0")));
     const { clusterRules, namespaceRules } = requiredRules(renderBundle(bundle, { installNamespace: SAMPLE_NAMESPACE }), {
       installNamespace: SAMPLE_NAMESPACE,
@@ -508,7 +511,7 @@ function byName(a: KubeObject, b: KubeObject): number {
   return compareText(`${a.kind} ${a.metadata.name}`, `${b.kind} ${b.metadata.name}`);
 }
 
-/** Which objects these are, sorted. */
+/** Formats the identities of objects, sorted. */
 function namesOf(objects: readonly KubeObject[]): string[] {
   return objects.map(({ kind, metadata }) => `${kind} ${metadata.namespace ?? ""}/${metadata.name}`).sort();
 }
@@ -517,7 +520,7 @@ function singleVerbs(rule: PolicyRule): PolicyRule[] {
   return rule.verbs.map((verb) => ({ ...rule, verbs: [verb] }));
 }
 
-/** The objects in these files of config/. */
+/** Reads the objects in these files of config/. */
 function filesOf(...files: string[]): KubeObject[] {
   return files.flatMap((file) => parseYamlDocuments(readFileSync(join(CONFIG, file), "utf8")) as KubeObject[]);
 }
@@ -526,7 +529,7 @@ async function apply(cluster: TestCluster, object: KubeObject): Promise<void> {
   await cluster.client.apply(object, { fieldManager: "test", force: true });
 }
 
-/** Server-side dry run with strict validation. @returns the server's warnings, such as those of pod security. */
+/** Sends a server-side dry run with strict validation. @returns the server's warnings, such as those of pod security. */
 async function dryRun(cluster: TestCluster, object: KubeObject): Promise<string[]> {
   const { group, version, resource } = await cluster.client.resourceFor(object);
   const { namespace, name } = object.metadata;

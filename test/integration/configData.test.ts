@@ -46,7 +46,7 @@ describeWithPrivateCluster("ConfigMaps and Secrets of a bundle", (cluster) => {
   };
   const patchLabel = (value: string): Promise<KubeObject> =>
     cluster.client.patch(named("ConfigMap", "trusted-ca"), { metadata: { labels: { [INJECT]: value } } }, { type: "merge" });
-  /** The label is as the bundle has it, and the data are as the cluster has put them there. */
+  /** Expects the label of the bundle, and the data that the cluster wrote. */
   const isTrusted = (pem: string): Promise<void> =>
     eventually(async () =>
       expect(await cluster.client.get(named("ConfigMap", "trusted-ca"))).toMatchObject({
@@ -62,7 +62,7 @@ describeWithPrivateCluster("ConfigMaps and Secrets of a bundle", (cluster) => {
     );
 
   // S0-090, S0-012, S0-013, H-09.
-  test("what the cluster puts into one survives repairs, upgrades and restarts; one of another name replaces that before", async () => {
+  test("data that the cluster writes into a ConfigMap survive drift corrections, upgrades and restarts; one with another name replaces it", async () => {
     {
       await using world = await start();
       await world.extension("x", { catalog: { version: "1.0.0" } });

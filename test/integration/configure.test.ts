@@ -44,7 +44,7 @@ describeWithPrivateCluster("configuration of an operator", (cluster) => {
     return cluster.client.patch(ref, [{ op: "replace", path: "/spec/config/inline", value: config }], { type: "json" });
   };
   const namespaces = (count: number): Promise<string[]> => Promise.all(Array.from({ length: count }, () => cluster.namespace("watched")));
-  /** Namespaces with a Role and a RoleBinding of an operator, in order. */
+  /** Returns the namespaces with a Role and a RoleBinding of an operator, sorted. */
   const rolesOf = async (name: string): Promise<string[]> => {
     const owned = { labelSelector: `olm.operatorframework.io/owner-name=${name}` };
     const found = await Promise.all(
@@ -67,7 +67,7 @@ describeWithPrivateCluster("configuration of an operator", (cluster) => {
     return spec.containers[0]?.env;
   };
 
-  test("several namespaces, with exactly the rights derived for them: Roles come and go with the list, and are put back", async () => {
+  test("watchNamespaces creates Roles in several namespaces with exactly the derived permissions, removes and corrects them", async () => {
     const name = cluster.name("several");
     const [a = "", b = "", c = ""] = (await namespaces(3)).sort();
     const objectsFor = (installNamespace: string, watchNamespaces: string[]): KubeObject[] =>
@@ -107,7 +107,7 @@ describeWithPrivateCluster("configuration of an operator", (cluster) => {
   });
 
   describeWithData("a real bundle that does not support AllNamespaces", (folder) => {
-    test.for(["awss3-operator-registry/1.0.1"])("%s watches two namespaces, with exactly the rights derived for it", async (id) => {
+    test.for(["awss3-operator-registry/1.0.1"])("%s watches two namespaces, with exactly the derived permissions", async (id) => {
       const name = cluster.name("real");
       const watchNamespaces = (await namespaces(2)).sort();
       const files = caseFiles(join(folder, "bundles", id));
@@ -125,7 +125,7 @@ describeWithPrivateCluster("configuration of an operator", (cluster) => {
     });
   });
 
-  test("a namespace that does not exist is named with the field, nothing is written, and it goes on once it exists", async () => {
+  test("a missing watched namespace is reported with its field before any write, and the install resumes when it exists", async () => {
     const name = cluster.name("missing");
     const [there = ""] = await namespaces(1);
     const missing = cluster.name("later");
@@ -141,7 +141,7 @@ describeWithPrivateCluster("configuration of an operator", (cluster) => {
     expect(await rolesOf(name)).toEqual([there, missing].sort());
   });
 
-  test("a watched namespace that is deleted is told, and over once it is taken out of the list", async () => {
+  test("a deleted watched namespace is reported until it is removed from the list", async () => {
     const name = cluster.name("deleted");
     const [a = "", b = "", c = ""] = (await namespaces(3)).sort();
     await world.extension(name, inline({ watchNamespaces: [a, b, c] }));
@@ -162,7 +162,7 @@ describeWithPrivateCluster("configuration of an operator", (cluster) => {
   });
 
   // Source: S0-090, H-17.
-  test("an authority of the user's is mounted where its selector says, and the ConfigMap stays the user's", async () => {
+  test("a ConfigMap of the user with certificate authorities is mounted by its selector, and stays the user's", async () => {
     const name = cluster.name("trusting");
     const watchNamespaces = await namespaces(2);
     const labels = { "config.openshift.io/inject-trusted-cabundle": "true" };
@@ -196,7 +196,7 @@ describeWithPrivateCluster("configuration of an operator", (cluster) => {
     expect(await cluster.client.get(trusted)).toBeDefined();
   });
 
-  test("what the bundle cannot watch is refused, and corrected by an edit", async () => {
+  test("an install is rejected when the bundle cannot watch the namespaces, and succeeds after an edit", async () => {
     const name = cluster.name("modes");
     const [a = "", b = ""] = await namespaces(2);
     await world.extension(name, inline({ watchNamespace: a }));
@@ -222,7 +222,7 @@ describeWithPrivateCluster("configuration of an operator", (cluster) => {
       'it holds more than the 262144 bytes allowed as JSON: field "deploymentConfig.annotations.a" alone has 1000000',
     ],
     ["has thousands of faults", { deploymentConfig: { env: Array.from({ length: 5_000 }, () => ({})) } }, "multiple errors found:"],
-  ])("a configuration that %s is refused with a short message, and corrected by an edit", async ([, config, text]) => {
+  ])("a configuration that %s is rejected with a short message, and accepted after an edit", async ([, config, text]) => {
     const name = cluster.name("large");
     const watchNamespaces = await namespaces(2);
     await world.extension(name, inline({ watchNamespaces, ...config }));
@@ -233,7 +233,7 @@ describeWithPrivateCluster("configuration of an operator", (cluster) => {
     await world.conditions(name, { Ready: "True/Succeeded" });
   });
 
-  test("deploymentConfig changes the Deployments that its selector chooses, and says so when it chooses none", async () => {
+  test("deploymentConfig changes the Deployments that its selector matches, and reports when it matches none", async () => {
     const name = cluster.name("chosen");
     const watchNamespaces = await namespaces(2);
     const chosen = (app: string): JsonObject => ({
@@ -255,8 +255,8 @@ describeWithPrivateCluster("configuration of an operator", (cluster) => {
     expect(await envOf(name, "web")).toBeUndefined();
   });
 
-  // Source: I-04; a JSON object may hold a name twice, and decoders differ about what that means.
-  test("a name that stands twice is refused where kubectl asks for that, and otherwise the API server keeps the last", async () => {
+  // Source: I-04; a JSON object can contain a name twice, and decoders differ in its meaning.
+  test("a duplicate name in the configuration is rejected with strict validation, otherwise the API server keeps the last", async () => {
     const { kubectl } = await findBinaries(() => undefined);
     if (!kubectl) throw new Error("there is no kubectl among the control plane's programs");
     using folder = new TempFolder();

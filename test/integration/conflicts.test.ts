@@ -15,15 +15,15 @@ const role: KubeObject = {
   rules: [{ apiGroups: [""], resources: ["pods"], verbs: ["get"] }],
 };
 
-/** Things of another name in the same group and of the same kind. */
+/** Creates the definition of Things with another plural name in the same group and of the same kind. */
 function renamedDefinition(group: string): KubeObject {
   const { spec, ...crd } = thingDefinition(group);
   const names = { plural: "items", singular: "item", kind: "Thing", listKind: "ThingList" };
   return { ...crd, metadata: { name: `items.${group}` }, spec: { ...(spec as object), names } };
 }
 
-// Source: H-23, S0-061, S0-063. With these pauses only the recheck can be in time.
-describeWithPrivateCluster("an extension whose objects are somebody else's", (cluster) => {
+// Source: H-23, S0-061, S0-063. With these intervals only the recheck can be fast enough.
+describeWithPrivateCluster("objects that another owner has", (cluster) => {
   let world: OperatorWorld;
 
   beforeAll(async () => {
@@ -37,7 +37,7 @@ describeWithPrivateCluster("an extension whose objects are somebody else's", (cl
     await world?.[Symbol.asyncDispose]();
   });
 
-  test("goes on by itself once an extension that owns one of them is deleted", async () => {
+  test("an install resumes when an extension that owns one of its objects is deleted", async () => {
     await world.extension("first", { catalog: { channels: ["a"] } });
     await world.conditions("first", DONE);
     await world.extension("second", { catalog: { channels: ["a"] } });
@@ -60,7 +60,7 @@ describeWithPrivateCluster("an extension whose objects are somebody else's", (cl
     await world.remove("second");
   });
 
-  test("goes on by itself once an object that nobody owns is deleted, and keeps what is installed until then", async () => {
+  test("an upgrade resumes when an object without an owner is deleted, and keeps the installed bundle until then", async () => {
     await world.extension("later", { catalog: { channels: ["b"] } });
     await world.conditions("later", DONE);
     const foreign = await cluster.client.create({ ...role, rules: [] });
@@ -76,7 +76,7 @@ describeWithPrivateCluster("an extension whose objects are somebody else's", (cl
     await world.remove("later");
   });
 
-  test("is refused where another extension defines a kind already, under its own name or another, and goes on once that is gone", async () => {
+  test("an install is rejected while another extension defines its kind, under its own name or another, and resumes when that is deleted", async () => {
     await world.extension("owner", { catalog: { channels: ["b"] } });
     await world.conditions("owner", DONE);
     await world.extension("same-name", { catalog: { channels: ["b"] } });

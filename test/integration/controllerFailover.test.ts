@@ -11,7 +11,7 @@ import { LEASE_MS, type Replica, Replicas } from "../support/replicas.ts";
 import { grantInstaller } from "../support/serviceAccounts.ts";
 import { SmallPackage } from "../support/smallPackage.ts";
 
-/** Extensions that are worked on while somebody else takes over. */
+/** Extensions that are reconciled during a failover. */
 const EXTENSIONS = 12;
 const QUICK = ["--recheck-interval=2s", "--max-backoff=1s"];
 
@@ -37,7 +37,7 @@ describeWithPrivateCluster("several operator-controllers", (cluster) => {
     await catalogs?.stop();
   });
 
-  /** Extensions of packages of their own with what they need, not applied yet; `version` is what they are to get. */
+  /** Creates extensions of separate packages with their dependencies, without applying them; `version` is the requested one. */
   async function extensions(): Promise<ClusterExtension[]> {
     const packages = Array.from({ length: EXTENSIONS }, () => new SmallPackage(`small-${made++}`, { version: "1.0.0", noise: 20_000 }));
     const metas: object[] = [];
@@ -72,13 +72,13 @@ describeWithPrivateCluster("several operator-controllers", (cluster) => {
   }
   const apply = (wanted: readonly ClusterExtension[]): Promise<unknown> =>
     Promise.all(wanted.map((extension) => cluster.client.apply(extension, { fieldManager: "test", force: true })));
-  /** Releases of all extensions, as "NAME.vN". */
+  /** Returns the releases of all extensions, as "NAME.vN". */
   async function releases(): Promise<string[]> {
     const { items } = await cluster.client.list({ apiVersion: "v1", kind: "Secret" }, { namespace: SYSTEM_NAMESPACE, metadataOnly: true });
     return items.flatMap(({ metadata: { labels } }) => (labels?.["version"] ? [`${labels["name"]}.v${labels["version"]}`] : []));
   }
 
-  /** Each is installed, by one release and no other. */
+  /** Expects that each is installed, with exactly one release. */
   async function installedOnce(wanted: readonly ClusterExtension[]): Promise<void> {
     await eventually(
       async () => {
@@ -100,7 +100,7 @@ describeWithPrivateCluster("several operator-controllers", (cluster) => {
     const found = (await releases()).filter((release) => names.has(release.slice(0, release.indexOf(".") + 1)));
     expect(found.sort()).toEqual(wanted.map(({ metadata }) => `${metadata.name}.v1`).sort());
   }
-  /** What was written since `from`, Leases and what asks for an answer excepted. */
+  /** Returns the writes since `from`, except Leases and access reviews. */
   const writesSince = async (from: number): Promise<string[]> =>
     (await cluster.auditEvents())
       .filter(({ verb }) => !["get", "list", "watch"].includes(verb))
@@ -112,7 +112,7 @@ describeWithPrivateCluster("several operator-controllers", (cluster) => {
       .map(({ verb, user, objectRef }) => `${user.username} ${verb} ${objectRef?.resource} ${objectRef?.name}`)
       .filter((line) => line.includes("installer") || line.includes("operator-controller"));
 
-  /** Who holds the Lease from now on, in order. */
+  /** Records the holders of the Lease from now on, in order. */
   async function followHolders(): Promise<{ seen: string[]; stop: () => Promise<void> }> {
     const seen: string[] = [];
     const stop = new AbortController();
@@ -133,7 +133,7 @@ describeWithPrivateCluster("several operator-controllers", (cluster) => {
     };
   }
 
-  test("a leader that stops in the middle of its work is followed at once, and everything is installed once", async () => {
+  test("a leader that stops during its work is replaced at once, and everything is installed once", async () => {
     const wanted = await extensions();
     await apply(wanted);
     await eventually(async () => expect((await releases()).length).toBeGreaterThan(0), { intervalMs: 20 });
@@ -143,7 +143,7 @@ describeWithPrivateCluster("several operator-controllers", (cluster) => {
     await controllers.leads(next);
     console.log(`the other one led after ${Math.round(performance.now() - from)} ms`);
     await stopping;
-    // Given back, so that nobody had to wait for its end.
+    // Released, so no replica had to wait for its end.
     await eventually(() => expect(holders.seen).toContain(""));
     await holders.stop();
     await installedOnce(wanted);
@@ -151,7 +151,7 @@ describeWithPrivateCluster("several operator-controllers", (cluster) => {
     await controllers.ready(next);
   });
 
-  test("a leader that is killed in the middle of its work is followed after its lease, and everything is installed once", async () => {
+  test("a leader that is killed during its work is replaced after its lease, and everything is installed once", async () => {
     const wanted = await extensions();
     const before = (await releases()).length;
     await apply(wanted);
@@ -163,7 +163,7 @@ describeWithPrivateCluster("several operator-controllers", (cluster) => {
     await controllers.ready(next);
   });
 
-  test("a leader that was suspended for longer than its lease applies nothing a second time when it runs again, and ends", async () => {
+  test("a leader that was suspended for longer than its lease applies nothing again when it resumes, and exits", async () => {
     const wanted = await extensions();
     const before = (await releases()).length;
     const beganAt = Date.now();
@@ -175,15 +175,15 @@ describeWithPrivateCluster("several operator-controllers", (cluster) => {
       await sleep(LEASE_MS);
       await controllers.leads(next);
       await installedOnce(wanted);
-      // Whoever leads now has nothing left to write.
+      // The new leader has finished its writes.
       await eventually(async () => expect(await writesSince(Date.now() - 3_000)).toEqual([]));
     } finally {
       resumedAt = Date.now();
       process.kill(leader.process.pid ?? 0, "SIGCONT");
     }
     await eventually(() => expect(leader.process.ended).toContain("leader election lost"));
-    // A request that was half sent when the process was suspended is sent in full when it resumes. A server-side apply of the same object is
-    // harmless then, and a release is fenced by its number; nothing else may be written, and no extension may begin another write.
+    // A request that was partially sent when the process was suspended is completed when it resumes. A server-side apply of the same object is
+    // harmless then, and a release is protected by its number; no other write and no new write of an extension is permitted.
     const late = await writesSince(resumedAt);
     expect(late.filter((line) => !line.includes(" patch "))).toEqual([]);
     expect(late.length).toBeLessThanOrEqual(EXTENSIONS);

@@ -25,7 +25,7 @@ describeWithPrivateCluster("operator-controller with leader election", (cluster)
   };
   const ready = async (): Promise<string> => (await fetch(`${world.installation.probes["operator-controller"]}/readyz?verbose`)).text();
 
-  test("works while it leads, and ends when another one does, to begin with nothing that it knew", async () => {
+  test("operator-controller works while it leads, and exits when another process leads, to restart with empty memory", async () => {
     await eventually(async () => expect(await holder()).not.toBe(""));
     await world.apply({
       apiVersion: "olm.operatorframework.io/v1",
@@ -46,7 +46,7 @@ describeWithPrivateCluster("operator-controller with leader election", (cluster)
     );
     await eventually(() => expect(world.unexpectedEnds.join("")).toContain("leader election lost"));
     world.unexpectedEnds.length = 0;
-    // It comes back as the kubelet would bring it, and is ready beside the other, for whom it waits.
+    // It restarts as the kubelet would restart it, and is ready while the other process leads.
     await world.installation.restart("operator-controller");
     await eventually(async () => expect(await ready()).toContain("somebody-else leads"));
     expect(await ready()).toContain("readyz check passed");

@@ -44,8 +44,8 @@ function bundleWith(version: string, group: string, v2: JsonObject): Record<stri
   return webhookBundle(version, { webhooks: [conversion], objects: [definition(group, v2)] });
 }
 
-// Nothing serves these webhooks: a request that needs one fails, as it does once an operator is gone.
-describeWithPrivateCluster("kept definitions whose conversion webhook goes away", (cluster) => {
+// No server responds for these webhooks: a request that needs one fails, as after the removal of an operator.
+describeWithPrivateCluster("kept definitions whose conversion webhook is removed", (cluster) => {
   let world: OperatorWorld;
   let dir: string;
 
@@ -126,7 +126,7 @@ describeWithPrivateCluster("kept definitions whose conversion webhook goes away"
     return JSON.parse(out) as InstallPlan;
   }
 
-  /** The uninstall with these arguments shows nothing that will stop it. */
+  /** Expects that the uninstall with these arguments reports no obstacle. */
   async function expectUnblocked(name: string, ...args: string[]): Promise<void> {
     const { code, err } = await runCli(["uninstall", name, ...args, "--kubeconfig", cluster.kubeconfig], { width: 300 });
     expect([code, err]).toEqual([2, expect.not.stringContaining("ConversionNeeded")]);
@@ -212,7 +212,7 @@ describeWithPrivateCluster("kept definitions whose conversion webhook goes away"
     expect(await cluster.client.get(crdOf("other.example.com"))).toBeUndefined();
   });
 
-  test("uninstall leaves a conversion webhook that someone else serves as it is", async () => {
+  test("uninstall does not change a conversion webhook that another owner serves", async () => {
     await start("theirs", "other", "2.0.0", "other.example.com");
     await cluster.client.create({
       apiVersion: "v1",
@@ -237,7 +237,7 @@ describeWithPrivateCluster("kept definitions whose conversion webhook goes away"
     await eventually(async () => expect(await cluster.client.get(crdOf("other.example.com"))).toBeUndefined());
   });
 
-  test("an upgrade that leaves the definition out is not applied while its custom resources need the webhook", async () => {
+  test("an upgrade without the definition is not applied while its custom resources need the webhook", async () => {
     await start("upgraded", "other", "2.0.0", "other.example.com");
     const { findings } = await planned("upgraded");
     await patch("upgraded", { spec: { source: { catalog: { version: "3.0.0" } } } });

@@ -50,7 +50,7 @@ function widgets(ns: string, versions: Record<string, Version>, conversion?: unk
   };
 }
 
-/** An extension whose bundles are applied pass by pass, as the controller would. */
+/** Applies the bundles of an extension with one call for each reconcile. */
 class Installing {
   readonly #cluster: TestCluster;
   readonly #lone: LoneExtension;
@@ -110,14 +110,14 @@ class Installing {
     await eventually(() => this.#cluster.client.create(object));
   }
 
-  /** The live CRD. */
+  /** Reads the live CRD. */
   async crd(): Promise<KubeObject> {
     const found = await this.#cluster.client.get(refOf(widgets(this.ns, { v1: { spec: STRING } })));
     if (!found) throw new Error("the CRD does not exist");
     return found;
   }
 
-  /** What a version of the live CRD says of spec. */
+  /** Returns the schema of spec in a version of the live CRD. */
   async schemaOf(version: string): Promise<unknown> {
     const { versions } = (await this.crd())["spec"] as {
       versions: { name: string; schema: { openAPIV3Schema: { properties: { spec: unknown } } } }[];
@@ -125,7 +125,7 @@ class Installing {
     return versions.find(({ name }) => name === version)?.schema.openAPIV3Schema.properties.spec;
   }
 
-  /** Waits until the CRD says that it has stored objects in these versions. */
+  /** Waits until the status of the CRD lists these stored versions. */
   async stores(...versions: string[]): Promise<void> {
     await eventually(async () => expect((await this.crd())["status"]).toMatchObject({ storedVersions: versions }));
   }
@@ -136,7 +136,7 @@ describeWithCluster("CRD upgrade safety on a real API server", (cluster) => {
 
   const start = async (): Promise<Installing> => new Installing(cluster, await loneExtension(cluster));
 
-  test("an upgrade that could lose data writes nothing, says everything, and leaves what is installed maintained", async () => {
+  test("an upgrade that could lose data writes nothing, reports all findings, and keeps the installed bundle reconciled", async () => {
     const it = await start();
     expect(await it.apply("1", [widgets(it.ns, { v1: { spec: STRING } }), configMap("a", it.ns)])).toBe("");
     await it.widget("fine", "v1", { size: "123" });
@@ -159,7 +159,7 @@ describeWithCluster("CRD upgrade safety on a real API server", (cluster) => {
     expect(it.releases.state).toEqual(["v1 deployed"]);
   });
 
-  test("a safe upgrade passes, and lists nothing", async () => {
+  test("a safe upgrade passes without findings", async () => {
     const it = await start();
     await it.apply("1", [widgets(it.ns, { v1: { spec: SHORT } })]);
     await it.grant([
@@ -169,8 +169,8 @@ describeWithCluster("CRD upgrade safety on a real API server", (cluster) => {
     expect(it.events.seen.filter((event) => event.includes("CrdUpgradeSafety"))).toEqual([]);
   });
 
-  describe("the extension decides", () => {
-    test("None lets every upgrade through", async () => {
+  describe("spec.install.preflight.crdUpgradeSafety", () => {
+    test("enforcement None permits every upgrade", async () => {
       const it = await start();
       await it.apply("1", [widgets(it.ns, { v1: { spec: STRING } })]);
       await it.widget("w", "v1", { size: "1234" });
@@ -180,7 +180,7 @@ describeWithCluster("CRD upgrade safety on a real API server", (cluster) => {
       expect(await it.schemaOf("v1")).toEqual(NUMBER);
     });
 
-    test("a check is left out, and objects that would be broken still count until that is left out too", async () => {
+    test("a disabled check is skipped, and the check of existing objects must be disabled separately", async () => {
       const it = await start();
       await it.apply("1", [widgets(it.ns, { v1: { spec: STRING } })]);
       await it.widget("w", "v1", { size: "1234" });
@@ -192,7 +192,7 @@ describeWithCluster("CRD upgrade safety on a real API server", (cluster) => {
     });
   });
 
-  test("objects are named up to a number, and all of them are counted", async () => {
+  test("invalid objects are named up to a limit, and all of them are counted", async () => {
     const it = await start();
     await it.apply("1", [widgets(it.ns, { v1: { spec: STRING } })]);
     for (const name of ["a", "b", "c", "d", "e", "f", "g"]) await it.widget(name, "v1", { size: "long" });
@@ -201,7 +201,7 @@ describeWithCluster("CRD upgrade safety on a real API server", (cluster) => {
     expect(refused).toMatch(/e \(v1\): spec\.size: has more than 3 characters; and 2 more$/);
   });
 
-  test("without the right to list them objects are not looked at, which is said and refuses nothing", async () => {
+  test("existing objects are not checked without permission to list them, which is reported and does not reject", async () => {
     const it = await start();
     await it.apply("1", [widgets(it.ns, { v1: { spec: SHORT } })]);
     await it.widget("w", "v1", { size: "123" });
@@ -215,7 +215,7 @@ describeWithCluster("CRD upgrade safety on a real API server", (cluster) => {
     expect(note).toContain(`cannot list resource "widgets" in API group "${it.ns}.example.com"`);
   });
 
-  test("a CRD that somebody else owns is refused as theirs, before it is compared", async () => {
+  test("a CRD of another owner is rejected before it is compared", async () => {
     const it = await start();
     const theirs = widgets(it.ns, { v1: { spec: STRING } });
     await cluster.client.create({ ...theirs, metadata: { ...theirs.metadata, labels: { "app.kubernetes.io/managed-by": "somebody" } } });
@@ -227,7 +227,7 @@ describeWithCluster("CRD upgrade safety on a real API server", (cluster) => {
   describe("served versions", () => {
     const both = (ns: string, conversion?: unknown) => widgets(ns, { v1: { spec: STRING }, v2: { spec: NUMBER } }, conversion);
 
-    test("that differ are refused, unless a webhook converts between them", async () => {
+    test("served versions with different schemas are rejected, unless a webhook converts between them", async () => {
       const it = await start();
       await it.apply("1", [widgets(it.ns, { v1: { spec: STRING } })]);
       await it.widget("w", "v1", { size: "1234" });
@@ -238,7 +238,7 @@ describeWithCluster("CRD upgrade safety on a real API server", (cluster) => {
       expect(await it.schemaOf("v2")).toEqual(NUMBER);
     });
 
-    test("go in two steps while custom resources exist", async () => {
+    test("served versions are removed in two upgrades while custom resources exist", async () => {
       const it = await start();
       const versions = { v1: { spec: STRING }, v1beta1: { spec: STRING } };
       await it.apply("1", [widgets(it.ns, versions)]);
@@ -253,13 +253,13 @@ describeWithCluster("CRD upgrade safety on a real API server", (cluster) => {
     });
   });
 
-  describe("a version that objects may be stored in", () => {
+  describe("stored versions", () => {
     const old = (ns: string) => widgets(ns, { v1alpha1: { spec: STRING }, v1: { spec: STRING } });
     const moved = (ns: string) =>
       widgets(ns, { v1alpha1: { served: false, storage: false, spec: STRING }, v1: { storage: true, spec: STRING } });
     const without = (ns: string) => widgets(ns, { v1: { spec: STRING } });
 
-    test("does not go while custom resources exist; the text says what has to be done, and that works", async () => {
+    test("a stored version is not removed while custom resources exist; the message names the steps, and they work", async () => {
       const it = await start();
       await it.apply("1", [old(it.ns)]);
       await it.widget("w", "v1", { size: "1" });
@@ -275,7 +275,7 @@ describeWithCluster("CRD upgrade safety on a real API server", (cluster) => {
       expect(await it.apply("3", [without(it.ns)])).toBe("");
     });
 
-    test("is taken from the CRD's status where no custom resource exists, as far as that is allowed", async () => {
+    test("a stored version is removed from the CRD's status when no custom resource exists, if the ServiceAccount has permission", async () => {
       const it = await start();
       await it.apply("1", [old(it.ns)]);
       await it.apply("2", [moved(it.ns)]);
@@ -304,7 +304,7 @@ describeWithCluster("CRD upgrade safety on a real API server", (cluster) => {
       );
     });
 
-    test("does not go while objects are written in it", async () => {
+    test("a stored version is not removed while objects are written in it", async () => {
       const it = await start();
       await it.apply("1", [old(it.ns)]);
       await it.stores("v1alpha1");

@@ -40,7 +40,7 @@ describeWithPrivateCluster("dependencies", (cluster) => {
     await world?.[Symbol.asyncDispose]();
   });
 
-  /** Serves packages whose bundles hold the definitions of what they say that they provide. */
+  /** Serves packages whose bundles contain the definitions that they provide. */
   async function serve(packages: CatalogWorld["packages"]): Promise<void> {
     for (const [packageName, fixture] of Object.entries(packages)) {
       for (const bundle of fixture.bundles) {
@@ -53,7 +53,7 @@ describeWithPrivateCluster("dependencies", (cluster) => {
 
   const of = (packageName: string, spec: Partial<ClusterExtensionSpec> = {}) => ({ ...spec, catalog: { packageName } });
 
-  test("with policy Require it waits, says who would supply what is missing, and goes on when that is installed", async () => {
+  test("policy Require waits, names the provider of a missing package, and resumes when that is installed", async () => {
     await serve({
       needy: { bundles: [{ name: "needy.v1.0.0", requires: ["giver >=1.0.0"] }] },
       giver: { bundles: ["giver.v1.0.0"] },
@@ -75,7 +75,7 @@ describeWithPrivateCluster("dependencies", (cluster) => {
     await world.conditions("needy", DONE);
   });
 
-  test("it goes on as well when the cluster serves the API that is missing", async () => {
+  test("policy Require resumes as well when the cluster serves the missing API", async () => {
     await serve({ reader: { bundles: [{ name: "reader.v1.0.0", requires: ["API Book"] }] } });
     await world.extension("reader", of("reader"));
     await world.conditions("reader", MISSING);
@@ -83,7 +83,7 @@ describeWithPrivateCluster("dependencies", (cluster) => {
     await world.conditions("reader", DONE);
   });
 
-  test("an update that would break a dependent is not chosen, and what is installed is kept as it is", async () => {
+  test("an update that would break a dependent is not chosen, and the installed bundle is kept", async () => {
     const versions = {
       channels: { stable: ["library.v1.0.0", { name: "library.v2.0.0", replaces: "library.v1.0.0" }] },
       bundles: [{ name: "library.v1.0.0", provides: ["Shelf"] }],
@@ -107,7 +107,7 @@ describeWithPrivateCluster("dependencies", (cluster) => {
     await eventually(async () => expect(await cluster.client.get(definition)).toBeUndefined());
   });
 
-  test("with policy Ignore it is installed, and a problem says that nothing was checked", async () => {
+  test("policy Ignore installs the bundle, and a problem reports that dependencies are not checked", async () => {
     await serve({ careless: { bundles: [{ name: "careless.v1.0.0", requires: ["API Nothing"] }] } });
     await world.extension("careless", of("careless", { dependencies: { policy: "Ignore" } }));
     await world.conditions("careless", DONE);
@@ -117,7 +117,7 @@ describeWithPrivateCluster("dependencies", (cluster) => {
     });
   });
 
-  test("with policy Install what is missing is installed first, and goes with the last that needs it", async () => {
+  test("policy Install installs missing packages first, and uninstalls them with the last dependent", async () => {
     await serve({
       shop: { bundles: [{ name: "shop.v1.0.0", requires: ["API Till"] }] },
       stall: { bundles: [{ name: "stall.v1.0.0", requires: ["API Till"] }] },
@@ -152,7 +152,7 @@ describeWithPrivateCluster("dependencies", (cluster) => {
     await world.gone("power");
   });
 
-  test("an update goes on when a catalog begins to offer what it requires", async () => {
+  test("an update is installed when a catalog starts to offer its dependencies", async () => {
     const band = { channels: { stable: ["band.v1.0.0", { name: "band.v2.0.0", replaces: "band.v1.0.0" }] } };
     await serve({ band: { ...band, bundles: ["band.v1.0.0", { name: "band.v2.0.0", requires: ["API Drum"] }] } });
     await world.extension("band", of("band", { dependencies: { policy: "Install" } }));
@@ -165,7 +165,7 @@ describeWithPrivateCluster("dependencies", (cluster) => {
     await world.conditions("drummer", DONE);
   });
 
-  test("a name that is taken is left to who has it, and whom a user makes his own stays", async () => {
+  test("an extension with the wanted name is left to its owner, and one that a user takes over is kept", async () => {
     await serve({
       poet: { bundles: [{ name: "poet.v1.0.0", requires: ["verse 1.0.0"] }] },
       verse: { bundles: ["verse.v1.0.0"] },
@@ -184,7 +184,7 @@ describeWithPrivateCluster("dependencies", (cluster) => {
     expect((await world.get("verse")).spec.source.catalog?.packageName).toBe("prose");
   });
 
-  test("an extension of the package that somebody else made is waited for, and left alone", async () => {
+  test("policy Install waits for an existing extension of the package without changing it", async () => {
     await serve({
       writer: { bundles: [{ name: "writer.v1.0.0", requires: ["ink 1.0.0"] }] },
       ink: { bundles: ["ink.v1.0.0", "ink.v2.0.0"] },
@@ -207,7 +207,7 @@ describeWithPrivateCluster("dependencies", (cluster) => {
     await world.conditions("ours", DONE);
   });
 
-  test("is not made under names that others have, which is said", async () => {
+  test("policy Install reports when all names for the new extension are taken", async () => {
     await serve({ gist: { bundles: [{ name: "gist.v1.0.0", requires: ["pith 1.0.0"] }] }, pith: { bundles: ["pith.v1.0.0"] } });
     for (const name of dependencyNames("pith")) await world.extension(name, { ...of("prose"), suspend: true });
     await world.extension("gist", of("gist", { dependencies: { policy: "Install" } }));

@@ -26,7 +26,7 @@ describeWithPrivateCluster("an extension that others depend on", (cluster) => {
   const setPolicy = (name: string, policy: string): Promise<KubeObject> =>
     cluster.client.patch(ref(name), { spec: { dependencies: { policy } } }, { type: "merge" });
 
-  /** Installs package `name`, whose bundle has these properties, and makes it count on them. */
+  /** Installs package `name`, whose bundle has these properties, and waits until dependents are known. */
   async function install(name: string, properties: Property[], objects: KubeObject[] = []): Promise<void> {
     const bundle = `${name}.v1.0.0`;
     world.bundle(bundle, tinyBundle("1.0.0", { objects }));
@@ -39,7 +39,7 @@ describeWithPrivateCluster("an extension that others depend on", (cluster) => {
   const isRunning = async (name: string): Promise<boolean> =>
     (await cluster.client.get({ apiVersion: "apps/v1", kind: "Deployment", name: "tiny", namespace: `${name}-system` })) !== undefined;
 
-  test("is not uninstalled, names them, and goes once they are gone", async () => {
+  test("an extension with dependents is not uninstalled and names them, until they are deleted", async () => {
     await install("provider", [], [thingDefinition("held.example.com")]);
     await install("consumer", [needsThing("held.example.com"), needsPackage("provider")]);
     await cluster.client.delete(ref("provider"));
@@ -59,7 +59,7 @@ describeWithPrivateCluster("an extension that others depend on", (cluster) => {
     expect(await isRunning("provider")).toBe(false);
   });
 
-  test("goes once they need it no longer", async () => {
+  test("an extension is uninstalled when its dependents no longer need it", async () => {
     await install("left", []);
     await install("leaver", [needsPackage("left")]);
     await cluster.client.delete(ref("left"));
@@ -69,7 +69,7 @@ describeWithPrivateCluster("an extension that others depend on", (cluster) => {
     await world.remove("leaver");
   });
 
-  test("goes together with them, although each depends on the other", async () => {
+  test("extensions that depend on each other are uninstalled together", async () => {
     await install("one", [needsPackage("other")]);
     await install("other", [needsPackage("one")]);
     await cluster.client.delete(ref("one"));
@@ -78,7 +78,7 @@ describeWithPrivateCluster("an extension that others depend on", (cluster) => {
     await Promise.all([world.gone("one"), world.gone("other")]);
   });
 
-  test("goes when it is annotated", async () => {
+  test("an extension with dependents is uninstalled with annotation force-uninstall", async () => {
     await install("forced", []);
     await install("broken", [needsPackage("forced")]);
     await cluster.client.delete(ref("forced"));

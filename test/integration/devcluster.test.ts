@@ -25,13 +25,13 @@ async function statusOf(cluster: TestCluster, object: KubeObject): Promise<Deplo
 }
 
 describeWithCluster("the shared control plane", (cluster) => {
-  test("makes a Deployment available", async () => {
+  test("the control plane makes a Deployment available", async () => {
     const object = deployment(await cluster.namespace(), "web");
     await cluster.client.create(object);
     await eventually(async () => expect(await statusOf(cluster, object)).toMatchObject({ availableReplicas: 2 }));
   });
 
-  test("leaves the Pods of a namespace unready until it is told otherwise", async () => {
+  test("the control plane keeps the Pods of a namespace unready when the fate is NotReady", async () => {
     const namespace = await cluster.namespace("unready", "NotReady");
     const object = deployment(namespace, "web");
     await cluster.client.create(object);
@@ -42,7 +42,7 @@ describeWithCluster("the shared control plane", (cluster) => {
     await eventually(async () => expect(await statusOf(cluster, object)).toMatchObject({ availableReplicas: 2 }));
   });
 
-  test("collects what a deleted owner leaves behind", async () => {
+  test("the control plane collects the dependents of a deleted owner", async () => {
     const object = deployment(await cluster.namespace(), "web");
     await cluster.client.create(object);
     const pods = async (): Promise<KubeObject[]> => {
@@ -53,13 +53,13 @@ describeWithCluster("the shared control plane", (cluster) => {
     await eventually(async () => expect(await pods()).toEqual([]));
   });
 
-  test("keeps an audit log of who did what", async () => {
+  test("the control plane writes an audit log with the user of each request", async () => {
     const namespace = await cluster.namespace("audited");
     const events = (await cluster.auditEvents()).filter((event) => event.objectRef?.name === namespace && event.verb === "create");
     expect(events).toMatchObject([{ user: { username: "kubernetes-admin" }, responseStatus: { code: 201 } }]);
   });
 
-  test("serves an image registry", async () => {
+  test("the control plane serves an image registry", async () => {
     const answer = await fetch(`http://${cluster.registry.host}/v2/`);
     expect(answer.status).toBe(200);
   });

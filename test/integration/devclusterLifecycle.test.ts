@@ -15,9 +15,9 @@ import { describeWithCluster, describeWithPrivateCluster, eventually } from "../
 const COMPONENTS: ComponentName[] = ["etcd", "kube-apiserver", "kube-controller-manager", "registry"];
 const CONFIG_MAP = { apiVersion: "v1", kind: "ConfigMap", metadata: { name: "kept", namespace: "default" }, data: { a: "1" } };
 
-describeWithCluster("the life of a control plane", () => {
-  test("nothing is left after its process was killed, and the next start removes the data", async () => {
-    // A start removes what killed ones left in the folder for temporary files, and other tests start control planes meanwhile.
+describeWithCluster("the lifecycle of a control plane", () => {
+  test("a killed control plane leaves no processes, and the next start removes its data", async () => {
+    // A start removes the data of killed control planes in the folder for temporary files, and other tests start control planes meanwhile.
     const folder = await mkdtemp(join(tmpdir(), "olmv1-alone-"));
     vi.stubEnv("TMPDIR", folder);
     onTestFinished(async () => {
@@ -44,7 +44,7 @@ describeWithCluster("the life of a control plane", () => {
     expect(existsSync(next.dataDir)).toBe(false);
   });
 
-  test("a data folder that was given keeps its objects and certificates over a stop and a start", async () => {
+  test("a control plane with a given data folder keeps its objects and certificates after a restart", async () => {
     const dataDir = await mkdtemp(join(tmpdir(), "olmv1-kept-"));
     onTestFinished(() => rm(dataDir, { recursive: true }));
     const read = async <T>(cluster: DevCluster, use: (client: Client) => Promise<T>): Promise<T> => {
@@ -65,7 +65,7 @@ describeWithCluster("the life of a control plane", () => {
     expect(await readFile(join(dataDir, "pki", "ca.crt"), "utf8")).toBe(authority);
   });
 
-  test("runs on programs of others as well, which end with it too", async () => {
+  test("a control plane runs binaries of KUBEBUILDER_ASSETS, and stops them", async () => {
     const own = await findBinaries(() => undefined);
     const folder = dirname(own.etcd.path);
     const cluster = await startDevCluster({ binaries: await findBinaries(() => undefined, { env: { KUBEBUILDER_ASSETS: folder } }) });
@@ -75,7 +75,7 @@ describeWithCluster("the life of a control plane", () => {
     expect(pids.map(isAlive)).toEqual([false, false, false, false]);
   });
 
-  test("a component that cannot start is an error with the end of its log", async () => {
+  test("a component that cannot start is reported with the end of its log", async () => {
     const broken = { path: "/bin/false", watchesStdin: false };
     const binaries = await findBinaries(() => undefined);
     const start = startDevCluster({ binaries: { ...binaries, "kube-apiserver": broken } });
@@ -86,7 +86,7 @@ describeWithCluster("the life of a control plane", () => {
 describeWithPrivateCluster(
   "a private control plane",
   (cluster, dev) => {
-    test("comes back with its objects when the API server or etcd is restarted", async () => {
+    test("a private control plane keeps its objects when the API server or etcd is restarted", async () => {
       await cluster.client.create(CONFIG_MAP);
       for (const name of ["kube-apiserver", "etcd"] as const) {
         const before = dev().pid(name);
@@ -98,7 +98,7 @@ describeWithPrivateCluster(
       }
     });
 
-    test("decides by a rule of the test what becomes of Pods", async () => {
+    test("a test rule decides the fate of Pods", async () => {
       const pod = {
         apiVersion: "v1",
         kind: "Pod",

@@ -13,7 +13,7 @@ const MIB = 1024 * 1024;
 const TIMEOUT_MS = 240_000;
 const LABEL = "a catalogd whose disk is full";
 
-/** One line; its layer is small, so that unpacking it takes hardly more room than its text. */
+/** One line; its layer is small, so that unpacking it needs little more space than its text. */
 function content(number: number, bytes: number): string {
   return `${JSON.stringify({ name: `n${number}`, schema: "test.full", text: "lorem ipsum ".repeat(bytes / 12) })}\n`;
 }
@@ -65,7 +65,7 @@ if (reason !== undefined) {
         (catalog) => expectProblem(catalog, "StorageFailed", { message: "ENOSPC: no space left on device" }),
       ],
     ])(
-      "while %s says so, serves the content before, leaves nothing behind, and goes on when there is room",
+      "a catalogd with a full disk reports it while %s, serves the earlier content, leaves no partial files, and resumes when space is available",
       { timeout: TIMEOUT_MS },
       async ([, name, free, text, reported]) => {
         const [before, after] = [content(1, MIB / 2), content(2, 5 * MIB)];

@@ -40,7 +40,7 @@ describeWithPrivateCluster("olmv1 doctor", (cluster) => {
   const told = (findings: readonly DoctorFinding[]): string[] =>
     findings.filter(({ status }) => status !== "ok").map(({ status, check }) => `${status}: ${check}`);
 
-  test("finds no problem in what config installs, once its programs run", async () => {
+  test("olmv1 doctor reports no problem for the objects of config when its programs run", async () => {
     await eventually(async () => {
       const { code, findings } = await examined();
       expect([code, told(findings)]).toEqual([
@@ -53,7 +53,7 @@ describeWithPrivateCluster("olmv1 doctor", (cluster) => {
     });
   });
 
-  test("names what is wrong with a cluster whose programs do not run, and ends with 1", async () => {
+  test("olmv1 doctor reports the problems of a cluster whose programs do not run, and exits with 1", async () => {
     for (const each of programs) await each.stop();
     const secret = { apiVersion: "v1", kind: "Secret", namespace: SYSTEM_NAMESPACE, name: "catalogd-serving-cert" };
     await cluster.client.patch(secret, { data: { "tls.key": "" } }, { type: "merge" });
@@ -74,7 +74,7 @@ describeWithPrivateCluster("olmv1 doctor", (cluster) => {
     expect([asked.code, asked.out.split("\n").length]).toEqual([1, 5]);
   });
 
-  test("ends with 2 when a user may not read everything, and names each check that could not be made", async () => {
+  test("olmv1 doctor exits with 2 when a user cannot read everything, and names each check that failed", async () => {
     await cluster.client.apply({ apiVersion: "v1", kind: "Namespace", metadata: { name: "readers" } }, { fieldManager: "test" });
     await serviceAccount(cluster.client, "readers", "nobody", []);
     const folder = await mkdtemp(join(tmpdir(), "olmv1-doctor-"));
@@ -91,7 +91,7 @@ describeWithPrivateCluster("olmv1 doctor", (cluster) => {
     }
   });
 
-  test("names a namespace in which nothing is, and ends with 2 where there is no cluster", async () => {
+  test("olmv1 doctor reports an empty namespace, and exits with 2 without a cluster", async () => {
     const elsewhere = await runCli(["doctor", "--kubeconfig", cluster.kubeconfig, "--system-namespace", "default"], { width: 200 });
     expect(elsewhere.code).toBe(1);
     expect(elsewhere.out).toContain("it does not exist in namespace default");

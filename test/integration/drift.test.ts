@@ -12,7 +12,7 @@ import { expectProblem } from "../support/problems.ts";
 import { SampleWorld } from "../support/sampleWorld.ts";
 import type { World } from "../support/world.ts";
 
-/** Long enough for nothing to be found by it: what these tests see repaired was seen by watches. */
+/** Long enough that comparisons find nothing: these tests see corrections that watches caused. */
 const DRIFT_INTERVAL = "1h";
 const FIGHT_MS = 12_000;
 const REQUESTED = "olm.operatorframework.io/reconcile-requested-at";
@@ -40,7 +40,7 @@ describeWithPrivateCluster("drift", (cluster, dev) => {
     cluster.client.patch({ apiVersion: API_VERSION, kind: CLUSTER_EXTENSION, name }, body, { type: "merge" });
   const say = (name: string, text: string): Promise<string> => world.problems(name, (problems) => problems.includes(text));
 
-  /** Waits until `holds`, looking often. @returns milliseconds. */
+  /** Waits until `holds`, with short intervals. @returns milliseconds. */
   async function repaired(ref: ObjectRef, holds: (object: KubeObject | undefined) => void): Promise<number> {
     const started = performance.now();
     await eventually(async () => holds(await cluster.client.get(ref)), { intervalMs: 20, timeoutMs: 60_000 });
@@ -52,7 +52,7 @@ describeWithPrivateCluster("drift", (cluster, dev) => {
     return repaired(phrasesOf(made), (live) => expect(live?.["data"]).toEqual({ greeting: "Hello, %s!" }));
   }
 
-  /** What an extension's installer asked for, of one object or of all. */
+  /** Returns the requests of an extension's installer, for one object or for all. */
   async function requestsOf({ spec: { namespace, serviceAccount } }: ClusterExtension, ref?: ObjectRef): Promise<AuditEvent[]> {
     const username = `system:serviceaccount:${namespace}:${serviceAccount?.name ?? ""}`;
     const events = await cluster.auditEvents();
@@ -64,7 +64,7 @@ describeWithPrivateCluster("drift", (cluster, dev) => {
     );
   }
 
-  /** Replaces the rules that the installer has in its namespace and in the cluster. */
+  /** Replaces the rules of the installer in its namespace and in the cluster. */
   async function changeRules(
     { spec: { namespace, serviceAccount } }: ClusterExtension,
     change: (rule: PolicyRule) => PolicyRule,
@@ -84,7 +84,7 @@ describeWithPrivateCluster("drift", (cluster, dev) => {
   const print = (times: readonly (readonly [string, number])[]): void =>
     void process.stderr.write(times.map(([what, ms]) => `${what}: repaired in ${Math.round(ms)} ms\n`).join(""));
 
-  test("with rights by name only, an object of any kind is put back when it is deleted or changed", async () => {
+  test("an object of any kind is corrected when it is deleted or changed, with permissions by name only", async () => {
     const made = await sample.installed("kinds", "1.0.0");
     const rendered = sample.rendered("1.0.0", made.spec.namespace);
     const objects = (await Promise.all(rendered.map((object) => cluster.client.get(refOf(object))))).flatMap((object) => object ?? []);
@@ -115,7 +115,7 @@ describeWithPrivateCluster("drift", (cluster, dev) => {
     });
   });
 
-  test("a port that got another number is put back, of a Service and of a container; with policy Warn it is told, and put back once that is gone", async () => {
+  test("a changed port number of a Service or container is corrected; policy Warn reports it, and a later change of the policy corrects it", async () => {
     const made = await sample.installed("ports", "1.0.0");
     const { namespace } = made.spec;
     const service: ObjectRef = { apiVersion: "v1", kind: "Service", namespace, name: "hello-operator-metrics" };
@@ -149,20 +149,20 @@ describeWithPrivateCluster("drift", (cluster, dev) => {
     await eventually(async () => expect(await portsOf()).toBe(before));
   });
 
-  test("an install is not followed by a second comparison, and what nobody owns by any", async () => {
+  test("an install is not followed by a second comparison, and changes without an owner are not compared", async () => {
     const made = await sample.installed("once", "1.0.0");
     const phrases = phrasesOf(made);
     const service: ObjectRef = { ...phrases, kind: "Service", name: "hello-operator-metrics" };
     await cluster.client.patch(service, { metadata: { annotations: { "example.com/team": "theirs" } } }, { type: "merge" });
     await isPutBack(made);
     const verbs = async (ref: ObjectRef): Promise<string[]> => (await requestsOf(made, ref)).map(({ verb }) => verb);
-    // A write is seen before it is noted.
+    // A write arrives before it is recorded.
     await eventually(async () => expect(await verbs(phrases)).toEqual(["get", "patch", "patch", "get", "patch"]));
-    expect(await verbs(service)).toEqual(["get", "patch", "patch"]); // looked at, dry run, apply
+    expect(await verbs(service)).toEqual(["get", "patch", "patch"]); // read, dry run, apply
     expect((await cluster.client.get(service))?.metadata.annotations?.["example.com/team"]).toBe("theirs");
   });
 
-  test("with rights on whole kinds, several objects of a kind share a stream", async () => {
+  test("objects of a kind share a stream with permissions for whole kinds", async () => {
     const made = await sample.extension("wide", { version: "1.0.0" });
     await changeRules(made, () => EVERYTHING);
     await world.apply(made);
@@ -179,7 +179,7 @@ describeWithPrivateCluster("drift", (cluster, dev) => {
     await repaired(refOf(role), (live) => expect(live).toBeDefined());
   });
 
-  test("without the right to watch, a problem says so, and a comparison can be asked for", async () => {
+  test("a missing permission to watch is reported as a problem, and a comparison can be requested", async () => {
     const made = await sample.extension("blind", { version: "1.0.0" });
     await changeRules(made, (rule) => ({ ...rule, verbs: rule.verbs.filter((verb) => verb !== "watch" && verb !== "list") }));
     await world.apply(made);
@@ -194,7 +194,7 @@ describeWithPrivateCluster("drift", (cluster, dev) => {
     await eventually(async () => expect((await world.extension("blind"))?.status?.lastHandledReconcileAt).toBe("now"));
   });
 
-  test("against a writer that never gives up, an object is put back three times at once and then ever more seldom", async () => {
+  test("an object that another writer keeps changing is corrected three times at once and then at growing intervals", async () => {
     const made = await sample.installed("fight", "1.0.0");
     const phrases = phrasesOf(made);
     const before = (await requestsOf(made, phrases)).length;
@@ -210,14 +210,14 @@ describeWithPrivateCluster("drift", (cluster, dev) => {
     await repaired(phrases, (live) => expect(live?.["data"]).toEqual({ greeting: "Hello, %s!" }));
   });
 
-  test("after the API server restarts, objects are watched again", async () => {
+  test("objects are watched again after the API server restarts", async () => {
     const made = await sample.installed("restart", "1.0.0");
     await dev().restart("kube-apiserver");
     await eventually(() => cluster.client.delete(phrasesOf(made)));
     print([["after a restart of the API server", await repaired(phrasesOf(made), (live) => expect(live).toBeDefined())]]);
   });
 
-  test("with policy Warn drift is told and left alone until it is gone; with Ignore nothing is watched", async () => {
+  test("policy Warn reports drift until it is gone without correcting it; policy Ignore watches nothing", async () => {
     const made = await sample.extension("warn", { version: "1.0.0", channels: ["stable"] });
     await world.apply({ ...made, spec: { ...made.spec, drift: { policy: "Warn" } } });
     await world.installed("warn", "1.0.0");
@@ -245,7 +245,7 @@ describeWithPrivateCluster("drift", (cluster, dev) => {
     await eventually(() => isPutBack(made));
   });
 
-  test("a Pod that stops being ready shows in the conditions at once, with no comparison in between", async () => {
+  test("a Pod that becomes unready changes the conditions at once, without a comparison", async () => {
     const made = await sample.installed("ill", "1.0.0");
     await world.condition(CLUSTER_EXTENSION, "ill", (c) => c("Available")?.status === "True");
     await cluster.setPodFate(made.spec.namespace, "NotReady");
@@ -254,7 +254,7 @@ describeWithPrivateCluster("drift", (cluster, dev) => {
     await world.condition(CLUSTER_EXTENSION, "ill", (c) => c("Available")?.status === "True");
   });
 
-  test("a suspended extension is left alone until it goes on, and can be deleted", async () => {
+  test("a suspended extension is not reconciled until it resumes, and can be deleted", async () => {
     const made = await sample.installed("suspended", "1.0.0");
     await patchExtension("suspended", { spec: { suspend: true } });
     await say("suspended", "spec.suspend is true");

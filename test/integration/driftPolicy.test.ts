@@ -11,7 +11,7 @@ import { FakeClock } from "../support/fakeClock.ts";
 import { type LoneExtension, loneExtension, preparedFor } from "../support/loneExtension.ts";
 import { configMap, releaseRecord } from "../support/releases.ts";
 
-/** The right to watch one ConfigMap. */
+/** Permission to watch one ConfigMap. */
 const watchOf = (name: string): PolicyRule => ({
   apiGroups: [""],
   resources: ["configmaps"],
@@ -21,7 +21,7 @@ const watchOf = (name: string): PolicyRule => ({
 
 type DriftSpec = NonNullable<ClusterExtension["spec"]["drift"]>;
 
-describeWithCluster("what is put back, reported or left alone on a real API server", (cluster) => {
+describeWithCluster("drift policies on a real API server", (cluster) => {
   beforeAll(() => cluster.installCrds());
 
   const deployment = (namespace: string): KubeObject => ({
@@ -35,7 +35,7 @@ describeWithCluster("what is put back, reported or left alone on a real API serv
     },
   });
 
-  /** Objects of an extension as a deployed release applied them, and passes over them with a drift spec. */
+  /** Creates objects of an extension as a deployed release applied them; runs reconciles with a drift spec. */
   async function installed(objectsIn: (ns: string) => KubeObject[]) {
     const lone: LoneExtension = await loneExtension(cluster);
     const { x, ns, account } = lone;
@@ -59,7 +59,7 @@ describeWithCluster("what is put back, reported or left alone on a real API serv
     return { ...lone, rendered, releases, maintain, live, edit };
   }
 
-  test("what others add survives: a restart by kubectl, labels, a sidecar, and their own data", async () => {
+  test("drift correction keeps the fields of other managers: a restart by kubectl, labels, a sidecar, and data", async () => {
     const { ns, maintain, live, edit } = await installed((namespace) => [deployment(namespace)]);
     const restarted = { "kubectl.kubernetes.io/restartedAt": "2026-01-01T00:00:00Z" };
     await edit({ metadata: { labels: { team: "theirs" } }, spec: { template: { metadata: { annotations: restarted } } } });
@@ -76,7 +76,7 @@ describeWithCluster("what is put back, reported or left alone on a real API serv
   });
 
   // S0-090: the cluster fills a ConfigMap that the bundle leaves empty.
-  test("a ConfigMap that the cluster fills with trusted certificates keeps them", async () => {
+  test("drift correction keeps trusted certificates that the cluster writes into a ConfigMap", async () => {
     const labels = { "config.openshift.io/inject-trusted-cabundle": "true" };
     const { maintain, live, edit, releases, x, account, rendered } = await installed((namespace) => [
       { apiVersion: "v1", kind: "ConfigMap", metadata: { name: "trusted-ca", namespace, labels } },
@@ -97,7 +97,7 @@ describeWithCluster("what is put back, reported or left alone on a real API serv
     expect(await live()).toMatchObject({ metadata: { annotations: { version: "2" } }, data: { "ca-bundle.crt": "PEM" } });
   });
 
-  test("a changed field is put back and told with its path and the manager that changed it, without its value", async () => {
+  test("a changed field is corrected and reported with its path and the manager that changed it, without its value", async () => {
     const { ns, maintain, live, edit } = await installed((namespace) => [
       { apiVersion: "v1", kind: "Secret", metadata: { name: "s", namespace }, data: { password: "b3Vycw==" } },
     ]);
@@ -123,10 +123,10 @@ describeWithCluster("what is put back, reported or left alone on a real API serv
       told: undefined,
     },
     { what: "nothing happens", interfere: () => Promise.resolve(), told: undefined },
-  ])("what is put back is told also where, between the reading of an object and its apply, $what", async ({ interfere, told }) => {
+  ])("a correction is also reported when, between the read of an object and its apply, $what", async ({ interfere, told }) => {
     const { ns, x, account, releases, live, rendered } = await installed((namespace) => [configMap("a", namespace, { k: "v" })]);
     const appliedAt = (await live())?.metadata.managedFields?.map(({ time }) => Date.parse(String(time))) ?? [];
-    await eventually(() => Promise.resolve(expect(Date.now()).toBeGreaterThan(Math.max(...appliedAt) + 1_000))); // times are whole seconds
+    await eventually(() => Promise.resolve(expect(Date.now()).toBeGreaterThan(Math.max(...appliedAt) + 1_000))); // times have a resolution of one second
     const parts = passOver(cluster.client, { ...x, spec: { ...x.spec, drift: { policy: "Correct" } } }, account.client, releases);
     const scoped = account.client.guardedBy(() => undefined);
     const apply = scoped.apply.bind(scoped);
@@ -143,7 +143,7 @@ describeWithCluster("what is put back, reported or left alone on a real API serv
     expect(parts.events.seen).toEqual(told === undefined ? [] : events);
   });
 
-  test("with policy Warn nothing is written, and the condition goes on saying what drifted", async () => {
+  test("policy Warn writes nothing, and the condition still reports the drift", async () => {
     const { ns, maintain, live, edit, rendered } = await installed((namespace) => [
       configMap("a", namespace, { k: "v" }),
       configMap("b", namespace),
@@ -160,7 +160,7 @@ describeWithCluster("what is put back, reported or left alone on a real API serv
     expect(await live(1)).toBeUndefined();
   });
 
-  test("with policy Ignore nothing is looked at", async () => {
+  test("policy Ignore compares nothing", async () => {
     const { maintain, live, edit } = await installed((namespace) => [configMap("a", namespace, { k: "v" })]);
     await edit({ data: { k: "theirs" } });
     const { events, phase } = await maintain({ policy: "Ignore" });
@@ -168,7 +168,7 @@ describeWithCluster("what is put back, reported or left alone on a real API serv
     expect((await live())?.["data"]).toEqual({ k: "theirs" });
   });
 
-  test("ignored fields are left as others set them, in upgrades too, and the others are put back", async () => {
+  test("ignored fields keep the values of others, also in upgrades, and other fields are corrected", async () => {
     const { x, account, releases, maintain, live, edit, rendered } = await installed((namespace) => [deployment(namespace)]);
     const drift: DriftSpec = {
       ignore: [{ paths: ["/spec/replicas", "/metadata/annotations/example.com~1theme"], target: { group: "apps", kind: "Deployment" } }],
@@ -194,7 +194,7 @@ describeWithCluster("what is put back, reported or left alone on a real API serv
     expect((await live())?.["spec"]).toMatchObject({ replicas: 2 });
   });
 
-  test("a field that is ignored from now on stays as it is, although nobody else owns it", async () => {
+  test("a newly ignored field keeps its value, although no other manager owns it", async () => {
     const { maintain, live, edit } = await installed((namespace) => [deployment(namespace)]);
     const drift: DriftSpec = { ignore: [{ paths: ["/metadata/annotations"], target: { kind: "Deployment", name: "d" } }] };
     await maintain(drift);
@@ -204,7 +204,7 @@ describeWithCluster("what is put back, reported or left alone on a real API serv
     expect((await live())?.metadata.annotations?.["example.com/theme"]).toBeUndefined();
   });
 
-  test("what may not be watched is compared once an interval, and what is watched is not", async () => {
+  test("objects that cannot be watched are compared once an interval, and watched ones are not", async () => {
     const { x, account, releases, rendered, live } = await installed((namespace) => [configMap("a", namespace), configMap("b", namespace)]);
     await account.grant([{ apiGroups: [""], resources: ["configmaps"], verbs: ["get", "patch", "create"] }, watchOf("b")]);
     const parts = passOver(cluster.client, x, account.client, releases);
@@ -231,7 +231,7 @@ describeWithCluster("what is put back, reported or left alone on a real API serv
     }
   });
 
-  test("a change that is looked at later is not forgotten when a pass for something else comes before", async () => {
+  test("a delayed comparison of a change is not lost when another reconcile runs first", async () => {
     const { x, ns, account, releases, edit } = await installed((namespace) => [configMap("a", namespace, { k: "v", l: "w" })]);
     const drift: DriftSpec = { policy: "Warn" };
     const parts = passOver(cluster.client, { ...x, spec: { ...x.spec, drift } }, account.client, releases);
@@ -265,7 +265,7 @@ describeWithCluster("what is put back, reported or left alone on a real API serv
     }
   });
 
-  test("objects of a release that was prepared elsewhere are compared as they would be applied", async () => {
+  test("objects of a release that another process prepared are compared in the form in which they are applied", async () => {
     const { x, ns, account } = await loneExtension(cluster);
     const objects = preparedFor(x, [configMap("a", ns, { k: "v" })]);
     const { namespace: _left, ...metadata } = objects[0]!.metadata;

@@ -21,7 +21,7 @@ const otherSelector = {
 };
 
 // Source: O-02, S0-097.
-describeWithPrivateCluster("the Events that tell what is done to an extension", (cluster) => {
+describeWithPrivateCluster("Events about an extension", (cluster) => {
   let world: OperatorWorld;
 
   beforeAll(async () => {
@@ -43,14 +43,14 @@ describeWithPrivateCluster("the Events that tell what is done to an extension", 
   const change = (name: string, body: object): Promise<unknown> =>
     cluster.client.patch({ apiVersion: "olm.operatorframework.io/v1", kind: "ClusterExtension", name }, body, { type: "merge" });
   const upgrade = (name: string, wanted: string): Promise<unknown> => change(name, { spec: { source: { catalog: { version: wanted } } } });
-  /** Waits for Events of an extension, whole or by their beginning. */
+  /** Waits for Events of an extension, by full text or prefix. */
   const told = (name: string, ...texts: string[]): Promise<void> =>
     eventually(async () => {
       const events = await world.events(name);
       for (const text of texts) expect(events).toContainEqual(expect.stringMatching(new RegExp(`^${escaped(text)}`)));
     });
 
-  test("an upgrade names what is deleted and what is created anew", async () => {
+  test("an upgrade records Events that list deleted and recreated objects", async () => {
     await world.extension("grows", version("1.0.0"));
     await world.conditions("grows", DONE);
     await told("grows", 'Installed: installed bundle "p.v1.0.0": 3 created');
@@ -63,7 +63,7 @@ describeWithPrivateCluster("the Events that tell what is done to an extension", 
     );
   });
 
-  test("an approval that is waited for, and then given", async () => {
+  test("an approval records Events when the extension waits for it and when it is given", async () => {
     await world.extension("asks", { ...version("1.0.0"), approval: "Manual" });
     await world.conditions("asks", { Progressing: "False/AwaitingApproval" });
     await told("asks", "AwaitingApproval: ");
@@ -72,7 +72,7 @@ describeWithPrivateCluster("the Events that tell what is done to an extension", 
     await told("asks", `Approved: carrying out the approved plan for bundle "p.v1.0.0": ${digest}`, "Installed: ");
   });
 
-  test("a suspension, and its end", async () => {
+  test("a suspension records Events at its start and end", async () => {
     await world.extension("rests", { ...version("1.0.0"), suspend: true });
     await world.conditions("rests", { Progressing: "False/Suspended" });
     await world.expectProblem("rests", "Suspended", { message: "spec.suspend is true" });
@@ -82,8 +82,8 @@ describeWithPrivateCluster("the Events that tell what is done to an extension", 
     await told("rests", "Resumed: reconciliation resumed");
   });
 
-  // S0-098: what the ServiceAccount may do, and which it is, counts at the next pass
-  test("rights that are missing, and then granted; another ServiceAccount acts at once", async () => {
+  // S0-098: a change of the ServiceAccount or its permissions applies to the next reconcile
+  test("missing and granted permissions record Events, and another ServiceAccount is used at once", async () => {
     const before = async (namespace: string): Promise<void> =>
       void (await serviceAccount(cluster.client, namespace, "lacks-installer", []));
     await world.extension("lacks", { ...version("1.0.0"), before });
@@ -93,7 +93,7 @@ describeWithPrivateCluster("the Events that tell what is done to an extension", 
     await world.conditions("lacks", DONE);
     await told("lacks", "PermissionsGranted: ServiceAccount lacks-system/lacks-installer has got every right that it lacked");
 
-    // A name that is set cannot be changed at once, as in the Go implementation: it is taken back first.
+    // A name cannot be changed directly, as in the Go implementation: it must be removed first.
     const poor = await serviceAccount(cluster.client, "lacks-system", "poor", []);
     await change("lacks", { spec: { serviceAccount: null } });
     await world.conditions("lacks", { Installed: "True/Succeeded", Progressing: "False/Blocked" });
@@ -114,7 +114,7 @@ describeWithPrivateCluster("the Events that tell what is done to an extension", 
     await told("lacks", "PermissionsGranted: ServiceAccount lacks-system/poor has got every right that it lacked");
   });
 
-  test("a definition that is kept, and taken in by the next extension", async () => {
+  test("a kept definition records an Event, and so does its adoption by the next extension", async () => {
     await world.extension("first", version("3.0.0"));
     await world.conditions("first", DONE);
     await eventually(() =>
@@ -130,7 +130,7 @@ describeWithPrivateCluster("the Events that tell what is done to an extension", 
     );
   });
 
-  test("nothing is told again in a pass that finds everything as it was", async () => {
+  test("a reconcile without changes records no Event again", async () => {
     await world.extension("quiet", version("1.0.0"));
     await world.conditions("quiet", { ...DONE, Available: "True/Healthy" });
     await told("quiet", "Installed: ", "Healthy: ");
@@ -142,7 +142,7 @@ describeWithPrivateCluster("the Events that tell what is done to an extension", 
     expect(await world.events("quiet")).toEqual(before);
   });
 
-  test("olmv1 events and describe show the Events of one extension when an earlier one had its name", async () => {
+  test("olmv1 events and describe print the Events of one extension when an earlier one had its name", async () => {
     const own = async (): Promise<string[]> => {
       const { out } = await runCli(["events", "again", "-o", "json", "--kubeconfig", cluster.kubeconfig]);
       const { items } = JSON.parse(out) as { items: { involvedObject: { uid: string } }[] };

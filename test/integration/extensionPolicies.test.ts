@@ -51,18 +51,18 @@ describeWithPrivateCluster("admission of extensions", (cluster) => {
 
     beforeAll(async () => {
       await apply("rbac/dependencies.yaml");
-      // It takes the API server a moment to follow.
+      // The API server takes a moment to apply the policy.
       await eventually(() => expect(controller.create(extension("probe"), { dryRun: true })).rejects.toThrow(REFUSED));
     });
 
-    test("operator-controller creates and deletes the extensions that it makes for others, and no other", async () => {
+    test("dependencies.yaml permits operator-controller to create and delete only the extensions that it creates as dependencies", async () => {
       await controller.create(extension("made", {}, DEPENDENCY));
       await controller.delete(ref("made"));
       await cluster.client.create(extension("mine"));
       await expect(controller.delete(ref("mine"))).rejects.toThrow("operator-controller deletes only extensions that it made for others");
     });
 
-    test("others are not concerned", async () => {
+    test("dependencies.yaml does not apply to other users", async () => {
       await cluster.client.create(extension("theirs"));
       await cluster.client.delete(ref("theirs"));
     });
@@ -87,24 +87,24 @@ describeWithPrivateCluster("admission of extensions", (cluster) => {
 
     test.for<[string, Partial<ClusterExtensionSpec>]>([
       ["a ServiceAccount that the user may impersonate", named("mine")],
-      ["the same for what it depends on", template("x-system", "mine")],
+      ["the same ServiceAccount for dependencies", template("x-system", "mine")],
       ["none", { namespace: "x-system", serviceAccount: undefined }],
-    ])("an extension may name %s", async ([, spec]) => {
+    ])("service-accounts.yaml permits an extension to name %s", async ([, spec]) => {
       await user.create(JSON.parse(JSON.stringify(extension("allowed", spec))) as KubeObject, { dryRun: true });
     });
 
     test.for<[string, Partial<ClusterExtensionSpec>, string]>([
-      ["another", named("theirs"), "spec.serviceAccount: you may not impersonate ServiceAccount x-system/theirs"],
+      ["another ServiceAccount", named("theirs"), "spec.serviceAccount: you may not impersonate ServiceAccount x-system/theirs"],
       [
-        "another for what it depends on",
+        "another ServiceAccount for dependencies",
         template("x-system", "theirs"),
         "spec.dependencies.template: you may not impersonate ServiceAccount x-system/theirs",
       ],
-    ])("it may not name %s", async ([, spec, refusal]) => {
+    ])("service-accounts.yaml does not permit an extension to name %s", async ([, spec, refusal]) => {
       await expect(user.create(extension("refused", spec), { dryRun: true })).rejects.toThrow(refusal);
     });
 
-    test("a change of what is done is looked at, one of other labels and operator-controller's own are not", async () => {
+    test("service-accounts.yaml checks changes of the spec, but not of labels or by operator-controller", async () => {
       await cluster.client.create(extension("changed", named("theirs")));
       const change = (client: Client, patch: object): Promise<unknown> => client.patch(ref("changed"), patch, { type: "merge" });
       const refusal = "spec.serviceAccount: you may not impersonate ServiceAccount x-system/theirs";
@@ -123,7 +123,7 @@ describeWithPrivateCluster("admission of extensions", (cluster) => {
       ["set finalizer orphan", ["olm.operatorframework.io/uninstall", "orphan"]],
       ["set finalizer foregroundDeletion", ["olm.operatorframework.io/uninstall", "foregroundDeletion"]],
       ["remove the finalizer that waits for the uninstall", []],
-    ])("who may not name its ServiceAccount cannot %s, and who may can", async ([, finalizers], { task }) => {
+    ])("a user who may not impersonate its ServiceAccount cannot %s, and a user who may can", async ([, finalizers], { task }) => {
       const names = [`finalized-${task.id.replaceAll(/[^0-9]/g, "")}`, `mine-${task.id.replaceAll(/[^0-9]/g, "")}`];
       const [theirs = "", mine = ""] = names;
       for (const [name, account] of [
@@ -146,7 +146,7 @@ describeWithPrivateCluster("admission of extensions", (cluster) => {
       }
     });
 
-    test("who may not name its ServiceAccount cannot take it out of an extension, nor change for whom dependencies are installed", async () => {
+    test("a user who may not impersonate its ServiceAccount cannot remove it from an extension, nor change the template of its dependencies", async () => {
       await cluster.client.create(extension("emptied", named("theirs")));
       const change = (name: string, spec: object): Promise<unknown> => user.patch(ref(name), { spec }, { type: "merge" });
       await expect(change("emptied", { serviceAccount: null })).rejects.toThrow(
@@ -161,7 +161,7 @@ describeWithPrivateCluster("admission of extensions", (cluster) => {
       for (const name of ["emptied", "templated", "released"]) await cluster.client.delete(ref(name));
     });
 
-    test("who may not name its ServiceAccount cannot delete an extension either, but for the garbage collector", async () => {
+    test("a user who may not impersonate its ServiceAccount cannot delete an extension, but the garbage collector can", async () => {
       await cluster.client.create(extension("kept", named("theirs")));
       await cluster.client.create(extension("own", named("mine")));
       await expect(user.delete(ref("kept"))).rejects.toThrow("you may not impersonate ServiceAccount x-system/theirs");
@@ -170,7 +170,7 @@ describeWithPrivateCluster("admission of extensions", (cluster) => {
       await cluster.client.withToken(collector).delete(ref("kept"));
     });
 
-    test("a ServiceAccount that is called like operator-controller's in another namespace is nobody special", async () => {
+    test("a ServiceAccount with the name of operator-controller's in another namespace has no exemption", async () => {
       const { client } = await serviceAccount(cluster.client, "other", "operator-controller-controller-manager", [WRITE]);
       const refusal = "spec.serviceAccount: you may not impersonate ServiceAccount x-system/theirs";
       await expect(client.create(extension("refused", named("theirs"), DEPENDENCY), { dryRun: true })).rejects.toThrow(refusal);
@@ -178,7 +178,7 @@ describeWithPrivateCluster("admission of extensions", (cluster) => {
   });
 
   // Source: I-29 (46 to 51).
-  test("by config/samples/access-control.yaml, a group changes and deletes what it may install, and nothing else", async () => {
+  test("access-control.yaml permits a group to change and delete only the packages that it may install", async () => {
     const GROUP = "system:serviceaccounts:other";
     const { client } = await serviceAccount(cluster.client, "other", "member", [WRITE]);
     const ours = extensionNamed("ours", { packageName: "cockroachdb" });

@@ -8,18 +8,18 @@ import { FaultWorld } from "../support/faultWorld.ts";
 
 type Operation = "install" | "drift" | "upgrade" | "uninstall";
 
-/** Faults that happen during each of these operations. */
+/** Faults during each of these operations. */
 interface FaultCase extends CaseHead {
   during: Operation[];
   faults: FaultRule[];
 }
 
-/** Requests that an operation takes, with what a fault may add to them; without any fault the longest, an uninstall, takes 50. */
+/** Maximum of requests for an operation, including those that a fault adds; without any fault the longest, an uninstall, needs 50. */
 const AT_MOST = 160;
-/** How much sooner than asked a timer may be over, in milliseconds. */
+/** Tolerance for early timers, in milliseconds. */
 const CLOCK_MS = 10;
 
-describeWithPrivateCluster("what goes wrong between the controller and the API server", (cluster) => {
+describeWithPrivateCluster("faults between the controller and the API server", (cluster) => {
   let world: FaultWorld;
 
   beforeAll(async () => {
@@ -39,7 +39,7 @@ describeWithPrivateCluster("what goes wrong between the controller and the API s
       const rules = during.includes(operation) ? faults : [];
       const armed = world.proxy.arm(rules);
       await work();
-      // A watch that broke is opened again after a pause, by when all may be well.
+      // A watch that broke is opened again after a pause, when the fault may be over.
       await eventually(() => expect(armed.hits.map((hits) => hits > 0)).toEqual(rules.map(() => true)));
       const requests = world.proxy.requests.slice(from);
       expect(requests.length, `requests during ${operation}`).toBeLessThan(AT_MOST);
@@ -67,7 +67,7 @@ describeWithPrivateCluster("what goes wrong between the controller and the API s
   });
 });
 
-/** Requests that were sent again before the time was over that a 429 had asked for. */
+/** Returns the requests that were sent again before the time that a 429 demanded. */
 function tooSoon(requests: readonly ProxiedRequest[], rules: readonly FaultRule[]): string[] {
   const waitMs = Math.max(0, ...rules.map(({ answer, retryAfter = 0 }) => (answer === 429 ? retryAfter * 1_000 : 0)));
   return requests.flatMap((request, i) => {

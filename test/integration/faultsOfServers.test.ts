@@ -7,14 +7,14 @@ import { describeWithPrivateCluster, eventually } from "../support/cluster.ts";
 import { FaultWorld } from "../support/faultWorld.ts";
 
 /**
- * Writes after which a server fails: a release has begun, some of its objects are there, others not. Its CustomResourceDefinition is not: an API
- * server that ends between accepting the names of one and serving it does not serve it after its start either, until somebody changes it.
+ * Number of writes before a server fails: a release has begun, and some of its objects exist, but not its CustomResourceDefinition. An API
+ * server that ends between accepting the names of a definition and serving it does not serve it after a restart either, until the definition changes.
  */
 const IN_THE_MIDDLE = 4;
-/** Requests of an outage of some seconds: a few passes a second, and what the work takes. */
+/** Limit of requests during an outage of some seconds: a few reconciles a second, and the operation itself. */
 const AT_MOST = 300;
 
-describeWithPrivateCluster("servers and identities that fail in the middle of the work", (cluster, dev) => {
+describeWithPrivateCluster("servers and identities that fail during an operation", (cluster, dev) => {
   let world: FaultWorld;
 
   beforeAll(async () => {
@@ -36,35 +36,32 @@ describeWithPrivateCluster("servers and identities that fail in the middle of th
   };
 
   // Source: O-04.
-  test.for(["kube-apiserver", "etcd"] as const)(
-    "%s may restart in the middle of an install, an upgrade and an uninstall",
-    async (server) => {
-      const name = cluster.name("x");
-      const since = Date.now();
-      const from = world.proxy.requests.length;
-      const restartDuring = async (work: () => Promise<unknown>): Promise<void> => {
-        const point = world.pointAfter(IN_THE_MIDDLE);
-        await work();
-        await point.settled;
-        const restarted = dev().restart(server);
-        point.lift();
-        await restarted;
-      };
-      await restartDuring(() => world.create(name));
-      const x = await world.operator.get(name);
-      await world.settled(x, "1.0.0", ["v1 deployed"]);
-      await restartDuring(() => world.upgrade(name));
-      await world.settled(x, "2.0.0", ["v1 superseded", "v2 deployed"]);
-      await world.quiet();
-      await restartDuring(() => world.delete(name));
-      await world.gone(x);
-      expect(world.proxy.requests.length - from).toBeLessThan(3 * AT_MOST);
-      await expectAudited(since, 3 * AT_MOST);
-    },
-  );
+  test.for(["kube-apiserver", "etcd"] as const)("%s can restart during an install, an upgrade and an uninstall", async (server) => {
+    const name = cluster.name("x");
+    const since = Date.now();
+    const from = world.proxy.requests.length;
+    const restartDuring = async (work: () => Promise<unknown>): Promise<void> => {
+      const point = world.pointAfter(IN_THE_MIDDLE);
+      await work();
+      await point.settled;
+      const restarted = dev().restart(server);
+      point.lift();
+      await restarted;
+    };
+    await restartDuring(() => world.create(name));
+    const x = await world.operator.get(name);
+    await world.settled(x, "1.0.0", ["v1 deployed"]);
+    await restartDuring(() => world.upgrade(name));
+    await world.settled(x, "2.0.0", ["v1 superseded", "v2 deployed"]);
+    await world.quiet();
+    await restartDuring(() => world.delete(name));
+    await world.gone(x);
+    expect(world.proxy.requests.length - from).toBeLessThan(3 * AT_MOST);
+    await expectAudited(since, 3 * AT_MOST);
+  });
 
   // Source: O-05.
-  test("a ServiceAccount that is made anew in the middle of an install gets a token of its own", async () => {
+  test("a ServiceAccount that is recreated during an install gets a new token", async () => {
     const name = cluster.name("x");
     const from = world.proxy.requests.length;
     const point = world.pointAfter(IN_THE_MIDDLE);
@@ -87,7 +84,7 @@ describeWithPrivateCluster("servers and identities that fail in the middle of th
   });
 
   // Source: O-04, O-05.
-  test("an upgrade in the middle of which the ServiceAccount is deleted is gone on with once it is there again", async () => {
+  test("an upgrade resumes when a ServiceAccount that was deleted during it exists again", async () => {
     const name = cluster.name("x");
     const x = await world.create(name);
     const account = installerOf(x);
@@ -111,7 +108,7 @@ describeWithPrivateCluster("servers and identities that fail in the middle of th
   });
 
   // Source: O-14.
-  test("what happens while no watch runs is seen, also when the API server knows nothing of that time any more", async () => {
+  test("changes while no watch runs are found, also when the API server no longer has that part of its history", async () => {
     const name = cluster.name("x");
     const x = await world.create(name);
     await world.settled(x, "1.0.0", ["v1 deployed"]);
@@ -124,7 +121,7 @@ describeWithPrivateCluster("servers and identities that fail in the middle of th
       await work();
       await dev().compact();
       await dev().restart("kube-apiserver");
-      await eventually(() => world.operator.get(name)); // before, a watch of extensions would only be told that there are none
+      await eventually(() => world.operator.get(name)); // before that, a watch of extensions would only report that none exist
       world.proxy.before(undefined);
       lift.resolve();
       return from;
@@ -139,14 +136,14 @@ describeWithPrivateCluster("servers and identities that fail in the middle of th
     await expectAudited(since, AT_MOST);
   });
 
-  /** The API server has noted requests of ours since then, and not too many. */
+  /** Expects requests of ours in the audit log since then, and not too many. */
   async function expectAudited(since: number, atMost: number): Promise<void> {
     const requests = await world.audited(since);
     expect(requests).toBeGreaterThan(0);
     expect(requests).toBeLessThan(atMost);
   }
 
-  /** Uses a token of the account. @returns what waits until the API server refuses that, and so every token that was used before. */
+  /** Uses a token of the account. @returns a function that waits until the API server rejects that token, and so every earlier one. */
   async function tokenOf({ namespace = "", name }: ObjectRef): Promise<() => Promise<void>> {
     const token = await new ServiceAccountTokens(cluster.client).tokenFor(namespace, name)();
     const client = cluster.client.withToken(() => Promise.resolve(token));

@@ -29,7 +29,7 @@ describeWithPrivateCluster("finalizers of the garbage collector on an extension"
     ["held-suspended", { suspend: true }, "orphan"],
     ["foreground", { suspend: false }, "foregroundDeletion"],
   ] as const)(
-    "are removed with an Event, and a later deletion without a policy removes the objects: extension %s",
+    "finalizers of the garbage collector are removed with an Event, and a later deletion without a policy removes the objects: extension %s",
     async ([name, spec, finalizer]) => {
       const x = await world.extension(name);
       const { namespace } = x.spec;
@@ -54,7 +54,7 @@ describeWithPrivateCluster("finalizers of the garbage collector on an extension"
     },
   );
 
-  test("of others keep an extension whose objects are gone, which is said", async () => {
+  test("finalizers of other clients keep an extension whose objects are deleted, and the status lists them", async () => {
     const x = await world.extension("waits");
     await world.conditions("waits", READY);
     const { finalizers = [] } = (await world.get("waits")).metadata;
@@ -66,7 +66,7 @@ describeWithPrivateCluster("finalizers of the garbage collector on an extension"
     await world.gone("waits");
   });
 
-  test("are honoured when they come with the deletion: the objects stay", async () => {
+  test("finalizers of the garbage collector are honoured when the deletion sets them: the objects stay", async () => {
     const x = await world.extension("left");
     await world.conditions("left", READY);
     await cluster.client.delete(refOf(x), { propagationPolicy: "Orphan" });

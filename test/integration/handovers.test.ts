@@ -18,7 +18,7 @@ function role(name: string): KubeObject {
   };
 }
 
-/** The second of two such Services is refused, and no dry run of one of them tells. */
+/** The API server rejects the second of two such Services, and no dry run of one of them reports that. */
 function service(name: string, nodePort: number): KubeObject {
   return { apiVersion: "v1", kind: "Service", metadata: { name }, spec: { type: "NodePort", ports: [{ port: 80, nodePort }] } };
 }
@@ -30,7 +30,7 @@ const THINGS = thingDefinition("handovers.example.com");
 const BROKEN = [service("one", 30_123), service("two", 30_123)];
 const SHARED = [RED, BLUE, GREEN, THINGS];
 
-/** What each version of the one package contains. */
+/** The content of each version of the one package. */
 const BUNDLES: Readonly<Record<string, readonly KubeObject[]>> = {
   "1.0.0": [RED],
   "2.0.0": [BLUE, THINGS],
@@ -40,7 +40,7 @@ const BUNDLES: Readonly<Record<string, readonly KubeObject[]>> = {
   "6.0.0": [BLUE, THINGS, ...BROKEN],
 };
 
-// Only what the extensions tell each other can be in time: with these pauses no recheck of the cluster is.
+// Only messages between the extensions can be fast enough: with these intervals no recheck of the cluster is.
 describeWithPrivateCluster("extensions that exchange objects", (cluster) => {
   let world: OperatorWorld;
   /** Called before each write of the controller. */
@@ -75,7 +75,7 @@ describeWithPrivateCluster("extensions that exchange objects", (cluster) => {
         SHARED.map(async (object) => [object.metadata.name, (await cluster.client.get(refOf(object)))?.metadata.uid] as const),
       ),
     );
-  /** The extension whose marks each object carries: those of exactly one. */
+  /** Returns the extension whose labels each object has: exactly one. */
   async function owners(...objects: readonly KubeObject[]): Promise<(string | undefined)[]> {
     return Promise.all(
       objects.map(async (object) => {
@@ -93,7 +93,7 @@ describeWithPrivateCluster("extensions that exchange objects", (cluster) => {
   };
   const thing: KubeObject = { apiVersion: "handovers.example.com/v1", kind: "Thing", metadata: { name: "mine", namespace: "default" } };
 
-  test("two extensions swap their objects, which are neither deleted nor owned by two", async () => {
+  test("two extensions swap their objects without deletion and without double ownership", async () => {
     await start("first", "1.0.0");
     await start("second", "2.0.0");
     await eventually(() => cluster.client.create(thing));
@@ -136,7 +136,7 @@ describeWithPrivateCluster("extensions that exchange objects", (cluster) => {
     await removeAll("one", "two", "three");
   });
 
-  test("a swap whose first side fails midway leaves each object with one owner, and completes once the bundle is repaired", async () => {
+  test("a swap whose first side fails leaves each object with one owner, and completes when the bundle is repaired", async () => {
     await start("failing", "1.0.0");
     await start("other", "2.0.0");
     const before = await uids();
@@ -154,7 +154,7 @@ describeWithPrivateCluster("extensions that exchange objects", (cluster) => {
     await removeAll("failing", "other");
   });
 
-  test("a swap whose second side fails midway stays where it is through a restart, and completes once the bundle is repaired", async () => {
+  test("a swap whose second side fails keeps its state through a restart, and completes when the bundle is repaired", async () => {
     await start("leading", "1.0.0");
     await start("lagging", "2.0.0");
     const before = await uids();
@@ -173,7 +173,7 @@ describeWithPrivateCluster("extensions that exchange objects", (cluster) => {
     await removeAll("leading", "lagging");
   });
 
-  test("an object that was left for an extension that no longer wants it is deleted", async () => {
+  test("an object that was released for an extension that no longer wants it is deleted", async () => {
     await start("giver", "1.0.0");
     await start("taker", "4.0.0");
     await cluster.client.create({ ...BLUE, rules: [] });

@@ -19,14 +19,14 @@ describeWithPrivateCluster("the health of what is installed", (cluster) => {
     await world?.[Symbol.asyncDispose]();
   });
 
-  /** Requests of an extension's ServiceAccount so far, as "verb resource". */
+  /** Returns the requests of an extension's ServiceAccount so far, as "verb resource". */
   const requestsOf = async (namespace: string): Promise<string[]> => {
     const events = await cluster.auditEvents();
     const own = events.filter(({ user }) => user.username.startsWith(`system:serviceaccount:${namespace}:`));
     return own.map(({ verb, objectRef }) => `${verb} ${objectRef?.resource ?? ""}`);
   };
 
-  test("what gets ready is available and ready, and costs no request any more", async () => {
+  test("an extension whose objects become ready is Available and Ready, and causes no further requests", async () => {
     const { spec } = await world.extension("fine");
     expect(await world.conditions("fine", READY)).toMatchObject({
       Available: "the one object that has a health is healthy",
@@ -41,7 +41,7 @@ describeWithPrivateCluster("the health of what is installed", (cluster) => {
     expect(await requestsOf(other.spec.namespace)).not.toEqual([]);
   });
 
-  test("what does not get ready says so with its Pod, and recovers by itself", async () => {
+  test("an extension whose Pod does not become ready reports the Pod, and recovers automatically", async () => {
     const { spec } = await world.extension("late", { fate: "NotReady" });
     const { Ready } = await world.conditions("late", {
       Progressing: "True/Succeeded",
@@ -59,7 +59,7 @@ describeWithPrivateCluster("the health of what is installed", (cluster) => {
     await world.conditions("late", READY);
   });
 
-  test("a crash loop is told with container and count, and is noticed by itself, since the watch tells of the workload's status", async () => {
+  test("a crash loop is reported with container and count, and noticed automatically, because the watch reports the workload's status", async () => {
     const { spec } = await world.extension("crash");
     await world.conditions("crash", READY);
     await cluster.setPodFate(spec.namespace, "CrashLoop");
@@ -76,7 +76,7 @@ describeWithPrivateCluster("the health of what is installed", (cluster) => {
     await world.conditions("crash", READY);
   });
 
-  test("a quota that keeps Pods from being created is told in its own words", async () => {
+  test("a quota that prevents Pods is reported with the message of the API server", async () => {
     const quota = async (namespace: string): Promise<void> => {
       const made = { apiVersion: "v1", kind: "ResourceQuota", metadata: { name: "none", namespace }, spec: { hard: { pods: "0" } } };
       await cluster.client.create(made);
@@ -92,7 +92,7 @@ describeWithPrivateCluster("the health of what is installed", (cluster) => {
   });
 
   // Source: I-23, progress deadline.
-  test("a rollout over its deadline has failed, with the exact text, until it is over after all", async () => {
+  test("a rollout that exceeds its deadline fails with the exact message, until it completes", async () => {
     const { spec } = await world.extension("overdue", { fate: "NotReady", progressDeadlineMinutes: 10 });
     await world.conditions("overdue", { Progressing: "True/Succeeded", Available: "False/RollingOut" });
     const { Progressing } = await world.conditions("overdue", {

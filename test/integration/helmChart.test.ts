@@ -13,13 +13,13 @@ const CONFIG = resolve(import.meta.dirname, "../../config");
 const CHART = join(CONFIG, "helm/olmv1");
 const KEEP = { "helm.sh/resource-policy": "keep" };
 const SYSTEM = ["--namespace", "olmv1-system"];
-/** The namespace is part of config/, and of the chart where it is not the release's. */
+/** The namespace is part of config/, and of the chart if it differs from the release's. */
 const WITH_NAMESPACE = ["--namespace", "default", "--set", "namespace.create=true,namespace.name=olmv1-system"];
 
-/** What the chart gives for which values, and where kustomize has the same. */
+/** Values of the chart, and the equivalent kustomizations. */
 interface Variant {
   name: string;
-  /** Folders of config/, to be applied together. */
+  /** Folders of config/ to combine. */
   folders: string[];
   components?: string[];
   args: string[];
@@ -45,7 +45,7 @@ const VARIANTS: Variant[] = [
     args: ["--set", "namespace.create=true,namespace.name=openshift-operator-controller,openshift.enabled=true"],
   },
   {
-    name: "prometheus, policies and certificates of others",
+    name: "prometheus, policies and external certificates",
     folders: [".", "prometheus", "admission"],
     components: ["tls"],
     args: [...WITH_NAMESPACE, "--set", "prometheus.enabled=true,admissionPolicies.catalogLabel=true,tls.source=secret"],
@@ -54,7 +54,7 @@ const VARIANTS: Variant[] = [
 
 describeWithPrivateCluster("the Helm chart", (cluster) => {
   let folder: string;
-  /** Names of the files with values, as their paths. */
+  /** Paths of the values files. */
   const inFolder = (args: readonly string[]): string[] => args.map((arg) => (arg.endsWith(".yaml") ? join(folder, arg) : arg));
 
   beforeAll(async () => {
@@ -67,7 +67,7 @@ describeWithPrivateCluster("the Helm chart", (cluster) => {
   });
   afterAll(() => rm(folder, { recursive: true, force: true }));
 
-  /** The objects of several folders of config/, with components. */
+  /** Returns the objects of several folders of config/, with components. */
   async function together({ folders, components = [] }: Variant): Promise<KubeObject[]> {
     if (folders.length === 1 && components.length === 0) return kustomized(`config/${folders[0]}`);
     const paths = (of: readonly string[]): string => JSON.stringify(of.map((one) => relative(folder, join(CONFIG, one))));
@@ -77,7 +77,7 @@ describeWithPrivateCluster("the Helm chart", (cluster) => {
     return kustomized(folder);
   }
 
-  test.for(VARIANTS)("$name gives what kustomize gives", async (variant) => {
+  test.for(VARIANTS)("the chart with $name renders the objects of kustomize", async (variant) => {
     const [wanted, given] = [await together(variant), await charted(inFolder(variant.args))];
     const names = (objects: readonly KubeObject[]): string[] => objects.map(describeObject).sort();
     expect(names(given)).toEqual(names(wanted));
@@ -91,14 +91,14 @@ describeWithPrivateCluster("the Helm chart", (cluster) => {
     }
   });
 
-  test("Helm has nothing to say against it", async () => {
+  test("helm lint reports no problem of the chart", async () => {
     for (const { args } of [...VARIANTS, { args: ["--set", "tls.source=cert-manager"] }]) {
       const text = await runTool("helm", ["lint", "--strict", CHART, ...inFolder(args)]);
       expect(text.trim()).toBe("[INFO] Chart.yaml: icon is recommended");
     }
   });
 
-  test("the version of chart and program is that of package.json", async () => {
+  test("the chart and its appVersion have the version of package.json", async () => {
     const { version } = JSON.parse(await readFile(join(CONFIG, "../package.json"), "utf8")) as { version: string };
     const chart = await readFile(join(CHART, "Chart.yaml"), "utf8");
     expect(chart.match(/^(v|appV)ersion: .*$/gm)).toEqual([`version: ${version}`, `appVersion: ${version}`]);
@@ -114,16 +114,16 @@ describeWithPrivateCluster("the Helm chart", (cluster) => {
     { values: "catalogd.extraArgs={verbose}", message: "catalogd/extraArgs/0" },
     { values: "namespace.create=true", message: "set namespace.name" },
     { values: "catalogs[0].name=a,catalogs[0].spec.priority=1", message: "install without catalogs first" },
-  ])("values $values are refused, and it is said why", async ({ values, message }) => {
+  ])("the chart rejects values $values with a reason", async ({ values, message }) => {
     await expect(charted([...SYSTEM, "--set", values])).rejects.toThrow(message);
   });
 
-  describe("values that config/ has no folder for", () => {
+  describe("values without a folder in config/", () => {
     const only = (objects: readonly KubeObject[], kind: string): KubeObject[] => objects.filter((object) => object.kind === kind);
     const pods = (objects: readonly KubeObject[]) =>
       only(objects, "Deployment").map((object) => (object["spec"] as { template: { spec: PodSpec } }).template.spec);
 
-    test("what each program is given reaches its Pods", async () => {
+    test("the values of each program reach its Pods", async () => {
       const set = [
         "image.repository=registry.example.com/olmv1",
         `image.digest=sha256:${"a".repeat(64)}`,
@@ -166,7 +166,7 @@ describeWithPrivateCluster("the Helm chart", (cluster) => {
       expect(operatorController?.containers[0]?.resources).toMatchObject({ limits: { memory: "1Gi" } });
     });
 
-    test("cert-manager makes the certificates that the Pods mount", async () => {
+    test("cert-manager issues the certificates that the Pods mount", async () => {
       const objects = await charted([...SYSTEM, "--set", "tls.source=cert-manager"]);
       const secrets = pods(objects).flatMap(({ volumes }) => volumes.flatMap(({ secret }) => secret?.secretName ?? []));
       const certificates = only(objects, "Certificate").map(({ spec }) => spec as { secretName: string; dnsNames: string[] });
@@ -193,7 +193,7 @@ describeWithPrivateCluster("the Helm chart", (cluster) => {
     const catalog = { apiVersion: "olm.operatorframework.io/v1", kind: "ClusterCatalog", name: "given" };
     const deployment = { apiVersion: "apps/v1", kind: "Deployment", namespace: "olmv1-system", name: "catalogd-controller-manager" };
 
-    test("an install becomes ready, an upgrade changes the definitions, and neither they nor catalogs go with it", async () => {
+    test("an install of the chart becomes ready, an upgrade updates the definitions, and an uninstall keeps definitions and catalogs", async () => {
       const older = join(folder, "older");
       await cp(CHART, older, { recursive: true });
       const file = join(older, "templates/crd/olm.operatorframework.io_clustercatalogs.yaml");
@@ -227,13 +227,13 @@ describeWithPrivateCluster("the Helm chart", (cluster) => {
   });
 });
 
-/** A Pod's members that the chart's values reach. */
+/** Selects the members of a Pod that the chart's values set. */
 interface PodSpec {
   containers: { args: string[]; resources: object }[];
   volumes: { secret?: { secretName: string } }[];
 }
 
-/** Where the order does not matter, nor whether a member is empty, nor an annotation more. */
+/** Ignores order where it does not matter, empty members, and additional annotations. */
 function normal(object: KubeObject | undefined, annotations: Record<string, string> = {}): unknown {
   if (object === undefined) return undefined;
   const all = { ...annotations, ...object.metadata.annotations };

@@ -6,13 +6,13 @@ import { SmallPackage } from "../support/smallPackage.ts";
 import { World } from "../support/world.ts";
 
 const GOAL_MS = 100;
-/** After a minute without an answer the kubelet restarts the process; loading any of these bundles in the main thread stops it for longer than this. */
+/** After a minute without a response the kubelet restarts the process; loading any of these bundles in the main thread blocks it for longer. */
 const LIMIT_MS = 10_000;
 const HEAD = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: NAME}\n";
 const ALIASES = [1, 2, 3, 4, 5, 6, 7].map((level) => `l${level}: &l${level} [${`*l${level - 1},`.repeat(10)}]`).join("\n");
 const VERSION = { version: "1.0.0" };
 
-/** Bundles that were made to do harm: the manifests beside the usual ones, and what condition Progressing says. */
+/** Malicious bundles: the manifests in addition to the usual ones, and the expected text of condition Progressing. */
 const HOSTILE: readonly [name: string, manifests: () => Record<string, string>, reason: string, message: string][] = [
   [
     "maps",
@@ -49,14 +49,14 @@ const LARGE = Array.from({ length: 20 }, (_, i) => ({
   data: Object.fromEntries(Array.from({ length: 1_000 }, (__, key) => [`k${key}`, "x"])),
 }));
 
-describeWithPrivateCluster("operator-controller and bundles that were made to do harm", (cluster) => {
+describeWithPrivateCluster("operator-controller and malicious bundles", (cluster) => {
   let world: World;
   beforeAll(async () => {
     world = await World.start(cluster);
   });
   afterAll(() => world?.stop());
 
-  test("each ends as a condition that names limit, number and file, another extension installs, and /healthz answers all the time", async () => {
+  test("operator-controller reports limit, number and file of each malicious bundle in a condition, installs another extension, and keeps responding on /healthz", async () => {
     const [good, large] = [new SmallPackage("good", VERSION), new SmallPackage("large", VERSION)];
     const packages = [...HOSTILE.map(([name]) => new SmallPackage(name, VERSION)), good, large];
     const metas: object[] = [];

@@ -6,12 +6,12 @@ import { World } from "../support/world.ts";
 
 const MIB = 1024 * 1024;
 const GOAL_MS = 100;
-/** Of a minute, without an answer, the kubelet would have restarted it; a loop that takes any of these catalogs whole is stopped for longer. */
+/** After a minute without a response the kubelet would restart it; a loop over any of these catalogs blocks for longer. */
 const LIMIT_MS = 10_000;
 const HEAD = "schema: a\nname: b\nx: ";
 const BOMB = Array.from({ length: 25 }, (_, i) => `a${i + 1}: &a${i + 1} [${`*a${i},`.repeat(10)}]`).join("\n");
 
-/** Catalogs that were made to do harm: the file's content, and what is said about it. */
+/** Malicious catalogs: the file's content, and the expected message. */
 const HOSTILE: readonly [name: string, content: () => string, message: string][] = [
   ["alias-bomb", () => `${HEAD}1\na0: &a0 [lol]\n${BOMB}`, "document 1, line 1: document contains excessive aliasing"],
   ["nesting-json", () => `{"schema":"a","x":${"[".repeat(1_000_000)}`, "document 1, line 1: nested deeper than 1000"],
@@ -22,10 +22,10 @@ const HOSTILE: readonly [name: string, content: () => string, message: string][]
   ["lines", () => `schema: a\nx:\n${"- 1\n".repeat(15 * MIB)}`, "document 1, line 1: more than 2000000 values in one document"],
   ["self", () => `${HEAD}&a [*a]`, "document 1, line 1: anchor 'a' value contains itself"],
 ];
-/** What others take ages to match. */
+/** A text that takes extremely long to match with naive expressions. */
 const IGNORE = `${"*a".repeat(60)}b\n${"**/a/".repeat(60)}b\n`;
 
-describeWithPrivateCluster("catalogd and catalogs that were made to do harm", (cluster) => {
+describeWithPrivateCluster("catalogd and malicious catalogs", (cluster) => {
   let world: World;
   beforeAll(async () => {
     world = await World.start(cluster);
@@ -39,7 +39,7 @@ describeWithPrivateCluster("catalogd and catalogs that were made to do harm", (c
     await world.apply({ apiVersion: API_VERSION, kind: "ClusterCatalog", metadata: { name }, spec: { source } });
   }
 
-  test("each ends as a condition that says what is wrong, others are served, and /healthz answers all the time", async () => {
+  test("catalogd reports the problem of each malicious catalog in a condition, serves others, and keeps responding on /healthz", async () => {
     for (const [name, content] of HOSTILE) await world.pushCatalog(`test/${name}`, "v1", bytes({ "catalog.yaml": content() }));
     const names = Object.fromEntries(Array.from({ length: 200 }, (_, i) => [`${"a".repeat(200)}${i}`, "schema: a\n"]));
     await world.pushCatalog("test/patterns", "v1", bytes({ ...names, ".indexignore": IGNORE }));

@@ -16,30 +16,30 @@ import { World } from "../support/world.ts";
 const GROUP = "hostile.example.com";
 const [OLD, NEW] = [{ version: "1.0.0" }, { version: "2.0.0" }];
 const TENANT = "tenant";
-/** More than the 64 MiB that are checked of a version. */
+/** More than the 64 MiB of a version that are checked. */
 const COUNT = 80;
 /** About 1 MB of JSON. */
 const VALUES = Array.from({ length: 60_000 }, (_, i) => `value-${i}`.padEnd(14, "x"));
 const RBAC = "rbac.authorization.k8s.io";
-/** The end of the finding; its first number is of valid custom resources. */
+/** The end of the finding; its first number is the count of valid custom resources. */
 const FINDING =
   /; (\d+) custom resources of CRD "things\.hostile\.example\.com" would still be valid; existingObjects: checked (\d+) of 80 custom resources of CRD "things\.hostile\.example\.com": the limit is 67108864 bytes$/;
 
-/** The definition of a version; `maxLength` of `size` makes the next one read the custom resources. */
+/** Creates the definition of a version; `maxLength` of `size` makes the next one read the custom resources. */
 function definition(of: SmallVersion): KubeObject {
   const size = of === OLD ? { type: "string" } : { type: "string", maxLength: 3 };
   const list = { type: "array", items: { type: "string" } };
   return thingDefinition(GROUP, { properties: { size, list } });
 }
 
-describeWithPrivateCluster("operator-controller and custom resources that were made to do harm", (cluster) => {
+describeWithPrivateCluster("operator-controller and malicious custom resources", (cluster) => {
   let world: World;
   beforeAll(async () => {
     world = await World.start(cluster);
   });
   afterAll(() => world?.stop());
 
-  test("stays ready, says how many it checked, and installs another extension while it checks 80 MB of custom resources", async () => {
+  test("operator-controller stays ready, reports how many objects it checked, and installs another extension while it checks 80 MB of custom resources", async () => {
     const [things, good] = [new SmallPackage("things", OLD, NEW), new SmallPackage("good", OLD)];
     const metas: object[] = [];
     for (const one of [things, good]) {
@@ -104,7 +104,7 @@ describeWithPrivateCluster("operator-controller and custom resources that were m
   });
 });
 
-/** Allows a ServiceAccount one verb on Things, in its namespace or in all. */
+/** Grants a ServiceAccount one verb on Things, in its namespace or in all. */
 async function allow(admin: Client, scope: "" | "Cluster", subject: { name: string; namespace: string }, verb: string): Promise<void> {
   const metadata = { name: `${subject.namespace}-${verb}-things`, ...(scope === "" ? { namespace: subject.namespace } : {}) };
   const apply = (object: KubeObject): Promise<KubeObject> => admin.apply(object, { fieldManager: "test", force: true });
@@ -119,7 +119,7 @@ async function allow(admin: Client, scope: "" | "Cluster", subject: { name: stri
   });
 }
 
-/** A user who may create Things in one namespace, and nothing else. */
+/** A user who may only create Things in one namespace. */
 async function tenant(admin: Client): Promise<Client> {
   const metadata = { name: "user", namespace: TENANT };
   await admin.apply({ apiVersion: "v1", kind: "Namespace", metadata: { name: TENANT } }, { fieldManager: "test" });
@@ -128,7 +128,7 @@ async function tenant(admin: Client): Promise<Client> {
   return admin.withToken(new ServiceAccountTokens(admin).tokenFor(TENANT, metadata.name));
 }
 
-/** Creates one Thing at a time, to spare the API server. */
+/** Creates Things one after the other, to limit the load of the API server. */
 async function createThings(user: Client): Promise<void> {
   for (let i = 0; i < COUNT; i++)
     await user.create({

@@ -47,7 +47,7 @@ describeWithCluster("the signature policy", (cluster) => {
   const attach = (digest: string, ...signatures: Parameters<typeof pushSignatures>[3]): Promise<void> =>
     pushSignatures(cluster.registry, repository, digest, signatures);
 
-  /** "pulled", or why not. */
+  /** Returns "pulled", or the error. */
   async function outcome(ref: string, o: { owner?: string; identity?: string; from?: Puller } = {}): Promise<string> {
     return (o.from ?? made.puller).pull(o.owner ?? "ext", ref, { signal, identity: o.identity }).then(
       () => "pulled",
@@ -58,7 +58,7 @@ describeWithCluster("the signature policy", (cluster) => {
     );
   }
 
-  /** How many blobs of an image were asked for; those of signatures are not among them. */
+  /** Returns the number of requested blobs of an image, without those of signatures. */
   async function blobsAsked(of: PushedDescriptor = image): Promise<number> {
     const answer = await fetch(`http://${cluster.registry.host}/v2/${repository}/manifests/${of.digest}`, {
       headers: { accept: of.mediaType },
@@ -70,8 +70,8 @@ describeWithCluster("the signature policy", (cluster) => {
 
   describe("of an image", () => {
     const refused: [what: string, sign: () => Promise<void>, want: string | RegExp][] = [
-      ["that nobody signed", () => Promise.resolve(), MISSING],
-      ["that somebody else signed", () => attach(image.digest, mallory.claim(image.digest, name)), UNVERIFIED],
+      ["that has no signature", () => Promise.resolve(), MISSING],
+      ["that another key signed", () => attach(image.digest, mallory.claim(image.digest, name)), UNVERIFIED],
       [
         "with the signature of another image",
         async () => attach(image.digest, alice.claim((await push("v2")).digest, name)),
@@ -83,7 +83,7 @@ describeWithCluster("the signature policy", (cluster) => {
         `error copying image: Source image rejected: Signature for identity "${HOST}/other/app" is not accepted`,
       ],
     ];
-    test.for(refused)("%s: no byte of it is fetched, by tag and by digest", async ([, sign, want]) => {
+    test.for(refused)("a policy rejects an image %s before any blob is fetched, by tag and by digest", async ([, sign, want]) => {
       await sign();
       for (const ref of [`${name}:v1`, `${name}@${image.digest}`]) {
         const got = await outcome(ref);
@@ -93,13 +93,13 @@ describeWithCluster("the signature policy", (cluster) => {
       expect([await blobsAsked(), await made.entries("ext")]).toEqual([0, []]);
     });
 
-    test("that was signed: it is pulled, by tag and by digest", async () => {
+    test("a policy accepts an image that was signed, by tag and by digest", async () => {
       await attach(image.digest, mallory.claim(image.digest, name), alice.claim(image.digest, name));
       expect([await outcome(`${name}:v1`), await outcome(`${name}@${image.digest}`, { owner: "other" })]).toEqual(["pulled", "pulled"]);
       expect(await blobsAsked()).toBe(2);
     });
 
-    test("whose scope is rejected: the registry is not even asked", async () => {
+    test("a policy that rejects a scope rejects its images without requests to the registry", async () => {
       await attach(image.digest, alice.claim(image.digest, name));
       await writeFile(policy, signedBy([alice], { [name]: [{ type: "reject" }] }));
       const want = `error copying image: Source image rejected: Running image docker://${name}:v1 is rejected by policy.`;
@@ -108,25 +108,25 @@ describeWithCluster("the signature policy", (cluster) => {
       expect(proxy.requests).toEqual([]);
     });
 
-    test("whose scope is open: nobody looks for signatures", async () => {
+    test("a policy that accepts a scope accepts its images without requests for signatures", async () => {
       await writeFile(policy, signedBy([alice], { [HOST]: [{ type: "insecureAcceptAnything" }] }));
       expect(await outcome(`${name}:v1`)).toBe("pulled");
       expect(proxy.requests.filter(({ path }) => path.endsWith(".sig"))).toEqual([]);
     });
 
-    test("without a signature: where it was looked for is told", async () => {
+    test("a rejected image without a signature is reported with the checked locations", async () => {
       const tag = `${image.digest.replace(":", "-")}.sig`;
       const want = `${MISSING}; checked ${tag} and referrers in ${proxy.host}/${repository}: sign the image, or copy its signature there`;
       await expect(made.puller.pull("ext", `${name}:v1`, { signal })).rejects.toThrow(new RetryableError("Retrying", want));
     });
 
-    test("that is signed later: it is pulled from then on", async () => {
+    test("a policy accepts an image once it is signed", async () => {
       expect(await outcome(`${name}:v1`)).toBe(MISSING);
       await attach(image.digest, alice.claim(image.digest, name));
       expect(await outcome(`${name}:v1`)).toBe("pulled");
     });
 
-    test("whose registry does not tell the signatures: it is not pulled, and that is no refusal", async () => {
+    test("a registry that does not return signatures fails the pull, which is not a rejection", async () => {
       await attach(image.digest, alice.claim(image.digest, name));
       proxy.arm({ on: "manifest", repository: `${repository}/manifests/sha256-`, answer: { status: 500 } });
       expect(await outcome(`${name}:v1`)).toMatch(/^error copying image: .*received unexpected HTTP status: 500 Internal Server Error$/);
@@ -135,18 +135,18 @@ describeWithCluster("the signature policy", (cluster) => {
       expect(await outcome(`${name}:v1`)).toBe("pulled");
     });
 
-    test("whose signatures are none: it is not pulled", async () => {
+    test("a policy rejects an image whose signatures are invalid", async () => {
       await pushImage(cluster.registry, repository, `${image.digest.replace(":", "-")}.sig`, { files: new Map() });
       expect(await outcome(`${name}:v1`)).toBe(MISSING);
     });
   });
 
-  // containers/image looks at the manifest for the platform only; the index names that by digest, so that its signature says as much.
+  // containers/image only checks the manifest for the platform; the index contains its digest, so a signature of the index is equivalent.
   test.for([
     ["the manifest for this platform", "amd64", "pulled"],
     ["the index", "index", "pulled"],
     ["the manifest for another platform", "arm64", MISSING],
-  ] as const)("of an image of several platforms a signature of %s: %s", async ([, what, want]) => {
+  ] as const)("a multi-platform image with a signature of %s is: %s", async ([, what, want]) => {
     const other = await push("arm64");
     const platform = (architecture: string) => ({ platform: { os: "linux", architecture } });
     const images = [
@@ -160,7 +160,7 @@ describeWithCluster("the signature policy", (cluster) => {
     expect(await blobsAsked()).toBe(want === "pulled" ? 2 : 0);
   });
 
-  describe("of what is on disk already", () => {
+  describe("of a stored image", () => {
     beforeEach(async () => {
       await attach(image.digest, alice.claim(image.digest, name));
       expect(await outcome(`${name}@${image.digest}`)).toBe("pulled");
@@ -168,19 +168,19 @@ describeWithCluster("the signature policy", (cluster) => {
     });
     const again = (): Promise<string> => outcome(`${name}@${image.digest}`);
 
-    test("what let it pass is judged again, without the registry, also by another process", async () => {
+    test("a stored image is verified again without requests to the registry, also by another process", async () => {
       const other = await puller({ cacheDir: made.cacheDir, signaturePolicy: policy });
       expect([await again(), await outcome(`${name}@${image.digest}`, { from: other.puller })]).toEqual(["pulled", "pulled"]);
     });
 
-    test("a policy that rejects it counts at once, and so does one that takes it again", async () => {
+    test("a stored image is rejected at once when the policy rejects it, and accepted at once when the policy accepts it again", async () => {
       await writeFile(policy, JSON.stringify({ default: [{ type: "reject" }] }));
       expect(await again()).toContain("is rejected by policy.");
       await writeFile(policy, signedBy([alice]));
       expect(await again()).toBe("pulled");
     });
 
-    test("a key that is taken away counts at once; a signature with the new one is fetched, once", async () => {
+    test("a stored image is rejected at once when its key is removed, and a signature with the new key is fetched once", async () => {
       const next = new Signer("Ed25519");
       await writeFile(policy, signedBy([next]));
       expect(await again()).toContain("connect ECONNREFUSED");
@@ -193,7 +193,7 @@ describeWithCluster("the signature policy", (cluster) => {
       expect(await again()).toBe("pulled");
     });
 
-    test("what came in without a signature needs one under a stricter policy", async () => {
+    test("a stored image without a signature needs one under a stricter policy", async () => {
       await proxy.up();
       const later = await push("later");
       await writeFile(policy, JSON.stringify({ default: [{ type: "insecureAcceptAnything" }] }));
@@ -202,7 +202,7 @@ describeWithCluster("the signature policy", (cluster) => {
       expect(await outcome(`${name}@${later.digest}`)).toBe(MISSING);
     });
 
-    test("another owner gets a copy only under a name it was signed for", async () => {
+    test("another owner only gets a stored image under a name that it was signed for", async () => {
       const alias = `${HOST}/${cluster.name("alias/app")}@${image.digest}`;
       await proxy.up();
       expect(await outcome(`${name}@${image.digest}`, { owner: "second" })).toBe("pulled");
@@ -211,7 +211,7 @@ describeWithCluster("the signature policy", (cluster) => {
     });
   });
 
-  test("is applied to the name that a mirrored image was asked for by, with the signatures of the mirror", async () => {
+  test("the policy applies to the original name of a mirrored image, with the signatures of the mirror", async () => {
     const mirror = await RegistryProxy.start(cluster.registry.host);
     onTestFinished(() => mirror[Symbol.asyncDispose]());
     const source = insecureRegistry(proxy.host, HOST);
@@ -228,7 +228,7 @@ describeWithCluster("the signature policy", (cluster) => {
     expect(mirror.requests.some(({ path }) => path.endsWith(".sig"))).toBe(true);
   });
 
-  test("is applied to the tag that somebody else looked up", async () => {
+  test("the policy applies to a tag that another owner resolved", async () => {
     const rule = [{ type: "sigstoreSigned", keyData: Buffer.from(alice.pem).toString("base64"), signedIdentity: { type: "matchExact" } }];
     await writeFile(policy, JSON.stringify({ default: [{ type: "reject" }], transports: { docker: { [`${name}:v1`]: rule } } }));
     await attach(image.digest, alice.claim(image.digest, `${name}:v1`));
@@ -236,7 +236,7 @@ describeWithCluster("the signature policy", (cluster) => {
     expect(await outcome(`${name}@${image.digest}`, { identity: `${name}:v1` })).toBe("pulled");
   });
 
-  test("is applied by olmv1 too", async () => {
+  test("olmv1 applies the policy too", async () => {
     const conf = join(await folder(), "registries.conf");
     await writeFile(conf, insecureRegistry(proxy.host, HOST));
     const files = new Map(Object.entries(tinyBundle("1.0.0")).map(([path, text]) => [path, Buffer.from(text)]));
@@ -252,7 +252,7 @@ describeWithCluster("the signature policy", (cluster) => {
   describe("as a file", () => {
     const opened = (): Promise<string> => outcome(`${name}:v1`);
 
-    test("that is missing where a person named it, or broken: nothing is pulled", async () => {
+    test("a missing file that the user named, or an invalid one, prevents all pulls", async () => {
       await writeFile(policy, '{"default":[{"type":"insecureAcceptAnything"}],"transport":{}}');
       expect(await opened()).toBe(
         `error loading policy context: error loading signature policy: invalid policy in "${policy}": Unknown key "transport"`,
@@ -264,7 +264,7 @@ describeWithCluster("the signature policy", (cluster) => {
       expect(proxy.requests).toEqual([]);
     });
 
-    test("that is missing in the usual places: everything is pulled, and that is told once", async () => {
+    test("a policy that is missing at the default paths permits all pulls, and is logged once", async () => {
       const open = await puller({ conf: insecureRegistry(proxy.host, HOST), signaturePolicy: { file: `${policy}.missing` } });
       expect([await outcome(`${name}:v1`, { from: open.puller }), await outcome(`${name}:v1`, { from: open.puller, owner: "b" })]).toEqual([
         "pulled",
@@ -273,7 +273,7 @@ describeWithCluster("the signature policy", (cluster) => {
       expect(open.logged.filter((line) => line.includes("no default policy found, using insecure policy"))).toHaveLength(1);
     });
 
-    test("is told when it comes into force, once for each content, with what of it is not supported", async () => {
+    test("a new policy is logged once for each content, with its unsupported parts", async () => {
       const told = (text: string): number => made.logged.filter((line) => line.includes(text)).length;
       await opened();
       await opened();
@@ -284,7 +284,7 @@ describeWithCluster("the signature policy", (cluster) => {
       expect([told("signature policy in force"), told('"unsupported":{"example.com":"\\"signedBy\\""}')]).toEqual([2, 1]);
     });
 
-    test("names keys in files, which may be replaced", async () => {
+    test("a policy can name key files, which can be replaced", async () => {
       const key = join(await folder(), "cosign.pub");
       const rule = { type: "sigstoreSigned", keyPath: key, signedIdentity: { type: "matchRepository" } };
       await writeFile(policy, JSON.stringify({ default: [rule] }));

@@ -15,7 +15,7 @@ import { serverCertificate } from "../support/serverCertificate.ts";
 const signal = new AbortController().signal;
 const files = new Map([["a", Buffer.from("1")]]);
 
-describeWithCluster("where images come from", (cluster) => {
+describeWithCluster("sources of images", (cluster) => {
   let digest: string;
   let repository: string;
   let source: RegistryProxy;
@@ -31,7 +31,7 @@ describeWithCluster("where images come from", (cluster) => {
     await mirror?.[Symbol.asyncDispose]();
   });
 
-  /** Which of the two was asked for the manifest, and the outcome, when a reference to the source is pulled. */
+  /** Pulls a reference to the source. @returns which of the two got the request for the manifest, and the outcome. */
   async function pull(registriesConf: string, by: "tag" | "digest"): Promise<string> {
     const filled = registriesConf.replaceAll("SOURCE", source.host).replaceAll("MIRROR", mirror.host);
     const { puller: p } = await puller({ conf: filled });
@@ -53,8 +53,13 @@ describeWithCluster("where images come from", (cluster) => {
       ["no mirror", SOURCE, "source: pulled", "source: pulled"],
       ["a mirror", SOURCE + MIRROR, "mirror: pulled", "mirror: pulled"],
       ["a mirror for digests only", `${SOURCE}mirror-by-digest-only = true\n${MIRROR}`, "source: pulled", "mirror: pulled"],
-      ["one that is for digests only itself", `${SOURCE + MIRROR}pull-from-mirror = "digest-only"\n`, "source: pulled", "mirror: pulled"],
-      ["one that is for tags only itself", `${SOURCE + MIRROR}pull-from-mirror = "tag-only"\n`, "mirror: pulled", "source: pulled"],
+      [
+        "a mirror with pull-from-mirror digest-only",
+        `${SOURCE + MIRROR}pull-from-mirror = "digest-only"\n`,
+        "source: pulled",
+        "mirror: pulled",
+      ],
+      ["a mirror with pull-from-mirror tag-only", `${SOURCE + MIRROR}pull-from-mirror = "tag-only"\n`, "mirror: pulled", "source: pulled"],
       ["a mirror of a source that is blocked", `${SOURCE}blocked = true\n${MIRROR}`, "mirror: pulled", "mirror: pulled"],
       [
         "a mirror that lacks the image",
@@ -66,20 +71,20 @@ describeWithCluster("where images come from", (cluster) => {
       expect([await pull(conf, "tag"), await pull(conf, "digest")]).toEqual([byTag, byDigest]);
     });
 
-    test("a source that is blocked, without a mirror, says in which file", async () => {
+    test("a blocked source without a mirror is reported with the file that blocks it", async () => {
       expect(await pull(`${SOURCE}blocked = true\n`, "tag")).toMatch(
         /^: error creating image source: registry SOURCE is blocked in \S+registries\.conf$/,
       );
     });
 
-    test("a mirror that is TLS only is named when it is not", async () => {
+    test("a mirror without TLS that is not insecure is named in the error", async () => {
       const conf = `${SOURCE}blocked = true\n[[registry.mirror]]\nlocation = "MIRROR"\n`;
       expect(await pull(conf, "tag")).toContain(
         'MIRROR/REPO:v1: pinging container registry MIRROR: Get "https://MIRROR/v2/": http: server gave HTTP response to HTTPS client',
       );
     });
 
-    test("with the source stopped nothing but the mirror is needed", async () => {
+    test("a mirror is sufficient when the source is stopped", async () => {
       await source.down();
       try {
         expect([await pull(SOURCE + MIRROR, "tag"), await pull(SOURCE + MIRROR, "digest")]).toEqual(["mirror: pulled", "mirror: pulled"]);
@@ -90,7 +95,7 @@ describeWithCluster("where images come from", (cluster) => {
     });
   });
 
-  test("docker's formats are pulled as OCI's are, by tag and by digest", async () => {
+  test("Docker's formats are pulled like OCI's, by tag and by digest", async () => {
     const name = cluster.name("docker/app");
     const tar = await tarOf(files);
     const pushed = await withPusher(cluster.registry, name, async (pusher) => {
@@ -123,7 +128,7 @@ describeWithCluster("where images come from", (cluster) => {
     }
   });
 
-  describe("from a registry with a certificate of its own, behind a proxy", () => {
+  describe("from a registry with its own certificate, behind a proxy", () => {
     const HOST = "registry.example.com";
     let closed: ClosedRegistry;
     let proxy: ConnectProxy;
@@ -142,7 +147,7 @@ describeWithCluster("where images come from", (cluster) => {
     const auths = { [HOST]: { username: "user", password: PASSWORD } };
 
     // Source: C-02, C-10.
-    test("it is trusted as long as the folder of authorities has its own", async () => {
+    test("a registry is trusted while the folder of certificate authorities contains its own", async () => {
       const casDir = await folder();
       const { puller: p } = await puller({ auths, casDir, env: { HTTPS_PROXY: proxy.url } });
       const outcome = async (): Promise<string> =>
@@ -167,7 +172,7 @@ describeWithCluster("where images come from", (cluster) => {
       [HOST, false],
       ["example.org,10.0.0.0/8", true],
       ["", true],
-    ] as const)("with NO_PROXY=%s it is reached through the proxy: %s", async ([exceptions, proxied]) => {
+    ] as const)("NO_PROXY=%s determines whether a registry is reached through the proxy: %s", async ([exceptions, proxied]) => {
       const casDir = await folder();
       await writeFile(join(casDir, "registry.crt"), cert);
       const env = { HTTPS_PROXY: proxy.url, NO_PROXY: exceptions };

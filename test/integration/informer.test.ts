@@ -52,7 +52,7 @@ const interruptions = ({ lines }: Followed): unknown[] =>
   lines.filter(({ msg }) => msg === "watch interrupted").map(({ reason }) => reason);
 
 describeWithCluster("an informer on the API server", (cluster) => {
-  test("a time without rights only delays it", async () => {
+  test("an informer without permissions starts when they are granted", async () => {
     const namespace = await cluster.namespace("informer");
     const metadata = { name: "reader", namespace };
     await cluster.client.create({ apiVersion: "v1", kind: "ServiceAccount", metadata });
@@ -71,7 +71,7 @@ describeWithCluster("an informer on the API server", (cluster) => {
     await eventually(() => expect(followed.seen).toEqual(["add first", "add second"]));
   });
 
-  test("a controller on it brings each object to its wanted state, and only the changed ones again", async () => {
+  test("a controller on an informer reconciles each object, and only the changed ones again", async () => {
     const namespace = await cluster.namespace("controller");
     const { informer, log } = follow(cluster.client, { namespace });
     const queue = new WorkQueue({ baseDelayMs: 10 });
@@ -103,7 +103,7 @@ describeWithCluster("an informer on the API server", (cluster) => {
 });
 
 describeWithPrivateCluster("an informer over a restart of its API server", (cluster, dev) => {
-  test("misses nothing: neither what came before, nor what came after", async () => {
+  test("an informer misses no change before or after a restart of its API server", async () => {
     const namespace = await cluster.namespace("informer");
     await cluster.client.create({ apiVersion: "v1", kind: "ServiceAccount", metadata: { name: "sa", namespace } });
     const user: Client = cluster.client;
@@ -133,8 +133,8 @@ describeWithPrivateCluster("an informer over a restart of its API server", (clus
     for (const followed of all) expect(interruptions(followed).length).toBeGreaterThan(0);
   });
 
-  test("what the API server calls too old (410) is an error for a watch, and a list for an informer", async () => {
-    await dev().restart("kube-apiserver"); // its watch cache begins now, so that revision 1 is out of reach
+  test("status 410 (too old) is an error for a watch, and causes a list for an informer", async () => {
+    await dev().restart("kube-apiserver"); // its watch cache starts now, so that revision 1 is too old
     const err: unknown = await eventually(() =>
       Array.fromAsync(cluster.client.watch(CONFIG_MAP, { resourceVersion: "1", timeoutSeconds: 10 })).catch((thrown: unknown) => thrown),
     );

@@ -11,7 +11,7 @@ const THINGS = thingDefinition("kept.example.com");
 const THING: KubeObject = { apiVersion: "kept.example.com/v1", kind: "Thing", metadata: { name: "mine", namespace: "default" } };
 const KEPT = [{ name: "things.kept.example.com", message: "custom resources of it exist" }];
 
-/** What each version of the one package contains. */
+/** The content of each version of the one package. */
 const BUNDLES: Readonly<Record<string, readonly KubeObject[]>> = { "1.0.0": [THINGS], "2.0.0": [], "3.0.0": [] };
 
 describeWithPrivateCluster("definitions that an upgrade keeps", (cluster) => {
@@ -36,7 +36,7 @@ describeWithPrivateCluster("definitions that an upgrade keeps", (cluster) => {
     await world.extension(name, { catalog: { version, upgradeConstraintPolicy: "SelfCertified" } });
     await world.conditions(name, DONE);
   };
-  /** An extension whose upgrade has kept the definition, since a custom resource exists. */
+  /** Creates an extension whose upgrade has kept the definition, because a custom resource exists. */
   const keeping = async (name: string): Promise<void> => {
     await start(name);
     await eventually(() => cluster.client.create(THING));
@@ -48,7 +48,7 @@ describeWithPrivateCluster("definitions that an upgrade keeps", (cluster) => {
     patch(name, { metadata: { annotations: { [ANNOTATION_RECONCILE_REQUESTED_AT]: new Date().toISOString() } } });
   const isForgotten = (name: string): Promise<void> => world.until(name, ({ status }) => expect(status?.keptCRDs).toBeUndefined());
 
-  test("a kept definition is still known after further upgrades and a restart, and deleted once it is unused", async () => {
+  test("a kept definition is still known after further upgrades and a restart, and deleted when it is unused", async () => {
     await keeping("later");
     await move("later", "3.0.0");
     await world.until("later", ({ status }) => expect(status?.keptCRDs).toEqual(KEPT));
@@ -68,7 +68,7 @@ describeWithPrivateCluster("definitions that an upgrade keeps", (cluster) => {
     await world.remove("later");
   });
 
-  test("an uninstall with crdPolicy Delete deletes what an upgrade has kept, with its custom resources", async () => {
+  test("an uninstall with crdPolicy Delete deletes the definitions that an upgrade kept, with their custom resources", async () => {
     await keeping("deleting");
     await move("deleting", "3.0.0");
     await patch("deleting", { spec: { uninstall: { crdPolicy: "Delete" } } });
@@ -79,7 +79,7 @@ describeWithPrivateCluster("definitions that an upgrade keeps", (cluster) => {
     await eventually(async () => expect(await definition()).toBeUndefined());
   });
 
-  test("an uninstall keeps what an upgrade has kept, and the next extension adopts it", async () => {
+  test("an uninstall keeps the definitions that an upgrade kept, and the next extension adopts them", async () => {
     await keeping("leaving");
     await world.remove("leaving");
     expect(await definition()).toBeDefined();
@@ -91,7 +91,7 @@ describeWithPrivateCluster("definitions that an upgrade keeps", (cluster) => {
     await eventually(async () => expect(await definition()).toBeUndefined());
   });
 
-  test("another extension takes a kept definition over, and a rollback to a bundle with it takes it back", async () => {
+  test("another extension adopts a kept definition, and a rollback to a bundle with it adopts it again", async () => {
     await keeping("giving");
     await start("taking");
     expect((await definition())?.metadata.labels?.[LABEL_OWNER_NAME]).toBe("taking");
@@ -110,7 +110,7 @@ describeWithPrivateCluster("definitions that an upgrade keeps", (cluster) => {
     await world.remove("taking");
   });
 
-  test("a definition that may no longer be read or deleted stays and holds up neither upgrade nor uninstall", async () => {
+  test("a kept definition that can no longer be read or deleted blocks neither upgrade nor uninstall", async () => {
     await keeping("denied");
     await cluster.client.delete(refOf(THING));
     const others = { apiGroups: ["", "apps", "kept.example.com"], resources: ["*"], verbs: ["*"] };

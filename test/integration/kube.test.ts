@@ -20,14 +20,14 @@ const configMap = (namespace: string, name: string, data: Record<string, string>
 });
 const thrownBy = (call: Promise<unknown>): Promise<unknown> => call.then(() => undefined).catch((err: unknown) => err);
 
-/** Who the API server takes the client for. */
+/** Returns the user that the API server sees. */
 async function whoAmI(client: Client): Promise<string> {
   const review = { apiVersion: "authentication.k8s.io/v1", kind: "SelfSubjectReview" };
   const answer = (await client.raw("POST", "/apis/authentication.k8s.io/v1/selfsubjectreviews", review)) as KubeObject;
   return (answer["status"] as { userInfo: { username: string } }).userInfo.username;
 }
 
-/** A ServiceAccount with rules in its namespace, and the client that is it. */
+/** Creates a ServiceAccount with rules in its namespace, and a client with its identity. */
 async function scopedClient(cluster: TestCluster, namespace: string, name: string, rules: object[] = []): Promise<Client> {
   const metadata = { name, namespace };
   const rbac = { apiVersion: "rbac.authorization.k8s.io/v1" };
@@ -45,7 +45,7 @@ describeWithCluster("a client of the API server", (cluster) => {
     namespace = await cluster.namespace("kube");
   });
 
-  test("a scoped client is its ServiceAccount, although the parent has a client certificate", async () => {
+  test("a scoped client acts as its ServiceAccount, although the parent has a client certificate", async () => {
     const scoped = await scopedClient(cluster, namespace, "installer");
     const admin = await whoAmI(cluster.client);
     expect(admin).not.toContain("serviceaccount");
@@ -58,7 +58,7 @@ describeWithCluster("a client of the API server", (cluster) => {
     expect(many.every((who, i) => (i % 2 === 0) === (who === admin))).toBe(true);
   });
 
-  test("a request survives that its ServiceAccount is made anew: the refused token is replaced", async () => {
+  test("a request succeeds after its ServiceAccount is recreated: the rejected token is replaced", async () => {
     const name = "renewed";
     await cluster.client.create({ ...SERVICE_ACCOUNT, metadata: { name, namespace } });
     const source = new ServiceAccountTokens(cluster.client).tokenFor(namespace, name);
@@ -73,7 +73,7 @@ describeWithCluster("a client of the API server", (cluster) => {
     });
   });
 
-  test("a ServiceAccount that does not exist, or whose namespace does not, is said by name", async () => {
+  test("a missing ServiceAccount or namespace is named in the error", async () => {
     const tokens = new ServiceAccountTokens(cluster.client);
     expect(await thrownBy(tokens.tokenFor(namespace, "nobody")())).toMatchObject({
       status: 404,
@@ -85,7 +85,7 @@ describeWithCluster("a client of the API server", (cluster) => {
     expect(err).toMatchObject({ message: 'get a token: serviceaccounts "nobody" not found' });
   });
 
-  test("a 403 names verb, resource, name and namespace", async () => {
+  test("a 403 error names verb, resource, name and namespace", async () => {
     const rules = [{ apiGroups: [""], resources: ["configmaps"], verbs: ["get", "patch", "create"] }];
     const scoped = await scopedClient(cluster, namespace, "lesser", rules);
     await eventually(() => scoped.apply(configMap(namespace, "allowed"), { fieldManager: "m" }));
@@ -96,7 +96,7 @@ describeWithCluster("a client of the API server", (cluster) => {
     expect([isForbidden(err), (err as Error).message]).toEqual([true, text]);
   });
 
-  test("an apply that would change another manager's field is a 409 that names it, and force takes the field", async () => {
+  test("an apply that conflicts with another manager is a 409 that names the field, and force overrides the field", async () => {
     await cluster.client.apply(configMap(namespace, "shared", { a: "1" }), { fieldManager: "first" });
     const err = await thrownBy(cluster.client.apply(configMap(namespace, "shared", { a: "2" }), { fieldManager: "second" }));
     expect(isConflict(err)).toBe(true);
@@ -113,7 +113,7 @@ describeWithCluster("a client of the API server", (cluster) => {
     expect(again.metadata.resourceVersion).toBe(forced.metadata.resourceVersion);
   });
 
-  test("a stale replace and a deletion of another object are conflicts", async () => {
+  test("a stale replace and a deletion with another uid are conflicts", async () => {
     const created = await cluster.client.create(configMap(namespace, "versioned"));
     const ref = { ...CONFIG_MAP, name: "versioned", namespace };
     await cluster.client.patch(ref, { data: { a: "1" } }, { type: "merge" });
@@ -124,12 +124,12 @@ describeWithCluster("a client of the API server", (cluster) => {
     expect(await cluster.client.get(ref)).toBeUndefined();
   });
 
-  test("what the API server finds invalid is a 422", async () => {
+  test("an invalid object is a 422 error", async () => {
     const err = await thrownBy(cluster.client.create(configMap(namespace, "Not_A_Name")));
     expect(err).toMatchObject({ status: 422, reason: "Invalid" });
   });
 
-  test("a JSON patch and a strategic merge patch change what they say", async () => {
+  test("a JSON patch and a strategic merge patch change the named fields", async () => {
     await cluster.client.create(configMap(namespace, "patched", { a: "1" }));
     const ref = { ...CONFIG_MAP, name: "patched", namespace };
     await cluster.client.patch(ref, [{ op: "replace", path: "/data/a", value: "2" }], { type: "json" });
@@ -137,7 +137,7 @@ describeWithCluster("a client of the API server", (cluster) => {
     expect(after["data"]).toEqual({ a: "2", b: "3" });
   });
 
-  test("a name keeps its capitals and colons", async () => {
+  test("a name with capitals and colons is sent unchanged", async () => {
     const name = cluster.name("My:ClusterRole");
     const role = { apiVersion: "rbac.authorization.k8s.io/v1", kind: "ClusterRole" };
     await cluster.client.create({ ...role, metadata: { name }, rules: [] });
@@ -145,7 +145,7 @@ describeWithCluster("a client of the API server", (cluster) => {
     expect(await cluster.client.delete({ ...role, name })).toBe(true);
   });
 
-  test("a list is complete over many pages", async () => {
+  test("a list with many pages is complete", async () => {
     const ns = await cluster.namespace("pages");
     const names = Array.from({ length: 25 }, (_, i) => `item-${String(i).padStart(2, "0")}`);
     await Promise.all(names.map((name) => cluster.client.create(configMap(ns, name))));
@@ -157,7 +157,7 @@ describeWithCluster("a client of the API server", (cluster) => {
     expect(one.items).toHaveLength(1);
   });
 
-  test("a kind is not served, then its CRD comes, then it is, then it goes again", async () => {
+  test("a kind is served only while its CRD exists", async () => {
     const group = `${cluster.name("g")}.example.com`;
     const kind = { apiVersion: `${group}/v1`, kind: "Thing" };
     const err = await thrownBy(cluster.client.get({ ...kind, name: "x", namespace }));
@@ -177,7 +177,7 @@ describeWithCluster("a client of the API server", (cluster) => {
     await eventually(async () => expect(await thrownBy(cluster.client.list(kind))).toBeInstanceOf(KindNotServed));
   });
 
-  test("a watch sees changes from the list on, and ends when told", async () => {
+  test("a watch reports changes after the list, and ends when it is aborted", async () => {
     const { resourceVersion } = await cluster.client.list(CONFIG_MAP, { namespace });
     const stop = new AbortController();
     const events: WatchEvent[] = [];
@@ -196,7 +196,7 @@ describeWithCluster("a client of the API server", (cluster) => {
     await watching;
   });
 
-  test("very many streams of several ServiceAccounts share a few connections", async () => {
+  test("many streams of several ServiceAccounts share a few connections", async () => {
     const rules = [{ apiGroups: [""], resources: ["configmaps"], verbs: ["list", "watch"] }];
     const clients = [await scopedClient(cluster, namespace, "many-one", rules), await scopedClient(cluster, namespace, "many-two", rules)];
     const { resourceVersion } = await eventually(
@@ -223,7 +223,7 @@ describeWithCluster("a client of the API server", (cluster) => {
     expect(connections).toBeLessThanOrEqual(6);
   });
 
-  test("a watch of metadata alone gets no content, by one name as its ServiceAccount may", async () => {
+  test("a watch of metadata contains no content, and needs only permission for its one name", async () => {
     const rules = [{ apiGroups: [""], resources: ["secrets"], resourceNames: ["mine"], verbs: ["get", "list", "watch"] }];
     const scoped = await scopedClient(cluster, namespace, "watcher", rules);
     const secret = { apiVersion: "v1", kind: "Secret" };
@@ -248,7 +248,7 @@ describeWithCluster("a client of the API server", (cluster) => {
     expect([got?.kind, got?.["data"]]).toEqual(["Secret", undefined]);
   });
 
-  test("events about an object are counted, not repeated", async () => {
+  test("repeated events about an object are counted", async () => {
     const recorder = new EventRecorder(cluster.client, { component: "operator-controller", log: { debug: () => undefined } });
     const about = await cluster.client.create(configMap(namespace, "eventful"));
     for (let i = 0; i < 3; i++) recorder.record(about, "Warning", "Failed", "it did not work");
@@ -268,7 +268,7 @@ describeWithCluster("a client of the API server", (cluster) => {
     expect(items).toHaveLength(2);
   });
 
-  test("an event about a cluster-scoped object stands in namespace default", async () => {
+  test("an event about a cluster-scoped object is in namespace default", async () => {
     const recorder = new EventRecorder(cluster.client, { component: "test", log: { debug: () => undefined } });
     const about = await cluster.client.get({ apiVersion: "v1", kind: "Namespace", name: namespace });
     recorder.record(about ?? configMap("", ""), "Normal", "Seen", "seen");
@@ -277,7 +277,7 @@ describeWithCluster("a client of the API server", (cluster) => {
     expect((await cluster.client.list({ apiVersion: "v1", kind: "Event" }, query)).items).toHaveLength(1);
   });
 
-  test("a client without a valid credential is told so", async () => {
+  test("a client without a valid credential gets a 401 error", async () => {
     const stranger = cluster.client.withToken(() => Promise.resolve("not-a-token"));
     expect(await thrownBy(stranger.get({ ...CONFIG_MAP, name: "x", namespace }))).toMatchObject({ status: 401, message: "Unauthorized" });
   });
@@ -285,7 +285,7 @@ describeWithCluster("a client of the API server", (cluster) => {
   const second = { client: undefined as Client | undefined };
   afterAll(() => second.client?.close());
 
-  test("a closed client's streams end, and its token clients' too", async () => {
+  test("closing a client ends its streams, and those of its token clients", async () => {
     const own = (second.client = Client.fromKubeConfig(cluster.kubeconfig));
     const { resourceVersion } = await own.list(CONFIG_MAP, { namespace });
     const watching = thrownBy(Array.fromAsync(own.watch(CONFIG_MAP, { namespace, resourceVersion })));

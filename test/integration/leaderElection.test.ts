@@ -8,11 +8,11 @@ import { createLogger } from "../../pkg/telemetry/log.ts";
 import { describeWithCluster, eventually } from "../support/cluster.ts";
 
 const log = createLogger({ component: "test", level: "silent" });
-/** Longer than any test waits: who takes over was told to, and did not wait for a silent holder. */
+/** Longer than the timeout of any test: a replica that takes over got a release, and did not wait for a silent holder. */
 const PATIENT = { leaseDurationMs: 600_000, renewDeadlineMs: 500_000, retryPeriodMs: 200 };
 const HASTY = { leaseDurationMs: 4_000, renewDeadlineMs: 2_500, retryPeriodMs: 300 };
 
-/** A client whose connection can be cut, so that every request fails. */
+/** A client with a connection that can be cut, so that every request fails. */
 class CutClient {
   cut = false;
   readonly #client: Client;
@@ -32,7 +32,7 @@ class CutClient {
   }
 }
 
-/** One process's part in an election, and when it led. */
+/** A candidate in an election, and the times when it led. */
 class Replica {
   readonly election: LeaderElection;
   readonly terms: { from: number; to: number }[] = [];
@@ -79,7 +79,7 @@ describeWithCluster("leader election on the API server", (cluster) => {
       return leading[0]!;
     });
 
-  test("of three one leads; each that stops is followed by another at once, until the last has released it", async () => {
+  test("one of three candidates leads; when it stops, another follows at once, until the last has released the Lease", async () => {
     const { replicas, name } = start(3);
     const left = [...replicas];
     for (let transitions = 0; left.length > 0; transitions++) {
@@ -98,7 +98,7 @@ describeWithCluster("leader election on the API server", (cluster) => {
     expect((await leaseOf(name))?.spec).toMatchObject({ holderIdentity: "" });
   });
 
-  test("a leader that is cut off stops by its own clock, before another one begins", async () => {
+  test("a disconnected leader stops by its own clock, before another one starts", async () => {
     const { replicas, clients } = start(2, HASTY);
     const first = await leaderOf(replicas);
     clients[replicas.indexOf(first)]!.cut = true;
@@ -106,7 +106,7 @@ describeWithCluster("leader election on the API server", (cluster) => {
     expect(first.terms[0]?.to).toBeLessThan(replicas.find((one) => one !== first)?.terms[0]?.from ?? 0);
   });
 
-  test("a leader keeps its Lease as long as it renews, whatever others make of it", async () => {
+  test("a leader keeps its Lease as long as it renews it, although others change it", async () => {
     const { replicas, name } = start(2, HASTY);
     const leader = await leaderOf(replicas);
     const before = await leaseOf(name);
@@ -126,7 +126,7 @@ describeWithCluster("leader election on the API server", (cluster) => {
     expect([leader.election.leading, leader.terms.length]).toEqual([true, 1]);
   });
 
-  test("a Lease that is given to somebody else, or emptied, ends the term", async () => {
+  test("a Lease that is emptied or gets another holder ends the term", async () => {
     const { replicas, name } = start(2);
     const leader = await leaderOf(replicas);
     await edit(name, { holderIdentity: "" });
@@ -139,7 +139,7 @@ describeWithCluster("leader election on the API server", (cluster) => {
   });
 });
 
-/** That no two led at the same time. */
+/** Expects that no two led at the same time. */
 async function noneOverlap(replicas: readonly Replica[]): Promise<void> {
   await Promise.resolve();
   const terms = replicas.flatMap((replica) => replica.terms).sort((one, other) => one.from - other.from);

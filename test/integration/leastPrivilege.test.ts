@@ -10,17 +10,17 @@ import { asksFor, describeRight, type Right, rightsOf, rulesOf } from "../suppor
 import { RightTrials } from "../support/rightTrials.ts";
 import { describeWithData } from "../support/sharedData.ts";
 
-/** Another choice of operators and rights is tried with OLMV1_TEST_SEED; with OLMV1_TEST_ALL_RIGHTS=1 every right of every bundle is. */
+/** OLMV1_TEST_SEED selects other operators and permissions; OLMV1_TEST_ALL_RIGHTS=1 tests every permission of every bundle. */
 const SEED = Number(process.env["OLMV1_TEST_SEED"] ?? 7);
 const ALL = process.env["OLMV1_TEST_ALL_RIGHTS"] === "1";
 const BUNDLES = 30;
-/** Operators whose rights are taken away at the same time. */
+/** Number of operators whose permissions are revoked at the same time. */
 const AT_ONCE = 6;
-/** Objects that cannot be watched are compared this often. */
+/** Interval of comparisons for objects that cannot be watched. */
 const DRIFT_MS = 5_000;
 
 describeWithData("real data", (data) =>
-  describeWithPrivateCluster("installers of real operators with exactly the rights that are derived for them", (cluster) => {
+  describeWithPrivateCluster("installers of real operators with exactly the derived permissions", (cluster) => {
     let operators: RealOperator[] = [];
     let world: RealWorld;
     let audit: AuditTail;
@@ -34,7 +34,7 @@ describeWithData("real data", (data) =>
       await world[Symbol.asyncDispose]();
     });
 
-    /** Deletes one object that others do not depend on, and waits until it is back. */
+    /** Deletes one object that others do not depend on, and waits until it is restored. */
     async function driftIsRepaired({ namespace, versions }: RealOperator): Promise<void> {
       const object = versions.at(-1)?.objects.find(({ kind }) => kind === "Deployment" || kind === "ConfigMap" || kind === "Service");
       if (!object) return;
@@ -51,7 +51,7 @@ describeWithData("real data", (data) =>
       );
     }
 
-    /** Makes the Pods of an operator fail for a while, so that somebody looks at them. */
+    /** Makes the Pods of an operator fail for a while, so that the controller reads them. */
     async function podsAreLookedAt(operator: RealOperator, rights: readonly Right[]): Promise<void> {
       const onPods = rights.filter(({ resource }) => resource === "pods");
       await world.podFate(operator, "CrashLoop");
@@ -65,12 +65,14 @@ describeWithData("real data", (data) =>
       await world.podFate(operator, "Ready");
     }
 
-    test("there are enough of them", () => {
+    test("the data contain enough real operators", () => {
       expect(operators.filter(({ versions }) => versions.length > 1).length).toBeGreaterThan(3);
       expect(operators.flatMap(({ versions }) => versions).length).toBeGreaterThanOrEqual(BUNDLES);
     });
 
-    test("install, repair, upgrade and uninstall without a refusal, and need every one of them", { timeout: 600_000 }, async () => {
+    test("real operators are installed, corrected, upgraded and uninstalled with exactly the derived permissions, and use each of them", {
+      timeout: 600_000,
+    }, async () => {
       const each = (work: (operator: RealOperator) => Promise<void>): Promise<void[]> => Promise.all(operators.map(work));
       const wanted = (operator: RealOperator): Right[] => rightsOf(rulesOf(operator, operator.versions));
       for (const at of [0, 1]) {
@@ -102,7 +104,7 @@ describeWithData("real data", (data) =>
       }
     });
 
-    test("without any one of them a request is refused, and it is told or gone without", {
+    test("each revoked permission causes a denied request, and a problem or a fallback", {
       timeout: ALL ? 7_200_000 : 400_000,
     }, async () => {
       const tried: Right[] = [];
@@ -116,14 +118,14 @@ describeWithData("real data", (data) =>
           await trials.run(chosen).catch((err: unknown) => failures.push(`${operator.name} ${version.version}: ${String(err)}`));
         }
       });
-      console.log(`${tried.length} rights of ${operators.length} operators were taken away, one at a time`);
+      console.log(`${tried.length} permissions of ${operators.length} operators were revoked, one at a time`);
       expect(failures).toEqual([]);
       expect(new Set(tried.map(({ verb }) => verb)).size).toBe(8);
     });
   }),
 );
 
-/** Verbs, and how many rights with them are tried of one operator; each sort has consequences of its own. */
+/** Verbs, and how many permissions with each are tested for one operator; each verb has other effects. */
 const SORTS: readonly (readonly [verbs: readonly string[], count: number])[] = [
   [["get", "patch"], 1],
   [["create", "escalate", "bind"], 2],
@@ -131,7 +133,7 @@ const SORTS: readonly (readonly [verbs: readonly string[], count: number])[] = [
   [["delete"], 1],
 ];
 
-/** Rights of every other sort, so that two operators with seeds in succession have rights of each. */
+/** Selects permissions in turn, so that two operators with successive seeds test other permissions. */
 function sample(rights: readonly Right[], seed: number): Right[] {
   const mixed = shuffled(rights, seed);
   return SORTS.filter((_, at) => (at + seed) % 2 === 0).flatMap(([verbs, count]) =>

@@ -23,7 +23,7 @@ import { webhook } from "../support/webhookBundle.ts";
 const NAMESPACE = "operators";
 const EXTENSION: ObjectRef = { apiVersion: API_VERSION, kind: CLUSTER_EXTENSION, name: "hello" };
 const THINGS = thingDefinition("classic.example.com");
-/** Versions of which the operator converts. */
+/** Versions that the operator's webhook converts between. */
 const CONVERTED = thingDefinition("converted.example.com");
 const PERMISSIONS = [
   { serviceAccountName: "tiny-operator", rules: [{ apiGroups: [""], resources: ["configmaps"], verbs: ["get", "list"] }] },
@@ -84,7 +84,7 @@ const OPERATOR: ObjectRef = { apiVersion: "operators.coreos.com/v1", kind: "Oper
 const DEPLOYMENT: ObjectRef = { apiVersion: "apps/v1", kind: "Deployment", namespace: NAMESPACE, name: "tiny" };
 const OLD_ROLE: ObjectRef = { apiVersion: "rbac.authorization.k8s.io/v1", kind: "ClusterRole", name: "p.v1.0.0-x7k2p" };
 
-/** Nothing but what is told every quarter of a minute: the garbage collector takes that long to learn of new definitions. */
+/** Slow intervals only: the garbage collector needs up to 15 seconds to discover new definitions. */
 const PROGRESS = /^(olmv1: .* \(\d+ s\)\n)*$/;
 
 // Source: D-26.
@@ -93,7 +93,7 @@ describeWithPrivateCluster("a Subscription of OLM classic", (cluster) => {
   let olm: AsyncDisposable;
   let dir: string;
 
-  /** Runs `olmv1 migrate`; `onLine` sees what it prints as it does. */
+  /** Runs `olmv1 migrate`; `onLine` gets each line when it is printed. */
   const migrate = async (
     args: readonly string[],
     onLine: (text: string, stop: AbortController) => void = () => undefined,
@@ -124,7 +124,7 @@ describeWithPrivateCluster("a Subscription of OLM classic", (cluster) => {
   };
   const there = async (...refs: ObjectRef[]): Promise<boolean[]> =>
     Promise.all(refs.map(async (ref) => (await cluster.client.get(ref)) !== undefined));
-  /** What must not change: identity of the workload, its Pods, the definition with a custom resource, and what else the bundle holds. */
+  /** Returns everything that must not change: identity of the workload, its Pods, the definition with a custom resource, and other objects of the bundle. */
   const running = async (): Promise<string[]> => {
     const refs: ObjectRef[] = [
       DEPLOYMENT,
@@ -175,14 +175,14 @@ describeWithPrivateCluster("a Subscription of OLM classic", (cluster) => {
     await rm(dir, { recursive: true, force: true });
   });
 
-  test("is told to be eligible, and what it would become", async () => {
+  test("olmv1 migrate check prints that a Subscription is eligible, and the resulting ClusterExtension", async () => {
     const { code, out, err } = await migrate(["check"]);
     expect([code, err]).toEqual([0, ""]);
     expect(out).toContain("operators/hello: Eligible\n  note: the certificates of its webhooks");
     expect(out).toContain("  becomes ClusterExtension hello in namespace operators: version 1.0.0 of package p from ClusterCatalog c\n");
   });
 
-  test("is not touched by a dry run, which tells all that would be done", async () => {
+  test("olmv1 migrate convert --dry-run prints all steps and changes nothing", async () => {
     const before = await everything();
     const { code, out, err } = await migrate(["convert", "hello", "-n", NAMESPACE]);
     expect([code, err]).toEqual([0, ""]);
@@ -200,7 +200,7 @@ describeWithPrivateCluster("a Subscription of OLM classic", (cluster) => {
     expect(objects.find(({ kind }) => kind === "Deployment")).toMatchObject({ action: "keep", restarts: false });
   });
 
-  test("is told with all others in one table, of what each would become", async () => {
+  test("olmv1 migrate convert --all prints one table of all Subscriptions and their ClusterExtensions", async () => {
     const before = await everything();
     const lonely = {
       ...SUBSCRIPTION,
@@ -221,7 +221,7 @@ describeWithPrivateCluster("a Subscription of OLM classic", (cluster) => {
     expect(await there(EXTENSION)).toEqual([false]);
   });
 
-  test("brings the catalogs with it that it was installed from", async () => {
+  test("olmv1 migrate catalogs converts the CatalogSources of Subscriptions", async () => {
     const image = "registry.example/catalog";
     const labels = { "operators.operatorframework.io.index.configs.v1": "/configs" };
     const older = CATALOG.filter(({ name }) => name !== "p.v1.0.0").map((meta) =>
@@ -265,7 +265,7 @@ describeWithPrivateCluster("a Subscription of OLM classic", (cluster) => {
     await cluster.client.delete(ref);
   });
 
-  test("is asked for in the right words", async () => {
+  test("olmv1 migrate reports an unknown Subscription or ServiceAccount", async () => {
     const unknown = await migrate(["check", "nobody"]);
     expect([unknown.code, unknown.err]).toEqual([2, expect.stringContaining('there is no Subscription "nobody" in this cluster')]);
     const asNobody = await migrate(["convert", "hello", "--yes"]);
@@ -277,7 +277,7 @@ describeWithPrivateCluster("a Subscription of OLM classic", (cluster) => {
     expect(await there(EXTENSION, SUBSCRIPTION)).toEqual([false, true]);
   });
 
-  test("becomes an extension, and goes back, without a change of what runs", async () => {
+  test("olmv1 migrate convert and its rollback do not change the running objects", async () => {
     const before = await running();
     const backup = join(dir, "backup.yaml");
     const converted = await migrate(["convert", "hello", "-n", NAMESPACE, "--create-service-account", "--yes", "--backup", backup]);
@@ -314,7 +314,7 @@ describeWithPrivateCluster("a Subscription of OLM classic", (cluster) => {
     expect((await migrate(["check"])).out).toContain("operators/hello: Eligible");
   });
 
-  test("becomes one however often the conversion is interrupted", async () => {
+  test("olmv1 migrate convert completes after any interruption", async () => {
     const before = await running();
     for (const step of CONVERSION_STEPS.slice(0, -1)) {
       const { code } = await migrate(["convert", "hello", "-n", NAMESPACE, "--create-service-account", "--yes"], (text, stop) => {
@@ -334,7 +334,7 @@ describeWithPrivateCluster("a Subscription of OLM classic", (cluster) => {
     expect((await world.get("hello")).spec.source.catalog?.version).toBeUndefined();
   });
 
-  test("is given back only from backups that nobody changed", async () => {
+  test("olmv1 migrate rolls back only from unchanged backups", async () => {
     const ref: ObjectRef = { apiVersion: "v1", kind: "Secret", namespace: NAMESPACE, name: "hello-migration-backup" };
     const { marks } = ((await cluster.client.get(ref))?.["data"] ?? {}) as { marks: string };
     const write = (text: string): Promise<KubeObject> => cluster.client.patch(ref, { data: { marks: text } }, { type: "merge" });
@@ -344,7 +344,7 @@ describeWithPrivateCluster("a Subscription of OLM classic", (cluster) => {
     await write(marks);
   });
 
-  test("leaves nothing once that is cleaned up, and cannot come back", async () => {
+  test("olmv1 migrate cannot roll back after a cleanup, which deletes all backups", async () => {
     const before = await running();
     expect((await migrate(["cleanup", "hello"])).out).toContain("ClusterRole p.v1.0.0-x7k2p");
     expect((await migrate(["cleanup", "--all"])).out).toMatch(
@@ -365,7 +365,7 @@ describeWithPrivateCluster("a Subscription of OLM classic", (cluster) => {
     expect([refused.code, refused.err]).toEqual([2, expect.stringContaining("cleaned up")]);
   });
 
-  test("has nothing of OLM classic in its Pods from the first upgrade on", async () => {
+  test("the first upgrade removes the additions of OLM v0 from the Pods", async () => {
     const pods = async (): Promise<{
       metadata: { annotations: JsonObject };
       spec: { containers: { image: string; env?: unknown[] }[] };

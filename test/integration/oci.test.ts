@@ -22,7 +22,7 @@ const labels = { [CONFIG_DIR_LABEL]: "/configs", another: "label" };
 describeWithCluster("images in a real registry", (cluster) => {
   const mirrored = () => puller({ conf: insecureRegistry(cluster.registry.host, "quay.io") });
 
-  test.for(["gzip", "zstd", "none"] as const)("what is pushed with %s compression is what is pulled", async (compression) => {
+  test.for(["gzip", "zstd", "none"] as const)("an image that is pushed with %s compression is pulled unchanged", async (compression) => {
     const repository = cluster.name("ns/app");
     const pushed = await pushImage(cluster.registry, repository, "v1", { files, labels, compression });
     const { puller: p } = await mirrored();
@@ -32,7 +32,7 @@ describeWithCluster("images in a real registry", (cluster) => {
     expect(await p.resolve(`quay.io/${repository}:v1`, signal)).toEqual({ canonical: pulled.canonical, digest: pushed.digest });
   });
 
-  test("the same content has the same digest, whatever the order it comes in", async () => {
+  test("the digest of content does not depend on its order", async () => {
     const repository = cluster.name("ns/app");
     const shuffled = new Map([...files].reverse());
     const one = await pushImage(cluster.registry, repository, "one", { files, labels: { b: "2", a: "1" } });
@@ -40,7 +40,7 @@ describeWithCluster("images in a real registry", (cluster) => {
     expect(two).toEqual(one);
   });
 
-  test("a catalog gives its directory only", async () => {
+  test("a catalog image is unpacked to its folder only", async () => {
     const repository = cluster.name("ns/catalog");
     await pushImage(cluster.registry, repository, "latest", { files, labels });
     const { puller: p } = await mirrored();
@@ -51,7 +51,7 @@ describeWithCluster("images in a real registry", (cluster) => {
   });
 
   // Source: H-01, S0-014.
-  test("a catalog, and what has another media type, is no bundle: no layer is asked for", async () => {
+  test("a pull of a bundle rejects a catalog and other media types before it requests any layer", async () => {
     const { puller: p } = await mirrored();
     const pulling = async (repository: string, ofImage: Readonly<Record<string, string>>): Promise<unknown> => {
       const { digest } = await pushImage(cluster.registry, repository, "v1", { files, labels: ofImage });
@@ -75,7 +75,7 @@ describeWithCluster("images in a real registry", (cluster) => {
     ["entries", { entries: 2 }, "error applying image: error applying layer[0]: more than 2 entries"],
     ["bytes in a path", { pathBytes: 21 }, "error applying image: error applying layer[0]: a name has more than 21 bytes"],
     ["folders in each other", { pathDepth: 1 }, "error applying image: error applying layer[0]: directories are nested more than 1 deep"],
-  ])("a bundle of more %s than it may have is refused for good, and nothing of it stays", async ([, limits, says]) => {
+  ])("a bundle with more %s than permitted is rejected as terminal, and its files are deleted", async ([, limits, says]) => {
     const repository = cluster.name("ns/large");
     const { digest } = await pushImage(cluster.registry, repository, "v1", { files });
     const made = await puller({ conf: insecureRegistry(cluster.registry.host, "quay.io"), limits: { ...BUNDLE_IMAGE_LIMITS, ...limits } });
@@ -88,7 +88,7 @@ describeWithCluster("images in a real registry", (cluster) => {
     expect(await made.entries("ext")).toEqual([]);
   });
 
-  test("an index leads to the image of the platform", async () => {
+  test("a pull of an index selects the image of the platform", async () => {
     const repository = cluster.name("ns/multi");
     const images = await Promise.all(
       ["amd64", "arm64"].map(async (architecture) => ({
@@ -108,7 +108,7 @@ describeWithCluster("images in a real registry", (cluster) => {
     }
   });
 
-  test("a tag that moves is followed; the digest stays what it was", async () => {
+  test("a moved tag is followed, and a digest is not affected", async () => {
     const repository = cluster.name("ns/app");
     const first = await pushImage(cluster.registry, repository, "v1", { files: new Map([["a", Buffer.from("1")]]) });
     const second = await pushImage(cluster.registry, repository, "v1", { files: new Map([["a", Buffer.from("2")]]) });
@@ -119,7 +119,7 @@ describeWithCluster("images in a real registry", (cluster) => {
     expect(await read(`quay.io/${repository}@${second.digest}`)).toBe("2");
   });
 
-  test("what does not exist is said as the registry says it", async () => {
+  test("a missing image is reported with the message of the registry", async () => {
     const { puller: p } = await mirrored();
     const { host } = cluster.registry;
     await expect(p.pull("ext", "quay.io/no/such:v1", { signal })).rejects.toThrow(
@@ -127,7 +127,7 @@ describeWithCluster("images in a real registry", (cluster) => {
     );
   });
 
-  test("a large layer arrives whole", async () => {
+  test("a large layer is transferred completely", async () => {
     const repository = cluster.name("ns/large");
     const content = randomBytes(40 * 1024 * 1024);
     await pushImage(cluster.registry, repository, "v1", { files: new Map([["big", content]]) });

@@ -24,7 +24,7 @@ const files = new Map([["a", Buffer.from("1")]]);
 const right = { username: "user", password: PASSWORD };
 const wrong = { username: "user", password: "guess" };
 
-/** Runs the real registry with an `auth` section, and a credentials file for it. */
+/** Runs the real registry with an `auth` section, and creates a credentials file for it. */
 async function startRegistry(dir: string, auth: string): Promise<{ host: string; authFile: string; component: Component }> {
   const binaries = await findBinaries(() => undefined);
   const [port = 0] = await freePorts(1);
@@ -48,14 +48,14 @@ async function startRegistry(dir: string, auth: string): Promise<{ host: string;
   return { host, authFile, component };
 }
 
-describe.skipIf(!clusterAvailable())("a real registry that wants a login", () => {
+describe.skipIf(!clusterAvailable())("a real registry with required login", () => {
   let dir: string;
   beforeAll(async () => {
     dir = await mkdtemp(join(tmpdir(), "olmv1-login-"));
   });
   afterAll(() => rm(dir, { recursive: true, force: true }));
 
-  describe("by user name and password", () => {
+  describe("with user name and password", () => {
     let registry: Awaited<ReturnType<typeof startRegistry>>;
     beforeAll(async () => {
       await writeFile(join(dir, "htpasswd"), HTPASSWD);
@@ -71,12 +71,12 @@ describe.skipIf(!clusterAvailable())("a real registry that wants a login", () =>
       return p.pull("ext", `${host}/ns/app:v1`, { signal });
     };
 
-    test("lets the right one in", async () => {
+    test("a registry with basic authentication accepts the correct credentials", async () => {
       await pull(right);
       await pull({ auth: btoa(`user:${PASSWORD}`) });
     });
 
-    test("takes nothing from others", async () => {
+    test("a registry with basic authentication rejects a push without credentials", async () => {
       const target = { host: registry.host, insecure: true };
       await expect(pushImage(target, "ns/app", "v2", { files })).rejects.toThrow("authentication required");
       await expect(pushImage(target, "NS/App", "v2", { files })).rejects.toThrow("repository name must be lowercase");
@@ -92,7 +92,7 @@ describe.skipIf(!clusterAvailable())("a real registry that wants a login", () =>
     });
   });
 
-  describe("by token", () => {
+  describe("with token", () => {
     let registry: Awaited<ReturnType<typeof startRegistry>>;
     let service: Server;
     const scopes: string[] = [];
@@ -108,7 +108,7 @@ describe.skipIf(!clusterAvailable())("a real registry that wants a login", () =>
         }
         const asked = url.searchParams.getAll("scope");
         scopes.push(...asked);
-        // Strangers may pull what is public; only the user may push, and pull the rest.
+        // Anonymous clients may pull from public repositories; only the user may push, and pull from others.
         const access = asked.map((scope) => {
           const [type, name, actions = ""] = scope.split(":");
           const granted = req.headers.authorization ? actions.split(",") : name?.startsWith("public/") ? ["pull"] : [];
@@ -150,10 +150,10 @@ describe.skipIf(!clusterAvailable())("a real registry that wants a login", () =>
       return p.pull("ext", `${host}/${repository}:v1`, { signal });
     };
 
-    test("anybody gets what is public", () => pull("public/app", undefined));
-    test("the user gets what is private", () => pull("private/app", right));
+    test("a registry with token authentication serves public images to anonymous clients", () => pull("public/app", undefined));
+    test("a registry with token authentication serves private images to the user", () => pull("private/app", right));
 
-    test("nobody else does", async () => {
+    test("a registry with token authentication rejects other credentials", async () => {
       await expect(pull("private/app", undefined)).rejects.toThrow(
         `reading manifest v1 in ${registry.host}/private/app: authentication required`,
       );
@@ -162,7 +162,7 @@ describe.skipIf(!clusterAvailable())("a real registry that wants a login", () =>
       );
     });
 
-    test("rights are asked for as they are needed", () => {
+    test("a client requests only the token scopes that it needs", () => {
       expect(new Set(scopes)).toEqual(
         new Set([
           "repository:public/app:pull,push",

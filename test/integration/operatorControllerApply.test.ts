@@ -23,7 +23,7 @@ const { log } = stepContext();
 describeWithCluster("applying an extension's objects on a real API server", (cluster) => {
   beforeAll(() => cluster.installCrds());
 
-  test("an apply tells what it did to each object, and puts back what was changed or deleted", async () => {
+  test("an apply reports its effect on each object, and restores changed or deleted objects", async () => {
     const { x, ns, account } = await loneExtension(cluster);
     const objects = preparedFor(x, [configMap("a", ns, { k: "v" }), configMap("b", ns, { k: "v" })]);
     const pass = async (): Promise<string[]> => {
@@ -43,7 +43,7 @@ describeWithCluster("applying an extension's objects on a real API server", (clu
     expect(await liveKinds(cluster, objects)).toEqual([]);
   });
 
-  test("takeOver keeps the marks of Helm through the next apply when nobody else owns labels or annotations", async () => {
+  test("takeOver keeps the labels and annotations of Helm through the next apply when no other manager owns labels or annotations", async () => {
     const { x, ns, account } = await loneExtension(cluster);
     const marks = {
       labels: { "app.kubernetes.io/managed-by": "Helm" },
@@ -58,7 +58,7 @@ describeWithCluster("applying an extension's objects on a real API server", (clu
     expect((await cluster.client.get(refOf(object)))?.metadata).toMatchObject(marks);
   });
 
-  test("a dry run tells all refusals at once and writes nothing; a binding to a role of the same set is none", async () => {
+  test("a dry run reports all errors at once without writes; a binding to a role of the same release is not an error", async () => {
     const { x, ns, account } = await loneExtension(cluster);
     const verbsOfObjects = ["get", "create", "patch"];
     const roles: PolicyRule = {
@@ -93,7 +93,7 @@ describeWithCluster("applying an extension's objects on a real API server", (clu
   });
 
   // Source: O-04.
-  test("of a field that cannot be changed Deployments and bindings are created anew, and other kinds are refused by name", async () => {
+  test("Deployments and bindings are recreated for an immutable field, and other kinds are rejected by name", async () => {
     const { x, ns, account } = await loneExtension(cluster);
     const labelled = (kind: string, app: string): KubeObject => ({
       apiVersion: "apps/v1",
@@ -140,7 +140,7 @@ describeWithCluster("applying an extension's objects on a real API server", (clu
     expect((await cluster.client.get(refOf(broken)))?.["spec"]).toMatchObject({ selector: { matchLabels: { app: "b" } } });
   });
 
-  test("an object that was made anew after it was read is left alone", async () => {
+  test("an apply does not change an object that was recreated after the read", async () => {
     const { ns, account } = await loneExtension(cluster);
     const first = await cluster.client.create(configMap("a", ns, { whose: "ours" }));
     await cluster.client.delete(refOf(first));
@@ -151,7 +151,7 @@ describeWithCluster("applying an extension's objects on a real API server", (clu
     expect((await cluster.client.get(refOf(first)))?.["data"]).toEqual({ whose: "theirs" });
   });
 
-  test("what is installed is put back as far as its kinds are served, and what is not is told", async () => {
+  test("drift correction restores the objects of served kinds, and reports the other kinds", async () => {
     const { x, ns, account } = await loneExtension(cluster);
     const monitor = { apiVersion: `${ns}.example.com/v1`, kind: "Monitor", metadata: { name: "m", namespace: ns } };
     const objects = preparedFor(x, [configMap("a", ns, { k: "v" }), monitor]);
@@ -168,7 +168,7 @@ describeWithCluster("applying an extension's objects on a real API server", (clu
     expect(memory.of(x).checkedAt).toBeUndefined();
   });
 
-  test("what is installed is compared once an interval, and releases that a crash left behind are put in order with it", async () => {
+  test("installed objects are compared once an interval, and unfinished releases after a crash are completed with it", async () => {
     const { x, ns, account } = await loneExtension(cluster);
     const objects = preparedFor(x, [configMap("a", ns, { k: "v" })]);
     const releases = new MemoryReleases(
@@ -188,21 +188,21 @@ describeWithCluster("applying an extension's objects on a real API server", (clu
   });
 
   test.for<[why: string, change: (phase: Authenticated) => Phase, kept: boolean]>([
-    ["nothing newer was begun", (phase) => phase, true],
-    ["a release of something newer was begun in this pass", (phase) => ({ ...phase, changes: { began: true } }), false],
+    ["no newer release was begun", (phase) => phase, true],
+    ["this reconcile began a newer release", (phase) => ({ ...phase, changes: { began: true } }), false],
     [
       "the newest release is a failed attempt",
       (phase) => (phase.releases.history.current.unshift(releaseRecord(2, "failed")), phase),
       false,
     ],
     [
-      "it is being removed",
+      "the extension is being deleted",
       ({ extension, releases }) => ({ ...newStarted(extension), phase: "deleting", releases, progress: "uninstalling" }),
       false,
     ],
-    ["nobody may act for it", ({ extension, releases }) => ({ ...newStarted(extension), phase: "observed", releases }), false],
-    ["nothing is installed", (phase) => ({ ...phase, releases: { ...phase.releases, installed: undefined } }), false],
-  ])("after a failure what is installed is kept or left: %s", async ([, change, kept]) => {
+    ["the ServiceAccount is missing", ({ extension, releases }) => ({ ...newStarted(extension), phase: "observed", releases }), false],
+    ["no release is installed", (phase) => ({ ...phase, releases: { ...phase.releases, installed: undefined } }), false],
+  ])("after a failure the installed bundle is maintained or not: %s", async ([, change, kept]) => {
     const { x, ns, account } = await loneExtension(cluster);
     const objects = preparedFor(x, [configMap("a", ns)]);
     const { deps, phase, context } = passOver(
@@ -215,7 +215,7 @@ describeWithCluster("applying an extension's objects on a real API server", (clu
     expect(await liveKinds(cluster, objects)).toEqual(kept ? ["ConfigMap"] : []);
   });
 
-  /** Lets dry runs of ConfigMaps in a namespace pass and refuses to write them. @returns what lifts it. */
+  /** Makes dry runs of ConfigMaps in a namespace succeed and writes fail. @returns a function that ends this. */
   async function refuseConfigMaps(ns: string): Promise<() => Promise<unknown>> {
     const policy = { apiVersion: "admissionregistration.k8s.io/v1", kind: "ValidatingAdmissionPolicy", metadata: { name: ns } };
     const rule = { apiGroups: [""], apiVersions: ["v1"], operations: ["CREATE"], resources: ["configmaps"] };
@@ -235,7 +235,7 @@ describeWithCluster("applying an extension's objects on a real API server", (clu
     };
   }
 
-  test("a release that is refused in the middle is recorded as failed, says what was done, and goes on under its number", async () => {
+  test("a release that is rejected during its writes is recorded as failed, reports its progress, and resumes under its number", async () => {
     const { x, ns, account } = await loneExtension(cluster);
     const secret = { apiVersion: "v1", kind: "Secret", metadata: { name: "s", namespace: ns } };
     const objects = [configMap("a", ns), secret];
@@ -266,7 +266,7 @@ describeWithCluster("applying an extension's objects on a real API server", (clu
   });
 
   // Source: G-08.
-  test("beside the deployed release a failed attempt counts, until one is deployed", async () => {
+  test("a failed attempt counts in addition to the deployed release, until a release is deployed", async () => {
     const { x, ns, account } = await loneExtension(cluster);
     const labels = { [LABEL_BUNDLE_NAME]: "p.v0.9.0" };
     const releases = new MemoryReleases(releaseRecord(1, "deployed", { name: ns, labels }));
@@ -284,7 +284,7 @@ describeWithCluster("applying an extension's objects on a real API server", (clu
     expect(releases.state).toEqual(["v1 superseded", "v2 deployed"]);
   });
 
-  test("a health check keeps what the same pass stored when the release becomes healthy for the first time", async () => {
+  test("a health check keeps what the same reconcile stored when the release becomes healthy for the first time", async () => {
     const { x, ns, account } = await loneExtension(cluster);
     const releases = new MemoryReleases();
     const labels = { app: "w" };
@@ -312,7 +312,7 @@ describeWithCluster("applying an extension's objects on a real API server", (clu
     expect(releases.records.get(1)).toMatchObject({ inputDigest: "d2", rolledOutAt: expect.any(String) as string });
   });
 
-  test("a failure is told although it cannot be recorded", async () => {
+  test("a failure is reported although it cannot be recorded", async () => {
     const { x, ns, account } = await loneExtension(cluster);
     const releases = new MemoryReleases();
     releases.failures.update = new Error("connection refused");

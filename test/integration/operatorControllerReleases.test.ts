@@ -20,12 +20,12 @@ const SECRET = { apiVersion: "v1", kind: "Secret" };
 const { log } = stepContext();
 const signal = new AbortController().signal;
 
-/** ConfigMaps that do not compress: more than one chunk of a release. */
+/** Incompressible ConfigMaps: more than one chunk of a release. */
 const noise = (): KubeObject[] =>
   Array.from({ length: 20 }, (_, i) => configMap(`c${i}`, "ns", { noise: randomBytes(60_000).toString("base64") }));
 
 describeWithCluster("releases and status on a real API server", (cluster) => {
-  /** Stands for the system namespace. */
+  /** The system namespace. */
   let system = "";
   let store: ReleaseStore;
 
@@ -47,7 +47,7 @@ describeWithCluster("releases and status on a real API server", (cluster) => {
     return items.filter(({ metadata }) => metadata.name.includes(`.${owner.metadata.name}.`));
   };
 
-  test("a history is written, read and removed", async () => {
+  test("a release history is written, read and deleted", async () => {
     const x = await extension();
     expect(await store.history(ownerOf(x))).toEqual(noReleases());
     const [v1, v2, v3] = [
@@ -76,7 +76,7 @@ describeWithCluster("releases and status on a real API server", (cluster) => {
     await cluster.client.delete(refOf(x));
   });
 
-  test("a number is given once: the second writer of it is refused and changes nothing", async () => {
+  test("a revision is unique: a second writer gets an error and changes nothing", async () => {
     const x = await extension();
     const [mine, theirs] = [release(x, 1, "pending-install", { objects: ["a"] }), release(x, 1, "pending-install", { objects: ["b"] })];
     await store.create(mine, ownerOf(x));
@@ -89,7 +89,7 @@ describeWithCluster("releases and status on a real API server", (cluster) => {
     await cluster.client.delete(refOf(x));
   });
 
-  test("a reader sees the old release or the new one while a large one is written, and nothing is left over", async () => {
+  test("a reader sees either the old or the new release while a large one is written, without leftover Secrets", async () => {
     const x = await extension();
     const contents = [noise(), noise(), [configMap("small", "ns")]];
     await store.create(release(x, 1, "deployed", { objects: contents[0]! }), ownerOf(x));
@@ -117,7 +117,7 @@ describeWithCluster("releases and status on a real API server", (cluster) => {
     await cluster.client.delete(refOf(x));
   });
 
-  test("a record whose writer stopped before all chunks were stored is told apart from one that has lost a chunk", async () => {
+  test("an incomplete record is distinguished from one that has lost a chunk", async () => {
     const x = await extension();
     const stored = (version: number, status: ReleaseRecord["status"]): KubeObject => {
       const [index] = encodeRelease(release(x, version, status, { objects: noise() }), { systemNamespace: system, owner: ownerOf(x) });
@@ -149,7 +149,7 @@ describeWithCluster("releases and status on a real API server", (cluster) => {
     await cluster.client.delete(refOf(x));
   });
 
-  test("a large record carries the mark of an incomplete one only until its chunks are stored", async () => {
+  test("a large record has the mark of an incomplete one only until its chunks are stored", async () => {
     const x = await extension();
     await store.create(release(x, 1, "pending-install", { objects: noise() }), ownerOf(x));
     const [index] = (await secretsOf(x)).filter(({ metadata }) => metadata.labels?.["type"] === "index");
@@ -158,7 +158,7 @@ describeWithCluster("releases and status on a real API server", (cluster) => {
     await cluster.client.delete(refOf(x));
   });
 
-  test("releases of an earlier extension of the name are not its own; those that were orphaned are, and are marked again when written", async () => {
+  test("an extension ignores the releases of an earlier extension with its name; it adopts orphaned ones and labels them at the next write", async () => {
     const [x, earlier] = [await extension(), await extension()];
     await store.create(release(x, 4, "deployed", { objects: ["a"] }), ownerOf(earlier));
     expect(await store.history(ownerOf(x))).toEqual({ ...noReleases(), highest: 4, foreign: [{ version: 4, status: "deployed" }] });
@@ -171,7 +171,7 @@ describeWithCluster("releases and status on a real API server", (cluster) => {
     for (const object of [x, earlier]) await cluster.client.delete(refOf(object));
   });
 
-  test("neither status nor finalizers are written to an extension that was made anew under its name", async () => {
+  test("neither status nor finalizers are written to an extension that was recreated under its name", async () => {
     const first = await extension();
     const { name } = first.metadata;
     const statuses = extensionStatusWriter(cluster.client, new RecordedEvents());
@@ -193,7 +193,7 @@ describeWithCluster("releases and status on a real API server", (cluster) => {
     await cluster.client.delete(refOf(second));
   });
 
-  test("a bundle name that the status does not take costs the install section only", async () => {
+  test("a bundle name that the status does not accept only removes the install section", async () => {
     const x = await extension();
     const conditions = [
       { type: "Installed", status: "True" as const, reason: "Succeeded", message: "", lastTransitionTime: "2026-01-01T00:00:00Z" },

@@ -56,7 +56,7 @@ describeWithCluster("removing an extension's objects on a real API server", (clu
     account: ScopedAccount;
     objects: KubeObject[];
     of: (kind: string) => KubeObject;
-    /** One pass of the uninstall. */
+    /** Runs one reconcile of the uninstall. */
     pass: () => Promise<UninstallProgress & { did: string[] }>;
     /** Creates a custom resource. */
     thing: (finalizers?: string[]) => Promise<KubeObject>;
@@ -89,7 +89,7 @@ describeWithCluster("removing an extension's objects on a real API server", (clu
     };
   }
 
-  /** Runs passes until nothing is waited for. */
+  /** Runs reconciles until there is nothing to wait for. */
   const uninstalled = ({ pass }: Installed): Promise<UninstallProgress> =>
     eventually(async () => {
       const progress = await pass();
@@ -97,7 +97,7 @@ describeWithCluster("removing an extension's objects on a real API server", (clu
       return progress;
     });
 
-  test("without custom resources everything goes, workloads with their Pods before the rest", async () => {
+  test("uninstall without custom resources deletes all objects, workloads with their Pods first", async () => {
     const set = await installed();
     await eventually(async () => {
       const { items } = await cluster.client.list({ apiVersion: "v1", kind: "Pod" }, { namespace: set.x.metadata.name });
@@ -112,7 +112,7 @@ describeWithCluster("removing an extension's objects on a real API server", (clu
     expect((await cluster.client.list({ apiVersion: "v1", kind: "Pod" }, { namespace: set.x.metadata.name })).items).toEqual([]);
   });
 
-  test("a webhook configuration that does not go is waited for before anything else is touched", async () => {
+  test("uninstall waits for a webhook configuration before it deletes other objects", async () => {
     const set = await installed();
     await hold(set.of("ValidatingWebhookConfiguration"), [HOLD]);
     const { did, waitingFor } = await set.pass();
@@ -129,11 +129,11 @@ describeWithCluster("removing an extension's objects on a real API server", (clu
     [undefined, "custom resources of it exist"],
     ["DeleteIfUnused", "custom resources of it exist"],
     ["Retain", "spec.uninstall.crdPolicy is Retain"],
-  ])("under policy %s a definition in use stays, with its custom resources", async ([policy, reason]) => {
+  ])("uninstall with policy %s keeps a definition in use, with its custom resources", async ([policy, reason]) => {
     const set = await installed(policy);
     const thing = await set.thing();
     const definition = set.of("CustomResourceDefinition");
-    // As the Go operator-controller leaves it: the garbage collector would delete it with its extension.
+    // As the Go operator-controller writes it: the garbage collector would delete it with its extension.
     const { name, uid = "" } = set.x.metadata;
     const ownerReferences = [{ apiVersion: API_VERSION, kind: CLUSTER_EXTENSION, name, uid, controller: true, blockOwnerDeletion: true }];
     await cluster.client.patch(refOf(definition), { metadata: { ownerReferences } }, { type: "merge" });
@@ -144,7 +144,7 @@ describeWithCluster("removing an extension's objects on a real API server", (clu
     expect(await liveKinds(cluster, [thing])).toEqual(["Thing"]);
   });
 
-  test("under policy Delete custom resources go first, while the operator that may have to clean up still runs", async () => {
+  test("uninstall with policy Delete deletes custom resources first, while the operator that may have to clean up still runs", async () => {
     const set = await installed("Delete");
     const thing = await set.thing([HOLD]);
     const { did, waitingFor } = await set.pass();
@@ -156,13 +156,13 @@ describeWithCluster("removing an extension's objects on a real API server", (clu
     expect(await liveKinds(cluster, set.objects)).toEqual([]);
   });
 
-  test("under policy Retain a definition that nobody uses stays too", async () => {
+  test("uninstall with policy Retain keeps an unused definition too", async () => {
     const set = await installed("Retain");
     await uninstalled(set);
     expect(await liveKinds(cluster, set.objects)).toEqual(["CustomResourceDefinition"]);
   });
 
-  test("a right that is missing in the middle is named, nothing after it is touched, and granting it is enough", async () => {
+  test("uninstall names a missing permission, stops there, and resumes when it is granted", async () => {
     const set = await installed();
     const rules = (resources: string[]): PolicyRule[] => [
       { apiGroups: ["*"], resources: ["*"], verbs: ["get", "list"] },
@@ -185,7 +185,7 @@ describeWithCluster("removing an extension's objects on a real API server", (clu
     expect(await liveKinds(cluster, set.objects)).toEqual([]);
   });
 
-  test("custom resources that may not be listed count as use", async () => {
+  test("uninstall counts a definition as in use when its custom resources cannot be listed", async () => {
     const set = await installed();
     await set.account.grant([{ ...EVERYTHING, verbs: ["get", "delete", "patch"] }]);
     const { kept } = await uninstalled(set);
@@ -199,7 +199,7 @@ describeWithCluster("removing an extension's objects on a real API server", (clu
     cluster.client.patch(refOf(set.of("CustomResourceDefinition")), { spec }, { type: "merge" });
   const versions = (set: Installed): { name: string; served: boolean }[] =>
     (set.of("CustomResourceDefinition")["spec"] as { versions: { name: string; served: boolean }[] }).versions;
-  /** The kept definitions and their reasons after everything else is gone. */
+  /** Returns the kept definitions and their reasons after all other objects are deleted. */
   async function keptAfter(set: Installed): Promise<string[]> {
     const { kept } = await uninstalled(set);
     expect(await liveKinds(cluster, set.objects)).toEqual(["CustomResourceDefinition"]);
@@ -214,7 +214,7 @@ describeWithCluster("removing an extension's objects on a real API server", (clu
       "it counts as in use because none of its versions is served, so that its custom resources cannot be listed",
     ]);
     await crdSpec(set, { versions: versions(set) });
-    await eventually(async () => expect(await liveKinds(cluster, [thing])).toEqual(["Thing"])); // once it is served again
+    await eventually(async () => expect(await liveKinds(cluster, [thing])).toEqual(["Thing"])); // when it is served again
   });
 
   test("uninstall keeps a definition when its custom resources are still being deleted", async () => {
@@ -250,7 +250,7 @@ describeWithCluster("removing an extension's objects on a real API server", (clu
     expect(await liveKinds(cluster, objects)).toEqual(["CustomResourceDefinition"]);
   });
 
-  test("a definition that changes between check and delete is checked again, and kept when it is in use by then", async () => {
+  test("uninstall checks a definition again when it changes between check and delete, and keeps it when it is in use by then", async () => {
     const set = await installed();
     const crd = (await cluster.client.get(refOf(set.of("CustomResourceDefinition"))))!;
     await eventually(() => cluster.client.list({ apiVersion: `${set.x.metadata.name}.example.com/v1`, kind: "Thing" }));
@@ -289,10 +289,10 @@ describeWithCluster("removing an extension's objects on a real API server", (clu
     const { kept } = await prune(applier, set.account.client, { history, desired, crdPolicy: "DeleteIfUnused", owner }, signal);
     expect(kept.map(({ text }) => text)).toEqual([expect.stringContaining("none of its versions is served") as string]);
     await crdSpec(set, { versions: versions(set) });
-    await eventually(async () => expect(await liveKinds(cluster, [thing])).toEqual(["Thing"])); // once it is served again
+    await eventually(async () => expect(await liveKinds(cluster, [thing])).toEqual(["Thing"])); // when it is served again
   });
 
-  test("an object that is somebody else's by now is left alone", async () => {
+  test("uninstall does not delete an object with a new owner", async () => {
     const set = await installed();
     const settings = set.of("ConfigMap");
     await cluster.client.delete(refOf(settings));
@@ -301,7 +301,7 @@ describeWithCluster("removing an extension's objects on a real API server", (clu
     expect(await liveKinds(cluster, set.objects)).toEqual(["ConfigMap"]);
   });
 
-  test("pruning removes what only older releases hold, as far as it is ours, and keeps a definition in use", async () => {
+  test("pruning deletes the extension's objects that only older releases contain, and keeps a definition in use", async () => {
     const set = await installed();
     await set.thing();
     const { name, uid = "" } = set.x.metadata;

@@ -20,8 +20,8 @@ import { grantInstaller, serviceAccount } from "../support/serviceAccounts.ts";
 const RBAC = "rbac.authorization.k8s.io";
 const signal = new AbortController().signal;
 
-describeWithCluster("what a ServiceAccount lacks, as the API server sees it", (cluster) => {
-  /** A copy of the sample in a namespace of its own, and an account with some rules in the whole cluster. */
+describeWithCluster("missing permissions of a ServiceAccount on a real API server", (cluster) => {
+  /** Creates a copy of the sample in its own namespace, and an account with some rules in the whole cluster. */
   async function world(rules: readonly PolicyRule[]) {
     const ns = await cluster.namespace("lacks");
     const x: ClusterExtension = extensionNamed(ns, { packageName: "p" });
@@ -37,12 +37,12 @@ describeWithCluster("what a ServiceAccount lacks, as the API server sees it", (c
     return { ns, x, desired, account, lacking };
   }
 
-  test("nothing, with every right there is", async () => {
+  test("the check reports no missing permissions for an account with all permissions", async () => {
     const { lacking } = await world([{ apiGroups: ["*"], resources: ["*"], verbs: ["*"] }]);
     await eventually(async () => expect(await lacking()).toBeUndefined());
   });
 
-  test("everything, told at once with the five facts and the command, and watching is told but asked of nobody", async () => {
+  test("the check reports all missing permissions at once with the five facts and the command, and the permission to watch without a request", async () => {
     const { ns, lacking, account } = await world([]);
     const { text, problem, doubtful } = (await lacking())!;
     const [head, ...lines] = text.split("\n  ");
@@ -69,7 +69,7 @@ describeWithCluster("what a ServiceAccount lacks, as the API server sees it", (c
     await eventually(async () => expect(await lacking()).toBeUndefined());
   });
 
-  test("what holds in a namespace only holds for nothing in the cluster", async () => {
+  test("a permission in one namespace does not apply to the cluster", async () => {
     const { ns, lacking } = await world([]);
     const binding: KubeObject = {
       apiVersion: `${RBAC}/v1`,
@@ -86,7 +86,7 @@ describeWithCluster("what a ServiceAccount lacks, as the API server sees it", (c
     });
   });
 
-  test("who holds what the bundle's roles give needs neither escalate nor bind", async () => {
+  test("an account with all rules of the bundle's roles needs neither escalate nor bind", async () => {
     const own: PolicyRule = { apiGroups: ["*"], resources: ["*"], verbs: ["get", "create", "patch", "delete"] };
     const { lacking, desired, account } = await world([own]);
     await eventually(async () => expect((await lacking())?.text).toContain("Verbs:[bind,escalate,list,watch]"));
@@ -98,7 +98,7 @@ describeWithCluster("what a ServiceAccount lacks, as the API server sees it", (c
     await eventually(async () => expect(await lacking()).toBeUndefined());
   });
 
-  test("rights to bind a role of somebody else are asked for, but it is tried: its rules may be held", async () => {
+  test("permission to bind a role of another owner is checked by dry run, because the account may have its rules", async () => {
     const { ns, x, lacking, account } = await world([]);
     const binding: KubeObject = {
       apiVersion: `${RBAC}/v1`,
@@ -116,7 +116,7 @@ describeWithCluster("what a ServiceAccount lacks, as the API server sees it", (c
   });
 
   // S0-013: what a version leaves out is deleted
-  test("rights to delete what goes", async () => {
+  test("the check reports missing permissions to delete pruned objects", async () => {
     const { ns, x, lacking, account } = await world([]);
     const verbs = ["get", "create", "patch", "delete"];
     await account.grant([{ apiGroups: [""], resources: ["configmaps"], resourceNames: ["new"], verbs }]);
@@ -125,7 +125,7 @@ describeWithCluster("what a ServiceAccount lacks, as the API server sees it", (c
     expect((await lacking(preparedFor(x, [named("new")]), [named("old")]))?.text).toContain("ResourceNames:[old] Verbs:[delete,get]");
   });
 
-  test("one request tells whether there is a change, and a change of other accounts is none", async () => {
+  test("one request detects a change of permissions and ignores changes of other accounts", async () => {
     const { ns, lacking, account } = await world([]);
     const { isOver } = (await lacking())!;
     await serviceAccount(cluster.client, ns, "another", [{ apiGroups: ["*"], resources: ["*"], verbs: ["*"] }]);
@@ -135,12 +135,12 @@ describeWithCluster("what a ServiceAccount lacks, as the API server sees it", (c
   });
 });
 
-/** What `olmv1 rbac` prints, with the registries of the world. */
+/** Returns the output of `olmv1 rbac`, with the registries of the world. */
 function rbac({ world }: SampleWorld, ...args: string[]): Promise<string> {
   return olmv1Prints("rbac", ...args, "--registries-conf", join(world.workDir, "registries.conf"));
 }
 
-/** Runs the command that a problem names, as its reader would, and applies what it prints. */
+/** Runs the command that a problem contains, and applies its output. */
 async function runPrinted(sample: SampleWorld, object: KubeObject): Promise<void> {
   const command = /olmv1 rbac ([^|]*) \|/.exec(problemsOf(object))?.[1] ?? "";
   const printed = await rbac(sample, ...command.split(" "));
@@ -162,7 +162,7 @@ describeWithPrivateCluster("an extension that waits", (cluster) => {
 
   const userOf = ({ spec }: ClusterExtension): string => `system:serviceaccount:${spec.namespace}:${spec.serviceAccount?.name}`;
 
-  /** Requests about an extension since its status was last written: its ServiceAccount's, those for its token, and reads of it. */
+  /** Returns the requests for an extension since its last status write: its ServiceAccount's, those for its token, and reads of it. */
   async function requestsWhileWaiting(x: ClusterExtension): Promise<string[]> {
     const { name } = x.metadata;
     const about = (await cluster.auditEvents()).filter(
@@ -188,7 +188,7 @@ describeWithPrivateCluster("an extension that waits", (cluster) => {
     expect(await sample.owned(x.metadata.name)).toEqual([]);
   }
 
-  test("for rights is told all of them at once, writes nothing and asks with one request a time", async () => {
+  test("an extension that waits for permissions reports all of them at once, writes nothing and sends one request at a time", async () => {
     const x = extensionNamed("poor", { packageName: SAMPLE_PACKAGE, version: "1.0.0" });
     await grantInstaller(cluster.client, x, []);
     await sample.world.apply(x);
@@ -207,7 +207,7 @@ describeWithPrivateCluster("an extension that waits", (cluster) => {
     await goesOn(x);
   });
 
-  test("for its namespace looks for that, then for its ServiceAccount asks for a token", async () => {
+  test("an extension that waits for its namespace polls that, then its ServiceAccount with a request for a token", async () => {
     const x = extensionNamed("nobody", { packageName: SAMPLE_PACKAGE, version: "1.0.0" });
     await sample.world.apply(x);
     await sample.world.condition("ClusterExtension", "nobody", (_, x) => problemsOf(x).startsWith("Error NamespaceNotFound: "));
@@ -222,7 +222,7 @@ describeWithPrivateCluster("an extension that waits", (cluster) => {
   });
 });
 
-describeWithPrivateCluster("an extension whose ServiceAccount lacks rights", (cluster) => {
+describeWithPrivateCluster("an extension whose ServiceAccount lacks permissions", (cluster) => {
   let sample: SampleWorld;
   beforeAll(async () => {
     sample = await SampleWorld.start(cluster);
@@ -231,7 +231,7 @@ describeWithPrivateCluster("an extension whose ServiceAccount lacks rights", (cl
     await sample?.world.stop();
   });
 
-  test("keeps what is installed when an upgrade needs more, maintains it, and upgrades once that is granted", async () => {
+  test("an upgrade that needs more permissions keeps the installed bundle reconciled, and resumes when they are granted", async () => {
     const x = extensionNamed("modest", { packageName: SAMPLE_PACKAGE, version: "1.0.0" });
     await grantInstaller(cluster.client, x, sample.rendered("1.0.0", x.spec.namespace));
     await sample.world.apply(x);
@@ -258,7 +258,7 @@ describeWithPrivateCluster("an extension whose ServiceAccount lacks rights", (cl
     expect(await sample.owned("modest")).toEqual([]);
   });
 
-  test("goes on with Warn, and the condition says what is missing as long as it is", async () => {
+  test("spec.permissions Warn installs the bundle, and a problem lists missing permissions as long as they are missing", async () => {
     const x = extensionNamed("bold", { packageName: SAMPLE_PACKAGE, version: "1.0.0", channels: ["stable"] });
     x.spec = { ...x.spec, install: { permissions: "Warn" } };
     const granted = await grantInstaller(cluster.client, x, sample.rendered("1.0.0", x.spec.namespace), { withoutVerb: "delete" });
@@ -293,7 +293,7 @@ describeWithPrivateCluster("an extension whose ServiceAccount lacks rights", (cl
     await sample.world.removed("ClusterExtension", "bold");
   });
 
-  test("is given by one command what all versions of a range need, from a catalog's image or from where it is served", async () => {
+  test("olmv1 rbac grants the permissions for all versions of a range with one command, from a catalog's image or its server", async () => {
     const x = extensionNamed("ranged", { packageName: SAMPLE_PACKAGE, version: "1.0.0" });
     const { namespace, serviceAccount: account } = x.spec;
     const names = ["--namespace", namespace, "--service-account", account?.name ?? ""];
@@ -316,7 +316,7 @@ describeWithPrivateCluster("an extension whose ServiceAccount lacks rights", (cl
   });
 
   // S0-057, S0-070
-  test("gives the users of its APIs their roles when asked to, and takes them back", async () => {
+  test("olmv1 rbac creates roles for users of the APIs on request, and removes them", async () => {
     const x = await sample.installed("served", "1.0.0");
     const role = { apiVersion: `${RBAC}/v1`, kind: "ClusterRole", name: "greetings.hello.example.com-v1alpha1-view" };
     expect(await cluster.client.get(role)).toBeUndefined();

@@ -85,7 +85,7 @@ const CATALOG = [
 ];
 
 // Source: D-04.
-describeWithPrivateCluster("a plan of a ClusterExtension that is not applied yet", (cluster) => {
+describeWithPrivateCluster("olmv1 plan", (cluster) => {
   let world: OperatorWorld;
   let dir: string;
 
@@ -113,7 +113,7 @@ describeWithPrivateCluster("a plan of a ClusterExtension that is not applied yet
     await rm(dir, { recursive: true, force: true });
   });
 
-  /** Runs `olmv1 plan` for an extension, with the catalog of the folder unless told otherwise. */
+  /** Runs `olmv1 plan` for an extension, with the catalog of the folder unless other arguments are given. */
   const plan = async (extension: ClusterExtension, args: string[] = ["--catalog", join(dir, "catalog.json")]): Promise<Ended> => {
     const file = join(dir, `${extension.metadata.name}.json`);
     const { apiVersion, kind, spec } = extension;
@@ -135,7 +135,7 @@ describeWithPrivateCluster("a plan of a ClusterExtension that is not applied yet
       )
       .sort();
 
-  test("reads what the configuration is kept in, as the user or the ServiceAccount, and shows nothing of it", async () => {
+  test("olmv1 plan reads the sources of the configuration as the user or the ServiceAccount, and prints none of their values", async () => {
     const values = (value: string): string =>
       JSON.stringify({
         deploymentConfig: {
@@ -180,7 +180,7 @@ describeWithPrivateCluster("a plan of a ClusterExtension that is not applied yet
     expect(broken.out + broken.err).not.toContain("canary");
   });
 
-  test("of a new one names all that would be created, writes nothing, and tells what is in the way", async () => {
+  test("olmv1 plan of a new extension lists all objects to create and all obstacles, and writes nothing", async () => {
     const extension = extensionNamed("new", { packageName: "p", channels: ["stable"] });
     const homeless = await plan(extension);
     expect([homeless.code, homeless.err]).toEqual([1, ""]);
@@ -200,7 +200,7 @@ describeWithPrivateCluster("a plan of a ClusterExtension that is not applied yet
     const ref = { apiVersion: "v1", kind: "ConfigMap", namespace: "new-system", name: "new" };
     expect(await cluster.client.get(ref)).toBeUndefined();
     expect(await cluster.client.get({ ...extension, name: "new" })).toBeUndefined();
-    // Every namespace is given one ConfigMap by the cluster; the bundle brings two.
+    // The cluster creates one ConfigMap in every namespace; the bundle contains two.
     const hard = { "count/configmaps": "2" };
     const quota = { apiVersion: "v1", kind: "ResourceQuota", metadata: { name: "small", namespace: "new-system" }, spec: { hard } };
     await cluster.client.create(quota);
@@ -223,7 +223,7 @@ describeWithPrivateCluster("a plan of a ClusterExtension that is not applied yet
     expect(taken.objects.filter(({ refused }) => refused)).toMatchObject([{ kind: "ConfigMap", name: "new", changes: [] }]);
   });
 
-  test("of an upgrade shows each field, masks Secrets, and has the digest of status.plan", async () => {
+  test("olmv1 plan of an upgrade prints each changed field, masks Secrets, and has the digest of status.plan", async () => {
     const extension = await world.extension("first", { catalog: { version: "1.0.0", channels: ["stable"] } });
     await world.conditions("first", { Installed: "True/Succeeded", Progressing: "True/Succeeded" });
     const same = await json(extension);
@@ -268,7 +268,7 @@ describeWithPrivateCluster("a plan of a ClusterExtension that is not applied yet
   });
 
   // Source: S0-089.
-  test("counts with the proxy that operator-controller would, of its flags or of the cluster, and shows no password", async () => {
+  test("olmv1 plan uses the proxy of operator-controller's flags or of the cluster, and prints no password", async () => {
     const extension = await world.extension("proxied", { catalog: { version: "1.0.0", channels: ["stable"] } });
     await world.conditions("proxied", { Installed: "True/Succeeded", Progressing: "True/Succeeded" });
     const flags = ["--operator-http-proxy", "http://user:s3cr3t@proxy:3128"];
@@ -289,7 +289,7 @@ describeWithPrivateCluster("a plan of a ClusterExtension that is not applied yet
     await openShift.removeProxy();
   });
 
-  test("as the ServiceAccount tells all rights that it lacks, and goes on", async () => {
+  test("olmv1 plan as the ServiceAccount lists all missing permissions and continues", async () => {
     const extension = extensionNamed("weak", { packageName: "p", channels: ["stable"] });
     await cluster.client.create({ apiVersion: "v1", kind: "Namespace", metadata: { name: "weak-system" } });
     const without = await plan(extension, ["--as-service-account", "--catalog", join(dir, "catalog.json")]);
@@ -305,7 +305,7 @@ describeWithPrivateCluster("a plan of a ClusterExtension that is not applied yet
     await eventually(async () => expect((await json(extension, "--as-service-account")).findings).toEqual([]));
   });
 
-  test("olmv1 upgrade asks the API server what a ServiceAccount lacks when olmv1 install has not made it", async () => {
+  test("olmv1 upgrade checks the permissions of a ServiceAccount that olmv1 install has not created", async () => {
     const { digest } = await pushImage(cluster.registry, "catalog", "upgrade", {
       files: filesOf({ "configs/catalog.json": CATALOG.map((meta) => JSON.stringify(meta)).join("\n") }),
       labels: { "operators.operatorframework.io.index.configs.v1": "/configs" },
@@ -346,7 +346,7 @@ describeWithPrivateCluster("a plan of a ClusterExtension that is not applied yet
     await world.remove("granted");
   });
 
-  test("tells kinds that are not served, and tries what would be written of definitions without writing it", async () => {
+  test("olmv1 plan lists kinds that are not served, and checks definitions with dry runs only", async () => {
     await cluster.client.create({ apiVersion: "v1", kind: "Namespace", metadata: { name: "odd-system" } });
     await cluster.client.create(monitors("v1alpha1"));
     await cluster.client.apply(monitors("v1", "v1alpha1"), { fieldManager: "test", force: true });
@@ -375,7 +375,7 @@ describeWithPrivateCluster("a plan of a ClusterExtension that is not applied yet
     expect(await stored()).toEqual(["v1alpha1", "v1"]);
   });
 
-  test("of what the API server would not take, or no catalog has, is an error", async () => {
+  test("olmv1 plan fails for objects that the API server rejects, and for a version that no catalog contains", async () => {
     const broken = extensionNamed("broken", { packageName: "p", version: "not a version" });
     expect((await plan(broken)).err).toMatch(/^olmv1: ClusterExtension "broken" would be refused: .*invalid version expression/);
     const { code, out, err } = await plan(extensionNamed("absent", { packageName: "absent" }));
@@ -383,8 +383,8 @@ describeWithPrivateCluster("a plan of a ClusterExtension that is not applied yet
     expect(err).toMatch(/^olmv1: no bundles found for package "absent"/);
   });
 
-  // Last: what it adds is a catalog for every extension.
-  test("comes from the cluster's catalogs that the selector selects where none is given", async () => {
+  // Last, because it adds a catalog for every extension.
+  test("olmv1 plan uses the selected catalogs of the cluster when no catalog is given", async () => {
     const name = "pushed";
     await cluster.client.create({
       apiVersion: API_VERSION,

@@ -20,21 +20,21 @@ import { configMap, releaseRecord } from "../support/releases.ts";
 const signal = new AbortController().signal;
 const RBAC = "rbac.authorization.k8s.io/v1";
 
-/** What is to be applied, and what is on the cluster that stands against it. */
+/** The objects to apply, and obstacles on the cluster. */
 interface Scenario {
   readonly objects: readonly KubeObject[];
-  /** Made before, by the administrator. */
+  /** Objects that the administrator creates before. */
   readonly existing?: readonly KubeObject[];
-  /** What the ServiceAccount may do; default: everything. */
+  /** Permissions of the ServiceAccount; default: all. */
   readonly rules?: readonly PolicyRule[];
   readonly install?: ClusterExtensionSpec["install"];
-  /** Whether the permissions are looked up. */
+  /** Whether permissions are checked. */
   readonly looksUp?: boolean;
   /** The releases of the extension. */
   readonly history?: (ns: string) => ReleaseRecord[];
-  /** Waits until the cluster is as the scenario wants it. */
+  /** Waits until the cluster is in the state of the scenario. */
   readonly settled?: (ns: string) => Promise<unknown>;
-  /** The kinds of all findings; empty: nothing refuses. */
+  /** The kinds of all findings; empty: none rejects. */
   readonly findings: readonly PreflightFinding["kind"][];
   /** The problem of the first finding. */
   readonly problem?: object;
@@ -60,13 +60,13 @@ const binding = (ns: string): KubeObject => ({
   subjects: [{ kind: "ServiceAccount", name: "helper", namespace: ns }],
 });
 const sized = (type: string): JsonObject => ({ properties: { spec: { type: "object", properties: { size: { type } } } } });
-/** Things of another name in the same group and of the same kind. */
+/** Creates the definition of Things with another plural name in the same group and of the same kind. */
 const renamed = (group: string): KubeObject => {
   const { spec, ...crd } = thingDefinition(group);
   const names = { plural: "items", singular: "item", kind: "Thing", listKind: "ThingList" };
   return { ...crd, metadata: { name: `items.${group}` }, spec: { ...(spec as object), names } };
 };
-/** Things whose second version only a webhook can convert to. */
+/** Things with a second version that only a webhook can convert to. */
 const converted = (ns: string): KubeObject => {
   const { spec, ...crd } = thingDefinition(`${ns}.example.com`);
   const { versions, ...rest } = spec as { versions: { schema: unknown }[] };
@@ -83,7 +83,7 @@ const thing = (ns: string): KubeObject => ({
 describeWithCluster("preflight", (cluster) => {
   beforeAll(() => cluster.installCrds());
 
-  /** A request as the controller makes it, of dry runs of its own. */
+  /** Whether the controller sends such a request in its own dry runs. */
   async function requestFor({ x, account }: LoneExtension, scenario: Scenario): Promise<PreflightRequest> {
     const { metadata, spec } = x;
     const extension = { ...x, spec: { ...spec, ...(scenario.install ? { install: scenario.install } : {}) } };
@@ -160,7 +160,7 @@ describeWithCluster("preflight", (cluster) => {
       }),
     ],
     [
-      "missing permissions that are permitted, and the reads that they make fail",
+      "missing permissions that are permitted, and the denied reads that they cause",
       (ns) => ({
         objects: [configMap("a", ns)],
         rules: [{ apiGroups: [""], resources: ["configmaps"], verbs: ["patch", "create"] }],
@@ -188,7 +188,7 @@ describeWithCluster("preflight", (cluster) => {
       (ns) => ({ objects: [role(ns, ["get"]), configMap("a", ns)], rules: but("secrets"), findings: ["read"] }),
     ],
     [
-      "objects of others, and a mistake in another one",
+      "objects of other owners, and a mistake in another object",
       (ns) => ({
         objects: [configMap("a", ns), configMap("b", ns), invalid(ns)],
         existing: [configMap("a", ns), configMap("b", ns)],
@@ -310,8 +310,8 @@ describeWithCluster("preflight", (cluster) => {
     },
   );
 
-  // The conversion webhook goes with its Service, which is another object of the release.
-  test("preflight stops with the message of the first finding that it collects when custom resources need a conversion webhook that goes", async () => {
+  // The conversion webhook is removed with its Service, which is another object of the release.
+  test("preflight stops with the message of the first finding that it collects when custom resources need a removed conversion webhook", async () => {
     const lone = await loneExtension(cluster);
     const { ns } = lone;
     const crd = converted(ns);
@@ -334,9 +334,9 @@ describeWithCluster("preflight", (cluster) => {
     });
   });
 
-  /** Runs both modes and compares what they find first. */
+  /** Runs both modes and compares their first findings. */
   async function both(lone: LoneExtension, scenario: Scenario): Promise<void> {
-    // What was granted or made a moment ago, not every part of the API server knows yet.
+    // Parts of the API server may not know the newest permissions and objects yet.
     await eventually(async () => {
       const collected = await preflight(await requestFor(lone, scenario), { mode: "collect" });
       expect(collected.findings.map(({ kind }) => kind)).toEqual(scenario.findings);

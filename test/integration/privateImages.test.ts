@@ -11,7 +11,7 @@ import { grantInstaller, serviceAccount } from "../support/serviceAccounts.ts";
 import { tinyBundle } from "../support/tinyBundle.ts";
 import { World } from "../support/world.ts";
 
-/** The members of a logged line that are looked at. */
+/** The compared members of a log line. */
 interface LogLine {
   msg: string;
   time: string;
@@ -85,7 +85,7 @@ describeWithPrivateCluster("private images", (cluster) => {
   }
 
   // S0-102, X-15
-  test("are pulled with the imagePullSecrets of the programs' own ServiceAccounts, at once when these are put right", async () => {
+  test("private images are pulled with the imagePullSecrets of the programs' ServiceAccounts, at once when the secrets are corrected", async () => {
     await world.apply({
       apiVersion: "olm.operatorframework.io/v1",
       kind: "ClusterCatalog",
@@ -105,7 +105,7 @@ describeWithPrivateCluster("private images", (cluster) => {
     await world.condition("ClusterCatalog", "private", (c) => c("Serving")?.status === "True");
     const served = await eventually(async () => {
       const line = (await logOf("catalogd")).find(({ condition, object }) => condition === "Serving" && object === "private");
-      expect(line).toBeDefined(); // it is logged after the status was written
+      expect(line).toBeDefined(); // the program logs it after the status write
       return line;
     });
     expect(Date.parse(served?.time ?? "") - Date.parse(failed?.time ?? "")).toBeLessThan(failed?.retryAfterMs ?? 0);

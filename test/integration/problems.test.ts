@@ -76,14 +76,17 @@ describeWithPrivateCluster("status.problems", (cluster) => {
     await world?.[Symbol.asyncDispose]();
   });
 
-  test.for(SCENARIOS)("of an extension names what prevents the installation when it is %s", async ([, { spec, reports }]) => {
-    const name = cluster.name("problem");
-    await world.extension(name, spec);
-    await eventually(async () => reports(await world.get(name)));
-    await cluster.client.delete({ apiVersion: API_VERSION, kind: CLUSTER_EXTENSION, name });
-  });
+  test.for(SCENARIOS)(
+    "problems of an extension name the reason that prevents the installation when it is %s",
+    async ([, { spec, reports }]) => {
+      const name = cluster.name("problem");
+      await world.extension(name, spec);
+      await eventually(async () => reports(await world.get(name)));
+      await cluster.client.delete({ apiVersion: API_VERSION, kind: CLUSTER_EXTENSION, name });
+    },
+  );
 
-  test("of an extension names the check that an upgrade of a CustomResourceDefinition fails, until the version is another", async () => {
+  test("problems of an extension name the failed check of a CustomResourceDefinition upgrade, until another version is requested", async () => {
     await world.extension("sized", { catalog: { version: "1.0.0" } });
     await world.conditions("sized", { Ready: "True/Succeeded" });
     const choose = (version: string): Promise<KubeObject> =>

@@ -16,9 +16,9 @@ import { grantInstaller, serviceAccount } from "../support/serviceAccounts.ts";
 import { tinyBundle } from "../support/tinyBundle.ts";
 import { World } from "../support/world.ts";
 
-/** Only the proxy knows where this is. */
+/** Only the proxy can resolve it. */
 const MIRROR = "mirror.example.com";
-/** Nobody does. */
+/** A name that no resolver knows. */
 const ORIGIN = "origin.example.com";
 const PASSWORD = "s3cr3t-of-the-test";
 /** bcrypt of the password */
@@ -67,7 +67,7 @@ describeWithPrivateCluster("both programs", (cluster) => {
     await rm(dir, { recursive: true, force: true });
   });
 
-  /** Two registries over the same images: one to push to, and one with a certificate of its own that wants a login. */
+  /** Two registries with the same images: one to push to, and one with its own certificate and required login. */
   async function startRegistries(open: number, closed: number): Promise<void> {
     const binaries = await findBinaries(() => undefined);
     const { cert, key } = await serverCertificate(MIRROR);
@@ -92,7 +92,7 @@ describeWithPrivateCluster("both programs", (cluster) => {
         binary: binaries.registry,
         args: ["serve", config],
         logFile: join(dir, `${name}.log`),
-        // The one with a certificate answers plain HTTP with 400.
+        // A registry with a certificate responds to plain HTTP with 400.
         ready: async () => (await fetch(`http://127.0.0.1:${port}/v2/`)).status < 500,
       });
       registries.push(registry);
@@ -109,16 +109,16 @@ describeWithPrivateCluster("both programs", (cluster) => {
   }
 
   // S0-102: catalogs and bundles have the same credentials, authorities, mirrors and proxies
-  test("pull through a proxy from a mirror that wants a login and has a certificate of its own", async () => {
+  test("both programs pull through a proxy from a mirror with required login and its own certificate", async () => {
     await world.serve("mirrored", `${ORIGIN}/catalog:v1`);
     expect(proxy.seen).toContain(`${MIRROR}:443`);
     const catalog = await world.condition("ClusterCatalog", "mirrored", (c) => c("Progressing")?.reason === "Succeeded");
-    // Whichever mirror it came from.
+    // Regardless of the mirror that it came from.
     expect(catalog).toMatchObject({ status: { resolvedSource: { image: { ref: expect.stringMatching(`^${ORIGIN}/catalog@sha256:`) } } } });
     const before = proxy.seen.length;
     const extension = extensionNamed("mirrored", { packageName: "p" });
     const { namespace, serviceAccount: account } = extension.spec;
-    await grantInstaller(cluster.client, extension, []); // the right to mint its token
+    await grantInstaller(cluster.client, extension, []); // permission to mint its token
     await serviceAccount(cluster.client, namespace, account?.name ?? "", [EVERYTHING]);
     await world.apply(extension);
     await world.installed("mirrored", "1.0.0");
@@ -127,7 +127,7 @@ describeWithPrivateCluster("both programs", (cluster) => {
       expect(await readFile(join(world.workDir, `${program}.log`), "utf8")).not.toContain(PASSWORD);
   });
 
-  test("show exactly the metrics that the reference has", async () => {
+  test("both programs expose exactly the metrics of the reference", async () => {
     const page = await readFile(join(import.meta.dirname, "../../docs/reference/metrics.md"), "utf8");
     for (const [program, url] of Object.entries(world.installation.probes)) {
       const [, section = ""] = page.split(`## ${program}\n`);

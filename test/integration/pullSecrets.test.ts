@@ -41,7 +41,7 @@ describeWithCluster("pull secrets", (cluster) => {
     await running;
   });
 
-  /** The ServiceAccount with these imagePullSecrets. */
+  /** Sets the imagePullSecrets of the ServiceAccount. */
   async function account(names: readonly string[]): Promise<void> {
     const imagePullSecrets = names.map((name) => ({ name }));
     const object = { apiVersion: "v1", kind: "ServiceAccount", metadata: { name: "puller", namespace }, imagePullSecrets };
@@ -54,7 +54,7 @@ describeWithCluster("pull secrets", (cluster) => {
       );
   }
 
-  /** A Secret of one of the two forms; of neither where the text is not JSON of that form. */
+  /** Creates a Secret in one of the two formats; in neither if the text is not JSON of that format. */
   async function secret(name: string, data: Record<string, string>, place = namespace): Promise<KubeObject> {
     const encoded = Object.fromEntries(Object.entries(data).map(([key, text]) => [key, base64(text)]));
     const object = { apiVersion: "v1", kind: "Secret", metadata: { name, namespace: place }, type: "Opaque", data: encoded };
@@ -79,7 +79,7 @@ describeWithCluster("pull secrets", (cluster) => {
     return secrets;
   }
 
-  /** Pulls with these secrets and nothing else; every call is a first one. */
+  /** Pulls with these secrets only; every call is a first pull. */
   async function pull(credentials: PullSecrets, auths: Record<string, object> = {}): Promise<string> {
     const { puller: p } = await puller({ conf: insecureRegistry(registry.host), auths, credentials });
     return p.pull("ext", `${registry.host}/ns/app:v1`, { signal }).then(
@@ -97,14 +97,14 @@ describeWithCluster("pull secrets", (cluster) => {
     ["a .dockerconfigjson", () => config(right)],
     ["a .dockercfg", () => cfg(right)],
     ["an auth text", () => config({ auth: btoa(`user:${PASSWORD}`) })],
-    ["both forms, of which the newer counts", () => ({ ...cfg(wrong), ...config(right) })],
-  ] as const)("of the ServiceAccount with %s open the registry", async ([, data]) => {
+    ["both formats, of which the newer counts", () => ({ ...cfg(wrong), ...config(right) })],
+  ] as const)("pull secrets of the ServiceAccount with %s open the registry", async ([, data]) => {
     await secret("own", data());
     await account(["own"]);
     expect(await pull(start())).toBe("pulled");
   });
 
-  test("that are named for all open the registry, and those of the ServiceAccount come before them, the last first", async () => {
+  test("global pull secrets open the registry, and those of the ServiceAccount have priority, the last first", async () => {
     await secret("global", config(right), elsewhere);
     const secrets = start();
     expect(await pull(secrets)).toBe("pulled");
@@ -121,7 +121,7 @@ describeWithCluster("pull secrets", (cluster) => {
     expect(changes).toBe(5);
   });
 
-  test("that are rotated, removed or made later count from the next pull on", async () => {
+  test("pull secrets that are rotated, removed or created later apply to the next pull", async () => {
     await account(["own"]);
     const secrets = start();
     expect(await pull(secrets)).toBe("refused");
@@ -137,7 +137,7 @@ describeWithCluster("pull secrets", (cluster) => {
     expect(await states()).toEqual({ used: 0, missing: 2, unreadable: 0, unknown: 0 });
   });
 
-  test("that are missing or broken are told without their content, and the others are used", async () => {
+  test("missing or invalid pull secrets are logged without their content, and the others are used", async () => {
     await secret("broken", { ".dockerconfigjson": `{"auths": {"x": {"auth": "${PASSWORD}"` });
     await secret("other", { password: PASSWORD });
     await secret("right", config(right));
@@ -156,7 +156,7 @@ describeWithCluster("pull secrets", (cluster) => {
     expect(logged.join("")).not.toContain(PASSWORD);
   });
 
-  test("come before the file with credentials", async () => {
+  test("pull secrets have priority over the credentials file", async () => {
     await account(["own"]);
     const secrets = start();
     expect(await pull(secrets, { [registry.host]: right })).toBe("pulled");
@@ -165,7 +165,7 @@ describeWithCluster("pull secrets", (cluster) => {
     expect(await pull(secrets, { [registry.host]: right })).toBe("refused");
   });
 
-  test("need no right on other Secrets, and what may not be read holds up nothing", async () => {
+  test("pull secrets need no permission for other Secrets, and a denied read does not block pulls", async () => {
     await secret("own", config(right));
     await account(["own", "forbidden"]);
     await secret("forbidden", config(wrong));
@@ -195,7 +195,7 @@ describeWithCluster("pull secrets", (cluster) => {
     }
   });
 
-  test("outside of a cluster are none, and pulls are anonymous", async () => {
+  test("pulls are anonymous outside of a cluster", async () => {
     expect(await pull(start({ globalSecret: undefined, serviceAccount: undefined }))).toBe("refused");
   });
 });

@@ -6,7 +6,7 @@ import { tinyBundle } from "../support/tinyBundle.ts";
 
 const INSTALLED = { Installed: "True/Succeeded", Progressing: "True/Succeeded" };
 const UNPACKING = { Installed: "False/Failed", Progressing: "True/RollingOut", Ready: "False/RollingOut" };
-/** More than the controller has workers. */
+/** More than the number of the controller's workers. */
 const HANGING = ["hang-a", "hang-b", "hang-c", "hang-d"];
 
 describeWithPrivateCluster("pulls of bundle images", (cluster) => {
@@ -30,14 +30,14 @@ describeWithPrivateCluster("pulls of bundle images", (cluster) => {
   };
   const install = (name: string, version: string): Promise<unknown> => world.extension(name, { catalog: { version } });
 
-  test("that hang keep no worker from installs, uninstalls, suspensions and changes of other extensions and of their own", async () => {
+  test("pulls that hang do not block installs, uninstalls, suspensions and changes of other extensions and of their own", async () => {
     const answer = world.hang("p.v2.0.0");
     for (const name of HANGING) await install(name, "2.0.0");
     for (const name of HANGING) {
       const { Progressing } = await world.conditions(name, UNPACKING);
       expect(Progressing).toBe("Unpacking bundle image registry.example/p.v2.0.0");
     }
-    // The four extensions want one image, which is pulled once at a time.
+    // The four extensions need one image, which is pulled only once at a time.
     expect(await world.metric("operator_controller_image_pulls")).toEqual({ running: 1, waiting: HANGING.length - 1 });
     await install("quick", "1.0.0");
     await world.conditions("quick", INSTALLED);
@@ -47,7 +47,7 @@ describeWithPrivateCluster("pulls of bundle images", (cluster) => {
     await world.conditions("hang-b", { Progressing: "False/Suspended" });
     await patch("hang-c", { source: { catalog: { version: "1.0.0" } } });
     await world.conditions("hang-c", INSTALLED);
-    await eventually(() => expect(world.cancelled).toContain("hang-a")); // one image is pulled once at a time, here for the one that asked first
+    await eventually(() => expect(world.cancelled).toContain("hang-a")); // one image is pulled only once at a time, here for the first extension
     answer();
     await world.conditions("hang-d", INSTALLED);
     await patch("hang-b", { suspend: false });
@@ -56,7 +56,7 @@ describeWithPrivateCluster("pulls of bundle images", (cluster) => {
     for (const name of ["hang-b", "hang-c", "hang-d"]) await world.remove(name);
   });
 
-  test("that fail are told as before, also while the next attempt is under way", async () => {
+  test("pulls that fail stay reported while the next attempt runs", async () => {
     await install("broken", "3.0.0");
     const failed = { Progressing: "True/Retrying" };
     const { Progressing } = await world.conditions("broken", failed);
@@ -74,7 +74,7 @@ describeWithPrivateCluster("pulls of bundle images", (cluster) => {
     await world.remove("broken");
   });
 
-  test("of an upgrade leave the installed bundle as it is until they end", async () => {
+  test("pulls of an upgrade keep the installed bundle until they end", async () => {
     await install("upgraded", "1.0.0");
     await world.conditions("upgraded", INSTALLED);
     const answer = world.hang("p.v2.0.0");

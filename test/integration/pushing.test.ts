@@ -14,7 +14,7 @@ import { built, repository, signal } from "../support/stores.ts";
 const CATALOG = join(import.meta.dirname, "../goldens/cli/fixtures/mirrored");
 
 describeWithCluster("pushing to a real registry", (cluster) => {
-  test("a large blob arrives whole, and another repository takes it from the first", async () => {
+  test("a large blob is pushed completely, and mounted from one repository into another", async () => {
     const name = cluster.name("push");
     const bytes = randomBytes(5_000_000);
     const blob = { mediaType: "application/octet-stream", digest: digestOf(bytes), size: bytes.byteLength };
@@ -31,7 +31,7 @@ describeWithCluster("pushing to a real registry", (cluster) => {
     expect(Buffer.concat(read).equals(bytes)).toBe(true);
   });
 
-  test("what was built can be pulled, as it was", async () => {
+  test("a built image can be pulled unchanged", async () => {
     const { store, manifest } = await built({ "configs/a.yaml": "a: 1", "configs/b/c.yaml": "c: 2" });
     const name = cluster.name("push");
     const to = await repository(`${cluster.registry.host}/${name}`);
@@ -41,7 +41,7 @@ describeWithCluster("pushing to a real registry", (cluster) => {
     expect(pulled.digest).toBe(manifest.digest);
   });
 
-  test("needs the login that podman or docker has", async () => {
+  test("a push needs the login of podman or docker", async () => {
     await using closed = await ClosedRegistry.start();
     const build = (env: Record<string, string>, ...more: string[]) =>
       runCli(["catalog", "build", CATALOG, "-t", `${closed.host}/team/catalog:v1`, "--insecure", ...more], { env });

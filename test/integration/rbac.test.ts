@@ -20,7 +20,7 @@ import { renamedSample } from "../support/sampleBundle.ts";
 const NOBODY = { kind: "User", name: "nobody" } as const;
 const APPLY = { fieldManager: FIELD_MANAGER, force: true };
 
-/** An extension on the cluster, with the objects of two versions of its own copy of the sample operator. */
+/** Creates an extension on the cluster, with the objects of two versions of its own copy of the sample operator. */
 class Extension {
   readonly cluster: TestCluster;
   readonly namespace: string;
@@ -50,7 +50,7 @@ class Extension {
     return unionOf(this.versions.map((objects) => requiredRules(objects, { installNamespace: this.namespace, strategy })));
   }
 
-  /** A ServiceAccount with these rules, and the client that is it. */
+  /** Creates a ServiceAccount with these rules, and a client with its identity. */
   async installer(name: string, rules: RequiredRules): Promise<Client> {
     const { client } = this.cluster;
     for (const object of installerManifests({ namespace: this.namespace, name }, rules, NOBODY))
@@ -76,7 +76,7 @@ class Extension {
   }
 }
 
-/** A right without which one request is refused. */
+/** A permission without which one request is denied. */
 interface SingleRight {
   scope: string;
   grant: Grant;
@@ -103,7 +103,7 @@ const relabelled = (object: KubeObject): KubeObject => ({
 const nameOf = ({ scope, grant: { group, resource, name, verb } }: SingleRight): string =>
   `${verb} ${resource}.${group}/${name ?? "*"} in "${scope}"`;
 
-/** The requests on one object that a verb allows; `escalate` and `bind` show in an apply. Nothing is changed by them. */
+/** The requests for one object that a verb permits; `escalate` and `bind` need an apply. They do not change anything. */
 function requestsOn(client: Client, object: KubeObject): Record<string, () => Promise<unknown>> {
   const selection = { namespace: object.metadata.namespace, fieldSelector: `metadata.name=${object.metadata.name}` };
   return {
@@ -117,7 +117,7 @@ function requestsOn(client: Client, object: KubeObject): Record<string, () => Pr
   };
 }
 
-/** Which request of `requestsOn` a verb shows in. */
+/** Returns the request of `requestsOn` that tests a verb. */
 const SHOWS_IN: Readonly<Record<string, string>> = { create: "apply", patch: "apply", bind: "apply", escalate: "apply" };
 
 async function outcomes(
@@ -136,7 +136,7 @@ async function outcomes(
   return { allowed, refused };
 }
 
-describeWithCluster("the rights that are derived from a bundle's objects", (cluster) => {
+describeWithCluster("permissions derived from a bundle's objects", (cluster) => {
   const extensions: Extension[] = [];
   const newExtension = async (): Promise<Extension> => {
     const extension = await Extension.create(cluster);
@@ -150,7 +150,7 @@ describeWithCluster("the rights that are derived from a bundle's objects", (clus
     for (const extension of extensions) await extension.remove();
   });
 
-  /** The object whose writing a right is for: the binding for `bind`, the CRD for the list of its custom resources. */
+  /** Returns the object whose write needs a permission: the binding for `bind`, the CRD for the list of its custom resources. */
   function subjectOf(
     objects: readonly KubeObject[],
     { scope, grant: { group, resource, name, verb } }: SingleRight,
@@ -172,31 +172,34 @@ describeWithCluster("the rights that are derived from a bundle's objects", (clus
     });
   }
 
-  test.for<RoleStrategy>(["escalate", "union"])("suffice to install, upgrade and uninstall, with strategy %s", async (strategy) => {
-    const extension = await newExtension();
-    const client = await extension.installer("installer", extension.rules(strategy));
-    const [before, after] = extension.versions;
-    const apply = async (objects: readonly KubeObject[]): Promise<void> => {
-      for (const object of objects) await client.apply(object, APPLY);
-    };
-    await eventually(() => client.apply(before.at(-1) as KubeObject, { ...APPLY, dryRun: true }));
-    await apply(before);
-    for (const object of before) expect([describeObject(object), await exists(object)]).toEqual([describeObject(object), true]);
-    const plan = planRelease({ recorded: before, desired: after, crdPolicy: "Retain" });
-    expect(plan.prune.length).toBeGreaterThan(3);
-    await apply(plan.apply);
-    for (const object of plan.prune) expect(await client.delete(refOf(object))).toBe(true);
-    for (const object of plan.prune) expect([describeObject(object), await exists(object)]).toEqual([describeObject(object), false]);
-    const crd = definedResource(after.find(({ kind }) => kind === "CustomResourceDefinition") as KubeObject);
-    const custom = await eventually(() => client.list({ apiVersion: `${crd?.group}/v1alpha1`, kind: crd?.kind ?? "" }));
-    expect(custom.items).toEqual([]);
-    for (const object of uninstallOrder(after)) expect(await client.delete(refOf(object))).toBe(true);
-    await eventually(async () => {
-      for (const object of after) expect([describeObject(object), await exists(object)]).toEqual([describeObject(object), false]);
-    });
-  });
+  test.for<RoleStrategy>(["escalate", "union"])(
+    "derived permissions suffice to install, upgrade and uninstall, with strategy %s",
+    async (strategy) => {
+      const extension = await newExtension();
+      const client = await extension.installer("installer", extension.rules(strategy));
+      const [before, after] = extension.versions;
+      const apply = async (objects: readonly KubeObject[]): Promise<void> => {
+        for (const object of objects) await client.apply(object, APPLY);
+      };
+      await eventually(() => client.apply(before.at(-1) as KubeObject, { ...APPLY, dryRun: true }));
+      await apply(before);
+      for (const object of before) expect([describeObject(object), await exists(object)]).toEqual([describeObject(object), true]);
+      const plan = planRelease({ recorded: before, desired: after, crdPolicy: "Retain" });
+      expect(plan.prune.length).toBeGreaterThan(3);
+      await apply(plan.apply);
+      for (const object of plan.prune) expect(await client.delete(refOf(object))).toBe(true);
+      for (const object of plan.prune) expect([describeObject(object), await exists(object)]).toEqual([describeObject(object), false]);
+      const crd = definedResource(after.find(({ kind }) => kind === "CustomResourceDefinition") as KubeObject);
+      const custom = await eventually(() => client.list({ apiVersion: `${crd?.group}/v1alpha1`, kind: crd?.kind ?? "" }));
+      expect(custom.items).toEqual([]);
+      for (const object of uninstallOrder(after)) expect(await client.delete(refOf(object))).toBe(true);
+      await eventually(async () => {
+        for (const object of after) expect([describeObject(object), await exists(object)]).toEqual([describeObject(object), false]);
+      });
+    },
+  );
 
-  test("reach no other object, not even of the same kinds", async () => {
+  test("derived permissions do not apply to other objects, not even of the same kinds", async () => {
     const extension = await newExtension();
     const client = await extension.installer("installer", extension.rules());
     const { namespace } = extension;
@@ -224,7 +227,7 @@ describeWithCluster("the rights that are derived from a bundle's objects", (clus
     for (const err of Object.values(refused)) expect(isForbidden(err)).toBe(true);
   });
 
-  test("are minimal: without any single one of them exactly its request is refused", async () => {
+  test("derived permissions are minimal: without any single one of them exactly its request is denied", async () => {
     const extension = await newExtension();
     const [, objects] = extension.versions;
     const rights = rightsOf(requiredRules(objects, { installNamespace: extension.namespace }));
@@ -280,7 +283,7 @@ describeWithCluster("the rights that are derived from a bundle's objects", (clus
     expect(rights.filter((right) => !tried.has(right)).map(nameOf)).toEqual([]);
   });
 
-  test("need nothing on the extension itself: an ownerReference that blocks nothing is free, one that blocks is refused", async () => {
+  test("derived permissions need none for the extension: an ownerReference that blocks nothing is permitted, one that blocks is denied", async () => {
     const extension = await newExtension();
     const client = await extension.installer("installer", extension.rules());
     const object = extension.versions[0].find(({ kind }) => kind === "ConfigMap") as KubeObject;

@@ -15,23 +15,23 @@ import { shuffled } from "../support/realOperator.ts";
 import { RealWorld } from "../support/realWorld.ts";
 import { describeWithData } from "../support/sharedData.ts";
 
-/** Another choice of bundles is tried with OLMV1_TEST_SEED, all of them with OLMV1_TEST_ALL_BUNDLES=1. */
+/** OLMV1_TEST_SEED selects other bundles, OLMV1_TEST_ALL_BUNDLES=1 all of them. */
 const SEED = Number(process.env["OLMV1_TEST_SEED"] ?? 7);
 const CHOSEN = process.env["OLMV1_TEST_ALL_BUNDLES"] === "1" ? Number.POSITIVE_INFINITY : 40;
 const AT_ONCE = 6;
-/** With an odd seed the controller itself provides the certificates of webhooks, as nothing else does; with an even one cert-manager would. */
+/** With an odd seed the controller provides the certificates of webhooks; with an even one cert-manager would. */
 const PROVIDER = SEED % 2 === 0 ? certManager : selfSigned;
 
-/** A bundle that cannot be installed; `name` is its folder, `source` whose fault that is. */
+/** A bundle that cannot be installed; `name` is its folder, `source` the origin of the error. */
 interface Refusal extends CaseHead {
-  /** What condition Progressing says, in part. */
+  /** A part of the expected message of condition Progressing. */
   says: string;
 }
 
 const REFUSALS = new Map(loadCases<Refusal>("real-bundles").map((refusal) => [refusal.name, refusal]));
 
 describeWithData("real data", (data) =>
-  describeWithPrivateCluster("real bundles, each with exactly the rights that are derived for it", (cluster) => {
+  describeWithPrivateCluster("real bundles with exactly the derived permissions", (cluster) => {
     const folder = join(data, "bundles");
     const ids = bundleIds(folder);
     const bundles: RealBundle[] = [];
@@ -49,11 +49,13 @@ describeWithData("real data", (data) =>
       await world[Symbol.asyncDispose]();
     });
 
-    test("that are known to be refused are real ones", () => {
+    test("the bundles with a known rejection exist in the data", () => {
       expect([...REFUSALS.keys()].filter((name) => !ids.includes(name))).toEqual([]);
     });
 
-    test("are installed whole and removed without a trace, or refused as it is known of them", { timeout: 3_600_000 }, async () => {
+    test("real bundles are installed completely and removed without leftovers, or rejected with the known error", {
+      timeout: 3_600_000,
+    }, async () => {
       const unexpected: string[] = [];
       const refused: string[] = [];
       await eachApart(bundles, async (bundle) => {
@@ -88,7 +90,7 @@ describeWithData("real data", (data) =>
       return world.outcome(operator.name, version, refusal);
     }
 
-    /** What the bundle says and the cluster has not. */
+    /** Returns the members of the bundle that the cluster lacks. */
     async function lacking({ operator, objects }: RealBundle): Promise<string[]> {
       const found = objects.map(async (object) => {
         const live = await cluster.client.get(refOf(placed(object, operator.namespace)));
@@ -98,7 +100,7 @@ describeWithData("real data", (data) =>
       return (await Promise.all(found)).flat();
     }
 
-    /** @returns what is left of it. */
+    /** @returns the objects that are left. */
     async function remove({ operator, objects }: RealBundle): Promise<string[]> {
       await world.remove(operator.name);
       await world.gone(operator.name);
@@ -111,18 +113,18 @@ describeWithData("real data", (data) =>
   }),
 );
 
-/** In the namespace in which it is installed, if in any. */
+/** Sets the install namespace, if the object has one. */
 function placed(object: KubeObject, installNamespace: string): KubeObject {
   const { namespace = installNamespace, ...metadata } = object.metadata;
   return { ...object, metadata: knownResource(object)?.namespaced ? { ...metadata, namespace } : metadata };
 }
 
-/** Without what an API server takes from nobody, and what it keeps elsewhere. */
+/** Removes members that an API server does not accept or stores elsewhere. */
 function said(object: KubeObject): KubeObject {
   return { ...object, status: undefined, stringData: undefined };
 }
 
-/** Works on several bundles at once, but never on two that hold the same object; on those that stand in the way of others one by one. */
+/** Processes several bundles concurrently, but never two that contain the same object; bundles that block others one by one. */
 async function eachApart(bundles: readonly RealBundle[], work: (bundle: RealBundle) => Promise<void>): Promise<void> {
   const left = bundles.filter((bundle) => !bundle.disturbsOthers);
   const taken = new Set<string>();

@@ -13,34 +13,34 @@ import { type RegistryFault, RegistryProxy } from "../support/registryProxy.ts";
 import { pushSignatures, Signer, signedBy } from "../support/signing.ts";
 import { TempFolder } from "../support/tempFolder.ts";
 
-/** A fault, and what a user sees of it. */
+/** A fault, and its visible effect. */
 interface FaultCase extends CaseHead {
-  /** How the catalog names the new image. */
+  /** Form of the reference to the new image. */
   by: "tag" | "digest";
   faults: RegistryFault[];
   want: {
-    /** Of condition Progressing; Succeeded where the fault is got over unseen. */
+    /** Reason of condition Progressing; Succeeded if the fault is handled without a visible effect. */
     reason: "Retrying" | "Succeeded";
     /** The condition's message, a regular expression. */
     message?: string;
-    /** `reason` of the metric, where it is looked at. */
+    /** `reason` of the metric, if it is checked. */
     class?: string;
-    /** The fault ends without the test ending it. */
+    /** Whether the fault ends without an action of the test. */
     recovers?: "by itself";
   };
 }
 
-/** How long a pull may take. */
+/** Timeout of a pull. */
 const PULL_MS = 8_000;
-/** How long a mirror may be silent. */
+/** Timeout of a silent mirror. */
 const SILENT_MS = 2_000;
-/** Stands for a source whose first mirror is the proxy, and whose second is the registry. */
+/** A source whose first mirror is the proxy, and whose second is the registry. */
 const MIRRORED = "mirrored.example";
-/** Stands for the proxy, with images that must be signed. */
+/** A name for the proxy, with images that must be signed. */
 const SIGNED = "signed.example";
 const LABELS = { [CONFIG_DIR_LABEL]: "/configs" };
 
-describeWithPrivateCluster("a registry at fault", (cluster) => {
+describeWithPrivateCluster("faults of a registry", (cluster) => {
   const signer = new Signer();
   const files = new TempFolder();
   let proxy: RegistryProxy;
@@ -65,7 +65,7 @@ describeWithPrivateCluster("a registry at fault", (cluster) => {
     files[Symbol.dispose]();
   });
 
-  /** Pushes a catalog straight into the registry. @returns its digest. */
+  /** Pushes a catalog to the registry, not through the proxy. @returns its digest. */
   async function push(repository: string, tag: string, padding = 0): Promise<string> {
     const meta = { schema: "olm.package", name: tag, defaultChannel: "a", padding: randomBytes(padding).toString("base64") };
     const files = new Map([["configs/catalog.json", Buffer.from(JSON.stringify(meta))]]);
@@ -79,7 +79,7 @@ describeWithPrivateCluster("a registry at fault", (cluster) => {
   const served = (name: string): string | undefined => catalogd.store.get(name)?.origin.digest;
   const count = (counts: Record<string, number>): number => Object.values(counts).reduce((sum, one) => sum + one, 0);
 
-  describe("while an image is replaced", () => {
+  describe("during an update", () => {
     test.for(loadCases<FaultCase>("registry-faults").map((c, index) => ({ ...c, index })))("$name", async ({ by, faults, want, index }) => {
       const [name, repository] = [`fault-${index}`, `faults/image-${index}`];
       const filled = (text: string): string =>
@@ -99,11 +99,11 @@ describeWithPrivateCluster("a registry at fault", (cluster) => {
         if (want.recovers === undefined) {
           const before = count(await catalogd.failures(name));
           await eventually(async () => expect(count(await catalogd.failures(name))).toBeGreaterThan(before + 3));
-          // The same failure again writes nothing.
+          // The same failure again causes no write.
           expect((await catalogd.get(name))?.metadata.resourceVersion).toBe(catalog.metadata.resourceVersion);
           proxy.arm();
         }
-        const { class: cause } = want; // counted once the status is written
+        const { class: cause } = want; // counted after the status write
         if (cause !== undefined) await eventually(async () => expect(Object.keys(await catalogd.failures(name))).toEqual([cause]));
         await catalogd.progressing(name, "Succeeded");
       }
@@ -112,7 +112,7 @@ describeWithPrivateCluster("a registry at fault", (cluster) => {
     });
   });
 
-  test("that is down at first is asked again until it is up, and when it goes down later the last good content stays", async () => {
+  test("a registry that is down is retried until it is up, and the last good content is served when it goes down later", async () => {
     const ref = `${proxy.host}/faults/down:v1`;
     const first = await push("faults/down", "v1");
     await proxy.down();
@@ -135,10 +135,10 @@ describeWithPrivateCluster("a registry at fault", (cluster) => {
     expect(served("down")).toBe(second);
     expect(Object.keys(await catalogd.failures("down"))).toEqual(["unreachable"]);
     await catalogd.remove("down");
-    await eventually(async () => expect(await catalogd.failures("down")).toEqual({})); // forgotten once the deletion is noticed
+    await eventually(async () => expect(await catalogd.failures("down")).toEqual({})); // deleted once the deletion is noticed
   });
 
-  test("that is slow holds up no other catalog, and what takes too long is told", async () => {
+  test("a slow registry does not block other catalogs, and a timeout is reported", async () => {
     const slow = ["slow-a", "slow-b", "slow-c", "slow-d", "slow-e"];
     for (const name of slow) await push(`slow/${name}`, "v1", 150_000);
     await push("faults/quick", "v1");
@@ -162,7 +162,7 @@ describeWithPrivateCluster("a registry at fault", (cluster) => {
     for (const name of ["quick", ...slow]) await catalogd.remove(name);
   });
 
-  test("that hangs holds up no catalog of another registry and no deletion, also with more catalogs than catalogd has workers", async () => {
+  test("a registry that hangs blocks no catalog of another registry and no deletion, also with more catalogs than catalogd has workers", async () => {
     const hanging = Array.from({ length: 20 }, (_, index) => `hanging-${index}`);
     await push("hanging/image", "v1");
     await push("faults/other", "v1");
@@ -181,10 +181,10 @@ describeWithPrivateCluster("a registry at fault", (cluster) => {
   });
 
   test.for<[how: string, fault: RegistryFault, asked: number]>([
-    ["sends no manifest", { on: "manifest", hang: true }, 2], // once to look the tag up, once for the pull
+    ["sends no manifest", { on: "manifest", hang: true }, 2], // one request to resolve the tag, one for the pull
     ["sends no layer", { on: "blob", hang: true }, 1],
     ["trickles", { on: "blob", bytesPerSecond: 10 }, 1],
-  ])("that is the first mirror and %s is passed over, and holds up no other catalog", async ([how, fault, asked]) => {
+  ])("a first mirror that %s is skipped, and blocks no other catalog", async ([how, fault, asked]) => {
     const [name, repository] = [`mirrored-${how.replaceAll(" ", "-")}`, `mirrored/${how.replaceAll(" ", "-")}`];
     const digest = await push(repository, "v1", 2_000);
     proxy.arm({ ...fault, repository });
@@ -199,7 +199,7 @@ describeWithPrivateCluster("a registry at fault", (cluster) => {
     for (const one of [name, "beside"]) await catalogd.remove(one);
   });
 
-  test("that does not send signatures holds up no other catalog of the same registry and no deletion", async () => {
+  test("a registry that does not send signatures blocks no other catalog of the same registry and no deletion", async () => {
     const repository = "signed/image";
     const digest = await push(repository, "v1");
     await pushSignatures(cluster.registry, repository, digest, [signer.claim(digest, `${SIGNED}/${repository}`)]);
@@ -217,7 +217,7 @@ describeWithPrivateCluster("a registry at fault", (cluster) => {
     for (const name of ["signed-b", "signed-c", "beside"]) await catalogd.remove(name);
   });
 
-  test("is asked for a manifest when a catalog changes, and for layers only when the image did", async () => {
+  test("a registry gets a request for the manifest when a catalog changes, and for layers only when the image changed", async () => {
     const repository = "faults/polled";
     await push(repository, "latest", 100);
     const ref = `${proxy.host}/${repository}:latest`;
@@ -236,7 +236,7 @@ describeWithPrivateCluster("a registry at fault", (cluster) => {
     await catalogd.remove("polled");
   });
 
-  test("that sends elsewhere for layers gets the credentials, and elsewhere does not", async () => {
+  test("a registry that redirects requests for layers gets the credentials, and the target of the redirect does not", async () => {
     await using closed = await ClosedRegistry.start();
     await using front = await RegistryProxy.start(closed.host);
     await using elsewhere = await RegistryProxy.start(cluster.registry.host);

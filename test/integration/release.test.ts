@@ -49,7 +49,7 @@ describeWithCluster("prepared objects and releases on a real API server", (clust
     await cluster.client.delete(refOf(extension));
   });
 
-  test("are ours once applied, and applying them again changes nothing", async () => {
+  test("applied objects belong to the extension, and a second apply changes nothing", async () => {
     const objects = prepare(renderBundle(renamedSample(namespace, "1.0.0"), { installNamespace: namespace }));
     for (const object of objects) await cluster.client.apply(object, APPLY);
     const { name, uid = "" } = extension.metadata;
@@ -66,7 +66,7 @@ describeWithCluster("prepared objects and releases on a real API server", (clust
     }
   });
 
-  test("can be applied where what the bundle says can only be created", async () => {
+  test("objects that can only be created, not applied, in the form of the bundle are applied in another form", async () => {
     const labels = { app: "twice" };
     const container = {
       name: "manager",
@@ -125,7 +125,7 @@ describeWithCluster("prepared objects and releases on a real API server", (clust
     expect((await cluster.client.get({ apiVersion: "v1", kind: "ConfigMap", name: "twice", namespace }))?.["data"]).toEqual({ key: "" });
   });
 
-  test.for(["a", "x".repeat(53)])("a release of several chunks is stored and read back: %s", async (name) => {
+  test.for(["a", "x".repeat(53)])("a release with several chunks is stored and read: %s", async (name) => {
     const objects = Array.from(
       { length: 40 },
       (_, i): KubeObject => ({

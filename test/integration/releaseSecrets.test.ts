@@ -54,7 +54,7 @@ describeWithCluster("release Secrets on a real API server", (cluster) => {
       .map(({ metadata }) => `${metadata.name} ${metadata.resourceVersion}`)
       .sort();
 
-  /** Creates the Secrets of a case for an extension of its own, and runs `work` while they are there. */
+  /** Creates the Secrets of a case for a new extension, and runs `work` while they exist. */
   async function withSecrets(given: ReleaseSecretsCase, work: (extension: ClusterExtension) => Promise<void>): Promise<void> {
     const [created, other] = await Promise.all(
       ["x", "other"].map((name) => cluster.client.create<ClusterExtension>(extensionNamed(cluster.name(name), { packageName: "p" }))),
@@ -160,7 +160,7 @@ describeWithPrivateCluster("an extension with a release that cannot be read", (c
   const deployment = (namespace: string) => ({ apiVersion: "apps/v1", kind: "Deployment", namespace, name: "tiny" });
   const PROBLEM = /release secret "[^"]+" cannot be read: .*\. Restore or delete that Secret/;
 
-  test("is neither upgraded nor corrected nor removed until the Secret is gone, and then at once", async () => {
+  test("an extension with an unreadable release is not upgraded, corrected or removed until the Secret is deleted, and then at once", async () => {
     world.bundle("p.v1.0.0", tinyBundle("1.0.0", {}));
     world.bundle("p.v1.1.0", tinyBundle("1.1.0", {}));
     await world.serve({ channels: { stable: ["p.v1.0.0"] }, bundles: ["p.v1.0.0"] });
@@ -204,7 +204,7 @@ describeWithPrivateCluster("an extension with a release that cannot be read", (c
     expect(await cluster.client.get(deployment(namespace))).toBeUndefined();
   });
 
-  test("keeps its status when its only release is damaged, and continues once that is restored", async () => {
+  test("an extension keeps its status when its only release is damaged, and resumes when that is restored", async () => {
     world.bundle("p.v1.0.0", tinyBundle("1.0.0", {}));
     await world.serve({ channels: { stable: ["p.v1.0.0"] }, bundles: ["p.v1.0.0"] });
     const x = await world.extension("damaged");
@@ -222,7 +222,7 @@ describeWithPrivateCluster("an extension with a release that cannot be read", (c
     await world.remove("damaged");
   });
 
-  test("without any release keeps what its status says while it is suspended, and is installed again afterwards", async () => {
+  test("an extension without any release keeps its status while it is suspended, and is installed again afterwards", async () => {
     world.bundle("p.v1.0.0", tinyBundle("1.0.0", {}));
     await world.serve({ channels: { stable: ["p.v1.0.0"] }, bundles: ["p.v1.0.0"] });
     const x = await world.extension("lost");

@@ -56,7 +56,7 @@ describeWithPrivateCluster("several catalogds", (cluster) => {
     });
   }
 
-  test("one that joins loads what the status says, though the tag has moved on, serves the same bytes, and writes nothing", async () => {
+  test("a replica that joins loads the image in the status although the tag has moved, serves the same bytes, and writes nothing", async () => {
     await replicas.leads(first);
     const old = await push(1);
     await apply("shared", 1);
@@ -73,7 +73,7 @@ describeWithPrivateCluster("several catalogds", (cluster) => {
     expect(await other.text()).toBe(await one.text());
   });
 
-  test("what the leader serves next, the follower serves too; what it withdraws is gone from both", async () => {
+  test("a follower serves the new content of the leader, and withdraws content when the leader does", async () => {
     const next = await push(3);
     await apply("shared", 2);
     for (const replica of [first, second]) await serves(replica, next);
@@ -88,7 +88,7 @@ describeWithPrivateCluster("several catalogds", (cluster) => {
     expect((await replicas.writesOf(first)).length).toBeGreaterThan(0);
   });
 
-  test("content that cannot be loaded keeps a replica out until its deadline, and is answered with 503", async () => {
+  test("content that cannot be loaded keeps a replica unready until its deadline, and requests for it get 503", async () => {
     const lost = await replicas.add("lost", ["--load-deadline=5s"], "127.0.0.1:1");
     await eventually(async () => expect((await readyz(lost)).text).toContain("[-]serving failed"));
     const answer = await get(lost);
@@ -118,7 +118,7 @@ describeWithPrivateCluster("several catalogds", (cluster) => {
     await serves(second, next);
   });
 
-  test("a leader that is killed under load fails no request once it is withdrawn, and the follower leads and finds what the tag is then", async () => {
+  test("a leader that is killed under load fails no request after it becomes unready, and the follower leads and resolves the moved tag", async () => {
     first = await replicas.add("third");
     await replicas.ready(first);
     const service = new ReplicaService([first, second], ALL);
@@ -136,7 +136,7 @@ describeWithPrivateCluster("several catalogds", (cluster) => {
     expect(service.requests.at(-1)?.text).toContain(next.line);
   });
 
-  test("a leader that was suspended for longer than its lease writes nothing when it runs again, and follows", async () => {
+  test("a leader that was suspended for longer than its lease writes nothing when it resumes, and becomes a follower", async () => {
     const leader = first;
     const follower = await replicas.add("fourth");
     await replicas.ready(follower);
@@ -162,7 +162,7 @@ describeWithPrivateCluster("several catalogds", (cluster) => {
     expect((await readyz(follower)).text).toContain("leader ok: this process leads");
   });
 
-  test("a leader that loses content while the registry is down leaves leading to who has it, and serves again when the registry is back", async () => {
+  test("a leader that loses content while the registry is down hands over the lead to a replica with the content, and serves again when the registry is up", async () => {
     await using registry = await RegistryProxy.start(cluster.registry.host);
     const others = replicas.running;
     const loser = await replicas.add("fifth", ["--gc-interval=1s"], registry.host);
@@ -187,8 +187,8 @@ describeWithPrivateCluster("several catalogds", (cluster) => {
     expect((await readyz(keeper)).text).toContain("leader ok: this process leads");
   });
 
-  // As config/manager has a Deployment do it: one more at first, then one of the old ones stops, and so on.
-  test("a rolling update fails no request, and one of the new ones leads in the end", async () => {
+  // As a Deployment with the strategy of config/manager: first an additional replica, then one of the old ones stops, and so on.
+  test("a rolling update fails no request, and a new replica leads in the end", async () => {
     const old = replicas.running;
     expect(old.length).toBe(2);
     const service = new ReplicaService(old, ALL);

@@ -13,7 +13,7 @@ const requiring = (group: string) => ({
 });
 
 // Source: H-12, S0-136, S0-142.
-describeWithPrivateCluster("what a bundle requires of the cluster", (cluster) => {
+describeWithPrivateCluster("requirements of a bundle", (cluster) => {
   let world: OperatorWorld;
   beforeAll(async () => {
     world = await OperatorWorld.start(cluster, { recheckIntervalMs: 1_000 });
@@ -23,7 +23,7 @@ describeWithPrivateCluster("what a bundle requires of the cluster", (cluster) =>
   const events = async (name: string): Promise<string[]> =>
     (await world.events(name)).filter((text) => text.startsWith("RequirementsNotMet: "));
 
-  test("is enforced: nothing is written until it is there, and then it goes on by itself", async () => {
+  test("policy Enforce writes nothing until the requirements are met, and then resumes automatically", async () => {
     world.bundle("p.v1.0.0", tinyBundle("1.0.0", { spec: requiring("enforced.example.com") }));
     await world.serve({ channels: { stable: ["p.v1.0.0"] }, bundles: ["p.v1.0.0"] });
     await world.extension("enforced", { install: { requirements: "Enforce" } });
@@ -43,7 +43,7 @@ describeWithPrivateCluster("what a bundle requires of the cluster", (cluster) =>
     await cluster.client.delete({ ...CRD, name: "things.enforced.example.com" });
   });
 
-  test("is told by default, and no longer once it is there", async () => {
+  test("the default policy reports unmet requirements until they are met", async () => {
     world.bundle("p.v1.0.0", tinyBundle("1.0.0", { spec: requiring("warned.example.com") }));
     await world.serve({ channels: { stable: ["p.v1.0.0"] }, bundles: ["p.v1.0.0"] });
     await world.extension("warned");
@@ -52,7 +52,7 @@ describeWithPrivateCluster("what a bundle requires of the cluster", (cluster) =>
     const installed = { Progressing: "True/Succeeded", Installed: "True/Succeeded", Available: "True/Healthy" };
     await world.conditions("warned", installed);
     await world.expectProblem("warned", "RequirementsNotMet", { severity: "Warning", message: told });
-    world.controller.healthChanged("warned"); // a pass that has nothing to apply says it as well
+    world.controller.healthChanged("warned"); // a reconcile without an apply reports it as well
     await eventually(async () => expect((await world.conditions("warned", installed))["problems"]).toContain(told));
     await eventually(async () => expect(await events("warned")).toEqual([`RequirementsNotMet: ${told}`]));
     await cluster.client.create(thingDefinition("warned.example.com"));

@@ -22,7 +22,7 @@ const CHAIN: CatalogFixture = {
 const bundle = (version: string, text = version): Record<string, string> =>
   tinyBundle(version, { objects: [configMap("phrases", undefined, { text })] });
 
-describeWithPrivateCluster("what becomes of an extension when its catalogs change", (cluster) => {
+describeWithPrivateCluster("changes of catalogs", (cluster) => {
   let world: OperatorWorld;
 
   beforeAll(async () => {
@@ -56,7 +56,7 @@ describeWithPrivateCluster("what becomes of an extension when its catalogs chang
     await cluster.client.delete(phrases(name));
     await eventually(async () => expect(await text(name)).toBe(wanted));
   };
-  /** Waits until the Events of a reason are these and no other. */
+  /** Waits until the Events of a reason are exactly these. */
   const told = (name: string, reason: string, ...texts: string[]): Promise<void> =>
     eventually(async () => {
       const events = (await world.events(name)).filter((event) => event.startsWith(`${reason}: `));
@@ -64,7 +64,7 @@ describeWithPrivateCluster("what becomes of an extension when its catalogs chang
     });
 
   // Source: S3-39, H-20.
-  test("other content of the installed version is not installed, and what was pulled is rendered again", async () => {
+  test("new content of the installed version is not installed, and the pulled content is rendered again", async () => {
     await fresh();
     await world.extension("kept", { catalog: { version: "1.0.x" } });
     await world.conditions("kept", DONE);
@@ -93,7 +93,7 @@ describeWithPrivateCluster("what becomes of an extension when its catalogs chang
     await world.remove("kept");
   });
 
-  test("an image that is gone keeps what is installed as it is, which is said", async () => {
+  test("the installed bundle is kept and a problem is reported when its image no longer exists", async () => {
     await fresh();
     await world.extension("gone", { catalog: { version: "1.0.0" } });
     await world.conditions("gone", DONE);
@@ -108,7 +108,7 @@ describeWithPrivateCluster("what becomes of an extension when its catalogs chang
   });
 
   // Source: S3-40, S1-18.
-  test("promotions and new edges are picked up; a pin is moved by nothing", async () => {
+  test("promotions and new edges cause upgrades, but not of a pinned version", async () => {
     await fresh({ channels: { stable: ["p.v1.0.0"], candidate: ["p.v1.1.0"] }, bundles: ["p.v1.0.0", "p.v1.1.0"] });
     await world.extension("follows", { catalog: { channels: ["stable"] } });
     await world.extension("pinned", { catalog: { version: "1.0.0" } });
@@ -130,7 +130,7 @@ describeWithPrivateCluster("what becomes of an extension when its catalogs chang
   });
 
   // Source: X-02, S1-26, S0-085.
-  test("what a choice disregards is told when it is decided and noted as long as it is installed; an older channel moves nothing", async () => {
+  test("a resolution that overrides constraints records an Event and is listed as a problem while the bundle is installed; a narrower channel changes nothing", async () => {
     await fresh();
     await world.extension("bold", { catalog: { version: "1.1.0" } });
     const skipped = 'bundle "p.v1.1.0" (version 1.1.0) was chosen although entry "p.v2.0.0" of channel "stable" skips it';
@@ -161,7 +161,7 @@ describeWithPrivateCluster("what becomes of an extension when its catalogs chang
   });
 
   // Source: S0-105.
-  test("a bundle that is withdrawn stays installed, maintained and removable while the condition shows the error", async () => {
+  test("a bundle that is withdrawn stays installed, reconciled and removable, and the condition contains the error", async () => {
     await fresh();
     await world.extension("orphan", { catalog: { version: "1.0.0" } });
     await world.conditions("orphan", DONE);
@@ -179,7 +179,7 @@ describeWithPrivateCluster("what becomes of an extension when its catalogs chang
   });
 
   // Source: S0-091, S0-092.
-  test("a catalog that is not served is named, although the extension gets on without it", async () => {
+  test("a catalog that is not served is named in a problem although the extension does not need it", async () => {
     await fresh();
     const { status, ...silent } = catalogNamed("silent", { serving: false, priority: -1 });
     await cluster.client.create(silent);
@@ -220,7 +220,7 @@ describeWithPrivateCluster("what becomes of an extension when its catalogs chang
     await world.remove("blocked");
   });
 
-  test("two catalogs of one priority are ambiguous until one of them is selected", async () => {
+  test("a bundle in two catalogs of one priority is ambiguous until one of them is selected", async () => {
     await fresh();
     const twin = { apiVersion: API_VERSION, kind: CLUSTER_CATALOG, name: "twin" };
     const { status, ...catalog } = catalogNamed("twin", { digest: `quay.io/twin@sha256:${"1".repeat(64)}` });
@@ -240,7 +240,7 @@ describeWithPrivateCluster("what becomes of an extension when its catalogs chang
     await world.remove("torn");
   });
 
-  test("without any catalog what is installed is healthy, and a range that contains it counts as reached", async () => {
+  test("the installed bundle stays healthy without any catalog, and a range that contains its version counts as reached", async () => {
     await fresh();
     await world.extension("alone", { catalog: { version: ">=1.0, <1.1" } });
     await world.conditions("alone", DONE);

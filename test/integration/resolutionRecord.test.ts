@@ -51,7 +51,7 @@ const CATALOG = [
 ];
 
 // Source: D-03, D-07, D-25, D-28.
-describeWithPrivateCluster("how an extension comes to its version", (cluster) => {
+describeWithPrivateCluster("the record of a resolution", (cluster) => {
   const log = createLogger({ component: "test", level: "silent" });
   let world: OperatorWorld;
   let dir: string;
@@ -76,7 +76,7 @@ describeWithPrivateCluster("how an extension comes to its version", (cluster) =>
       log,
       pages: [resolutionPage(world.controller, () => true)],
     });
-    // No other catalog is selected, such as the one that is pushed for the command line.
+    // Selects no other catalog, such as the one that is pushed for the command line.
     const selector = { matchExpressions: [{ key: "tier", operator: "DoesNotExist" }] } as const;
     await world.extension("shown", { catalog: { version: "1.0.0", selector: { matchExpressions: [...selector.matchExpressions] } } });
     await world.conditions("shown", { Progressing: "True/Succeeded", Installed: "True/Succeeded" });
@@ -88,7 +88,7 @@ describeWithPrivateCluster("how an extension comes to its version", (cluster) =>
     await rm(dir, { recursive: true, force: true });
   });
 
-  /** A catalog that lies in the registry, for those who pull it themselves. */
+  /** Pushes a catalog to the registry, for clients that pull it themselves. */
   async function servePushedCatalog(): Promise<void> {
     const text = CATALOG.map((meta) => JSON.stringify(meta)).join("\n");
     const { digest } = await pushImage(cluster.registry, "resolution-catalog", "latest", {
@@ -127,7 +127,7 @@ describeWithPrivateCluster("how an extension comes to its version", (cluster) =>
     return new ServiceAccountTokens(cluster.client).tokenFor(namespace, name)();
   }
 
-  test("status tells what may follow and why the newest may not, and is not written again for it", async () => {
+  test("status lists possible updates and the reason against the newest version, without further writes", async () => {
     const before = await world.get("shown");
     expect(before.status?.availableUpdates).toEqual([]);
     expect(before.status?.blockedUpdate).toMatchObject({ version: "1.2.0", bundle: "p.v1.2.0", catalog: "c", reason: "VersionRange" });
@@ -148,7 +148,7 @@ describeWithPrivateCluster("how an extension comes to its version", (cluster) =>
     expect([rest, asked.metadata.resourceVersion === resourceVersion]).toEqual([after.status, false]);
   });
 
-  test("an Event tells each bundle that was chosen, and why", async () => {
+  test("an Event names each chosen bundle with the reason", async () => {
     const resolved = await eventually(async () => {
       const events = (await world.events("shown")).filter((event) => event.startsWith("Resolved: "));
       expect(events.length).toBeGreaterThanOrEqual(3);
@@ -158,7 +158,7 @@ describeWithPrivateCluster("how an extension comes to its version", (cluster) =>
     expect(resolved.some((event) => event.includes('successor of "p.v1.1.0" by replaces in channel "stable"'))).toBe(true);
   });
 
-  test("operator-controller serves the record to those who may read it, without catalogs that are not selected", async () => {
+  test("operator-controller serves the record to authorized clients, without catalogs that are not selected", async () => {
     const role = (parseYamlDocuments(await readFile(RBAC, "utf8")) as KubeObject[]).find(({ metadata }) => metadata.name === READER);
     await cluster.client.create(role as KubeObject);
     const [reader, stranger] = [await account("reader", READER), await account("stranger")];
@@ -185,7 +185,7 @@ describeWithPrivateCluster("how an extension comes to its version", (cluster) =>
       expect((await get(other, reader))[0], other).toBe(404);
   });
 
-  test("olmv1 tells the same for an extension of the cluster, and what another version would take", async () => {
+  test("olmv1 prints the same record for an extension of the cluster, and the requirements of another version", async () => {
     const access = ["--kubeconfig", cluster.kubeconfig, "--registries-conf", join(dir, "registries.conf")];
     const folder = ["--catalog-dir", `here=${dir}/files`];
     const known = await olmv1("resolve", "p", ...access, "--catalog", "pushed", "--installed", "1.0.0", "--explain");

@@ -25,12 +25,12 @@ const service = (name: string): KubeObject => ({
   spec: { selector: { app: "tiny" }, ports: [{ port: 80 }] },
 });
 
-/** A definition of the group of an extension, with one more property in each version. */
+/** Creates a definition of the group of an extension, with one more property in each version. */
 const definition = (group: string, properties: readonly string[]): KubeObject =>
   thingDefinition(group, { properties: Object.fromEntries(properties.map((name) => [name, { type: "string" }])) });
 
 // Source: O-04.
-describeWithPrivateCluster("going back to the release before", (cluster) => {
+describeWithPrivateCluster("rollbacks to the previous release", (cluster) => {
   let world: OperatorWorld;
 
   beforeAll(async () => {
@@ -45,7 +45,7 @@ describeWithPrivateCluster("going back to the release before", (cluster) => {
     await world?.[Symbol.asyncDispose]();
   });
 
-  /** Serves the versions of one package of its own, each replacing the one before. */
+  /** Serves the versions of a new package, each replacing the one before. */
   const serve = (...versions: string[]): Promise<void> => {
     const entries = versions.map((version, i) =>
       i === 0 ? `p.v${version}` : { name: `p.v${version}`, replaces: `p.v${versions[i - 1]}` },
@@ -74,7 +74,7 @@ describeWithPrivateCluster("going back to the release before", (cluster) => {
   const edit = (x: ClusterExtension, patch: object): Promise<KubeObject> => cluster.client.patch(refOf(x), patch, { type: "merge" });
   const installed = async (name: string): Promise<string | undefined> => (await world.get(name)).status?.install?.bundle.version;
 
-  test("an upgrade that misses its deadline is rolled back where that is wanted, and tried again when the catalog changes", async () => {
+  test("an upgrade that exceeds its deadline is rolled back if requested, and retried when the catalog changes", async () => {
     const group = "late.example.com";
     world.bundle("p.v1.0.0", tinyBundle("1.0.0", { objects: [secret("kept", "1"), definition(group, ["a"])] }));
     world.bundle(
@@ -112,7 +112,7 @@ describeWithPrivateCluster("going back to the release before", (cluster) => {
     expect((await world.releases("late")).slice(2)).toEqual(["v3 superseded", "v4 deployed"]);
   });
 
-  test("an upgrade that is refused in the middle is undone and not tried again until the extension is edited", async () => {
+  test("an upgrade that is rejected during its writes is undone and not retried until the extension is edited", async () => {
     const group = "refused.example.com";
     world.bundle("p.v1.0.0", tinyBundle("1.0.0", { objects: [secret("kept", "1"), definition(group, ["a"])] }));
     world.bundle(
@@ -151,7 +151,7 @@ describeWithPrivateCluster("going back to the release before", (cluster) => {
   });
 
   // Source: D-11.
-  test("somebody can take it back by hand, it stays there whatever the catalog holds, and follows it again when told so", async () => {
+  test("olmv1 rollback returns to an earlier release, which stays installed regardless of the catalog until --cancel", async () => {
     world.bundle("p.v1.0.0", tinyBundle("1.0.0", { objects: [secret("kept", "1")] }));
     world.bundle("p.v2.0.0", tinyBundle("2.0.0", { objects: [secret("kept", "2"), secret("new", "2")] }));
     await serve("1.0.0");
@@ -194,7 +194,7 @@ describeWithPrivateCluster("going back to the release before", (cluster) => {
     expect(await installed("manual")).toMatch(/^2\.0\.[01]$/);
   });
 
-  test("waiting for it ends with 1 where it does not come right, and by Ctrl-C without taking it back", async () => {
+  test("olmv1 rollback --wait exits with 1 when the rollback fails, and does not undo it on Ctrl-C", async () => {
     world.bundle("p.v1.0.0", tinyBundle("1.0.0", { fate: "NotReady" }));
     world.bundle("p.v2.0.0", tinyBundle("2.0.0"));
     await serve("1.0.0");
@@ -229,12 +229,12 @@ describeWithPrivateCluster("going back to the release before", (cluster) => {
     await eventually(async () => expect(await installed("stuck")).toBe("1.0.0"));
   });
 
-  /** Runs `olmv1 rollback`. @returns what it printed. @throws Error with what it complained of. */
+  /** Runs `olmv1 rollback`. @returns its output. @throws Error with its standard error. */
   function rollback(...args: string[]): Promise<string> {
     return olmv1Prints("rollback", "--kubeconfig", cluster.kubeconfig, ...args);
   }
 
-  test("without an earlier release there is nothing to go back to", async () => {
+  test("olmv1 rollback fails without an earlier release", async () => {
     world.bundle("p.v1.0.0", tinyBundle("1.0.0", { fate: "NotReady" }));
     await serve("1.0.0");
     await world.extension("first", { progressDeadlineMinutes: 10, install: { onFailure: "Rollback" } });
@@ -243,7 +243,7 @@ describeWithPrivateCluster("going back to the release before", (cluster) => {
     expect(await world.releases("first")).toEqual(["v1 deployed"]);
   });
 
-  /** Lets dry runs of Services in a namespace pass and refuses to write them. @returns what lifts it. */
+  /** Makes dry runs of Services in a namespace succeed and writes fail. @returns a function that ends this. */
   async function refuseServices(ns: string): Promise<() => Promise<unknown>> {
     const policy = { apiVersion: "admissionregistration.k8s.io/v1", kind: "ValidatingAdmissionPolicy", metadata: { name: ns } };
     const rule = { apiGroups: [""], apiVersions: ["v1"], operations: ["CREATE"], resources: ["services"] };

@@ -29,7 +29,7 @@ const FLAGS = ["--serving-certificates=self-managed", `--external-address=${HOST
 const HOUR = 3_600_000;
 const base64 = (text: string): string => Buffer.from(text).toString("base64");
 
-describeWithPrivateCluster("certificates that the servers make for themselves", (cluster) => {
+describeWithPrivateCluster("generated serving certificates", (cluster) => {
   let replicas: Replicas;
   let first: Replica;
   let second: Replica;
@@ -49,7 +49,7 @@ describeWithPrivateCluster("certificates that the servers make for themselves", 
   };
   const write = (data: Record<string, string | null>): Promise<KubeObject> => cluster.client.patch(SECRET, { data }, { type: "merge" });
 
-  /** The certificate that a replica presents, for its name. */
+  /** Returns the certificate that a replica presents for its name. */
   function presented({ content }: Replica): Promise<X509Certificate> {
     const { port } = new URL(content);
     return new Promise((resolve, reject) => {
@@ -74,7 +74,7 @@ describeWithPrivateCluster("certificates that the servers make for themselves", 
       throw new Error("nobody leads");
     });
 
-  test("they start before there is a Secret, are not ready, and say what to do", async () => {
+  test("servers without a Secret start, are not ready, and log the next step", async () => {
     await eventually(async () => {
       const { status, text } = await readyz(first);
       expect([status, text]).toEqual([500, expect.stringContaining("[-]serving-certificate failed")]);
@@ -84,7 +84,7 @@ describeWithPrivateCluster("certificates that the servers make for themselves", 
     );
   });
 
-  test("the empty Secret of the manifests is all that they need: one makes the certificate, both serve it", async () => {
+  test("servers generate a certificate in the empty Secret of the manifests: one creates it, both serve it", async () => {
     await applyServingSecrets(cluster.client);
     await replicas.ready(first);
     await replicas.ready(second);
@@ -93,12 +93,12 @@ describeWithPrivateCluster("certificates that the servers make for themselves", 
     expect([a.fingerprint256, a.checkHost(HOST)]).toEqual([b.fingerprint256, HOST]);
     expect(a.verify(new X509Certificate(stored.authorities[0] ?? "").publicKey)).toBe(true);
     await eventually(async () => expect(await events("CertificateIssued")).toHaveLength(1));
-    // Applying them again, as every upgrade does, takes nothing away.
+    // Applying them again, as every upgrade does, removes nothing.
     await applyServingSecrets(cluster.client);
     expect(storedIn(await secret())).toEqual(stored);
   });
 
-  test("a rotation under load fails no request of a client that trusts what the Secret says, and needs no restart", async () => {
+  test("a rotation under load fails no request of a client that trusts the Secret's authorities, and needs no restart", async () => {
     await serveCatalog();
     const log = createLogger({ component: "test", level: "silent" });
     const authorities = new SecretAuthorities({ client: cluster.client, namespace: SYSTEM_NAMESPACE, name: SECRET.name, log });
@@ -106,7 +106,7 @@ describeWithPrivateCluster("certificates that the servers make for themselves", 
     const following = authorities.run(stop.signal);
     const load = new Load([first, second], authorities);
     const before = (await presented(first)).fingerprint256;
-    // As the leader left it a quarter of an hour ago: what is to come is trusted already.
+    // As the leader wrote it 15 minutes ago: the next certificate is already trusted.
     const now = Date.now();
     const next = await issueCertificate({
       host: HOST,
@@ -137,7 +137,7 @@ describeWithPrivateCluster("certificates that the servers make for themselves", 
     ["emptied", { "tls.crt": null, "tls.key": null, "ca.crt": null }],
     ["given another key", { "tls.key": base64("-----BEGIN PRIVATE KEY-----\nAAAA\n-----END PRIVATE KEY-----\n") }],
     ["given a megabyte of nothing", { "tls.crt": base64("x".repeat(500_000)) }],
-  ] as const)("a Secret that is %s is written back as it is served", async ([, damage]) => {
+  ] as const)("a Secret that is %s is restored from the served certificate", async ([, damage]) => {
     const [before, served] = [storedIn(await secret()), (await presented(first)).fingerprint256];
     await leader();
     const told = (await events("CertificateRestored")).length;
@@ -147,11 +147,13 @@ describeWithPrivateCluster("certificates that the servers make for themselves", 
     await eventually(async () => expect((await events("CertificateRestored")).length).toBeGreaterThan(told));
   });
 
-  test("a Secret of somebody else is not written, which an Event tells, while what was there is served on", async () => {
+  test("a Secret of another owner is not written, which an Event reports, and the earlier certificate is still served", async () => {
     const served = (await presented(first)).fingerprint256;
     await cluster.client.patch(SECRET, { metadata: { labels: null }, data: { "tls.crt": base64("theirs") } }, { type: "merge" });
     await eventually(async () =>
-      expect((await events("CertificateRefused")).join()).toContain("nothing is written into it: it has no label"),
+      expect((await events("CertificateRefused")).join()).toContain(
+        "it does not belong to this program and is not written: it has no label",
+      ),
     );
     expect((await secret())["data"]).toMatchObject({ "tls.crt": base64("theirs") });
     expect((await presented(second)).fingerprint256).toBe(served);
@@ -163,7 +165,7 @@ describeWithPrivateCluster("certificates that the servers make for themselves", 
     });
   });
 
-  test("with --tls-profile=cluster the connections of catalogs and of metrics are those of the cluster, as they are by then", async () => {
+  test("--tls-profile=cluster applies the current profile of the cluster to the connections for catalogs and metrics", async () => {
     const openShift = new OpenShift(cluster.client);
     await openShift.install(["apiservers"]);
     await openShift.setTlsProfile({ type: "Modern" });
@@ -190,7 +192,7 @@ describeWithPrivateCluster("certificates that the servers make for themselves", 
     await replica.process.stop();
   });
 
-  test("one that has ended while nothing ran is made anew; one that ends within the month has a successor at once", async () => {
+  test("a certificate that expired while no server ran is replaced; one that expires within a month gets a successor at once", async () => {
     await first.process.stop();
     await second.process.stop();
     const now = Date.now();
@@ -232,7 +234,7 @@ describeWithPrivateCluster("certificates that the servers make for themselves", 
       const live = await cluster.client.get({ apiVersion: API_VERSION, kind: "ClusterCatalog", name: "certs" });
       expect(live?.["status"]).toMatchObject({ urls: { base: `https://${HOST}/catalogs/certs` } });
     });
-    // A new catalog makes no replica unready.
+    // A new catalog does not make replicas unready.
     for (const { content } of [first, second]) {
       const dispatcher = new Agent({ connect: { rejectUnauthorized: false } });
       const url = `${content.replace("http:", "https:")}/catalogs/certs/api/v1/all`;
@@ -242,7 +244,7 @@ describeWithPrivateCluster("certificates that the servers make for themselves", 
   }
 });
 
-/** Reads a catalog from replicas in turn, each time over a new connection, with the authorities of that moment. */
+/** Reads a catalog from replicas in turn, each time over a new connection, with the current authorities. */
 class Load {
   readonly #failures: string[] = [];
   readonly #running: Promise<void>;
@@ -253,13 +255,13 @@ class Load {
     this.#running = this.#run(servers, authorities);
   }
 
-  /** Waits until so many more requests have been answered. */
+  /** Waits for a number of further responses. */
   async passed(count: number): Promise<void> {
     const until = this.#done + count;
     await eventually(async () => expect(this.#done).toBeGreaterThanOrEqual(until));
   }
 
-  /** @returns what failed. */
+  /** @returns the failures. */
   async stop(): Promise<string[]> {
     this.#stopped = true;
     await this.#running;

@@ -18,7 +18,7 @@ const API_VERSION = `${GROUP}/v1`;
 const CRD = thingDefinition(GROUP);
 const THING: KubeObject = { apiVersion: API_VERSION, kind: "Thing", metadata: { name: "mine", namespace: "default" } };
 const API_SERVICE: ObjectRef = { apiVersion: "apiregistration.k8s.io/v1", kind: "APIService", name: `v1.${GROUP}` };
-/** All that a ServiceAccount needs to check a definition. */
+/** The permissions that a ServiceAccount needs to check a definition. */
 const CHECKING: PolicyRule[] = [
   { apiGroups: ["apiextensions.k8s.io"], resources: ["customresourcedefinitions"], verbs: ["get"] },
   { apiGroups: [GROUP], resources: ["things"], verbs: ["list"] },
@@ -30,7 +30,7 @@ describeWithPrivateCluster("definitions whose group version another API server s
   const reasonOf = (use: CrdUse): string => (use.kind === "in use" ? use.reason : use.kind);
   const crd = async (): Promise<KubeObject> => (await cluster.client.get(refOf(CRD))) ?? CRD;
 
-  /** An API server behind a Service, in which Things are served and none exist. */
+  /** An API server for a Service that serves Things, without any objects. */
   async function otherServer(namespace: string): Promise<ServingPod> {
     const host = `server.${namespace}.svc`;
     const [startsAt, endsAt] = [Date.now() - 60_000, Date.now() + 3_600_000];
@@ -60,7 +60,7 @@ describeWithPrivateCluster("definitions whose group version another API server s
       insecureSkipTLSVerify: true,
       service: { namespace, name: "server", port: 443 },
     };
-    // Without the label the API server leaves the APIService as it is.
+    // Without the label the API server does not change the APIService.
     const labels = { "kube-aggregator.kubernetes.io/automanaged": null };
     await cluster.client.patch(API_SERVICE, { metadata: { labels }, spec }, { type: "merge" });
     await eventually(async () => {
@@ -71,7 +71,7 @@ describeWithPrivateCluster("definitions whose group version another API server s
 
   beforeAll(() => cluster.installCrds());
 
-  test("a definition in use is kept, with and without permission to read APIServices, and is unused only once it answers itself", async () => {
+  test("a definition in use is kept, with and without permission to read APIServices, and counts as unused only when its own API is served", async () => {
     const { x, ns, account } = await loneExtension(cluster);
     const objects = preparedFor(x, [CRD]);
     await new Applier(account.client, log, signal).apply(objects, new Map());
@@ -97,7 +97,7 @@ describeWithPrivateCluster("definitions whose group version another API server s
     await cluster.client.delete(API_SERVICE);
     await eventually(async () => expect(await cluster.client.get(refOf(THING))).toBeDefined());
     await cluster.client.delete(refOf(THING));
-    // By its hash in discovery the definition is known to answer itself.
+    // The hash in discovery shows that the definition itself is served.
     await eventually(async () => expect(reasonOf(await crdUse(narrow.client, await crd(), signal))).toBe("unused"));
     expect(reasonOf(await crdUse(account.client, await crd(), signal))).toBe("unused");
     await narrow.grant([EVERYTHING]);

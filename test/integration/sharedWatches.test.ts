@@ -27,7 +27,7 @@ describeWithPrivateCluster("with the overlay shared-watch", (cluster) => {
     await sample?.world.stop();
   });
 
-  /** An extension whose installer may look at nothing but single objects. */
+  /** Creates an extension whose installer may only read single objects. */
   async function installed(name: string): Promise<ClusterExtension> {
     const made = await sample.extension(name, { version: "1.0.0" });
     const { namespace, serviceAccount } = made.spec;
@@ -49,7 +49,7 @@ describeWithPrivateCluster("with the overlay shared-watch", (cluster) => {
     return made;
   }
 
-  test("drift is put back at once, with watches of operator-controller's own and none of the extension's", async () => {
+  test("drift is corrected at once with overlay shared-watch, with watches of operator-controller and none of the extension's", async () => {
     const made = await installed("shared");
     await sample.damageIsRepaired(made);
     expect(findProblem((await sample.world.extension("shared"))?.status, "DriftUnwatched")).toBeUndefined();
@@ -63,6 +63,6 @@ describeWithPrivateCluster("with the overlay shared-watch", (cluster) => {
       for (const uri of own) expect(uri).toContain("labelSelector=olm.operatorframework.io%2Fowner-kind%3DClusterExtension");
     });
     const theirs = await watches((username) => username.endsWith("-installer"));
-    expect(theirs.filter((uri) => !uri.includes("/resourcequotas?"))).toEqual([]); // quotas are listed before anything is installed
+    expect(theirs.filter((uri) => !uri.includes("/resourcequotas?"))).toEqual([]); // quotas are listed before the install
   });
 });

@@ -10,22 +10,22 @@ import { OperatorWorld } from "../support/operatorWorld.ts";
 import { tinyBundle } from "../support/tinyBundle.ts";
 
 const INSTALLED = { Installed: "True/Succeeded", Progressing: "True/Succeeded" };
-/** More than the controller has workers. */
+/** More than the number of the controller's workers. */
 const AFFECTED = ["a", "b", "c"];
-/** With it every reconcile is slow. */
+/** With it every reconcile counts as slow. */
 const DELAY_MS = 100;
 
-/** A fault, and how extensions meet it. */
+/** A fault, and its effect on extensions. */
 interface Fault {
-  /** @returns what ends it. */
+  /** @returns a function that ends it. */
   readonly begin: (world: OperatorWorld, proxy: FaultProxy) => () => void;
-  /** What the affected extensions install; p 2.0.0 by default. */
+  /** Package of the affected extensions; p 2.0.0 by default. */
   packageName?: string;
-  /** Of Progressing of the affected extensions meanwhile; absent where their reconciles do not end. */
+  /** Condition Progressing of the affected extensions meanwhile; absent if their reconciles do not end. */
   shows?: { reason: string; message: RegExp };
 }
 
-describeWithPrivateCluster("while something is at fault for more extensions than there are workers", (cluster) => {
+describeWithPrivateCluster("faults for more extensions than the controller has workers", (cluster) => {
   let proxy: FaultProxy;
   let client: Client;
   let world: OperatorWorld;
@@ -92,7 +92,7 @@ describeWithPrivateCluster("while something is at fault for more extensions than
         shows: { reason: "True/Succeeded", message: /^Desired state reached/ },
       },
     ],
-  ])("others are installed, corrected and uninstalled when %s", async ([what, { begin, packageName = "p", shows }]) => {
+  ])("other extensions are installed, corrected and uninstalled when %s", async ([what, { begin, packageName = "p", shows }]) => {
     const prefix = what.toLowerCase().replaceAll(" ", "-").slice(0, 20);
     const [healthy, other] = [`${prefix}-healthy`, `${prefix}-other`];
     const { spec } = await world.extension(healthy, { catalog: { version: "1.0.0" } });

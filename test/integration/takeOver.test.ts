@@ -31,7 +31,7 @@ const REPORTS = "fluxreports.fluxcd.controlplane.io";
 const SETS = "resourcesets.fluxcd.controlplane.io";
 const GENERATOR = "controller-gen.kubebuilder.io/version";
 
-/** The next version leaves out a label of the Service and the environment of the manager. */
+/** The next version removes a label of the Service and the environment of the manager. */
 function nextVersion({ objects }: BundleParts): void {
   const service = objects.find(({ kind }) => kind === "Service");
   if (service?.metadata.labels) service.metadata.labels = { "app.kubernetes.io/part-of": "flux" };
@@ -40,7 +40,7 @@ function nextVersion({ objects }: BundleParts): void {
   for (const container of template.spec.containers) delete container.env;
 }
 
-// Source: O-04 (take-over from Go); the data are a real install by the Go operator-controller.
+// Source: O-04 (adoption from Go); the data are a real installation by the Go operator-controller.
 describeWithData("real data", (data) =>
   describeWithPrivateCluster("an extension that the Go operator-controller installed", (cluster) => {
     const go = new GoInstallation(join(data, "go-release"));
@@ -67,7 +67,7 @@ describeWithData("real data", (data) =>
     const definition = (name: string): ObjectRef => ({ apiVersion: "apiextensions.k8s.io/v1", kind: "CustomResourceDefinition", name });
     const edit = (name: string, fieldManager: string): Promise<KubeObject> =>
       cluster.client.patch(definition(name), { metadata: { annotations: { [GENERATOR]: "edited" } } }, { type: "merge", fieldManager });
-    /** What made the definitions, as their annotations say. */
+    /** Returns the builder of the definitions in their annotations. */
     const generators = async (): Promise<unknown[]> =>
       Promise.all([REPORTS, SETS].map(async (name) => (await cluster.client.get(definition(name)))?.metadata.annotations?.[GENERATOR]));
     const finalizers = async (): Promise<string[]> => (await cluster.client.get(EXTENSION))?.metadata.finalizers ?? [];
@@ -113,13 +113,13 @@ describeWithData("real data", (data) =>
       await world?.stop();
     });
 
-    test("its bundle renders to the objects that Go released", () => {
+    test("the bundle of a Go installation renders to the objects that Go released", () => {
       const texts = (objects: readonly KubeObject[]): string[] =>
         objects.map((object) => canonicalJson(cleanObject(withoutOwner(object)))).sort();
       expect(texts(objectsOf(installed))).toEqual(texts(go.deployed.objects));
     });
 
-    test("counts as installed although it names no ServiceAccount, which the condition asks for, and nothing is written", async () => {
+    test("an extension of a Go installation counts as installed without a ServiceAccount, which the condition asks for, and nothing is written", async () => {
       const before = await live();
       const seen = await world.condition("ClusterExtension", "flux", (c) => c("Progressing")?.message.includes("serviceAccount") ?? false);
       expect(seen["status"]).toMatchObject({ install: { bundle: { name: "flux-operator.v0.38.1", version: "0.38.1" } } });
@@ -128,7 +128,7 @@ describeWithData("real data", (data) =>
       expect(versions(await live())).toEqual(versions(before));
     });
 
-    test("is taken over in place once it has a ServiceAccount: no generation, ReplicaSet or Pod changes", async () => {
+    test("an extension of a Go installation is adopted in place once it has a ServiceAccount: no generation, ReplicaSet or Pod changes", async () => {
       const extension = (await cluster.client.get<ClusterExtension>(EXTENSION))!;
       const serviceAccount = { name: "flux-installer" };
       const named = { ...extension, spec: { ...extension.spec, serviceAccount } };
@@ -143,7 +143,7 @@ describeWithData("real data", (data) =>
         [...before].map(([name, { metadata }]) => [name, metadata.uid]),
       );
       const changed = [...after.keys()].filter((name) => after.get(name)?.metadata.generation !== before.get(name)?.metadata.generation);
-      // Compared whole, so that a failure says what it was.
+      // Compared whole, so that a failure shows the difference.
       expect(changed.map((name) => after.get(name))).toEqual(changed.map((name) => before.get(name)));
       expect(await workloads()).toEqual(running);
       for (const [name, { metadata, kind }] of after) {
@@ -157,7 +157,7 @@ describeWithData("real data", (data) =>
     });
 
     // Source: O-16 (spec.drift.policy).
-    test("drift from before and after it was taken over is told and left alone, after a restart too", async () => {
+    test("drift from before and after the adoption is reported and not corrected, also after a restart", async () => {
       const drifted = (name: string, manager: string): string =>
         `CustomResourceDefinition ${name} was changed: metadata.annotations["${GENERATOR}"] by "${manager}"`;
       const why =
@@ -183,7 +183,7 @@ describeWithData("real data", (data) =>
       expect(await generators()).toEqual(["edited", "edited"]);
     });
 
-    test("is upgraded, and what the next version leaves out is really gone", async () => {
+    test("an upgrade of an adopted extension removes the members that the next version lacks", async () => {
       const source = { catalog: { version: "0.39.0" } };
       await cluster.client.patch(EXTENSION, { spec: { source } }, { type: "merge" });
       await world.installed("flux", "0.39.0");
@@ -204,7 +204,7 @@ describeWithData("real data", (data) =>
       await eventually(async () => expect(await generators()).toEqual([original, original]));
     });
 
-    test("is removed with its custom resources kept", async () => {
+    test("an uninstall of an adopted extension keeps its custom resources", async () => {
       const crd = await cluster.client.get({ apiVersion: "apiextensions.k8s.io/v1", kind: "CustomResourceDefinition", name: REPORTS });
       const { versions } = crd!["spec"] as { versions: { name: string }[] };
       const report = { apiVersion: `fluxcd.controlplane.io/${versions[0]?.name}`, kind: "FluxReport" };
@@ -220,7 +220,7 @@ describeWithData("real data", (data) =>
   }),
 );
 
-/** What the Go operator-controller asks for to find the release of an extension, and what it reads of it. */
+/** The request with which the Go operator-controller finds the release of an extension, and the members that it reads. */
 function goReads(secrets: readonly KubeObject[], name: string): JsonObject[] {
   const selector: Record<string, string> = { name, owner: "operator-controller", status: "deployed", type: "index" };
   const found = secrets.filter(({ metadata }) => Object.entries(selector).every(([label, value]) => metadata.labels?.[label] === value));
@@ -233,7 +233,7 @@ function goReads(secrets: readonly KubeObject[], name: string): JsonObject[] {
 
 // Source: O-04; the steps are those of docs/how-to/move-from-the-go-implementation.md.
 describeWithPrivateCluster("an extension that is handed back to the Go operator-controller", (cluster) => {
-  test("keeps its objects and its release, in the form that Go reads", async () => {
+  test("an extension that is handed back to the Go operator-controller keeps its objects and its release, in the format that Go reads", async () => {
     const sample = await SampleWorld.start(cluster);
     try {
       const extension = await sample.installed("handed-back", "1.0.0");

@@ -18,7 +18,7 @@ const CRD = crdOf("greetings.hello.example.com", {
 }) as unknown as KubeObject;
 
 // Source: D-32 (see what belongs to an extension).
-describeWithPrivateCluster("what an extension has installed", (cluster) => {
+describeWithPrivateCluster("the objects of an extension", (cluster) => {
   let world: OperatorWorld;
 
   beforeAll(async () => {
@@ -36,7 +36,7 @@ describeWithPrivateCluster("what an extension has installed", (cluster) => {
   const tree = (name: string): Promise<{ stdout: string }> =>
     promisify(execFile)(process.execPath, [PROGRAM, "tree", name, "--kubeconfig", cluster.kubeconfig]);
 
-  test("stands in its status, with the APIs that it brings", async () => {
+  test("the inventory and the provided APIs are in the status of an extension", async () => {
     const { status } = await world.get("shown");
     expect(status?.inventory?.count).toBe(3);
     expect(status?.inventory?.objects.map(({ kind, name }) => `${kind} ${name}`).sort()).toEqual([
@@ -47,7 +47,7 @@ describeWithPrivateCluster("what an extension has installed", (cluster) => {
     expect(status?.providedAPIs).toEqual([{ group: "hello.example.com", kind: "Greeting", versions: ["v1"] }]);
   });
 
-  test("is printed as a tree down to the Pods, with the health of each", async () => {
+  test("olmv1 tree prints objects down to the Pods, with the health of each", async () => {
     const { stdout } = await tree("shown");
     const lines = stdout.replaceAll(/tiny-[a-z0-9]+/g, "tiny-HASH").replaceAll(/tiny-HASH-[a-z0-9]+/g, "tiny-HASH-POD");
     expect(lines.trimEnd().split("\n").sort()).toEqual(
@@ -62,7 +62,7 @@ describeWithPrivateCluster("what an extension has installed", (cluster) => {
     );
   });
 
-  test("shows what is missing, and says when there is no such extension", async () => {
+  test("olmv1 tree prints missing objects, and reports an unknown extension", async () => {
     await cluster.client.patch(
       { apiVersion: "olm.operatorframework.io/v1", kind: "ClusterExtension", name: "shown" },
       { spec: { drift: { policy: "Ignore" } } },

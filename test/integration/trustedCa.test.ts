@@ -40,7 +40,7 @@ describeWithPrivateCluster("certificate authorities that OpenShift writes into a
     await world?.[Symbol.asyncDispose]();
   });
 
-  /** Does as the network operator: by apply, as it does now, or by an update, as it did. */
+  /** Writes like the network operator: by apply, as it does now, or by an update, as it did before. */
   const inject = async (ref: ObjectRef, way: "apply" | "update"): Promise<void> => {
     const { name, namespace, ...gvk } = ref;
     if (way === "apply")
@@ -50,13 +50,13 @@ describeWithPrivateCluster("certificate authorities that OpenShift writes into a
       );
     else await cluster.client.patch(ref, { data: INJECTED }, { type: "merge" });
   };
-  /** All are filled, and with nothing else than what the bundle says. */
+  /** Expects that all are filled, otherwise with exactly the data of the bundle. */
   const areFilled = async (refs: readonly ObjectRef[]): Promise<void> => {
     for (const ref of refs)
       expect(await dataOf(ref)).toEqual(ref.name === "placeholder" ? { ...INJECTED, other: "of the bundle" } : INJECTED);
   };
   const dataOf = async (ref: ObjectRef): Promise<unknown> => (await cluster.client.get(ref))?.["data"];
-  /** Has everything compared with the cluster, and waits until it was. */
+  /** Requests a comparison of all objects, and waits until it is done. */
   const compare = async (name: string, at: string): Promise<void> => {
     const annotations = { [ANNOTATION_RECONCILE_REQUESTED_AT]: at };
     await cluster.client.patch(
@@ -77,41 +77,44 @@ describeWithPrivateCluster("certificate authorities that OpenShift writes into a
     return (found as unknown as { spec: { template: { spec: JsonObject & { containers: JsonObject[] } } } }).spec.template.spec;
   };
 
-  test.for(["apply", "update"] as const)("stay there through comparisons, upgrades and drift, written by %s", async (way) => {
-    const name = `own-${way}`;
-    const deploymentConfig = { trustedCA: { configMapName: "authorities", create: true } };
-    await world.extension(name, { catalog: { version: "1.0.0" }, config: { configType: "Inline", inline: { deploymentConfig } } });
-    await world.conditions(name, DONE);
-    const refs = ["authorities", "of-the-bundle", "empty", "placeholder"].map((one) => configMap(name, one));
-    expect((await cluster.client.get(refs[0]!))?.metadata.labels).toMatchObject({ [TRUSTED_CA_LABEL]: "true" });
-    for (const ref of refs) await inject(ref, way);
-    await compare(name, "1");
-    await areFilled(refs);
-    await moveOn(name);
-    await eventually(async () => expect((await world.get(name)).status?.install?.bundle.name).toBe("p.v1.1.0"));
-    await world.conditions(name, DONE);
-    await areFilled(refs);
-    // Drift of what is ours is put back, and nothing else with it.
-    await cluster.client.patch(refs[0]!, { metadata: { labels: { [TRUSTED_CA_LABEL]: "false" } } }, { type: "merge" });
-    await eventually(async () =>
-      expect((await cluster.client.get(refs[0]!))?.metadata.labels).toMatchObject({ [TRUSTED_CA_LABEL]: "true" }),
-    );
-    await compare(name, "2");
-    await areFilled(refs);
-    await eventually(async () => expect(await world.events(name)).toContainEqual(expect.stringMatching(/^Drifted: .*metadata\.labels/)));
-    const drifted = (await world.events(name)).filter((event) => event.startsWith("Drifted"));
-    expect(drifted.join("\n")).not.toMatch(/of-the-bundle|empty|placeholder|: data/);
-    const { containers, volumes } = await podOf(name);
-    expect(containers[0]).toMatchObject({
-      env: [{ name: "SSL_CERT_FILE", value: "/etc/pki/ca-trust/extracted/pem/tls-ca-bundle.pem" }],
-      volumeMounts: [{ name: "olm-trusted-ca", readOnly: true, mountPath: "/etc/pki/ca-trust/extracted/pem" }],
-    });
-    expect(volumes).toMatchObject([{ configMap: { name: "authorities", items: [{ key: "ca-bundle.crt", path: "tls-ca-bundle.pem" }] } }]);
-    await world.remove(name);
-    expect(await cluster.client.get(refs[0]!)).toBeUndefined();
-  });
+  test.for(["apply", "update"] as const)(
+    "injected certificate authorities survive comparisons, upgrades and drift, written by %s",
+    async (way) => {
+      const name = `own-${way}`;
+      const deploymentConfig = { trustedCA: { configMapName: "authorities", create: true } };
+      await world.extension(name, { catalog: { version: "1.0.0" }, config: { configType: "Inline", inline: { deploymentConfig } } });
+      await world.conditions(name, DONE);
+      const refs = ["authorities", "of-the-bundle", "empty", "placeholder"].map((one) => configMap(name, one));
+      expect((await cluster.client.get(refs[0]!))?.metadata.labels).toMatchObject({ [TRUSTED_CA_LABEL]: "true" });
+      for (const ref of refs) await inject(ref, way);
+      await compare(name, "1");
+      await areFilled(refs);
+      await moveOn(name);
+      await eventually(async () => expect((await world.get(name)).status?.install?.bundle.name).toBe("p.v1.1.0"));
+      await world.conditions(name, DONE);
+      await areFilled(refs);
+      // Drift of our fields is corrected, and nothing else is changed.
+      await cluster.client.patch(refs[0]!, { metadata: { labels: { [TRUSTED_CA_LABEL]: "false" } } }, { type: "merge" });
+      await eventually(async () =>
+        expect((await cluster.client.get(refs[0]!))?.metadata.labels).toMatchObject({ [TRUSTED_CA_LABEL]: "true" }),
+      );
+      await compare(name, "2");
+      await areFilled(refs);
+      await eventually(async () => expect(await world.events(name)).toContainEqual(expect.stringMatching(/^Drifted: .*metadata\.labels/)));
+      const drifted = (await world.events(name)).filter((event) => event.startsWith("Drifted"));
+      expect(drifted.join("\n")).not.toMatch(/of-the-bundle|empty|placeholder|: data/);
+      const { containers, volumes } = await podOf(name);
+      expect(containers[0]).toMatchObject({
+        env: [{ name: "SSL_CERT_FILE", value: "/etc/pki/ca-trust/extracted/pem/tls-ca-bundle.pem" }],
+        volumeMounts: [{ name: "olm-trusted-ca", readOnly: true, mountPath: "/etc/pki/ca-trust/extracted/pem" }],
+      });
+      expect(volumes).toMatchObject([{ configMap: { name: "authorities", items: [{ key: "ca-bundle.crt", path: "tls-ca-bundle.pem" }] } }]);
+      await world.remove(name);
+      expect(await cluster.client.get(refs[0]!)).toBeUndefined();
+    },
+  );
 
-  test("in a ConfigMap of the user's, mounted as they say, are none of ours", async () => {
+  test("injected certificate authorities in a mounted ConfigMap of the user are not managed", async () => {
     const own = configMap("recipe", "trusted-ca");
     const items = [{ key: "ca-bundle.crt", path: "tls-ca-bundle.pem" }];
     const deploymentConfig = {
@@ -135,7 +138,7 @@ describeWithPrivateCluster("certificate authorities that OpenShift writes into a
     expect(await dataOf(own)).toEqual(INJECTED);
   });
 
-  test("wanted in a ConfigMap that is somebody else's are refused, and it stays as it is", async () => {
+  test("an install does not adopt a ConfigMap of another owner for certificate authorities", async () => {
     const taken = { ...labelled("authorities"), metadata: { name: "authorities", namespace: "taken-system" }, data: { a: "b" } };
     const deploymentConfig = { trustedCA: { configMapName: "authorities", create: true } };
     await world.extension("taken", {

@@ -4,12 +4,12 @@ import { describeWithPrivateCluster } from "../support/cluster.ts";
 import { eventually } from "../support/eventually.ts";
 import { type Ended, runCli } from "../support/runCli.ts";
 
-// On the shared control plane the controller that empties namespaces has those of all test files to do.
-describeWithPrivateCluster("olmv1 uninstall of what olmv1 install made", (cluster) => {
+// On the shared control plane, the controller that empties namespaces serves all test files.
+describeWithPrivateCluster("olmv1 uninstall of an installation by olmv1 install", (cluster) => {
   const uninstall = (name: string, ...args: string[]): Promise<Ended> =>
     runCli(["uninstall", name, "--delete-namespace", "--yes", ...args, "--kubeconfig", cluster.kubeconfig], { width: 200 });
 
-  test("olmv1 uninstall prints what holds a namespace, and that it is deleted only when it is gone", async () => {
+  test("olmv1 uninstall prints what blocks a namespace, and that it is deleted only when it no longer exists", async () => {
     await cluster.installCrds();
     const name = "held-uninstall";
     const namespace = { apiVersion: "v1", kind: "Namespace", metadata: { name, labels: { [LABEL_CREATED_FOR]: name } } };

@@ -11,10 +11,10 @@ import { serviceAccount } from "../support/serviceAccounts.ts";
 import { tinyBundle } from "../support/tinyBundle.ts";
 
 const DONE = { Installed: "True/Succeeded", Progressing: "True/Succeeded" };
-/** In every value of a source that must not be shown. */
+/** A marker in every value of a source that must not be shown. */
 const CANARY = "canary";
 const HIDDEN = "(from spec.config.valuesFrom)";
-/** The controller's own account, so that what it asks for is told from what the test asks for. */
+/** The controller's own account, to distinguish its requests from those of the test. */
 const CONTROLLER = { namespace: "default", name: "values-controller" };
 
 type Values = NonNullable<NonNullable<ClusterExtensionSpec["config"]>["valuesFrom"]>;
@@ -63,7 +63,7 @@ describeWithPrivateCluster("configuration that is kept in ConfigMaps and Secrets
   const refOf = (name: string): ObjectRef => ({ apiVersion: API_VERSION, kind: CLUSTER_EXTENSION, name });
   const patch = (name: string, body: unknown): Promise<KubeObject> => cluster.client.patch(refOf(name), body, { type: "merge" });
 
-  /** Everything that is shown of an extension: its status, Events, lines of the log, and how it is resolved. */
+  /** Returns all visible text about an extension: its status, Events, log lines, and its resolution record. */
   async function shown(name: string): Promise<string> {
     const { status } = await world.get(name);
     const record = await world.controller.resolutionOf(name, AbortSignal.timeout(10_000));
@@ -77,7 +77,7 @@ describeWithPrivateCluster("configuration that is kept in ConfigMaps and Secrets
     expect(await shown(name)).not.toContain(CANARY);
   }
 
-  test("is merged in order, inline over all of it, and a change of a source is a new release", async () => {
+  test("valuesFrom merges sources in order, then inline, and a change of a source is a new release", async () => {
     const x = await extension(
       "merged",
       [
@@ -120,14 +120,14 @@ describeWithPrivateCluster("configuration that is kept in ConfigMaps and Secrets
     await eventually(async () => expect(await envOf(x)).toEqual(["canary-two"]));
     await world.conditions("merged", DONE);
     await eventually(async () => expect(await world.releases("merged")).toEqual(["v1 superseded", "v2 deployed"]));
-    // what was optional is taken in as soon as it is there
+    // an optional source is used as soon as it exists
     await secret(x.spec.namespace, "nowhere", env("canary-two", "canary-three"));
     await eventually(async () => expect(await envOf(x)).toEqual(["canary-two", "canary-three"]));
     await staysHidden("merged");
     await world.remove("merged");
   });
 
-  test("is waited for while an object or a key is missing, and goes on by itself", async () => {
+  test("valuesFrom waits for a missing object or key, and resumes automatically", async () => {
     const x = await extension("missing", [{ kind: "Secret", name: "late", key: "prod.yaml" }]);
     const { namespace } = x.spec;
     await world.conditions("missing", { Installed: "False/Failed", Progressing: "True/Retrying" });
@@ -145,7 +145,7 @@ describeWithPrivateCluster("configuration that is kept in ConfigMaps and Secrets
     await staysHidden("missing");
   });
 
-  test("keeps what is installed as it is while it cannot be read, and lets it be removed", async () => {
+  test("valuesFrom keeps the installed bundle while a source cannot be read, and the extension can be removed", async () => {
     const x = await extension("kept", [{ kind: "Secret", name: "values" }], { before: (ns) => secret(ns, "values", env("canary-kept")) });
     const { namespace } = x.spec;
     await world.conditions("kept", DONE);
@@ -166,7 +166,7 @@ describeWithPrivateCluster("configuration that is kept in ConfigMaps and Secrets
     ["no-object", "- canary-1", "holds a list, where an object is expected"],
     ["unknown", "watchNamespace: canary-1", 'unknown field "watchNamespace"'],
     ["mistyped", "deploymentConfig: {env: canary-1, nodeSelector: {a: canary-2}}", "got string, want array"],
-  ])("is refused with InvalidConfiguration until it changes: %s", async ([name, text, says]) => {
+  ])("valuesFrom rejects a source with InvalidConfiguration until it changes: %s", async ([name, text, says]) => {
     const x = await extension(name, [{ kind: "Secret", name: "values" }], { before: (ns) => secret(ns, "values", text) });
     const { problems } = await world.conditions(name, { Progressing: "False/InvalidConfiguration" });
     expect(problems).toContain(says);
@@ -177,7 +177,7 @@ describeWithPrivateCluster("configuration that is kept in ConfigMaps and Secrets
     await staysHidden(name);
   });
 
-  test("is not shown when the API server quotes it, also when an upgrade is undone for it", async () => {
+  test("valuesFrom does not reveal values when the API server quotes them, also when an upgrade is rolled back for that", async () => {
     const refused = (effect: string): string =>
       JSON.stringify({ deploymentConfig: { tolerations: [{ key: "canary-key", operator: "Exists", effect }] } });
     const x = await extension("quoted", [{ kind: "Secret", name: "values" }], {
@@ -192,7 +192,7 @@ describeWithPrivateCluster("configuration that is kept in ConfigMaps and Secrets
     expect((await shown("quoted")).toLowerCase()).not.toContain(CANARY);
   });
 
-  test("is not shown in what is told about drift", async () => {
+  test("valuesFrom does not reveal values in reports of drift", async () => {
     const x = await extension("drifting", [{ kind: "Secret", name: "values" }], {
       drift: { policy: "Warn" },
       before: (ns) => secret(ns, "values", JSON.stringify({ deploymentConfig: { env: [{ name: "CANARY_NAME", value: "canary-drift" }] } })),
@@ -207,7 +207,7 @@ describeWithPrivateCluster("configuration that is kept in ConfigMaps and Secrets
     expect((await shown("drifting")).toLowerCase()).not.toContain(CANARY);
   });
 
-  test("is not shown in the plan that waits for an approval, neither what it is nor what it was", async () => {
+  test("valuesFrom does not reveal values, old or new, in the plan that waits for an approval", async () => {
     const named = (name: string): string => JSON.stringify({ deploymentConfig: { env: [{ name, value: `canary-${name}` }] } });
     const x = await extension("planned", [{ kind: "Secret", name: "values" }], { before: (ns) => secret(ns, "values", named("CANARY_A")) });
     await world.conditions("planned", DONE);
@@ -245,7 +245,7 @@ describeWithPrivateCluster("configuration that is kept in ConfigMaps and Secrets
   });
 
   test.for(["Enforce", "Warn"] as const)(
-    "is read with no rights but those of the ServiceAccount, permissions being %s",
+    "valuesFrom reads sources only with the permissions of the ServiceAccount, spec.permissions being %s",
     async (permissions) => {
       const name = `denied-${permissions.toLowerCase()}`;
       const x = await extension(
@@ -282,7 +282,7 @@ describeWithPrivateCluster("configuration that is kept in ConfigMaps and Secrets
     },
   );
 
-  test("that may not be watched is read again each interval, and a problem says so", async () => {
+  test("valuesFrom polls a source that cannot be watched, and a problem reports that", async () => {
     await world[Symbol.asyncDispose]();
     await start(3_000);
     const x = await extension("unwatched", [{ kind: "Secret", name: "values" }], {

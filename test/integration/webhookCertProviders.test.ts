@@ -18,7 +18,7 @@ const WEBHOOK: ObjectRef = {
   name: "check.tiny.example.com",
 };
 
-/** A definition of a kind of cert-manager's, of which no controller takes care here. */
+/** A definition of a kind of cert-manager, without its controller. */
 function certManagerKind(kind: "Certificate" | "Issuer"): KubeObject {
   const crd = thingDefinition("cert-manager.io");
   const plural = `${kind.toLowerCase()}s`;
@@ -26,8 +26,8 @@ function certManagerKind(kind: "Certificate" | "Issuer"): KubeObject {
   return { ...crd, metadata: { name: `${plural}.cert-manager.io` }, spec: { ...(crd["spec"] as object), names } };
 }
 
-describeWithPrivateCluster("who provides the certificates of webhooks", (cluster) => {
-  /** Runs `work` with a controller of that flag, which serves one bundle with a webhook. */
+describeWithPrivateCluster("providers of webhook certificates", (cluster) => {
+  /** Runs `work` with a controller with that flag, which serves one bundle with a webhook. */
   async function withProvider(webhookCertProvider: WebhookCertProvider, work: (world: OperatorWorld) => Promise<void>): Promise<void> {
     await using world = await OperatorWorld.start(cluster, { webhookCertProvider });
     world.bundle("p.v1.0.0", webhookBundle("1.0.0"));
@@ -46,7 +46,7 @@ describeWithPrivateCluster("who provides the certificates of webhooks", (cluster
     const { data } = ((await cluster.client.get(SECRET)) ?? {}) as { data?: Record<string, string> };
     return data?.["ca.crt"];
   };
-  /** Asks for a pass over the extension and waits until it is over. */
+  /** Requests a reconcile of the extension and waits for its end. */
   async function passedAgain(request: string): Promise<void> {
     const annotations = { "olm.operatorframework.io/reconcile-requested-at": request };
     await cluster.client.patch(EXTENSION, { metadata: { annotations } }, { type: "merge" });
@@ -56,7 +56,7 @@ describeWithPrivateCluster("who provides the certificates of webhooks", (cluster
     });
   }
 
-  test("auto is operator-controller itself where there is nothing else, and stays so when cert-manager comes", async () => {
+  test("provider auto selects operator-controller when there is no other provider, and does not change when cert-manager is installed", async () => {
     await withProvider("auto", async (world) => {
       await world.extension(NAME);
       await world.conditions(NAME, { Ready: "True/Succeeded" });
@@ -74,7 +74,7 @@ describeWithPrivateCluster("who provides the certificates of webhooks", (cluster
     });
   });
 
-  test("a provider that is named is used for what is installed as well, and takes over from the one before", async () => {
+  test("an explicit provider also applies to installed bundles, and replaces the one before", async () => {
     await withProvider("cert-manager", async (world) => {
       await eventually(async () => expect(await world.releases(NAME)).toEqual(["v1 superseded", "v2 deployed"]));
       expect(await hints()).toEqual([`cert-manager.io/inject-ca-from=${NAMESPACE}/${SECRET.name}`]);
@@ -97,7 +97,7 @@ describeWithPrivateCluster("who provides the certificates of webhooks", (cluster
     });
   });
 
-  test("with none what is installed is kept as it is, and refused anew in Go's words", async () => {
+  test("provider none keeps the installed bundle, and rejects new ones with the message of the Go implementation", async () => {
     await withProvider("none", async (world) => {
       const { Progressing, Installed } = await world.conditions(NAME, { Progressing: "True/Retrying", Installed: "True/Succeeded" });
       expect(Progressing).toContain("unsupported bundle: webhookDefinitions are not supported: certificate provider is nil");

@@ -42,11 +42,11 @@ const withConversion = (version: string) => webhookBundle(version, { webhooks: [
 const withoutConversion = (version: string) => webhookBundle(version, { objects: [definition()] });
 const files = (bundle: Record<string, string>) => new Map(Object.entries(bundle).map(([path, text]) => [path, Buffer.from(text)]));
 
-describeWithPrivateCluster("bundles with webhooks, with certificates of operator-controller's own", (cluster) => {
+describeWithPrivateCluster("bundles with webhooks and certificates of operator-controller", (cluster) => {
   let world: OperatorWorld;
   let server: ServingPod;
 
-  /** Rights for every version, and no other. */
+  /** Exactly the permissions for all versions. */
   const rights = (namespace: string) => {
     const objects = [withConversion("1.0.0"), withoutConversion("1.1.0")].flatMap((bundle) =>
       renderBundle(loadBundle(files(bundle)), { installNamespace: namespace, certProvider: selfSigned }),
@@ -84,7 +84,7 @@ describeWithPrivateCluster("bundles with webhooks, with certificates of operator
     await world[Symbol.asyncDispose]();
   });
 
-  test("are installed with the rights that are derived for them, and their webhooks are called", async () => {
+  test("bundles with webhooks are installed with the derived permissions, and their webhooks are called", async () => {
     await world.extension(NAME, { rights, catalog: { version: "1.0.0" }, uninstall: { crdPolicy: "Delete" } });
     await world.conditions(NAME, { Progressing: "True/Succeeded", Available: "True/Healthy" });
     server = await startWebhookServer(cluster.client, NAMESPACE, SERVICE, SECRET.name);
@@ -98,7 +98,7 @@ describeWithPrivateCluster("bundles with webhooks, with certificates of operator
     expect(seen?.["spec"]).toEqual({ a: 1, convertedTo: `${GROUP}/v2` });
   });
 
-  test("the release holds neither key nor CA, the Secret is marked as the extension's", async () => {
+  test("the release contains neither key nor CA, and the Secret has the labels of the extension", async () => {
     const secret = await cluster.client.get(SECRET);
     expect(secret).toMatchObject({ type: "kubernetes.io/tls", metadata: { ownerReferences: [{ kind: "ClusterExtension", name: NAME }] } });
     expect(Object.keys(await secretData()).sort()).toEqual(["ca.crt", "tls.crt", "tls.key"]);
@@ -108,7 +108,7 @@ describeWithPrivateCluster("bundles with webhooks, with certificates of operator
     );
   });
 
-  test("a CA that somebody else writes is put right, and one that is lost with its configuration comes back", async () => {
+  test("a changed CA is corrected, and one that is lost with its configuration is restored", async () => {
     const [before] = await caBundles();
     await cluster.client.patch(WEBHOOK, [{ op: "replace", path: "/webhooks/0/clientConfig/caBundle", value: "Cg==" }], { type: "json" });
     await eventually(async () => expect((await caBundles())[0]).toBe(before));
@@ -117,7 +117,7 @@ describeWithPrivateCluster("bundles with webhooks, with certificates of operator
     await expect(tried({ refuse: "me" })).rejects.toThrow("refused: me");
   });
 
-  test("a Secret that is lost is made anew, and what is served until then stays trusted", async () => {
+  test("a lost Secret is created again, and the earlier certificate stays trusted", async () => {
     const { "ca.crt": before = "" } = await secretData();
     await cluster.client.delete(SECRET);
     await cluster.client.patch(
@@ -135,7 +135,7 @@ describeWithPrivateCluster("bundles with webhooks, with certificates of operator
     await expect(tried({ refuse: "me" })).rejects.toThrow("refused: me");
   });
 
-  test("an upgrade keeps certificate and CA, and takes a conversion away that is no more", async () => {
+  test("an upgrade keeps certificate and CA, and removes an obsolete conversion", async () => {
     const before = await secretData();
     const ref = { apiVersion: "olm.operatorframework.io/v1", kind: "ClusterExtension", name: NAME };
     await cluster.client.patch(ref, { spec: { source: { catalog: { version: "1.1.0" } } } }, { type: "merge" });
@@ -146,7 +146,7 @@ describeWithPrivateCluster("bundles with webhooks, with certificates of operator
     await expect(tried({ refuse: "me" })).rejects.toThrow("refused: me");
   });
 
-  test("an uninstall leaves nothing", async () => {
+  test("an uninstall of a bundle with webhooks leaves no objects", async () => {
     await world.remove(NAME);
     expect(await ownObjects(cluster.client, NAME)).toEqual([]);
     expect(await cluster.client.get(SECRET)).toBeUndefined();
@@ -155,7 +155,7 @@ describeWithPrivateCluster("bundles with webhooks, with certificates of operator
     expect(events.filter((text) => text.startsWith("UninstalledByGarbageCollector"))).toEqual([]);
   });
 
-  test("with provider none they are refused in Go's words", async () => {
+  test("an install of a bundle with webhooks is rejected with the message of the Go implementation with provider none", async () => {
     await world[Symbol.asyncDispose]();
     world = await OperatorWorld.start(cluster, { webhookCertProvider: "none" });
     world.bundle("p.v1.0.0", withConversion("1.0.0"));
@@ -166,7 +166,7 @@ describeWithPrivateCluster("bundles with webhooks, with certificates of operator
     await world.remove("refused");
   });
 
-  test("are renewed without one request that fails, and what has ended is no longer trusted", async () => {
+  test("webhook certificates are renewed without a failed request, and expired ones are no longer trusted", async () => {
     await world[Symbol.asyncDispose]();
     const certificates = { validityMs: 20_000, renewBeforeMs: 12_000, settleMs: 2_000, skewMs: 2_000 };
     world = await OperatorWorld.start(cluster, { certificates });

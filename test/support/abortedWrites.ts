@@ -5,7 +5,7 @@ import { generate } from "selfsigned";
 import { Credentials } from "../../pkg/kube/credentials.ts";
 import { Transport } from "../../pkg/kube/transport.ts";
 
-// A program for a test that has to survive it: writes of many clients over HTTP/2, most of which are aborted on their way. It prints "done".
+// A program for a test that it must not crash: many clients write over HTTP/2 and abort most writes. It prints "done".
 
 const CLIENTS = 20;
 const WRITES = 20;

@@ -2,7 +2,7 @@ import type { JsonObject } from "../../pkg/api/k8s.ts";
 import { isObject } from "../../pkg/golang/members.ts";
 import { type CaseHead, loadCases } from "./caseFiles.ts";
 
-/** What is done with a row's value: put into a new object, or into one that exists. */
+/** How to submit the value of a row: in a new object, or as an update of an existing one. */
 type Operation = "create" | "update" | "status";
 
 /** One document of test/cases/api: a table of values for one member of one kind. */
@@ -10,41 +10,41 @@ interface AdmissionTable extends CaseHead {
   kind: "ClusterExtension" | "ClusterCatalog";
   /** Default: create. */
   on?: Operation;
-  /** The member that the values are for, such as "spec.source.catalog.version". */
+  /** Path of the member that gets the values, such as "spec.source.catalog.version". */
   path: string;
-  /** Merged into the smallest valid object before anything else. */
+  /** Merged into the smallest valid object first. */
   base?: JsonObject;
-  /** Names for texts that `errors` may use. */
+  /** Names for texts that `errors` can use. */
   messages?: Record<string, string>;
-  /** The API server alone knows, zod does not. */
+  /** Only the API server can check it, zod cannot. */
   serverOnly?: boolean;
   rows: AdmissionRow[];
 }
 
 /**
- * One value. `<x x 54>` in a string stands for 54 times "x", `<256 of c>` for a list of 256 times "c". Objects are merged into what is there,
- * null removes; without `value` nothing is set.
+ * One value. `<x x 54>` in a string means 54 times "x", `<256 of c>` a list of 256 times "c". Objects are merged into the existing value,
+ * null removes it; without `value` nothing is set.
  */
 interface AdmissionRow {
   name: string;
   value?: unknown;
   base?: JsonObject;
-  /** Parts of the messages that are given, all of them; none when the object is accepted. */
+  /** All expected parts of the error messages; empty if the object is accepted. */
   errors: string[];
-  /** What is at `path` afterwards, defaults included; null when nothing is. */
+  /** The expected value at `path` afterwards, defaults included; null if there is none. */
   want?: unknown;
   serverOnly?: boolean;
 }
 
-/** A row with everything filled in. */
+/** A row with all defaults filled in. */
 export interface AdmissionCase {
   title: string;
   kind: AdmissionTable["kind"];
   on: Operation;
   path: readonly string[];
-  /** The object before. */
+  /** The object before the update. */
   before: JsonObject;
-  /** JSON merge patch that is tried. */
+  /** JSON merge patch to submit. */
   patch: JsonObject;
   errors: string[];
   want?: unknown;
@@ -56,7 +56,7 @@ const SMALLEST: Record<AdmissionTable["kind"], JsonObject> = {
   ClusterCatalog: { spec: { source: { type: "Image", image: { ref: "example.com/catalog:v1" } } } },
 };
 
-/** All rows of test/cases/api. */
+/** Returns all rows of test/cases/api. */
 export function admissionCases(): AdmissionCase[] {
   return loadCases<AdmissionTable>("api").flatMap((table) => table.rows.map((row) => caseFrom(table, row)));
 }
@@ -80,7 +80,7 @@ function caseFrom(table: AdmissionTable, row: AdmissionRow): AdmissionCase {
   };
 }
 
-/** JSON merge patch, RFC 7396. */
+/** Applies a JSON merge patch, RFC 7396. */
 export function mergePatched(target: unknown, patch: unknown): unknown {
   if (!isObject(patch)) return patch;
   const result: JsonObject = isObject(target) ? { ...target } : {};

@@ -11,8 +11,8 @@ interface Review {
 }
 
 /**
- * Holds back writes of one resource in one namespace while it is closed: a validating webhook that does not answer. So a test can look
- * at, stop or kill a controller in the very middle of its work. Dry runs pass.
+ * Blocks writes of one resource in one namespace while it is closed: a validating webhook that does not respond. A test can then inspect,
+ * stop or kill a controller in the middle of a reconcile. Dry runs pass.
  */
 export class AdmissionGate implements AsyncDisposable {
   readonly #admin: Client;
@@ -28,7 +28,7 @@ export class AdmissionGate implements AsyncDisposable {
     this.#configuration = { apiVersion: "admissionregistration.k8s.io/v1", kind: "ValidatingWebhookConfiguration", name };
   }
 
-  /** @param probe an object of the resource; it is tried, not written, until the API server asks the gate about it. */
+  /** @param probe an object of the resource, dry-run until the API server calls the gate for it. */
   static async start(admin: Client, probe: KubeObject, rule: { group: string; version: string; resource: string }): Promise<AdmissionGate> {
     const { cert, private: key } = await generate([{ name: "commonName", value: "gate" }], {
       algorithm: "sha256",
@@ -66,7 +66,7 @@ export class AdmissionGate implements AsyncDisposable {
     const asked = gate;
     await eventually(async () => {
       await admin.create(probe, { dryRun: true });
-      if (asked.#seen === 0) throw new Error("the API server does not ask the gate yet");
+      if (asked.#seen === 0) throw new Error("the API server does not call the gate yet");
     });
     return gate;
   }
@@ -80,10 +80,10 @@ export class AdmissionGate implements AsyncDisposable {
     for (const pass of this.#waiting.splice(0)) pass();
   }
 
-  /** Resolves when a write stands before the closed gate. */
+  /** Resolves when a write waits at the closed gate. */
   async holds(): Promise<void> {
     await eventually(() => {
-      if (this.#waiting.length === 0) throw new Error("nothing stands before the gate");
+      if (this.#waiting.length === 0) throw new Error("no write waits at the gate");
     });
   }
 

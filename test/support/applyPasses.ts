@@ -9,10 +9,10 @@ import type { InstalledBundle } from "../../pkg/release/installedBundle.ts";
 import { type MemoryReleases, RecordedEvents, stepContext } from "./extensionFakes.ts";
 import { authenticated } from "./phases.ts";
 
-/** The bundle that `passOver` takes for installed. */
+/** The bundle that `passOver` treats as installed. */
 export const INSTALLED: InstalledBundle = { packageName: "p", name: "p.v1.0.0", version: "1.0.0", image: "quay.io/p@sha256:1" };
 
-/** What a pass over an extension is made of. */
+/** The context of an apply. */
 export interface PassParts {
   deps: RollbackServices;
   phase: Authenticated;
@@ -21,7 +21,7 @@ export interface PassParts {
   context: StepContext;
 }
 
-/** What a pass over `x` needs, with these releases on record; objects are compared once a minute. */
+/** Creates the context of an apply for `x` with these stored releases; objects are compared once a minute. */
 export function passOver(client: Client, x: ClusterExtension, scoped: Client, releases: MemoryReleases): PassParts {
   const events = new RecordedEvents();
   const phase = authenticated(x, { releases: { history: releases.now(), installed: INSTALLED }, client: scoped });

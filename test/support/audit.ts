@@ -3,7 +3,7 @@ import type { Client } from "../../pkg/kube/client.ts";
 import { describeObject } from "../../pkg/release/identity.ts";
 import type { AuditEvent } from "./cluster.ts";
 
-/** Kinds that registry+v1 bundles hold, with the group and plural name under which they are requested. */
+/** Kinds that registry+v1 bundles contain, with the group and plural name in requests. */
 const BUNDLE_KINDS: readonly [apiVersion: string, kind: string, resource: string][] = [
   ["v1", "ServiceAccount", "serviceaccounts"],
   ["v1", "Service", "services"],
@@ -24,7 +24,7 @@ const BUNDLE_KINDS: readonly [apiVersion: string, kind: string, resource: string
 ];
 const MONITORS = ["servicemonitors", "prometheusrules", "podmonitors"];
 
-/** Everything on the cluster that carries an extension's owner label, as "Kind ns/name", sorted. */
+/** Returns all objects on the cluster with an extension's owner label, as "Kind ns/name", sorted. */
 export async function ownObjects(admin: Client, extension: string): Promise<string[]> {
   const found: string[] = [];
   const monitors = [{ apiVersion: "monitoring.coreos.com/v1", kind: "ServiceMonitor" }];
@@ -37,22 +37,22 @@ export async function ownObjects(admin: Client, extension: string): Promise<stri
   return found.sort();
 }
 
-/** The releases of an extension with their states, such as "v1 superseded", oldest first. */
+/** Returns the releases of an extension with their states, such as "v1 superseded", oldest first. */
 export async function releaseStates(admin: Client, extension: string): Promise<string[]> {
   const selection = { namespace: SYSTEM_NAMESPACE, labelSelector: `owner=operator-controller,type=index,name=${extension}` };
   const { items } = await admin.list({ apiVersion: "v1", kind: "Secret" }, selection);
   return items.map(({ metadata: { labels } }) => `v${labels?.["version"]} ${labels?.["status"]}`).sort();
 }
 
-/** Events about an object of that name, as "Reason: message". */
+/** Returns the Events about an object of that name, as "Reason: message". */
 export async function eventTexts(admin: Client, name: string): Promise<string[]> {
   const { items } = await admin.list({ apiVersion: "v1", kind: "Event" }, { fieldSelector: `involvedObject.name=${name}` });
   return items.map((event) => `${String(event["reason"])}: ${String(event["message"])}`);
 }
 
 /**
- * Requests on kinds that bundles hold, of any verb, outside the system namespace, where release Secrets lie.
- * Subresources are left out: minting a token is a request on serviceaccounts/token.
+ * Filters requests for kinds that bundles contain, of any verb, outside the system namespace, which holds the release Secrets.
+ * Subresources are excluded: minting a token is a request for serviceaccounts/token.
  */
 export function bundleWrites(events: readonly AuditEvent[]): AuditEvent[] {
   const resources = new Set([...BUNDLE_KINDS.map(([, , resource]) => resource), ...MONITORS]);

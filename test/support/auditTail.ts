@@ -1,17 +1,17 @@
 import { open } from "node:fs/promises";
 import type { AuditEvent } from "./cluster.ts";
 
-/** What a ServiceAccount asked of the API server, and its answer. */
+/** A request of a ServiceAccount to the API server, and its response. */
 export interface Request {
   verb: string;
   uri: string;
   /** HTTP status. */
   code: number;
-  /** What it is about; "" where there is none. */
+  /** The requested resource or path; "" if there is none. */
   ref: { group: string; resource: string; namespace: string; name: string; subresource: string };
 }
 
-/** The requests of ServiceAccounts in an API server's audit log, which is read no more than once however often it is asked. */
+/** Reads the requests of ServiceAccounts from an API server's audit log; reads each line only once. */
 export class AuditTail {
   readonly #path: string;
   readonly #requests = new Map<string, Request[]>();
@@ -22,7 +22,7 @@ export class AuditTail {
     this.#path = path;
   }
 
-  /** All requests of an account so far, oldest first. */
+  /** Returns all requests of an account so far, oldest first. */
   async requestsOf(namespace: string, account: string): Promise<readonly Request[]> {
     await (this.#reading = this.#reading.then(() => this.#read()));
     return this.#requests.get(`system:serviceaccount:${namespace}:${account}`) ?? [];

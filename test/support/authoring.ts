@@ -7,7 +7,7 @@ import { pushImage } from "../../pkg/oci/publish/push.ts";
 import { removeTree } from "../../pkg/oci/pull/cache.ts";
 import { LoopbackRegistry } from "./loopbackRegistry.ts";
 
-/** The files of a small bundle of package `name` that provides one API. */
+/** Returns the files of a small bundle of package `name` that provides one API. */
 export function authoredBundle(name: string, version: string): Record<string, string> {
   return {
     "metadata/annotations.yaml": `annotations:
@@ -53,7 +53,7 @@ spec:
 const PREFIX = "quay.io/example";
 const BUNDLE_LABEL = "operators.operatorframework.io.bundle.package.v1";
 
-/** A registry that stands in for quay.io/example, and folders, for one test of what authors of catalogs do. */
+/** A registry in place of quay.io/example, and folders, for one test of the commands for catalog authors. */
 export class Authoring {
   readonly #registry: LoopbackRegistry;
   /** A folder for the test's own files. */
@@ -75,12 +75,12 @@ export class Authoring {
     return new Authoring(registry, folder);
   }
 
-  /** host:port of the registry itself, which speaks plain HTTP. */
+  /** host:port of the registry itself, which serves plain HTTP. */
   get host(): string {
     return this.#registry.host;
   }
 
-  /** Options with which the command line finds the registry. */
+  /** Options that point the command line to the registry. */
   get options(): string[] {
     return ["--registries-conf", join(this.folder, "registries.conf"), "--signature-policy", join(this.folder, "policy.json")];
   }
@@ -97,12 +97,12 @@ export class Authoring {
     return `${PREFIX}/${name}:${tag}`;
   }
 
-  /** Pushes a small bundle of package `name`; @returns its reference. */
+  /** Pushes a small bundle of package `name`. @returns its reference. */
   pushBundle(name: string, version: string): Promise<string> {
     return this.push(`${name}-bundle`, `v${version}`, authoredBundle(name, version), { [BUNDLE_LABEL]: name });
   }
 
-  /** Answers no request for a blob any more, and calls `asked` at each. */
+  /** Stops responding to requests for blobs, and calls `asked` for each. */
   holdBlobs(asked: () => void): void {
     this.#registry.misbehave = ({ method, url = "" }) => {
       const isBlob = method === "GET" && url.includes("/blobs/");
@@ -111,20 +111,20 @@ export class Authoring {
     };
   }
 
-  /** A new folder below the folder. */
+  /** Creates a folder in the folder. */
   async emptyFolder(name: string): Promise<string> {
     await mkdir(join(this.folder, name));
     return join(this.folder, name);
   }
 
-  /** Writes files below the folder; @returns where `path` is. */
+  /** Writes files in the folder. @returns the location of `path`. */
   async write(path: string, text: string): Promise<string> {
     const location = join(this.folder, path);
     await writeFile(location, text);
     return location;
   }
 
-  /** What is in the folder below `path`: texts by path, in order. */
+  /** Returns the files in the folder under `path`: texts by path, sorted. */
   async read(path: string): Promise<Record<string, string>> {
     const root = join(this.folder, path);
     const entries = await readdir(root, { recursive: true, withFileTypes: true });

@@ -3,18 +3,18 @@ import { join } from "node:path";
 import type { BundleFiles } from "../../pkg/bundle/types.ts";
 import { type CaseHead, loadCases } from "./caseFiles.ts";
 
-/** What becomes of the sound bundle, and what is found in it then. */
+/** An edit of the valid bundle, and the expected findings. */
 export interface BrokenBundle extends CaseHead {
   edit?: [file: string, from: string, to: string][];
-  /** Null takes the file away. */
+  /** Null deletes the file. */
   files?: Record<string, string | null>;
   finds: { rule: string; says?: string; place?: string }[];
 }
 
-/** Folder of a bundle in which nothing is found. */
+/** Folder of a bundle without findings. */
 export const SOUND_BUNDLE = join(import.meta.dirname, "../cases/bundle-check/sound");
 
-/** The texts of the sound bundle by path. */
+/** The texts of the valid bundle by path. */
 export function soundBundle(): Map<string, string> {
   return new Map(
     readdirSync(SOUND_BUNDLE).flatMap((folder) =>
@@ -23,17 +23,17 @@ export function soundBundle(): Map<string, string> {
   );
 }
 
-/** Every case of `test/cases/bundle-check`. */
+/** Returns every case of `test/cases/bundle-check`. */
 export function brokenBundles(): BrokenBundle[] {
   return loadCases<BrokenBundle>("bundle-check");
 }
 
-/** The files of a case. @throws Error for an edit of something that is not there. */
+/** Returns the files of a case. @throws Error if an edit does not match any text. */
 export function brokenFiles({ edit = [], files = {} }: Pick<BrokenBundle, "edit" | "files">): BundleFiles {
   const texts = new Map<string, string | null>([...soundBundle(), ...Object.entries(files)]);
   for (const [file, from, to] of edit) {
     const text = texts.get(file) ?? "";
-    if (!text.includes(from)) throw new Error(`${file} does not hold ${from}`);
+    if (!text.includes(from)) throw new Error(`${file} does not contain ${from}`);
     texts.set(
       file,
       text.replace(from, () => to),

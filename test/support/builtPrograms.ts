@@ -6,7 +6,7 @@ import { promisify } from "node:util";
 
 const ROOT = join(import.meta.dirname, "../..");
 
-/** Builds the programs as an image has them: they start five times as fast as from their sources. @returns their folder. */
+/** Builds the programs as in an image: they start five times as fast as from source. @returns their folder. */
 export async function buildPrograms(): Promise<string> {
   const folder = await mkdtemp(join(tmpdir(), "olmv1-programs-"));
   await promisify(execFile)(process.execPath, [join(ROOT, ".ci/build.mjs"), folder], { cwd: ROOT });

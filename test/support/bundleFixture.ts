@@ -12,13 +12,13 @@ spec:
   install: {strategy: deployment, spec: {deployments: []}}
 `;
 
-/** The given files by path; annotations that name the package `p`, and a CSV without deployments, stand in where none is given. */
+/** Adds default files to the given ones (by path): annotations that name the package `p`, and a CSV without deployments. */
 export function bundleFiles(files: Readonly<Record<string, string>>): BundleFiles {
   const all = { "metadata/annotations.yaml": ANNOTATIONS, "manifests/csv.yaml": CSV, ...files };
   return new Map(Object.entries(all).map(([path, text]) => [path, new TextEncoder().encode(text)]));
 }
 
-/** What a test says about a bundle; everything has a default. */
+/** The parts of a bundle that a test sets; all have defaults. */
 export interface BundleParts {
   name?: string;
   packageName?: string;
@@ -30,12 +30,12 @@ export interface BundleParts {
   webhooks?: JsonObject[];
   owned?: readonly string[];
   ownedApiServices?: readonly JsonObject[];
-  /** Names, or whole CRDs. */
+  /** Names, or complete CRDs. */
   crds?: readonly (string | JsonObject)[];
   others?: readonly JsonObject[];
 }
 
-/** A loaded bundle made of `parts`; without any it is called a.v1.0.0 of package p and supports AllNamespaces. */
+/** Creates a loaded bundle from `parts`; by default it is a.v1.0.0 of package p and supports AllNamespaces. */
 export function bundleOf(parts: BundleParts = {}): RegistryV1Bundle {
   const { name = "a.v1.0.0", packageName = "p", annotations = {}, modes = ["AllNamespaces"], crds = [], others = [] } = parts;
   const csv = {
@@ -67,7 +67,7 @@ export function bundleOf(parts: BundleParts = {}): RegistryV1Bundle {
   return loadBundle(bundleFiles(files));
 }
 
-/** A CRD called `name` whose spec holds `spec`. */
+/** Creates a CRD called `name` with these members in its spec. */
 export function crdOf(name: string, spec: JsonObject = {}): JsonObject {
   return { apiVersion: "apiextensions.k8s.io/v1", kind: "CustomResourceDefinition", metadata: { name }, spec };
 }

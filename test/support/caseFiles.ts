@@ -2,24 +2,24 @@ import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { CORE_SCHEMA, loadAll, mergeTag } from "js-yaml";
 
-/** What every case has: a sentence that says what holds, and where that is known from. */
+/** Members of every case: a sentence that states the expectation, and its source. */
 export interface CaseHead {
   name: string;
   source: string;
 }
 
-/** Cases share parts by anchors and merge keys. */
+/** Cases share parts with anchors and merge keys. */
 const SCHEMA = CORE_SCHEMA.withTags(mergeTag);
 
 /**
- * The cases of one topic: every document of every `test/cases/<topic>/*.yaml`, in order of file name.
- * @throws Error for a document without `name` or `source`, or when the topic has no case.
+ * Reads the cases of one topic: every document of every `test/cases/<topic>/*.yaml`, in order of file name.
+ * @throws Error for a document without `name` or `source`, or if the topic has no cases.
  */
 export function loadCases<T extends CaseHead>(topic: string): T[] {
   return loadCaseFolder(join(import.meta.dirname, "../cases", topic));
 }
 
-/** The same for a folder that lies elsewhere. */
+/** Reads cases from any folder. */
 export function loadCaseFolder<T extends CaseHead>(folder: string): T[] {
   const cases = readdirSync(folder)
     .filter((file) => file.endsWith(".yaml"))

@@ -6,18 +6,18 @@ import { type CatalogContent, type ContentOrigin, NO_FINDINGS } from "../../pkg/
 import { ContentIndex } from "../../pkg/catalogd/store/contentIndex.ts";
 import { KubeError } from "../../pkg/kube/errors.ts";
 
-/** Images by tag, that a test moves and breaks; it counts what is asked of it. */
+/** Images by tag; a test moves and breaks them. Counts calls. */
 export class FakeImages {
   readonly calls: string[] = [];
-  /** What the signature policy was to be applied to, one a pull. */
+  /** The contexts of signature policies, one for each pull. */
   readonly identities: string[] = [];
   /** Digest by reference. */
   readonly digests = new Map<string, string>();
-  /** What the next calls throw. */
+  /** The error that the next calls throw. */
   failure: Error | undefined;
   readonly #dir: string;
 
-  /** @param dir an existing folder that stands for every image. */
+  /** @param dir an existing folder that represents every image. */
   constructor(dir: string) {
     this.#dir = dir;
   }
@@ -69,7 +69,7 @@ export class FakeStore {
   }
 }
 
-/** One catalog in an API server that knows merge patches, and JSON patches that test the uid and replace the status, as `Client` gives access to it. */
+/** One catalog in a fake API server behind the `Client` interface. Supports merge patches, and JSON patches that test the uid and replace the status. */
 export class FakeCatalogServer {
   readonly patches: unknown[] = [];
   catalog: ClusterCatalog;
@@ -78,7 +78,7 @@ export class FakeCatalogServer {
     this.catalog = { ...catalog, metadata: { resourceVersion: "1", uid: "u", generation: 1, ...catalog.metadata } };
   }
 
-  /** As a user would: a new generation. */
+  /** Changes the spec as a user would: the generation increases. */
   edit(spec: Partial<ClusterCatalog["spec"]>): void {
     const { generation = 0 } = this.catalog.metadata;
     this.catalog = {

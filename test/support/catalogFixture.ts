@@ -5,7 +5,7 @@ import { type BundleIndex, BundleIndexBuilder } from "../../pkg/resolve/dependen
 import { type LabeledCatalog } from "../../pkg/resolve/resolution.ts";
 import { type ClusterVersion, minorOf } from "../../pkg/version/clusterVersion.ts";
 
-/** A bundle by its name alone, the version being what stands behind the first ".v", or with what differs from that. */
+/** A bundle by its name only, with the version after the first ".v", or with the members that differ from that. */
 export type BundleFixture =
   | string
   | {
@@ -18,29 +18,29 @@ export type BundleFixture =
       properties?: { type: string; value: unknown }[];
     };
 
-/** One catalog with one package, as short as a case can say it. */
+/** One catalog with one package, in the short form of cases. */
 export interface CatalogFixture {
   priority?: number;
   labels?: Record<string, string>;
-  /** Why it cannot answer. */
+  /** Why the catalog cannot be read. */
   unavailable?: string;
-  /** What it reports about itself. */
+  /** Its status conditions. */
   reports?: string;
-  /** What it said when it last answered; null for a catalog without the package. */
+  /** Its last readable content; null for a catalog without the package. */
   lastKnown?: CatalogFixture | null;
-  /** The package's default channel; none unless it is given. */
+  /** The package's default channel; unset by default. */
   defaultChannel?: string;
-  /** Entries by channel; an entry that is only a name has no edges. */
+  /** Entries by channel; an entry without members has no edges. */
   channels?: Record<string, (string | ChannelEntry)[]>;
   bundles?: BundleFixture[];
   /** Deprecated bundles. */
   deprecated?: string[];
 }
 
-/** A cluster's version as a case says it: a version, why it is not known, or nothing for no OpenShift cluster. */
+/** A cluster's version in a case: a version, why it is unknown, or undefined for a cluster other than OpenShift. */
 export type ClusterFixture = string | { unknown: string };
 
-/** The cluster that a fixture stands for. */
+/** Creates the cluster that a fixture describes. */
 export function clusterFrom(fixture: ClusterFixture | undefined): ClusterVersion {
   if (fixture === undefined) return { kind: "none" };
   return typeof fixture === "string"
@@ -48,7 +48,7 @@ export function clusterFrom(fixture: ClusterFixture | undefined): ClusterVersion
     : { kind: "unknown", because: fixture.unknown };
 }
 
-/** The catalogs of a case, each with the label that catalogs have by their name. */
+/** Creates the catalogs of a case, each with the label for its name. */
 export function catalogsFrom(fixtures: Readonly<Record<string, CatalogFixture>>, packageName: string): LabeledCatalog[] {
   return Object.entries(fixtures).map(([name, fixture]) => ({
     name,
@@ -63,7 +63,7 @@ export function catalogsFrom(fixtures: Readonly<Record<string, CatalogFixture>>,
   }));
 }
 
-/** The package content that a fixture stands for. */
+/** Creates the package content that a fixture describes. */
 export function contentFrom(
   { channels = {}, bundles = [], deprecated = [], defaultChannel }: CatalogFixture,
   packageName: string,
@@ -100,14 +100,14 @@ function deprecationsFrom(names: readonly string[], packageName: string): FbcDep
   return { package: packageName, entries: names.map((name) => ({ reference: { schema: "olm.bundle", name }, message: `${name} is old` })) };
 }
 
-/** The index of a catalog that holds these packages. */
+/** Creates the index of a catalog with these packages. */
 function bundleIndexOf(contents: Iterable<PackageContent | undefined>): BundleIndex {
   const builder = new BundleIndexBuilder();
   for (const content of contents) for (const bundle of content?.bundles ?? []) builder.add(metaFrom({ schema: "olm.bundle", ...bundle }));
   return builder.build();
 }
 
-/** The same as a reader gives it. */
+/** Creates the index in the form that a reader returns. */
 export function knownIndexOf(contents: Iterable<PackageContent | undefined>): Promise<KnownBundleIndex> {
   return Promise.resolve({ index: bundleIndexOf(contents), tags: new Map() });
 }

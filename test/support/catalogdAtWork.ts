@@ -16,7 +16,7 @@ import { QUICK } from "./pulling.ts";
 
 const CATALOG = { apiVersion: API_VERSION, kind: "ClusterCatalog" } as const;
 
-/** catalogd's controller and store in this process, with limits under which nothing waits long. It watches the whole cluster. */
+/** catalogd's controller and store in this process, with short timeouts. It watches the whole cluster. */
 export class CatalogdAtWork implements AsyncDisposable {
   readonly store: CatalogStore;
   readonly controller: CatalogController;
@@ -84,15 +84,15 @@ export class CatalogdAtWork implements AsyncDisposable {
     );
   }
 
-  /** Deletes a catalog and waits until it is gone. */
+  /** Deletes a catalog and waits until it no longer exists. */
   async remove(name: string): Promise<void> {
     await this.#cluster.client.delete({ ...CATALOG, name });
     await eventually(async () => {
-      if (await this.get(name)) throw new Error(`${name} is still there`);
+      if (await this.get(name)) throw new Error(`${name} still exists`);
     });
   }
 
-  /** Failed passes over a catalog so far, by reason. */
+  /** Returns the number of failed reconciles of a catalog so far, by reason. */
   async failures(name: string): Promise<Record<string, number>> {
     const lines = (await this.metrics.text()).matchAll(/^catalogd_catalog_failures_total\{catalog="([^"]*)",reason="(\w+)"\} (\d+)$/gm);
     return Object.fromEntries([...lines].filter(([, catalog]) => catalog === name).map(([, , reason, count]) => [reason, Number(count)]));

@@ -1,7 +1,7 @@
 import type { ClusterCatalog } from "../../pkg/api/clusterCatalog.ts";
 import { API_VERSION } from "../../pkg/api/constants.ts";
 
-/** What differs from a healthy catalog; without `digest` it was never unpacked. */
+/** Differences from a healthy catalog; without `digest` it was never unpacked. */
 export interface CatalogState {
   digest?: string;
   base?: string;
@@ -11,7 +11,7 @@ export interface CatalogState {
   priority?: number;
 }
 
-/** A ClusterCatalog as catalogd leaves it. */
+/** Creates a ClusterCatalog in the state in which catalogd leaves it. */
 export function catalogNamed(name: string, state: CatalogState): ClusterCatalog {
   const { digest, base = `https://catalogd/catalogs/${name}`, serving = true, availabilityMode = "Available", labels, priority } = state;
   return {

@@ -3,7 +3,7 @@ import { existsSync, mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { delimiter, join } from "node:path";
 
-/** The browser's program: $OLMV1_CHROMIUM, or `chromium` on the PATH; undefined when there is none. */
+/** Finds the browser: $OLMV1_CHROMIUM, or `chromium` on the PATH; undefined if there is none. */
 export function findChromium(): string | undefined {
   const named = process.env["OLMV1_CHROMIUM"];
   if (named) return named;
@@ -15,18 +15,18 @@ export function findChromium(): string | undefined {
 
 /**
  * Opens a page, without a window, until `done` resolves.
- * @throws Error with what the browser said when it ends before.
+ * @throws Error with the output of the browser if it exits before.
  */
 export async function withPage<T>(program: string, url: string, done: Promise<T>): Promise<T> {
   const profile = mkdtempSync(join(tmpdir(), "olmv1-chromium-"));
   const flags = ["--headless", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage", "--no-first-run", `--user-data-dir=${profile}`];
-  // The process group is ended as a whole: a browser is many processes.
+  // Kills the whole process group: a browser runs many processes.
   const browser = spawn(program, [...flags, "--remote-debugging-port=0", url], { stdio: ["ignore", "ignore", "pipe"], detached: true });
   let said = "";
   browser.stderr.setEncoding("utf8").on("data", (text: string) => (said = (said + text).slice(-4_000)));
   const ended = new Promise<void>((resolve) => browser.once("close", () => resolve()));
   try {
-    return await Promise.race([done, ended.then(() => Promise.reject(new Error(`the browser ended early: ${said}`)))]);
+    return await Promise.race([done, ended.then(() => Promise.reject(new Error(`the browser exited early: ${said}`)))]);
   } finally {
     if (browser.pid !== undefined && browser.exitCode === null) process.kill(-browser.pid, "SIGKILL");
     await ended;

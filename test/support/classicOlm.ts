@@ -18,7 +18,7 @@ const KINDS: readonly [plural: string, kind: string, version: string, scope: "Na
 ];
 const FINALIZER = "operators.coreos.com/csv-cleanup";
 const RBAC = "rbac.authorization.k8s.io/v1";
-/** What OLM classic's finalizer deletes by the owner's labels. */
+/** Kinds that the finalizer of OLM v0 deletes by owner labels. */
 const CLEANED = [
   { apiVersion: RBAC, kind: "ClusterRoleBinding" },
   { apiVersion: RBAC, kind: "ClusterRole" },
@@ -26,7 +26,7 @@ const CLEANED = [
   { apiVersion: "admissionregistration.k8s.io/v1", kind: "MutatingWebhookConfiguration" },
 ];
 
-/** A package that OLM classic has installed. */
+/** A package that OLM v0 has installed. */
 export interface ClassicInstallation {
   readonly namespace: string;
   readonly packageName: string;
@@ -35,7 +35,7 @@ export interface ClassicInstallation {
   readonly files: Readonly<Record<string, string>>;
 }
 
-/** OLM classic on a cluster: its definitions, what an installation of it leaves, and its finalizer at work. */
+/** OLM v0 on a cluster: its definitions, the objects of an installation, and its finalizer. */
 export class ClassicOlm {
   readonly #client: Client;
 
@@ -43,7 +43,7 @@ export class ClassicOlm {
     this.#client = client;
   }
 
-  /** Makes the API server serve its kinds, any members in them. */
+  /** Makes the API server serve its kinds, with any members. */
   async serve(): Promise<void> {
     const schema = { openAPIV3Schema: { type: "object", "x-kubernetes-preserve-unknown-fields": true } };
     for (const [plural, kind, version, scope] of KINDS) {
@@ -61,7 +61,7 @@ export class ClassicOlm {
     }
   }
 
-  /** What is on the cluster once a Subscription "hello" has installed a bundle, as OLM classic writes it. */
+  /** Creates the objects that exist after a Subscription "hello" has installed a bundle, in the form that OLM v0 writes. */
   async install({ namespace, packageName, version, files }: ClassicInstallation): Promise<void> {
     const bundle = loadBundle(new Map(Object.entries(files).map(([path, text]) => [path, new TextEncoder().encode(text)])));
     const name = `${packageName}.v${version}`;
@@ -167,7 +167,7 @@ export class ClassicOlm {
     );
   }
 
-  /** Does what OLM classic's finalizer does with ClusterServiceVersions that are deleted, until it is disposed of. */
+  /** Runs the finalizer of OLM v0 for deleted ClusterServiceVersions, until it is disposed of. */
   run(): AsyncDisposable {
     const stop = new AbortController();
     const running = this.#finalize(stop.signal);
@@ -196,7 +196,7 @@ export class ClassicOlm {
     }
   }
 
-  /** Nothing could ask for another version once its webhook is gone. @see operator-lifecycle-manager 992bb0977 pkg/controller/operators/olm/operator.go */
+  /** No client could request another version once its webhook is deleted. @see operator-lifecycle-manager 992bb0977 pkg/controller/operators/olm/operator.go */
   async #stopConverting({ spec }: KubeObject & { spec?: { webhookdefinitions?: { conversionCRDs?: string[] }[] } }): Promise<void> {
     for (const name of spec?.webhookdefinitions?.flatMap(({ conversionCRDs = [] }) => conversionCRDs) ?? []) {
       const ref = { apiVersion: "apiextensions.k8s.io/v1", kind: "CustomResourceDefinition", name };
@@ -213,7 +213,7 @@ interface ClassicMarks {
   readonly reference: ReturnType<typeof ownedBy>;
 }
 
-/** A rendered object as OLM classic would have made it: its roles have other names, and what it adds to Pods is there. */
+/** Converts a rendered object to the form of OLM v0: other names of roles, and its additions to Pods. */
 function asClassic(object: KubeObject, { name, owner, component, target, reference }: ClassicMarks): KubeObject {
   const { metadata } = object;
   const labels = { ...metadata.labels, ...component };

@@ -11,7 +11,7 @@ export const PASSWORD = "s3cr3t-of-the-test";
 /** bcrypt of the password */
 const HTPASSWD = "user:$2a$04$VE.04pjpQXAGHKw4Yo5KiOsaleqlCdYJ1sZCHh4iW3KcqahwnTFxi\n";
 
-/** The real registry, which wants user name and password. */
+/** The real registry, with required user name and password. */
 export class ClosedRegistry implements AsyncDisposable {
   readonly host: string;
   /** Credentials file with the password. */
@@ -26,7 +26,7 @@ export class ClosedRegistry implements AsyncDisposable {
     this.#component = component;
   }
 
-  /** @param tls certificate and key in PEM; without it plain HTTP. */
+  /** @param tls certificate and key in PEM; plain HTTP by default. */
   static async start(tls?: { cert: string; key: string }): Promise<ClosedRegistry> {
     const dir = await mkdtemp(join(tmpdir(), "olmv1-closed-"));
     const binaries = await findBinaries(() => undefined);
@@ -45,14 +45,14 @@ export class ClosedRegistry implements AsyncDisposable {
       binary: binaries.registry,
       args: ["serve", join(dir, "config.yaml")],
       logFile: join(dir, "registry.log"),
-      // The one with a certificate answers plain HTTP with 400.
+      // A registry with a certificate responds to plain HTTP with 400.
       ready: async () => (await fetch(`http://${host}/v2/`)).status < 500,
     });
     await component.ready(30_000);
     return new ClosedRegistry(host, dir, component);
   }
 
-  /** As `pushImage` takes it. */
+  /** The options for `pushImage`. */
   get target(): { host: string; authFile: string; insecure: true } {
     return { host: this.host, authFile: this.authFile, insecure: true };
   }

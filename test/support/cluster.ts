@@ -14,12 +14,12 @@ export { eventually } from "./eventually.ts";
 
 const CRD_FOLDER = join(import.meta.dirname, "../../config/crd");
 
-/** A control plane as tests use it. Test files share it, so each takes names and namespaces of its own. */
+/** A control plane for tests. Test files share it, so each uses names and namespaces of its own. */
 export class TestCluster {
   readonly #context: () => ClusterContext;
   #client: Client | undefined;
 
-  /** @param context asked at each use, so that a skipped test may be collected without a control plane. */
+  /** @param context read at each use, so that a skipped test can be collected without a control plane. */
   constructor(context: () => ClusterContext) {
     this.#context = context;
   }
@@ -41,7 +41,7 @@ export class TestCluster {
     return { host: this.#available().registryHost, insecure: true };
   }
 
-  /** Folder of the built programs; copy it to change one. */
+  /** Folder of the built programs; copy it before you change one. */
   get programs(): string {
     return this.#available().programs;
   }
@@ -51,12 +51,12 @@ export class TestCluster {
     return this.#available().auditLog;
   }
 
-  /** A name that nobody else has: "prefix-1a2b3c4d". */
+  /** Returns a unique name: "prefix-1a2b3c4d". */
   name(prefix: string): string {
     return `${prefix}-${randomBytes(4).toString("hex")}`;
   }
 
-  /** Creates a namespace with a name of its own; its Pods meet `fate` (default: they get ready). */
+  /** Creates a namespace with a unique name; its Pods meet `fate` (default: they become ready). */
   async namespace(prefix = "test", fate?: PodFate): Promise<string> {
     const name = this.name(prefix);
     const annotations = fate === undefined ? {} : { [POD_FATE_ANNOTATION]: fate };
@@ -64,13 +64,13 @@ export class TestCluster {
     return name;
   }
 
-  /** Changes what becomes of the Pods in a namespace, also of those that exist. */
+  /** Changes the fate of the Pods in a namespace, including existing ones. */
   async setPodFate(namespace: string, fate: PodFate): Promise<void> {
     const body = { metadata: { annotations: { [POD_FATE_ANNOTATION]: fate } } };
     await this.client.patch({ apiVersion: "v1", kind: "Namespace", name: namespace }, body, { type: "merge" });
   }
 
-  /** Applies the definitions in config/crd and waits until they are served; several test files may do so at once. */
+  /** Applies the definitions in config/crd and waits until they are served; several test files can do so at once. */
   async installCrds(): Promise<void> {
     for (const file of (await readdir(CRD_FOLDER)).filter((name) => name.endsWith(".yaml"))) {
       const crd = parseYaml(await readFile(join(CRD_FOLDER, file), "utf8")) as KubeObject;
@@ -80,7 +80,7 @@ export class TestCluster {
     }
   }
 
-  /** Audit events so far, oldest first. */
+  /** Returns the audit events so far, oldest first. */
   async auditEvents(): Promise<AuditEvent[]> {
     const text = await readFile(this.auditLog, "utf8");
     return text
@@ -102,7 +102,7 @@ export class TestCluster {
   }
 }
 
-/** The members of audit.k8s.io/v1 Event that tests look at. */
+/** The members of audit.k8s.io/v1 Event that tests read. */
 export interface AuditEvent {
   verb: string;
   requestURI: string;
@@ -113,17 +113,17 @@ export interface AuditEvent {
   requestReceivedTimestamp: string;
 }
 
-/** True when this run has a control plane. */
+/** Whether this run has a control plane. */
 export function clusterAvailable(): boolean {
   return inject("cluster").available;
 }
 
-/** The control plane that all integration and end-to-end test files of this run share. Prefer `describeWithCluster`, which skips without one. */
+/** Returns the control plane that all integration and end-to-end test files of this run share. Prefer `describeWithCluster`, which skips without one. */
 function testCluster(): TestCluster {
   return new TestCluster(() => inject("cluster"));
 }
 
-/** `describe` for tests on the shared control plane; without one they are skipped and counted, and the end of the run says why. */
+/** `describe` for tests on the shared control plane; without one they are skipped and counted, and the run reports the reason at its end. */
 export function describeWithCluster(name: string, fn: (cluster: TestCluster) => void): void {
   const cluster = testCluster();
   describe.skipIf(!clusterAvailable())(name, () => {
@@ -133,8 +133,8 @@ export function describeWithCluster(name: string, fn: (cluster: TestCluster) => 
 }
 
 /**
- * `describe` with a control plane of its own, for tests that stop servers, run controllers of their own or count requests. It is up
- * before the first test and stopped after the last; `dev()` gives what only its owner can do (restart, setPodReadiness).
+ * `describe` with a separate control plane, for tests that stop servers, run their own controllers or count requests. It runs
+ * from before the first test until after the last; `dev()` gives access to the methods for its owner (restart, setPodReadiness).
  */
 export function describeWithPrivateCluster(
   name: string,
@@ -143,7 +143,7 @@ export function describeWithPrivateCluster(
 ): void {
   let running: DevCluster | undefined;
   const dev = (): DevCluster => {
-    if (running === undefined) throw new Error("the private control plane is not up");
+    if (running === undefined) throw new Error("the private control plane is not running");
     return running;
   };
   const cluster = new TestCluster(() => {

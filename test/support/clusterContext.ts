@@ -1,4 +1,4 @@
-/** What the global setup tells every test file about the control plane of this run; plain data, as it crosses processes. */
+/** The description of the control plane of this run that the global setup provides to every test file; plain data, because it crosses processes. */
 export type ClusterContext =
   | {
       readonly available: true;

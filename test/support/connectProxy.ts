@@ -1,9 +1,9 @@
 import { createServer, type Server } from "node:http";
 import { type AddressInfo, connect } from "node:net";
 
-/** A forward proxy on loopback that knows one server, under whatever name it is asked for. */
+/** A forward proxy on loopback that connects every requested name to one server. */
 export class ConnectProxy {
-  /** What was asked for with CONNECT, such as "catalogd.example.com:443", in order. */
+  /** The targets of CONNECT requests, such as "catalogd.example.com:443", in order. */
   readonly seen: string[] = [];
   readonly #server: Server;
 
@@ -17,7 +17,7 @@ export class ConnectProxy {
     });
   }
 
-  /** @param port of the server on loopback; asked at each connection. */
+  /** @param port of the server on loopback; called for each connection. */
   static async start(port: () => number): Promise<ConnectProxy> {
     const proxy = new ConnectProxy(port);
     await new Promise<void>((resolve) => proxy.#server.listen(0, "127.0.0.1", resolve));

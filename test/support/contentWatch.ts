@@ -1,23 +1,23 @@
 import { createHash } from "node:crypto";
 
-/** The lines of a catalog as they are served: of one package, or of all. */
+/** Fetches the lines of a catalog: of one package, or of all. */
 export type LinesOf = (packageName: string | undefined) => string;
 
 const PACKAGES = [undefined, "p0", "p1"] as const;
 const ENCODINGS = ["identity", "gzip", "zstd"] as const;
 
-/** Asks for a catalog again and again, and compares every answer that arrives whole with what may be served. */
+/** Requests a catalog repeatedly, and compares every complete response with the permitted contents. */
 export class ContentWatch {
-  /** Whole answers seen, by the number of the content that they are of. */
+  /** Complete responses so far, by the number of their content. */
   readonly seen = new Map<number, number>();
-  /** What must not be: answers of no content, and other answers than 200. */
+  /** Violations: responses with unknown content, and responses other than 200. */
   readonly wrong: string[] = [];
   readonly #base: string;
   readonly #allowed: ReadonlyMap<string, number>;
   readonly #stop = new AbortController();
   readonly #running: Promise<unknown>;
 
-  /** @param contents what may be served; each with lines of packages p0 and p1. */
+  /** @param contents the permitted contents; each with lines of packages p0 and p1. */
   constructor(base: string, contents: readonly LinesOf[]) {
     this.#base = base;
     this.#allowed = new Map(
@@ -26,7 +26,7 @@ export class ContentWatch {
     this.#running = Promise.all(PACKAGES.flatMap((name) => ENCODINGS.map((encoding) => this.#ask(name, encoding))));
   }
 
-  /** The number of the content that is served now. @throws Error when none is. */
+  /** Returns the number of the content that is served now. @throws Error if it is unknown. */
   async current(): Promise<number> {
     const answer = await fetch(this.#url(undefined), { headers: { "accept-encoding": "identity" } });
     const found = this.#allowed.get(keyOf(undefined, Buffer.from(await answer.arrayBuffer())));
@@ -50,7 +50,7 @@ export class ContentWatch {
         const answer = await fetch(this.#url(packageName), { headers: { "accept-encoding": encoding }, signal });
         this.#look(packageName, encoding, answer.status, Buffer.from(await answer.arrayBuffer()));
       } catch {
-        // Nobody answers, or not to the end, while the program is killed.
+        // Requests fail, or their responses are truncated, while the program is killed.
       }
       await new Promise((resolve) => setTimeout(resolve, 20));
     }

@@ -4,17 +4,17 @@ import { type ContentServer, type ContentServerOptions, startContentServer } fro
 import { createLogger } from "../../pkg/telemetry/log.ts";
 import { TempFolder } from "./tempFolder.ts";
 
-/** An answer that was read to its end. */
+/** A response that was read to its end. */
 export interface Got {
   status: number;
   headers: Record<string, string | string[] | undefined>;
   body: Buffer;
 }
 
-/** Digest of the image that every catalog of a ContentWorld is said to be of. */
+/** Digest of the image that every catalog of a ContentWorld has. */
 export const WORLD_DIGEST = `sha256:${"0123456789abcdef".repeat(4)}`;
 
-/** A store with catalogs and a content server on loopback, as catalogd has them. */
+/** A store with catalogs and a content server on loopback, as in catalogd. */
 export class ContentWorld {
   readonly store: CatalogStore;
   readonly server: ContentServer;

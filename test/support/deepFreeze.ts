@@ -1,4 +1,4 @@
-/** `value` and all that hangs on it, made unchangeable: who changes it gets a TypeError. */
+/** Freezes `value` and everything reachable from it: a write throws a TypeError. */
 export function deepFreeze<T>(value: T): T {
   if (typeof value === "object" && value !== null && !Object.isFrozen(value)) {
     Object.freeze(value);

@@ -3,7 +3,7 @@ import { type Condition, type JsonObject, type KubeObject } from "../../pkg/api/
 import { type Client } from "../../pkg/kube/client.ts";
 import { eventually } from "./eventually.ts";
 
-/** The CustomResourceDefinition of namespaced Things in a group, with this schema for its one version; by default it takes any members. */
+/** Creates the CustomResourceDefinition of namespaced Things in a group, with this schema for its one version; by default it accepts any members. */
 export function thingDefinition(group: string, schema: JsonObject = { "x-kubernetes-preserve-unknown-fields": true }): KubeObject {
   return {
     apiVersion: "apiextensions.k8s.io/v1",
@@ -18,7 +18,7 @@ export function thingDefinition(group: string, schema: JsonObject = { "x-kuberne
   };
 }
 
-/** Waits until objects of a CustomResourceDefinition can be asked for: once it is established they are still answered with 404 for a moment. */
+/** Waits until objects of a CustomResourceDefinition can be requested: the API server returns 404 for a moment after it is established. */
 export async function definitionServed(client: Client, { apiVersion, kind, metadata, ...crd }: KubeObject): Promise<void> {
   await eventually(async () => {
     const live = await client.get({ apiVersion, kind, name: metadata.name });

@@ -14,7 +14,7 @@ import { catalogNamed } from "./catalogs.ts";
 import { FakeClock } from "./fakeClock.ts";
 
 /**
- * What a bundle says about dependencies, as short as a case can say it: an API is its kind, of group example.com and version v1; `requires` holds
+ * The dependencies of a bundle in the short form of cases: an API is given by its kind, with group example.com and version v1; `requires` contains
  * "API Kind", "package range", or the value of an olm.constraint.
  */
 export interface DependentFixture {
@@ -28,30 +28,30 @@ interface InstalledFixture extends DependentFixture {
   bundle: string;
 }
 
-/** A catalog with its packages; bundles may say what they provide and require. */
+/** A catalog with its packages; bundles can have provided APIs and requirements. */
 export interface CatalogWorld {
   priority?: number;
   unavailable?: boolean;
   packages: Record<string, Omit<CatalogFixture, "bundles"> & { bundles: (string | (Exclude<BundleFixture, string> & DependentFixture))[] }>;
 }
 
-/** What there is on a cluster. */
+/** The state of a cluster. */
 export interface DependencyWorld {
   catalogs?: Record<string, CatalogWorld>;
   /** By extension. */
   installed?: Record<string, InstalledFixture>;
   /** Kinds that the cluster serves. */
   served?: string[];
-  /** Extensions whose releases are being read. */
+  /** Extensions whose releases are still being read. */
   unread?: string[];
 }
 
-/** The API that a case means. */
+/** Returns the API that a kind in a case stands for. */
 export function apiOf(kind: string): Gvk {
   return { group: "example.com", version: "v1", kind };
 }
 
-/** The properties that a fixture stands for. */
+/** Creates the properties that a fixture describes. */
 export function propertiesFrom({ provides = [], requires = [], properties = [] }: DependentFixture): Property[] {
   return [...provides.map((kind) => ({ type: "olm.gvk", value: apiOf(kind) })), ...requires.map(requirement), ...properties];
 }
@@ -63,7 +63,7 @@ function requirement(text: string | object): Property {
   return { type: "olm.package.required", value: { packageName, versionRange: range.join(" ") } };
 }
 
-/** The package that a fixture stands for. */
+/** Creates the package that a fixture describes. */
 export function packageFrom(fixture: CatalogWorld["packages"][string], packageName: string): PackageContent {
   const bundles = fixture.bundles.map((bundle) => {
     if (typeof bundle === "string") return bundle;
@@ -80,7 +80,7 @@ export function packageFrom(fixture: CatalogWorld["packages"][string], packageNa
   return contentFrom({ ...fixture, bundles }, packageName);
 }
 
-/** A choice in such a world, and its catalogs. */
+/** Creates a resolution with this state of the cluster, and its catalogs. */
 export function dependencyWorld({ catalogs = {}, installed = {}, served = [], unread = [] }: DependencyWorld = {}): {
   choice: DependencyChoice;
   contents: CatalogPackages;

@@ -2,7 +2,7 @@ import { readFile } from "node:fs/promises";
 import { setTimeout as sleep } from "node:timers/promises";
 import { expect } from "vitest";
 
-/** Asks for /healthz again and again, and for how long the event loop was held up. */
+/** Requests /healthz repeatedly, and reads how long the event loop was blocked. */
 export class EventLoopProbe {
   readonly #base: string;
   readonly #pid: number | undefined;
@@ -19,7 +19,7 @@ export class EventLoopProbe {
     this.#done = Promise.all([this.#askHealth(), this.#readDelay()]);
   }
 
-  /** @throws when an answer was not 200. */
+  /** @throws if a response was not 200. */
   async stop(): Promise<{ answers: number; slowestMs: number; delayMs: number; ownMs: number }> {
     this.#stop.abort();
     await this.#done;
@@ -38,8 +38,8 @@ export class EventLoopProbe {
   }
 
   /**
-   * The gauge holds the longest delay since it was read last; the first reading is of the start. What the thread waited for a processor
-   * meanwhile, on a machine that does much else, is not the program's doing.
+   * The gauge contains the longest delay since the last read; the first value includes the start. Subtracts the time that the thread
+   * waited for a processor on a busy machine, because the program does not cause it.
    */
   async #readDelay(): Promise<void> {
     await this.#delay();
@@ -53,7 +53,7 @@ export class EventLoopProbe {
     }
   }
 
-  /** How long the main thread has been ready to run and did not. */
+  /** Returns how long the main thread was ready to run without running. */
   async #waitedMs(): Promise<number> {
     const [, nanoseconds] = (await readFile(`/proc/${this.#pid}/task/${this.#pid}/schedstat`, "utf8")).split(" ");
     return Number(nanoseconds) / 1e6;
@@ -62,7 +62,7 @@ export class EventLoopProbe {
   async #delay(): Promise<number> {
     const text = await (await fetch(`${this.#base}/metrics`)).text();
     const value = /^nodejs_eventloop_lag_max_seconds (\S+)$/m.exec(text)?.[1];
-    if (value === undefined) throw new Error("there is no metric of the event loop's delay");
+    if (value === undefined) throw new Error("no metric of the event loop's delay");
     return Number(value) * 1_000;
   }
 }

@@ -1,18 +1,18 @@
 import { setTimeout as sleep } from "node:timers/promises";
 
-/** How long and how often to look; milliseconds. */
+/** Timeout and interval of the attempts, in milliseconds. */
 export interface EventuallyOptions {
-  /** Default 60 s, since a busy machine is no defect; what holds is seen at once. */
+  /** Default 60 s, because a busy machine is not a defect; success returns at once. */
   readonly timeoutMs?: number;
-  /** At most; shortly after the beginning it looks more often. Default 100 ms. */
+  /** The maximum; the first attempts follow faster. Default 100 ms. */
   readonly intervalMs?: number;
 }
 
 const FIRST_INTERVAL_MS = 10;
 
 /**
- * What `look` gives the first time it does not throw (an assertion inside it is tried again).
- * @throws the last error once the time is over.
+ * Returns the result of the first call of `look` that does not throw (a failed assertion inside is retried).
+ * @throws the last error after the timeout.
  */
 export async function eventually<T>(
   look: () => T | Promise<T>,
@@ -25,7 +25,7 @@ export async function eventually<T>(
     } catch (err) {
       const elapsedMs = performance.now() - began;
       if (elapsedMs > timeoutMs) {
-        if (err instanceof Error) err.message += ` (still so after ${timeoutMs / 1000} s)`;
+        if (err instanceof Error) err.message += ` (still failing after ${timeoutMs / 1000} s)`;
         throw err;
       }
       await sleep(Math.min(intervalMs, Math.max(FIRST_INTERVAL_MS, elapsedMs / 4)));

@@ -10,7 +10,7 @@ import type { DecodedRelease, UnreadableRelease } from "../../pkg/release/storag
 import { createLogger } from "../../pkg/telemetry/log.ts";
 import { asRead } from "./releases.ts";
 
-/** What a step gets, without a line of log. */
+/** The inputs of a step, without logs. */
 export function stepContext(signal = new AbortController().signal): StepContext {
   return { log: createLogger({ component: "test", level: "silent" }), signal };
 }
@@ -24,10 +24,10 @@ export class RecordedEvents {
   }
 }
 
-/** Releases in memory, in place of Secrets; a test makes the next calls of a method fail. */
+/** Releases in memory instead of in Secrets; a test can make the next calls of a method fail. */
 export class MemoryReleases {
   readonly records = new Map<number, ReleaseRecord>();
-  /** Numbers of records that were not stored completely. */
+  /** Revisions that were not stored completely. */
   readonly unfinished: number[] = [];
   readonly calls: string[] = [];
   readonly failures: Partial<Record<"create" | "update" | "remove" | "read" | "history", Error>> = {};
@@ -44,7 +44,7 @@ export class MemoryReleases {
     return [...this.records.values()].sort((a, b) => a.version - b.version).map(({ version, status }) => `v${version} ${status}`);
   }
 
-  /** As ReleaseStore gives it, without waiting. */
+  /** Returns the releases like ReleaseStore, without waiting. */
   now(): ReleaseHistory {
     const all = newestFirst([...this.records.values()]);
     const current = releasesWithObjects(all);
@@ -88,12 +88,12 @@ export class MemoryReleases {
   }
 }
 
-/** Takes patches of one object, or refuses them. */
+/** Accepts patches of one object, or rejects them. */
 export class RecordedPatches {
   readonly bodies: Json[] = [];
-  /** The uid of the object that there is; undefined when there is none. */
+  /** The uid of the existing object; undefined if there is none. */
   uid: string | undefined = "u";
-  /** What the next calls throw, one each; after the last they succeed. */
+  /** The errors of the next calls, one each; later calls succeed. */
   readonly failures: Error[] = [];
 
   get<T extends KubeObject>({ name, ...gvk }: ObjectRef): Promise<T | undefined> {
@@ -108,12 +108,12 @@ export class RecordedPatches {
   }
 }
 
-/** An answer of an API server that refuses. */
+/** Creates the error of an API server that rejects a request. */
 export function refusal(status: number, reason: string, message = reason): KubeError {
   return new KubeError(message, { status, reason });
 }
 
-/** Catalogs as an informer holds them. */
+/** Catalogs in the form of an informer's store. */
 export class ListedCatalogs implements CatalogLister {
   readonly #catalogs: readonly ClusterCatalog[];
 
@@ -126,7 +126,7 @@ export class ListedCatalogs implements CatalogLister {
   }
 }
 
-/** Packages by the base URL of their catalog; where there is none, the catalog cannot be read. */
+/** Packages by the base URL of their catalog; a catalog without an entry cannot be read. */
 export class CannedPackages implements PackageReader {
   readonly #byBase: ReadonlyMap<string, PackageContent | undefined>;
 

@@ -1,7 +1,7 @@
 import type { CatalogSource, ClusterExtension } from "../../pkg/api/clusterExtension.ts";
 import { API_VERSION } from "../../pkg/api/constants.ts";
 
-/** A ClusterExtension of namespace and ServiceAccount "`name`-system", as a user would apply it. */
+/** Creates a ClusterExtension with namespace and ServiceAccount "`name`-system", as a user would apply it. */
 export function extensionNamed(name: string, catalog: Partial<CatalogSource> & { packageName: string }): ClusterExtension {
   return {
     apiVersion: API_VERSION,

@@ -1,6 +1,6 @@
 import type { Clock } from "../../pkg/async/clock.ts";
 
-/** A clock that stands still until `advance` moves it; timers fire in order of time, then of creation. */
+/** A clock that only `advance` moves; timers fire in order of time, then of creation. */
 export class FakeClock implements Clock {
   #now = 0;
   #timers: { at: number; fn: () => void }[] = [];
@@ -22,7 +22,7 @@ export class FakeClock implements Clock {
     return this.#timers.length;
   }
 
-  /** Moves time on by `ms` and fires what falls due on the way. */
+  /** Moves the time forward by `ms` and fires the timers that are due. */
   advance(ms: number): void {
     const end = this.#now + ms;
     for (;;) {

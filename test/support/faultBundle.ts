@@ -11,14 +11,14 @@ import { ownObjects } from "./audit.ts";
 import { thingDefinition } from "./definitions.ts";
 import { tinyBundle } from "./tinyBundle.ts";
 
-/** Versions of the bundle with which things go wrong. */
+/** Versions of the bundle for fault tests. */
 export type FaultVersion = "1.0.0" | "2.0.0";
 
-/** The ConfigMaps of each version: one changes, one goes, one comes. */
+/** The ConfigMaps of each version: an upgrade changes one, deletes one and creates one. */
 const CONFIG_MAPS: Readonly<Record<FaultVersion, readonly string[]>> = { "1.0.0": ["settings", "old"], "2.0.0": ["settings", "new"] };
 
 /**
- * The files of a bundle of five objects: a CustomResourceDefinition, a Service, a Deployment, ConfigMap `settings` that tells the version, and
+ * Creates the files of a bundle of five objects: a CustomResourceDefinition, a Service, a Deployment, ConfigMap `settings` with the version, and
  * ConfigMap `old` in 1.0.0, ConfigMap `new` in 2.0.0.
  */
 export function faultBundle(version: FaultVersion): Record<string, string> {
@@ -30,16 +30,16 @@ export function faultBundle(version: FaultVersion): Record<string, string> {
   return tinyBundle(version, { objects: [thingDefinition("faults.example.com"), ...configMaps, service] });
 }
 
-/** What that bundle is rendered to in a namespace. */
+/** Renders that bundle for a namespace. */
 export function faultObjects(version: FaultVersion, namespace: string): KubeObject[] {
   const files = new Map(Object.entries(faultBundle(version)).map(([path, text]) => [path, Buffer.from(text)]));
   return renderBundle(loadBundle(files), { installNamespace: namespace });
 }
 
-/** An extension of the bundle with which things go wrong. */
+/** Creates an extension of the bundle for fault tests. */
 export type FaultExtension = Pick<ClusterExtension, "metadata" | "spec">;
 
-/** Asserts that an extension is at a version in every respect, with these releases, such as "v1 deployed", and nothing else. */
+/** Asserts that an extension is completely at a version, with exactly these releases, such as "v1 deployed". */
 export async function expectInstalled(
   client: Client,
   { metadata: { name }, spec: { namespace } }: FaultExtension,
@@ -59,7 +59,7 @@ export async function expectInstalled(
   );
 }
 
-/** Asserts that nothing of an extension is left. */
+/** Asserts that no object of an extension is left. */
 export async function expectGone(client: Client, { metadata: { name } }: FaultExtension): Promise<void> {
   expect(await client.get({ apiVersion: API_VERSION, kind: CLUSTER_EXTENSION, name })).toBeUndefined();
   expect(await ownObjects(client, name)).toEqual([]);
@@ -72,7 +72,7 @@ async function imageIn(client: Client, namespace: string): Promise<string | unde
   return spec?.template.spec.containers[0]?.image;
 }
 
-/** Every Secret of the extension's releases, chunks included, by name. */
+/** Returns every Secret of the extension's releases, chunks included, by name. */
 async function releaseSecrets(client: Client, name: string): Promise<KubeObject[]> {
   const selection = { namespace: SYSTEM_NAMESPACE, labelSelector: "owner=operator-controller" };
   const { items } = await client.list({ apiVersion: "v1", kind: "Secret" }, selection);

@@ -13,38 +13,38 @@ import { generate } from "selfsigned";
 import { type ApiRequest, ArmedFaults, apiRequestFrom, type FaultAction, type FaultRule } from "./faultRule.ts";
 import { statusAnswer } from "./loopbackApi.ts";
 
-/** A request as the proxy saw it, and what became of it. */
+/** A request that the proxy received, and its outcome. */
 export interface ProxiedRequest extends ApiRequest {
-  /** When it came, in milliseconds of `performance.now()`. */
+  /** Time of arrival, in milliseconds of `performance.now()`. */
   readonly at: number;
-  /** Status of the answer, whoever gave it; undefined while there is none, and where there never was. */
+  /** Status of the response, of the API server or a rule; undefined until there is one. */
   status: number | undefined;
-  /** Whether the API server answered it. */
+  /** Whether the API server responded. */
   reached: boolean;
-  /** In the stream of a watch the API server said that the resourceVersion is too old. */
+  /** Whether the API server reported in the stream of a watch that the resourceVersion is too old. */
   expired: boolean;
 }
 
-/** Headers that are about one connection and not about the request. */
+/** Headers that belong to the connection and not to the request. */
 const HOP_BY_HOP = new Set(["connection", "host", "keep-alive", "proxy-connection", "transfer-encoding", "upgrade", "http2-settings"]);
 const EXPIRED = '"reason":"Expired"';
 
 /**
- * Stands before an API server and lets go wrong what its rules say; everything else passes as it is. It speaks HTTP/1.1 and HTTP/2 to its
- * clients, whose bearer tokens it hands on; client certificates it knows nothing of.
+ * A proxy for the API server that injects the faults of its rules and forwards everything else unchanged. It serves HTTP/1.1 and HTTP/2
+ * and forwards bearer tokens; it does not support client certificates.
  */
 export class FaultProxy implements AsyncDisposable {
   /** For example "https://127.0.0.1:40123". */
   readonly url: string;
-  /** PEM text of the authority to trust for it. */
+  /** PEM text of the certificate authority of the proxy. */
   readonly ca: string;
-  /** Every request so far, in the order in which they came. */
+  /** Every request so far, in order of arrival. */
   readonly requests: ProxiedRequest[] = [];
   readonly #server: Http2SecureServer;
   readonly #upstream: { readonly url: URL; readonly agent: Agent };
   readonly #sockets = new Set<Socket>();
   readonly #sessions = new Set<ServerHttp2Session>();
-  /** Ends the connections on which a watch runs. */
+  /** Breaks the connections that carry a watch. */
   readonly #watches = new Set<() => void>();
   #faults = new ArmedFaults();
   #before: ((request: ApiRequest) => Promise<void> | undefined) | undefined;
@@ -69,7 +69,7 @@ export class FaultProxy implements AsyncDisposable {
     server.on("request", (request, response) => void this.#serve(request, response).catch(() => request.socket.destroy()));
   }
 
-  /** @param upstream URL of the API server; its certificate is not looked at. */
+  /** @param upstream URL of the API server; its certificate is not verified. */
   static async start(upstream: string): Promise<FaultProxy> {
     const { cert, private: key } = await generate([{ name: "commonName", value: "fault-proxy" }], {
       algorithm: "sha256",
@@ -84,23 +84,23 @@ export class FaultProxy implements AsyncDisposable {
     return new FaultProxy(server, cert, { url: new URL(upstream), agent: new Agent({ keepAlive: true, rejectUnauthorized: false }) });
   }
 
-  /** Puts these rules in force in place of those before. @returns how often they strike. */
+  /** Replaces the rules. @returns how often the new ones strike. */
   arm(rules: readonly FaultRule[]): ArmedFaults {
     this.#faults = new ArmedFaults(rules);
     return this.#faults;
   }
 
-  /** Calls `hook` with every request before it is handed on, which waits for what that returns; one whose client goes meanwhile is dropped. */
+  /** Calls `hook` with every request and waits for its promise before it forwards the request; drops the request if its client disconnects meanwhile. */
   before(hook: ((request: ApiRequest) => Promise<void> | undefined) | undefined): void {
     this.#before = hook;
   }
 
-  /** Calls `hook` with every request that the API server has answered, before the client gets to know. */
+  /** Calls `hook` with every request that the API server has responded to, before the response is sent to the client. */
   after(hook: ((request: ApiRequest) => void) | undefined): void {
     this.#after = hook;
   }
 
-  /** Breaks the connections of all watches that run. */
+  /** Breaks the connections of all open watches. */
   dropWatches(): void {
     for (const drop of this.#watches) drop();
   }
@@ -140,7 +140,7 @@ export class FaultProxy implements AsyncDisposable {
     try {
       answered = await this.#forward(request, response, Buffer.concat(chunks));
     } catch {
-      return breakConnection(request); // as if the API server itself were gone
+      return breakConnection(request); // as if the API server itself had disconnected
     }
     logged.reached = true;
     this.#after?.(seen);
@@ -179,7 +179,7 @@ export class FaultProxy implements AsyncDisposable {
   }
 }
 
-/** All streams of an HTTP/2 connection end with it. */
+/** Destroys the connection; with HTTP/2, all of its streams end. */
 function breakConnection({ socket, stream }: Http2ServerRequest): void {
   if (stream?.session) stream.session.destroy();
   else socket.destroy();

@@ -1,51 +1,51 @@
-/** A request to the API server as audit logs and RBAC rules speak of it. */
+/** A request to the API server in the terms of audit logs and RBAC rules. */
 export interface ApiRequest {
-  /** Of RBAC, and "apply" for a server-side apply. */
+  /** A verb of RBAC, or "apply" for a server-side apply. */
   readonly verb: string;
-  /** Such as "configmaps" or "clusterextensions/status"; the path for what is no resource. */
+  /** Such as "configmaps" or "clusterextensions/status"; the path if the request is not for a resource. */
   readonly resource: string;
   readonly namespace: string;
-  /** Empty in requests about a whole kind. */
+  /** Empty in requests for a collection. */
   readonly name: string;
   readonly dryRun: boolean;
-  /** Such as "system:serviceaccount:ns:name", from the token that the request carries; empty without. */
+  /** Such as "system:serviceaccount:ns:name", from the token of the request; empty without a token. */
   readonly user: string;
 }
 
-/** Which requests; every member that is there has to match. */
+/** Selects requests; all given members must match. */
 interface FaultMatch {
   readonly verb?: string | readonly string[];
   readonly resource?: string | readonly string[];
   readonly name?: string;
-  /** The end of the user's name. */
+  /** Suffix of the user name. */
   readonly user?: string;
-  /** Dry runs are only meant where this says so. */
+  /** Dry runs only match if this is true. */
   readonly dryRun?: boolean;
 }
 
-/** What goes wrong: exactly one of the members `answer`, `cut` and `delayMs`. */
+/** A fault: exactly one of the members `answer`, `cut` and `delayMs`. */
 export interface FaultAction {
-  /** Status that is answered in place of the API server, with `reason`, `message` and header Retry-After in seconds. */
+  /** Status to respond with instead of the API server, with `reason`, `message` and header Retry-After in seconds. */
   readonly answer?: number;
   readonly reason?: string;
   readonly message?: string;
   readonly retryAfter?: number;
-  /** The connection breaks before the request reaches the API server, or once that has answered; or those of all watches do instead. */
+  /** Breaks the connection before the request reaches the API server, or after its response; or breaks those of all watches instead. */
   readonly cut?: "before" | "after" | "watches";
-  /** The request reaches the API server so much later. */
+  /** Delays the request before it is forwarded. */
   readonly delayMs?: number;
 }
 
-/** A fault as data: what goes wrong, with which requests, how often. */
+/** A fault as data: its effect, the requests it matches, and how often it strikes. */
 export interface FaultRule extends FaultAction {
   readonly on: FaultMatch;
-  /** The first request it happens to, counted from 1. */
+  /** The first matching request that it strikes, counted from 1. */
   readonly nth?: number;
-  /** How many requests it happens to from there on; default 1. */
+  /** How many requests it strikes from there; default 1. */
   readonly times?: number;
 }
 
-/** Rules that are in force, and how often each has struck. */
+/** The active rules, and how often each has struck. */
 export class ArmedFaults {
   readonly #rules: { readonly rule: FaultRule; seen: number; hits: number }[];
 
@@ -53,12 +53,12 @@ export class ArmedFaults {
     this.#rules = rules.map((rule) => ({ rule, seen: 0, hits: 0 }));
   }
 
-  /** How often each rule has struck, in their order. */
+  /** Returns how often each rule has struck, in the order of the rules. */
   get hits(): number[] {
     return this.#rules.map(({ hits }) => hits);
   }
 
-  /** The first rule that strikes this request; each that matches counts it. */
+  /** Returns the first rule that strikes this request; counts the request for each rule that matches. */
   strike(request: ApiRequest): FaultAction | undefined {
     const matching = this.#rules.filter(({ rule }) => matches(rule.on, request));
     for (const armed of matching) armed.seen++;
@@ -73,7 +73,7 @@ interface RequestHeaders {
   "content-type"?: string | undefined;
 }
 
-/** Whether a request is one of those meant. */
+/** Whether a request matches. */
 function matches({ verb, resource, name, user, dryRun = false }: FaultMatch, request: ApiRequest): boolean {
   const isOf = (wanted: string | readonly string[] | undefined, is: string): boolean =>
     wanted === undefined || [wanted].flat().includes(is);
@@ -86,7 +86,7 @@ function matches({ verb, resource, name, user, dryRun = false }: FaultMatch, req
   );
 }
 
-/** What a request is about, from its method, its path with query, and its headers. */
+/** Reads the verb, resource and user of a request from its method, path with query, and headers. */
 export function apiRequestFrom(method: string, target: string, headers: RequestHeaders): ApiRequest {
   const { pathname, searchParams } = new URL(target, "https://localhost");
   const [root, ...path] = pathname.split("/").slice(1).map(decodeURIComponent);
@@ -119,7 +119,7 @@ function verbOf(method: string, name: string, query: URLSearchParams, contentTyp
   }
 }
 
-/** The subject of a token as it says itself. */
+/** Reads the subject of a token, without verification. */
 function userOf(authorization: string): string {
   const [, payload] = authorization.replace(/^Bearer /, "").split(".");
   if (payload === undefined) return "";

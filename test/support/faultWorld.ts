@@ -15,12 +15,12 @@ import { OperatorWorld } from "./operatorWorld.ts";
 import { grantInstaller } from "./serviceAccounts.ts";
 
 const VERSIONS: readonly FaultVersion[] = ["1.0.0", "2.0.0"];
-/** Nobody who waits for something asks as seldom as that. */
+/** Longer than the interval of any poll. */
 const QUIET_MS = 2_000;
-/** Servers that restart take their time. */
+/** Servers that restart take some time. */
 const TIMEOUT_MS = 60_000;
 
-/** A controller with the rights of config/rbac behind a proxy that lets things go wrong, and one small extension after the other. */
+/** A controller with the permissions of config/rbac and a fault proxy before the API server; one small extension after the other. */
 export class FaultWorld implements AsyncDisposable {
   readonly proxy: FaultProxy;
   readonly operator: OperatorWorld;
@@ -52,7 +52,7 @@ export class FaultWorld implements AsyncDisposable {
     await this.proxy[Symbol.asyncDispose]();
   }
 
-  /** Creates an extension at version 1.0.0, whose installer has the rights that its bundles need. */
+  /** Creates an extension at version 1.0.0, whose installer has the permissions that its bundles need. */
   async create(name: string): Promise<ClusterExtension> {
     const made = extensionNamed(name, { packageName: "p", version: "1.0.0" });
     const objects = VERSIONS.flatMap((version) => faultObjects(version, made.spec.namespace));
@@ -60,7 +60,7 @@ export class FaultWorld implements AsyncDisposable {
     return this.#cluster.client.create(made);
   }
 
-  /** Asks for version 2.0.0. */
+  /** Requests version 2.0.0. */
   async upgrade(name: string): Promise<void> {
     const patch = { spec: { source: { catalog: { version: "2.0.0" } } } };
     await this.#cluster.client.patch({ apiVersion: API_VERSION, kind: CLUSTER_EXTENSION, name }, patch, { type: "merge" });
@@ -74,7 +74,7 @@ export class FaultWorld implements AsyncDisposable {
     await client.patch(settings, { data: { version: "other" } }, { type: "merge" });
   }
 
-  /** Lets everything pass again, and removes every extension. */
+  /** Clears the fault rules, and removes every extension. */
   async clear(): Promise<void> {
     this.proxy.arm([]);
     this.proxy.before(undefined);
@@ -87,17 +87,17 @@ export class FaultWorld implements AsyncDisposable {
     await this.#cluster.client.delete({ apiVersion: API_VERSION, kind: CLUSTER_EXTENSION, name });
   }
 
-  /** Waits until an extension is at a version in every respect, with these releases, such as "v1 deployed", and nothing else. */
+  /** Waits until an extension is completely at a version, with exactly these releases, such as "v1 deployed". */
   settled(x: ClusterExtension, version: FaultVersion, releases: readonly string[]): Promise<void> {
     return eventually(() => expectInstalled(this.#cluster.client, x, version, releases), { timeoutMs: TIMEOUT_MS });
   }
 
-  /** Waits until nothing of an extension is left. */
+  /** Waits until no object of an extension is left. */
   gone(x: ClusterExtension): Promise<void> {
     return eventually(() => expectGone(this.#cluster.client, x), { timeoutMs: TIMEOUT_MS });
   }
 
-  /** Requests of the controller and of installers that the API server has noted since a time, in milliseconds since the epoch. */
+  /** Returns the requests of the controller and of installers in the audit log from a time on, in milliseconds since the epoch. */
   async audited(since: number): Promise<number> {
     const events = await this.#cluster.auditEvents();
     const isOurs = ({ user: { username } }: AuditEvent): boolean =>
@@ -105,12 +105,12 @@ export class FaultWorld implements AsyncDisposable {
     return events.filter((event) => isOurs(event) && Date.parse(event.requestReceivedTimestamp) >= since).length;
   }
 
-  /** A point in the work that controller and installers do from now on. */
+  /** Creates a kill point, counted from the next write of the controller and installers. */
   pointAfter(writes: number): KillPoint {
     return new KillPoint(this.proxy, writes, [CONTROLLER_SUBJECT.name, "-installer"]);
   }
 
-  /** Waits until for two seconds nobody behind the proxy has asked for anything. */
+  /** Waits until the proxy has received no request for two seconds. */
   async quiet(): Promise<void> {
     await eventually(() => {
       const last = this.proxy.requests.at(-1);
@@ -119,7 +119,7 @@ export class FaultWorld implements AsyncDisposable {
   }
 }
 
-/** The controller's ServiceAccount behind the proxy. */
+/** The controller's ServiceAccount, through the proxy. */
 export async function controllerBehind(proxy: FaultProxy, admin: Client): Promise<Client> {
   const token = await new ServiceAccountTokens(admin).tokenFor(CONTROLLER_SUBJECT.namespace, CONTROLLER_SUBJECT.name)();
   return Client.of(

@@ -3,16 +3,16 @@ import type { Client } from "../../pkg/kube/client.ts";
 import { ServingPod } from "./servingPod.ts";
 import { tinyBundle } from "./tinyBundle.ts";
 
-/** What the API server of `flunderBundle` serves. */
+/** The resource that the API server of `flunderBundle` serves. */
 export const FLUNDERS = { group: "wardle.example.com", version: "v1alpha1", kind: "Flunder", name: "flunders" } as const;
 
-/** `tinyBundle` whose Deployment serves Flunders; the parts that are given replace those of its API service. */
+/** `tinyBundle` with a Deployment that serves Flunders; the given members replace those of its API service. */
 export function flunderBundle(version: string, parts: JsonObject = {}): Record<string, string> {
   const owned = [{ ...FLUNDERS, displayName: "Flunder", description: "A flunder", deploymentName: "tiny", ...parts }];
   return tinyBundle(version, { spec: { apiservicedefinitions: { owned } } });
 }
 
-/** Serves Flunders behind the Service of `flunderBundle`: whichever is asked for exists. */
+/** Serves Flunders for the Service of `flunderBundle`: every requested Flunder exists. */
 export function startFlunderServer(admin: Client, namespace: string): Promise<ServingPod> {
   const { group, version, kind, name: plural } = FLUNDERS;
   const apiVersion = `${group}/${version}`;

@@ -13,23 +13,23 @@ import { World, type WorldCluster } from "./world.ts";
 
 const MANAGERS = join(import.meta.dirname, "../../config/manager");
 
-/** A write as a watch showed it: when, in milliseconds, and its place among all writes of the cluster. */
+/** A write that a watch showed: its time in milliseconds, and its position among all writes of the cluster. */
 export interface SeenWrite {
   readonly at: number;
   readonly revision: number;
 }
 
-/** What a condition of ClusterOperator `olm` was from some write on. */
+/** A condition of ClusterOperator `olm` from one write until the next. */
 export interface SeenCondition extends SeenWrite {
   readonly status: string | undefined;
   readonly reason: string | undefined;
 }
 
-/** The whole product at work on an OpenShift-like cluster, with small packages in one catalog. */
+/** All programs on an OpenShift-like cluster, with small packages in one catalog. */
 export class GateWorld {
   readonly world: World;
   readonly openShift: OpenShift;
-  /** Flags of operator-controller from its next start on. */
+  /** Flags of operator-controller for its next start. */
   readonly flags: string[];
   readonly #cluster: WorldCluster;
 
@@ -53,7 +53,7 @@ export class GateWorld {
     return made;
   }
 
-  /** Creates the Deployments that would run the controllers; here Pods only pretend to run. */
+  /** Creates the Deployments of the controllers; their Pods only pretend to run. */
   async applyManagers(): Promise<void> {
     for (const file of ["catalogd.yaml", "operator-controller.yaml"]) {
       const objects = parseYamlDocuments(await readFile(join(MANAGERS, file), "utf8")) as KubeObject[];
@@ -76,14 +76,14 @@ export class GateWorld {
     await this.world.serve("gate", "quay.io/catalogs/gate:latest");
   }
 
-  /** Installs one version of a package, or upgrades to it, and waits until it is there. */
+  /** Installs one version of a package, or upgrades to it, and waits until it is installed. */
   async install(of: SmallPackage, version: string): Promise<ClusterExtension> {
     const made = await this.ask(of, version);
     await this.world.installed(of.name, version);
     return made;
   }
 
-  /** The same without waiting. */
+  /** Like `install`, without waiting. */
   async ask(of: SmallPackage, version: string): Promise<ClusterExtension> {
     const made = of.extension({ version });
     await grantInstaller(this.#cluster.client, made, of.objects(made.spec.namespace));
@@ -97,13 +97,13 @@ export class GateWorld {
     await Promise.all(items.map(({ metadata }) => this.world.removed("ClusterExtension", metadata.name)));
   }
 
-  /** Ends operator-controller at once, or restarts it with the flags of now. */
+  /** Kills operator-controller, or restarts it with the current flags. */
   async restart(signal: NodeJS.Signals | undefined, meanwhile: () => Promise<void> = async () => undefined): Promise<void> {
     const server = this.world.installation.servers["operator-controller"];
     if (signal) {
       process.kill(server.pid ?? 0, signal);
       await eventually(() => {
-        if (server.ended === undefined) throw new Error("operator-controller still runs");
+        if (server.ended === undefined) throw new Error("operator-controller is still running");
       });
       this.world.unexpectedEnds.pop();
     }
@@ -111,7 +111,7 @@ export class GateWorld {
     await this.world.installation.restart("operator-controller");
   }
 
-  /** Everything that a condition is from now on, until `stop` is called. */
+  /** Records every state of a condition until `stop` is called. */
   async watchCondition(type: string): Promise<{ readonly seen: readonly SeenCondition[]; stop: () => Promise<void> }> {
     const seen: SeenCondition[] = [];
     const selection = { fieldSelector: `metadata.name=${CLUSTER_OPERATOR.name}` };
@@ -122,7 +122,7 @@ export class GateWorld {
     return { seen, stop };
   }
 
-  /** The first write of each state of an extension's releases, such as "v2 deployed". */
+  /** Returns the first write of each state of an extension's releases, such as "v2 deployed". */
   async watchReleases(extension: string): Promise<{ readonly seen: ReadonlyMap<string, SeenWrite>; stop: () => Promise<void> }> {
     const seen = new Map<string, SeenWrite>();
     const selection = { namespace: SYSTEM_NAMESPACE, labelSelector: `owner=operator-controller,type=index,name=${extension}` };
@@ -158,14 +158,14 @@ export class GateWorld {
     return items.map((event) => `${String(event["reason"])}: ${String(event["message"])}`);
   }
 
-  /** The lines of operator-controller's metrics whose name begins so, without the help. */
+  /** Returns the lines of operator-controller's metrics whose name begins with a prefix, without the help. */
   async metrics(name: string): Promise<string[]> {
     const probes = (await this.logged("starting")).at(-1)?.["probes"];
     const text = await (await fetch(`${String(probes)}/metrics`)).text();
     return text.split("\n").filter((line) => line.startsWith(name));
   }
 
-  /** What operator-controller logged so far under that message, oldest first. */
+  /** Returns what operator-controller logged so far with that message, oldest first. */
   async logged(message: string): Promise<Record<string, unknown>[]> {
     const text = await readFile(join(this.world.workDir, "operator-controller.log"), "utf8");
     return text

@@ -5,7 +5,7 @@ import { type DevCluster, startDevCluster } from "../../pkg/devcluster/devCluste
 import { buildPrograms } from "./builtPrograms.ts";
 import type { ClusterContext } from "./clusterContext.ts";
 
-/** The control plane of this vitest process. Each project loads this module for itself, so it hangs on the process, not on the module. */
+/** The control plane of this vitest process. Each project loads this module separately, so it is stored on the process, not in the module. */
 interface Shared {
   users: number;
   readonly cluster: Promise<DevCluster | NoBinariesError>;

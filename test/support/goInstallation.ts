@@ -10,7 +10,7 @@ import { decodedRecord } from "./releases.ts";
 /** Field manager of the Go operator-controller's writes. */
 const GO_MANAGER = "operator-controller";
 
-/** What a real install by the Go operator-controller left: its extension, its release Secrets and the objects of the cluster. */
+/** The objects of a real installation by the Go operator-controller: its extension, its release Secrets and the objects of the cluster. */
 export class GoInstallation {
   readonly extension: KubeObject;
   readonly #secrets: readonly KubeObject[];
@@ -30,13 +30,13 @@ export class GoInstallation {
   /** The release that was deployed last. */
   get deployed(): ReleaseRecord {
     const last = this.#secrets.at(-1);
-    if (!last) throw new Error("the data hold no release");
+    if (!last) throw new Error("the data contain no release");
     return decodedRecord(last, []);
   }
 
   /**
-   * Puts all of it on a cluster as Go left it, with the uid that the extension has there.
-   * @param change may say something else in what each release holds.
+   * Creates all objects on a cluster as Go wrote them, with the new uid of the extension.
+   * @param change can modify the payload of each release.
    * @returns the extension.
    */
   async restore(admin: Client, change: (release: JsonObject) => void = () => undefined): Promise<KubeObject> {
@@ -59,7 +59,7 @@ export class GoInstallation {
   }
 
   /**
-   * A bundle whose rendering gives the deployed release's objects; `change` may make another version of it.
+   * Creates a bundle that renders to the objects of the deployed release; `change` can turn it into another version.
    * @returns files by path.
    */
   bundle(version: string, change: (parts: BundleParts) => void = () => undefined): Map<string, Uint8Array> {
@@ -102,13 +102,13 @@ export class GoInstallation {
   }
 }
 
-/** What a test may change of a bundle before it is written. */
+/** The parts of a bundle that a test can change before it is written. */
 export interface BundleParts {
   annotations: Record<string, string>;
   objects: KubeObject[];
 }
 
-/** The renderer puts the CSV's annotations and its own on the Pods, beside those of the manifest. */
+/** The renderer copies the CSV's annotations and its own to the Pods, in addition to those of the manifest. */
 function manifestOf(spec: unknown, csvAnnotations: Readonly<Record<string, string>>): unknown {
   const { template, ...rest } = spec as { template: { metadata: ObjectMeta } };
   const own = Object.entries(template.metadata.annotations ?? {}).filter(([key]) => !(key in csvAnnotations) && !key.startsWith("olm."));
@@ -128,7 +128,7 @@ function withoutNamespace(object: KubeObject): KubeObject {
   return { ...object, metadata };
 }
 
-/** An object as it can be created again: what the server gave it is gone, and its owner has the uid of now. */
+/** Prepares an object for create: removes the members that the server set, and updates the uid of its owner. */
 function restored({ status: _status, ...object }: KubeObject, uid: string): KubeObject {
   const { name, namespace, labels, annotations, ownerReferences = [] } = object.metadata;
   const metadata: ObjectMeta = {

@@ -5,7 +5,7 @@ import { buildSchema } from "../../pkg/catalogd/graphql/schema.ts";
 import { planSchemas } from "../../pkg/fbc/graphql/catalogSchema.ts";
 import { SchemaDiscovery } from "../../pkg/fbc/graphql/schemaDiscovery.ts";
 
-/** A catalog in memory; `discovered` are the objects that its schema is made of. */
+/** A catalog in memory; its schema is created from the `discovered` objects. */
 export function graphqlCatalog(blobs: readonly JsonObject[], discovered: readonly JsonObject[] = blobs): QueriedCatalog {
   const discovery = new SchemaDiscovery();
   for (const blob of discovered) discovery.add(text(blob["schema"]), blob);

@@ -2,12 +2,12 @@ import type { FaultProxy } from "./faultProxy.ts";
 import type { ApiRequest } from "./faultRule.ts";
 
 const WRITES: ReadonlySet<string> = new Set(["create", "update", "patch", "apply", "delete"]);
-/** Requests that change nothing, and Events, which nothing depends on. */
+/** Requests that change nothing, and Events, which no object depends on. */
 const NO_STEPS: ReadonlySet<string> = new Set(["events", "serviceaccounts/token", "selfsubjectrulesreviews", "selfsubjectaccessreviews"]);
 
 /**
- * A point in the work of a program: so many of its writes have been done by the API server, and the next one has not. From there on nothing
- * of it gets through, and what it has sent gets no answer.
+ * A point in the sequence of a program's writes: the API server has done a number of them, but not the next one. From there, no
+ * request of the program gets through, and requests in flight get no response.
  */
 export class KillPoint {
   readonly #proxy: FaultProxy;
@@ -19,8 +19,8 @@ export class KillPoint {
   #isReached = false;
 
   /**
-   * @param writes how many are done before.
-   * @param users whose requests count, by the end of their names.
+   * @param writes the number of writes before the point.
+   * @param users suffixes of the user names whose requests count.
    */
   constructor(proxy: FaultProxy, writes: number, users: readonly string[]) {
     this.#proxy = proxy;
@@ -31,23 +31,23 @@ export class KillPoint {
     proxy.after((request) => this.#after(request));
   }
 
-  /** Whether the program has got there. */
+  /** Whether the program has reached the point. */
   get isReached(): boolean {
     return this.#isReached;
   }
 
-  /** Resolves once every write before the point is done. */
+  /** Resolves once all writes before the point are done. */
   get settled(): Promise<void> {
     return this.#reached.promise;
   }
 
-  /** Lets everything pass again, what was held as well. */
+  /** Lets all requests pass again, including the held ones. */
   lift(): void {
     this.#end();
     this.#held.resolve();
   }
 
-  /** The same, but what was held gets no answer and never reaches the API server. */
+  /** Lets new requests pass again; held requests get no response and never reach the API server. */
   drop(): void {
     this.#end();
     this.#held.reject(new Error("dropped"));

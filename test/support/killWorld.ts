@@ -18,10 +18,10 @@ const VERSIONS: readonly FaultVersion[] = ["1.0.0", "2.0.0"];
 const PACKAGE = "p";
 const NAME = "killed";
 const INSTALLER = extensionNamed(NAME, { packageName: PACKAGE }).spec;
-/** Whose writes are counted: operator-controller's, with its own identity and with the installer's. */
+/** Users whose writes are counted: operator-controller's own identity and the installer. */
 const USERS = [CONTROLLER_SUBJECT.name, `:${INSTALLER.namespace}:${INSTALLER.serviceAccount?.name ?? ""}`];
 
-/** The whole product at work, each server a process, with one small extension, and a proxy that knows how far operator-controller has got. */
+/** All programs, each as a process, with one small extension, and a proxy that counts the writes of operator-controller. */
 export class KillWorld implements AsyncDisposable {
   readonly #cluster: TestCluster;
   readonly #proxy: FaultProxy;
@@ -72,19 +72,19 @@ export class KillWorld implements AsyncDisposable {
     await this.#cluster.client.delete({ apiVersion: API_VERSION, kind: CLUSTER_EXTENSION, name: NAME });
   }
 
-  /** @throws Error unless the extension is at that version in every respect, with these releases and nothing else. */
+  /** @throws Error unless the extension is completely at that version, with exactly these releases. */
   expectInstalled(version: FaultVersion, releases: readonly string[]): Promise<void> {
     return expectInstalled(this.#cluster.client, this.#x, version, releases);
   }
 
-  /** @throws Error unless nothing of the extension is left. */
+  /** @throws Error unless no object of the extension is left. */
   expectGone(): Promise<void> {
     return expectGone(this.#cluster.client, this.#x);
   }
 
   /**
-   * Does `work`, and kills operator-controller when so many of its writes are done and the next one is not; then starts it again.
-   * @param done throws until the work is done, by whom ever.
+   * Runs `work`, kills operator-controller after a number of its writes, and starts it again.
+   * @param done throws until the work is done, by the killed or the new process.
    * @returns whether there were that many writes.
    */
   async killedAfter(writes: number, work: () => Promise<void>, done: () => Promise<void>): Promise<boolean> {
@@ -108,7 +108,7 @@ export class KillWorld implements AsyncDisposable {
     process.kill(server.pid ?? 0, "SIGKILL");
     await eventually(
       () => {
-        if (server.ended === undefined) throw new Error("operator-controller still runs");
+        if (server.ended === undefined) throw new Error("operator-controller is still running");
       },
       { intervalMs: 10 },
     );
@@ -135,7 +135,7 @@ export class KillWorld implements AsyncDisposable {
   }
 }
 
-/** Where the proxy is, for those who have a token. */
+/** A kubeconfig entry for the proxy, for clients with a token. */
 function kubeconfigOf({ url, ca }: FaultProxy): string {
   return toYaml({
     apiVersion: "v1",

@@ -3,24 +3,24 @@ import type { Lease, LeaseSpec } from "../../pkg/controller/lease.ts";
 import { KubeError } from "../../pkg/kube/errors.ts";
 import type { WatchEvent } from "../../pkg/kube/request.ts";
 
-/** How the API server is doing: it answers, it answers 500, or it does not answer. */
+/** State of the API server: it responds, it responds with 500, or it does not respond. */
 export type ServerState = "up" | "failing" | "hanging";
-/** What stands between a process and the server. */
+/** The connection between a process and the server. */
 export interface Wire {
   /** Resolves once the process runs. */
   running(): Promise<void>;
 }
 
-/** One Lease in an API server, with versions, conflicts and watches. */
+/** One Lease in a fake API server, with versions, conflicts and watches. */
 export class LeaseServer {
   state: ServerState = "up";
   lease: Lease | undefined;
-  /** Method and holder of each write that was accepted. */
+  /** Method and holder of each accepted write. */
   readonly writes: string[] = [];
   #version = 0;
   readonly #watchers = new Set<(event: WatchEvent<Lease>) => void>();
 
-  /** As somebody else would. */
+  /** Writes like another client. */
   edit(spec: LeaseSpec): void {
     this.#put({ ...this.lease?.spec, ...spec }, "edit");
   }
@@ -32,7 +32,7 @@ export class LeaseServer {
       this.#tell({ type: "DELETED", object: { ...gone, metadata: { ...gone.metadata, resourceVersion: String(++this.#version) } } });
   }
 
-  /** The server as one process reaches it. */
+  /** Returns the server for one process. */
   clientOf(wire: Wire) {
     const call = async <T>(signal: AbortSignal | undefined, work: () => T): Promise<T> => {
       await wire.running();

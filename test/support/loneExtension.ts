@@ -10,14 +10,14 @@ import { type TestCluster } from "./cluster.ts";
 import { extensionNamed } from "./extensions.ts";
 import { type ScopedAccount, serviceAccount } from "./serviceAccounts.ts";
 
-/** Every right there is. */
+/** All permissions. */
 export const EVERYTHING: PolicyRule = { apiGroups: ["*"], resources: ["*"], verbs: ["*"] };
 
-/** An extension on the cluster that no controller looks at, in a namespace of its own and of its name. */
+/** An extension on the cluster that no controller reconciles, in a namespace with its name. */
 export interface LoneExtension {
   x: ClusterExtension;
   ns: string;
-  /** Its installer, with every right. */
+  /** Its installer, with all permissions. */
   account: ScopedAccount;
 }
 
@@ -30,7 +30,7 @@ export async function loneExtension(cluster: TestCluster, policy?: CrdPolicy): P
   return { x, ns, account };
 }
 
-/** Objects as an apply for the extension states them. */
+/** Returns objects in the form in which the extension applies them. */
 export function preparedFor({ metadata: { name, uid = "" } }: ClusterExtension, objects: readonly KubeObject[]): KubeObject[] {
   const owner = { apiVersion: API_VERSION, kind: CLUSTER_EXTENSION, name, uid };
   const isNamespaced = (gvk: { apiVersion: string; kind: string }): boolean | undefined => knownResource(gvk)?.namespaced;
@@ -42,7 +42,7 @@ export function verbsOf(applier: Applier): string[] {
   return applier.actions.map(({ verb, ref }) => `${verb} ${ref.kind}`);
 }
 
-/** The kinds of those objects that exist, sorted. */
+/** Returns the kinds of those objects that exist, sorted. */
 export async function liveKinds(cluster: TestCluster, objects: readonly KubeObject[]): Promise<string[]> {
   const found = await Promise.all(objects.map(async (object) => ((await cluster.client.get(refOf(object))) ? [object.kind] : [])));
   return found.flat().sort();

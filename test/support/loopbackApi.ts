@@ -5,7 +5,7 @@ import type { SecureVersion, TLSSocket } from "node:tls";
 import { KubeConfig, type User } from "@kubernetes/client-node";
 import { Credentials } from "../../pkg/kube/credentials.ts";
 
-/** A request as the loopback server got it. */
+/** A request that the loopback server received. */
 export interface SeenRequest {
   method: string;
   /** Path with query. */
@@ -14,18 +14,18 @@ export interface SeenRequest {
   body: string;
   /** Common name of the client certificate, if the connection has one. */
   certificate: string | undefined;
-  /** Numbers connections in the order of their first request. */
+  /** Number of the connection, in order of first requests. */
   connection: number;
 }
 
-/** What to answer: a status and JSON (or text), or whatever the function does with the response. */
+/** The response: a status and JSON (or text), or a function that writes it. */
 export type Answer =
   | { status?: number; json?: unknown; text?: string; headers?: Record<string, string> }
   | ((response: ServerResponse) => void);
 
 type Handler = (request: SeenRequest) => Answer;
 
-/** A server on loopback whose answers the test writes; it stands where an API server would be, to try what a real one does rarely. */
+/** A server on loopback whose responses the test writes, to simulate rare behaviour of an API server. */
 export class LoopbackApi implements AsyncDisposable {
   readonly requests: SeenRequest[] = [];
   readonly url: string;
@@ -37,7 +37,7 @@ export class LoopbackApi implements AsyncDisposable {
     this.url = `${scheme}://127.0.0.1:${(server.address() as AddressInfo).port}`;
   }
 
-  /** @param tls makes it an https server that asks for client certificates of the same CA. */
+  /** @param tls serves https and requests client certificates of the same CA. */
   static async start(handler: Handler, tls?: { key: string; cert: string; ca: string; maxVersion?: SecureVersion }): Promise<LoopbackApi> {
     let self: LoopbackApi | undefined;
     const listener = (request: IncomingMessage, response: ServerResponse): void => void self?.serve(request, response, handler);
@@ -47,7 +47,7 @@ export class LoopbackApi implements AsyncDisposable {
     return self;
   }
 
-  /** Credentials for this server. */
+  /** Returns credentials for this server. */
   credentials(user: Partial<User> = {}, caData?: string, now?: () => number): Credentials {
     return new Credentials(() => {
       const config = new KubeConfig();
@@ -62,7 +62,7 @@ export class LoopbackApi implements AsyncDisposable {
     }, now);
   }
 
-  /** Method and path of all requests so far. */
+  /** Returns method and path of all requests so far. */
   get log(): string[] {
     return this.requests.map(({ method, url }) => `${method} ${url}`);
   }
@@ -103,7 +103,7 @@ export class LoopbackApi implements AsyncDisposable {
   }
 }
 
-/** The Status body of an API server's refusal. */
+/** Creates the Status body with which an API server rejects a request. */
 export function statusAnswer(code: number, reason: string, message: string, details?: object): { status: number; json: unknown } {
   return { status: code, json: { kind: "Status", apiVersion: "v1", status: "Failure", code, reason, message, details } };
 }

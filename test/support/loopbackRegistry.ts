@@ -4,7 +4,7 @@ import { createServer as createTlsServer } from "node:https";
 import type { AddressInfo } from "node:net";
 import { MediaType } from "../../pkg/oci/manifest.ts";
 
-/** A request the registry got, oldest first. */
+/** A request that the registry received. */
 export interface SeenRequest {
   method: string;
   path: string;
@@ -18,15 +18,15 @@ interface Descriptor {
 }
 
 /**
- * A registry that serves what it was given or sent, and misbehaves as a test tells it. What a well-behaved registry does is tested with the real one.
+ * A registry that serves pushed and added content, and misbehaves on demand. Well-behaved registries are tested with the real one.
  */
 export class LoopbackRegistry {
   readonly requests: SeenRequest[] = [];
-  /** Answers a request instead of the registry when it returns true. */
+  /** Responds to a request instead of the registry if it returns true. */
   misbehave: (req: IncomingMessage, res: ServerResponse) => boolean = () => false;
   readonly #server: Server;
   readonly #blobs = new Map<string, Buffer>();
-  /** What has arrived of uploads, by their numbers. */
+  /** The received bytes of uploads, by number. */
   readonly #uploads: Buffer[] = [];
   /** by "repository/reference" */
   readonly #manifests = new Map<string, { body: Buffer; mediaType: string }>();
@@ -53,7 +53,7 @@ export class LoopbackRegistry {
     return `${this.#scheme}://${this.host}`;
   }
 
-  /** The paths asked for that match, in order. */
+  /** Returns the requested paths that match, in order. */
   paths(pattern: RegExp): string[] {
     return this.requests.map(({ path }) => path).filter((path) => pattern.test(path));
   }
@@ -65,7 +65,7 @@ export class LoopbackRegistry {
     return { mediaType, digest, size: body.byteLength };
   }
 
-  /** @param body the document, or its text when it is to be malformed */
+  /** @param body the document, or its text if it should be malformed. */
   addManifest(repository: string, tag: string, body: object | string, mediaType: string = MediaType.ociManifest): Descriptor {
     const bytes = Buffer.from(typeof body === "string" ? body : JSON.stringify(body));
     const digest = sha256(bytes);
@@ -73,7 +73,7 @@ export class LoopbackRegistry {
     return { mediaType, digest, size: bytes.byteLength };
   }
 
-  /** An image of these layers, from the lowest. */
+  /** Creates an image of these layers, lowest first. */
   addImage(repository: string, tag: string, image: { layers: readonly Uint8Array[]; labels?: Record<string, string> }): Descriptor {
     const config = this.addBlob(
       JSON.stringify({ architecture: "amd64", os: "linux", config: { Labels: image.labels ?? {} } }),
@@ -83,14 +83,14 @@ export class LoopbackRegistry {
     return this.addManifest(repository, tag, { schemaVersion: 2, mediaType: MediaType.ociManifest, config, layers });
   }
 
-  /** The content of a blob, to misbehave with. */
+  /** Returns the content of a blob, for misbehaviour. */
   blob(digest: string): Buffer {
     const found = this.#blobs.get(digest);
     if (!found) throw new Error(`no blob ${digest}`);
     return found;
   }
 
-  /** Whether a manifest is there, by tag or digest. */
+  /** Whether a manifest exists, by tag or digest. */
   has(repository: string, reference: string): boolean {
     return this.#manifests.has(`${repository}/${reference}`);
   }
@@ -100,7 +100,7 @@ export class LoopbackRegistry {
     await new Promise((resolve) => this.#server.close(resolve));
   }
 
-  /** Uploads; what came before a connection broke is kept. */
+  /** Handles uploads; keeps the bytes that arrived before a connection broke. */
   async #receive(req: IncomingMessage, res: ServerResponse): Promise<void> {
     const url = new URL(req.url ?? "", this.url);
     const manifest = /^\/v2\/(.+)\/manifests\/([^/]+)$/.exec(url.pathname);
@@ -152,13 +152,13 @@ async function bodyOf(req: IncomingMessage, chunks: Buffer[] = []): Promise<Buff
   return Buffer.concat(chunks);
 }
 
-/** Answers with an error as the distribution specification has it. */
+/** Responds with an error in the form of the distribution specification. */
 export function refuse(res: ServerResponse, status: number, code: string, message: string): true {
   res.writeHead(status, { "content-type": "application/json" }).end(JSON.stringify({ errors: [{ code, message }] }));
   return true;
 }
 
-/** Sends a blob, or the part of it that is asked for. */
+/** Sends a blob, or the requested part of it. */
 export function sendBlob(req: IncomingMessage, res: ServerResponse, blob: Buffer): void {
   const from = Number(/^bytes=(\d+)-$/.exec(req.headers.range ?? "")?.[1] ?? 0);
   if (from > 0) res.writeHead(206, { "content-range": `bytes ${from}-${blob.byteLength - 1}/${blob.byteLength}` });

@@ -1,6 +1,6 @@
 /**
- * Members that `wanted` states and `live` has not, as paths such as `spec.ports[0].name`. Members that say nothing (null, false, 0, empty) may be
- * left out, values may be written in another form, and `live` may have more.
+ * Lists members of `wanted` that `live` lacks, as paths such as `spec.ports[0].name`. Empty members (null, false, 0, "", [], {}) can
+ * be absent, values can be in another form, and `live` can have more.
  */
 export function lostMembers(wanted: unknown, live: unknown, path = ""): string[] {
   if (isEmpty(wanted)) return [];

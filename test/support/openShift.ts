@@ -14,7 +14,7 @@ import { eventually } from "./eventually.ts";
 const FOLDER = join(import.meta.dirname, "openshift");
 const DEFINITIONS = ["apiservers", "clusteroperators", "clusterversions", "olms", "proxies"] as const;
 
-/** What makes a cluster an OpenShift one to us: ClusterOperators, the cluster's version, proxy and TLS profile, and cluster-olm-operator's configuration. */
+/** The API of OpenShift that the programs use: ClusterOperators, the cluster's version, proxy and TLS profile, and cluster-olm-operator's configuration. */
 export class OpenShift {
   readonly #admin: Client;
 
@@ -22,7 +22,7 @@ export class OpenShift {
     this.#admin = admin;
   }
 
-  /** Has the cluster serve these kinds. */
+  /** Makes the cluster serve these kinds. */
   async install(definitions: readonly (typeof DEFINITIONS)[number][] = DEFINITIONS): Promise<void> {
     for (const name of definitions) {
       const crd = parseYaml(await readFile(join(FOLDER, `${name}.yaml`), "utf8")) as KubeObject;
@@ -31,21 +31,21 @@ export class OpenShift {
     }
   }
 
-  /** Sets the version that the cluster has or is being updated to. */
+  /** Sets the current version of the cluster, or the target of its update. */
   async setVersion(version: string): Promise<void> {
     const { name, ...gvk } = CLUSTER_VERSION;
     await this.#admin.apply({ ...gvk, metadata: { name }, spec: { clusterID: "test" } }, { fieldManager: "test", force: true });
     await this.#admin.patch(CLUSTER_VERSION, { status: { desired: { version } } }, { type: "merge", subresource: "status" });
   }
 
-  /** Makes this the cluster's proxy, as its operator writes it into the status. */
+  /** Sets the cluster's proxy, in the status, where its operator writes it. */
   async setProxy(status: { httpProxy?: string; httpsProxy?: string; noProxy?: string }): Promise<void> {
     const { name, ...gvk } = CLUSTER_PROXY;
     await this.#admin.apply({ ...gvk, metadata: { name }, spec: {} }, { fieldManager: "test", force: true });
     await this.#admin.patch(CLUSTER_PROXY, [{ op: "add", path: "/status", value: status }], { type: "json", subresource: "status" });
   }
 
-  /** Has the cluster's servers accept these TLS connections. @param profile as spec.tlsSecurityProfile of APIServer `cluster` */
+  /** Sets the TLS profile of the cluster's servers. @param profile as spec.tlsSecurityProfile of APIServer `cluster` */
   async setTlsProfile(profile: { type: string; custom?: { ciphers?: string[]; minTLSVersion?: string } }): Promise<void> {
     const { name, ...gvk } = API_SERVER;
     const object = { ...gvk, metadata: { name }, spec: { tlsSecurityProfile: profile } };
@@ -56,7 +56,7 @@ export class OpenShift {
     await this.#admin.delete(CLUSTER_PROXY);
   }
 
-  /** Creates what cluster-olm-operator is configured by. */
+  /** Creates the objects that configure cluster-olm-operator. */
   async addOlm(managementState: "Managed" | "Unmanaged" = "Managed"): Promise<void> {
     const { name, ...gvk } = OLM;
     await this.#admin.apply({ ...gvk, metadata: { name }, spec: { managementState } }, { fieldManager: "test", force: true });
@@ -70,7 +70,7 @@ export class OpenShift {
     return this.#admin.get(CLUSTER_OPERATOR);
   }
 
-  /** One condition of ClusterOperator `olm`, without its time. */
+  /** Returns one condition of ClusterOperator `olm`, without its time. */
   async condition(type: string): Promise<Omit<Condition, "lastTransitionTime"> | undefined> {
     const condition = conditionOf(await this.clusterOperator(), type);
     if (!condition) return undefined;
@@ -91,7 +91,7 @@ export class OpenShift {
   }
 }
 
-/** A condition in an object's status. */
+/** Returns a condition of an object's status. */
 export function conditionOf(object: KubeObject | undefined, type: string): Condition | undefined {
   const { conditions } = (object?.["status"] ?? {}) as { conditions?: Condition[] };
   return findCondition(conditions, type);

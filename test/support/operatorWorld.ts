@@ -38,11 +38,11 @@ const CATALOG: ObjectRef = { apiVersion: API_VERSION, kind: CLUSTER_CATALOG, nam
 const SYSTEM = "olmv1-system";
 
 /**
- * An OperatorController in this very process, on a cluster of its own, with one catalog that holds one package `p`, whose bundles are folders
- * that a test writes: so a test can turn what only a running controller shows, and no registry and no catalogd are needed.
+ * An OperatorController in this process, on a control plane of its own, with one catalog that contains one package `p`, whose bundles are folders
+ * that a test writes. Tests of a running controller then need neither a registry nor catalogd.
  */
 export class OperatorWorld implements AsyncDisposable {
-  /** Version of the cluster that the controller is told. */
+  /** The cluster version that the controller reads. */
   readonly clusterVersion = new SetClusterVersion();
   readonly #cluster: TestCluster;
   /** References that were pulled. */
@@ -68,7 +68,7 @@ export class OperatorWorld implements AsyncDisposable {
     this.#running = this.#run(client);
   }
 
-  /** @param client whom the controller is; without it, the administrator. */
+  /** @param client identity of the controller; the administrator by default. */
   static async start(cluster: TestCluster, times: Times = {}, client: Client = cluster.client): Promise<OperatorWorld> {
     await cluster.installCrds();
     await cluster.client.apply({ apiVersion: "v1", kind: "Namespace", metadata: { name: SYSTEM } }, { fieldManager: "test" });
@@ -79,13 +79,13 @@ export class OperatorWorld implements AsyncDisposable {
     return this.#running.controller;
   }
 
-  /** The samples of a metric of the controller that runs, by the value of its only label. */
+  /** Returns the samples of a metric of the running controller, by the value of its only label. */
   async metric(name: string): Promise<Record<string, number>> {
     const samples = (await this.#running.metrics.text()).matchAll(/^(\w+)\{\w+="([^"]*)"\} (\S+)$/gm);
     return Object.fromEntries([...samples].filter(([, other]) => other === name).map(([, , value = "", count]) => [value, Number(count)]));
   }
 
-  /** Ends the controller and starts another one, which remembers nothing. @param between is done while none runs. */
+  /** Stops the controller and starts a new one, with empty memory. @param between runs while none is running. */
   async restart(between: () => void = () => undefined): Promise<void> {
     await this.#running.end();
     between();
@@ -147,9 +147,9 @@ export class OperatorWorld implements AsyncDisposable {
   }
 
   /**
-   * Writes the files of a bundle, which the catalog names by `name`, such as "p.v1.0.0", in place of those it had. The name is as a tag: what it
-   * stood for before can still be pulled by digest.
-   * @param of its image, such as "sha256:…", where there is one in a registry too.
+   * Writes the files of a bundle, which the catalog names by `name`, such as "p.v1.0.0", and replaces its earlier files. The name works like a
+   * tag: its earlier image can still be pulled by digest.
+   * @param of its image, such as "sha256:…", if a registry also has one.
    */
   bundle(name: string, files: Readonly<Record<string, string | Uint8Array>>, of?: string): void {
     const digest = of?.replace("sha256:", "") ?? createHash("sha256").update(JSON.stringify(files)).digest("hex");
@@ -158,20 +158,20 @@ export class OperatorWorld implements AsyncDisposable {
     this.#folder.write(digest, files);
   }
 
-  /** Makes the registry forget what a name stands for, and what it stood for. */
+  /** Deletes a name and its image from the registry. */
   withdraw(name: string): void {
     const digest = this.#tags.get(name);
     if (digest !== undefined) rmSync(join(this.#folder.path, digest), { recursive: true, force: true });
     this.#tags.delete(name);
   }
 
-  /** Makes pulls of a bundle's image fail. @returns what ends that. */
+  /** Makes pulls of a bundle's image fail. @returns a function that ends the failure. */
   fail(name: string, error: Error): () => void {
     this.#failing.set(name, error);
     return () => void this.#failing.delete(name);
   }
 
-  /** Makes pulls of a bundle's image hang, as with a registry that does not answer, or requests for a package. @returns what ends that. */
+  /** Makes pulls of a bundle's image, or requests for a package, hang as if the registry did not respond. @returns a function that ends the hang. */
   hang(name: string): () => void {
     const end = Promise.withResolvers<void>();
     this.#hanging.set(name, end.promise);
@@ -210,7 +210,7 @@ export class OperatorWorld implements AsyncDisposable {
     return Promise.resolve({ canonical: `${image}@sha256:${digest}`, digest: `sha256:${digest}`, dir });
   }
 
-  /** Makes this what the catalog says about its package `p`, under a new digest. */
+  /** Replaces the catalog's content of its package `p`, under a new digest. */
   async serve(fixture: CatalogFixture): Promise<void> {
     await this.servePackage(contentFrom(fixture, PACKAGE), PACKAGE);
   }
@@ -223,7 +223,7 @@ export class OperatorWorld implements AsyncDisposable {
     await this.serve({ channels: { all: names }, bundles: names });
   }
 
-  /** The same for any package. */
+  /** Like `serve`, for any package. */
   async servePackage(content: PackageContent, packageName: string): Promise<void> {
     this.#contents.set(packageName, content);
     const digest = `quay.io/c@sha256:${String(++this.#digests).padStart(64, "0")}`;
@@ -234,15 +234,15 @@ export class OperatorWorld implements AsyncDisposable {
   }
 
   /**
-   * Creates an extension of the package with an installer that has every right, or those of `rights`, in a namespace of its own whose Pods meet `fate`.
-   * `before` is done with the namespace before there is an extension.
+   * Creates an extension of the package with an installer that has all permissions, or those of `rights`, in its own namespace whose Pods meet `fate`.
+   * `before` is called with the namespace before the extension is created.
    */
   async extension(
     name: string,
     { fate, before, catalog, rights, ...spec }: Partial<ClusterExtensionSpec> & ExtensionParts = {},
   ): Promise<ClusterExtension> {
-    const made = extensionNamed(name, { packageName: PACKAGE, ...catalog });
-    const { namespace, serviceAccount: account } = made.spec;
+    const extension = extensionNamed(name, { packageName: PACKAGE, ...catalog });
+    const { namespace, serviceAccount: account } = extension.spec;
     const annotations = fate ? { [POD_FATE_ANNOTATION]: fate } : {};
     await this.#cluster.client.create({ apiVersion: "v1", kind: "Namespace", metadata: { name: namespace, annotations } });
     if (rights) {
@@ -251,7 +251,7 @@ export class OperatorWorld implements AsyncDisposable {
         await this.#cluster.client.apply(object, { fieldManager: "test", force: true });
     } else await serviceAccount(this.#cluster.client, namespace, account?.name ?? "", [EVERYTHING]);
     await before?.(namespace);
-    return this.#cluster.client.create<ClusterExtension>({ ...made, spec: { ...made.spec, ...spec } });
+    return this.#cluster.client.create<ClusterExtension>({ ...extension, spec: { ...extension.spec, ...spec } });
   }
 
   /**
@@ -283,31 +283,31 @@ export class OperatorWorld implements AsyncDisposable {
     return eventually(async () => expectProblem(await this.get(name), type, want));
   }
 
-  /** Waits until an extension is as `check` expects it. */
+  /** Waits until `check` of an extension succeeds. */
   async until(name: string, check: (extension: ClusterExtension) => void): Promise<void> {
     await eventually(async () => check(await this.get(name)));
   }
 
-  /** Deletes an extension and waits until it is gone. */
+  /** Deletes an extension and waits until it no longer exists. */
   async remove(name: string): Promise<void> {
     await this.#cluster.client.delete({ apiVersion: API_VERSION, kind: CLUSTER_EXTENSION, name });
     await this.gone(name);
   }
 
-  /** Waits until there is no extension of that name. */
+  /** Waits until no extension of that name exists. */
   async gone(name: string): Promise<void> {
     const ref = { apiVersion: API_VERSION, kind: CLUSTER_EXTENSION, name };
     await eventually(async () => {
-      if (await this.#cluster.client.get(ref)) throw new Error(`ClusterExtension ${name} is still there`);
+      if (await this.#cluster.client.get(ref)) throw new Error(`ClusterExtension ${name} still exists`);
     });
   }
 
-  /** Such as "v1 superseded", oldest first. */
+  /** Returns the releases with their states, such as "v1 superseded", oldest first. */
   releases(name: string): Promise<string[]> {
     return releaseStates(this.#cluster.client, name);
   }
 
-  /** Events about an extension, as "Reason: message". */
+  /** Returns the Events about an extension, as "Reason: message". */
   events(name: string): Promise<string[]> {
     return eventTexts(this.#cluster.client, name);
   }
@@ -319,7 +319,7 @@ interface Running {
   end(): Promise<void>;
 }
 
-/** A cluster's version that a test sets; no OpenShift cluster to begin with. */
+/** A cluster version that a test sets; a cluster other than OpenShift at first. */
 class SetClusterVersion implements ClusterVersionReader {
   readonly synced = Promise.resolve();
   readonly #handlers: (() => void)[] = [];
@@ -339,27 +339,27 @@ class SetClusterVersion implements ClusterVersionReader {
   }
 }
 
-/** What an extension is made with beside its spec. */
+/** Members of a new extension in addition to its spec. */
 export interface ExtensionParts {
   fate?: PodFate;
   before?: (namespace: string) => Promise<unknown>;
-  /** What the installer may do in place of everything. */
+  /** Permissions of the installer; all by default. */
   rights?: (namespace: string) => RequiredRules;
   catalog?: Partial<CatalogSource>;
 }
 
-/** How fast the controller is, in milliseconds, and what differs from its defaults. */
+/** Intervals of the controller in milliseconds, and other options that differ from its defaults. */
 export interface Times {
   certificates?: CertificateTimes;
   webhookCertProvider?: WebhookCertProvider;
-  /** Proxy for installed operators; somebody else runs it. */
+  /** Proxy for installed operators; the test runs its reader. */
   clusterProxy?: ClusterProxyReader;
   driftIntervalMs?: number;
   maxBackoffMs?: number;
   slowReconcileMs?: number;
   recheckIntervalMs?: number;
-  /** How long a minute of the progress deadline is. */
+  /** Length of a minute of the progress deadline. */
   minuteMs?: number;
-  /** Gets every line of the log; without it nothing is logged. */
+  /** Gets every line of the log; logging is off by default. */
   lines?: string[];
 }

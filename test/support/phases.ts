@@ -15,40 +15,40 @@ import {
 } from "../../pkg/operatorcontroller/state/phases.ts";
 import { stepContext } from "./extensionFakes.ts";
 
-/** What a test gives of a phase; the rest is as at the start of a reconcile that finds nothing. */
+/** The parts of a phase that a test sets; the others are as at the start of a reconcile without findings. */
 export type PhaseParts<P> = Partial<Omit<P, "phase" | "extension" | "releases">> & { releases?: Partial<KnownReleases> };
 
-/** A client that nothing is asked of. */
+/** A client that gets no requests. */
 const NO_CLIENT = {} as unknown as Client;
 
-/** The phase before the first step. */
+/** Creates the phase before the first step. */
 export function started(extension: ClusterExtension, parts: Partial<Omit<Started, "phase" | "extension">> = {}): Started {
   return { ...newStarted(extension), ...parts };
 }
 
-/** The phase in which the releases are known. */
+/** Creates the phase in which the releases are known. */
 export function observed(extension: ClusterExtension, { releases, ...parts }: PhaseParts<Observed> = {}): Observed {
   return { ...newStarted(extension), ...parts, releases: { ...unknownReleases(), ...releases }, phase: "observed" };
 }
 
-/** The phase in which the reconcile acts as the ServiceAccount. */
+/** Creates the phase in which the reconcile acts as the ServiceAccount. */
 export function authenticated(extension: ClusterExtension, parts: PhaseParts<Authenticated> = {}): Authenticated {
   return { client: NO_CLIENT, changes: {}, ...parts, ...observed(extension, parts), phase: "authenticated" };
 }
 
-/** The phase in which the bundle is known. */
+/** Creates the phase in which the bundle is known. */
 export function resolved(extension: ClusterExtension, bundle: ResolvedBundle, parts: PhaseParts<Resolved> = {}): Resolved {
   return { ...parts, ...authenticated(extension, parts), bundle, phase: "resolved" };
 }
 
-/** The phase in which the bundle is unpacked; without content in maintain mode. */
+/** Creates the phase in which the bundle is unpacked; without content in maintain mode. */
 export function unpacked(extension: ClusterExtension, bundle: ResolvedBundle, parts: PhaseParts<Unpacked> = {}): Unpacked {
   return { ...parts, ...resolved(extension, bundle, parts), phase: "unpacked" };
 }
 
-/** What a step came to. */
+/** The outcome of a step. */
 export interface StepOutcome<Out> {
-  /** The phase that was reached: the next one, or the one in which the step ended the reconcile. */
+  /** The reached phase: the next one, or the one in which the step ended the reconcile. */
   readonly phase: Phase;
   /** The next phase; undefined if the step ended the reconcile. */
   readonly next: Out | undefined;
@@ -56,7 +56,7 @@ export interface StepOutcome<Out> {
   readonly result: StepResult;
   /** Whether the reconcile was stopped without a status. */
   readonly isLeft: boolean;
-  /** What the step threw or failed with. */
+  /** The error that the step threw or failed with. */
   readonly error: Error | undefined;
 }
 
@@ -78,7 +78,7 @@ export async function runStep<In extends Phase, Out extends Phase>(
   };
 }
 
-/** The messages of the problems that a reconcile reports. */
+/** Returns the messages of the problems that a reconcile reports. */
 export function problemTexts({ report }: Pick<Phase, "report">): string[] {
   return report.problems.map(({ message }) => message);
 }

@@ -9,28 +9,28 @@ interface ReportingStatus {
   readonly problems?: readonly ReportedProblem[] | undefined;
 }
 
-/** The problems of a status as text, one line each: severity, type, message and what to do next. */
+/** Formats the problems of a status, one line each: severity, type, message and next step. */
 export function problemText(status: ReportingStatus | undefined): string {
   return (status?.problems ?? [])
     .map(({ severity, type, message, next }) => `${severity} ${type}: ${message}${next === undefined ? "" : `; next: ${next}`}`)
     .join("\n");
 }
 
-/** What a problem must say. */
+/** Expected members of a problem. */
 export interface WantedProblem {
   /** Default: the severity of the type. */
   readonly severity?: ProblemSeverity;
-  /** A part of the message, or a pattern of it. */
+  /** A part of the message, or a pattern for it. */
   readonly message?: string | RegExp;
-  /** A part of what to do next, or a pattern of it. */
+  /** A part of the next step, or a pattern for it. */
   readonly next?: string | RegExp;
-  /** The member of `details` that the type determines; objects in it may have more members. */
+  /** The member of `details` that the type determines; objects in it can have more members. */
   readonly details?: unknown;
 }
 
 /**
- * Expects that an object from the API server reports a problem: valid by the schema, of a type for objects of this kind, with no details but those of
- * its type. `test/arch/problemTypes.test.ts` reads which types the tests on an API server expect, so `type` must be a literal.
+ * Expects that an object from the API server reports a problem: valid by the schema, of a type for objects of this kind, with details of
+ * its type only. `test/arch/problemTypes.test.ts` reads which types the tests on an API server expect, so `type` must be a literal.
  * @returns the problem.
  */
 export function expectProblem(object: KubeObject, type: ProblemType, want: WantedProblem = {}): Problem {
@@ -56,7 +56,7 @@ function textLike(part: string | RegExp): unknown {
   return typeof part === "string" ? expect.stringContaining(part) : expect.stringMatching(part);
 }
 
-/** The same, but objects may have more members. */
+/** Compares like `expect.objectContaining`, at all levels. */
 function withMore(value: unknown): unknown {
   if (Array.isArray(value)) return value.map(withMore);
   if (typeof value !== "object" || value === null || "asymmetricMatch" in value || value instanceof RegExp) return value;

@@ -11,7 +11,7 @@ const FILES = ["operator-controller.yaml", "catalogd.yaml", "metrics.yaml"];
 /** ServiceAccounts of the two programs. */
 export const PROGRAM_ACCOUNTS = ["operator-controller-controller-manager", "catalogd-controller-manager"] as const;
 
-/** A right that config/rbac gives one of the two programs, and the namespace in which it holds; "" is the cluster. */
+/** A permission that config/rbac grants to one of the two programs, and its namespace; "" is the cluster. */
 interface ProgramRight extends Grant {
   account: string;
   scope: string;
@@ -22,7 +22,7 @@ interface Binding extends KubeObject {
   subjects: { kind: string; name: string }[];
 }
 
-/** Every single right that config/rbac gives to the programs' ServiceAccounts; roles that nobody is bound to give none. */
+/** Lists every permission that config/rbac grants to the programs' ServiceAccounts; ignores roles without bindings. */
 function programRights(): ProgramRight[] {
   const objects = FILES.flatMap((file) => parseYamlDocuments(readFileSync(join(RBAC, file), "utf8")) as KubeObject[]);
   const bindings = objects.filter(({ kind }) => kind.endsWith("Binding")) as Binding[];
@@ -37,15 +37,15 @@ function programRights(): ProgramRight[] {
 
 const FORBIDDEN = 403;
 
-/** Whether a request that was granted takes this right. */
+/** Whether a successful request needed this permission. */
 function takes({ verb: asked, code, ref }: Request, { scope, group, resource, name, verb }: ProgramRight): boolean {
   if (code === FORBIDDEN) return false;
-  // Asked for within the writing of a Secret that has an extension as its owner and blocks its deletion.
+  // Checked during the write of a Secret that has an extension as its owner and blocks its deletion.
   if (resource === "clusterextensions/finalizers") return ref.resource === "secrets" && asked === "create";
   const written = ref.subresource === "" ? ref.resource : `${ref.resource}/${ref.subresource}`;
   if (written !== resource || ref.group !== group || (scope !== "" && ref.namespace !== scope)) return false;
   if (name !== undefined && ref.name !== name) return false;
-  // An apply of what is not there yet is a patch that answers 201, and takes both rights.
+  // An apply that creates the object is a patch with status 201, and needs both permissions.
   return asked === verb || (verb === "create" && asked === "patch" && code === 201);
 }
 
@@ -56,8 +56,8 @@ function describeProgramRight({ account, verb, group, resource, name, scope }: P
 }
 
 /**
- * What the programs asked for as themselves so far and were refused, once each. The tokens of installers are left out: the right to them is not of
- * config/rbac but granted in each namespace, or not.
+ * Lists the denied requests of the programs with their own identity so far, without duplicates. Ignores requests for the tokens of
+ * installers: config/rbac does not grant that permission; each namespace can grant it.
  */
 export async function refusedRequests(audit: AuditTail): Promise<string[]> {
   const found = new Set<string>();
@@ -72,7 +72,7 @@ function isToken({ resource, subresource }: Request["ref"]): boolean {
   return resource === "serviceaccounts" && subresource === "token";
 }
 
-/** Which rights of config/rbac no request has taken so far. */
+/** Lists the permissions of config/rbac that no request has needed so far. */
 export async function unusedRights(audit: AuditTail): Promise<string[]> {
   const requests = new Map<string, readonly Request[]>();
   for (const account of PROGRAM_ACCOUNTS) requests.set(account, await audit.requestsOf(SYSTEM_NAMESPACE, account));

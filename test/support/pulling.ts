@@ -8,29 +8,29 @@ import { removeTree } from "../../pkg/oci/pull/cache.ts";
 import { Puller, type PullerOptions } from "../../pkg/oci/pull/puller.ts";
 import { LoopbackRegistry } from "./loopbackRegistry.ts";
 
-/** Limits under which nothing waits long. */
+/** Short timeouts. */
 export const QUICK: Limits = { ...CATALOG_IMAGE_LIMITS, backoffMs: 1, retryAfterMs: 1500, stallMs: 5000, timeoutMs: 20_000 };
 
-/** A loopback registry for one test. */
+/** Creates a loopback registry for one test. */
 export async function loopbackRegistry(tls?: { key: string; cert: string }): Promise<LoopbackRegistry> {
   const registry = await LoopbackRegistry.start(tls);
   onTestFinished(() => registry.stop());
   return registry;
 }
 
-/** A folder for one test. */
+/** Creates a folder for one test. */
 export async function folder(): Promise<string> {
   const dir = await mkdtemp(join(tmpdir(), "olmv1-pull-"));
   onTestFinished(() => removeTree(dir));
   return dir;
 }
 
-/** registries.conf text that takes `prefix` from one registry, over plain HTTP. */
+/** Returns registries.conf text that takes `prefix` from one registry, over plain HTTP. */
 export function insecureRegistry(host: string, prefix = host): string {
   return `[[registry]]\nprefix = "${prefix}"\nlocation = "${host}"\ninsecure = true\n`;
 }
 
-/** A puller for one test, which knows no signature policy of this machine. `conf` and `auths` are the contents of its files; what it logs is collected. */
+/** Creates a puller for one test, without the signature policy of this machine. `conf` and `auths` are the contents of its files; collects its logs. */
 export async function puller(
   o: { conf?: string; auths?: Record<string, object>; limits?: Partial<Limits> } & Partial<Omit<PullerOptions, "limits">> = {},
 ): Promise<{ puller: Puller; cacheDir: string; logged: string[]; entries: (owner?: string) => Promise<string[]> }> {

@@ -1,4 +1,4 @@
-/** Numbers from 0 up to 1 that are the same for the same seed. @see mulberry32 of Tommy Ettinger */
+/** Creates a generator of numbers from 0 up to 1, reproducible by its seed. @see mulberry32 of Tommy Ettinger */
 export function seeded(seed: number): () => number {
   let state = seed | 0;
   return () => {
@@ -9,16 +9,16 @@ export function seeded(seed: number): () => number {
   };
 }
 
-/** Numbers from 0 up to 1. @see seeded */
+/** A generator of numbers from 0 up to 1. @see seeded */
 export type Random = () => number;
 
-/** A whole number from 0 to `limit` - 1; 0 for a limit of 0. */
+/** Returns an integer from 0 to `limit` - 1; 0 for a limit of 0. */
 export function upTo(random: Random, limit: number): number {
   return Math.floor(random() * limit);
 }
 
-/** One of the items. @throws RangeError when there is none. */
+/** Returns one of the items. @throws RangeError if there are none. */
 export function pick<T>(random: Random, items: readonly T[]): T {
-  if (items.length === 0) throw new RangeError("there is nothing to pick from");
+  if (items.length === 0) throw new RangeError("no items to pick from");
   return items[upTo(random, items.length)] as T;
 }

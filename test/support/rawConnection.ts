@@ -2,14 +2,14 @@ import { once } from "node:events";
 import { connect, type Socket } from "node:net";
 import { eventually } from "./eventually.ts";
 
-/** One answer as it came, its body by Content-Length. */
+/** One response as received, its body by Content-Length. */
 export interface RawAnswer {
   status: number;
   head: string;
   body: string;
 }
 
-/** A connection on which a test writes bytes of its own, right or wrong. */
+/** A connection on which a test writes raw bytes, valid or not. */
 export class RawConnection {
   readonly socket: Socket;
   #received: Buffer[] = [];
@@ -21,7 +21,7 @@ export class RawConnection {
     socket.on("error", (err) => (this.#error = err));
   }
 
-  /** Connects to loopback. @param reading false: nothing is read until `resume`. */
+  /** Connects to loopback. @param reading false: reads nothing until `resume`. */
   static async open(port: number, { reading = true } = {}): Promise<RawConnection> {
     const socket = connect({ port, host: "127.0.0.1", allowHalfOpen: true });
     await once(socket, "connect");
@@ -35,7 +35,7 @@ export class RawConnection {
     return this;
   }
 
-  /** Everything that has come so far. */
+  /** Returns all received bytes so far, as text. */
   get text(): string {
     return Buffer.concat(this.#received).toString("latin1");
   }
@@ -44,12 +44,12 @@ export class RawConnection {
     return this.#received.reduce((sum, { length }) => sum + length, 0);
   }
 
-  /** Whether the other side has closed or reset the connection. */
+  /** Whether the peer has closed or reset the connection. */
   get ended(): boolean {
     return this.socket.readableEnded || this.socket.destroyed || this.#error !== undefined;
   }
 
-  /** The answers that have come as a whole. */
+  /** Returns the responses that arrived completely. */
   get answers(): RawAnswer[] {
     const answers: RawAnswer[] = [];
     let rest = this.text;
@@ -65,7 +65,7 @@ export class RawConnection {
     }
   }
 
-  /** Waits for so many answers. */
+  /** Waits for a number of responses. */
   async answered(count = 1): Promise<RawAnswer[]> {
     await eventually(() => {
       if (this.answers.length < count) throw new Error(`${this.answers.length} of ${count} answers: ${this.text.slice(0, 500)}`);
@@ -73,7 +73,7 @@ export class RawConnection {
     return this.answers;
   }
 
-  /** Waits until the other side closes the connection. */
+  /** Waits until the peer closes the connection. */
   async closed(timeoutMs = 15_000): Promise<RawAnswer[]> {
     await eventually(
       () => {

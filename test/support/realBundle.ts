@@ -11,18 +11,18 @@ import { requireIdentities } from "../../pkg/release/identity.ts";
 import { renderBundle } from "../../pkg/render/render.ts";
 import { GROUPS_OF_OTHERS, isAboutOthers, type RealOperator } from "./realOperator.ts";
 
-/** One bundle of a folder `<operator>/<version>`, as an operator of its own that nothing else shares a name with. */
+/** One bundle of a folder `<operator>/<version>`, with names that no other object in the test has. */
 export interface RealBundle {
   /** `operator/version`. */
   id: string;
   operator: RealOperator;
-  /** Rendered; empty where that cannot be done, or not with objects that could be applied. */
+  /** Rendered; empty if the bundle cannot be rendered, or not to objects that could be applied. */
   objects: readonly KubeObject[];
-  /** It has webhooks that are asked about objects of other bundles, or APIs that all discovery asks for, and nobody answers them here. */
+  /** Whether it has webhooks for objects of other bundles, or APIs that all discovery requests call; no server responds to these in tests. */
   disturbsOthers: boolean;
 }
 
-/** `operator/version` of every bundle below a folder, in the order of their names. */
+/** Lists `operator/version` of every bundle in a folder, sorted. */
 export function bundleIds(folder: string): string[] {
   return readdirSync(folder)
     .sort()
@@ -33,7 +33,7 @@ export function bundleIds(folder: string): string[] {
     );
 }
 
-/** One bundle below a folder, by its `operator/version`, with the certificates of its webhooks from this provider. */
+/** Loads one bundle from a folder, by its `operator/version`, with the webhook certificates of this provider. */
 export async function realBundle(root: string, id: string, certProvider: CertificateProvider): Promise<RealBundle> {
   const folder = join(root, id);
   const bundle = loadBundle(await readBundleFiles(folder));
@@ -48,7 +48,7 @@ export async function realBundle(root: string, id: string, certProvider: Certifi
   };
 }
 
-/** For all namespaces where the bundle can do that, else for its own, else for another one. */
+/** For all namespaces if the bundle supports that, else for its own, else for another one. */
 function rendered(
   bundle: RegistryV1Bundle,
   namespace: string,
@@ -60,13 +60,13 @@ function rendered(
       requireIdentities(objects);
       return { objects, config };
     } catch {
-      // needs another configuration, or cannot be rendered at all, which the controller is to say
+      // needs another configuration, or cannot be rendered at all, which the controller must report
     }
   }
   return { objects: [], config: undefined };
 }
 
-/** A definition that takes anything, for each kind that stands in for one of other operators among these objects. */
+/** Creates a definition that accepts anything, for each kind in these objects that other operators define. */
 export function standIns(objects: readonly KubeObject[]): KubeObject[] {
   const own = new Set(objects.flatMap((object) => definedResource(object) ?? []).map(({ group, kind }) => `${group}/${kind}`));
   const kinds = new Map<string, GroupVersionKind>();

@@ -10,9 +10,9 @@ import { prepareObjects } from "../../pkg/release/prepare.ts";
 import { renderBundle } from "../../pkg/render/render.ts";
 import { compareVersions, parseVersion } from "../../pkg/version/version.ts";
 
-/** An operator whose bundles lie in folders, with one version or with two, the older first. */
+/** An operator whose bundles are in folders, with one or two versions, the older first. */
 export interface RealOperator {
-  /** Of the package, and of everything a test makes for it. */
+  /** Name of the package, and of all objects that a test creates for it. */
   name: string;
   namespace: string;
   config: JsonObject | undefined;
@@ -26,10 +26,10 @@ export interface OperatorVersion {
   objects: readonly KubeObject[];
 }
 
-/** CRDs of one operator at most: each one makes the API server compute its whole schema anew. */
+/** Maximum of CRDs for each operator: each CRD makes the API server recompute its whole schema. */
 const MAX_CRDS = 3;
 
-/** What a control plane without additions serves. */
+/** Kinds that a control plane serves without additions. */
 const SERVED: ReadonlySet<string> = new Set([
   "v1",
   "apps/v1",
@@ -43,8 +43,8 @@ const SERVED: ReadonlySet<string> = new Set([
 ]);
 
 /**
- * Operators in an order that `seed` decides, until they have as many bundles as are wanted: those that render into kinds of Kubernetes itself, whose webhooks are asked
- * about nothing of others, and of which no two hold the same object.
+ * Picks operators in an order that `seed` determines, up to the wanted number of bundles: those that render to kinds of Kubernetes itself, whose webhooks
+ * do not select objects of others, and without two that contain the same object.
  */
 export async function chooseOperators(folder: string, seed: number, wanted: number): Promise<RealOperator[]> {
   const chosen: RealOperator[] = [];
@@ -89,7 +89,7 @@ async function operatorIn(folder: string, name: string): Promise<RealOperator | 
   return undefined;
 }
 
-/** Kinds of other operators that an API server has not by itself and that bundles expect all the same. */
+/** Kinds of other operators that bundles expect although an API server does not define them. */
 export const GROUPS_OF_OTHERS: ReadonlySet<string> = new Set([
   "cert-manager.io",
   "console.openshift.io",
@@ -97,7 +97,7 @@ export const GROUPS_OF_OTHERS: ReadonlySet<string> = new Set([
   "security.openshift.io",
 ]);
 
-/** Whether it is a webhook configuration for kinds that other bundles hold. */
+/** Whether it is a webhook configuration for kinds that other bundles contain. */
 export function isAboutOthers(object: KubeObject): boolean {
   const { webhooks } = object as { webhooks?: { rules?: { apiGroups?: string[] }[] }[] };
   const groups = (webhooks ?? []).flatMap(({ rules = [] }) => rules.flatMap(({ apiGroups = [] }) => apiGroups));
@@ -108,7 +108,7 @@ function isServed(object: KubeObject): boolean {
   return knownResource(object) !== undefined && SERVED.has(object.apiVersion);
 }
 
-/** The API server refuses a CRD without the version in which its custom resources may be stored, whoever applies it. */
+/** The API server rejects a CRD without the version in which its custom resources are stored, regardless of the client. */
 function dropsStoredVersion(before: OperatorVersion, after: OperatorVersion): boolean {
   const versionsOf = (crd: KubeObject | undefined): { name: string; storage?: boolean }[] =>
     (crd?.["spec"] as { versions?: { name: string; storage?: boolean }[] } | undefined)?.versions ?? [];
@@ -128,7 +128,7 @@ function isVersion(text: string): boolean {
   }
 }
 
-/** The same order for the same seed (Fisher and Yates, numbers by Lehmer). */
+/** Shuffles, reproducible by seed (Fisher and Yates, numbers by Lehmer). */
 export function shuffled<T>(items: readonly T[], seed: number): T[] {
   const out = [...items];
   let state = seed;

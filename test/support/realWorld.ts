@@ -23,7 +23,7 @@ import { extensionNamed } from "./extensions.ts";
 import { problemText } from "./problems.ts";
 import type { RealOperator } from "./realOperator.ts";
 
-/** Types of problems that say nothing about what an installer may do. */
+/** Types of problems that do not depend on the installer's permissions. */
 const ASIDES: ReadonlySet<string> = new Set(["UpgradeWarning", "RequirementsNotMet", "BundleWarning"]);
 
 const CATALOG: ObjectRef = { apiVersion: API_VERSION, kind: CLUSTER_CATALOG, name: "c" };
@@ -36,7 +36,7 @@ export class RealWorld implements AsyncDisposable {
   readonly #stop = new AbortController();
   readonly #running: Promise<void>;
   readonly #metrics = createMetrics("operator_controller");
-  /** What was granted last to the installer of an operator, by describeObject. */
+  /** The latest granted objects for the installer of an operator, by describeObject. */
   readonly #granted = new Map<string, Map<string, KubeObject>>();
 
   private constructor(client: Client, operators: readonly RealOperator[], driftIntervalMs: number) {
@@ -91,7 +91,7 @@ export class RealWorld implements AsyncDisposable {
     await this.#running;
   }
 
-  /** Creates the namespace of an operator and its installer with exactly these rules; again with others, those replace them. */
+  /** Creates the namespace of an operator and its installer with exactly these rules; later calls replace the rules. */
   async grant({ namespace, name }: RealOperator, rules: RequiredRules): Promise<void> {
     const objects: KubeObject[] = [
       { apiVersion: "v1", kind: "Namespace", metadata: { name: namespace } },
@@ -114,13 +114,13 @@ export class RealWorld implements AsyncDisposable {
     await this.#client.patch({ apiVersion: "v1", kind: "Namespace", name: namespace }, body, { type: "merge" });
   }
 
-  /** Asks for a comparison of everything of an extension. */
+  /** Requests a comparison of all objects of an extension. */
   async compare(name: string): Promise<void> {
     const annotations = { [ANNOTATION_RECONCILE_REQUESTED_AT]: randomUUID() };
     await this.#client.patch(refOf(name), { metadata: { annotations } }, { type: "merge" });
   }
 
-  /** Makes an extension forget its watches, and open them anew. */
+  /** Makes an extension close its watches and reopen them. */
   async watchAnew(name: string): Promise<void> {
     await this.#client.patch(refOf(name), { spec: { suspend: true } }, { type: "merge" });
     await this.#eventually(name, ({ metadata, status }) => {
@@ -130,7 +130,7 @@ export class RealWorld implements AsyncDisposable {
     await this.#client.patch(refOf(name), { spec: { suspend: null } }, { type: "merge" });
   }
 
-  /** Waits until no watch is about to be opened. */
+  /** Waits until no watch is still being opened. */
   async watching(): Promise<void> {
     await eventually(async () => {
       const text = await this.#metrics.text();
@@ -139,7 +139,7 @@ export class RealWorld implements AsyncDisposable {
     });
   }
 
-  /** Creates an extension of an operator, pinned to a version, or pins the one that there is to another; whatever becomes of its CRDs. */
+  /** Creates an extension of an operator, pinned to a version, or pins the existing one to another; without CRD upgrade safety. */
   async extension(
     { name, namespace, config }: RealOperator,
     version: string,
@@ -148,13 +148,13 @@ export class RealWorld implements AsyncDisposable {
     const made = extensionNamed(name, { packageName: name, version });
     const spec = { ...made.spec, namespace, ...(config ? { config: { configType: "Inline" as const, inline: config } } : {}) };
     const preflight = { crdUpgradeSafety: { enforcement: "None" as const } };
-    // What a few of them depend on is not here.
+    // Some of their dependencies are not in this catalog.
     const dependencies = { policy: "Ignore" as const };
     const extension = { ...made, spec: { ...spec, dependencies, install: { preflight, ...install } } };
     await this.#client.apply(extension, { fieldManager: "test", force: true });
   }
 
-  /** Waits until a version is installed and nothing is left to do. @returns the text of condition Progressing. */
+  /** Waits until a version is installed and reconciled. @returns the text of condition Progressing. */
   installed(name: string, version: string): Promise<string> {
     return this.#progressing(name, ({ status }, message, reason) => {
       const done = status?.install?.bundle.version === version && reason === "Succeeded";
@@ -163,8 +163,8 @@ export class RealWorld implements AsyncDisposable {
   }
 
   /**
-   * Waits until a version is installed, or until condition Progressing or a problem says `refusal`.
-   * @throws Error with what the condition says once that takes too long.
+   * Waits until a version is installed, or until condition Progressing or a problem contains `refusal`.
+   * @throws Error with the message of the condition after the timeout.
    */
   async outcome(name: string, version: string, refusal: string | undefined): Promise<"installed" | "refused"> {
     let outcome: "installed" | "refused" = "installed";
@@ -181,14 +181,14 @@ export class RealWorld implements AsyncDisposable {
   content(name: string): Promise<string> {
     return this.#progressing(name, ({ status }, said, reason) => {
       const left = (status?.problems ?? []).filter(({ type }) => !ASIDES.has(type));
-      if (reason !== "Succeeded" || left.length > 0) throw new Error(`${name} is not content: ${said}`);
+      if (reason !== "Succeeded" || left.length > 0) throw new Error(`${name} has problems: ${said}`);
     });
   }
 
-  /** Waits until condition Progressing or a problem says something. @returns all that they say. */
+  /** Waits until condition Progressing or a problem contains a text. @returns their messages. */
   says(name: string, text: string): Promise<string> {
     return this.#progressing(name, (_, said) => {
-      if (!said.includes(text)) throw new Error(`${name} does not say ${text}: ${said}`);
+      if (!said.includes(text)) throw new Error(`${name} does not report ${text}: ${said}`);
     });
   }
 
@@ -205,12 +205,12 @@ export class RealWorld implements AsyncDisposable {
     await this.#client.delete(refOf(name));
   }
 
-  /** Waits until an extension is gone. */
+  /** Waits until an extension no longer exists. */
   async gone(name: string): Promise<void> {
     await eventually(
       async () => {
         const left = await this.#client.get<ClusterExtension>(refOf(name));
-        if (left) throw new Error(`${name} is still there: ${JSON.stringify(left.status?.conditions)}`);
+        if (left) throw new Error(`${name} still exists: ${JSON.stringify(left.status?.conditions)}`);
       },
       { timeoutMs: 120_000 },
     );
@@ -249,7 +249,7 @@ function bundleName(name: string, version: string): string {
   return `${name}.v${version.replaceAll("+", "-")}`;
 }
 
-/** One channel, in which each version replaces the one before. */
+/** Creates one channel, in which each version replaces the one before. */
 function contentOf({ name, versions }: RealOperator): PackageContent {
   const bundles = versions.map(({ version }) => ({ name: bundleName(name, version), version }));
   const entries = bundles.map((bundle, i) => ({ name: bundle.name, ...(i === 0 ? {} : { replaces: bundles[i - 1]?.name ?? "" }) }));

@@ -2,38 +2,38 @@ import { createServer, type IncomingMessage, type Server, type ServerResponse, r
 import type { AddressInfo, Socket } from "node:net";
 import { setTimeout as sleep } from "node:timers/promises";
 
-/** What goes wrong with requests of one kind; without any of the members after `times` they pass. */
+/** A fault for requests of one kind; without any of the members after `times`, requests pass. */
 export interface RegistryFault {
   on: "ping" | "manifest" | "blob";
-  /** What the repository's name begins with; any without it. */
+  /** Prefix of the repository's name; any repository if unset. */
   repository?: string;
-  /** How often; always without it. */
+  /** How often it strikes; always if unset. */
   times?: number;
-  /** An answer in place of the registry's; `body` is padded with blanks to `size` bytes. */
+  /** A response instead of the registry's; `body` is padded with blanks to `size` bytes. */
   answer?: { status: number; headers?: Record<string, string>; body?: string; size?: number };
-  /** The client is sent to the same path at another "host:port". */
+  /** Redirects the client to the same path at another "host:port". */
   redirectTo?: string;
-  /** No answer ever comes. */
+  /** Never responds. */
   hang?: boolean;
-  /** The connection breaks before an answer. */
+  /** Breaks the connection before a response. */
   reset?: boolean;
-  /** The connection breaks after so many bytes of the body. */
+  /** Breaks the connection after this number of bytes of the body. */
   cutAfter?: number;
-  /** The last byte of the body is another one. */
+  /** Changes the last byte of the body. */
   corrupt?: boolean;
-  /** So many bytes more, or less, than the body has are announced, and sent. */
+  /** Announces, and sends, this number of bytes more (or less) than the body has. */
   lengthBy?: number;
   bytesPerSecond?: number;
 }
 
-/** A request for something of a repository that reached the proxy. */
+/** A request for a part of a repository that reached the proxy. */
 export interface ProxiedRequest {
   kind: RegistryFault["on"] | "other";
   path: string;
   authorization: string | undefined;
 }
 
-/** Stands before a real registry on loopback and lets go wrong what it is told; everything else passes as it is. It can go down and come up again. */
+/** A proxy for a real registry on loopback that injects faults and forwards everything else unchanged. It can stop and start again. */
 export class RegistryProxy implements AsyncDisposable {
   readonly requests: ProxiedRequest[] = [];
   readonly #upstream: string;
@@ -57,12 +57,12 @@ export class RegistryProxy implements AsyncDisposable {
     return `127.0.0.1:${this.#port}`;
   }
 
-  /** Puts these faults in force in place of those before. */
+  /** Replaces the faults. */
   arm(...faults: readonly RegistryFault[]): void {
     this.#faults = faults.map((fault) => ({ fault, left: fault.times ?? Number.POSITIVE_INFINITY }));
   }
 
-  /** How many requests of a kind there have been for a repository. */
+  /** Returns the number of requests of a kind for a repository. */
   count(kind: ProxiedRequest["kind"], repository: string): number {
     return this.requests.filter((request) => request.kind === kind && request.path.startsWith(`/v2/${repository}/`)).length;
   }
@@ -80,7 +80,7 @@ export class RegistryProxy implements AsyncDisposable {
     this.#server = server;
   }
 
-  /** Ends every connection and takes no new one. */
+  /** Closes every connection and accepts no new one. */
   async down(): Promise<void> {
     const server = this.#server;
     this.#server = undefined;
@@ -137,7 +137,7 @@ interface Answer {
   body: Buffer;
 }
 
-/** Sends an answer as the fault has it. */
+/** Sends the response that the fault specifies. */
 async function breaking(res: ServerResponse, { status, headers, body }: Answer, fault: RegistryFault): Promise<void> {
   let sent = Buffer.from(body);
   if (fault.corrupt) sent[sent.length - 1] = (sent.at(-1) ?? 0) ^ 0xff;

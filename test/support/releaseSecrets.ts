@@ -20,7 +20,7 @@ export interface SecretParts {
   annotations?: Record<string, string>;
 }
 
-/** A case: the Secrets of one extension, and what each reader makes of them. */
+/** A case: the Secrets of one extension, and the expected result of each reader. */
 export interface ReleaseSecretsCase extends CaseHead {
   installed?: string;
   secrets: SecretParts[];
@@ -33,10 +33,10 @@ export interface ReleaseSecretsCase extends CaseHead {
   };
 }
 
-/** Names in cases that stand for the extension's own. */
+/** Placeholders in cases for the names of the extension. */
 const X = "x";
 
-/** The Secrets of a case for one extension, whose name is in place of "x"; `other` is another extension that some of them refer to. */
+/** Creates the Secrets of a case for one extension, whose name replaces "x"; some of them refer to `other`, another extension. */
 export function releaseSecrets(secrets: readonly SecretParts[], extension: Owner, other: Owner, systemNamespace: string): KubeObject[] {
   return secrets.map((parts) => releaseSecret(parts, extension, parts.owner === "other" ? other : extension, systemNamespace));
 }

@@ -2,12 +2,12 @@ import type { KubeObject } from "../../pkg/api/k8s.ts";
 import type { ReleaseRecord, ReleaseStatus } from "../../pkg/release/record.ts";
 import { type DecodedRelease, decodeRelease, extraChunks } from "../../pkg/release/storage/decode.ts";
 
-/** What differs from a small release of extension "x" in namespace "x-system"; objects given by name are ConfigMaps. */
+/** Differences from a small release of extension "x" in namespace "x-system"; objects given by name are ConfigMaps. */
 export interface ReleaseParts extends Partial<Omit<ReleaseRecord, "objects">> {
   objects?: readonly (string | KubeObject)[];
 }
 
-/** One release of an extension. */
+/** Creates one release of an extension. */
 export function releaseRecord(version: number, status: ReleaseStatus, { objects = [], ...parts }: ReleaseParts = {}): ReleaseRecord {
   return {
     name: "x",
@@ -24,24 +24,24 @@ export function releaseRecord(version: number, status: ReleaseStatus, { objects 
   };
 }
 
-/** A ConfigMap that says nothing. */
+/** Creates an empty ConfigMap. */
 export function configMap(name: string, namespace = "x-system", data: Record<string, string> = {}): KubeObject {
   return { apiVersion: "v1", kind: "ConfigMap", metadata: { name, namespace }, data };
 }
 
-/** The record that a release's Secrets hold; @throws Error with the cause when they cannot be read. */
+/** Reads the record from the Secrets of a release. @throws Error with the cause if they cannot be read. */
 export function decodedRecord(index: KubeObject, chunks: readonly KubeObject[]): ReleaseRecord {
   const release = decodeRelease(index, chunks);
   if (release.kind !== "readable") throw new Error(release.kind === "unreadable" ? release.because : "unfinished");
   return release.record;
 }
 
-/** What reading the Secrets of a record gives; of no record, nothing. */
+/** Reads the Secrets of a record; returns nothing for no record. */
 export function asRead(record: ReleaseRecord | undefined): DecodedRelease | undefined {
   return record && { kind: "readable", record };
 }
 
-/** The names of the chunks after the first, sorted; @throws Error when the index does not list them. */
+/** Returns the names of all chunks but the first, sorted. @throws Error if the index does not list them. */
 export function chunkNames(index: KubeObject): string[] {
   const names = extraChunks(index);
   if (!Array.isArray(names)) throw new Error(names.because);

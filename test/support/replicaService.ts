@@ -1,12 +1,12 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { type Replica, readyz } from "./replicas.ts";
 
-/** One request through the service. */
+/** One request through the Service. */
 export interface ServedRequest {
   readonly replica: Replica;
   /** By `performance.now`. */
   readonly from: number;
-  /** Why it failed; undefined for one that was answered with 200 and a whole body. */
+  /** Why it failed; undefined if it got 200 and a complete body. */
   readonly failure: string | undefined;
   readonly text: string;
 }
@@ -14,10 +14,10 @@ export interface ServedRequest {
 const PROBE_MS = 100;
 const CLIENTS = 4;
 
-/** What a Service does: it sends requests to the replicas whose readiness probe succeeds, in turn. Some clients send requests all the time. */
+/** Simulates a Service: sends requests in turn to the replicas whose readiness probe succeeds. A number of clients send requests continuously. */
 export class ReplicaService {
   readonly requests: ServedRequest[] = [];
-  /** When each replica was withdrawn, by `performance.now`. */
+  /** When each replica became unready, by `performance.now`. */
   readonly withdrawn = new Map<Replica, number>();
   readonly #path: string;
   #endpoints: Replica[];
@@ -32,18 +32,18 @@ export class ReplicaService {
     this.#running = [...replicas.map((replica) => this.#probe(replica)), ...Array.from({ length: CLIENTS }, () => this.#request())];
   }
 
-  /** Those that requests are sent to. */
+  /** The replicas that get requests. */
   get endpoints(): readonly Replica[] {
     return this.#endpoints;
   }
 
-  /** Sends requests to one more, from now on. @param replica a ready one */
+  /** Adds a replica that gets requests. @param replica a ready one */
   add(replica: Replica): void {
     this.#endpoints = [...this.#endpoints, replica];
     this.#running.push(this.#probe(replica));
   }
 
-  /** Ends the requests. @returns those that failed. */
+  /** Stops the requests. @returns those that failed. */
   async stop(): Promise<ServedRequest[]> {
     this.#stopped = true;
     await Promise.all(this.#running);

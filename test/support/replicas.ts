@@ -9,7 +9,7 @@ import type { AuditEvent, TestCluster } from "./cluster.ts";
 import { eventually } from "./eventually.ts";
 
 const CREDENTIAL = "authentication.kubernetes.io/credential-id";
-/** Long enough for a leader that gets little of a busy machine, short enough to wait for. */
+/** Long enough for a leader on a busy machine, short enough to wait for. */
 export const LEASE_MS = 10_000;
 const ELECTION = [
   "--leader-elect",
@@ -18,10 +18,10 @@ const ELECTION = [
   "--leader-election-retry-period=1s",
 ];
 
-/** A program of which several run side by side. */
+/** A program that runs with several replicas. */
 export type ReplicatedProgram = "catalogd" | "operator-controller";
 
-/** One process among several: with ports, a cache and a token of its own. */
+/** One process among several: with its own ports, cache and token. */
 export interface Replica {
   readonly name: string;
   /** Base URL of catalogd's content. */
@@ -30,11 +30,11 @@ export interface Replica {
   readonly process: ServerProcess;
   readonly logFile: string;
   readonly cacheDir: string;
-  /** How the audit log names its token. */
+  /** Identifies its token in the audit log. */
   readonly credential: string;
 }
 
-/** A program several times beside one control plane, with the rights of config/rbac and no other. */
+/** Several replicas of a program on one control plane, with exactly the permissions of config/rbac. */
 export class Replicas {
   readonly #cluster: TestCluster;
   readonly #program: ReplicatedProgram;
@@ -52,7 +52,7 @@ export class Replicas {
     return new Replicas(cluster, program, await mkdtemp(join(tmpdir(), "olmv1-replicas-")));
   }
 
-  /** Starts one more and does not wait until it is ready. @param registry where images are instead of quay.io */
+  /** Starts one more replica without waiting until it is ready. @param registry the registry with the images instead of quay.io */
   async add(name: string, flags: readonly string[] = [], registry = this.#cluster.registry.host): Promise<Replica> {
     const [contentPort, probePort] = await freePorts(2);
     const token = await this.#token();
@@ -102,12 +102,12 @@ export class Replicas {
     return replica;
   }
 
-  /** Those whose process has not ended. */
+  /** The replicas whose process has not ended. */
   get running(): Replica[] {
     return this.#all.filter(({ process }) => process.ended === undefined);
   }
 
-  /** Waits until a replica is ready. @returns what its probe says, verbosely. */
+  /** Waits until a replica is ready. @returns the verbose response of its probe. */
   async ready(replica: Replica): Promise<string> {
     return eventually(
       async () => {
@@ -120,7 +120,7 @@ export class Replicas {
     );
   }
 
-  /** Waits until a replica says that it leads. */
+  /** Waits until a replica reports that it is the leader. */
   async leads(replica: Replica): Promise<void> {
     await eventually(async () => {
       if (replica.process.ended) throw new Error(replica.process.ended);
@@ -129,11 +129,11 @@ export class Replicas {
     });
   }
 
-  /** Requests of one replica that were more than reading, so far, oldest first. */
+  /** Returns the write requests of one replica so far, oldest first. */
   async writesOf({ credential }: Replica): Promise<AuditEvent[]> {
     const events = await this.#cluster.auditEvents();
     const own = events.filter(({ user }) => user.extra?.[CREDENTIAL]?.includes(credential));
-    if (own.length === 0) throw new Error("the audit log names no request of this replica");
+    if (own.length === 0) throw new Error("the audit log has no request of this replica");
     return own.filter(({ verb }) => !["get", "list", "watch"].includes(verb));
   }
 
@@ -151,7 +151,7 @@ export class Replicas {
   }
 }
 
-/** What the readiness probe of a replica answers, verbosely; status 0 without an answer. */
+/** Returns the verbose response of a replica's readiness probe; status 0 without a response. */
 export async function readyz({ probes }: Replica): Promise<{ status: number; text: string }> {
   try {
     const answer = await fetch(`${probes}/readyz?verbose`);

@@ -11,7 +11,7 @@ import type { OperatorVersion, RealOperator } from "./realOperator.ts";
 import type { RealWorld } from "./realWorld.ts";
 import { asksFor, describeRight, missingDetails, type Right, rightsOf, rulesFromRights, rulesOf } from "./rights.ts";
 
-/** What trials are made with. */
+/** The dependencies of the trials. */
 export interface TrialTools {
   cluster: TestCluster;
   world: RealWorld;
@@ -22,8 +22,8 @@ const ACCESS = "/apis/authorization.k8s.io/v1/subjectaccessreviews";
 const PATIENCE = { timeoutMs: 120_000 };
 
 /**
- * Takes single rights from the installer of a real operator, one after the other on one extension whose permissions are only warned of, and looks at
- * what comes of it. Exactly one right is missing at any time that something is expected.
+ * Revokes single permissions of a real operator's installer, one after the other, on one extension with spec.permissions Warn, and checks
+ * the effect. During each check exactly one permission is missing.
  */
 export class RightTrials {
   readonly #tools: TrialTools;
@@ -44,12 +44,12 @@ export class RightTrials {
     });
   }
 
-  /** The rights of this version, as they are derived for it. */
+  /** The derived permissions of this version. */
   get rights(): readonly Right[] {
     return this.#all;
   }
 
-  /** Installs the operator, tries what happens without each of these rights, and removes it. */
+  /** Installs the operator, checks the effect of revoking each of these permissions, and removes it. */
   async run(chosen: readonly Right[]): Promise<void> {
     const { world } = this.#tools;
     const { name } = this.#operator;
@@ -87,7 +87,7 @@ export class RightTrials {
     await world.content(this.#operator.name);
   }
 
-  /** What reads or writes what is installed is refused, and a problem names the right. */
+  /** Expects a denied request, and a problem that names the permission. */
   async #named(right: Right, provoke: () => Promise<void>): Promise<void> {
     await this.#without(right);
     const refused = await this.#refusalOf(right);
@@ -96,10 +96,10 @@ export class RightTrials {
     await refused();
   }
 
-  /** Deletes the object whose writing takes the right, unless it is still gone, so that it is written anew. */
+  /** Deletes the object whose write needs the permission, unless it does not exist yet, so that it is created again. */
   async #delete(right: Right): Promise<void> {
     const found = this.#objects.find((object) => (right.verb === "bind" ? binds(object, right) : isMeant(object, right)));
-    if (!found) throw new Error(`nothing needs ${describeRight(right)}`);
+    if (!found) throw new Error(`no object needs ${describeRight(right)}`);
     const ref = refOf(found);
     const before = await this.#tools.cluster.client.get(ref);
     if (!before) return;
@@ -111,12 +111,12 @@ export class RightTrials {
     );
   }
 
-  /** Whether it is about a Secret that is no object of the bundle: those are not watched, and written only when they are not as they should be. */
+  /** Whether it is for a Secret that is not an object of the bundle: these are not watched, and only written when they are wrong. */
   #isCertificate(right: Right): boolean {
     return certificateSecrets(this.#version.objects).some((secret) => isMeant(secret, right));
   }
 
-  /** The object cannot be watched, which a problem says; it is read from time to time instead. */
+  /** Expects a problem that the object cannot be watched, and that the controller polls it instead. */
   async #fallback(right: Right): Promise<void> {
     const { world } = this.#tools;
     await this.#without(right);
@@ -131,7 +131,7 @@ export class RightTrials {
     await eventually(async () => expect(await reads()).toBeGreaterThan(before), PATIENCE);
   }
 
-  /** Why Pods are not ready cannot be told; nothing else is in the way. */
+  /** Expects that only the explanation for unready Pods is missing. */
   async #unexplained(right: Right): Promise<void> {
     const { world } = this.#tools;
     await this.#without(right);
@@ -143,7 +143,7 @@ export class RightTrials {
     await world.content(this.#operator.name);
   }
 
-  /** Whether quotas have room cannot be told before an install; nothing else is in the way. */
+  /** Expects that only the check of quotas before an install is missing. */
   async #uncounted(right: Right): Promise<void> {
     const { world } = this.#tools;
     await world.remove(this.#operator.name);
@@ -155,11 +155,11 @@ export class RightTrials {
     await this.#withAll();
   }
 
-  /** Kinds are deleted one after another, so one right of each can be tried in one uninstall. */
-  #rounds(rights: readonly Right[]): Right[][] {
+  /** Groups permissions for one uninstall each: kinds are deleted one after another, so an uninstall can test one permission of each kind. */
+  #rounds(permissions: readonly Right[]): Right[][] {
     const order = uninstallOrder([...this.#objects])
       .sort((a, b) => stageOf(a) - stageOf(b))
-      .map((object) => rights.find((right) => isMeant(object, right)));
+      .map((object) => permissions.find((right) => isMeant(object, right)));
     const rounds: Right[][] = [];
     for (const right of order) {
       if (!right) continue;
@@ -170,11 +170,11 @@ export class RightTrials {
     return rounds;
   }
 
-  async #uninstallRefused(rights: readonly Right[]): Promise<void> {
+  async #uninstallRefused(permissions: readonly Right[]): Promise<void> {
     const { world } = this.#tools;
     const { name } = this.#operator;
     let before: Right | undefined;
-    for (const right of rights) {
+    for (const right of permissions) {
       const refused = await this.#refusalOf(right);
       if (before) await this.#without(right, before);
       await this.#without(right);
@@ -188,7 +188,7 @@ export class RightTrials {
     await this.#install();
   }
 
-  /** A definition of which it cannot be known whether it is in use stays. */
+  /** Expects that a definition is kept if the controller cannot read whether it is in use. */
   async #kept(crd: KubeObject, right: Right): Promise<void> {
     const { cluster, world } = this.#tools;
     const { name } = this.#operator;
@@ -207,7 +207,7 @@ export class RightTrials {
     return this.#without();
   }
 
-  /** Grants all rights but these, and waits until the API server knows. */
+  /** Grants all permissions except these, and waits until the API server applies that. */
   async #without(...missing: Right[]): Promise<void> {
     const before = this.#missing;
     await this.#tools.world.grant(this.#operator, rulesFromRights(this.#all.filter((right) => !missing.includes(right))));
@@ -227,7 +227,7 @@ export class RightTrials {
     }, PATIENCE);
   }
 
-  /** @returns waits until a request that takes the right was refused that had not been before this call. */
+  /** @returns a function that waits until a request that needs the permission was denied after this call. */
   async #refusalOf(right: Right): Promise<() => Promise<void>> {
     const from = (await this.#requests()).length;
     return async () => {
@@ -247,7 +247,7 @@ export class RightTrials {
   }
 }
 
-/** Webhooks go first, then workloads, definitions last. */
+/** Webhooks are deleted first, then workloads, definitions last. */
 function stageOf({ apiVersion, kind }: KubeObject): number {
   if (isCrd({ apiVersion, kind })) return 3;
   return kind.endsWith("WebhookConfiguration") ? 0 : apiVersion === "apps/v1" ? 1 : 2;
@@ -259,7 +259,7 @@ function isMeant(object: KubeObject, { scope, group, resource, name }: Right): b
   return found?.group === group && found.resource === resource && own === name && namespace === scope;
 }
 
-/** Whether it is a binding, in the scope of the right, to the role that the right is about. */
+/** Whether it is a binding, in the scope of the permission, to the role that the permission names. */
 function binds(object: KubeObject, { scope, resource, name }: Right): boolean {
   const ref = object["roleRef"] as { kind: string; name: string } | undefined;
   return ref?.name === name && `${ref?.kind.toLowerCase()}s` === resource && (object.metadata.namespace ?? "") === scope;

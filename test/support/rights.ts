@@ -5,43 +5,43 @@ import { unionOf } from "../../pkg/rbac/ruleSets.ts";
 import type { Request } from "./auditTail.ts";
 import type { OperatorVersion, RealOperator } from "./realOperator.ts";
 
-/** A right and the namespace in which it holds; "" is the cluster. */
+/** A permission and its namespace; "" is the cluster. */
 export interface Right extends Grant {
   scope: string;
 }
 
-/** The rules with which an operator's installer can have all of these versions. */
+/** Returns the rules with which an operator's installer can install all of these versions. */
 export function rulesOf({ namespace }: RealOperator, versions: readonly OperatorVersion[]): RequiredRules {
   return unionOf(versions.map(({ objects }) => requiredRules(objects, { installNamespace: namespace })));
 }
 
-/** Every single right that rules give. */
+/** Splits rules into single permissions. */
 export function rightsOf({ clusterRules, namespaceRules }: RequiredRules): Right[] {
   return [["", clusterRules] as const, ...namespaceRules].flatMap(([scope, rules]) =>
     rules.flatMap(grantsOf).map((grant) => ({ scope, ...grant })),
   );
 }
 
-/** Rules that give exactly these rights. */
-export function rulesFromRights(rights: readonly Right[]): RequiredRules {
-  const scopes = [...new Set(rights.map(({ scope }) => scope))].filter((scope) => scope !== "");
-  const rulesIn = (where: string): RequiredRules["clusterRules"] => rulesFrom(rights.filter(({ scope }) => scope === where));
+/** Creates rules with exactly these permissions. */
+export function rulesFromRights(permissions: readonly Right[]): RequiredRules {
+  const scopes = [...new Set(permissions.map(({ scope }) => scope))].filter((scope) => scope !== "");
+  const rulesIn = (where: string): RequiredRules["clusterRules"] => rulesFrom(permissions.filter(({ scope }) => scope === where));
   return { clusterRules: rulesIn(""), namespaceRules: new Map(scopes.map((scope) => [scope, rulesIn(scope)])), unknownKinds: [] };
 }
 
-/** The details of a problem about this right, which is missing. */
+/** Returns the details of a problem that this permission is missing. */
 export function missingDetails(right: Right): ReturnType<typeof ruleDetails> {
   return ruleDetails(rulesFromRights([right]));
 }
 
-/** Such as `patch roles/x in ns`, for messages of a test. */
+/** Formats a permission such as `patch roles/x in ns`, for messages of a test. */
 export function describeRight({ verb, resource, name, scope }: Right): string {
   return `${verb} ${resource}${name === undefined ? "" : `/${name}`}${scope === "" ? "" : ` in ${scope}`}`;
 }
 
 /**
- * Whether a request is one for which the right is asked. A create by apply is a patch that answers 201, or is refused where nothing is; escalate and
- * bind are asked for within the writing of a role and of a binding.
+ * Whether a request needs the permission. A create by apply is a patch with status 201, or a denied patch of a missing object; escalate and
+ * bind are checked during the write of a role and of a binding.
  */
 export function asksFor({ verb: asked, code, ref }: Request, { scope, group, resource, name, verb }: Right): boolean {
   if (ref.namespace !== scope || ref.group !== group || ref.subresource !== "") return false;

@@ -1,21 +1,21 @@
 import { CommandTerminal } from "../../cmd/olmv1/cli/terminal.ts";
 import { runCommandLine } from "../../cmd/olmv1/program.ts";
 
-/** What a run of the command line differs by. */
+/** Options of a run of the command line. */
 export interface CliRun {
   /** Columns; default 80. */
   width?: number;
   colour?: boolean;
-  /** A person sees it, and may be asked. */
+  /** Whether the terminal is interactive. */
   interactive?: boolean;
   /** Standard input. */
   stdin?: string;
-  /** Default: none, so that no cluster and no credentials of the machine are found by them. */
+  /** Default: empty, so that no cluster and no credentials of the machine are found. */
   env?: Readonly<Record<string, string>>;
   signal?: AbortSignal;
 }
 
-/** Runs `olmv1` with these arguments in this process, without a kubeconfig but one that they name. */
+/** Runs `olmv1` with these arguments in this process, without a kubeconfig unless the arguments name one. */
 export async function runCli(args: readonly string[], run: CliRun = {}): Promise<Ended> {
   const { width = 80, colour = false, interactive = false, stdin = "", env = {}, signal } = run;
   process.env["KUBECONFIG"] = "/nowhere";
@@ -33,26 +33,26 @@ export async function runCli(args: readonly string[], run: CliRun = {}): Promise
   return { code: await runCommandLine(args, terminal), ...ended };
 }
 
-/** What a run of a program came to. */
+/** The result of a run of a program. */
 export interface Ended {
   code: number;
   out: string;
   err: string;
 }
 
-/** Runs `olmv1` with these arguments in this process, in a pipe, without a kubeconfig but one that they name. */
+/** Runs `olmv1` with these arguments in this process, in a pipe, without a kubeconfig unless the arguments name one. */
 export function olmv1(...args: string[]): Promise<Ended> {
   return runCli(args, { width: Number.POSITIVE_INFINITY });
 }
 
-/** What `olmv1` prints. @throws Error with what it complains of where it ends with another code than 0. */
+/** Returns the standard output of `olmv1`. @throws Error with its standard error if it exits with a code other than 0. */
 export async function olmv1Prints(...args: string[]): Promise<string> {
   const { code, out, err } = await olmv1(...args);
   if (code !== 0) throw new Error(err);
   return out;
 }
 
-/** A run of the command line as a golden file shows it: the command, what it printed, what it told, and how it ended. */
+/** Formats a run of the command line for a golden file: the command, standard output, standard error, and the exit code. */
 export function shownRun(command: string, { code, out, err }: Ended): string {
   const told = err === "" ? "" : `--- standard error\n${err}`;
   return `$ olmv1 ${command}\n${out}${told}--- exit code ${code}\n`;

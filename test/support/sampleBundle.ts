@@ -3,8 +3,8 @@ import type { RegistryV1Bundle } from "../../pkg/bundle/types.ts";
 import { SAMPLE_PACKAGE, sampleBundles } from "../../pkg/devcluster/sample/sample.ts";
 
 /**
- * A version of the sample operator under another name, API group included, so that several tests can have it on one cluster.
- * @param name a DNS label; it takes the place of "hello" everywhere.
+ * Returns a version of the sample operator under another name, API group included, so that several tests can install it on one cluster.
+ * @param name a DNS label; it replaces "hello" everywhere.
  */
 export function renamedSample(name: string, version: string): RegistryV1Bundle {
   const bundle = sampleBundles().find((candidate) => candidate.version === version);

@@ -18,7 +18,7 @@ import { World, type WorldCluster } from "./world.ts";
 /** Reference of the sample catalog. */
 export const SAMPLE_CATALOG_REF = `quay.io/${SAMPLE_CATALOG_REPOSITORY}:latest`;
 
-/** A world that serves the sample operator as catalog "sample", and repairs drift every second. */
+/** A world that serves the sample operator as catalog "sample", and corrects drift every second. */
 export class SampleWorld {
   readonly world: World;
   readonly #cluster: WorldCluster;
@@ -28,7 +28,7 @@ export class SampleWorld {
     this.world = world;
   }
 
-  /** @param driftInterval how soon drift is noticed of what cannot be watched. @param more flags of operator-controller. */
+  /** @param driftInterval how often unwatched objects are compared. @param more flags of operator-controller. */
   static async start(cluster: WorldCluster, driftInterval = "1s", more: readonly string[] = []): Promise<SampleWorld> {
     const flags = ["--drift-interval", driftInterval, "--max-backoff", "2s", ...more];
     const world = await World.start(cluster, { extraArgs: { "operator-controller": flags } });
@@ -38,18 +38,18 @@ export class SampleWorld {
     return new SampleWorld(cluster, world);
   }
 
-  /** What a version of the sample is made of. */
+  /** The objects of a version of the sample. */
   rendered(version: string, namespace: string): KubeObject[] {
     const bundle = sampleBundles().find((candidate) => candidate.version === version);
     return renderBundle(loadBundle(bundle?.files ?? new Map()), { installNamespace: namespace });
   }
 
-  /** The same as `owned` tells what there is. */
+  /** The same in the format of `owned`. */
   wanted(version: string, { spec: { namespace } }: ClusterExtension): string[] {
     return this.rendered(version, namespace).map(describeObject).sort();
   }
 
-  /** An extension of the sample with an installer that may install every version of it; not applied yet. */
+  /** Creates an extension of the sample, with an installer that can install every version; does not apply the extension. */
   async extension(name: string, catalog: Partial<CatalogSource> = {}): Promise<ClusterExtension> {
     const made = extensionNamed(name, { packageName: SAMPLE_PACKAGE, ...catalog });
     const { namespace } = made.spec;
@@ -58,7 +58,7 @@ export class SampleWorld {
     return made;
   }
 
-  /** An extension that has been installed, pinned to its version. */
+  /** Creates an extension pinned to a version, and waits until it is installed. */
   async installed(name: string, version: string): Promise<ClusterExtension> {
     const made = await this.extension(name, { version });
     await this.world.apply(made);
@@ -66,29 +66,29 @@ export class SampleWorld {
     return made;
   }
 
-  /** Everything on the cluster that is marked as an extension's. */
+  /** Returns all objects on the cluster with an extension's owner label. */
   owned(name: string): Promise<string[]> {
     return ownObjects(this.#cluster.client, name);
   }
 
-  /** Such as "v1 superseded". */
+  /** Returns the releases with their states, such as "v1 superseded". */
   releases(name: string): Promise<string[]> {
     return releaseStates(this.#cluster.client, name);
   }
 
-  /** Events about an extension, as "Reason: message". */
+  /** Returns the Events about an extension, as "Reason: message". */
   events(name: string): Promise<string[]> {
     return eventTexts(this.#cluster.client, name);
   }
 
-  /** A gate before the Deployments of an extension. */
+  /** Creates a gate for the Deployments of an extension. */
   gateFor({ spec: { namespace } }: ClusterExtension): Promise<AdmissionGate> {
     const deployment = this.rendered("1.0.0", namespace).find(({ kind }) => kind === "Deployment")!;
     const probe = { ...deployment, metadata: { name: "probe", namespace } };
     return AdmissionGate.start(this.#cluster.client, probe, { group: "apps", version: "v1", resource: "deployments" });
   }
 
-  /** Deletes one object of an extension at version 1.0.0 and changes another, and waits until both are as they were. */
+  /** Deletes one object of an extension at version 1.0.0 and changes another, and waits until both are restored. */
   async damageIsRepaired({ spec: { namespace } }: ClusterExtension): Promise<void> {
     const { client } = this.#cluster;
     const phrases: ObjectRef = { apiVersion: "v1", kind: "ConfigMap", namespace, name: "hello-operator-phrases" };
@@ -102,7 +102,7 @@ export class SampleWorld {
     });
   }
 
-  /** Sends a signal to a server, waits for its end, and takes that for expected. @returns how it ended. */
+  /** Sends a signal to a server and waits until it ends; the end counts as expected. @returns how it ended. */
   async end(name: ServerName, signal: NodeJS.Signals): Promise<string> {
     const server = this.world.installation.servers[name];
     process.kill(server.pid!, signal);

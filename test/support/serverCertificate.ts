@@ -5,7 +5,7 @@ import { generate } from "selfsigned";
 const DNS_NAME = 2;
 const IP_ADDRESS = 7;
 
-/** A certificate for a host name or an address that nobody but itself signs, with its key, both as PEM text. */
+/** Creates a self-signed certificate for a host name or an address, with its key, both as PEM text. */
 export async function serverCertificate(host: string): Promise<{ cert: string; key: string }> {
   const { cert, private: key } = await generate([{ name: "commonName", value: host }], {
     algorithm: "sha256",

@@ -7,7 +7,7 @@ import { installerManifests } from "../../pkg/rbac/installerManifests.ts";
 import { type PolicyRule } from "../../pkg/rbac/policyRule.ts";
 import { requiredRules } from "../../pkg/rbac/requiredRules.ts";
 
-/** A ServiceAccount with these rules in the whole cluster, and the client that is it; `grant` replaces the rules. */
+/** Creates a ServiceAccount with these rules in the whole cluster, and a client with its identity; `grant` replaces the rules. */
 export interface ScopedAccount {
   client: Client;
   grant(rules: readonly PolicyRule[]): Promise<void>;
@@ -31,15 +31,15 @@ export async function serviceAccount(admin: Client, namespace: string, name: str
   return { client: admin.withToken(new ServiceAccountTokens(admin).tokenFor(namespace, name)), grant };
 }
 
-/** Gives what was kept back. */
+/** Grants the withheld rules. */
 export interface Granted {
   complete(): Promise<void>;
 }
 
 /**
  * Creates an extension's namespace and its ServiceAccount with exactly the rules that `objects` need.
- * @param options.without a resource whose rules are kept back until `complete`.
- * @param options.withoutVerb a verb that is.
+ * @param options.without a resource whose rules are withheld until `complete`.
+ * @param options.withoutVerb a verb that is withheld.
  */
 export async function grantInstaller(
   admin: Client,

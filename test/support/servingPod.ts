@@ -5,13 +5,13 @@ import { networkInterfaces } from "node:os";
 import type { ObjectRef } from "../../pkg/api/k8s.ts";
 import type { Client } from "../../pkg/kube/client.ts";
 
-/** How often a server looks whether its Secret has changed, in place of a kubelet. */
+/** How often a server checks whether its Secret has changed, instead of a kubelet. */
 const REFRESH_MS = 500;
 
-/** What is behind a Service, and what it answers: JSON, with status 404 where there is none. */
+/** The server of a Service, and its responses: JSON, with status 404 if undefined. */
 export interface ServingOptions {
   namespace: string;
-  /** Its port is 443. */
+  /** A Service with port 443. */
   service: string;
   /** Name of the Secret with its certificate. */
   secret: string;
@@ -19,8 +19,8 @@ export interface ServingOptions {
 }
 
 /**
- * An operator's HTTPS server behind its Service: it serves with what its Secret holds, as a Pod that mounts it would, and is called by the
- * API server through an EndpointSlice.
+ * An operator's HTTPS server for its Service: it serves with the certificate in its Secret, as a Pod that mounts it would, and the
+ * API server calls it through an EndpointSlice.
  */
 export class ServingPod implements AsyncDisposable {
   readonly #admin: Client;
@@ -28,7 +28,7 @@ export class ServingPod implements AsyncDisposable {
   readonly #options: ServingOptions;
   readonly #stop = new AbortController();
   #certificate = "";
-  /** Requests that were answered, by path. */
+  /** Number of completed requests, by path. */
   readonly served = new Map<string, number>();
   /** Every certificate that it has served with, PEM. */
   readonly certificates: string[] = [];
@@ -76,7 +76,7 @@ export class ServingPod implements AsyncDisposable {
     }
   }
 
-  /** Each answer ends its connection, so that every request meets the certificate of its moment. */
+  /** Closes the connection after each response, so that every request uses the current certificate. */
   async #serve(request: IncomingMessage, response: ServerResponse): Promise<void> {
     const chunks: Buffer[] = [];
     for await (const chunk of request) chunks.push(chunk as Buffer);
@@ -98,11 +98,11 @@ export class ServingPod implements AsyncDisposable {
   }
 }
 
-/** An address of this machine that is not loopback: the API server calls no endpoints there. */
+/** Returns an address of this machine other than loopback: the API server calls no endpoints on loopback. */
 function machineAddress(): string {
   const found = Object.values(networkInterfaces())
     .flatMap((addresses) => addresses ?? [])
     .find(({ family, internal }) => family === "IPv4" && !internal);
-  if (!found) throw new Error("this machine has no address but loopback, to which the API server sends no calls");
+  if (!found) throw new Error("this machine only has loopback addresses, to which the API server sends no calls");
   return found.address;
 }

@@ -2,7 +2,7 @@ import { describe, test } from "vitest";
 import { NO_SHARED_DATA, sharedData } from "./sharedDataFolder.ts";
 
 /**
- * `describe` for tests on real data. Without the data `fn` is not called: one skipped test stands for all of them, and the reason is printed.
+ * `describe` for tests on real data. Without the data, `fn` is not called: one skipped test represents all of them, and the reason is printed.
  */
 export function describeWithData(name: string, fn: (folder: string) => void): void {
   const folder = sharedData();

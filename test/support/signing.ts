@@ -5,15 +5,15 @@ import { SIGNATURE_ANNOTATION } from "../../pkg/oci/policy/judge.ts";
 import { BUNDLE_TYPE, type FoundSignature, SIGNATURE_PREDICATE, signedBytes } from "../../pkg/oci/policy/signatureFormats.ts";
 import { type PushTarget, withPusher } from "../../pkg/oci/publish/push.ts";
 
-/** Media type of what cosign 3 writes. */
+/** Media type of the bundles that cosign 3 writes. */
 export const BUNDLE = `${BUNDLE_TYPE}.v0.3+json`;
-/** Kinds of keys that cosign signs with. */
+/** Key types that cosign supports. */
 export const KEY_KINDS = ["ECDSA P-256", "ECDSA P-384", "Ed25519", "RSA"] as const;
 export type KeyKind = (typeof KEY_KINDS)[number];
 
 /** A key pair that signs images as cosign does. */
 export class Signer {
-  /** The public key, as cosign.pub has it. */
+  /** The public key, in the format of cosign.pub. */
   readonly pem: string;
   readonly #key: KeyObject;
 
@@ -29,7 +29,7 @@ export class Signer {
     return { payload, signature: sign(algorithm, payload, this.#key).toString("base64") };
   }
 
-  /** Signs a statement as cosign 3 does; `name` is what `-a docker-reference=` has it state. */
+  /** Signs a statement like cosign 3; `name` is the value of `-a docker-reference=`. */
   state(digest: string, name?: string, predicateType = SIGNATURE_PREDICATE): FoundSignature & { signature: string } {
     const annotations = name === undefined ? {} : { "docker-reference": name };
     const subject = [{ digest: { sha256: digest.replace("sha256:", "") }, annotations }];
@@ -45,7 +45,7 @@ export class Signer {
     return { payload, signature, isStatement: true };
   }
 
-  /** Signs a manifest under a name, mostly a repository. */
+  /** Signs a manifest under a name, usually a repository. */
   claim(digest: string, reference: string): FoundSignature & { signature: string } {
     return this.sign(claimPayload(digest, reference));
   }
@@ -57,7 +57,7 @@ function pairOf(kind: KeyKind): { publicKey: KeyObject; privateKey: KeyObject } 
   return generateKeyPairSync("ec", { namedCurve: kind.slice("ECDSA ".length) });
 }
 
-/** The bundle in which cosign 3 keeps a statement. */
+/** Creates the bundle in which cosign 3 stores a statement. */
 export function bundleOf({ payload, signature }: FoundSignature): object {
   const dsseEnvelope = {
     payload: Buffer.from(payload).toString("base64"),
@@ -67,13 +67,13 @@ export function bundleOf({ payload, signature }: FoundSignature): object {
   return { mediaType: BUNDLE, verificationMaterial: { publicKey: { hint: "a key" } }, dsseEnvelope };
 }
 
-/** What cosign signs of an image. */
+/** Creates the payload that cosign signs for an image. */
 export function claimPayload(digest: string, reference: string, type = "cosign container image signature"): Buffer {
   const critical = { identity: { "docker-reference": reference }, image: { "docker-manifest-digest": digest }, type };
   return Buffer.from(JSON.stringify({ critical, optional: null }));
 }
 
-/** Attaches signatures to a manifest in place of those before, where cosign puts them; the last is the newest. */
+/** Replaces the signatures of a manifest, in the location that cosign uses; the last is the newest. */
 export async function pushSignatures(
   target: PushTarget,
   repository: string,
@@ -95,7 +95,7 @@ export async function pushSignatures(
   });
 }
 
-/** A policy.json under which images are taken that one of these keys signed for their repository; `scopes` are further requirements. */
+/** Creates a policy.json that accepts images that one of these keys signed for their repository; `scopes` are further requirements. */
 export function signedBy(keys: readonly Signer[], scopes: Record<string, object[]> = {}): string {
   const keyDatas = keys.map(({ pem }) => Buffer.from(pem).toString("base64"));
   const signed = { type: "sigstoreSigned", keyDatas, signedIdentity: { type: "matchRepository" } };

@@ -7,7 +7,7 @@ const MIB = 1024 * 1024;
 const SIZE = 32 * MIB;
 const BALLAST = "ballast";
 
-/** Why no file system can be mounted here for one process alone; undefined when it can. */
+/** Why this machine cannot mount a file system for a single process; undefined if it can. */
 export function noSmallDisk(): string | undefined {
   try {
     execFileSync("unshare", ["-rm", "sh", "-c", "mount -t tmpfs -o size=1m tmpfs /mnt"], { stdio: "pipe" });
@@ -17,7 +17,7 @@ export function noSmallDisk(): string | undefined {
   }
 }
 
-/** Makes the bundled catalogd in a folder run with a small file system of its own for its cache folder. */
+/** Makes the bundled catalogd in a folder run with a small file system for its cache folder. */
 export function putOnSmallDisk(programs: string): void {
   const program = join(programs, "catalogd.js");
   const real = join(programs, "catalogd-itself.js");
@@ -35,7 +35,7 @@ child.on("exit", (code) => process.exit(code ?? 1));
   );
 }
 
-/** The file system that the catalogd of a world has its cache on, seen from outside. */
+/** Accesses the file system with the cache of a world's catalogd from outside. */
 export class SmallDisk {
   readonly #dir: string;
 
@@ -45,7 +45,7 @@ export class SmallDisk {
     this.#dir = join(`/proc/${pid}/root`, workDir, "catalogd");
   }
 
-  /** Fills it until so many bytes are free. */
+  /** Fills it until only this number of bytes is free. */
   leave(bytes: number): void {
     const { bavail, bsize } = statfsSync(this.#dir);
     writeFileSync(join(this.#dir, BALLAST), Buffer.alloc(Math.max(0, bavail * bsize - bytes)));
@@ -55,7 +55,7 @@ export class SmallDisk {
     rmSync(join(this.#dir, BALLAST), { force: true });
   }
 
-  /** What is in the folder of a catalog's stored content. */
+  /** Lists the files of a catalog's stored content. */
   stored(catalog: string): string[] {
     const dir = join(this.#dir, "catalogs", catalog);
     return existsSync(dir) ? readdirSync(dir) : [];

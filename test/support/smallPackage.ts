@@ -12,13 +12,13 @@ export interface SmallVersion {
   properties?: string;
   /** Text of metadata/properties.yaml. */
   propertiesYaml?: string;
-  /** So many bytes that do not compress; from a megabyte on the release takes several Secrets. */
+  /** Size of incompressible data in bytes; from a megabyte on, the release needs several Secrets. */
   noise?: number;
-  /** Properties of the bundle in the catalog, beside olm.package. */
+  /** Properties of the bundle in the catalog, in addition to olm.package. */
   inCatalog?: readonly { type: string; value: unknown }[];
 }
 
-/** A package whose bundles hold a ConfigMap and nothing that runs; each version replaces the one before. */
+/** A package whose bundles contain a ConfigMap and no workloads; each version replaces the one before. */
 export class SmallPackage {
   readonly name: string;
   readonly versions: readonly SmallVersion[];
@@ -32,7 +32,7 @@ export class SmallPackage {
     return `${this.name}.v${version}`;
   }
 
-  /** The files of the registry+v1 bundle; JSON is YAML. */
+  /** Returns the files of the registry+v1 bundle; JSON is YAML. */
   bundleFiles(of: SmallVersion): Map<string, Uint8Array> {
     const { version, properties, propertiesYaml, noise = 0 } = of;
     const csv = {
@@ -56,7 +56,7 @@ export class SmallPackage {
     return new Map(Object.entries(files).map(([path, text]) => [path, Buffer.from(text)]));
   }
 
-  /** The package's part of a catalog. @param image gives the reference of a version's bundle. */
+  /** Returns the package's part of a catalog. @param image returns the reference of a version's bundle. */
   catalogMetas(image: (of: SmallVersion) => string): object[] {
     const { name, versions } = this;
     const entries = versions.map((of, i) => {
@@ -81,13 +81,13 @@ export class SmallPackage {
     return extensionNamed(this.name, { packageName: this.name, ...catalog });
   }
 
-  /** What any of its versions consists of on the cluster. */
+  /** The objects of any of its versions on the cluster. */
   objects(namespace: string): KubeObject[] {
     return this.versions.flatMap((of) => renderBundle(loadBundle(this.bundleFiles(of)), { installNamespace: namespace }));
   }
 }
 
-/** The same for the same number. */
+/** Creates data that is reproducible by its size. */
 function noiseOf(bytes: number): Record<string, string> {
   const blocks = Array.from({ length: Math.ceil(bytes / 32) }, (_, i) => createHash("sha256").update(String(i)).digest());
   return bytes === 0 ? {} : { noise: Buffer.concat(blocks).subarray(0, bytes).toString("base64") };

@@ -6,11 +6,11 @@ import type { SolverBundle, SolverProblem, Unit } from "../../pkg/resolve/solver
 import { parseVersionRelease } from "../../pkg/version/version.ts";
 import type { CaseHead } from "./caseFiles.ts";
 
-/** A bundle as a case states it; what is left out is as it mostly is. */
+/** A bundle in a case; omitted members have the usual value. */
 interface StatedBundle {
   version: string;
   name?: string;
-  /** "x" unless stated; null for none. */
+  /** "x" by default; null for none. */
   catalog?: string | null;
   priority?: number;
   channels?: string[];
@@ -31,13 +31,13 @@ export interface SolverCase extends CaseHead {
   wanted?: StatedUnits;
   installed?: StatedUnits;
   offered?: StatedUnits;
-  /** As group/version/kind, each with its owner; null for nobody. */
+  /** As group/version/kind, each with its owner; null for no owner. */
   served?: Record<string, string | null>;
 }
 
 const cel = new CelRules();
 
-/** The problem that a case states. @throws Error for a constraint that cannot be read. */
+/** Creates the problem of a case. @throws Error for a constraint that cannot be parsed. */
 export function problemOf({ wanted = {}, installed = {}, offered = {}, served = {} }: SolverCase): SolverProblem {
   return {
     units: [...unitsOf("wanted", wanted), ...unitsOf("installed", installed), ...unitsOf("offered", offered)],
@@ -78,7 +78,7 @@ function gvkOf(text: string): Gvk {
   return { group, version, kind };
 }
 
-/** What is chosen, as cases state it: versions by package, with the catalog where it is not "x". */
+/** Formats the solution as in cases: versions by package, with the catalog if it is not "x". */
 export function statedChoice(chosen: ReadonlyMap<string, SolverBundle>): Record<string, string> {
   return Object.fromEntries(
     [...chosen.values()].map(({ packageName, name, catalog }) => {

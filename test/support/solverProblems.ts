@@ -7,7 +7,7 @@ import { parseVersionRelease } from "../../pkg/version/version.ts";
 const PACKAGES = ["a", "b", "c", "d", "e"];
 const MAX_SETS = 1_500;
 
-/** An API by the name of its kind. */
+/** Returns an API by the name of its kind. */
 export function api(kind: string): Gvk {
   return { group: "example.com", version: "v1", kind };
 }
@@ -73,7 +73,7 @@ function unit(packageName: string): Arbitrary<Unit> {
   });
 }
 
-/** Problems of up to five packages, small enough for all sets of their bundles to be tried. */
+/** Generates problems of up to five packages, small enough to try all sets of their bundles. */
 export const smallProblems: Arbitrary<SolverProblem> = record({
   units: tuple(...PACKAGES.map(unit)).map((units) => units.flat()),
   served: uniqueArray(record({ gvk: constantFrom("K", "L", "M").map(api), owner: constantFrom(undefined, "somebody") }), {

@@ -3,13 +3,13 @@ import { type Fact } from "../../pkg/resolve/solver/conflictReasons.ts";
 import { comparePreference, type SolverBundle, type SolverProblem } from "../../pkg/resolve/solver/problem.ts";
 import { compareText } from "../../pkg/text/compare.ts";
 
-// What the solver promises, said once more by trying all sets of bundles; knows nothing of clauses.
+// An independent implementation of the solver's contract that tries all sets of bundles, without clauses.
 
 type Bundles = ReadonlySet<SolverBundle>;
 
 const isSame = (a: Gvk, b: Gvk): boolean => a.group === b.group && a.version === b.version && a.kind === b.kind;
 
-/** Whether a constraint is true over a set of bundles and what the cluster serves. */
+/** Whether a constraint is true for a set of bundles and the APIs that the cluster serves. */
 function isTrue(constraint: BundleConstraint, bundles: Bundles, served: SolverProblem["served"]): boolean {
   const all = [...bundles];
   if (constraint.kind === "package")
@@ -39,7 +39,7 @@ export function isConsistent(bundles: Bundles, served: SolverProblem["served"]):
   );
 }
 
-/** Every set of bundles that is a solution. */
+/** Returns every set of bundles that is a solution. */
 export function solutionsOf({ units, served }: SolverProblem): Bundles[] {
   let sets: SolverBundle[][] = [[]];
   for (const { kind, candidates } of units)
@@ -47,7 +47,7 @@ export function solutionsOf({ units, served }: SolverProblem): Bundles[] {
   return sets.map((set) => new Set(set)).filter((set) => isConsistent(set, served));
 }
 
-/** The solution that the rules of preference name, by filtering all of them. */
+/** Returns the preferred solution, by filtering all solutions. */
 export function bestOf(problem: SolverProblem): Bundles | undefined {
   const solutions = solutionsOf(problem);
   if (solutions.length === 0) return undefined;
@@ -107,8 +107,8 @@ function isSameOffer(a: LeafConstraint, b: LeafConstraint): boolean {
 }
 
 /**
- * Whether some set of bundles is in accord with these facts, all others counting as unknown: a package need not be there, a bundle need not require
- * anything, and of what is not said to be all there is, something else may be found. Tries all sets.
+ * Whether some set of bundles is consistent with these facts, if all facts about others are unknown: a package can be absent, a bundle can have no
+ * requirements, and a list that is not stated to be complete can have more members. Tries all sets.
  */
 export function canAllBe(facts: readonly Fact[], { units, served }: SolverProblem): boolean {
   let sets: SolverBundle[][] = [[]];

@@ -15,14 +15,14 @@ import { folder, QUICK } from "./pulling.ts";
 /** Never aborted. */
 export const signal = new AbortController().signal;
 
-/** An empty layout for one test. */
+/** Creates an empty layout for one test. */
 export async function layout(): Promise<LayoutStore> {
   const made = new LayoutStore(join(await folder(), "layout"), "oci:layout");
   await made.create();
   return made;
 }
 
-/** A repository of an insecure registry for one test. */
+/** Creates a repository of an insecure registry for one test. */
 export async function repository(name: string, auths?: object): Promise<RegistryStore> {
   const authFile = join(await folder(), "auth.json");
   await writeFile(authFile, JSON.stringify({ auths }));
@@ -39,7 +39,7 @@ export async function repository(name: string, auths?: object): Promise<Registry
   return new RegistryStore(await access.repository(ref), access.limits);
 }
 
-/** What an image is made of, from texts by path. */
+/** Creates the layers and configuration of an image, from texts by path. */
 export function parts(files: Readonly<Record<string, string | Buffer>>, labels: Record<string, string> = {}): ImageParts {
   const archived = Object.entries(files).map(([path, text]) => {
     const bytes = Buffer.from(text as string);
@@ -48,13 +48,13 @@ export function parts(files: Readonly<Record<string, string | Buffer>>, labels: 
   return { files: archived, labels, annotations: {} };
 }
 
-/** An image in a layout. */
+/** Writes an image to a layout. */
 export async function built(files: Readonly<Record<string, string | Buffer>>, tag = "v1") {
   const store = await layout();
   return { store, ...(await buildImage(store, tag, parts(files), signal)) };
 }
 
-// oxlint-disable-next-line require-await -- bytes as a file gives them
+// oxlint-disable-next-line require-await -- bytes in the form that a file returns them
 async function* toChunks(bytes: Buffer): AsyncGenerator<Uint8Array> {
   for (let at = 0; at < bytes.byteLength; at += 65_536) yield bytes.subarray(at, at + 65_536);
 }

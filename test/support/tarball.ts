@@ -1,18 +1,18 @@
-/** One archive member as it is to be written, however wrong. */
+/** One archive member, valid or not. */
 export interface TarEntry {
   name: string;
   /** typeflag: "0" file (default), "1" hard link, "2" symlink, "3" and "4" devices, "5" directory, "6" fifo, "S" sparse, "x" pax header */
   type?: string;
   content?: string | Uint8Array;
   linkname?: string;
-  /** what the header claims; the real length by default */
+  /** the size in the header; the real length by default */
   size?: number;
   mode?: number;
   /** pax records for this member */
   pax?: Record<string, string>;
 }
 
-/** A tar archive made of exactly these members, followed by the end mark unless `unfinished`. */
+/** Creates a tar archive of exactly these members, with the end marker unless `unfinished`. */
 export function tarball(entries: readonly TarEntry[], options: { unfinished?: boolean; v7?: boolean } = {}): Buffer {
   const parts: Uint8Array[] = [];
   const add = (entry: TarEntry): void => {

@@ -1,7 +1,7 @@
 import type { JsonObject, KubeObject } from "../../pkg/api/k8s.ts";
 import { POD_FATE_ANNOTATION, type PodFate } from "../../pkg/devcluster/podSimulation.ts";
 
-/** What differs from one Deployment of one replica that gets ready. */
+/** Differences from one Deployment with one replica that becomes ready. */
 interface TinyParts {
   /** Of the Deployment. */
   name?: string;
@@ -11,16 +11,16 @@ interface TinyParts {
   properties?: string;
   /** More members of the ClusterServiceVersion's spec. */
   spec?: JsonObject;
-  /** Install modes that are supported; AllNamespaces without. */
+  /** Supported install modes; AllNamespaces by default. */
   modes?: readonly string[];
   /** Of its install strategy. */
   permissions?: readonly JsonObject[];
-  /** Names of further Deployments beside the one, whose Pods have label app of that value. */
+  /** Names of further Deployments; the name is also the value of label app of their Pods. */
   others?: readonly string[];
 }
 
 /**
- * A bundle of one Deployment, as files; `version` is in its name and in the Deployment's image, so that another version is a rollout.
+ * Creates a bundle of one Deployment, as files; `version` is in its name and in the Deployment's image, so that another version causes a rollout.
  * `fate` is that of its Pods, `properties` is annotation olm.properties.
  */
 export function tinyBundle(version: string, parts: TinyParts = {}): Record<string, string> {

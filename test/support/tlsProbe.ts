@@ -1,6 +1,6 @@
 import { type ConnectionOptions, connect, type SecureVersion } from "node:tls";
 
-/** What two ends of a TLS connection agreed on. */
+/** The negotiated parameters of a TLS connection. */
 export interface Agreed {
   /** Such as "TLSv1.3". */
   version: string;
@@ -8,7 +8,7 @@ export interface Agreed {
   cipher: string;
 }
 
-/** What a client offers; everything else as Node has it. */
+/** The offer of a client; Node's defaults otherwise. */
 export interface Offer {
   version: SecureVersion;
   /** OpenSSL's names, for versions below TLS 1.3. */
@@ -19,9 +19,9 @@ export interface Offer {
 const TIMEOUT_MS = 10_000;
 
 /**
- * Opens one TLS connection to a port of this machine, whose certificate is not looked at.
- * @returns undefined when the server refuses what is offered.
- * @throws Error when nobody listens, or nobody answers within ten seconds.
+ * Opens one TLS connection to a port of this machine, without verifying its certificate.
+ * @returns undefined if the server rejects the offer.
+ * @throws Error if no server listens, or none responds within ten seconds.
  */
 export function probeTls(port: number, { version, ciphers, curve }: Offer): Promise<Agreed | undefined> {
   const options: ConnectionOptions = { host: "127.0.0.1", port, rejectUnauthorized: false, minVersion: version, maxVersion: version };

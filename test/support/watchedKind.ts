@@ -3,10 +3,10 @@ import type { ApiResource } from "../../pkg/kube/discovery.ts";
 import { KindNotServed } from "../../pkg/kube/errors.ts";
 import type { ListResult, WatchEvent, WatchOptions } from "../../pkg/kube/request.ts";
 
-/** One kind of an API server in memory, as those who list and watch it see it; a test says what there is and what is refused. */
+/** One kind of an API server in memory, for clients that list and watch it; a test sets its objects and failures. */
 export class WatchedKind {
   served = true;
-  /** What every call is answered with while it is set. */
+  /** The error of every call while it is set. */
   refusal: Error | undefined;
   /** Such as "discover", "list" and "watch", in order. */
   readonly calls: string[] = [];
@@ -19,7 +19,7 @@ export class WatchedKind {
     this.#gvk = { apiVersion: gvk.apiVersion, kind: gvk.kind };
   }
 
-  /** Creates or replaces an object; its resourceVersion is a new one. */
+  /** Creates or replaces an object, with a new resourceVersion. */
   put(object: { metadata: ObjectMeta; [member: string]: unknown }): KubeObject {
     const { name } = object.metadata;
     const type = this.#objects.has(name) ? "MODIFIED" : "ADDED";
@@ -35,7 +35,7 @@ export class WatchedKind {
     if (object) this.#send({ type: "DELETED", object: { ...object, metadata: { ...object.metadata, resourceVersion: this.#next() } } });
   }
 
-  /** Ends every watch, with an error or without. */
+  /** Ends every watch, with or without an error. */
   endWatches(err?: Error): void {
     for (const tell of this.#watches) tell(err);
   }
@@ -91,7 +91,7 @@ export class WatchedKind {
   }
 }
 
-/** Lets everything go on that waits for nothing but promises. */
+/** Runs all work that only waits for promises. */
 export async function settled(): Promise<void> {
   for (let i = 0; i < 20; i++) await new Promise((resolve) => setImmediate(resolve));
 }

@@ -9,24 +9,24 @@ interface Follower {
   push: (event: WatchEvent | Error | undefined) => void;
 }
 
-/** Metadata of objects in memory, which can be listed and watched as on an API server; a test changes it and breaks the streams. */
+/** Metadata of objects in memory that clients can list and watch as on an API server; a test changes it and breaks the streams. */
 export class WatchedObjects implements MetadataClient {
-  /** Lists and watches that were asked for, such as "list ConfigMap metadata.name=a". */
+  /** Requested lists and watches, such as "list ConfigMap metadata.name=a". */
   readonly calls: string[] = [];
-  /** Says no to a list or watch, by its text. */
+  /** Rejects a list or watch, by its text. */
   refuses: (call: string) => boolean = () => false;
-  /** Every list and watch fails with it. */
+  /** The error of every list and watch. */
   failure: Error | undefined;
   readonly #objects = new Map<string, KubeObject>();
   readonly #followers = new Set<Follower>();
   #resourceVersion = 100;
 
-  /** Streams that are open. */
+  /** Number of open streams. */
   get open(): number {
     return this.#followers.size;
   }
 
-  /** Makes or changes an object. @returns it, with its new resourceVersion. */
+  /** Creates or changes an object. @returns it, with its new resourceVersion. */
   put(object: KubeObject): KubeObject {
     const key = keyOf(object);
     const before = this.#objects.get(key);

@@ -11,7 +11,7 @@ interface WebhookParts {
   deployment?: JsonObject;
 }
 
-/** A validating webhook of the Deployment `tiny` on ConfigMaps with label `checked`; the parts that are given replace its own. */
+/** Creates a validating webhook of the Deployment `tiny` for ConfigMaps with label `checked`; the given members replace its own. */
 export function webhook(parts: Partial<WebhookDescription> = {}): Partial<WebhookDescription> {
   return {
     generateName: "check.tiny.example.com",
@@ -50,7 +50,7 @@ interface Review {
   request: { uid: string; object?: KubeObject; objects?: KubeObject[]; desiredAPIVersion?: string };
 }
 
-/** Serves webhooks behind a Service. It refuses ConfigMaps with data `refuse`, and converts by setting apiVersion and `spec.convertedTo`. */
+/** Serves webhooks for a Service. It rejects ConfigMaps with data `refuse`, and converts by setting apiVersion and `spec.convertedTo`. */
 export function startWebhookServer(admin: Client, namespace: string, service: string, secret: string): Promise<ServingPod> {
   return ServingPod.start(admin, {
     namespace,

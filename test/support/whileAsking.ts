@@ -1,4 +1,4 @@
-/** Asks again and again for as long as `work` goes on. @returns how often that was answered, and every failure. */
+/** Calls repeatedly until `work` is done. @returns the number of successful calls, and every failure. */
 export async function whileAsking(
   ask: () => Promise<unknown>,
   work: () => Promise<unknown>,

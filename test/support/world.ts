@@ -15,15 +15,15 @@ import { problemText } from "./problems.ts";
 const CONFIGS_LABEL = "operators.operatorframework.io.index.configs.v1";
 const PACKAGE_LABEL = "operators.operatorframework.io.bundle.package.v1";
 
-/** Stands for a registry that cannot be reached itself, only its mirror. */
+/** A registry that cannot be reached itself, only through its mirror. */
 const MIRRORED_REGISTRY = "mirrored.example.com";
 
-/** What a world needs of a cluster. */
+/** The parts of a cluster that a world needs. */
 export type WorldCluster = Pick<TestCluster, "client" | "kubeconfig" | "registry" | "programs">;
 
 /**
- * The whole product at work: both servers as processes beside a control plane, with the rights of config/rbac and no other,
- * and a registry that stands in for quay.io.
+ * All programs: both servers as processes on a control plane, with exactly the permissions of config/rbac,
+ * and a registry in place of quay.io.
  */
 export class World {
   readonly cluster: WorldCluster;
@@ -38,7 +38,7 @@ export class World {
     this.unexpectedEnds = unexpectedEnds;
   }
 
-  /** Starts the built programs. Any image is taken unless `signaturePolicy` says otherwise. */
+  /** Starts the built programs. Accepts any image unless `signaturePolicy` is set. */
   static async start(
     cluster: WorldCluster,
     options: Pick<InstallationOptions, "env" | "extraArgs" | "programs" | "signaturePolicy"> = {},
@@ -103,7 +103,7 @@ export class World {
     return this.cluster.client.get<ClusterExtension>({ apiVersion: API_VERSION, kind: "ClusterExtension", name });
   }
 
-  /** Waits until the conditions of an object satisfy `holds`; the last ones seen are in the error. @returns the object. */
+  /** Waits until the conditions of an object satisfy `holds`; the error contains the last ones. @returns the object. */
   async condition(
     kind: "ClusterCatalog" | "ClusterExtension",
     name: string,
@@ -135,7 +135,7 @@ export class World {
     );
   }
 
-  /** Waits until an extension has this version installed and nothing left to do. */
+  /** Waits until an extension has this version installed and reconciled. */
   installed(name: string, version: string): Promise<KubeObject> {
     return this.condition("ClusterExtension", name, (condition, object) => {
       const status = object["status"] as ClusterExtension["status"];
@@ -143,18 +143,18 @@ export class World {
     });
   }
 
-  /** Deletes an object and waits until it is gone. */
+  /** Deletes an object and waits until it no longer exists. */
   async removed(kind: "ClusterCatalog" | "ClusterExtension", name: string): Promise<void> {
     const ref = { apiVersion: API_VERSION, kind, name };
     await this.cluster.client.delete(ref);
     await eventually(async () => {
       const left = await this.cluster.client.get(ref);
-      if (left) throw new Error(`${kind} ${name} is still there: ${JSON.stringify(left["status"])}`);
+      if (left) throw new Error(`${kind} ${name} still exists: ${JSON.stringify(left["status"])}`);
     });
   }
 }
 
-/** quay.io stands for the registry at `host`; of MIRRORED_REGISTRY that one is a mirror. */
+/** Returns registries.conf text: the registry at `host` replaces quay.io and is the mirror of MIRRORED_REGISTRY. */
 function registriesText(host: string): string {
   const endpoint = `location = "${host}"\ninsecure = true\n`;
   return (
@@ -163,7 +163,7 @@ function registriesText(host: string): string {
   );
 }
 
-/** All files below a folder by slash path. */
+/** Returns all files in a folder by slash path. */
 export async function filesBelow(folder: string): Promise<Map<string, Uint8Array>> {
   const files = new Map<string, Uint8Array>();
   const entries = await readdir(folder, { recursive: true, withFileTypes: true });

@@ -65,7 +65,7 @@ async function prepare(world: World): Promise<KubeObject> {
 /** @returns how many catalogs are served now. */
 async function serveSecondCatalog(world: World, { data, say }: BenchContext): Promise<number> {
   if (data === undefined) {
-    say("one catalog only, as the folder of real data is not here");
+    say("one catalog only, because the folder of real data does not exist");
     return 1;
   }
   const files = await catalogInMemory(join(data, "fbc/community-v4.19"));

@@ -3,16 +3,16 @@ import type { KubeObject } from "../../../pkg/api/k8s.ts";
 import type { Client } from "../../../pkg/kube/client.ts";
 import { kubeErrorFrom } from "../../../pkg/kube/response.ts";
 
-/** Who a request is made for, in place of the administrator. */
+/** The user to impersonate instead of the administrator. */
 export interface User {
   user: string;
   group: string;
 }
 
 /**
- * Applies a ClusterExtension as kubectl does, for the administrator or for somebody else.
+ * Applies a ClusterExtension like kubectl, as the administrator or as another user.
  * @returns the warnings that kubectl would print.
- * @throws KubeError when it is refused.
+ * @throws KubeError if the API server rejects it.
  */
 export async function applyExtension(admin: Client, object: KubeObject, options: { as?: User; dryRun?: boolean } = {}): Promise<string[]> {
   const { as, dryRun } = options;

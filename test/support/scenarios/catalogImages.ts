@@ -21,7 +21,7 @@ export class CatalogImages {
     for (const { bundles } of scenario.catalogs.values()) this.#know(bundles);
   }
 
-  /** All bundles that a catalog has or had. */
+  /** All current and former bundles of a catalog. */
   get bundles(): readonly TableBundle[] {
     return [...this.#bundles.values()];
   }
@@ -46,7 +46,7 @@ export class CatalogImages {
     await this.#world.pushCatalog(`catalogs/${name}`, tag, new Map([["catalog.json", lines]]));
   }
 
-  /** Creates a ClusterCatalog, or has it refer to another tag. */
+  /** Creates a ClusterCatalog, or changes its tag. */
   async apply(name: string, tag: string): Promise<void> {
     this.#names.add(name);
     const image = { ref: `quay.io/catalogs/${name}:${tag}`, pollIntervalMinutes: POLL_MINUTES };
@@ -54,14 +54,14 @@ export class CatalogImages {
     await this.#world.apply({ apiVersion: API_VERSION, kind: "ClusterCatalog", metadata, spec: { source: { type: "Image", image } } });
   }
 
-  /** Has the tag looked up now; a change of the interval does that without waiting for it. */
+  /** Requests a poll of the tag now, with a change of the interval. */
   async poll(name: string): Promise<void> {
     const pollIntervalMinutes = POLL_MINUTES + ++this.#polls;
     const patch = { spec: { source: { image: { pollIntervalMinutes } } } };
     await this.#world.cluster.client.patch({ apiVersion: API_VERSION, kind: "ClusterCatalog", name }, patch, { type: "merge" });
   }
 
-  /** Deletes the ClusterCatalogs without waiting for it. */
+  /** Deletes the ClusterCatalogs without waiting. */
   async delete(): Promise<void> {
     for (const name of this.#names) await this.#world.cluster.client.delete({ apiVersion: API_VERSION, kind: "ClusterCatalog", name });
   }

@@ -8,7 +8,7 @@ const TABLE = `
   | p       | 1.1.0   | beta    |          |                 |
 `;
 
-test("a table is a package with its channels and bundles", () => {
+test("parseCatalogTable returns packages with channels and bundles", () => {
   const table = readCatalogTable(TABLE);
   expect(table.bundles).toEqual([
     { package: "p", version: "1.0.0", contents: ["CRD", "Deployment"] },
@@ -28,6 +28,6 @@ test.for([
   ["package | version\np | 1.0.0", "begins with the line package | version | channel | replaces | contents"],
   ["package | version | channel | replaces | contents\np | 1.0.0 | alpha | CRD", "p | 1.0.0 | alpha | CRD"],
   ["package | version | channel | replaces | contents\np | | alpha | | CRD", "p |  | alpha |  | CRD"],
-])("%j is refused", ([text, message]) => {
+])("parseCatalogTable rejects %j", ([text, message]) => {
   expect(() => readCatalogTable(text ?? "")).toThrow(message);
 });

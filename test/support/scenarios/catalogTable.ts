@@ -1,4 +1,4 @@
-/** One version of a package in a catalog table; with several channels it has several rows, of which the first says what it contains. */
+/** One version of a package in a catalog table; with several channels it has several rows, and the first row contains its contents. */
 export interface TableBundle {
   package: string;
   version: string;
@@ -15,7 +15,7 @@ interface TableEntry {
   replaces: string;
 }
 
-/** What a catalog offers. */
+/** The packages of a catalog. */
 export interface CatalogTable {
   bundles: readonly TableBundle[];
   entries: readonly TableEntry[];
@@ -24,9 +24,9 @@ export interface CatalogTable {
 const COLUMNS = ["package", "version", "channel", "replaces", "contents"] as const;
 
 /**
- * Reads a table of the columns package, version, channel, replaces and contents, in this order, as people write it: cells between bars,
- * outer bars where one likes them.
- * @throws Error that names the line, when it has other cells than the head says, or no package, version or channel.
+ * Reads a table of the columns package, version, channel, replaces and contents, in this order: cells are separated by bars,
+ * outer bars are optional.
+ * @throws Error with the line if it has other cells than the header, or no package, version or channel.
  */
 export function readCatalogTable(text: string): CatalogTable {
   const [head, ...rows] = text
@@ -54,7 +54,7 @@ export function bundleName({ package: packageName, version }: { package: string;
   return `${packageName}.${version}`;
 }
 
-/** The blobs of the catalog. The channel of a package's first row is its default. @param image gives the reference of a bundle. */
+/** Returns the blobs of the catalog. The channel of a package's first row is its default. @param image returns the reference of a bundle. */
 export function catalogMetas({ bundles, entries }: CatalogTable, image: (bundle: TableBundle) => string): object[] {
   const packages = Map.groupBy(entries, (entry) => entry.package);
   const channels = [...packages].flatMap(([name, own]) =>

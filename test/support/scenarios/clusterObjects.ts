@@ -18,19 +18,19 @@ const OF_THE_CLUSTER: Readonly<Record<string, string>> = {
 };
 
 /**
- * The object that "Kind name" or "Kind namespace/name" means.
- * @param namespace where a namespaced object is that names none.
- * @throws Error for another kind than scenarios know.
+ * Parses "Kind name" or "Kind namespace/name" to an object reference.
+ * @param namespace default for namespaced objects.
+ * @throws Error for a kind that scenarios do not support.
  */
 export function refFrom(text: string, namespace: string): ObjectRef {
   const [kind = "", path = ""] = text.split(" ");
   const [name = "", where = namespace] = path.split("/").reverse();
   if (OF_THE_CLUSTER[kind]) return { apiVersion: OF_THE_CLUSTER[kind], kind, name };
   if (NAMESPACED[kind]) return { apiVersion: NAMESPACED[kind], kind, namespace: where, name };
-  throw new Error(`of ${text} the kind is none of ${[...Object.keys(NAMESPACED), ...Object.keys(OF_THE_CLUSTER)].join(", ")}`);
+  throw new Error(`the kind of ${text} is not one of ${[...Object.keys(NAMESPACED), ...Object.keys(OF_THE_CLUSTER)].join(", ")}`);
 }
 
-/** The manifests of a file of the repository. @param path from its root. */
+/** Reads the manifests of a file of the repository. @param path from its root. */
 export async function manifestsOf(path: string): Promise<KubeObject[]> {
   return parseYamlDocuments(await readFile(join(ROOT, path), "utf8")) as KubeObject[];
 }

@@ -1,6 +1,6 @@
 import type { JsonObject } from "../../../pkg/api/k8s.ts";
 
-/** A JSON merge patch applied: members that are null go, objects are merged, everything else is replaced. @see RFC 7396 */
+/** Applies a JSON merge patch: removes members that are null, merges objects, replaces everything else. @see RFC 7396 */
 export function mergePatch(target: JsonObject, patch: JsonObject): JsonObject {
   const merged = { ...target };
   for (const [key, value] of Object.entries(patch)) {

@@ -15,7 +15,7 @@ const load = (...scenarios: object[]) => {
   return loadScenarios(folder.write("scenarios", { "all.yaml": scenarios.map((each) => JSON.stringify(each)).join("\n---\n") }));
 };
 
-test("a scenario is its catalogs and its steps, each with what it is about", () => {
+test("loadScenarios returns the catalogs and the steps with their arguments", () => {
   const [scenario] = load(SCENARIO);
   expect(scenario?.catalogs.get("c")?.bundles).toEqual([{ package: "s", version: "1.0.0", contents: ["ConfigMap"] }]);
   expect(scenario?.steps.map(({ text, argument }) => [text, argument])).toEqual([
@@ -27,18 +27,18 @@ test("a scenario is its catalogs and its steps, each with what it is about", () 
 test.for<[why: string, change: object, message: string]>([
   ["a sentence that is not in the vocabulary", { steps: ["when it rains"] }, 'scenario "s": "when it rains" is not in the vocabulary:'],
   [
-    "a sentence of no kind",
+    "a sentence without given, when, then or and",
     { steps: ["the extension is applied"] },
     "a step begins with given, when, then or and: the extension is applied",
   ],
-  ["a sentence that lacks what it is about", { steps: ["then it is rolled out as"] }, '"then it is rolled out as": '],
-  ["two sentences in one step", { steps: [{ "when a": 1, "then b": 2 }] }, "a step is a sentence, or one with what it is about"],
+  ["a sentence without its argument", { steps: ["then it is rolled out as"] }, '"then it is rolled out as": '],
+  ["two sentences in one step", { steps: [{ "when a": 1, "then b": 2 }] }, "a step is a sentence, or a sentence with an argument"],
   ["another member", { given: [] }, "given"],
-  ["a table that is none", { catalogs: { c: "s | 1.0.0" } }, "a catalog table begins with the line"],
-])("%s is refused", ([, change, message]) => {
+  ["an invalid table", { catalogs: { c: "s | 1.0.0" } }, "a catalog table begins with the line"],
+])("loadScenarios rejects %s", ([, change, message]) => {
   expect(() => load({ ...SCENARIO, ...change })).toThrow(message);
 });
 
-test("two scenarios of one id are refused", () => {
+test("loadScenarios rejects two scenarios with one id", () => {
   expect(() => load(SCENARIO, SCENARIO)).toThrow("two scenarios have the id s");
 });

@@ -3,20 +3,20 @@ import { loadCaseFolder } from "../caseFiles.ts";
 import { type CatalogTable, readCatalogTable } from "./catalogTable.ts";
 import { VOCABULARY, type Word } from "./vocabulary.ts";
 
-/** A step of a scenario: what it says, and what is done or looked at. */
+/** A step of a scenario: its sentence, and the action or check. */
 interface Step {
   text: string;
   word: Word;
   argument: unknown;
 }
 
-/** What happens to one ClusterExtension, told in steps. */
+/** A sequence of steps for one ClusterExtension. */
 export interface Scenario {
-  /** A sentence that says what holds. */
+  /** A sentence that states the expectation. */
   name: string;
-  /** Which scenario of which text it is. */
+  /** Identifies the scenario in its source. */
   source: string;
-  /** Name of the ClusterExtension and of the package that it installs; no other scenario has it. */
+  /** Name of the ClusterExtension and of the package that it installs; unique. */
   id: string;
   /** Tables by the name of the ClusterCatalog that serves them. */
   catalogs: ReadonlyMap<string, CatalogTable>;
@@ -38,7 +38,7 @@ const Document = z.strictObject({
 
 /**
  * All scenarios of a folder.
- * @throws Error that names the scenario and the step whose words are not in the vocabulary, and for an id that is there twice.
+ * @throws Error with the scenario and the step whose words are not in the vocabulary, or for a duplicate id.
  */
 export function loadScenarios(folder: string): Scenario[] {
   const scenarios = loadCaseFolder(folder).map(scenarioFrom);
@@ -61,7 +61,7 @@ function scenarioFrom(document: { name: string }): Scenario {
 function stepFrom(step: string | Record<string, unknown>): Step {
   const [said = "", argument, ...more] = typeof step === "string" ? [step] : Object.entries(step).flat();
   if (typeof said !== "string" || more.length > 0)
-    throw new Error(`a step is a sentence, or one with what it is about: ${JSON.stringify(step)}`);
+    throw new Error(`a step is a sentence, or a sentence with an argument: ${JSON.stringify(step)}`);
   if (!STEP_KIND.test(said)) throw new Error(`a step begins with given, when, then or and: ${said}`);
   const word = VOCABULARY[said.replace(STEP_KIND, "")];
   if (!word) throw new Error(`"${said}" is not in the vocabulary:\n${Object.keys(VOCABULARY).join("\n")}`);

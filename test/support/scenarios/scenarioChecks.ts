@@ -10,7 +10,7 @@ import type { World } from "../world.ts";
 import { refFrom } from "./clusterObjects.ts";
 import type { ExpectedCondition, ExpectedProblem } from "./vocabulary.ts";
 
-/** What a scenario can find; each call waits until it holds. */
+/** The checks of a scenario; each call waits until its condition is true. */
 export class ScenarioChecks {
   readonly #world: World;
   readonly #client: Client;
@@ -24,7 +24,7 @@ export class ScenarioChecks {
     this.#namespace = extensionNamed(id, { packageName: id }).spec.namespace;
   }
 
-  /** The latest generation has been dealt with, and this bundle is installed. */
+  /** The latest generation is reconciled, and this bundle is installed. */
   async rolledOut(bundle: string): Promise<void> {
     await this.#world.condition("ClusterExtension", this.#id, (condition, { metadata, status }) => {
       const { install } = (status ?? {}) as NonNullable<ClusterExtension["status"]>;

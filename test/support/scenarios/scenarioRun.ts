@@ -17,9 +17,9 @@ import type { Scenario } from "./scenario.ts";
 import { ScenarioChecks } from "./scenarioChecks.ts";
 import { tableBundleObjects } from "./tableBundle.ts";
 
-/** One scenario at work: its catalogs are served, and each step is a call. */
+/** Runs one scenario: serves its catalogs, and calls a method for each step. */
 export class ScenarioRun {
-  /** What the API server warned of when the extension was last applied. */
+  /** The warnings of the API server at the latest apply of the extension. */
   warnings: readonly string[] = [];
   readonly checks: ScenarioChecks;
   readonly #world: World;
@@ -38,7 +38,7 @@ export class ScenarioRun {
     this.#wanted = extensionNamed(scenario.id, { packageName: scenario.id, selector: { matchLabels: { scenario: scenario.id } } });
   }
 
-  /** Goes through the steps; the one that fails is named in the error. */
+  /** Runs the steps; the error names the failed one. */
   async play(): Promise<void> {
     const { catalogs, steps } = this.#scenario;
     await Promise.all([...catalogs].map(([name, table]) => this.#catalogs.serve(name, table)));
@@ -52,7 +52,7 @@ export class ScenarioRun {
     }
   }
 
-  /** Has everything of the scenario removed, without waiting for it. */
+  /** Deletes all objects of the scenario, without waiting. */
   async end(): Promise<void> {
     await this.#client.delete(this.#self);
     await this.#catalogs.delete();
@@ -62,7 +62,7 @@ export class ScenarioRun {
     await this.#world.apply({ apiVersion: "v1", kind: "Namespace", metadata: { name } });
   }
 
-  /** The installer may install every bundle in the tables with every configuration in the steps. */
+  /** Grants the installer the permissions for every bundle in the tables with every configuration in the steps. */
   async grantInstaller(): Promise<void> {
     const { namespace } = this.#wanted.spec;
     const configs = [undefined, ...this.#configs()];
@@ -83,11 +83,11 @@ export class ScenarioRun {
     this.warnings = await applyExtension(this.#client, this.#wanted, { as: { user, group } });
   }
 
-  /** A policy takes a moment to be in force, so a dry run waits for that. */
+  /** A policy takes a moment to become active, so a dry run polls for that. */
   async refused({ user, group, spec }: User & { spec: JsonObject }, message: string): Promise<void> {
     const name = `${this.#scenario.id}-refused`;
     const object = { ...this.#patched(spec), metadata: { name } };
-    // Vitest blames another scenario that ends meanwhile for an asynchronous expectation of this one, also for one that is caught.
+    // If this expectation were asynchronous, Vitest would report its failures for a scenario that ends meanwhile, even caught ones.
     const refusal = (options: { dryRun?: boolean }): Promise<string> =>
       applyExtension(this.#client, object, { as: { user, group }, ...options }).then(
         () => "no refusal",
@@ -152,7 +152,7 @@ export class ScenarioRun {
     return { apiVersion: API_VERSION, kind: "ClusterExtension", name: this.#scenario.id };
   }
 
-  /** The catalog of a scenario that has one. */
+  /** The only catalog of a scenario. */
   get #catalog(): string {
     const [name, ...others] = this.#scenario.catalogs.keys();
     if (name === undefined || others.length > 0) throw new Error(`this step needs a scenario with one catalog`);
@@ -173,7 +173,7 @@ export class ScenarioRun {
     return { ...this.#wanted, spec: mergePatch({ ...this.#wanted.spec }, patch) as ClusterExtensionSpec };
   }
 
-  /** Every spec.config.inline that a step gives. */
+  /** Every spec.config.inline in the steps. */
   #configs(): JsonObject[] {
     return this.#scenario.steps.flatMap(({ argument }) => {
       const inline = (argument as { config?: { inline?: JsonObject } } | undefined)?.config?.inline;

@@ -4,7 +4,7 @@ import { renderBundle } from "../../../pkg/render/render.ts";
 import { thingDefinition } from "../definitions.ts";
 import { bundleName, type TableBundle } from "./catalogTable.ts";
 
-/** The words of a contents cell that stand for an object; each object is named like the package. */
+/** The words of a contents cell that stand for an object; each object has the name of the package. */
 const OBJECTS: Readonly<Record<string, (bundle: TableBundle) => KubeObject>> = {
   ConfigMap: ({ package: name, version }) => ({ apiVersion: "v1", kind: "ConfigMap", metadata: { name }, data: { version } }),
   CRD: ({ package: name }) => thingDefinition(groupOf(name)),
@@ -23,8 +23,8 @@ function groupOf(packageName: string): string {
 }
 
 /**
- * The files of the registry+v1 bundle that a row of a catalog table stands for; JSON is YAML. Without an InstallMode it takes all namespaces.
- * @throws Error for a word that its contents may not hold.
+ * Creates the files of the registry+v1 bundle for a row of a catalog table; JSON is YAML. Without an InstallMode it supports all namespaces.
+ * @throws Error for an unknown word in its contents.
  */
 export function tableBundleFiles(bundle: TableBundle): Map<string, Uint8Array> {
   const { package: name, version, contents } = bundle;
@@ -49,14 +49,14 @@ export function tableBundleFiles(bundle: TableBundle): Map<string, Uint8Array> {
     const make = OBJECTS[word];
     if (!make)
       throw new Error(
-        `contents of ${bundleName(bundle)}: ${word} is none of Deployment, InstallMode(x), ${Object.keys(OBJECTS).join(", ")}`,
+        `contents of ${bundleName(bundle)}: ${word} is not one of Deployment, InstallMode(x), ${Object.keys(OBJECTS).join(", ")}`,
       );
     files[`manifests/${word}.yaml`] = make(bundle);
   }
   return new Map(Object.entries(files).map(([path, content]) => [path, Buffer.from(JSON.stringify(content))]));
 }
 
-/** The objects that a bundle becomes in a namespace; undefined where it refuses the configuration. */
+/** Renders a bundle for a namespace; undefined if the bundle rejects the configuration. */
 export function tableBundleObjects(bundle: TableBundle, namespace: string, config: JsonObject | undefined): KubeObject[] | undefined {
   try {
     return renderBundle(loadBundle(tableBundleFiles(bundle)), { installNamespace: namespace, config });
@@ -65,7 +65,7 @@ export function tableBundleObjects(bundle: TableBundle, namespace: string, confi
   }
 }
 
-/** The version is in the image, so that each upgrade is a rollout. */
+/** The version is in the image, so that each upgrade causes a rollout. */
 function deploymentOf({ package: name, version }: TableBundle): JsonObject {
   const labels = { app: name };
   const containers = [{ name: "manager", image: `registry.example.com/${name}:${version}` }];

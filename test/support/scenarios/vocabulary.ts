@@ -5,7 +5,7 @@ import type { ScenarioRun } from "./scenarioRun.ts";
 /** A sentence that scenarios may use. */
 export interface Word {
   argument: z.ZodType;
-  /** Does it, or waits until it holds. @param argument as `argument` parsed it. */
+  /** Runs the action, or waits until the check succeeds. @param argument the result of `argument`'s parser. */
   run: (run: ScenarioRun, argument: never) => Promise<void>;
 }
 
@@ -24,13 +24,13 @@ const ExpectedCondition = z.strictObject({
   includes: z.array(z.string()).optional(),
 });
 export type ExpectedCondition = z.output<typeof ExpectedCondition>;
-/** A problem in status; `includes` are parts of its line: severity, type, message and what to do next. */
+/** A problem in status; `includes` are parts of its line: severity, type, message and next step. */
 const ExpectedProblem = z.strictObject({ type: z.string(), includes: z.array(z.string()).default([]) });
 export type ExpectedProblem = z.output<typeof ExpectedProblem>;
 const Requester = z.strictObject({ user: z.string(), group: z.string(), spec: Anything.default({}) });
 type Requester = z.output<typeof Requester>;
 
-/** Everything that scenarios can say behind given, when, then and and. */
+/** All sentences of scenarios, after given, when, then or and. */
 export const VOCABULARY: Readonly<Record<string, Word>> = {
   "a namespace exists": word(z.string(), (run, name) => run.createNamespace(name)),
   "the extension's namespace and installer exist": word(Nothing, (run) => run.grantInstaller()),
