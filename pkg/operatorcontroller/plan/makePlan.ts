@@ -28,7 +28,7 @@ import { lastDeployed } from "../../release/record.ts";
 import { determineState } from "../../release/state.ts";
 import { configNotes } from "../../render/configNotes.ts";
 import { describeConstraint } from "../../resolve/constraint/evaluate.ts";
-import { constraintsOf, faultText, isDependency } from "../../resolve/constraint/parse.ts";
+import { constraintsOf, formatError, isDependency } from "../../resolve/constraint/parse.ts";
 import type { FilteredCatalogs } from "../../resolve/resolution.ts";
 import { chooseBest } from "../../resolve/resolve.ts";
 import { explainUnavailable } from "../../resolve/unresolved.ts";
@@ -220,7 +220,7 @@ async function dependencyNotes({ extension, bundle }: Resolved): Promise<string[
   const policy = extension.spec.dependencies?.policy ?? "Require";
   const needs = constraints.map(describeConstraint);
   return [
-    ...faults.map(faultText),
+    ...faults.map(formatError),
     ...(needs.length > 0
       ? [`it depends on ${formatEnumeration(needs)}; whether that is met is not looked at here, spec.dependencies.policy is ${policy}`]
       : []),

@@ -13,7 +13,7 @@ import type { FbcBundle, Property } from "../../fbc/types.ts";
 import { CelRules } from "../cel/celRules.ts";
 import { type BundleConstraint, type Gvk, mentionsCel, type Provider } from "./constraint.ts";
 import { describeConstraint as described, findUnmet, holds, unmetText } from "./evaluate.ts";
-import { constraintsOf, faultText, gvkKey, providerFrom } from "./parse.ts";
+import { constraintsOf, formatError, gvkKey, providerFrom } from "./parse.ts";
 
 interface StatedBundle {
   package: string;
@@ -118,12 +118,12 @@ describeWithData("real catalogs", (data) => {
 
 test("a fault names the bundle, the place and whose mistake it is, whatever the length of what it quotes", () => {
   const fault = { bundle: "red.v1.0.0", property: 3, type: "olm.constraint", path: "all.constraints[1].package", reason: "must be set" };
-  expect(faultText(fault)).toBe(
+  expect(formatError(fault)).toBe(
     'bundle "red.v1.0.0" declares a constraint that cannot be read, a mistake for the catalog\'s author to correct: ' +
       'properties[3] of type "olm.constraint", at all.constraints[1].package: must be set',
   );
   const long = "x".repeat(100_000);
-  expect(faultText({ bundle: long, property: 3, type: long, path: long, reason: long }).length).toBeLessThan(1_100);
+  expect(formatError({ bundle: long, property: 3, type: long, path: long, reason: long }).length).toBeLessThan(1_100);
 });
 
 describe("bounds", () => {

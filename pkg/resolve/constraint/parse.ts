@@ -48,7 +48,7 @@ export interface ConstraintFault {
 }
 
 /** The fault as one sentence that says whose mistake it is; at most some 1,000 characters. */
-export function faultText({ bundle, property, type, path, reason }: ConstraintFault): string {
+export function formatError({ bundle, property, type, path, reason }: ConstraintFault): string {
   const where = `properties[${property}] of type ${goQuote(excerpt(type))}${path === "" ? "" : `, at ${excerpt(path)}`}`;
   return `bundle ${goQuote(excerpt(bundle))} declares a constraint that cannot be read, a mistake for the catalog's author to correct: ${where}: ${excerpt(reason)}`;
 }

@@ -1,7 +1,7 @@
 import { goQuote } from "../../golang/quote.ts";
 import type { BundleConstraint, Gvk, Provider } from "../constraint/constraint.ts";
 import { findUnmet, holds, meets, unmetText } from "../constraint/evaluate.ts";
-import { type ConstraintFault, type DeclaredConstraints, faultText } from "../constraint/parse.ts";
+import { type ConstraintFault, type DeclaredConstraints, formatError } from "../constraint/parse.ts";
 import type { ServedApi } from "../solver/problem.ts";
 import { formatEnumeration } from "../wording.ts";
 
@@ -87,7 +87,7 @@ function unmetTexts(constraints: readonly BundleConstraint[], providers: readonl
 
 /** A clause such as `it requires package "b" >=2.0.0`, or `ClusterExtension "a" (bundle "a.v1.0.0") would lose API g/v1 Kind, which it requires`. */
 export function formatDependencyConflict(conflict: DependencyConflict): string {
-  if (conflict.kind === "faulty") return formatEnumeration(conflict.faults.map(faultText));
+  if (conflict.kind === "faulty") return formatEnumeration(conflict.faults.map(formatError));
   if (conflict.kind === "unmet") return `it requires ${formatEnumeration(conflict.because)}`;
   return formatEnumeration(conflict.dependents.map(dependentText));
 }
