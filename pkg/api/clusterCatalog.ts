@@ -115,6 +115,13 @@ Serving: whether content is served (Available), not served (Unavailable), or swi
     problems: Problems.optional(),
     omittedProblems: OmittedProblems.optional(),
     lastUnpacked: time.optional().describe("lastUnpacked is when the served content was unpacked."),
+    content: z
+      .object({
+        packages: z.int().min(0).optional().describe("packages is the number of packages."),
+        digest: z.string().max(1000).describe("digest is the digest of the image."),
+      })
+      .optional()
+      .describe("content describes the served content. Absent while no content is served."),
   })
   .describe("status is the observed state.");
 export type ClusterCatalogStatus = z.input<typeof ClusterCatalogStatus>;

@@ -71,14 +71,14 @@ const KIND_FIELD: Structural = { description: "kind is what the object is.", typ
 
 /** The CustomResourceDefinition of a kind; all members, the experimental ones included, so the generator is "experimental". */
 export function crdFrom(kind: KindDescription): KubeObject {
-  const { singular, plural, columns } = kind;
+  const { singular, plural, shortName, columns } = kind;
   return {
     apiVersion: "apiextensions.k8s.io/v1",
     kind: "CustomResourceDefinition",
     metadata: { name: `${plural}.${GROUP}`, annotations: { [ANNOTATION_GENERATOR]: "experimental" } },
     spec: {
       group: GROUP,
-      names: { kind: kind.kind, listKind: `${kind.kind}List`, plural, singular },
+      names: { kind: kind.kind, listKind: `${kind.kind}List`, plural, shortNames: [shortName], singular },
       scope: "Cluster",
       versions: [
         {
@@ -104,7 +104,7 @@ export function openApiSchema({ schema }: KindDescription): Structural {
 /** A column of `kubectl get`. */
 interface PrinterColumn {
   name: string;
-  type: "string" | "date";
+  type: "string" | "integer" | "date";
   jsonPath: string;
   /** From 1: shown by `-o wide` only. */
   priority?: number;
@@ -115,6 +115,7 @@ export interface KindDescription {
   kind: string;
   singular: string;
   plural: string;
+  shortName: string;
   schema: z.ZodType;
   columns: readonly PrinterColumn[];
 }
@@ -127,26 +128,33 @@ export const KINDS: readonly KindDescription[] = [
     kind: "ClusterExtension",
     singular: "clusterextension",
     plural: "clusterextensions",
+    shortName: "cext",
     schema: ClusterExtension,
     columns: [
       { name: "Installed Bundle", type: "string", jsonPath: ".status.install.bundle.name" },
       { name: "Version", type: "string", jsonPath: ".status.install.bundle.version" },
       { name: "Installed", type: "string", jsonPath: ".status.conditions[?(@.type=='Installed')].status" },
       { name: "Progressing", type: "string", jsonPath: ".status.conditions[?(@.type=='Progressing')].status" },
+      { name: "Ready", type: "string", jsonPath: ".status.conditions[?(@.type=='Ready')].status" },
+      { name: "Update", type: "string", jsonPath: ".status.availableUpdates[0].version" },
       age,
-      { name: "Available", type: "string", jsonPath: ".status.conditions[?(@.type=='Available')].status", priority: 1 },
-      { name: "Ready", type: "string", jsonPath: ".status.conditions[?(@.type=='Ready')].status", priority: 1 },
-      { name: "Update", type: "string", jsonPath: ".status.availableUpdates[0].version", priority: 1 },
+      { name: "Catalog", type: "string", jsonPath: ".status.install.catalog", priority: 1 },
+      { name: "Channel", type: "string", jsonPath: ".spec.source.catalog.channels", priority: 1 },
     ],
   },
   {
     kind: "ClusterCatalog",
     singular: "clustercatalog",
     plural: "clustercatalogs",
+    shortName: "ccat",
     schema: ClusterCatalog,
     columns: [
       { name: "LastUnpacked", type: "date", jsonPath: ".status.lastUnpacked" },
       { name: "Serving", type: "string", jsonPath: '.status.conditions[?(@.type=="Serving")].status' },
+      // Every reconcile sets Progressing, so its reason is never blank.
+      { name: "Reason", type: "string", jsonPath: '.status.conditions[?(@.type=="Progressing")].reason' },
+      { name: "Packages", type: "integer", jsonPath: ".status.content.packages" },
+      { name: "Digest", type: "string", jsonPath: ".status.content.digest" },
       age,
     ],
   },

@@ -15,6 +15,7 @@ const BEFORE = "2026-01-01T00:00:00Z";
 const BASE = "https://catalogd/catalogs/test";
 const OLD_REF = "quay.io/c@sha256:old";
 const NEW_REF = "quay.io/c@sha256:new";
+const PACKAGES = 3;
 
 function catalog(status?: ClusterCatalogStatus): ClusterCatalog {
   const spec = { source: { type: "Image", image: { ref: "quay.io/c:v1" } } } as const;
@@ -23,7 +24,8 @@ function catalog(status?: ClusterCatalogStatus): ClusterCatalog {
 }
 
 function contentOf(ref: string, findings: FindingsSummary = NO_FINDINGS): CatalogContent {
-  return { origin: { ref, digest: ref.split("@")[1] ?? "", lastUnpacked: "2026-02-03T04:00:00Z" }, findings } as CatalogContent;
+  const origin = { ref, digest: ref.split("@")[1] ?? "", lastUnpacked: "2026-02-03T04:00:00Z" };
+  return { origin, findings, artifacts: new Map([["packages", { index: { lines: PACKAGES } }]]) } as unknown as CatalogContent;
 }
 
 function condition(
@@ -37,10 +39,11 @@ function condition(
   return { type, status, reason, message, observedGeneration, lastTransitionTime };
 }
 
-const served = (ref: string): Pick<ClusterCatalogStatus, "resolvedSource" | "urls" | "lastUnpacked"> => ({
+const served = (ref: string): Pick<ClusterCatalogStatus, "resolvedSource" | "urls" | "lastUnpacked" | "content"> => ({
   resolvedSource: { type: "Image", image: { ref } },
   urls: { base: BASE },
   lastUnpacked: "2026-02-03T04:00:00Z",
+  content: { packages: PACKAGES, digest: ref.split("@")[1] ?? "" },
 });
 const SUCCEEDED = "Successfully unpacked and stored content from resolved source";
 const SERVING = "Serving desired content from resolved source";

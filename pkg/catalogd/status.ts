@@ -13,7 +13,7 @@ import { validity } from "./storeContent.ts";
 
 type ComputedCondition = Pick<Condition, "type" | "status" | "reason" | "message">;
 /** The status fields that describe the served content. */
-type Served = Pick<ClusterCatalogStatus, "resolvedSource" | "urls" | "lastUnpacked">;
+type Served = Pick<ClusterCatalogStatus, "resolvedSource" | "urls" | "lastUnpacked" | "content">;
 
 const SWITCHED_OFF = "Catalog availability mode is set to Unavailable";
 const UNPACKED = "Successfully unpacked and stored content from resolved source";
@@ -130,14 +130,21 @@ function servedAfter(phase: Phase, inputs: StatusInputs): Served {
   const { content, error, base } = inputs;
   if (phase.phase === "withdrawn" && error === undefined) return {};
   if (content) {
-    const { ref, lastUnpacked } = content.origin;
-    return { resolvedSource: { type: "Image", image: { ref } }, urls: { base }, lastUnpacked };
+    const { ref, lastUnpacked, digest } = content.origin;
+    const packages = content.artifacts.get("packages")?.index.lines;
+    const summary = { ...(packages === undefined ? {} : { packages }), digest };
+    return { resolvedSource: { type: "Image", image: { ref } }, urls: { base }, lastUnpacked, content: summary };
   }
   return isLost(phase, inputs) ? {} : servedBefore(phase.catalog.status);
 }
 
-function servedBefore({ resolvedSource, urls, lastUnpacked }: ClusterCatalogStatus = {}): Served {
-  return { ...(resolvedSource ? { resolvedSource } : {}), ...(urls ? { urls } : {}), ...(lastUnpacked ? { lastUnpacked } : {}) };
+function servedBefore({ resolvedSource, urls, lastUnpacked, content }: ClusterCatalogStatus = {}): Served {
+  return {
+    ...(resolvedSource ? { resolvedSource } : {}),
+    ...(urls ? { urls } : {}),
+    ...(lastUnpacked ? { lastUnpacked } : {}),
+    ...(content ? { content } : {}),
+  };
 }
 
 /**

@@ -28,10 +28,14 @@ describeWithCluster("ClusterExtension and ClusterCatalog on the API server", (cl
     expect(stored["spec"]).not.toHaveProperty("nonsense");
   });
 
-  test("kubectl get prints upstream's columns, and our conditions after these with -o wide", async () => {
+  test("kubectl get prints upstream's columns, with readiness, update and catalog content before the age", async () => {
     for (const [plural, columns, wide] of [
-      ["clusterextensions", ["Name", "Installed Bundle", "Version", "Installed", "Progressing", "Age"], ["Available", "Ready", "Update"]],
-      ["clustercatalogs", ["Name", "LastUnpacked", "Serving", "Age"], []],
+      [
+        "clusterextensions",
+        ["Name", "Installed Bundle", "Version", "Installed", "Progressing", "Ready", "Update", "Age"],
+        ["Catalog", "Channel"],
+      ],
+      ["clustercatalogs", ["Name", "LastUnpacked", "Serving", "Reason", "Packages", "Digest", "Age"], []],
     ] as const) {
       const headers = { accept: "application/json;as=Table;v=v1;g=meta.k8s.io" };
       const response = await cluster.client.request("GET", `/apis/${API_VERSION}/${plural}`, { headers });

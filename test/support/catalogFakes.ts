@@ -57,7 +57,7 @@ export class FakeStore {
   store(name: string, _root: string, origin: ContentOrigin): Promise<CatalogContent> {
     if (this.failure) return Promise.reject(this.failure);
     const catalog = { index: new ContentIndex(new IndexBuilder().columns()) };
-    const content = { origin, catalog, findings: NO_FINDINGS } as CatalogContent;
+    const content = { origin, catalog, artifacts: new Map(), findings: NO_FINDINGS } as unknown as CatalogContent;
     this.contents.set(name, content);
     this.stored.push(`${name} ${origin.digest}`);
     return Promise.resolve(content);
