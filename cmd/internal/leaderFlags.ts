@@ -4,6 +4,7 @@ import type { Client } from "../../pkg/kube/client.ts";
 import type { Logger } from "../../pkg/telemetry/log.ts";
 import { leaderMetrics, type Metrics } from "../../pkg/telemetry/metrics.ts";
 import { duration, switchFlag } from "./flags.ts";
+import { PROGRAM_VERSION } from "./program.ts";
 
 /**
  * Flags for leader election of both servers, to spread into their flags. @param led what only the
@@ -77,6 +78,7 @@ export function leadershipFor(flags: LeaderFlags, { client, name, log, metrics, 
     client,
     namespace: flags["system-namespace"],
     name,
+    version: PROGRAM_VERSION,
     times: readTimes(flags),
     log,
     metrics: reported,

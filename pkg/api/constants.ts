@@ -60,6 +60,8 @@ export const LABEL_DEPENDENCY = `${GROUP}/dependency`;
 export const LABEL_DEPENDENT_PREFIX = `dependent.${GROUP}/`;
 /** On what `olmv1 install` made for an extension, such as its ServiceAccount and roles: the extension's name. */
 export const LABEL_CREATED_FOR = `${GROUP}/created-for`;
+/** Version of the program that holds a Lease; on the Lease. */
+export const ANNOTATION_PROGRAM_VERSION = `${GROUP}/version`;
 /** On our CRDs: which variant of the API they are. */
 export const ANNOTATION_GENERATOR = `${GROUP}/generator`;
 

@@ -30,7 +30,17 @@ class Replica {
       random: () => 0,
       metrics: { leading: (leading: boolean) => void this.metric.push(leading) },
     };
-    this.election = new LeaderElection({ client, namespace: "system", name: "lock", times: TIMES, log, identity, clock, ...more });
+    this.election = new LeaderElection({
+      client,
+      namespace: "system",
+      name: "lock",
+      version: "1.2.3",
+      times: TIMES,
+      log,
+      identity,
+      clock,
+      ...more,
+    });
     this.#running = this.election
       .run(this.#stop.signal, (term) => this.#lead(term))
       .catch((err: unknown) => {
@@ -289,10 +299,11 @@ describe("an election", () => {
   test("work that fails ends the election, and releases the Lease", async () => {
     scene = new Scene();
     const client = scene.server.clientOf({ running: () => Promise.resolve() });
-    const init = { client, namespace: "system", name: "lock", times: TIMES, log, clock: scene.time };
+    const init = { client, namespace: "system", name: "lock", version: "1.2.3", times: TIMES, log, clock: scene.time };
     const failing = new LeaderElection(init).run(new AbortController().signal, () => Promise.reject(new Error("broken")));
     await expect(failing).rejects.toThrow("broken");
     expect(scene.server.lease?.spec?.holderIdentity).toBe("");
+    expect(scene.server.lease?.metadata.annotations).toEqual({ "olm.operatorframework.io/version": "1.2.3" });
     const ending = new LeaderElection(init).run(new AbortController().signal, () => Promise.resolve());
     await expect(ending).rejects.toThrow("the leader's work ended by itself");
   });
@@ -300,7 +311,15 @@ describe("an election", () => {
   test("work that goes on after a lost term ends the process", async () => {
     scene = new Scene();
     const client = scene.server.clientOf({ running: () => Promise.resolve() });
-    const election = new LeaderElection({ client, namespace: "system", name: "lock", times: TIMES, log, clock: scene.time });
+    const election = new LeaderElection({
+      client,
+      namespace: "system",
+      name: "lock",
+      version: "1.2.3",
+      times: TIMES,
+      log,
+      clock: scene.time,
+    });
     let failure: unknown;
     void election.run(new AbortController().signal, () => new Promise(() => undefined)).catch((err: unknown) => (failure = err));
     await scene.pass(1_000);
@@ -317,6 +336,6 @@ describe("an election", () => {
   ] as const)("times that do not fit together are refused: %j", ([times, message]) => {
     scene = new Scene();
     const client = scene.server.clientOf({ running: () => Promise.resolve() });
-    expect(() => new LeaderElection({ client, namespace: "system", name: "lock", times, log })).toThrow(message);
+    expect(() => new LeaderElection({ client, namespace: "system", name: "lock", version: "1.2.3", times, log })).toThrow(message);
   });
 });

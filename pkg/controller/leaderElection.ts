@@ -13,6 +13,8 @@ export interface LeaderElectionInit {
   namespace: string;
   /** Name of the Lease. */
   name: string;
+  /** Version of this program; operators read it in an annotation of the Lease. */
+  version: string;
   times: ElectionTimes;
   log: Logger;
   metrics?: LeaderMetrics;
@@ -59,7 +61,7 @@ export class LeaderElection {
   constructor(init: LeaderElectionInit) {
     const problem = electionTimesProblem(init.times);
     if (problem !== undefined) throw new Error(problem);
-    const { client, namespace, name, times, clock = systemClock, now = Date.now } = init;
+    const { client, namespace, name, version, times, clock = systemClock, now = Date.now } = init;
     this.#init = init;
     this.identity = init.identity ?? `${hostname()}_${randomUUID()}`;
     this.#clock = clock;
@@ -67,7 +69,7 @@ export class LeaderElection {
     const [log, view] = [this.#log, new LeaseView(clock)];
     this.#view = view;
     this.#watch = new LeaseWatch({ client, namespace, name, view, clock, log });
-    this.#hold = new LeaseHold({ client, namespace, name, identity: this.identity, times, view, log, clock, now });
+    this.#hold = new LeaseHold({ client, namespace, name, identity: this.identity, version, times, view, log, clock, now });
   }
 
   /** Whether this process may act as leader at this very moment; false as soon as a renewal is overdue, also when no timer has noticed yet. */

@@ -1,3 +1,4 @@
+import { ANNOTATION_PROGRAM_VERSION } from "../api/constants.ts";
 import type { KubeObject } from "../api/k8s.ts";
 import { Backoff } from "../async/backoff.ts";
 import { type Clock, Deadline, sleep } from "../async/clock.ts";
@@ -94,6 +95,8 @@ export interface LeaseHoldInit {
   namespace: string;
   name: string;
   identity: string;
+  /** Version of the program, for the annotation of the Lease. */
+  version: string;
   times: ElectionTimes;
   view: LeaseView;
   log: Logger;
@@ -132,16 +135,17 @@ export class LeaseHold {
 
   /** Writes that this process holds the Lease, from now on or still. What `signal` aborts is not relied on, though it may have been written. */
   async write(signal: AbortSignal): Promise<LeaseWrite> {
-    const { client, namespace, name, identity, times, view, log, clock, now } = this.#init;
+    const { client, namespace, name, identity, version, times, view, log, clock, now } = this.#init;
     const lease = view.lease;
+    const annotations = { ...lease?.metadata.annotations, [ANNOTATION_PROGRAM_VERSION]: version };
     const spec = heldBy(identity, lease?.spec, times.leaseDurationMs, microTime(now()));
     const sentAt = clock.now();
     try {
       using deadline = this.#deadline(signal);
       const options = { signal: deadline.signal };
       const written: Lease = lease
-        ? await client.replace<Lease>({ ...lease, ...LEASE, spec }, options)
-        : await client.create<Lease>({ ...LEASE, metadata: { name, namespace }, spec }, options);
+        ? await client.replace<Lease>({ ...lease, ...LEASE, metadata: { ...lease.metadata, annotations }, spec }, options)
+        : await client.create<Lease>({ ...LEASE, metadata: { name, namespace, annotations }, spec }, options);
       if (signal.aborted) return "failed";
       view.set(written);
       this.#since = sentAt;

@@ -40,7 +40,7 @@ class Replica {
   readonly #running: Promise<void>;
 
   constructor(client: CutClient, name: string, times: typeof PATIENT) {
-    this.election = new LeaderElection({ client, namespace: "default", name, times, log });
+    this.election = new LeaderElection({ client, namespace: "default", name, version: "1.2.3", times, log });
     this.#running = this.election.run(this.#stop.signal, async (term) => {
       const own = { from: performance.now(), to: Number.POSITIVE_INFINITY };
       this.terms.push(own);

@@ -22,7 +22,7 @@ export class LeaseServer {
 
   /** Writes like another client. */
   edit(spec: LeaseSpec): void {
-    this.#put({ ...this.lease?.spec, ...spec }, "edit");
+    this.#put({ metadata: { annotations: this.lease?.metadata.annotations ?? {} }, spec: { ...this.lease?.spec, ...spec } }, "edit");
   }
 
   delete(): void {
@@ -48,14 +48,14 @@ export class LeaseServer {
       create: <T extends KubeObject>(lease: T, options: { signal?: AbortSignal | undefined } = {}) =>
         call(options.signal, () => {
           if (this.lease) throw new KubeError("leases already exists", { status: 409, reason: "AlreadyExists" });
-          return this.#put((lease as KubeObject as Lease).spec ?? {}, "create") as KubeObject as T;
+          return this.#put(lease, "create") as KubeObject as T;
         }),
       replace: <T extends KubeObject>(lease: T, options: { signal?: AbortSignal | undefined } = {}) =>
         call(options.signal, () => {
           if (!this.lease) throw new KubeError("leases not found", { status: 404, reason: "NotFound" });
           if (lease.metadata.resourceVersion !== this.lease.metadata.resourceVersion)
             throw new KubeError("the object has been modified", { status: 409, reason: "Conflict" });
-          return this.#put((lease as KubeObject as Lease).spec ?? {}, "replace") as KubeObject as T;
+          return this.#put(lease, "replace") as KubeObject as T;
         }),
       watch: <T extends KubeObject>(_gvk: object, options: { signal?: AbortSignal | undefined; opened?: () => void }) =>
         this.#watch(wire, options) as AsyncGenerator<WatchEvent> as AsyncGenerator<WatchEvent<T>>,
@@ -99,9 +99,17 @@ export class LeaseServer {
       await new Promise((_resolve, reject) => signal?.addEventListener("abort", () => reject(signal.reason as Error), { once: true }));
   }
 
-  #put(spec: LeaseSpec, how: string): Lease {
+  #put(
+    { metadata: { annotations }, spec = {} }: Pick<Lease, "spec"> & { metadata: Pick<Lease["metadata"], "annotations"> },
+    how: string,
+  ): Lease {
     const type = this.lease ? "MODIFIED" : "ADDED";
-    const metadata = { name: "lock", namespace: "system", resourceVersion: String(++this.#version) };
+    const metadata = {
+      name: "lock",
+      namespace: "system",
+      resourceVersion: String(++this.#version),
+      ...(annotations ? { annotations } : {}),
+    };
     this.lease = { apiVersion: "coordination.k8s.io/v1", kind: "Lease", metadata, spec };
     if (how !== "edit") this.writes.push(`${how} ${spec.holderIdentity ?? ""}`);
     this.#tell({ type, object: this.lease });
