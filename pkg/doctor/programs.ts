@@ -23,10 +23,15 @@ function deploymentOf({ deployment }: ProgramSnapshot): Deployment | undefined {
 }
 
 /** Whether as many replicas of each program are ready as there are to be, and all of the same version. */
-export function checkDeployments({ programs, namespace }: ClusterSnapshot, version: string): DoctorFinding[] {
+export function checkDeployments({ programs, namespace, now }: ClusterSnapshot, version: string): DoctorFinding[] {
   const findings = programs.flatMap((facts) => {
     const check = `Deployment ${facts.program}-controller-manager`;
-    return about(check, facts.deployment, (): DoctorFinding[] => [deploymentFinding(check, deploymentOf(facts), namespace)]);
+    return about(check, facts.deployment, (): DoctorFinding[] => {
+      const leader = deploymentOf(facts) ? undefined : currentLeader(facts, now);
+      if (leader === undefined) return [deploymentFinding(check, deploymentOf(facts), namespace)];
+      const message = `it does not exist, because ${leader} runs ${facts.program} outside of the cluster, as olmv1 dev does`;
+      return [{ check, status: "ok", message }];
+    });
   });
   return [...findings, ...checkVersions(programs, version)];
 }
@@ -72,6 +77,13 @@ function checkVersions(programs: readonly ProgramSnapshot[], version: string): D
   if (tag === version) return [{ check, status: "ok", message: `programs and this olmv1 are ${version}` }];
   const message = `the programs are ${tag}, this olmv1 is ${version}: it may know other fields and rules than they`;
   return [{ check, status: "warning", message, next: `take the olmv1 of ${first}, or update the programs` }];
+}
+
+/** Returns the identity of the leader of a program if it renews its Lease in time. */
+function currentLeader({ lease }: ProgramSnapshot, now: number): string | undefined {
+  const spec = "value" in lease ? (lease.value?.["spec"] as LeaseSpec | undefined) : undefined;
+  const { holderIdentity = "", leaseDurationSeconds = 0, renewTime = "" } = spec ?? {};
+  return holderIdentity !== "" && now - Date.parse(renewTime) <= leaseDurationSeconds * 1_000 ? holderIdentity : undefined;
 }
 
 /** Whether each program has a leader that renews its Lease. */

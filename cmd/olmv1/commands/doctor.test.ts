@@ -267,6 +267,16 @@ describe("one thing is wrong", () => {
     expect(exitOf(findingsOf(old, "0.1.0"))).toBe(EXIT.no);
   });
 
+  test("doctor reports no problem when leaders renew their Leases and run outside of the cluster", () => {
+    const outside = (parts?: ProgramParts): ClusterSnapshot =>
+      factsOf({ programs: PROGRAMS.map(({ program }) => ({ ...programOf(program, parts), deployment: { value: undefined } })) });
+    expect(bad(outside())).toEqual([]);
+    const message = "it does not exist, because catalogd-abc runs catalogd outside of the cluster, as olmv1 dev does";
+    expect(findingsOf(outside(), "0.1.0")).toContainEqual({ check: "Deployment catalogd-controller-manager", status: "ok", message });
+    const silent = outside({ lease: { renewTime: new Date(NOW - 200_000).toISOString() } });
+    expect(bad(silent).filter(({ status }) => status === "problem")).toHaveLength(4);
+  });
+
   test("doctor counts checks apart when they could not be made", () => {
     const text = doctorText({ width: 200, colour: false }, findingsOf(factsOf({ catalogs: { refused: "forbidden" } }), "0.1.0"));
     expect(text).toMatch(/\n\n0 problems, 0 warnings; \d+ checks made, 1 could not be made\n$/);
