@@ -1,6 +1,6 @@
 import { Command, CommanderError, Help, Option } from "commander";
 import { PROGRAM_VERSION } from "../internal/program.ts";
-import { EXIT, errorFormat, formatError } from "./cli/errors.ts";
+import { EXIT, errorFormat, formatCommandError } from "./cli/errors.ts";
 import type { CommandTerminal, Terminal } from "./cli/terminal.ts";
 import { addBundle, addRbac } from "./options/bundle.ts";
 import { addCatalog } from "./options/catalog.ts";
@@ -103,7 +103,7 @@ export async function runCommandLine(args: readonly string[], terminal: CommandT
     if (signal.aborted) return EXIT.interrupted;
     if (err instanceof CommanderError && err.exitCode === 0) return EXIT.yes;
     // Of a command that lacks its subcommand the help has been shown.
-    if (!(err instanceof CommanderError && err.code === "commander.help")) terminal.err(await formatError(asFault(err), errorFormat(args)));
+    if (!(err instanceof CommanderError && err.code === "commander.help")) terminal.err(await formatCommandError(asFault(err), errorFormat(args)));
     return EXIT.error;
   }
 }

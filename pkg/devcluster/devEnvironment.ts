@@ -1,4 +1,4 @@
-import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
+import { mkdir, mkdtemp, readFile, rm, symlink, writeFile } from "node:fs/promises";
 import { homedir, tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
@@ -13,6 +13,7 @@ import { parsePolicy } from "../oci/policy/policyFile.ts";
 import { defaultPolicyPlace, type PolicyPlace } from "../oci/policy/signaturePolicy.ts";
 import { describeObject } from "../release/identity.ts";
 import { formatCount } from "../text/lists.ts";
+import type { Say } from "./binaries.ts";
 import { startDevCluster } from "./devCluster.ts";
 import { CATALOG, EXTENSION, pushSample, sampleObjects } from "./devSample.ts";
 import { type Installation, startInstallation, until } from "./installation.ts";
@@ -60,16 +61,28 @@ export class DevEnvironment {
   readonly registry: string;
   /** The registries.conf for clients that pull from it. */
   readonly registriesConf: string;
+  /** Base URL of catalogd, which serves the catalog page under /ui. */
+  readonly catalogs: string;
+  /** A file for shells to source: the variables above, and a PATH with olmv1 and kubectl. */
+  readonly envFile: string;
   readonly #admin: Client;
   readonly #narrator: Narrator;
   readonly #signal: AbortSignal;
   readonly #cleanups: Cleanups;
   readonly #failure: Failure;
 
-  private constructor(admin: Client, options: DevEnvironmentOptions, cleanups: Cleanups, failure: Failure, place: Place) {
+  private constructor(
+    admin: Client,
+    options: DevEnvironmentOptions,
+    cleanups: Cleanups,
+    failure: Failure,
+    place: Place & { catalogs: string; envFile: string },
+  ) {
     this.kubeconfig = place.kubeconfig;
     this.registry = place.registry;
     this.registriesConf = place.registriesConf;
+    this.catalogs = place.catalogs;
+    this.envFile = place.envFile;
     this.#admin = admin;
     this.#narrator = options.narrator;
     this.#signal = options.signal;
@@ -85,15 +98,19 @@ export class DevEnvironment {
     try {
       const workDir = await mkdtemp(join(tmpdir(), "olmv1-dev-"));
       cleanups.push(() => rm(workDir, { recursive: true, force: true }));
-      narrator.part(options.kubeconfig ? `Using the cluster of ${options.kubeconfig}` : "Starting the embedded control plane");
-      const place = await controlPlane(options.kubeconfig, workDir, narrator, cleanups);
+      const title = options.kubeconfig ? `Using the cluster of ${options.kubeconfig}` : "Starting the embedded control plane";
+      const place = await narrator.stage(title, () => controlPlane(options.kubeconfig, workDir, narrator, cleanups));
       const admin = Client.fromKubeConfig(place.kubeconfig);
       cleanups.push(() => admin.close());
-      await pushSample(place.registry, narrator);
-      const installation = await servers(admin, place, workDir, narrator, failure);
-      cleanups.push(() => installation.stop());
-      narrator.say("server", `catalogd and operator-controller are up (logs: ${workDir})`);
-      return new DevEnvironment(admin, options, cleanups, failure, place);
+      const catalogs = await narrator.stage("Pushing the sample and starting the servers", async () => {
+        await pushSample(place.registry, narrator);
+        const installation = await servers(admin, place, workDir, narrator, failure);
+        cleanups.push(() => installation.stop());
+        narrator.say("server", `catalogd and operator-controller are ready (logs: ${workDir})`);
+        return installation.catalogs;
+      });
+      const envFile = await writeEnvFile(workDir, place);
+      return new DevEnvironment(admin, options, cleanups, failure, { ...place, catalogs, envFile });
     } catch (err) {
       await stopAll(cleanups);
       throw err;
@@ -110,13 +127,16 @@ export class DevEnvironment {
    * extension pinned to the first version.
    */
   async install(): Promise<void> {
-    this.#narrator.part(`Installing ${SAMPLE_PACKAGE} under its own ServiceAccount`);
     const { extension, ...before } = sampleObjects(this.registry);
-    for (const object of before.installer) await this.#apply(object);
-    await this.#apply(before.catalog);
-    await this.#catalogServed();
-    await this.#apply(extension);
-    await this.#installed(EXTENSION.firstVersion);
+    await this.#narrator.stage("Adding a catalog", async () => {
+      await this.#apply(before.catalog);
+      await this.#catalogServed();
+    });
+    await this.#narrator.stage(`Installing ${SAMPLE_PACKAGE} with its own ServiceAccount`, async () => {
+      for (const object of before.installer) await this.#apply(object);
+      await this.#apply(extension);
+      await this.#installed(EXTENSION.firstVersion);
+    });
   }
 
   /**
@@ -124,20 +144,22 @@ export class DevEnvironment {
    * version.
    */
   async upgrade(): Promise<void> {
-    this.#narrator.part("Upgrading: removing the version pin, so that the channel's upgrade edges decide");
-    await this.#admin.patch(this.#ref, { spec: { source: { catalog: { version: null } } } }, { type: "merge", signal: this.#signal });
-    await this.#installed(EXTENSION.lastVersion);
+    await this.#narrator.stage("Upgrading: removing the version pin, so that the channel's upgrade edges decide", async () => {
+      await this.#admin.patch(this.#ref, { spec: { source: { catalog: { version: null } } } }, { type: "merge", signal: this.#signal });
+      await this.#installed(EXTENSION.lastVersion);
+    });
   }
 
   /** Deletes the extension and checks that none of its objects remain. */
   async uninstall(): Promise<void> {
-    this.#narrator.part("Removing the ClusterExtension");
-    await this.#admin.delete(this.#ref, { signal: this.#signal });
-    await this.#until(`ClusterExtension ${EXTENSION.name} is deleted`, async () => (await this.#admin.get(this.#ref)) === undefined);
-    await this.#narrator.quiet();
-    const left = await this.#leftovers();
-    if (left.length > 0) throw new Error(`objects of ClusterExtension ${EXTENSION.name} remain: ${left.join(", ")}`);
-    this.#narrator.say("status", "no objects remain");
+    await this.#narrator.stage("Removing the ClusterExtension", async () => {
+      await this.#admin.delete(this.#ref, { signal: this.#signal });
+      await this.#until(`ClusterExtension ${EXTENSION.name} is deleted`, async () => (await this.#admin.get(this.#ref)) === undefined);
+      await this.#narrator.quiet();
+      const left = await this.#leftovers();
+      if (left.length > 0) throw new Error(`objects of ClusterExtension ${EXTENSION.name} remain: ${left.join(", ")}`);
+      this.#narrator.say("status", "no objects remain");
+    });
   }
 
   /**
@@ -191,9 +213,10 @@ export class DevEnvironment {
   }
 
   async #installed(version: string): Promise<void> {
-    await this.#until(`version ${version} of ${SAMPLE_PACKAGE} is installed`, async () => {
-      const { status } = (await this.#admin.get<ClusterExtension>(this.#ref)) ?? {};
-      return status?.install?.bundle.version === version && findCondition(status.conditions, "Progressing")?.reason === "Succeeded";
+    await this.#until(`version ${version} of ${SAMPLE_PACKAGE} is installed and ready`, async () => {
+      const { metadata, status } = (await this.#admin.get<ClusterExtension>(this.#ref)) ?? {};
+      const ready = findCondition(status?.conditions, "Ready");
+      return status?.install?.bundle.version === version && ready?.status === "True" && ready.observedGeneration === metadata?.generation;
     });
     await this.#narrator.quiet();
   }
@@ -215,8 +238,10 @@ export class DevEnvironment {
   }
 
   async #until(what: string, done: () => Promise<boolean>): Promise<void> {
+    const began = performance.now();
     await until(WAIT_MS, `${what}; run: kubectl --kubeconfig ${this.kubeconfig} describe clusterextension`, async () => {
       if (await done()) return true;
+      this.#narrator.waiting(`until ${what}`, performance.now() - began);
       this.#signal.throwIfAborted();
       if (this.#failure.text !== undefined) throw new Error(this.#failure.text);
       return false;
@@ -231,6 +256,8 @@ interface Place {
   registry: string;
   /** The registries.conf for it. */
   registriesConf: string;
+  /** Path of the control plane's kubectl, if it has one. */
+  kubectl?: string | undefined;
 }
 
 /** The cause of a failure, once it is known. */
@@ -255,18 +282,41 @@ async function countSchemas(url: string, signal: AbortSignal): Promise<string> {
 }
 
 async function controlPlane(kubeconfig: string | undefined, workDir: string, narrator: Narrator, cleanups: Cleanups): Promise<Place> {
-  const say = (line: string): void => narrator.say("build", line);
+  const say: Say = (line, transient) => (transient ? narrator.progress("build", line) : narrator.say("build", line));
   const registriesConf = join(workDir, "registries.conf");
   if (kubeconfig !== undefined) {
     const registry = await startRegistry(workDir, say);
     cleanups.push(() => registry.stop());
     return { kubeconfig, registry: registry.host, registriesConf };
   }
-  const started = performance.now();
   const cluster = await startDevCluster({ say });
   cleanups.push(() => cluster.stop());
-  narrator.say("cluster", `API server ${cluster.server} is ready after ${((performance.now() - started) / 1_000).toFixed(1)} s`);
-  return { kubeconfig: cluster.kubeconfig, registry: cluster.registry.host, registriesConf };
+  narrator.say("cluster", `API server ${cluster.server} is ready`);
+  return {
+    kubeconfig: cluster.kubeconfig,
+    registry: cluster.registry.host,
+    registriesConf,
+    kubectl: cluster.binaries.kubectl?.path,
+  };
+}
+
+const LAUNCHER = join(import.meta.dirname, "../../cmd/olmv1/launch.sh");
+
+/** Writes the file that prepares another shell: the variables of the environment, and olmv1 and kubectl on the PATH. @returns its path. */
+async function writeEnvFile(workDir: string, { kubeconfig, registry, registriesConf, kubectl }: Place): Promise<string> {
+  const bin = join(workDir, "bin");
+  await mkdir(bin);
+  for (const name of ["olmv1", "kubectl-olmv1"]) await symlink(LAUNCHER, join(bin, name));
+  if (kubectl !== undefined) await symlink(kubectl, join(bin, "kubectl"));
+  const file = join(workDir, "env");
+  const variables = { KUBECONFIG: kubeconfig, CONTAINERS_REGISTRIES_CONF: registriesConf, REGISTRY: registry };
+  const lines = Object.entries(variables).map(([name, value]) => `export ${name}=${quoteForShell(value)}\n`);
+  await writeFile(file, `${lines.join("")}export PATH=${quoteForShell(bin)}:"$PATH"\n`);
+  return file;
+}
+
+function quoteForShell(text: string): string {
+  return `'${text.replaceAll("'", String.raw`'\''`)}'`;
 }
 
 /**
@@ -284,6 +334,7 @@ async function servers(admin: Client, place: Place, workDir: string, narrator: N
     workDir,
     registriesConf: place.registriesConf,
     signaturePolicy,
+    extraArgs: { catalogd: ["--leader-elect"], "operator-controller": ["--leader-elect"] },
     onLine: (_server, line) => narrator.hear(line),
     onExit: (text) => {
       failure.text ??= text;

@@ -2,7 +2,7 @@ import { API_VERSION } from "../api/constants.ts";
 import type { KubeObject } from "../api/k8s.ts";
 import { loadBundle } from "../bundle/load.ts";
 import { pushImage } from "../oci/publish/push.ts";
-import { installerManifests } from "../rbac/installerManifests.ts";
+import { installerManifests, labelCreatedFor } from "../rbac/installerManifests.ts";
 import { requiredRules } from "../rbac/requiredRules.ts";
 import { unionOf } from "../rbac/ruleSets.ts";
 import { renderBundle } from "../render/render.ts";
@@ -44,7 +44,10 @@ export interface SampleObjects {
   extension: KubeObject;
 }
 
-/** Returns the sample objects; the ServiceAccount gets exactly the rules that its versions need. */
+/**
+ * Returns the sample objects; the ServiceAccount gets exactly the rules that its versions need. They have the label of objects that
+ * `olmv1 install` creates, so that `olmv1 upgrade` and `uninstall` manage them as well.
+ */
 export function sampleObjects(host: string): SampleObjects {
   const { name, namespace, serviceAccount, firstVersion } = EXTENSION;
   const rules = sampleBundles().map(({ files }) => {
@@ -55,7 +58,7 @@ export function sampleObjects(host: string): SampleObjects {
     installer: [
       { apiVersion: "v1", kind: "Namespace", metadata: { name: namespace } },
       ...installerManifests({ namespace, name: serviceAccount }, unionOf(rules), CONTROLLER_SUBJECT),
-    ],
+    ].map((object) => labelCreatedFor(name, object)),
     catalog: {
       apiVersion: API_VERSION,
       kind: "ClusterCatalog",

@@ -2,13 +2,18 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { styleText } from "node:util";
 import type { LogLine } from "./installation.ts";
 
-/** Prints a line. */
+/** Writes text. */
 export type Print = (line: string) => void;
 
 type Style = Parameters<typeof styleText>[0];
 
 const TOPIC_WIDTH = 9;
 const QUIET_MS = 150;
+/** Waits shorter than this are not shown. */
+const SHORT_WAIT_MS = 1_000;
+/** Interval of progress lines if lines cannot be replaced, as in a CI log. */
+const LINE_INTERVAL_MS = 15_000;
+const CLEAR_LINE = "\r\u001B[K";
 
 /**
  * Log messages to print, with the text for each; other lines are only in the log file. Lines of one
@@ -32,15 +37,27 @@ const STORIES: ReadonlyMap<string, (line: LogLine) => [topic: string, text: stri
   ["extension removed", (line) => ["status", `${text(line, "object")}: removed`]],
 ]);
 
+/** Formats milliseconds, such as "3.2 s" or "5 min 12 s". */
+export function formatElapsed(ms: number): string {
+  const seconds = ms / 1_000;
+  if (seconds < 60) return `${seconds.toFixed(1)} s`;
+  return `${Math.floor(seconds / 60)} min ${Math.round(seconds % 60)} s`;
+}
+
 const STYLES: Record<string, Style> = { catalog: "cyan", resolve: "magenta", apply: "yellow", status: "green", error: "red" };
 
-/** Prints what the servers do, based on their logs. */
+/** Prints what the servers do, based on their logs, and the progress of what takes long. */
 export class Narrator {
-  readonly #print: Print;
+  readonly #write: Print;
+  readonly #canReplace: boolean;
   #heardAt = 0;
+  #hasProgress = false;
+  #progressAt = Number.NEGATIVE_INFINITY;
 
-  constructor(print: Print) {
-    this.#print = print;
+  /** @param write writes text as it is. @param canReplace whether the output is a terminal, where a progress line can be replaced. */
+  constructor(write: Print, canReplace = false) {
+    this.#write = write;
+    this.#canReplace = canReplace;
   }
 
   /** Prints one line. */
@@ -53,6 +70,33 @@ export class Narrator {
   /** Prints a heading. */
   part(title: string): void {
     this.#print(`\n${styleText("bold", title)}`);
+  }
+
+  /** Runs a stage: prints its heading, and afterwards how long it took. */
+  async stage<T>(title: string, work: () => Promise<T>): Promise<T> {
+    this.part(title);
+    const began = performance.now();
+    const result = await work();
+    await this.quiet();
+    this.say("done", `after ${formatElapsed(performance.now() - began)}`);
+    return result;
+  }
+
+  /** Shows a line that the next one replaces; prints it if lines cannot be replaced. */
+  progress(topic: string, message: string): void {
+    if (!this.#canReplace) return this.say(topic, message);
+    this.#clear();
+    this.#write(`${topic.padEnd(TOPIC_WIDTH)} ${message}`);
+    this.#hasProgress = true;
+  }
+
+  /** Shows that the caller still waits. Call it at each poll: it limits how often it prints. @param elapsedMs time since the wait began. */
+  waiting(message: string, elapsedMs: number): void {
+    const interval = this.#canReplace ? SHORT_WAIT_MS : LINE_INTERVAL_MS;
+    const now = performance.now();
+    if (elapsedMs < interval || now - this.#progressAt < interval) return;
+    this.#progressAt = now;
+    this.progress("wait", `${message} (${formatElapsed(elapsedMs)})`);
   }
 
   /** Prints a server's log line if it is one of the listed messages. */
@@ -69,6 +113,16 @@ export class Narrator {
   async quiet(): Promise<void> {
     const since = performance.now();
     while (performance.now() - Math.max(since, this.#heardAt) < QUIET_MS) await sleep(QUIET_MS / 4);
+  }
+
+  #print(line: string): void {
+    this.#clear();
+    this.#write(`${line}\n`);
+  }
+
+  #clear(): void {
+    if (this.#hasProgress) this.#write(CLEAR_LINE);
+    this.#hasProgress = false;
   }
 }
 

@@ -3,7 +3,7 @@ import { type KubeObject, refOf } from "../api/k8s.ts";
 import { goQuote } from "../golang/quote.ts";
 import type { Client } from "../kube/client.ts";
 import { isForbidden } from "../kube/errors.ts";
-import { controllerSubject, type Installer, installerManifests, tokenManifests } from "../rbac/installerManifests.ts";
+import { controllerSubject, type Installer, installerManifests, labelCreatedFor, tokenManifests } from "../rbac/installerManifests.ts";
 import type { RequiredRules } from "../rbac/requiredRules.ts";
 
 /** Kinds that `olmv1 install` makes for an extension, in the order in which they may go. */
@@ -18,22 +18,17 @@ const MADE_KINDS = [
 
 /** A namespace that is made for an extension. */
 export function createNamespaceObject(extension: string, name: string): KubeObject {
-  return marked(extension, { apiVersion: "v1", kind: "Namespace", metadata: { name } });
+  return labelCreatedFor(extension, { apiVersion: "v1", kind: "Namespace", metadata: { name } });
 }
 
 /** The ServiceAccount of an extension and its rights, with the mark by which `olmv1 uninstall` finds them. */
 export function installerObjects(extension: string, installer: Installer, rules: RequiredRules, systemNamespace: string): KubeObject[] {
-  return installerManifests(installer, rules, controllerSubject(systemNamespace)).map((object) => marked(extension, object));
+  return installerManifests(installer, rules, controllerSubject(systemNamespace)).map((object) => labelCreatedFor(extension, object));
 }
 
 /** What lets operator-controller act as a ServiceAccount that somebody else made. */
 function tokenObjects(extension: string, installer: Installer, systemNamespace: string): KubeObject[] {
-  return tokenManifests(installer, controllerSubject(systemNamespace)).map((object) => marked(extension, object));
-}
-
-function marked(extension: string, object: KubeObject): KubeObject {
-  const labels = { ...object.metadata.labels, [LABEL_CREATED_FOR]: extension };
-  return { ...object, metadata: { ...object.metadata, labels } };
+  return tokenManifests(installer, controllerSubject(systemNamespace)).map((object) => labelCreatedFor(extension, object));
 }
 
 /** What lets operator-controller act as a ServiceAccount that somebody else made; nothing where it may, or where that may not be asked. */

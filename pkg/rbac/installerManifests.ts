@@ -1,3 +1,4 @@
+import { LABEL_CREATED_FOR } from "../api/constants.ts";
 import type { KubeObject } from "../api/k8s.ts";
 import type { PolicyRule } from "./policyRule.ts";
 import type { RequiredRules } from "./requiredRules.ts";
@@ -62,4 +63,10 @@ function roleAndBinding(metadata: { name: string; namespace?: string }, rules: P
       subjects,
     },
   ];
+}
+
+/** Returns an object with the label by which `olmv1 uninstall` finds the objects that were created for an extension. */
+export function labelCreatedFor(extension: string, object: KubeObject): KubeObject {
+  const labels = { ...object.metadata.labels, [LABEL_CREATED_FOR]: extension };
+  return { ...object, metadata: { ...object.metadata, labels } };
 }

@@ -8,18 +8,18 @@ import { eventually } from "../support/eventually.ts";
 
 const ROOT = join(import.meta.dirname, "../..");
 
-/** What a person sees, in this order. */
+/** The lines of the tour, in this order. */
 const TOUR: RegExp[] = [
   /^cluster +API server https:\/\/127\.0\.0\.1:\d+ is ready/m,
-
+  /^done +after \d+\.\d s/,
   /^push +127\.0\.0\.1:\d+\/hello-operator-bundle:v1\.0\.0 \(sha256:/,
   /^push +127\.0\.0\.1:\d+\/hello-catalog:latest \(sha256:/,
-  /^server +catalogd and operator-controller are up/,
-  /^user +applied ServiceAccount hello\/hello-installer/,
+  /^server +catalogd and operator-controller are ready/,
   /^user +applied ClusterCatalog hello-catalog/,
   /^status +hello-catalog: Serving=True Available/,
   /^catalog +hello-catalog: image 127\.0\.0\.1:\d+\/hello-catalog:latest → .*sha256:/,
   /^catalog +hello-catalog: 1 package, 2 channels, 3 bundles, 1 deprecation/,
+  /^user +applied ServiceAccount hello\/hello-installer/,
   /^user +applied ClusterExtension hello/,
   /^resolve +.*bundle "hello-operator\.v1\.0\.0" .*1\.0\.0/,
   /^apply +created +ServiceAccount hello\//,
@@ -27,6 +27,7 @@ const TOUR: RegExp[] = [
   /^apply +created +Deployment hello\//,
   /^status +.*Installed=True Succeeded: Installed bundle 127\.0\.0\.1:\d+\/hello-operator-bundle:v1\.0\.0 successfully/,
   /^status +.*BundleDeprecated=True Deprecated: /,
+  /^status +hello: Ready=True Succeeded/,
   /^resolve +.*bundle "hello-operator\.v1\.2\.0".*\[upgrade edge: skipRange in channel stable\]/,
   /^apply +created +PodDisruptionBudget hello\//,
   /^apply +updated +Deployment hello\//,
@@ -115,7 +116,7 @@ describe.skipIf(!clusterAvailable())("npm start", () => {
 
   test.skipIf(process.platform !== "linux")("nothing outlives npm when it is killed", async () => {
     const { child, output } = npmStart([]);
-    await eventually(() => expect(output()).toContain("kubectl delete clusterextension hello"), { timeoutMs: 120_000 });
+    await eventually(() => expect(output()).toContain("olmv1 uninstall hello"), { timeoutMs: 120_000 });
     const family = descendants(child.pid ?? 0);
     expect(family.length).toBeGreaterThan(5);
     child.kill("SIGKILL");

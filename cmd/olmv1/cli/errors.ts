@@ -6,7 +6,7 @@ import { escapeControlCharacters } from "../../../pkg/text/escape.ts";
 export type ErrorFormat = "text" | "json" | "yaml";
 
 /** What is written of an error, its end of line included. */
-export async function formatError(err: unknown, format: ErrorFormat): Promise<string> {
+export async function formatCommandError(err: unknown, format: ErrorFormat): Promise<string> {
   const message = messageOf(err);
   const problems = problemsIn(err);
   if (format === "text")

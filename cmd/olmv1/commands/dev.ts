@@ -2,25 +2,27 @@ import { existsSync } from "node:fs";
 import { join } from "node:path";
 import { DevEnvironment } from "../../../pkg/devcluster/devEnvironment.ts";
 import { EXTENSION } from "../../../pkg/devcluster/devSample.ts";
-import { Narrator } from "../../../pkg/devcluster/narrator.ts";
+import { formatElapsed, Narrator } from "../../../pkg/devcluster/narrator.ts";
 import { watchParents } from "../../../pkg/devcluster/parentWatch.ts";
+import { SAMPLE_PACKAGE } from "../../../pkg/devcluster/sample/sample.ts";
 import { messageOf } from "../../../pkg/errors/errors.ts";
 import type { Terminal } from "../cli/terminal.ts";
 
-/** How `olmv1 dev` can be asked. */
+/** Options of `olmv1 dev`. */
 export interface DevOptions {
   kubeconfig?: string;
   once?: boolean;
 }
 
-/** A bundled command line has no CRDs, sample or control plane beside it. */
+/** Only a checkout has the CRDs, the sample and the control plane; a bundled command line does not. */
 const CONFIG = join(import.meta.dirname, "../../../config/crd");
-/** What a process that nobody waits for gives itself to stop in order; what it started ends with it in any case. */
+/** Time to stop in order after the parent process has ended; the processes that this one started end with it in any case. */
 const ORPHAN_GRACE_MS = 1_500;
 
-/** `olmv1 dev`. @returns the exit code. */
+/** Runs `olmv1 dev`. @returns the exit code. */
 export async function dev(terminal: Terminal, options: DevOptions): Promise<number> {
-  const narrator = new Narrator((line) => terminal.out(`${line}\n`));
+  const began = performance.now();
+  const narrator = new Narrator((text) => terminal.out(text), terminal.interactive);
   const stop = new AbortController();
   terminal.endsByItself();
   terminal.signal.addEventListener("abort", () => stop.abort(terminal.signal.reason), { once: true });
@@ -38,9 +40,10 @@ export async function dev(terminal: Terminal, options: DevOptions): Promise<numb
       await environment.upgrade();
       await environment.uninstall();
       if (kubeconfig !== undefined) await environment.cleanUp();
-      narrator.part("Done: installed, upgraded and removed");
+      narrator.part(`Done: installed, upgraded and removed in ${formatElapsed(performance.now() - began)}`);
     } else {
-      for (const line of nextSteps(environment, kubeconfig === undefined)) terminal.out(`${line}\n`);
+      const lines = nextSteps(environment, kubeconfig === undefined, performance.now() - began);
+      for (const line of lines) terminal.out(`${line}\n`);
       await environment.stay();
     }
     return 0;
@@ -54,23 +57,24 @@ export async function dev(terminal: Terminal, options: DevOptions): Promise<numb
   }
 }
 
-function nextSteps({ kubeconfig, registry, registriesConf }: DevEnvironment, embedded: boolean): string[] {
-  const { name } = EXTENSION;
+function nextSteps({ envFile, catalogs }: DevEnvironment, isEmbedded: boolean, elapsedMs: number): string[] {
+  const { name, firstVersion } = EXTENSION;
   return [
     "",
-    "It is running. In another terminal:",
-    `  export KUBECONFIG=${kubeconfig}`,
-    `  export CONTAINERS_REGISTRIES_CONF=${registriesConf}`,
-    `  export REGISTRY=${registry}`,
-    "  kubectl get clustercatalog,clusterextension",
-    `  npm run -s olmv1 -- describe ${name}`,
-    "upgrade it (the version pin goes, the channel's newest bundle comes):",
-    `  kubectl patch clusterextension ${name} --type merge -p '{"spec":{"source":{"catalog":{"version":null}}}}'`,
-    "remove it:",
-    `  kubectl delete clusterextension ${name}`,
-    embedded
-      ? "Ctrl-C stops everything and leaves nothing behind."
-      : "Ctrl-C stops both servers. What was applied stays in the cluster; remove the ClusterExtension before, while they run.",
+    `${SAMPLE_PACKAGE} ${firstVersion} is installed and ready after ${formatElapsed(elapsedMs)}.`,
+    "",
+    "In another terminal, put olmv1 and kubectl on the PATH and select this cluster:",
+    `  source ${envFile}`,
+    "",
+    "Then try:",
+    `  olmv1 describe ${name}`,
+    `  olmv1 upgrade ${name} --any-version`,
+    `  olmv1 uninstall ${name}`,
+    "",
+    `Catalog page: ${catalogs}/ui`,
+    isEmbedded
+      ? "Press Ctrl-C to stop and remove everything."
+      : "Press Ctrl-C to stop both servers. Objects in the cluster remain; uninstall the extension first, while the servers run.",
     "",
   ];
 }
