@@ -20,6 +20,6 @@ test("of many warnings five are told, and how many more there are", () => {
   const many = inOrder(new Map(Array.from({ length: 40 }, (_, i) => [`w${i}`, Array.from({ length: 30 }, (__, j) => ref(`d${j}`))])));
   const texts = warningTexts(many, "p.v1.0.0");
   expect(texts).toHaveLength(6);
-  expect(texts.at(-1)).toBe('the API server warns of 35 more things about bundle "p.v1.0.0": olmv1 plan shows them');
+  expect(texts.at(-1)).toBe('the API server returned 35 more warnings about bundle "p.v1.0.0"; run olmv1 plan to list them');
   expect(Math.max(...texts.map(({ length }) => length))).toBeLessThan(1_024);
 });

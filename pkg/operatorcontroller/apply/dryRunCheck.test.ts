@@ -21,12 +21,12 @@ test("namespaces are counted once each, in order of name, and other refusals are
   expect(found).toMatchObject([
     {
       kind: "namespace",
-      message: 'namespace "a" does not exist, so 1 object could not be tried',
+      message: 'namespace "a" does not exist, so 1 object cannot be created',
       problems: [{ type: "NamespaceNotFound", details: { namespaces: ["a"] } }],
     },
     {
       kind: "namespace",
-      message: 'namespace "b" does not exist, so 2 objects could not be tried',
+      message: 'namespace "b" does not exist, so 2 objects cannot be created',
       problems: [{ type: "NamespaceNotFound", details: { namespaces: ["b"] } }],
     },
   ]);
@@ -34,13 +34,13 @@ test("namespaces are counted once each, in order of name, and other refusals are
 
 test.for<[where: string, inline: Record<string, unknown> | undefined, namespace: string, advice: string]>([
   ["where the extension is installed", undefined, "ns", "create it before the ClusterExtension"],
-  ["that is the watched one", { watchNamespace: "a" }, "a", "create it, or name another one in spec.config.inline.watchNamespace"],
-  ["that is listed", { watchNamespaces: ["b", "a"] }, "a", "create it, or take it out of spec.config.inline.watchNamespaces"],
-  ["that is named elsewhere", { watchNamespaces: "a" }, "a", "create it, or take it out of the configuration"],
+  ["that is the watched one", { watchNamespace: "a" }, "a", "create it, or set another one in spec.config.inline.watchNamespace"],
+  ["that is listed", { watchNamespaces: ["b", "a"] }, "a", "create it, or remove it from spec.config.inline.watchNamespaces"],
+  ["that is named elsewhere", { watchNamespaces: "a" }, "a", "create it, or remove it from the configuration"],
 ])("a namespace %s is told with what to do", ([, inline, namespace, advice]) => {
   const spec = { namespace: "ns", ...(inline ? { config: { configType: "Inline" as const, inline } } : {}) };
   expect(namespaceFindings([refused("1", namespace)], spec).map(findingText)).toEqual([
-    `namespace "${namespace}" does not exist, so 1 object could not be tried: ${advice}`,
+    `namespace "${namespace}" does not exist, so 1 object cannot be created: ${advice}`,
   ]);
 });
 

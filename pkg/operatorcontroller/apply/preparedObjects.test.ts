@@ -50,7 +50,9 @@ ensure CRDs are installed first]`,
   const kinds = await servedKinds(discovery, [object("v1", "ConfigMap", "x", "ns"), ...missing]);
   const { findings = [], error } = kindsNotServed(missing, kinds, discovery) ?? {};
   expect(error).toMatchObject({ message: text, reason: "KindNotServed", retry: true });
-  expect(findings).toMatchObject([{ kind: "kindNotServed", next: "install what brings it first" }]);
+  expect(findings).toMatchObject([
+    { kind: "kindNotServed", next: "install the operator or CustomResourceDefinition that provides it first" },
+  ]);
   expect(findings[0]?.message).toMatch(/^this cluster does not serve /);
 });
 
@@ -64,7 +66,7 @@ test("kindsNotServed names the definition of the bundle when that defines an uns
   expect(await findingOf(unserved)).toMatchObject({
     message: "this cluster does not serve Thing (example.com/v1), Thing (example.com/v2)",
     next: expect.stringMatching(
-      /^install what brings Thing \(example.com\/v2\) first, and apply the CustomResourceDefinition of Thing \(example.com\/v1\), which/,
+      /^install the operator that provides Thing \(example.com\/v2\) first, and apply the CustomResourceDefinition of Thing \(example.com\/v1\) from the bundle/,
     ),
     problems: [
       {
