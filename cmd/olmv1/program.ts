@@ -36,6 +36,14 @@ const GROUPS = { extensions: "Extensions:", catalogs: "Catalogs and bundles:", r
 /** Maximum width of the help, and its width in a pipe. */
 const HELP_WIDTH = 120;
 
+const PROGRAM_HELP = `
+Exit codes:
+  0    success
+  1    negative result, such as findings or a failed rollout
+  2    error
+  130  interrupted with Ctrl-C
+`;
+
 /**
  * Creates the command line with all commands. Create a new one for each run, because Commander stores what it parsed.
  * It throws CommanderError instead of ending the process.
@@ -90,6 +98,7 @@ export function olmv1(terminal: Terminal, name = "olmv1"): Command {
   addDev(program, terminal);
   addDoctor(program, terminal);
   addCompletion(program, terminal);
+  program.addHelpText("after", PROGRAM_HELP);
   return program;
 }
 

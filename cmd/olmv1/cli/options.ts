@@ -15,6 +15,12 @@ export const OPTION_GROUPS = {
   catalogs: "Catalog options:",
   resolution: "Resolution options:",
   findings: "Finding options:",
+  filters: "Filter options:",
+  build: "Build options:",
+  conversion: "Conversion options:",
+  edit: "Edit options:",
+  edges: "Edge options:",
+  migration: "Migration options:",
 } as const;
 
 /** Adds options under a heading of `OPTION_GROUPS`. */
