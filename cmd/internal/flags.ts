@@ -141,7 +141,7 @@ export function logFlags() {
   return {
     "log-level": z.enum(LEVELS).optional().describe("minimum level that is logged: debug, info, warn or error; default: by -v, else info"),
     v: z.coerce
-      .number({ error: "want a whole number from 0 on" })
+      .number({ error: "want a whole number, 0 or greater" })
       .int()
       .min(0)
       .optional()

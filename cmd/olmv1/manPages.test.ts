@@ -7,21 +7,21 @@ import { olmv1 } from "./program.ts";
 
 const pages = manPages(olmv1(new CommandTerminal({ out: () => undefined, err: () => undefined })));
 
-test("there is a page for the program and for each command, and none for hidden ones", () => {
+test("manPages returns a page for the program and each command, except hidden commands", () => {
   expect([...pages.keys()]).toEqual(expect.arrayContaining(["olmv1.1", "olmv1-tree.1", "olmv1-catalog.1", "olmv1-catalog-validate.1"]));
   expect([...pages.keys()].filter((name) => name.includes("__"))).toEqual([]);
 });
 
-test("a page has what the help has, in sections", () => {
+test("a manual page contains the help in sections", () => {
   const page = pages.get("olmv1-cluster-upgrade-check.1") ?? "";
   const titles = [...page.matchAll(/^\.SH (.*)$/gm)].map(([, title]) => title);
   expect(titles).toEqual(["NAME", "SYNOPSIS", "OPTIONS", "NOTES", "EXAMPLES", "EXIT STATUS", "SEE ALSO"]);
   expect(page).toContain("olmv1 cluster\\-upgrade\\-check \\-\\-to 4.20 \\-o json\n");
-  expect(page).toContain(".SH EXIT STATUS\n0 nothing blocks the upgrade;");
+  expect(page).toContain(".SH EXIT STATUS\n.TP\n.B 0\nno extension blocks the upgrade\n");
   expect(page).toContain(".SH SEE ALSO\nolmv1(1)\n");
 });
 
-test("text stays text", () => {
+test("manPages escapes man(7) commands in texts", () => {
   const program = new Command("p").description("'quoted' \\n").addHelpText("after", "\n.so /etc/passwd\n\nExamples:\n  .x\n  p -a\n");
   const page = manPages(program).get("p.1") ?? "";
   expect(page).toContain("p \\- \\&'quoted' \\en\n");
@@ -29,8 +29,8 @@ test("text stays text", () => {
   expect(page).toContain(".nf\n\\&.x\np \\-a\n.fi\n");
 });
 
-test("mandoc finds nothing wrong with any page", (context) => {
-  if (spawnSync("mandoc", ["-h"]).error) context.skip("there is no mandoc on this machine");
+test("mandoc lint reports no problem in any page", (context) => {
+  if (spawnSync("mandoc", ["-h"]).error) context.skip("mandoc is not installed");
   for (const [name, page] of pages) {
     const { stdout } = spawnSync("mandoc", ["-T", "lint", "-W", "warning"], { input: page, encoding: "utf8" });
     expect([name, stdout.split("\n").filter((line) => !/missing date|^$/.test(line))]).toEqual([name, []]);

@@ -1,12 +1,12 @@
 import type { Command } from "commander";
 import { PROGRAM_VERSION } from "../internal/program.ts";
 
-/** Wide enough that the formatter breaks lines, not we. */
+/** Wide enough that only the formatter breaks lines. */
 const WIDTH = 10_000;
 
 /**
- * Manual pages of section 1 by file name, one for the program and one for each command, in the language of man(7).
- * @param program the command line; nothing of it runs.
+ * Returns manual pages of section 1 by file name, one for the program and one for each command, in the format man(7).
+ * @param program the command line; no command runs.
  */
 export function manPages(program: Command): Map<string, string> {
   const pages = new Map<string, string>();
@@ -22,7 +22,7 @@ export function manPages(program: Command): Map<string, string> {
 function manPage(command: Command, path: readonly string[], subs: readonly Command[]): string {
   const help = command.createHelp();
   const name = path.join("-");
-  const after = afterHelp(command);
+  const after = parseLongHelp(command);
   const sections: [string, string[]][] = [
     ["NAME", [`${text(name)} \\- ${text(command.description())}`]],
     ["SYNOPSIS", [`.B ${text(path.join(" "))}`, text(help.commandUsage(command).slice(path.join(" ").length).trim())]],
@@ -31,23 +31,33 @@ function manPage(command: Command, path: readonly string[], subs: readonly Comma
     ["COMMANDS", terms(subs.map((one) => [`${name}-${one.name()}(1)`, one.description()]))],
     ["NOTES", paragraphs(after.notes)],
     ["EXAMPLES", after.examples === "" ? [] : [".nf", ...after.examples.split("\n").map(text), ".fi"]],
-    ["EXIT STATUS", paragraphs(after.exitCodes)],
+    ["EXIT STATUS", terms(after.exitCodes)],
     ["SEE ALSO", path.length > 1 ? [text(`${path.slice(0, -1).join("-")}(1)`)] : []],
   ];
   const body = sections.flatMap(([title, lines]) => (lines.length === 0 ? [] : [`.SH ${title}`, ...lines]));
   return [`.TH ${text(name.toUpperCase())} 1 "" "olmv1 ${text(PROGRAM_VERSION)}" "olmv1"`, ...body, ""].join("\n");
 }
 
-/** What is added to a command's help, in parts. */
-function afterHelp(command: Command): { notes: string; examples: string; exitCodes: string } {
+/** The text after the options of a command's help, in parts. */
+export interface LongHelp {
+  readonly notes: string;
+  /** One command per line. */
+  readonly examples: string;
+  /** Codes with their meanings. */
+  readonly exitCodes: readonly (readonly [code: string, meaning: string])[];
+}
+
+/** Returns the text after the options of a command's help. */
+export function parseLongHelp(command: Command): LongHelp {
   let whole = "";
   command.configureOutput({ writeOut: (piece) => void (whole += piece), getOutHelpWidth: () => WIDTH, getOutHasColors: () => false });
   command.outputHelp();
   const own = whole.slice(command.helpInformation().length);
-  const [beforeCodes = "", exitCodes = ""] = own.split(/^Exit codes: /m);
+  const [beforeCodes = "", exitCodes = ""] = own.split(/^Exit codes:$/m);
   const [notes = "", examples = ""] = beforeCodes.split(/^Examples:$/m);
   const unindented = examples.replaceAll(/^ {2}/gm, "").trim();
-  return { notes: notes.trim(), examples: unindented, exitCodes: exitCodes.trim() };
+  const codes = [...exitCodes.matchAll(/^ {2}(\d+) +(.*)$/gm)].map(([, code = "", meaning = ""]) => [code, meaning] as const);
+  return { notes: notes.trim(), examples: unindented, exitCodes: codes };
 }
 
 function paragraphs(prose: string): string[] {
@@ -59,7 +69,7 @@ function terms(rows: readonly (readonly [string, string])[]): string[] {
   return rows.flatMap(([term, meaning]) => [".TP", `.B ${text(term)}`, ...meaning.split("\n").map(text)]);
 }
 
-/** Text that the formatter takes for nothing else: a dot or quote at the start of a line is a command, a backslash an escape, a bare hyphen a typographic one. */
+/** Escapes text for man(7): a dot or quote at the start of a line, backslashes, and hyphens, which would become typographic ones. */
 function text(line: string): string {
   const escaped = line.replaceAll("\\", "\\e").replaceAll("-", "\\-");
   return /^[.']/.test(escaped) ? `\\&${escaped}` : escaped;

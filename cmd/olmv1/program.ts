@@ -22,21 +22,32 @@ import { addGraph, addSearch, addShow, addVersions } from "./options/packages.ts
 import { addClusterUpgradeCheck, addPlan, addResolve, addWhyNot } from "./options/planning.ts";
 import { addCompletion, addDev, addDoctor } from "./options/running.ts";
 
-/** What help says of an option: nothing of a list that is empty unless it is given, nor of a default that the description tells itself. */
+/** Returns the description of an option in the help, without a default that is an empty list or that the description contains already. */
 function optionDescription(option: Option): string {
   const { defaultValue } = option as { defaultValue?: unknown };
   const isEmptyList = Array.isArray(defaultValue) && defaultValue.length === 0;
-  const isTold = option.description.includes("(default: ") || option.description.includes("; default: ");
-  const shown = isEmptyList || isTold ? Object.assign(new Option(option.flags), option, { defaultValue: undefined }) : option;
-  return new Help().optionDescription(shown);
+  const hasOwnText = option.description.includes("(default: ");
+  const displayed = isEmptyList || hasOwnText ? Object.assign(new Option(option.flags), option, { defaultValue: undefined }) : option;
+  return new Help().optionDescription(displayed);
 }
 
 /** Headings of the help, in its order. */
-const GROUPS = { extensions: "Extensions of a cluster:", catalogs: "Catalogs and bundles:", running: "Running it:" } as const;
-/** What help has where a terminal has no end, as in a pipe. */
+const GROUPS = { extensions: "Extensions:", catalogs: "Catalogs and bundles:", running: "Installation and tools:" } as const;
+/** Maximum width of the help, and its width in a pipe. */
 const HELP_WIDTH = 120;
 
-/** The command line with all of its commands, fresh for each caller: commander keeps what it has parsed. It throws CommanderError instead of ending the process. */
+const PROGRAM_HELP = `
+Exit codes:
+  0    success
+  1    negative result, such as findings or a failed rollout
+  2    error
+  130  interrupted with Ctrl-C
+`;
+
+/**
+ * Creates the command line with all commands. Create a new one for each run, because Commander stores what it parsed.
+ * It throws CommanderError instead of ending the process.
+ */
 export function olmv1(terminal: Terminal, name = "olmv1"): Command {
   const program = new Command(name);
   const helpWidth = Math.min(terminal.width, HELP_WIDTH);
@@ -46,15 +57,15 @@ export function olmv1(terminal: Terminal, name = "olmv1"): Command {
     .configureOutput({
       writeOut: (text) => terminal.out(text),
       writeErr: (text) => terminal.err(text),
-      outputError: () => undefined, // whoever runs the program tells errors
+      outputError: () => undefined, // the caller prints errors
       getOutHelpWidth: () => helpWidth,
       getErrHelpWidth: () => helpWidth,
       getOutHasColors: () => terminal.colour,
       getErrHasColors: () => terminal.colour,
     })
-    .description("Operator Lifecycle Manager v1: extensions of clusters, and their catalogs and bundles")
+    .description("Manage Kubernetes operators with Operator Lifecycle Manager v1")
     .version(PROGRAM_VERSION, "--version", "print the version");
-  program.enablePositionalOptions(); // a command may have an option of the program's name, as --version
+  program.enablePositionalOptions(); // commands may have options with the names of program options, such as --version
 
   program.commandsGroup(GROUPS.extensions);
   addInstall(program, terminal);
@@ -87,41 +98,43 @@ export function olmv1(terminal: Terminal, name = "olmv1"): Command {
   addDev(program, terminal);
   addDoctor(program, terminal);
   addCompletion(program, terminal);
+  program.addHelpText("after", PROGRAM_HELP);
   return program;
 }
 
-/** What a command that does not end by itself has after Ctrl-C, to leave nothing behind. */
+/** Time for a command to clean up after Ctrl-C, unless it ends on its own. */
 const GRACE_MS = 1_000;
 
-/** Runs the command that arguments name. @param name what the program is called as, for help. @returns the exit code. */
+/** Runs the command in the arguments. @param name of the program in the help. @returns the exit code. */
 export async function runCommandLine(args: readonly string[], terminal: CommandTerminal, name = "olmv1"): Promise<number> {
   const { signal } = terminal;
   try {
-    await Promise.race([olmv1(terminal, name).parseAsync(args, { from: "user" }), interrupted(terminal)]);
+    await Promise.race([olmv1(terminal, name).parseAsync(args, { from: "user" }), rejectOnInterrupt(terminal)]);
     return signal.aborted && !terminal.isPatient ? EXIT.interrupted : terminal.code;
   } catch (err) {
     if (signal.aborted) return EXIT.interrupted;
     if (err instanceof CommanderError && err.exitCode === 0) return EXIT.yes;
-    // Of a command that lacks its subcommand the help has been shown.
-    if (!(err instanceof CommanderError && err.code === "commander.help")) terminal.err(await formatCommandError(asFault(err), errorFormat(args)));
+    // If the subcommand is missing, the help was printed already.
+    if (!(err instanceof CommanderError && err.code === "commander.help"))
+      terminal.err(await formatCommandError(toUsageError(err), errorFormat(args)));
     return EXIT.error;
   }
 }
 
-/** What was wrong with the arguments, in the words that other errors have. */
-function asFault(err: unknown): unknown {
+/** Converts an error of Commander to the format of other errors. */
+function toUsageError(err: unknown): unknown {
   return err instanceof CommanderError
     ? new Error(
         `${err.message
           .replace(/^error: /, "")
           .replaceAll("\n", " ")
-          .replace(/\.$/, "")}; --help tells more`,
+          .replace(/\.$/, "")}. See --help`,
       )
     : err;
 }
 
-/** Rejects once a command that does not end by itself has had its time after Ctrl-C. */
-function interrupted(terminal: CommandTerminal): Promise<never> {
+/** Rejects after Ctrl-C and the grace period, unless the command ends on its own. */
+function rejectOnInterrupt(terminal: CommandTerminal): Promise<never> {
   return new Promise((_, reject) => {
     const end = (): void => {
       if (!terminal.isPatient) setTimeout(() => reject(terminal.signal.reason as Error), GRACE_MS).unref();

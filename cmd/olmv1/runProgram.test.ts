@@ -2,27 +2,27 @@ import { expect, test } from "vitest";
 import { runCli } from "../../test/support/runCli.ts";
 
 test.for<[string, string[], string]>([
-  ["an unknown option", ["tree", "x", "--nonsense"], "olmv1: unknown option '--nonsense'; --help tells more\n"],
-  ["a missing argument", ["tree"], "olmv1: missing required argument 'name'; --help tells more\n"],
-  ["an unknown command", ["instal"], "olmv1: unknown command 'instal' (Did you mean install?); --help tells more\n"],
+  ["an unknown option", ["tree", "x", "--nonsense"], "olmv1: unknown option '--nonsense'. See --help\n"],
+  ["a missing argument", ["tree"], "olmv1: missing required argument 'name'. See --help\n"],
+  ["an unknown command", ["instal"], "olmv1: unknown command 'instal' (Did you mean install?). See --help\n"],
   [
     "an unknown format",
     ["resolve", "x", "-o", "table"],
-    "olmv1: option '-o, --output <format>' argument 'table' is invalid. Allowed choices are text, json, yaml, jsonpath=<template>; --help tells more\n",
+    "olmv1: option '-o, --output <format>' argument 'table' is invalid. Allowed choices are text, json, yaml, jsonpath=<template>. See --help\n",
   ],
-])("%s is told in a line, with exit code 2", async ([, args, err]) => {
+])("olmv1 reports %s in one line and exits with 2", async ([, args, err]) => {
   expect(await runCli(args)).toEqual({ code: 2, out: "", err });
 });
 
-test("an error is a document where the answer would have been one", async () => {
+test("olmv1 prints an error in the requested output format", async () => {
   const { code, out, err } = await runCli(["catalog", "validate", "/nowhere", "--output=json"]);
   expect([code, out, JSON.parse(err)]).toEqual([2, "", { error: { message: '"/nowhere" is not a directory' } }]);
   expect((await runCli(["catalog", "validate", "-o", "yaml"])).err).toBe(
-    "error:\n  message: missing required argument 'catalog'; --help tells more\n",
+    "error:\n  message: missing required argument 'catalog'. See --help\n",
   );
 });
 
-test("help and version are no errors; a command that lacks its subcommand shows its help", async () => {
+test("olmv1 exits with 0 for --help and --version, and with 2 and help if a subcommand is missing", async () => {
   expect(await runCli(["--version"])).toEqual({ code: 0, out: expect.stringMatching(/^\d+\.\d+\.\d+\n$/), err: "" });
   const help = await runCli(["tree", "--help"]);
   expect([help.code, help.err]).toEqual([0, ""]);
@@ -32,7 +32,7 @@ test("help and version are no errors; a command that lacks its subcommand shows 
   expect(bare.err).toContain("validate");
 });
 
-test("Ctrl-C ends a command, though it waits, with 130", async () => {
+test("Ctrl-C ends a waiting command with exit code 130", async () => {
   const stop = new AbortController();
   const ended = runCli(["tree", "x", "--kubeconfig", "/nowhere"], { signal: stop.signal });
   stop.abort(new Error("stopped by SIGINT"));

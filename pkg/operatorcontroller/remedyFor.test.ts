@@ -31,10 +31,10 @@ test("the selected catalogs say what lifts the block of what is installed", asyn
 
 test("a catalog that cannot be read, or none at all, is told", async () => {
   const unreadable = { catalogs: CATALOGS, contents: new CatalogPackages(UNREADABLE) };
-  expect(await remedyFor(X, unreadable, CLUSTER, signal)).toBe('catalog "c" cannot be asked for a version that lifts the block');
+  expect(await remedyFor(X, unreadable, CLUSTER, signal)).toBe('catalog "c" cannot be searched for a version that lifts the block');
   const none = { catalogs: NONE, contents: new CatalogPackages(HELD) };
   expect(await remedyFor(X, none, CLUSTER, signal)).toBe(
-    "spec.source.catalog.selector selects no catalog to find another version in; uninstall the extension to upgrade the cluster",
+    "spec.source.catalog.selector selects no catalog to search for another version; uninstall the extension to upgrade the cluster",
   );
 });
 

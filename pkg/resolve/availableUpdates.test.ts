@@ -46,7 +46,7 @@ test.for(rows)("$about: $id", ({ packageName, catalogs, catalog, installed, clus
   if (blocked) BlockedUpdate.parse(blocked);
 });
 
-test("names that are no well-formed text, or of any length, make a status that the API server takes as it is", () => {
+test("availableUpdates returns a status that the API server accepts when names are malformed or long", () => {
   const odd = `p\ud800${"x".repeat(5_000)}.v1.1.0`;
   const entries = [{ name: odd, replaces: "p.v1.0.0" }];
   const fixture = { channels: { [`stable\udc00${"y".repeat(5_000)}`]: entries }, bundles: [{ name: odd, version: "1.1.0" }, "p.v2.0.0"] };

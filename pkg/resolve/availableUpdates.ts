@@ -11,33 +11,33 @@ import type { FilteredCatalogs } from "./resolution.ts";
 import { type CatalogCandidate, recordBundle } from "./resolutionRecord.ts";
 import { findBlockingCatalog, rankCatalogs } from "./resolve.ts";
 
-/** A version that may follow what is installed. */
+/** A version to which the installed bundle can be upgraded next. */
 export interface AvailableUpdate {
   readonly version: string;
   readonly bundle: string;
   readonly catalog: string;
-  /** Such as `replaces`; absent where upgradeConstraintPolicy SelfCertified goes where no edge leads. */
+  /** Such as `replaces`; undefined if upgradeConstraintPolicy SelfCertified allows the upgrade without an edge. */
   readonly edge?: "replaces" | "skips" | "skipRange";
   /** The channel of the edge. */
   readonly channel?: string;
   readonly deprecated: boolean;
 }
 
-/** What an installed extension can be upgraded to next. */
+/** The versions to which an installed extension can be upgraded next. */
 export interface NextUpdates {
   /** Highest version first, at most ten. */
   readonly updates: readonly AvailableUpdate[];
-  /** Where it is newer than all of those. */
+  /** The newest excluded version, if it is higher than all updates. */
   readonly blocked?: BlockedUpdate;
 }
 
 const MAX_MESSAGE = 1_024;
-/** A pass over an extension looks no further for a way of several upgrades: less than a millisecond. */
+/** Limits the search for a sequence of upgrades in a reconcile to less than a millisecond. */
 const SEARCHED_ENTRIES = 2_000;
 
 /**
- * The newer versions that resolution may take next, from the catalogs whose priority counts, and the newest one that it may not take.
- * Undefined where nothing is installed, its version cannot be read, or a catalog that cannot be asked may have something better.
+ * Lists the newer versions that resolution can choose next, from the catalogs with the highest priority, and the newest excluded version.
+ * Undefined if nothing is installed, the installed version is invalid, or an unavailable catalog may have a better bundle.
  */
 export function availableUpdates(filtered: FilteredCatalogs): NextUpdates | undefined {
   const { query, results, catalogs } = filtered;

@@ -3,32 +3,32 @@ import type { DeprecationReference, FbcBundle, FbcChannel, FbcDeprecations, Pack
 import { goQuote } from "../golang/quote.ts";
 import { parseVersionRelease, type VersionRelease } from "../version/version.ts";
 
-/** A bundle of the package with what choosing needs, read once. */
+/** A bundle of the package with the data for choosing, parsed once. */
 export interface Candidate {
   readonly bundle: FbcBundle;
-  /** Undefined where the bundle has none that can be read; such a bundle comes last. */
+  /** Undefined if the bundle has no valid version; such a bundle sorts last. */
   readonly version: VersionRelease | undefined;
   readonly deprecated: boolean;
-  /** Where the channels put it: 0 in the package's default channel, then by the name of its first channel, at last in none. */
+  /** Position by channel: 0 in the package's default channel, then by the name of the bundle's first channel; bundles in no channel are last. */
   readonly rank: () => number;
 }
 
 /**
- * The version and release that the bundle's first `olm.package` property states.
- * @throws Error when there is no such property, or no version in it.
+ * Returns the version and release in the bundle's first `olm.package` property.
+ * @throws Error if the property does not exist or contains no valid version.
  */
 export function parseBundleVersion(bundle: Pick<FbcBundle, "name" | "properties">): VersionRelease {
   const property = bundle.properties.find(({ type }) => type === "olm.package");
   if (!property) throw new Error(`no package property found in bundle ${goQuote(bundle.name)}`);
   const { value } = property;
-  if (typeof value !== "object" || Array.isArray(value)) throw notReadable("the value is no object");
+  if (typeof value !== "object" || Array.isArray(value)) throw notReadable("the value is not an object");
   const { version = "", release } = (value ?? {}) as { version?: unknown; release?: unknown };
-  if (typeof version !== "string") throw notReadable("the version is no string");
-  if (release !== undefined && release !== null && typeof release !== "string") throw notReadable("the release is no string");
+  if (typeof version !== "string") throw notReadable("the version is not a string");
+  if (release !== undefined && release !== null && typeof release !== "string") throw notReadable("the release is not a string");
   return parseVersionRelease(version, release);
 }
 
-/** The release that a bundle states apart from its version, even an empty one; undefined where it states none. Its version can be read. */
+/** Returns the release that a bundle states separately from its version, possibly empty; undefined if it states none. The version must be valid. */
 export function statedRelease(bundle: FbcBundle): string | undefined {
   const { release } = (bundle.properties.find(({ type }) => type === "olm.package")?.value ?? {}) as { release?: unknown };
   return typeof release === "string" ? release : undefined;
@@ -38,7 +38,7 @@ function notReadable(reason: string): Error {
   return new Error(`error unmarshalling package property: ${reason}`);
 }
 
-/** The bundles of a package as candidates, in the same order. */
+/** Returns the bundles of a package as candidates, in the same order. */
 export function listCandidates(content: PackageContent, deprecated: ReadonlySet<string>): Candidate[] {
   const channels = content.channels.map(({ name, entries }) => ({ name, entries: entries.map((entry) => entry.name) }));
   const rankOf = channelRanks(content.package?.defaultChannel, channels);
@@ -50,7 +50,7 @@ export function listCandidates(content: PackageContent, deprecated: ReadonlySet<
   }));
 }
 
-/** The same, undefined where it cannot be read. */
+/** Returns the bundle's version; undefined if it is invalid. */
 export function findBundleVersion(bundle: Pick<FbcBundle, "name" | "properties">): VersionRelease | undefined {
   try {
     return parseBundleVersion(bundle);
@@ -59,20 +59,20 @@ export function findBundleVersion(bundle: Pick<FbcBundle, "name" | "properties">
   }
 }
 
-/** Names of the bundles that are entries of at least one of `channels`. */
+/** Returns the names of the bundles that are entries of at least one of `channels`. */
 export function entryNames(channels: readonly FbcChannel[]): ReadonlySet<string> {
   return new Set(channels.flatMap(({ entries }) => entries.map(({ name }) => name)));
 }
 
-/** What deprecation is asked about. */
+/** The subject of a deprecation check. */
 export interface DeprecationQuery {
-  /** Channels named in spec; none means every channel of the package. */
+  /** Channels named in spec; empty means all channels of the package. */
   readonly channels?: readonly string[] | undefined;
-  /** The installed bundle, if there is one. */
+  /** The installed bundle, if any. */
   readonly bundleName?: string | undefined;
 }
 
-/** The messages of deprecation, in the catalog's order; empty messages are left out. */
+/** Deprecation messages, in the catalog's order, without empty ones. */
 export interface DeprecationMessages {
   package: string[];
   channel: string[];
@@ -80,8 +80,8 @@ export interface DeprecationMessages {
 }
 
 /**
- * What a catalog's deprecations say about the package, about the channels asked for and about one bundle.
- * Without channels in the query all deprecated channels are told, whether the bundle is in them or not.
+ * Returns what a catalog's deprecations state about the package, the requested channels, and one bundle.
+ * If the query has no channels, the messages of all deprecated channels are returned, even if the bundle is not in them.
  * @see operator-controller df2c201d internal/operator-controller/controllers/clusterextension_controller.go SetDeprecationStatus
  */
 export function deprecationsFor(
@@ -97,7 +97,7 @@ export function deprecationsFor(
   };
 }
 
-/** Names of the bundles that are deprecated themselves; a deprecated channel or package does not make its bundles so. */
+/** Returns the names of the bundles that are deprecated themselves; a deprecated channel or package does not deprecate its bundles. */
 export function deprecatedBundles(deprecations: FbcDeprecations | undefined): ReadonlySet<string> {
   const names = new Set<string>();
   for (const { reference } of deprecations?.entries ?? []) if (reference.schema === "olm.bundle") names.add(reference.name ?? "");

@@ -14,22 +14,22 @@ import { formatCandidateVersion, formatGoList } from "./wording.ts";
 
 /** One rule that excludes a candidate. */
 export interface Exclusion {
-  /** Name of the filter, as records have it; else `deprecation`, `catalogPriority`, `catalogTie`, `silentCatalog` or `preference`. */
+  /** Name of the filter, as in records; otherwise `deprecation`, `catalogPriority`, `catalogTie`, `silentCatalog` or `preference`. */
   readonly rule: string;
-  /** What the rule says, a clause. */
+  /** How the rule excludes the candidate, as a clause. */
   readonly text: string;
-  /** What would let the candidate through as far as this rule goes, a clause. */
+  /** A change after which this rule no longer excludes the candidate, as a clause. */
   readonly remedy: string;
 }
 
-/** How many channel entries a search for a way of several upgrades looks at, unless told otherwise: some hundred milliseconds. */
+/** Default limit of channel entries that are searched for a sequence of upgrades; takes some hundred milliseconds. */
 const SEARCHED_ENTRIES = 1_000_000;
 const MAX_DEPRECATION = 200;
 
 /**
- * Returns every rule that excludes a candidate: each filter that would remove it, even if an earlier one does, and if there is none, what is
- * preferred to it. Empty for the best candidate.
- * @param searched how many channel entries may be looked at to find a way of several upgrades.
+ * Returns every rule that excludes a candidate: each filter that would remove it, even if an earlier one does; if no filter does, the candidate
+ * that is preferred. Empty for the best candidate.
+ * @param searched limit of channel entries to search for a sequence of upgrades
  */
 export function findExclusions(ranked: CatalogCandidate, filtered: FilteredCatalogs, searched = SEARCHED_ENTRIES): Exclusion[] {
   const filters = filterExclusions(ranked, filtered, searched);
@@ -55,13 +55,13 @@ function channelExclusion(result: FilterResult, candidate: Candidate, { channels
   const there = channelsWith(candidate, result);
   const text = `it is not in spec.source.catalog.channels ${formatGoList(channels)}`;
   const remedy =
-    there === "no channel" ? "it is in no channel: leave spec.source.catalog.channels out" : `it is in ${there}: name one of these too`;
+    there === "no channel" ? "it is in no channel: omit spec.source.catalog.channels" : `it is in ${there}: add one of these to spec`;
   return [{ rule: "channels", text, remedy }];
 }
 
 function rangeExclusion(candidate: Candidate, query: ResolutionQuery): Exclusion[] {
   if (isInRange(candidate, query)) return [];
-  if (!candidate.version) return [{ rule: "versionRange", text: "it has no version that can be read", remedy: "no range contains it" }];
+  if (!candidate.version) return [{ rule: "versionRange", text: "it has no valid version", remedy: "no range contains it" }];
   const text = `spec.source.catalog.version ${goQuote(query.range?.text ?? "")} does not match it`;
   return [{ rule: "versionRange", text, remedy: pin(candidate) }];
 }
@@ -72,16 +72,19 @@ function edgeExclusion(result: FilterResult, candidate: Candidate, filtered: Fil
   if (!installed || isReachable(candidate, query, result.edges)) return [];
   const of = channels.length > 0 ? ` of channels ${formatGoList(channels)}` : "";
   const text = `no edge${of} leads to it from ${goQuote(installed.name)}`;
-  const selfCertified = "upgradeConstraintPolicy SelfCertified goes there directly, against the catalog's advice";
+  const selfCertified = "set upgradeConstraintPolicy to SelfCertified to upgrade directly, against the catalog's edges";
   const way = wayThrough(result, candidate, filtered, searched);
-  if (!way) return [{ rule: "upgradeEdges", text, remedy: `no way of several upgrades leads there; ${selfCertified}` }];
+  if (!way) return [{ rule: "upgradeEdges", text, remedy: `no sequence of upgrades leads there; ${selfCertified}` }];
   if (way.length === 0) return [{ rule: "upgradeEdges", text, remedy: `an edge of ${channelsWith(candidate, result)} does` }];
   return [
     { rule: "upgradeEdges", text, remedy: `upgrade through ${formatGoList(way.map(formatCandidateVersion))} first; ${selfCertified}` },
   ];
 }
 
-/** The bundles between what is installed and the candidate, in the catalog's channels that count, or else in all of them. */
+/**
+ * Returns the bundles between the installed bundle and the candidate, searching the requested channels first and then all channels of the
+ * catalog.
+ */
 function wayThrough(
   { catalog, channels, inChannels, content, all }: FilterResult,
   { bundle }: Candidate,
@@ -104,11 +107,11 @@ function wayThrough(
 function clusterExclusion(candidate: Candidate, query: ResolutionQuery): Exclusion[] {
   const conflict = rejectByCluster(candidate, query);
   return conflict
-    ? [{ rule: "clusterVersion", text: formatClusterVersionConflict(conflict), remedy: "clusterVersionPolicy Warn takes it" }]
+    ? [{ rule: "clusterVersion", text: formatClusterVersionConflict(conflict), remedy: "clusterVersionPolicy Warn allows it" }]
     : [];
 }
 
-/** What comes before a candidate that all filters let through. */
+/** Returns what is preferred to a candidate that passes all filters. */
 function preferenceExclusions({ result, candidate }: CatalogCandidate, filtered: FilteredCatalogs): Exclusion[] {
   const matching = rankCatalogs(filtered.results);
   const [first] = matching;
@@ -123,20 +126,24 @@ function preferenceExclusions({ result, candidate }: CatalogCandidate, filtered:
   if (result.best && result.best !== candidate) {
     const isSame =
       candidate.version && result.best.version && compareVersions(candidate.version.version, result.best.version.version) === 0;
-    const text = `of what the filters leave, ${isSame ? `bundle ${goQuote(result.best.bundle.name)}` : `version ${formatCandidateVersion(result.best)}`} is preferred`;
+    const text = `${isSame ? `bundle ${goQuote(result.best.bundle.name)}` : `version ${formatCandidateVersion(result.best)}`} is preferred among the bundles that pass all filters`;
     return [
-      { rule: "preference", text, remedy: isSame ? "both have the same version, so that no range tells them apart" : pin(candidate) },
+      {
+        rule: "preference",
+        text,
+        remedy: isSame ? "both have the same version, so a version range cannot select one of them" : pin(candidate),
+      },
     ];
   }
   const tied = matching.filter(({ priority, catalog }) => priority === first.priority && catalog !== result.catalog);
   if (tied.length === 0) return [];
-  const text = `catalogs ${formatGoList(tied.map(({ catalog }) => catalog))} of the same priority ${result.priority} offer a bundle too, so that none is taken`;
+  const text = `catalogs ${formatGoList(tied.map(({ catalog }) => catalog))} of the same priority ${result.priority} also offer a bundle, so none is chosen`;
   return [{ rule: "catalogTie", text, remedy: selectCatalog(result) }];
 }
 
 function unavailableExclusion(catalog: CatalogPackage): Exclusion {
   const because = truncate(explainUnavailable(catalog), CAUSE_LENGTH);
-  const text = `catalog ${goQuote(catalog.name)} may have a better bundle and cannot be asked (${because}), so that none is taken`;
+  const text = `catalog ${goQuote(catalog.name)} may have a better bundle and is unavailable (${because}), so none is chosen`;
   return { rule: "silentCatalog", text, remedy: "give it a lower spec.priority, or select catalogs without it" };
 }
 
@@ -148,9 +155,9 @@ function deprecationExclusion({ deprecations }: FilterResult, candidate: Candida
 }
 
 function pin({ version }: Candidate): string {
-  return version ? `spec.source.catalog.version ${goQuote(formatVersion(version.version))} takes it` : "no range contains it";
+  return version ? `spec.source.catalog.version ${goQuote(formatVersion(version.version))} selects it` : "no range contains it";
 }
 
 function selectCatalog({ catalog }: FilterResult): string {
-  return `select catalog ${goQuote(catalog)} alone with spec.source.catalog.selector, or raise its spec.priority`;
+  return `select only catalog ${goQuote(catalog)} with spec.source.catalog.selector, or raise its spec.priority`;
 }

@@ -10,11 +10,11 @@ import { skippedBy } from "./successors.ts";
 import { formatCandidateVersion, formatGoList, formatQuery } from "./wording.ts";
 
 /**
- * Explains why `best` was chosen, in one sentence of some hundred characters, such as
- * `bundle "x.v1.2.0" (version 1.2.0) of catalog "c": highest of 3 versions in channels [stable] matching ">=1.0", successor of
- * "x.v1.1.0" by replaces in channel "stable"`, followed by what a user may wonder at: a major step, a higher version that no edge leads to,
- * a target that another entry skips, an upgrade constraint that was overridden, catalogs that were passed over, a cluster that is beyond what
- * the bundle supports. `rejections` are sentences about bundles that the cluster's version excludes.
+ * Explains why `best` was chosen, in one sentence of some hundred characters, such as `bundle "x.v1.2.0" (version 1.2.0) of catalog "c": highest
+ * of 3 versions in channels [stable] matching ">=1.0", successor of "x.v1.1.0" by replaces in channel "stable"`.
+ * Adds remarks: a major step, a higher version without an edge, another entry that skips the bundle, an overridden upgrade constraint, catalogs
+ * that were not chosen, a cluster beyond the versions that the bundle supports. `rejections` are sentences about bundles that the cluster's
+ * version excludes.
  */
 export function explainChoice(
   result: FilterResult,
@@ -31,13 +31,13 @@ export function explainChoice(
     ...clusterRemark(best, query),
     ...rejections,
     ...passedOverRemark(passedOver, result, best),
-    ...(unavailable.length > 0 ? [`catalogs not asked: ${unavailable.join(", ")}`] : []),
+    ...(unavailable.length > 0 ? [`unavailable catalogs: ${unavailable.join(", ")}`] : []),
   ];
   const subject = `bundle ${goQuote(best.bundle.name)} (version ${formatCandidateVersion(best)}) of catalog ${goQuote(result.catalog)}`;
   return [`${subject}: ${describeRank(result, best, query)}${describeEdge(result, best, query)}`, ...remarks].join("; ");
 }
 
-/** Describes where `best` stands among the candidates that the filters left. */
+/** Describes the rank of `best` among the candidates that the filters left. */
 function describeRank({ allowed }: FilterResult, best: Candidate, query: ResolutionQuery): string {
   const supported = allowed.filter((candidate) => !candidate.deprecated).length;
   const count = best.deprecated ? allowed.length : supported;
@@ -55,7 +55,7 @@ function describeEdge({ edges }: FilterResult, best: Candidate, query: Resolutio
   return edge.via === "stay" ? ", already installed" : `, successor of ${from} by ${edge.via} in channel ${goQuote(edge.channel)}`;
 }
 
-/** Steps that may lose data or break what users built on the operator. */
+/** Returns a warning for steps that may lose data or break users of the operator. */
 function stepRemark(best: Candidate, { installed }: ResolutionQuery): string[] {
   const step = installed && stepBetween(installed.version, formatCandidateVersion(best));
   return step === "major" || step === "rollback"
@@ -63,7 +63,7 @@ function stepRemark(best: Candidate, { installed }: ResolutionQuery): string[] {
     : [];
 }
 
-/** The highest version that only the edges rule out. */
+/** Returns the highest version that only the edges exclude. */
 function unreachedRemark({ inRange, reachable }: FilterResult, best: Candidate, { installed }: ResolutionQuery): string[] {
   if (!installed) return [];
   const kept = new Set(reachable);
@@ -73,7 +73,7 @@ function unreachedRemark({ inRange, reachable }: FilterResult, best: Candidate, 
     : [];
 }
 
-/** The cluster is beyond what the chosen bundle supports; where its version is not known there is nothing to warn of. */
+/** Returns a warning if the cluster is beyond the versions that the chosen bundle supports; empty if the cluster's version is unknown. */
 function clusterRemark(best: Candidate, query: ResolutionQuery): string[] {
   const conflict = findClusterConflict(best, query);
   return conflict && conflict.kind !== "unknown" ? [`warning: ${formatClusterVersionConflict(conflict)}`] : [];
@@ -88,17 +88,17 @@ function passedOverRemark(passedOver: readonly FilterResult[], { priority }: Fil
   const deprecated = passedOver.filter((other) => other.best?.deprecated && !best.deprecated).map(({ catalog }) => catalog);
   const lower = passedOver.filter((other) => !deprecated.includes(other.catalog)).map(({ catalog }) => catalog);
   return [
-    ...(lower.length > 0 ? [`its priority ${priority} comes before that of catalogs ${formatGoList(lower)}`] : []),
-    ...(deprecated.length > 0 ? [`catalogs ${formatGoList(deprecated)} have deprecated bundles only`] : []),
+    ...(lower.length > 0 ? [`its priority ${priority} is higher than that of catalogs ${formatGoList(lower)}`] : []),
+    ...(deprecated.length > 0 ? [`catalogs ${formatGoList(deprecated)} only have deprecated bundles`] : []),
   ];
 }
 
-/** Longest sentence, in characters; it quotes what a catalog says. */
+/** Maximum length of a warning, which quotes the catalog, in characters. */
 const MAX_WARNING = 600;
 
 /**
- * Lists what choosing `best` disregards, a sentence each: that no upgrade edge leads to it, which only SelfCertified allows, and that an entry of
- * the channels that count skips it. Empty for the bundle that is installed already.
+ * Lists warnings about choosing `best`, one sentence each: no upgrade edge leads to it, which only SelfCertified allows, or an entry of the
+ * requested channels skips it. Empty for the installed bundle.
  */
 export function findWarnings(
   { edges, channels }: Pick<FilterResult, "edges" | "channels">,
@@ -113,7 +113,7 @@ export function findWarnings(
   if (installed && !edge) {
     const step = stepBetween(installed.version, formatCandidateVersion(best));
     const kind = step === "rollback" ? "a rollback" : step === "major" ? "a major step" : undefined;
-    const risk = kind ? `; ${kind} may lose data: see what its author says of it` : "";
+    const risk = kind ? `; ${kind} may lose data: check the release notes of its author` : "";
     const from = `${goQuote(installed.name)} (version ${installed.version})`;
     warnings.push(`${subject} no upgrade edge leads to it from ${from}: upgradeConstraintPolicy SelfCertified overrides the edges${risk}`);
   }

@@ -13,14 +13,14 @@ const MAX_BUNDLES = 3;
 const MAX_CATALOGS = 3;
 
 /**
- * Explains which bundles clusterVersionPolicy Enforce excludes that would have been chosen in place of `choice`: one sentence a catalog, at most
- * three. Empty when it excludes nothing better.
+ * Explains which bundles clusterVersionPolicy Enforce excludes that would have been chosen instead of `choice`: one sentence for each catalog,
+ * at most three. Empty if it excludes nothing better.
  */
 export function explainClusterRejections(results: readonly FilterResult[], choice: FilterResult & { readonly best: Candidate }): string[] {
   const sentences = results.flatMap((result) => {
     const better = findBetter(choice, result);
     const where = result.catalog === choice.catalog ? "" : ` of catalog ${goQuote(result.catalog)}`;
-    return better.length > 0 ? [`clusterVersionPolicy Enforce does not move to ${formatRejections(better)}${where}; Warn would`] : [];
+    return better.length > 0 ? [`clusterVersionPolicy Enforce excludes ${formatRejections(better)}${where}; Warn would allow it`] : [];
   });
   return sentences.slice(0, MAX_CATALOGS);
 }
@@ -33,7 +33,7 @@ function findBetter(
   return result.best || result.priority < priority ? [] : result.rejectedByCluster;
 }
 
-/** Such as `bundle "p.v1.2.0" (its olm.maxOpenShiftVersion 4.17 is below the cluster's 4.18), 2 more bundles`; the highest three are told. */
+/** Formats the highest three, such as `bundle "p.v1.2.0" (its olm.maxOpenShiftVersion 4.17 is below the cluster's 4.18), 2 more bundles`. */
 function formatRejections(rejections: readonly ClusterRejection[]): string {
   const sorted = rejections.toSorted((a, b) => compareNewestFirst(a.candidate, b.candidate));
   const told = sorted
@@ -43,40 +43,46 @@ function formatRejections(rejections: readonly ClusterRejection[]): string {
   return [...told, ...(more > 0 ? [formatCount(more, "more bundle")] : [])].join(", ");
 }
 
-/** Channel entries that are looked at for a way of several upgrades: some milliseconds. */
+/** Limit of channel entries searched for a sequence of upgrades; takes several milliseconds. */
 const SEARCHED_ENTRIES = 50_000;
 
-/** The channels that there are, where none of those asked for has a bundle. */
+/** Lists the existing channels if no requested channel has a bundle. */
 function nearChannels({ content }: FilterResult): string[] {
   return [`the package has channels ${formatGoList(channelNames(content.channels))}`];
 }
 
-/** What there is where no version matches: the highest, one that matches in other channels, a prerelease that only the rules keep out. */
+/**
+ * Lists alternatives if no version matches: the highest version, one that matches in other channels, a prerelease that only the rules for
+ * prereleases exclude.
+ */
 function nearRange({ all, inChannels, content }: FilterResult, query: ResolutionQuery): string[] {
   const near = [`the highest ${query.channels.length > 0 ? "there " : ""}is ${highestVersion(inChannels)}`];
   const elsewhere = highest(all.filter((candidate) => isInRange(candidate, query)));
   if (elsewhere) {
     const names = channelNames(content.channels.filter((channel) => entryNames([channel]).has(elsewhere.bundle.name)));
     near.push(
-      `version ${formatCandidateVersion(elsewhere)} matches, it is in ${names.length > 0 ? `channels ${formatGoList(names)}` : "no channel"}`,
+      `version ${formatCandidateVersion(elsewhere)} matches, but is in ${names.length > 0 ? `channels ${formatGoList(names)}` : "no channel"}`,
     );
   }
   const prerelease = highest(inChannels.filter((candidate) => isPrereleaseOf(candidate, query)));
   if (prerelease)
     near.push(
-      `${formatCandidateVersion(prerelease)} is a prerelease: only a range that names one, such as ">=1.0.0-0", has prereleases in it`,
+      `${formatCandidateVersion(prerelease)} is a prerelease: only a range with a prerelease, such as ">=1.0.0-0", contains prereleases`,
     );
   return near;
 }
 
-/** True for a prerelease whose release the range would contain. */
+/** Reports whether the candidate is a prerelease of a version that the range contains. */
 function isPrereleaseOf(candidate: Candidate, query: ResolutionQuery): boolean {
   const { version } = candidate;
   if (!version || version.version.prerelease.length === 0) return false;
   return isInRange({ ...candidate, version: { ...version, version: { ...version.version, prerelease: [] } } }, query);
 }
 
-/** What may follow the installed bundle, the way through several upgrades to the highest version wanted, and what no edges would take. */
+/**
+ * Lists the successors of the installed bundle, the upgrade path to the highest version in range, and the version that SelfCertified would
+ * allow.
+ */
 function nearSuccessors(result: FilterResult, query: ResolutionQuery): string[] {
   const { inRange, inChannels, edges, all } = result;
   const { installed } = query;
@@ -86,13 +92,13 @@ function nearSuccessors(result: FilterResult, query: ResolutionQuery): string[] 
     reachable.length > 0
       ? `its successors are ${formatGoList(reachable.map(formatCandidateVersion))}`
       : "no entry replaces it, skips it or has its version in skipRange",
-    ...(all.some(({ bundle }) => bundle.name === name) ? [] : ["the catalog does not have it itself"]),
+    ...(all.some(({ bundle }) => bundle.name === name) ? [] : ["the catalog does not contain it"]),
     ...wayTo(result, query),
-    `upgradeConstraintPolicy SelfCertified would take ${highestVersion(inRange)}`,
+    `upgradeConstraintPolicy SelfCertified would allow ${highestVersion(inRange)}`,
   ];
 }
 
-/** The way to the highest version in range that several upgrades within the channels lead to. */
+/** Returns the path to the highest version in range that several upgrades within the channels lead to. */
 function wayTo({ catalog, channels, inChannels, inRange }: FilterResult, { installed }: ResolutionQuery): string[] {
   if (!installed) return [];
   const map = { catalog, channels, candidates: inChannels };
@@ -101,18 +107,18 @@ function wayTo({ catalog, channels, inChannels, inRange }: FilterResult, { insta
   const [best] = result.sort((a, b) => compareNewestFirst(a.candidate, b.candidate));
   if (!best) return [];
   return [
-    `the way to ${formatCandidateVersion(best.candidate)} is through ${formatGoList(best.through.map(formatCandidateVersion))}, which spec.source.catalog.version leaves out`,
+    `the upgrade path to ${formatCandidateVersion(best.candidate)} goes through ${formatGoList(best.through.map(formatCandidateVersion))}, which spec.source.catalog.version excludes`,
   ];
 }
 
-/** What is ruled out and why, and the two ways past it: the policy, or another version where the package has one. */
+/** Lists the excluded bundles with the reason, and two alternatives: the policy, or another version of the package. */
 function nearCluster({ all, rejectedByCluster, reachable }: FilterResult, query: ResolutionQuery): string[] {
   const others = all.filter((candidate) => !reachable.includes(candidate) && findClusterConflict(candidate, query) === undefined);
   return [
     formatRejections(rejectedByCluster),
-    `clusterVersionPolicy Warn would take ${highestVersion(reachable)}`,
+    `clusterVersionPolicy Warn would allow ${highestVersion(reachable)}`,
     ...(others.length > 0
-      ? [`of the versions that spec or the edges leave out, ${highestVersion(others)} is the highest that the cluster's version allows`]
+      ? [`of the versions that spec or the edges exclude, ${highestVersion(others)} is the highest that the cluster's version allows`]
       : []),
   ];
 }
@@ -130,32 +136,32 @@ function highestVersion(candidates: readonly Candidate[]): string {
   return best ? formatCandidateVersion(best) : "none";
 }
 
-/** One filter as it went over the candidates of one catalog. */
+/** The result of one filter on the candidates of one catalog. */
 export interface FilterStep {
-  /** As records name it: channels, versionRange, upgradeEdges, clusterVersion, deprecation, or the name of a later filter. */
+  /** As in records: channels, versionRange, upgradeEdges, clusterVersion, deprecation, or the name of an extra filter. */
   readonly name: string;
-  /** What it asks for, such as `in channels [beta]`. */
+  /** The condition of the filter, such as `in channels [beta]`. */
   readonly asks: string;
-  /** In the catalog's order. */
+  /** The candidates that pass, in the catalog's order. */
   readonly left: readonly Candidate[];
   readonly removed: readonly Candidate[];
-  /** Why one of those was removed, a clause. */
+  /** Returns why a candidate was removed, as a clause. */
   readonly rule: (candidate: Candidate) => string;
-  /** What would have been near, where nothing is left; clauses. */
+  /** Returns alternatives if no candidate passes, as clauses. */
   readonly near: () => string[];
 }
 
-/** How a filter of `filterCatalog` is described. */
+/** The description of a filter of `filterCatalog`. */
 interface Description {
   readonly name: string;
-  /** Undefined where the query does not ask for it. */
+  /** Undefined if the query does not use the filter. */
   readonly asks: (query: ResolutionQuery, result: FilterResult) => string | undefined;
   readonly left: (result: FilterResult) => readonly Candidate[];
   readonly rule: (candidate: Candidate, result: FilterResult, query: ResolutionQuery) => string;
   readonly near: (result: FilterResult, query: ResolutionQuery) => string[];
 }
 
-/** Longest text of a deprecation that is told, in characters. */
+/** Maximum length of a reported deprecation message, in characters. */
 const MAX_MESSAGE = 200;
 
 const CHANNELS: Description = {
@@ -169,7 +175,7 @@ const VERSION_RANGE: Description = {
   name: "versionRange",
   asks: ({ range }) => range && `matching ${goQuote(range.text)}`,
   left: ({ inRange }) => inRange,
-  rule: ({ version }, _, { range }) => (version ? `${goQuote(range?.text ?? "")} does not match it` : "it has no version that can be read"),
+  rule: ({ version }, _, { range }) => (version ? `${goQuote(range?.text ?? "")} does not match it` : "it has no valid version"),
   near: nearRange,
 };
 const UPGRADE_EDGES: Description = {
@@ -194,7 +200,10 @@ const CLUSTER_VERSION: Description = {
 /** The filters of `filterCatalog` in their order. */
 const FILTERS: readonly Description[] = [CHANNELS, VERSION_RANGE, UPGRADE_EDGES, CLUSTER_VERSION];
 
-/** Lists the filters that the query asks for and what each left of a catalog's candidates, in order; the last one prefers candidates that are not deprecated. */
+/**
+ * Lists the filters that the query uses and the candidates of a catalog that each left, in order. The last filter prefers candidates that are
+ * not deprecated.
+ */
 export function filterSteps(result: FilterResult, query: ResolutionQuery): FilterStep[] {
   const steps: FilterStep[] = [];
   let before = result.all;
@@ -227,7 +236,7 @@ export function filterSteps(result: FilterResult, query: ResolutionQuery): Filte
   return steps;
 }
 
-/** Such as `channels [a b]`, or `no channel`. */
+/** Formats the candidate's channels, such as `channels [a b]` or `no channel`. */
 export function channelsWith({ bundle }: Candidate, { content }: FilterResult): string {
   const names = content.channels.filter((channel) => entryNames([channel]).has(bundle.name)).map(({ name }) => name);
   return names.length > 0 ? `channels ${formatGoList(names.sort())}` : "no channel";

@@ -9,19 +9,19 @@ import { compareVersionRelease, type VersionRelease } from "../version/version.t
 import { type Candidate, deprecatedBundles, entryNames, listCandidates } from "./candidates.ts";
 import { type BundleMetadata, installedVersion, successorEdges, type UpgradeEdge } from "./successors.ts";
 
-/** What spec.source.catalog and the installed bundle ask of every catalog, parsed once for all of them. */
+/** The requirements of spec.source.catalog and of the installed bundle, parsed once for all catalogs. */
 export interface ResolutionQuery {
   readonly packageName: string;
-  /** None: bundles need not be in any channel. */
+  /** Empty: bundles need not be in any channel. */
   readonly channels: readonly string[];
-  /** As written, with what it means; absent: any version. */
+  /** As written, and parsed; absent: any version. */
   readonly range?: { readonly text: string; readonly constraint: Constraint };
   readonly installed?: BundleMetadata & { readonly parsed: VersionRelease };
   /** False under SelfCertified: any version may follow the installed one. */
   readonly enforceEdges: boolean;
-  /** Name of the installed bundle, also if its version cannot be parsed: it may stay whatever the cluster's version is. */
+  /** Name of the installed bundle, even if its version cannot be parsed: it may stay regardless of the cluster's version. */
   readonly installedName?: string;
-  /** The version that bundles state their maximum for. */
+  /** The cluster version to compare with the maximum that bundles state. */
   readonly cluster: ClusterVersion;
   /** True under clusterVersionPolicy Enforce: a bundle that conflicts with the cluster's version is excluded. */
   readonly enforceClusterVersion: boolean;
@@ -31,10 +31,10 @@ export interface ResolutionQuery {
 export type ParsedQuery =
   | { readonly kind: "query"; readonly query: ResolutionQuery }
   | { readonly kind: "invalidRange"; readonly error: Error }
-  /** The installed version cannot be parsed and edges are enforced; `query` is as if nothing were installed. */
+  /** The installed version cannot be parsed and edges are enforced; `query` assumes that nothing is installed. */
   | { readonly kind: "invalidInstalledVersion"; readonly error: Error; readonly query: ResolutionQuery };
 
-/** Parses the version range and the installed version. Under SelfCertified an installed version that cannot be parsed counts as none. */
+/** Parses the version range and the installed version. Under SelfCertified an invalid installed version is ignored. */
 export function parseQuery(source: CatalogSource, installed: BundleMetadata | undefined, cluster: ClusterVersion): ParsedQuery {
   const range = parseRange(source.version);
   if (range instanceof Error) return { kind: "invalidRange", error: range };
@@ -79,35 +79,35 @@ export interface ClusterRejection {
 
 /** A filter that runs after those of `filterCatalog`, on the candidates that they left: for rules that need more than the catalog and the query. */
 export interface ExtraFilter {
-  /** As records name it, such as `dependencies`. */
+  /** As in records, such as `dependencies`. */
   readonly name: string;
-  /** What it asks for, such as `whose dependencies can be met`. */
+  /** The condition of the filter, such as `whose dependencies can be met`. */
   readonly asks: string;
-  /** Why it removed a candidate, a clause each. */
+  /** Why each removed candidate was removed, as clauses. */
   readonly removed: ReadonlyMap<Candidate, string>;
-  /** What would have been near if it left nothing, clauses. */
+  /** Alternatives if no candidate passes, as clauses. */
   readonly near: readonly string[];
-  /** What would let a removed candidate through, a clause each, if that is known of single ones. */
+  /** Remedies for single removed candidates, as clauses, if known. */
   readonly remedies?: ReadonlyMap<Candidate, string>;
 }
 
-/** What one catalog has for a query: after each filter the candidates that are left, in the catalog's order. */
+/** The result of a query in one catalog: the candidates after each filter, in the catalog's order. */
 export interface FilterResult {
   readonly catalog: string;
   readonly priority: number;
   readonly content: PackageContent;
   readonly deprecations: FbcDeprecations | undefined;
-  /** The channels that count, see `requestedChannels`. */
+  /** The requested channels, see `requestedChannels`. */
   readonly channels: readonly FbcChannel[];
-  /** Direct successors of the installed bundle; empty when nothing is installed. */
+  /** Direct successors of the installed bundle; empty if nothing is installed. */
   readonly edges: ReadonlyMap<string, UpgradeEdge>;
   readonly all: readonly Candidate[];
   readonly inChannels: readonly Candidate[];
   readonly inRange: readonly Candidate[];
   readonly reachable: readonly Candidate[];
-  /** Of the reachable ones those that the cluster's version excludes; none unless the query enforces it. */
+  /** The reachable candidates that the cluster's version excludes; empty unless the query enforces it. */
   readonly rejectedByCluster: readonly ClusterRejection[];
-  /** Filters that went over the candidates after these, in their order. */
+  /** Filters that ran on the candidates after these, in order. */
   readonly extraFilters: readonly ExtraFilter[];
   /** The candidates that all filters left. */
   readonly allowed: readonly Candidate[];
@@ -115,8 +115,8 @@ export interface FilterResult {
 }
 
 /**
- * Filters one catalog's package: channels, then version range, then upgrade edges, then the cluster's version.
- * A bundle without a readable version is in no range. The installed version is always a legal target of an upgrade.
+ * Filters one catalog's package: channels, then version range, then upgrade edges, then the cluster's version. A bundle without a valid version
+ * is in no range. The installed version always passes the upgrade edges.
  */
 export function filterCatalog(catalog: { name: string; priority: number }, content: PackageContent, query: ResolutionQuery): FilterResult {
   const deprecations = content.deprecations[0];
@@ -157,7 +157,7 @@ export function applyFilter(result: FilterResult, filter: ExtraFilter): FilterRe
   return { ...result, extraFilters: [...result.extraFilters, filter], allowed, best: defaultOf(allowed) };
 }
 
-/** Returns the channels of a package that count for a query: those that it names, or all. */
+/** Returns the channels that the query names, or all channels of the package. */
 export function requestedChannels({ channels }: PackageContent, query: ResolutionQuery): readonly FbcChannel[] {
   return query.channels.length === 0 ? channels : channels.filter(({ name }) => query.channels.includes(name));
 }
@@ -172,7 +172,10 @@ export function isReachable(candidate: Candidate, query: ResolutionQuery, edges:
   return !query.installed || !query.enforceEdges || findEdge(candidate, query, edges) !== undefined;
 }
 
-/** Returns how the candidate may follow the installed bundle: as that bundle itself, by an edge, or as another bundle of the same version. */
+/**
+ * Returns how the candidate may follow the installed bundle: it is that bundle, an edge leads to it, or it is another bundle of the same
+ * version.
+ */
 export function findEdge(
   { bundle, version }: Candidate,
   { installed }: ResolutionQuery,
@@ -195,7 +198,7 @@ export function findClusterConflict({ bundle }: Candidate, { cluster }: Resoluti
   return findClusterVersionConflict(maxVersionOf(bundle), cluster);
 }
 
-/** Reports whether the candidate is the very bundle that is installed. */
+/** Reports whether the candidate is the installed bundle itself. */
 export function isInstalledBundle({ bundle, version }: Candidate, { installedName, installed }: ResolutionQuery): boolean {
   if (bundle.name !== installedName) return false;
   return installed === undefined || (version !== undefined && compareVersionRelease(version, installed.parsed) === 0);

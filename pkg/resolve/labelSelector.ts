@@ -1,7 +1,7 @@
 import { goQuote } from "../golang/quote.ts";
 import { compareText } from "../text/compare.ts";
 
-/** metav1.LabelSelector as it comes over the wire. */
+/** metav1.LabelSelector as received from the API server. */
 export interface LabelSelector {
   readonly matchLabels?: Readonly<Record<string, string>> | undefined;
   readonly matchExpressions?: readonly LabelSelectorRequirement[] | undefined;
@@ -24,21 +24,21 @@ const MAX_PREFIX_BYTES = 253;
 const NEEDS_VALUES = "for 'in', 'notin' operators, values set can't be empty";
 const TAKES_NO_VALUES = "values set must be empty for exists and does not exist";
 
-/** Labels, expressions and values of one selector at most; selectors of people have a handful. */
+/** Maximum number of labels, expressions and values of one selector; handwritten selectors have a handful. */
 export const MAX_SELECTOR_PARTS = 1_000;
 
-/** A selector that was checked and prepared, for many objects. */
+/** A validated selector, prepared for matching many objects. */
 export interface CompiledSelector {
-  /** The first fault, in Go's words; labels are checked in order of key. Undefined for a valid selector. */
+  /** The first error, in Go's words; labels are checked in order of key. Undefined for a valid selector. */
   readonly error: string | undefined;
-  /** How many comparisons one object takes at most. */
+  /** Maximum number of comparisons for one object. */
   readonly requirements: number;
-  /** Returns whether an object with these labels is selected. No selector and an empty one select everything, an invalid one nothing. */
+  /** Reports whether an object with these labels is selected. A missing or empty selector selects everything, an invalid one nothing. */
   readonly matches: (labels: Readonly<Record<string, string>>) => boolean;
 }
 
 /**
- * Checks and prepares a selector once. One with more than `MAX_SELECTOR_PARTS` is invalid, and nothing else of it is read.
+ * Validates and prepares a selector. One with more than `MAX_SELECTOR_PARTS` is invalid, and nothing else in it is checked.
  * @see https://github.com/kubernetes/apimachinery/blob/v0.36.3/pkg/labels/selector.go
  */
 export function compileSelector(selector: LabelSelector | undefined): CompiledSelector {
@@ -50,7 +50,7 @@ export function compileSelector(selector: LabelSelector | undefined): CompiledSe
   return { error, requirements: tests.length, matches: (labels) => tests.every((test) => test(labels)) };
 }
 
-/** Returns the first fault of `selector`, in Go's words, or undefined. */
+/** Returns the first error of `selector`, in Go's words; undefined if it is valid. */
 export function selectorError(selector: LabelSelector | undefined): string | undefined {
   return compileSelector(selector).error;
 }

@@ -18,7 +18,7 @@ interface Row {
   installed?: BundleMetadata | null;
   blocking?: string[];
   cluster?: string;
-  /** Null: nothing can be said. */
+  /** Null: no remedy can be determined. */
   text: string | null;
 }
 
@@ -75,7 +75,7 @@ const request = fc.record({
 const CLUSTER = clusterFrom("4.18.0");
 const CLUSTER_MINOR = minorOf("4.18.0");
 
-test("what a remedy says can be done: resolution goes there, step by step, once nothing stands in the way", () => {
+test("findRemedy names steps that resolution takes one by one when its limits are lifted", () => {
   fc.assert(
     fc.property(request, ({ fixture, installed, source: given }) => {
       const source: Source = { packageName: "p", ...given };
@@ -102,7 +102,7 @@ test("what a remedy says can be done: resolution goes there, step by step, once 
   );
 });
 
-test("where there is no remedy, the package has no newer bundle that lets the cluster go on", () => {
+test("findRemedy returns none only when no newer bundle of the package allows the cluster upgrade", () => {
   fc.assert(
     fc.property(request, ({ fixture, installed, source }) => {
       const catalogs = catalogsFrom({ c: fixture }, "p");
@@ -114,7 +114,7 @@ test("where there is no remedy, the package has no newer bundle that lets the cl
   );
 });
 
-test("the search in a catalog of many entries ends, and is answered", () => {
+test("findRemedy finishes when a catalog has many entries", () => {
   const names = Array.from({ length: 20_000 }, (_, i) => `p.v1.${i}.0`);
   const stable = names.map((name, i) => ({ name, ...(i > 0 ? { replaces: `p.v1.${i - 1}.0` } : {}), skipRange: "<0.1.0" }));
   const content = contentFrom({ channels: { stable, fast: stable }, bundles: names.map((name) => ({ name, max: "4.18" })) }, "p");

@@ -10,28 +10,28 @@ import { hasContent } from "./resolve.ts";
 import { type BundleMetadata, destinationsFrom, SearchBudget, type UpgradeTarget } from "./successors.ts";
 import { formatCandidateVersion, formatEnumeration, formatGoList } from "./wording.ts";
 
-/** What is asked: how to get an extension to a bundle that lets the cluster go to its next minor version. */
+/** A request for a bundle of an extension that allows the cluster to upgrade to its next minor version. */
 export interface RemedyRequest {
   readonly source: CatalogSource;
-  /** Those that `source.selector` selects, by name. */
+  /** The catalogs that `source.selector` selects, by name. */
   readonly catalogs: readonly CatalogPackage[];
   readonly installed?: BundleMetadata | undefined;
-  /** Names of the bundles that keep the cluster back, whatever the catalogs say of them. */
+  /** Names of the bundles that block the cluster upgrade, regardless of what the catalogs state about them. */
   readonly blocking: readonly string[];
-  /** What the cluster is. */
+  /** The current version of the cluster. */
   readonly cluster: MinorVersion;
 }
 
 /**
- * What stands in the way: spec's version range, spec's channels, or the lack of an upgrade edge.
- * `way`: the version itself is in, but not what leads to it.
+ * What excludes the remedy: the version range or channels in spec, or a missing upgrade edge. `way`: the version itself is allowed, but the path
+ * to it is not.
  */
 interface Limit {
   readonly kind: "range" | "channels" | "edges";
   readonly excludes: "target" | "way";
 }
 
-/** The version that lets the cluster go on, how to get there and what stands in the way; or that there is none. */
+/** The version that allows the cluster upgrade, the path to it and the limits that exclude it; or that no such version exists. */
 type Remedy =
   | {
       readonly kind: "version";
@@ -39,26 +39,30 @@ type Remedy =
       readonly bundle: string;
       readonly catalog: string;
       readonly deprecated: boolean;
-      /** Versions in between, in the order of the upgrades. */
+      /** Intermediate versions, in the order of the upgrades. */
       readonly through: readonly string[];
-      /** None: it is allowed as things are. */
+      /** Empty: spec already allows the version. */
       readonly limits: readonly Limit[];
     }
-  /** Names of the catalogs that answered, and of those that could not; none at all where none is selected. */
+  /** Names of the catalogs that were searched and of those that are unavailable; both empty if no catalog is selected. */
   | { readonly kind: "none"; readonly asked: readonly string[]; readonly silent: readonly string[] };
 
-/** One way of asking: as spec says, or with something of it left out. */
+/** One stage of the search: the query of spec, with some limits removed. */
 interface Stage {
   readonly query: ResolutionQuery;
   readonly without: readonly Limit["kind"][];
 }
 
 /**
- * The version to go to: among those that resolution could choose next, then among those that several upgrades lead to, then the same with the
- * version range, the channels or both of spec left out, at last anywhere in the package. The first of these that has one decides; in it a version
- * that is not deprecated comes before one that is, one below the installed last, and then the lowest first.
- * A bundle lets the cluster go on when it states no maximum or a high enough one. Catalogs that cannot answer are passed over.
- * Undefined when spec or the installed version cannot be read. Pure, and of bounded effort.
+ * Finds the version to upgrade to. The first of these stages with a result decides:
+ * - versions that resolution could choose next
+ * - versions that several upgrades lead to
+ * - the same without the version range, the channels, or both of spec
+ * - any version in the package
+ *
+ * In a stage, versions that are not deprecated come first, versions below the installed one come last, and then the lowest is chosen.
+ * A bundle allows the cluster upgrade if it states no maximum or a high enough one. Unavailable catalogs are ignored.
+ * Undefined if spec or the installed version cannot be parsed. Pure, and of bounded effort.
  */
 export function findRemedy({ source, catalogs, installed, blocking, cluster }: RemedyRequest): Remedy | undefined {
   const parsed = parseQuery(source, installed, { kind: "known", text: "", minor: cluster });
@@ -94,7 +98,7 @@ function stagesOf(query: ResolutionQuery): Stage[] {
   return stages;
 }
 
-/** What resolution could choose next. Where no edges decide that is no way back to an older version. */
+/** Returns the versions that resolution could choose next. If edges are not enforced, excludes older versions. */
 function nextFrom(results: readonly FilterResult[], query: ResolutionQuery): UpgradeTarget[] {
   return results.flatMap(({ catalog, allowed }) =>
     allowed
@@ -103,7 +107,7 @@ function nextFrom(results: readonly FilterResult[], query: ResolutionQuery): Upg
   );
 }
 
-/** What is more than one upgrade away. */
+/** Returns the versions that are more than one upgrade away. */
 function laterFrom(results: readonly FilterResult[], query: ResolutionQuery, budget: SearchBudget): UpgradeTarget[] {
   const { installed, enforceEdges, enforceClusterVersion } = query;
   if (!installed || !enforceEdges) return [];
@@ -118,7 +122,7 @@ function isOlder({ version }: Candidate, { installed }: ResolutionQuery): boolea
   return installed !== undefined && version !== undefined && compareVersionRelease(version, installed.parsed) < 0;
 }
 
-/** The first of them in the order that `findRemedy` promises; of equal ones the first in the list. */
+/** Returns the first target in the order that `findRemedy` documents; among equal ones, the first in the list. */
 function bestOf(found: readonly UpgradeTarget[], query: ResolutionQuery): UpgradeTarget | undefined {
   const order = ({ candidate: a }: UpgradeTarget, { candidate: b }: UpgradeTarget): number =>
     Number(a.deprecated) - Number(b.deprecated) ||
@@ -155,8 +159,8 @@ function remedyFrom(
 const UNINSTALL = "uninstall the extension to upgrade the cluster";
 
 /**
- * A remedy as a clause of a message, such as `version 1.1.0 of catalog "x" lifts the block`. In spec's words, at most some hundred characters
- * beside what spec holds.
+ * Formats a remedy as a clause, such as `version 1.1.0 of catalog "x" lifts the block`. Uses the terms of spec; at most some hundred characters
+ * in addition to the values of spec.
  */
 export function remedyText(remedy: Remedy, source: CatalogSource, installed: BundleMetadata | undefined): string {
   if (remedy.kind === "none") return noneText(remedy, installed);
@@ -170,19 +174,20 @@ export function remedyText(remedy: Remedy, source: CatalogSource, installed: Bun
 
 function formatLimit({ kind, excludes }: Limit, source: CatalogSource, installed: BundleMetadata | undefined): string {
   if (kind === "range") {
-    return `spec.source.catalog.version ${goQuote(source.version ?? "")} excludes ${excludes === "target" ? "it" : "a version on the way"}`;
+    return `spec.source.catalog.version ${goQuote(source.version ?? "")} excludes ${excludes === "target" ? "it" : "an intermediate version"}`;
   }
   if (kind === "channels") {
     const field = `spec.source.catalog.channels ${formatGoList(source.channels ?? [])}`;
     return excludes === "target" ? `it is not in ${field}` : `the edges to it are not in ${field}`;
   }
-  return `no edges lead to it from ${goQuote(installed?.name ?? "")}: only upgradeConstraintPolicy SelfCertified goes there`;
+  return `no edges lead to it from ${goQuote(installed?.name ?? "")}: only upgradeConstraintPolicy SelfCertified allows it`;
 }
 
 function noneText({ asked, silent }: Remedy & { kind: "none" }, installed: BundleMetadata | undefined): string {
-  if (asked.length + silent.length === 0) return `spec.source.catalog.selector selects no catalog to find another version in; ${UNINSTALL}`;
-  if (asked.length === 0) return `${formatCatalogs(silent)} cannot be asked for a version that lifts the block`;
-  const unsure = silent.length > 0 ? ` (${formatCatalogs(silent)} cannot be asked)` : "";
+  if (asked.length + silent.length === 0)
+    return `spec.source.catalog.selector selects no catalog to search for another version; ${UNINSTALL}`;
+  if (asked.length === 0) return `${formatCatalogs(silent)} cannot be searched for a version that lifts the block`;
+  const unsure = silent.length > 0 ? ` (${formatCatalogs(silent)} cannot be searched)` : "";
   return `no ${installed ? "newer version" : "version"} in ${formatCatalogs(asked)} lifts the block${unsure}; ${UNINSTALL}`;
 }
 

@@ -7,17 +7,17 @@ import type { Candidate } from "./candidates.ts";
 import type { FilterResult, ResolutionQuery } from "./filters.ts";
 import type { BundleMetadata, UpgradeEdge } from "./successors.ts";
 
-/** One catalog with what it says about the package. */
+/** A catalog and its content of the package. */
 export interface CatalogPackage {
   name: string;
   priority: number;
-  /** Undefined if the catalog does not have the package, or cannot answer. */
+  /** Undefined if the catalog does not contain the package, or is unavailable. */
   content: PackageContent | undefined;
-  /** Why the catalog cannot answer; absent for one that can. */
+  /** Why the catalog is unavailable; absent if it is available. */
   unavailable?: string;
-  /** What the catalog reports about itself while it is not served, such as `it reports Retrying: manifest unknown`. */
+  /** The catalog's own status while it is not served, such as `it reports Retrying: manifest unknown`. */
   reports?: string;
-  /** What the catalog said about the package when it last answered; absent while that is not known, and for one that can answer. */
+  /** The package when the catalog was last available; absent if that is not known, and for an available catalog. */
   lastKnown?: { readonly content: PackageContent | undefined };
 }
 
@@ -26,10 +26,10 @@ export interface LabeledCatalog extends CatalogPackage {
   readonly labels: Readonly<Record<string, string>>;
 }
 
-/** What `filterCandidates` needs: the package and its limits, the selected catalogs, the installed bundle, and the version of the cluster. */
+/** The input of `filterCandidates`: the package and its limits, the selected catalogs, the installed bundle, and the cluster version. */
 export interface FilterRequest {
   readonly source: CatalogSource;
-  /** Those that `source.selector` selects, by name. */
+  /** The catalogs that `source.selector` selects, by name. */
   readonly catalogs: readonly CatalogPackage[];
   readonly installed?: BundleMetadata | undefined;
   /** Name of the catalog that the installed bundle came from; absent if that is not known. */
@@ -38,7 +38,7 @@ export interface FilterRequest {
   readonly cluster?: ClusterVersion | undefined;
 }
 
-/** The same with catalogs that are still to be selected, in any order. */
+/** The input of `resolve`: as FilterRequest, but the catalogs are not yet selected, in any order. */
 export interface ResolveRequest extends FilterRequest {
   readonly catalogs: readonly LabeledCatalog[];
 }
@@ -53,7 +53,7 @@ export interface FilteredCatalogs {
   readonly installedFrom?: string | undefined;
   /** The selected catalogs, by name. */
   readonly catalogs: readonly CatalogPackage[];
-  /** Of those that answer and have the package, in the same order. */
+  /** Results of the available catalogs that contain the package, in the same order. */
   readonly results: readonly FilterResult[];
 }
 
@@ -67,17 +67,17 @@ export interface SuccessfulResolution {
   readonly version: VersionRelease;
   /** Name of the catalog it comes from. */
   readonly catalog: string;
-  /** What that catalog says about deprecation in the package. */
+  /** The catalog's deprecations in the package. */
   readonly deprecations: FbcDeprecations | undefined;
-  /** Why this bundle, one sentence. */
+  /** Why this bundle was chosen, one sentence. */
   readonly explanation: string;
-  /** What clusterVersionPolicy decides and which selected catalogs are unavailable, for the status; often none. */
+  /** Problems for the status: effects of clusterVersionPolicy, and unavailable catalogs; often none. */
   readonly problems: readonly Problem[];
-  /** What the choice disregards, one sentence each; often none. */
+  /** Warnings about the choice, one sentence each; often none. */
   readonly warnings: readonly string[];
-  /** How it follows the installed bundle; absent when nothing is installed, or when SelfCertified goes where no edge leads. */
+  /** How it follows the installed bundle; absent if nothing is installed, or if SelfCertified allows it without an edge. */
   readonly edge?: UpgradeEdge;
-  /** Highest version of the package in that catalog that is not deprecated; undefined if there is none. Limits of the request do not count. */
+  /** Highest version of the package in that catalog that is not deprecated, regardless of the limits of the request; undefined if none exists. */
   readonly newest: VersionRelease | undefined;
   /** The candidates it was chosen from. */
   readonly filtered: FilteredCatalogs;
@@ -93,7 +93,7 @@ export type UnresolvedCause =
     }
   | ({ readonly filtered: FilteredCatalogs } & (
       | {
-          /** A catalog that could change the choice cannot answer. */
+          /** A catalog that could change the choice is unavailable. */
           readonly reason: "CatalogUnavailable";
           readonly blocking: CatalogPackage;
         }
@@ -112,20 +112,20 @@ export type UnresolvedCause =
         }
     ));
 
-/** A stable reason why there is no bundle to install. Switch on it; never on a message. */
+/** A stable reason why there is no bundle to install. Use this in code, never a message. */
 export type UnresolvedReason = UnresolvedCause["reason"];
 
-/** That there is no bundle to install, and why. */
+/** A resolution without a bundle to install, and why. */
 export type Unresolved = UnresolvedCause & {
   readonly kind: "unresolved";
   readonly source: CatalogSource;
   /** The text of the Go operator-controller, byte for byte. */
   readonly goMessage: string;
-  /** Which filter left nothing, and what would have been near. */
+  /** Which filter left nothing, and the alternatives. */
   readonly explanation: string;
   /** `goMessage`, `; `, `explanation`. */
   readonly message: string;
 };
 
-/** The answer to a ResolveRequest. */
+/** The result of a ResolveRequest. */
 export type Resolution = SuccessfulResolution | Unresolved;

@@ -109,7 +109,7 @@ const requests = fc
     }),
   );
 
-test("what filters left and removed adds up", () => {
+test("recordResolution counts every candidate as left or removed by each filter", () => {
   fc.assert(
     fc.property(requests, (request) => {
       for (const { bundles: all, filters, emptiedBy } of recordResolution("p", resolve(request)).catalogs) {
@@ -124,7 +124,7 @@ test("what filters left and removed adds up", () => {
   );
 });
 
-test("the runner-up is what would be taken if a later filter removed the winner", () => {
+test("recordResolution names as runner-up the bundle that is chosen when the winner is removed", () => {
   fc.assert(
     fc.property(requests, (request) => {
       const filtered = filterCandidates(request);
@@ -153,7 +153,7 @@ test("the runner-up is what would be taken if a later filter removed the winner"
   );
 });
 
-test("a record stays small, whatever catalogs hold", () => {
+test("recordResolution stays small when catalogs are large", () => {
   const long = "x".repeat(2_000);
   const many = Array.from({ length: 40 }, (_, i) => ({ name: `${long}${i}.v1.${i}.0`, version: `1.${i}.0+${long}` }));
   const fixture: CatalogFixture = { bundles: many, channels: { [long]: many.map(({ name }) => name) }, deprecated: [many[0]?.name ?? ""] };

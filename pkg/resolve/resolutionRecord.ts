@@ -14,27 +14,27 @@ export interface RecordedBundle {
   readonly catalog: string;
   readonly priority: number;
   readonly bundle: string;
-  /** Version and release as users write them; absent where none can be read. */
+  /** Version and release as users write them; absent if they are invalid. */
   readonly version?: string;
   readonly deprecated: boolean;
 }
 
-/** A candidate that a filter removed, and the rule that did, a clause. */
+/** A candidate that a filter removed, and why, as a clause. */
 interface RemovedCandidate {
   readonly bundle: string;
   readonly version?: string;
   readonly rule: string;
 }
 
-/** One filter over the candidates of one catalog. */
+/** The result of one filter on the candidates of one catalog. */
 export interface FilterRecord {
-  /** channels, versionRange, upgradeEdges, clusterVersion, deprecation, or a later one. */
+  /** channels, versionRange, upgradeEdges, clusterVersion, deprecation, or an extra filter. */
   readonly filter: string;
-  /** What it asks for, such as `in channels [stable]`. */
+  /** The condition of the filter, such as `in channels [stable]`. */
   readonly asks: string;
   readonly left: number;
   readonly removed: number;
-  /** Of those that it removed the highest versions, highest first; at most ten. */
+  /** The highest versions that it removed, highest first; at most ten. */
   readonly last: readonly RemovedCandidate[];
 }
 
@@ -42,32 +42,32 @@ export interface FilterRecord {
 export interface CatalogRecord {
   readonly catalog: string;
   readonly priority: number;
-  /** `silent`: it could not be asked. */
+  /** `silent`: the catalog is unavailable. */
   readonly state: "asked" | "withoutPackage" | "silent";
-  /** Why it could not be asked. */
+  /** Why the catalog is unavailable. */
   readonly because?: string;
   /** How many bundles of the package it has. */
   readonly bundles: number;
-  /** The filters that were asked for, in order, up to the one that left nothing. */
+  /** The filters that the query uses, in order, up to the one that left nothing. */
   readonly filters: readonly FilterRecord[];
   /** The filter that left nothing. */
   readonly emptiedBy?: string;
-  /** What would have been near then, clauses; at most five. */
+  /** Alternatives after a filter left nothing, as clauses; at most five. */
   readonly near?: readonly string[];
-  /** The best of what is left. */
+  /** The best remaining candidate. */
   readonly best?: RecordedBundle;
 }
 
-/** What was chosen and why it beat the next one, or why nothing was chosen. */
+/** The chosen bundle and why it was preferred, or why nothing was chosen. */
 export type OutcomeRecord =
   | {
       readonly kind: "resolved";
       readonly winner: RecordedBundle;
-      /** How it follows what is installed, such as `replaces in channel stable`, or `stay`. */
+      /** How it follows the installed bundle, such as `replaces in channel stable`, or `stay`. */
       readonly edge?: string;
-      /** What would be taken without the winner; absent where it is the only one. */
+      /** The bundle that would be chosen without the winner; absent if there is only one. */
       readonly runnerUp?: RecordedBundle;
-      /** What decided between the two, and the same as a clause. */
+      /** What decided between the two, as a word and as a clause. */
       readonly decidedBy?: "deprecation" | "priority" | "version" | "release" | "channel" | "name";
       readonly because?: string;
       readonly explanation: string;
@@ -79,13 +79,13 @@ export type OutcomeRecord =
       /** The text of the Go operator-controller. */
       readonly message: string;
       readonly explanation: string;
-      /** The offers between which the choice is ambiguous; at most ten. */
+      /** The bundles of an ambiguous choice; at most ten. */
       readonly tied?: readonly RecordedBundle[];
-      /** What would help, sentences; only where `olmv1 resolve` asks. */
+      /** Hints, one sentence each; only set by `olmv1 resolve`. */
       readonly notes?: readonly string[];
     };
 
-/** What was asked for, as far as it was. */
+/** The request, as far as it was parsed. */
 export interface AskedRecord {
   /** At most ten. */
   readonly channels?: readonly string[];
@@ -96,27 +96,27 @@ export interface AskedRecord {
   readonly clusterVersion?: string;
 }
 
-/** How a resolution went, as JSON; a few kilobytes as a rule, and bounded whatever catalogs hold. Members may be added, none changes its meaning. */
+/** A resolution as JSON: usually a few kilobytes, and bounded for any catalog. Members may be added; existing ones keep their meaning. */
 export interface ResolutionRecord {
   readonly formatVersion: 1;
   readonly package: string;
-  /** Absent where the selector or the version range cannot be read. */
+  /** Absent if the selector or the version range is invalid. */
   readonly asked?: AskedRecord;
-  /** The selected catalogs, highest priority first, then by name; at most 32, and how many more there are. */
+  /** The selected catalogs, highest priority first, then by name; at most 32, and the number of the others. */
   readonly catalogs: readonly CatalogRecord[];
   readonly moreCatalogs: number;
   readonly outcome: OutcomeRecord;
-  /** What could not be checked and why, sentences; absent where everything was. Only where `olmv1 resolve` asks. */
+  /** What could not be checked, and why, one sentence each; absent if everything was checked. Only set by `olmv1 resolve`. */
   readonly unjudged?: readonly string[];
 }
 
-/** A candidate that all filters left, with its catalog. */
+/** A candidate that passes all filters, with its catalog. */
 export interface CatalogCandidate {
   readonly result: FilterResult;
   readonly candidate: Candidate;
 }
 
-/** The best of what `ranking` holds but `winner`; in one pass over it. */
+/** Returns the best candidate other than `winner`, in one iteration. */
 function runnerUpOf(results: readonly FilterResult[], winner: CatalogCandidate): CatalogCandidate | undefined {
   let best: CatalogCandidate | undefined;
   for (const result of results) {
@@ -138,7 +138,7 @@ function compareRanked(a: CatalogCandidate, b: CatalogCandidate): number {
   );
 }
 
-/** What puts `winner` before `other`, as a word and as a clause. */
+/** Returns what puts `winner` before `other`, as a word and as a clause. */
 function decided(
   winner: CatalogCandidate,
   other: CatalogCandidate,
@@ -151,20 +151,20 @@ function decided(
       decidedBy: "priority",
       because: `priority ${mine.priority} of catalog ${mine.catalog} comes before priority ${others.priority} of catalog ${others.catalog}`,
     };
-  if (!a.version || !b.version) return { decidedBy: "version", because: `${formatCandidateVersion(b)} has no version that can be read` };
+  if (!a.version || !b.version) return { decidedBy: "version", because: `${formatCandidateVersion(b)} has no valid version` };
   if (compareVersions(a.version.version, b.version.version) !== 0)
     return { decidedBy: "version", because: `version ${formatCandidateVersion(a)} is higher than ${formatCandidateVersion(b)}` };
   if (compareVersionRelease(a.version, b.version) !== 0)
     return {
       decidedBy: "release",
-      because: `of one version, release ${formatCandidateVersion(a)} is higher than ${formatCandidateVersion(b)}`,
+      because: `both have the same version, and release ${formatCandidateVersion(a)} is higher than ${formatCandidateVersion(b)}`,
     };
   if (a.rank() !== b.rank())
     return { decidedBy: "channel", because: "version and release are equal, and its channel comes first: the default one, then by name" };
   return { decidedBy: "name", because: "version and release are equal, so the name of the bundle decides" };
 }
 
-/** A ranked candidate as records have it. */
+/** Converts a candidate to a record. */
 export function recordBundle({ result, candidate }: CatalogCandidate): RecordedBundle {
   const { bundle, version, deprecated } = candidate;
   return {
@@ -180,10 +180,10 @@ const MAX_CATALOGS = 32;
 const MAX_REMOVED = 10;
 const MAX_LISTED = 10;
 const MAX_NEAR = 5;
-/** Longest explanation or text of the reference implementation, in characters. */
+/** Maximum length of an explanation or of a text of the Go implementation, in characters. */
 const MAX_TEXT = 8_192;
 
-/** How a resolution went. Pure; the order in which catalogs and bundles came makes no difference. */
+/** Converts a resolution to a record. Pure; does not depend on the order of catalogs and bundles. */
 export function recordResolution(packageName: string, resolution: Resolution): ResolutionRecord {
   const { filtered } = resolution;
   const selected = (filtered?.catalogs ?? []).toSorted((a, b) => b.priority - a.priority);

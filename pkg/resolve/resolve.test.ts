@@ -30,11 +30,11 @@ interface Want {
   edge?: string;
   /** Bundles that the winner's catalog deprecates. */
   deprecated?: string[];
-  /** Type of the first property by which the bundle declares what it needs. */
+  /** Type of the first property by which the bundle declares a dependency. */
   dependsOn?: string | null;
   error?: string;
   reason?: UnresolvedReason;
-  /** Text that must stand in the explanation. */
+  /** Text that the explanation must contain. */
   explains?: string;
   /** All of them. */
   notes?: string[];
@@ -168,7 +168,7 @@ const request = fc
     catalog: range === undefined ? {} : { version: range },
   }));
 
-test("the order of catalogs and bundles does not change the answer", () => {
+test("resolve does not depend on the order of catalogs and bundles", () => {
   fc.assert(
     fc.property(request, (one) => {
       const asked = requestFrom(one);
@@ -187,7 +187,7 @@ test("the order of catalogs and bundles does not change the answer", () => {
   );
 });
 
-test("under SelfCertified the answer is never lower than by the edges", () => {
+test("resolve never chooses a lower version under SelfCertified than with edges", () => {
   fc.assert(
     fc.property(request, fc.constantFrom("a"), (one, only) => {
       const catalogs = { [only]: { ...Object.values(one.catalogs)[0], deprecated: [] } };
@@ -201,7 +201,7 @@ test("under SelfCertified the answer is never lower than by the edges", () => {
 });
 
 /** Source: S1-18. */
-test("whatever the catalogs come to say, a pin leads to no other version", () => {
+test("resolve never chooses another version than a pinned one when catalogs change", () => {
   fc.assert(
     fc.property(request, fc.constantFrom<Policy>("CatalogProvided", "SelfCertified"), (one, upgradeConstraintPolicy) => {
       const { installed } = one;
@@ -214,7 +214,7 @@ test("whatever the catalogs come to say, a pin leads to no other version", () =>
 });
 
 /** Source: X-02, S1-26. */
-test("what an edge leads to and nothing skips is moved to without a caution, and nothing else", () => {
+test("resolve upgrades without a warning exactly when an edge leads to a bundle that nothing skips", () => {
   fc.assert(
     fc.property(request, fc.constantFrom<Policy>("CatalogProvided", "SelfCertified"), (one, upgradeConstraintPolicy) => {
       const got = resolve(requestFrom({ ...one, catalog: { ...one.catalog, upgradeConstraintPolicy } }));
@@ -227,7 +227,7 @@ test("what an edge leads to and nothing skips is moved to without a caution, and
 });
 
 const maxima = fc.infiniteStream(fc.constantFrom(undefined, "4.16", "4.18", "4.19", "broken"));
-/** The catalogs of a request, each bundle with a maximum or without. */
+/** The catalogs of a request, in which some bundles state a maximum cluster version. */
 const limited = fc.tuple(request, maxima).map(([one, stream]) => {
   const withMax = (bundle: BundleFixture): BundleFixture => ({
     ...(typeof bundle === "string" ? { name: bundle } : bundle),
@@ -241,7 +241,7 @@ const withPolicy = (one: Omit<Row, "id" | "want"> & { packageName: string }, clu
   resolve(requestFrom({ ...one, cluster, catalog: { ...one.catalog, clusterVersionPolicy } }));
 const outcome = (got: Resolution): unknown => (got.kind === "resolved" ? [got.catalog, got.bundle.name] : got.goMessage);
 
-test("under Warn the cluster's version changes no choice", () => {
+test("resolve ignores the cluster's version under Warn", () => {
   fc.assert(
     fc.property(limited, (one) => {
       expect(outcome(withPolicy(one, "4.18.0", "Warn"))).toEqual(outcome(resolve(requestFrom(one))));
@@ -249,7 +249,7 @@ test("under Warn the cluster's version changes no choice", () => {
   );
 });
 
-test("under Enforce a bundle that the cluster is beyond is never moved to, and on an old enough cluster only one that cannot be read", () => {
+test("resolve never chooses an unsupported bundle under Enforce, and on supported clusters only excludes bundles with an invalid maximum", () => {
   fc.assert(
     fc.property(limited, fc.constantFrom("4.18.0", "4.9.0"), (one, cluster) => {
       const got = withPolicy(one, cluster, "Enforce");
@@ -261,7 +261,7 @@ test("under Enforce a bundle that the cluster is beyond is never moved to, and o
   );
 });
 
-test("what was chosen stays chosen once it is installed and nothing follows it", () => {
+test("resolve chooses the installed bundle again when nothing follows it", () => {
   const bundles: BundleFixture[] = ["p.v1.0.0", "p.v1.1.0"];
   const channels = { stable: ["p.v1.0.0", { name: "p.v1.1.0", replaces: "p.v1.0.0" }] };
   const ask = (installed: BundleMetadata): Resolution =>

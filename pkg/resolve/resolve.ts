@@ -33,8 +33,7 @@ import {
 } from "./unresolved.ts";
 import { formatEnumeration } from "./wording.ts";
 
-const NOTHING_TO_COMPARE =
-  "clusterVersionPolicy Enforce has no effect: this is no OpenShift cluster, and operator-controller is told no --cluster-version";
+const NOTHING_TO_COMPARE = "clusterVersionPolicy Enforce has no effect: not an OpenShift cluster and --cluster-version is not set";
 
 /**
  * Chooses the bundle of a package to install, in three stages: select the catalogs, filter the candidates of each, choose the best one.
@@ -55,8 +54,8 @@ export interface SelectedCatalogs<C> {
 }
 
 /**
- * Selects catalogs by `source.selector`: the only place that parses it, and evaluates it once for each catalog.
- * @param metadataOf the catalog's name and labels.
+ * Selects catalogs by `source.selector`: the only place that parses it. Evaluates it once for each catalog.
+ * @param metadataOf returns the catalog's name and labels
  */
 export function selectCatalogs<C>(
   source: CatalogSource,
@@ -70,8 +69,8 @@ export function selectCatalogs<C>(
 }
 
 /**
- * Filters the package of each selected catalog by channels, version range and upgrade edges and, under clusterVersionPolicy Enforce, the
- * cluster's version. Parses range and installed version once, and says which of them cannot be parsed.
+ * Filters the package of each selected catalog by channels, version range and upgrade edges and, under clusterVersionPolicy Enforce, by the
+ * cluster's version. Parses range and installed version once, and reports which of them is invalid.
  */
 export function filterCandidates(request: FilterRequest): FilteredCatalogs | Unresolved {
   const { source, catalogs, installed, installedFrom, cluster = { kind: "none" } } = request;
@@ -86,7 +85,7 @@ export function filterCandidates(request: FilterRequest): FilteredCatalogs | Unr
   return { kind: "candidates", source, query, installed, installedFrom, catalogs, results };
 }
 
-/** Reports whether a catalog says anything about the package. */
+/** Reports whether a catalog contains anything about the package. */
 export function hasContent(content: PackageContent | undefined): content is PackageContent {
   if (!content) return false;
   const { channels, bundles, deprecations, others } = content;
@@ -94,9 +93,9 @@ export function hasContent(content: PackageContent | undefined): content is Pack
 }
 
 /**
- * Chooses the best candidate: of each catalog the default one (not deprecated first, then highest version), then of the catalogs those
- * without deprecation first, then the one with the highest priority. Two catalogs of the same highest priority make it ambiguous.
- * A catalog that cannot answer blocks the choice only if its answer could change it.
+ * Chooses the best candidate. In each catalog: not deprecated first, then the highest version. Among the catalogs: those without deprecation
+ * first, then the highest priority. Two catalogs of the same highest priority make the choice ambiguous. An unavailable catalog blocks the
+ * choice only if its content could change it.
  */
 export function chooseBest(filtered: FilteredCatalogs): Resolution {
   const [first, ...rest] = rankCatalogs(filtered.results);
@@ -141,7 +140,7 @@ function resolvedTo(chosen: MatchingCatalog, version: SuccessfulResolution["vers
 function unavailableProblems(catalogs: readonly CatalogPackage[]): Problem[] {
   const unavailable = catalogs.filter((one) => one.unavailable !== undefined);
   if (unavailable.length === 0) return [];
-  const message = `catalogs not asked: ${formatEnumeration(unavailable.map(formatUnavailable))}`;
+  const message = `unavailable catalogs: ${formatEnumeration(unavailable.map(formatUnavailable))}`;
   return [
     newProblem("CatalogUnavailable", {
       message,
@@ -150,7 +149,7 @@ function unavailableProblems(catalogs: readonly CatalogPackage[]): Problem[] {
   ];
 }
 
-/** That the policy has nothing to compare with, or that the chosen bundle may not work on this cluster. */
+/** Returns problems: the policy has no version to compare with, or the chosen bundle may not work on this cluster. */
 function clusterNotes(best: Candidate, query: ResolutionQuery): string[] {
   const { cluster, enforceClusterVersion } = query;
   if (enforceClusterVersion && cluster.kind === "none") return [NOTHING_TO_COMPARE];
@@ -158,14 +157,16 @@ function clusterNotes(best: Candidate, query: ResolutionQuery): string[] {
   return conflict && conflict.kind !== "unknown" ? [formatClusterVersionWarning(best.bundle.name, conflict)] : [];
 }
 
-/** Returns the catalogs with a best candidate, highest priority first and else in the order given; deprecated ones only if there are no others. */
+/**
+ * Returns the catalogs with a best candidate, highest priority first, otherwise in the given order; deprecated ones only if there are no others.
+ */
 export function rankCatalogs(results: readonly FilterResult[]): MatchingCatalog[] {
   const matching = results.flatMap((result) => (result.best ? [{ ...result, best: result.best }] : []));
   const supported = matching.filter(({ best }) => !best.deprecated);
   return (supported.length > 0 ? supported : matching).sort((a, b) => b.priority - a.priority);
 }
 
-/** Returns the first selected catalog, by name, that cannot answer and whose answer could change the choice. */
+/** Returns the first selected catalog, by name, that is unavailable and could change the choice. */
 export function findBlockingCatalog(filtered: FilteredCatalogs): CatalogPackage | undefined {
   const unavailable = filtered.catalogs.filter((catalog) => catalog.unavailable !== undefined);
   if (unavailable.length === 0) return undefined;
@@ -174,15 +175,15 @@ export function findBlockingCatalog(filtered: FilteredCatalogs): CatalogPackage 
 }
 
 /**
- * Reports whether the answer of a catalog that cannot answer could change the choice. The first row that matches decides:
+ * Reports whether the content of an unavailable catalog could change the choice. The first matching row decides:
  *
- * | when it last answered, no bundle of it passed the filters                            | no  |
- * | it never answered, and the best match comes from the catalog of the installed bundle | no  |
+ * | when it was last available, no bundle passed the filters                             | no  |
+ * | it was never available, and the best match is in the catalog of the installed bundle | no  |
  * | no other catalog matches, or only with deprecated bundles                            | yes |
  * | its priority is not lower than that of the best match                                | yes |
  *
- * The second row keeps updates coming from the catalog that the installed bundle came from while another catalog is new or broken. A catalog that
- * the installed bundle did not come from never replaces one that is out of reach: that could install content from a source that nobody chose.
+ * The second row allows updates from the catalog of the installed bundle while another catalog is new or broken. A catalog that the installed
+ * bundle did not come from never replaces an unavailable one: that could install content from a source that you did not choose.
  */
 function couldChange(catalog: CatalogPackage, first: MatchingCatalog | undefined, { query, installedFrom }: FilteredCatalogs): boolean {
   const { lastKnown, priority } = catalog;

@@ -8,7 +8,7 @@ import type { Candidate } from "./candidates.ts";
 export interface BundleMetadata {
   name: string;
   version: string;
-  /** Given, even empty, where the bundle stated its release itself; else build metadata of `version` counts as release. */
+  /** Set, possibly empty, if the bundle states its release separately; otherwise build metadata of `version` counts as release. */
   release?: string | undefined;
 }
 
@@ -18,14 +18,14 @@ export interface UpgradeEdge {
   readonly via: "replaces" | "skips" | "skipRange" | "stay";
 }
 
-/** Ranges by their text, for callers that ask for the successors of many bundles; undefined stands for what is no range. */
+/** Ranges by their text, for callers that need the successors of many bundles; undefined for invalid ranges. */
 type ParsedRanges = Map<string, Range | undefined>;
 
 const STRENGTH: Readonly<Record<UpgradeEdge["via"], number>> = { stay: 0, replaces: 1, skips: 2, skipRange: 3 };
 
 /**
- * The version and release of what is installed.
- * @throws Error in Go's words when they cannot be read.
+ * Returns the version and release of the installed bundle.
+ * @throws Error in Go's words if they are invalid
  */
 export function installedVersion({ version, release }: BundleMetadata): VersionRelease {
   try {
@@ -40,10 +40,10 @@ export function installedVersion({ version, release }: BundleMetadata): VersionR
 }
 
 /**
- * The direct successors of `installed` by name, each with its edge: every entry of any of `channels` counts, wherever in the
- * channel it stands, whose `replaces` or `skips` names the installed bundle or whose `skipRange` holds its version.
- * Of several edges to one bundle replaces comes before skips before skipRange, then the channel's name decides.
- * A skipRange that is no range is passed over. The installed version must be readable.
+ * Returns the direct successors of `installed` by name, each with its edge: every entry of `channels`, at any position, whose `replaces` or
+ * `skips` names the installed bundle or whose `skipRange` contains its version.
+ * If several edges lead to one bundle, replaces wins over skips over skipRange, then the first channel by name. Invalid skipRanges are ignored.
+ * The installed version must be valid.
  */
 export function successorEdges(
   channels: readonly FbcChannel[],
@@ -92,8 +92,8 @@ function rangeOrNone(text: string): Range | undefined {
 }
 
 /**
- * The entries of `channels`, as channel and name, that list `name` in their `skips`, of those channels that have `name` as an entry: in another
- * one it is only where an edge comes from. A skipped bundle remains a legal target.
+ * Returns the entries of `channels`, as channel and name, that list `name` in their `skips`. Only channels with `name` as an entry count: in
+ * others it is only the start of an edge. A skipped bundle can still be chosen.
  */
 export function skippedBy(channels: readonly FbcChannel[], name: string): { channel: string; entry: string }[] {
   return channels
@@ -103,7 +103,7 @@ export function skippedBy(channels: readonly FbcChannel[], name: string): { chan
     );
 }
 
-/** One catalog as upgrades may use it: the bundles that may be moved to, and the channels whose edges count. */
+/** A catalog as an upgrade graph: the bundles that can be chosen, and the channels with the edges. */
 export interface UpgradeGraph {
   readonly catalog: string;
   readonly channels: readonly FbcChannel[];
@@ -114,24 +114,24 @@ export interface UpgradeGraph {
 export interface UpgradeTarget {
   readonly catalog: string;
   readonly candidate: Candidate;
-  /** The bundles in between, in the order of the upgrades; none for a direct successor. */
+  /** The intermediate bundles, in the order of the upgrades; empty for a direct successor. */
   readonly through: readonly Candidate[];
 }
 
-/** How many channel entries searches may look at in all, some tenths of a second; whatever a catalog holds, a search ends. */
+/** Maximum number of channel entries that searches may visit; takes some tenths of a second. Limits a search in any catalog. */
 const MAX_ENTRIES = 1_000_000;
 
-/** How much searching is left, shared by several searches, and the ranges that they have in common. */
+/** The remaining effort of several searches, and their shared parsed ranges. */
 export class SearchBudget {
   readonly ranges: ParsedRanges = new Map();
   #entries: number;
 
-  /** @param entries how many channel entries may be looked at in all. */
+  /** @param entries maximum number of channel entries to visit */
   constructor(entries = MAX_ENTRIES) {
     this.#entries = entries;
   }
 
-  /** Whether `maps` may be looked through once more. */
+  /** Reports whether `maps` may be searched once more. */
   spend(maps: readonly UpgradeGraph[]): boolean {
     for (const { channels } of maps) for (const { entries } of channels) this.#entries -= entries.length;
     return this.#entries >= 0;
@@ -139,8 +139,9 @@ export class SearchBudget {
 }
 
 /**
- * Everything that upgrades from `start` along the edges of any of `maps` lead to, each bundle by the fewest upgrades, nearest first; of a bundle
- * in several maps the one that comes first in `maps`. Bundles without a version are no destination. Breadth first; it ends when the budget does.
+ * Finds all bundles that sequences of upgrades from `start` lead to, along the edges of all `maps`, each with the fewest upgrades, nearest
+ * first. A bundle in several maps is reported for the first one. Bundles without a version are not included. Breadth first; stops when the
+ * budget is used up.
  */
 export function destinationsFrom(maps: readonly UpgradeGraph[], start: BundleMetadata, budget: SearchBudget): UpgradeTarget[] {
   const found = new Map<string, UpgradeTarget>();

@@ -11,36 +11,36 @@ import { formatCandidateVersion, formatEnumeration, formatGoList } from "./wordi
 
 const RANGE_HINT = 'a range is written like ">=1.2.0 <2.0.0", "1.2.x", "~1.2", "^1.2" or "1.2.3 || >=2.0.0"';
 
-/** Says that `source.selector` cannot be parsed. */
+/** Returns the result for an invalid `source.selector`. */
 export function invalidSelector(source: CatalogSource, error: string): Unresolved {
-  const explanation = "no catalog can be chosen until spec.source.catalog.selector is corrected";
+  const explanation = "no catalog can be selected until you correct spec.source.catalog.selector";
   return unresolved({ reason: "InvalidSelector", error }, source, `desired catalog selector is invalid: ${error}`, explanation);
 }
 
-/** Says that `source.version` cannot be parsed. */
+/** Returns the result for an invalid `source.version`. */
 export function invalidVersionRange(source: CatalogSource, error: string): Unresolved {
   const goMessage = `desired version range ${goQuote(source.version ?? "")} is invalid: ${error}`;
   return unresolved({ reason: "InvalidVersionRange", error }, source, goMessage, RANGE_HINT);
 }
 
-/** Says that the version of the installed bundle cannot be parsed, so that its successors are not known. */
+/** Returns the result for an invalid version of the installed bundle, whose successors are therefore unknown. */
 export function invalidInstalledVersion(source: CatalogSource, error: string): Unresolved {
   const explanation =
-    "the version of what is installed cannot be read, so its successors are unknown; upgradeConstraintPolicy SelfCertified does without";
+    "the version of the installed bundle is invalid, so its successors are unknown; upgradeConstraintPolicy SelfCertified works without them";
   const goMessage = `error walking catalogs: error finding upgrade edges: ${error}`;
   return unresolved({ reason: "InvalidInstalledVersion", error }, source, goMessage, explanation);
 }
 
-/** Says that a catalog cannot answer whose answer could change the choice. @param first the best match of the others. */
+/** Returns the result for an unavailable catalog that could change the choice. @param first the best match of the others */
 export function catalogUnavailable(filtered: FilteredCatalogs, blocking: CatalogPackage, first: MatchingCatalog | undefined): Unresolved {
   const { name, priority, unavailable = "", reports } = blocking;
   const { packageName } = filtered.query;
   const goMessage = `error walking catalogs: error getting package ${goQuote(packageName)} from catalog ${goQuote(name)}: ${unavailable}`;
   const explanation = first
-    ? `catalog ${goQuote(name)} of priority ${priority} may have a better bundle than ${goQuote(first.best.bundle.name)} of catalog ${goQuote(first.catalog)} (priority ${first.priority}); a lower spec.priority, or a selector without it, lets resolution go on`
-    : "no other catalog has a bundle that fits";
+    ? `catalog ${goQuote(name)} of priority ${priority} may have a better bundle than ${goQuote(first.best.bundle.name)} of catalog ${goQuote(first.catalog)} (priority ${first.priority}); to proceed without it, lower its spec.priority or exclude it with the selector`
+    : "no other catalog has a matching bundle";
   const others = filtered.catalogs.filter((catalog) => catalog.unavailable !== undefined && catalog !== blocking).map(formatUnavailable);
-  const more = others.length > 0 ? [`catalogs not asked either: ${formatEnumeration(others)}`] : [];
+  const more = others.length > 0 ? [`other unavailable catalogs: ${formatEnumeration(others)}`] : [];
   const own = reports === undefined ? [] : [truncate(reports, MAX_ERROR)];
   return unresolved(
     { reason: "CatalogUnavailable", blocking, filtered },
@@ -50,13 +50,13 @@ export function catalogUnavailable(filtered: FilteredCatalogs, blocking: Catalog
   );
 }
 
-/** Says that the filters left no bundle in any catalog. */
+/** Returns the result if the filters left no bundle in any catalog. */
 export function noMatchingBundle(filtered: FilteredCatalogs): Unresolved {
   const explanation = explainNothing(searchedCatalogs(filtered), filtered.results, filtered.query);
   return unresolved({ reason: "NoMatchingBundle", filtered }, filtered.source, notFoundMessage(filtered, []), explanation);
 }
 
-/** Says that catalogs of the same priority have a best bundle. @param matching all catalogs that have one. */
+/** Returns the result if catalogs of the same priority have a best bundle. @param matching all catalogs that have one */
 export function ambiguousCatalogs(
   filtered: FilteredCatalogs,
   tied: readonly MatchingCatalog[],
@@ -66,11 +66,11 @@ export function ambiguousCatalogs(
   return unresolved({ reason: "AmbiguousCatalogs", tied, filtered }, filtered.source, goMessage, explainTie(tied));
 }
 
-/** Says that the best bundle has no version that can be parsed. */
+/** Returns the result if the best bundle has no valid version. */
 export function invalidBundleVersion(filtered: FilteredCatalogs, { catalog, best }: MatchingCatalog, error: string): Unresolved {
   const bundle = best.bundle.name;
   const goMessage = `error getting resolved bundle version for bundle ${goQuote(bundle)}: ${error}`;
-  const explanation = `no bundle of catalog ${goQuote(catalog)} that fits has a version that can be read`;
+  const explanation = `no matching bundle of catalog ${goQuote(catalog)} has a valid version`;
   return unresolved({ reason: "InvalidBundleVersion", catalog, bundle, error, filtered }, filtered.source, goMessage, explanation);
 }
 
@@ -82,19 +82,19 @@ function searchedCatalogs({ catalogs }: FilteredCatalogs): string[] {
   return catalogs.flatMap(({ name, unavailable }) => (unavailable === undefined ? [name] : []));
 }
 
-/** Longest reason why a catalog cannot answer, in characters. */
+/** Maximum length of the reason why a catalog is unavailable, in characters. */
 const MAX_ERROR = 300;
 const MAX_SENTENCES = 3;
 
 /**
- * Why no catalog has a bundle for the query: for each catalog how many candidates every filter left, up to the one that left none,
- * and what would have been near. Catalogs of which the same is true share a sentence; there are at most three.
- * @param searched names of the catalogs that answered, in order.
- * @param results of those that have the package, in order; each without a best candidate.
+ * Explains why no catalog has a bundle for the query: how many candidates every filter left in each catalog, up to the one that left none, and
+ * the alternatives. Catalogs with the same explanation share a sentence; there are at most three.
+ * @param searched names of the available catalogs, in order
+ * @param results results of those that contain the package, in order; each without a best candidate
  */
 function explainNothing(searched: readonly string[], results: readonly FilterResult[], query: ResolutionQuery): string {
-  if (searched.length === 0) return "there is no catalog to resolve from: none is available that spec.source.catalog.selector selects";
-  if (results.length === 0) return `package ${goQuote(query.packageName)} is in none of the catalogs ${formatGoList(searched)}`;
+  if (searched.length === 0) return "no catalog to resolve from: spec.source.catalog.selector selects no available catalog";
+  if (results.length === 0) return `none of the catalogs ${formatGoList(searched)} contains package ${goQuote(query.packageName)}`;
   const catalogsBySentence = new Map<string, string[]>();
   for (const one of results) {
     const sentence = explainEmpty(one, query);
@@ -108,7 +108,7 @@ function explainNothing(searched: readonly string[], results: readonly FilterRes
   return [...sentences.slice(0, MAX_SENTENCES), ...(more > 0 ? [`${formatCount(more, "more catalog")} without one`] : [])].join("; ");
 }
 
-/** Such as `6 bundles, 2 in channels [beta], none matching "3.0.0": the highest there is 1.0.2`. */
+/** Formats the steps, such as `6 bundles, 2 in channels [beta], none matching "3.0.0": the highest there is 1.0.2`. */
 function explainEmpty(result: FilterResult, query: ResolutionQuery): string {
   const { all } = result;
   if (all.length === 0) return "the package has no bundles";
@@ -120,7 +120,7 @@ function explainEmpty(result: FilterResult, query: ResolutionQuery): string {
   return left.join(", ");
 }
 
-/** Returns Go's text, byte for byte; `catalogs` are those between which the choice is ambiguous. */
+/** Returns Go's text, byte for byte; `catalogs` are those of an ambiguous choice. */
 function notFoundMessage({ query: { packageName, range, channels }, installed }: FilteredCatalogs, catalogs: readonly string[]): string {
   return [
     ...(installed ? [`error upgrading from currently installed version ${goQuote(installed.version)}:`] : []),
@@ -131,18 +131,18 @@ function notFoundMessage({ query: { packageName, range, channels }, installed }:
   ].join(" ");
 }
 
-/** Names the bundles between which it is a tie, and how to decide it. */
+/** Names the tied bundles, and how to break the tie. */
 function explainTie(tied: readonly MatchingCatalog[]): string {
   const offers = tied.map(({ catalog, best }) => `catalog ${goQuote(catalog)} has ${goQuote(best.bundle.name)}`);
   return `${offers.join(", ")}, each at priority ${tied[0]?.priority ?? 0}: raise spec.priority of one, or select one with spec.source.catalog.selector`;
 }
 
-/** Formats a catalog that cannot answer, and why, in some hundred characters. */
+/** Formats an unavailable catalog and the reason, in some hundred characters. */
 export function formatUnavailable(catalog: CatalogPackage): string {
   return `${goQuote(catalog.name)} (${truncate(explainUnavailable(catalog), MAX_ERROR)})`;
 }
 
-/** Returns why a catalog cannot answer, and what it reports about itself; empty for one that can. Not truncated. */
+/** Returns why a catalog is unavailable, and its own status; empty if it is available. Not truncated. */
 export function explainUnavailable({ unavailable = "", reports }: CatalogPackage): string {
   return reports === undefined ? unavailable : `${unavailable}; ${reports}`;
 }
@@ -154,34 +154,34 @@ interface ExcludedBundle {
   readonly version?: string;
   /** Name of the filter: channels, versionRange, upgradeEdges, clusterVersion, deprecation or dependencies. */
   readonly rule: string;
-  /** Why, a clause. */
+  /** Why, as a clause. */
   readonly text: string;
 }
 
-/** Why there is no bundle to install, for programs: plain JSON of some kilobytes at most, with nothing in it that messages do not hold. */
+/** Why there is no bundle to install, as JSON of at most a few kilobytes. Contains only information that messages contain too. */
 export interface UnresolvedDetails {
   readonly reason: UnresolvedReason;
-  /** What was asked for. */
+  /** The requested package. */
   readonly package: string;
   readonly version?: string;
   readonly channels?: readonly string[];
   readonly installed?: { readonly bundle: string; readonly version: string };
-  /** Why a part of the input, or of the best bundle, cannot be parsed. */
+  /** Why a part of the input, or of the best bundle, is invalid. */
   readonly error?: string;
-  /** Names of the selected catalogs that answered; at most ten. */
+  /** Names of the selected available catalogs; at most ten. */
   readonly searched: readonly string[];
-  /** The selected catalogs that cannot answer; the one that blocks the choice comes first. At most ten. */
+  /** The selected unavailable catalogs, starting with the one that blocks the choice; at most ten. */
   readonly unavailable: readonly { readonly catalog: string; readonly error: string }[];
-  /** The catalogs between which the choice is ambiguous; at most ten. */
+  /** The catalogs of an ambiguous choice; at most ten. */
   readonly ambiguous?: readonly { readonly catalog: string; readonly bundle: string }[];
-  /** The newest bundles that filters excluded, newest first; at most ten, and how many more there are. */
+  /** The newest bundles that filters excluded, newest first; at most ten, and the number of the others. */
   readonly excluded: readonly ExcludedBundle[];
   readonly moreExcluded: number;
 }
 
 const MAX_DETAILS = 10;
 
-/** Returns the data of a failed resolution, bounded, so that a status can hold it. */
+/** Returns the data of a failed resolution, bounded to fit into a status. */
 export function unresolvedDetails(failed: Unresolved): UnresolvedDetails {
   const { reason, source, filtered } = failed;
   const { channels = [], version } = source;
@@ -230,7 +230,7 @@ function excludedBundles({ results, query }: FilteredCatalogs): Excluded[] {
   return all.sort((a, b) => compareNewestFirst(a.candidate, b.candidate));
 }
 
-/** Names and versions are the catalog author's, and may be of any length. */
+/** Catalog authors choose names and versions, which may have any length. */
 function boundName(name: string): string {
   return bound(name, NAME_LENGTH);
 }

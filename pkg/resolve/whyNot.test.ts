@@ -77,7 +77,7 @@ const question = fc.record({
   installed: fc.constantFrom(undefined, { name: "p.v1.0.0", version: "1.0.0" }),
 });
 
-test("a candidate has no exclusion if, and only if, it is the one that is taken", () => {
+test("findExclusions returns nothing exactly when the candidate is the chosen one", () => {
   fc.assert(
     fc.property(question, ({ catalogs, channels, version, installed }) => {
       const filtered = filterCandidates({
@@ -98,7 +98,7 @@ test("a candidate has no exclusion if, and only if, it is the one that is taken"
   );
 });
 
-test("where one exclusion stands alone, what its remedy names lets the candidate through", () => {
+test("findExclusions names a remedy that works when it is the only exclusion", () => {
   fc.assert(
     fc.property(question, ({ catalogs, channels, version, installed }) => {
       const source = { packageName: "p", channels, version };
@@ -108,7 +108,7 @@ test("where one exclusion stands alone, what its remedy names lets the candidate
       for (const result of filtered.results) {
         for (const candidate of result.all) {
           const [exclusion, ...others] = findExclusions({ result, candidate }, filtered);
-          const pinned = /spec\.source\.catalog\.version "([^"]+)" takes it/.exec(exclusion?.remedy ?? "")?.[1];
+          const pinned = /spec\.source\.catalog\.version "([^"]+)" selects it/.exec(exclusion?.remedy ?? "")?.[1];
           if (others.length > 0 || pinned === undefined) continue;
           const again = filterCandidates({ ...request, source: { ...source, version: pinned } });
           if (again.kind === "unresolved") throw new Error(again.message);

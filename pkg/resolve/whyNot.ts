@@ -8,40 +8,40 @@ import type { FilteredCatalogs, Resolution } from "./resolution.ts";
 import { type CatalogCandidate, type RecordedBundle, recordBundle } from "./resolutionRecord.ts";
 import { explainUnavailable } from "./unresolved.ts";
 
-/** A bundle of the version in question, and the rules that exclude it. */
+/** A bundle of the requested version, and the rules that exclude it. */
 export interface QuestionedBundle extends RecordedBundle {
-  /** Empty for the one that is taken. */
+  /** Empty for the chosen one. */
   readonly exclusions: readonly Exclusion[];
 }
 
-/** Why a version is not what resolution takes, as JSON. */
+/** Why resolution does not choose a version, as JSON. */
 export interface WhyNot {
   readonly formatVersion: 1;
   readonly package: string;
-  /** As it was asked for. */
+  /** As requested. */
   readonly version: string;
-  /** `absent`: no catalog that could be asked has it. */
+  /** `absent`: no available catalog has it. */
   readonly verdict: "chosen" | "notChosen" | "absent";
-  /** What is taken instead; absent where nothing is. */
+  /** The chosen bundle; absent if nothing is chosen. */
   readonly gets?: RecordedBundle;
-  /** Why nothing is taken. */
+  /** Why nothing is chosen. */
   readonly because?: string;
   /** The bundles of that version, by catalog; at most 32. */
   readonly bundles: readonly QuestionedBundle[];
-  /** Selected catalogs that could be asked and do not have it; at most 32. */
+  /** Selected available catalogs without it; at most 32. */
   readonly without: readonly string[];
-  /** Selected catalogs that could not be asked; at most 32. */
+  /** Selected unavailable catalogs; at most 32. */
   readonly silent: readonly { readonly catalog: string; readonly because: string }[];
-  /** The versions next to one that is absent, and the highest; those there are. */
+  /** The versions next to an absent one, and the highest version, if they exist. */
   readonly nearest: { readonly lower?: RecordedBundle; readonly higher?: RecordedBundle; readonly highest?: RecordedBundle };
 }
 
 const MAX_CATALOGS = 32;
 
 /**
- * Explains why a resolution does not choose `version`, catalog by catalog: every rule that excludes it and what would let it through. Pure.
- * @param version a version with or without release, or the name of a bundle.
- * @throws Error when the selector or the version range of the request cannot be read, or `version` is neither.
+ * Explains why a resolution does not choose `version`, for each catalog: every rule that excludes it, and a remedy. Pure.
+ * @param version a version with or without release, or the name of a bundle
+ * @throws Error if the selector or the version range of the request is invalid, or `version` is neither a version nor a known name
  */
 export function whyNot(packageName: string, version: string, resolution: Resolution): WhyNot {
   const { filtered } = resolution;
@@ -50,7 +50,7 @@ export function whyNot(packageName: string, version: string, resolution: Resolut
   const asked = versionAsked(version);
   const questioned = all.filter(({ candidate }) => isMeant(candidate, version, asked));
   if (!asked && questioned.length === 0)
-    throw new Error(`${goQuote(version)} is no version such as 1.2.3, and no catalog has a bundle of that name`);
+    throw new Error(`${goQuote(version)} is not a version such as 1.2.3, and no catalog has a bundle with that name`);
   const winner = winnerOf(resolution);
   const isWinner = ({ result, candidate }: CatalogCandidate): boolean =>
     result.catalog === winner?.result.catalog && candidate === winner.candidate;
@@ -77,7 +77,7 @@ export function whyNot(packageName: string, version: string, resolution: Resolut
   };
 }
 
-/** The candidates of a package that `text` means: of that version, whatever the release unless it has one, or of that name. */
+/** Returns the candidates that match `text`: those of that version, with any release unless it has one, or of that name. */
 export function findCandidates(candidates: readonly Candidate[], text: string): Candidate[] {
   const asked = versionAsked(text);
   return candidates.filter((candidate) => isMeant(candidate, text, asked));

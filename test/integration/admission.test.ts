@@ -109,9 +109,9 @@ describeWithPrivateCluster("extensions that admission or quotas deny", (cluster)
     await world.extension("narrow", { ...version("1.0.0"), before: (ns) => quota(ns, { "count/configmaps": "3" }) });
     const { Progressing } = await world.conditions("narrow", WAITING);
     expect(Progressing).toBe(
-      'error for resolved bundle "p.v1.0.0" with version "1.0.0": ResourceQuota narrow-system/small has no room for all new objects: ' +
+      'error for resolved bundle "p.v1.0.0" with version "1.0.0": ResourceQuota narrow-system/small does not allow all new objects: ' +
         "exceeded quota: small, requested: count/configmaps=3, used: count/configmaps=1, limited: count/configmaps=3; " +
-        `counted are ConfigMap narrow-system/a, ConfigMap narrow-system/b, ConfigMap narrow-system/c`,
+        `counted objects: ConfigMap narrow-system/a, ConfigMap narrow-system/b, ConfigMap narrow-system/c`,
     );
     await world.expectProblem("narrow", "QuotaExceeded", {
       details: [

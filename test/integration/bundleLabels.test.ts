@@ -121,8 +121,8 @@ describeWithPrivateCluster("labels with package and version on installed objects
     await eventually(async () => {
       const told = (await world.events("x")).filter((text) => text.startsWith("Drift"));
       expect(told.sort()).toEqual([
-        `DriftCorrected: put back of bundle "p.v1.1.0": ConfigMap x-system/theirs (updated)`,
-        `Drifted: of bundle "p.v1.1.0": ConfigMap x-system/theirs was changed: metadata.labels["${LABEL_BUNDLE_VERSION}"] removed`,
+        `DriftCorrected: corrected objects of bundle "p.v1.1.0": ConfigMap x-system/theirs (updated)`,
+        `Drifted: objects of bundle "p.v1.1.0" drifted: ConfigMap x-system/theirs was changed: metadata.labels["${LABEL_BUNDLE_VERSION}"] removed`,
       ]);
     });
   });

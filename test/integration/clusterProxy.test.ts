@@ -84,7 +84,7 @@ describeWithPrivateCluster("the proxy of an OpenShift cluster", (cluster) => {
     await hasEnvironment("early", OF_FIRST);
     await told(
       "early",
-      'ProxyChanged: proxy variables of the Deployments changed as those of the cluster did (Proxy "cluster"): HTTP_PROXY set, NO_PROXY set',
+      'ProxyChanged: updated the proxy variables of the Deployments to match the cluster (Proxy "cluster"): HTTP_PROXY set, NO_PROXY set',
     );
     await eventually(async () => expect((await world.conditions("early", DONE))["problems"]).toBe(""));
   });

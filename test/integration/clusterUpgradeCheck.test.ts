@@ -122,10 +122,10 @@ describeWithPrivateCluster("olmv1 cluster-upgrade-check", (cluster) => {
   });
 
   test.for<[why: string, args: string[], stderr: RegExp]>([
-    ["an unknown option", ["--nope"], /^olmv1: unknown option '--nope'; --help tells more\n$/],
+    ["an unknown option", ["--nope"], /^olmv1: unknown option '--nope'\. See --help\n$/],
     ["an argument", ["4.19"], /^olmv1: too many arguments for 'cluster-upgrade-check'/],
     ["another format", ["--output", "table"], /^olmv1: option '-o, --output <format>' argument 'table' is invalid/],
-    ["an option without its value", ["--to"], /^olmv1: option '--to <version>' argument missing; --help tells more\n$/],
+    ["an option without its value", ["--to"], /^olmv1: option '--to <version>' argument missing\. See --help\n$/],
     ["an invalid version of the cluster", ["--cluster-version", "four"], /^olmv1: --cluster-version: "four": /],
     ["an invalid target", ["--cluster-version", "4.18.9", "--to", "v4.19"], /^olmv1: --to: "v4\.19": /],
     [
@@ -157,7 +157,7 @@ describeWithPrivateCluster("olmv1 cluster-upgrade-check", (cluster) => {
     const { code, stdout } = await run(["--help"]);
     expect(code).toBe(0);
     expect(stdout).toContain(
-      "Exit codes: 0 nothing blocks the upgrade; 1 something does, or cannot be judged; 2 the check could not be made",
+      "Exit codes:\n  0  no extension blocks the upgrade\n  1  an extension blocks the upgrade, or cannot be checked\n  2  the command failed\n",
     );
   });
 

@@ -81,7 +81,7 @@ describeWithPrivateCluster("bundles that limit the cluster's version", (cluster)
     await edit("enforced", { version: "<1.2.0" });
     const { Progressing } = await world.conditions("enforced", { Installed: "True/Succeeded", Progressing: "True/Retrying" });
     expect(Progressing).toBe(
-      `error for resolved bundle "p.v1.1.0" with version "1.1.0": bundle "p.v1.1.0" is not installed: its olm.maxOpenShiftVersion 4.18 is below the cluster's 4.19, as its ClusterServiceVersion says and the catalog does not`,
+      `error for resolved bundle "p.v1.1.0" with version "1.1.0": bundle "p.v1.1.0" is not installed: its olm.maxOpenShiftVersion 4.18 is below the cluster's 4.19 (stated by its ClusterServiceVersion, not by the catalog)`,
     );
     await world.expectProblem("enforced", "ClusterVersionNotSupported", { severity: "Error", next: "set clusterVersionPolicy to Warn" });
     const deployment = { apiVersion: "apps/v1", kind: "Deployment", namespace: spec.namespace, name: "tiny" };
@@ -107,7 +107,7 @@ describeWithPrivateCluster("bundles that limit the cluster's version", (cluster)
     expect((await world.get("chosen")).status?.install?.bundle.name).toBe("p.v1.0.0");
     expect(Progressing).toBe("Desired state reached");
     await world.expectProblem("chosen", "ClusterVersionNotSupported", {
-      message: `clusterVersionPolicy Enforce does not move to bundle "p.v1.1.0" (its olm.maxOpenShiftVersion 4.18 is below the cluster's 4.19)`,
+      message: `clusterVersionPolicy Enforce excludes bundle "p.v1.1.0" (its olm.maxOpenShiftVersion 4.18 is below the cluster's 4.19)`,
     });
   });
 });

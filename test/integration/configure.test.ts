@@ -131,8 +131,8 @@ describeWithPrivateCluster("configuration of an operator", (cluster) => {
     const missing = cluster.name("later");
     await world.extension(name, inline({ watchNamespaces: [there, missing] }));
     await world.expectProblem(name, "NamespaceNotFound", {
-      message: `namespace "${missing}" does not exist, so 2 objects could not be tried`,
-      next: "create it, or take it out of spec.config.inline.watchNamespaces",
+      message: `namespace "${missing}" does not exist, so 2 objects cannot be created`,
+      next: "create it, or remove it from spec.config.inline.watchNamespaces",
       details: [missing],
     });
     expect(await rolesOf(name)).toEqual([]);
@@ -149,7 +149,7 @@ describeWithPrivateCluster("configuration of an operator", (cluster) => {
     await cluster.client.delete({ apiVersion: "v1", kind: "Namespace", name: b });
     await world.until(name, ({ status }) => {
       expect(problemText(status)).toContain(
-        `namespaces "${b}" not found; next: create the namespace, or take it out of the extension's configuration`,
+        `namespaces "${b}" not found; next: create the namespace, or remove it from the extension's configuration`,
       );
     });
     await configure(name, { watchNamespaces: [a, c] });

@@ -86,8 +86,8 @@ describeWithPrivateCluster("objects that another owner has", (cluster) => {
     await world.conditions("same-kind", REFUSED);
     await world.expectProblem("same-kind", "KindConflict", {
       message:
-        "CustomResourceDefinition 'items.conflicts.example.com' cannot define kind Thing of group 'conflicts.example.com', which is served as " +
-        "'things.conflicts.example.com' already",
+        "CustomResourceDefinition 'items.conflicts.example.com' cannot define kind Thing of group 'conflicts.example.com', because " +
+        "'things.conflicts.example.com' already defines it",
       next: 'it belongs to ClusterExtension "owner"',
       details: [{ group: "apiextensions.k8s.io", kind: "CustomResourceDefinition", name: "items.conflicts.example.com" }],
     });

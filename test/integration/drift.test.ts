@@ -134,14 +134,14 @@ describeWithPrivateCluster("drift", (cluster, dev) => {
     for (const place of places) await edit(place);
     await eventually(async () => expect(await portsOf()).toBe(before));
     const told = (): Promise<string> => sample.events("ports").then((events) => events.join("\n"));
-    await eventually(async () => expect(await told()).toContain(`DriftCorrected: put back of bundle "hello-operator.v1.0.0"`));
+    await eventually(async () => expect(await told()).toContain(`DriftCorrected: corrected objects of bundle "hello-operator.v1.0.0"`));
     const text = `Service ${namespace}/hello-operator-metrics was changed: spec.ports[name=metrics].port by "kubectl-edit"`;
     await eventually(async () => expect(await told()).toContain(text));
     await patchExtension("ports", { spec: { drift: { policy: "Warn" } }, metadata: { annotations: { [REQUESTED]: "now" } } });
     await eventually(async () => expect((await world.extension("ports"))?.status?.lastHandledReconcileAt).toBe("now"));
     await edit(places[0]);
     await eventually(async () => {
-      const message = `drift is not put back, since spec.drift.policy is Warn: ${text}`;
+      const message = `drift is not corrected because spec.drift.policy is Warn: ${text}`;
       expectProblem((await world.extension("ports"))!, "DriftDetected", { message });
     });
     expect(await portsOf()).not.toBe(before);
@@ -226,11 +226,13 @@ describeWithPrivateCluster("drift", (cluster, dev) => {
     const text = `ConfigMap ${made.spec.namespace}/hello-operator-phrases was changed: data.greeting by "somebody"`;
     const object = { kind: "ConfigMap", namespace: made.spec.namespace, name: "hello-operator-phrases" };
     await eventually(async () => {
-      const message = `drift is not put back, since spec.drift.policy is Warn: ${text}`;
+      const message = `drift is not corrected because spec.drift.policy is Warn: ${text}`;
       const details = [{ ...object, fields: ["data.greeting"] }];
       expectProblem((await world.extension("warn"))!, "DriftDetected", { message, details });
     });
-    await eventually(async () => expect(await sample.events("warn")).toContain(`Drifted: of bundle "hello-operator.v1.0.0": ${text}`));
+    await eventually(async () =>
+      expect(await sample.events("warn")).toContain(`Drifted: objects of bundle "hello-operator.v1.0.0" drifted: ${text}`),
+    );
     expect((await cluster.client.get(phrases))?.["data"]).toEqual({ greeting: "Hi" });
     await cluster.client.patch(phrases, { data: { greeting: "Hello, %s!" } }, { type: "merge", fieldManager: "somebody" });
     await world.condition(CLUSTER_EXTENSION, "warn", (c) => c("Progressing")?.message === "Desired state reached");

@@ -104,8 +104,8 @@ describeWithCluster("drift policies on a real API server", (cluster) => {
     await edit({ data: { password: "dGhlaXJz" } }, "kubectl-edit");
     const { events } = await maintain({ policy: "Correct" });
     expect(events.seen).toEqual([
-      `Warning Drifted: of bundle "p.v1.0.0": Secret ${ns}/s was changed: data.password by "kubectl-edit"`,
-      `Normal DriftCorrected: put back of bundle "p.v1.0.0": Secret ${ns}/s (updated)`,
+      `Warning Drifted: objects of bundle "p.v1.0.0" drifted: Secret ${ns}/s was changed: data.password by "kubectl-edit"`,
+      `Normal DriftCorrected: corrected objects of bundle "p.v1.0.0": Secret ${ns}/s (updated)`,
     ]);
     expect((await live())?.["data"]).toEqual({ password: "b3Vycw==" });
   });
@@ -114,9 +114,9 @@ describeWithCluster("drift policies on a real API server", (cluster) => {
     {
       what: "a field of ours is changed",
       interfere: (ref: ObjectRef) => cluster.client.patch(ref, { data: { k: "theirs" } }, { type: "merge", fieldManager: "somebody" }),
-      told: "was changed while it was compared",
+      told: "was changed during the comparison",
     },
-    { what: "it is deleted", interfere: (ref: ObjectRef) => cluster.client.delete(ref), told: "was deleted while it was compared" },
+    { what: "it is deleted", interfere: (ref: ObjectRef) => cluster.client.delete(ref), told: "was deleted during the comparison" },
     {
       what: "what is not ours is written",
       interfere: (ref: ObjectRef) => cluster.client.patch(ref, { data: { other: "theirs" } }, { type: "merge", fieldManager: "somebody" }),
@@ -137,8 +137,8 @@ describeWithCluster("drift policies on a real API server", (cluster) => {
     await new ApplyPass(parts.deps, { ...parts.phase, client: scoped }, parts.context).maintain();
     expect(await live()).toMatchObject({ data: { k: "v" } });
     const events = [
-      `Warning Drifted: of bundle "p.v1.0.0": ConfigMap ${ns}/a ${told}`,
-      `Normal DriftCorrected: put back of bundle "p.v1.0.0": ConfigMap ${ns}/a (updated)`,
+      `Warning Drifted: objects of bundle "p.v1.0.0" drifted: ConfigMap ${ns}/a ${told}`,
+      `Normal DriftCorrected: corrected objects of bundle "p.v1.0.0": ConfigMap ${ns}/a (updated)`,
     ];
     expect(parts.events.seen).toEqual(told === undefined ? [] : events);
   });
@@ -152,9 +152,9 @@ describeWithCluster("drift policies on a real API server", (cluster) => {
     await cluster.client.delete(refOf(rendered[1]!));
     const { events, phase } = await maintain({ policy: "Warn" });
     const texts = `ConfigMap ${ns}/a was changed: data.k by "somebody", ConfigMap ${ns}/b was deleted`;
-    expect(events.seen).toEqual([`Warning Drifted: of bundle "p.v1.0.0": ${texts}`]);
+    expect(events.seen).toEqual([`Warning Drifted: objects of bundle "p.v1.0.0" drifted: ${texts}`]);
     expect(phase.report.problems.map(({ message }) => message)).toEqual([
-      `drift is not put back, since spec.drift.policy is Warn: ${texts}`,
+      `drift is not corrected because spec.drift.policy is Warn: ${texts}`,
     ]);
     expect((await live())?.metadata.resourceVersion).toBe(edited.metadata.resourceVersion);
     expect(await live(1)).toBeUndefined();
@@ -208,7 +208,7 @@ describeWithCluster("drift policies on a real API server", (cluster) => {
     const { x, account, releases, rendered, live } = await installed((namespace) => [configMap("a", namespace), configMap("b", namespace)]);
     await account.grant([{ apiGroups: [""], resources: ["configmaps"], verbs: ["get", "patch", "create"] }, watchOf("b")]);
     const parts = passOver(cluster.client, x, account.client, releases);
-    const watches = new ObjectWatches({ log: parts.context.log, wake: () => undefined, retryRefusedMs: 60_000 });
+    const watches = new ObjectWatches({ log: parts.context.log, requeueAfter: () => undefined, retryRefusedMs: 60_000 });
     try {
       const maintain = (seconds: number): Promise<void> =>
         new ApplyPass({ ...parts.deps, now: () => seconds * 1_000, watches }, parts.phase, parts.context).maintain();
@@ -240,7 +240,7 @@ describeWithCluster("drift policies on a real API server", (cluster) => {
     const watches = new ObjectWatches({
       log: parts.context.log,
       clock,
-      wake: (_extension, inMs) => woken.push(inMs),
+      requeueAfter: (_extension, inMs) => woken.push(inMs),
       retryRefusedMs: 60_000,
     });
     try {
@@ -258,7 +258,7 @@ describeWithCluster("drift policies on a real API server", (cluster) => {
       expect(woken).toEqual([50, 5_000, 4_000]);
       clock.advance(4_000);
       await maintain();
-      const changed = `Warning Drifted: of bundle "p.v1.0.0": ConfigMap ${ns}/a was changed: data.k by "somebody"`;
+      const changed = `Warning Drifted: objects of bundle "p.v1.0.0" drifted: ConfigMap ${ns}/a was changed: data.k by "somebody"`;
       expect(parts.events.seen).toEqual([changed, `${changed}, data.l by "somebody"`]);
     } finally {
       watches.close();

@@ -58,8 +58,8 @@ describeWithPrivateCluster("Events about an extension", (cluster) => {
     await told(
       "grows",
       'Upgraded: upgraded to bundle "p.v2.0.0" from "p.v1.0.0": 1 unchanged, 1 recreated, 1 deleted',
-      'Pruned: deleted what bundle "p.v2.0.0" does not hold: ConfigMap grows-system/b',
-      'Recreated: created anew for bundle "p.v2.0.0", since a field cannot be changed: Deployment grows-system/tiny',
+      'Pruned: deleted objects that bundle "p.v2.0.0" does not contain: ConfigMap grows-system/b',
+      'Recreated: recreated for bundle "p.v2.0.0" because an immutable field changed: Deployment grows-system/tiny',
     );
   });
 
@@ -69,7 +69,7 @@ describeWithPrivateCluster("Events about an extension", (cluster) => {
     await told("asks", "AwaitingApproval: ");
     const { digest = "" } = (await world.get("asks")).status?.plan ?? {};
     await change("asks", { metadata: { annotations: { "olm.operatorframework.io/approve": digest } } });
-    await told("asks", `Approved: carrying out the approved plan for bundle "p.v1.0.0": ${digest}`, "Installed: ");
+    await told("asks", `Approved: applying the approved plan for bundle "p.v1.0.0": ${digest}`, "Installed: ");
   });
 
   test("a suspension records Events at its start and end", async () => {
@@ -91,7 +91,7 @@ describeWithPrivateCluster("Events about an extension", (cluster) => {
     expect((await world.events("lacks")).filter((text) => text.startsWith("PermissionsGranted"))).toEqual([]);
     await (await serviceAccount(cluster.client, "lacks-system", "lacks-installer", [])).grant([EVERYTHING]);
     await world.conditions("lacks", DONE);
-    await told("lacks", "PermissionsGranted: ServiceAccount lacks-system/lacks-installer has got every right that it lacked");
+    await told("lacks", "PermissionsGranted: ServiceAccount lacks-system/lacks-installer now has all permissions that were missing");
 
     // A name cannot be changed directly, as in the Go implementation: it must be removed first.
     const poor = await serviceAccount(cluster.client, "lacks-system", "poor", []);
@@ -111,7 +111,7 @@ describeWithPrivateCluster("Events about an extension", (cluster) => {
     await poor.grant([EVERYTHING]);
     await world.conditions("lacks", DONE);
     expect((await world.get("lacks")).status?.install?.bundle.version).toBe("2.0.0");
-    await told("lacks", "PermissionsGranted: ServiceAccount lacks-system/poor has got every right that it lacked");
+    await told("lacks", "PermissionsGranted: ServiceAccount lacks-system/poor now has all permissions that were missing");
   });
 
   test("a kept definition records an Event, and so does its adoption by the next extension", async () => {
@@ -124,10 +124,7 @@ describeWithPrivateCluster("Events about an extension", (cluster) => {
     await told("first", `Kept: ${CRD}: custom resources of it exist`, "Uninstalled: ");
     await world.extension("second", version("3.0.0"));
     await world.conditions("second", DONE);
-    await told(
-      "second",
-      `Adopted: took into bundle "p.v3.0.0": ${CRD}, left behind by ClusterExtension "first", which does not exist any more`,
-    );
+    await told("second", `Adopted: adopted into bundle "p.v3.0.0": ${CRD}, left by ClusterExtension "first", which no longer exists`);
   });
 
   test("a reconcile without changes records no Event again", async () => {

@@ -112,7 +112,7 @@ describeWithPrivateCluster("extensions that exchange objects", (cluster) => {
     expect([...(await eventsOf("first", "Pruned")), ...(await eventsOf("second", "Pruned"))]).toEqual([]);
     await eventually(async () =>
       expect(await eventsOf("second", "HandedOver")).toContain(
-        'HandedOver: took ClusterRole red from ClusterExtension "first", which gives it up',
+        'HandedOver: took over ClusterRole red from ClusterExtension "first", whose next release does not contain it',
       ),
     );
     await cluster.client.delete(refOf(thing));

@@ -62,7 +62,7 @@ describeWithPrivateCluster("definitions that an upgrade keeps", (cluster) => {
     await eventually(async () => expect(await definition()).toBeUndefined()); // its finalizer takes a moment
     await eventually(async () =>
       expect(await world.events("later")).toContain(
-        "Pruned: deleted what an earlier bundle left: CustomResourceDefinition things.kept.example.com",
+        "Pruned: deleted objects that an earlier bundle left: CustomResourceDefinition things.kept.example.com",
       ),
     );
     await world.remove("later");

@@ -126,13 +126,11 @@ describeWithCluster("applying an extension's objects on a real API server", (clu
     expect((await cluster.client.get(refOf(binding(""))))?.["roleRef"]).toMatchObject({ name: "edit" });
     await expect(pass(preparedFor(x, [labelled("StatefulSet", "b")]))).rejects.toMatchObject({
       message: expect.stringMatching(/^StatefulSet \S+\/w: StatefulSet\.apps "w" is invalid: /),
-      problems: [
-        expect.objectContaining({ type: "ObjectRejected", next: expect.stringContaining("since something could be lost with it") }),
-      ],
+      problems: [expect.objectContaining({ type: "ObjectRejected", next: expect.stringContaining("because data could be lost") })],
     });
     await cluster.client.patch(refOf(binding("")), { metadata: { ownerReferences: null } }, { type: "merge" });
     await expect(pass(preparedFor(x, [binding("view")]))).rejects.toMatchObject({
-      problems: [expect.objectContaining({ next: expect.stringContaining("since it carries no mark of this extension") })],
+      problems: [expect.objectContaining({ next: expect.stringContaining("because it is not marked as an object of this extension") })],
     });
     const broken = labelled("Deployment", "c");
     (broken["spec"] as { replicas: number }).replicas = -1;
@@ -158,12 +156,12 @@ describeWithCluster("applying an extension's objects on a real API server", (clu
     const releases = new MemoryReleases(releaseRecord(1, "deployed", { name: ns, objects }));
     const { deps, phase, events, memory, context } = passOver(cluster.client, x, account.client, releases);
     await expect(new ApplyPass(deps, phase, context).maintain()).rejects.toThrow(
-      `this cluster no longer serves Monitor (${ns}.example.com/v1): objects of that kind in bundle "p.v1.0.0" cannot be put back`,
+      `this cluster no longer serves Monitor (${ns}.example.com/v1): objects of that kind in bundle "p.v1.0.0" cannot be restored`,
     );
     expect(await liveKinds(cluster, [configMap("a", ns)])).toEqual(["ConfigMap"]);
     expect(events.seen).toEqual([
-      `Warning Drifted: of bundle "p.v1.0.0": ConfigMap ${ns}/a was deleted`,
-      `Normal DriftCorrected: put back of bundle "p.v1.0.0": ConfigMap ${ns}/a (created)`,
+      `Warning Drifted: objects of bundle "p.v1.0.0" drifted: ConfigMap ${ns}/a was deleted`,
+      `Normal DriftCorrected: corrected objects of bundle "p.v1.0.0": ConfigMap ${ns}/a (created)`,
     ]);
     expect(memory.of(x).checkedAt).toBeUndefined();
   });

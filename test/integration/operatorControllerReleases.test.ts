@@ -81,11 +81,11 @@ describeWithCluster("releases and status on a real API server", (cluster) => {
     const [mine, theirs] = [release(x, 1, "pending-install", { objects: ["a"] }), release(x, 1, "pending-install", { objects: ["b"] })];
     await store.create(mine, ownerOf(x));
     await expect(new ReleaseStore(cluster.client, system).create(theirs, ownerOf(x))).rejects.toThrow(
-      `release "${x.metadata.name}" v1 exists already: another controller is at work on this extension`,
+      `release "${x.metadata.name}" v1 already exists: another controller is reconciling this extension`,
     );
     expect((await store.history(ownerOf(x))).current).toEqual([mine]);
     await store.remove(x.metadata.name, 1);
-    await expect(store.update(mine, ownerOf(x))).rejects.toThrow(/v1 is gone from namespace/);
+    await expect(store.update(mine, ownerOf(x))).rejects.toThrow(/v1 no longer exists in namespace/);
     await cluster.client.delete(refOf(x));
   });
 

@@ -184,7 +184,7 @@ describeWithPrivateCluster("olmv1 plan", (cluster) => {
     const extension = extensionNamed("new", { packageName: "p", channels: ["stable"] });
     const homeless = await plan(extension);
     expect([homeless.code, homeless.err]).toEqual([1, ""]);
-    expect(homeless.out).toContain('namespace "new-system" does not exist, so 6 objects could not be tried');
+    expect(homeless.out).toContain('namespace "new-system" does not exist, so 6 objects cannot be created');
     const labels = { "pod-security.kubernetes.io/warn": "restricted" };
     const namespace = { apiVersion: "v1", kind: "Namespace", metadata: { name: "new-system", labels } };
     await cluster.client.create(namespace);
@@ -210,7 +210,7 @@ describeWithPrivateCluster("olmv1 plan", (cluster) => {
     expect((await json(extension)).findings).toEqual([
       {
         kind: "quota",
-        text: expect.stringMatching(/^ResourceQuota new-system\/small has no room for all new objects: .*requested: count\/configmaps=2,/),
+        text: expect.stringMatching(/^ResourceQuota new-system\/small does not allow all new objects: .*requested: count\/configmaps=2,/),
       },
     ]);
     await cluster.client.delete(refOf(quota));
@@ -358,7 +358,7 @@ describeWithPrivateCluster("olmv1 plan", (cluster) => {
       {
         kind: "kindNotServed",
         text: expect.stringContaining(
-          "does not serve PrometheusRule (monitoring.coreos.com/v1), ServiceMonitor (monitoring.coreos.com/v1): install what brings PrometheusRule (monitoring.coreos.com/v1) first, and apply the CustomResourceDefinition of ServiceMonitor (monitoring.coreos.com/v1), which is part of the bundle",
+          "does not serve PrometheusRule (monitoring.coreos.com/v1), ServiceMonitor (monitoring.coreos.com/v1): install the operator that provides PrometheusRule (monitoring.coreos.com/v1) first, and apply the CustomResourceDefinition of ServiceMonitor (monitoring.coreos.com/v1) from the bundle: operator-controller writes nothing",
         ),
       },
       { kind: "ownership", text: expect.stringContaining("CustomResourceDefinition 'podmonitors.monitoring.coreos.com' already exists") },

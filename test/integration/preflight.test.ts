@@ -259,7 +259,7 @@ describeWithCluster("preflight", (cluster) => {
         findings: ["namespace", "namespace", "dryRun"],
         problem: {
           type: "NamespaceNotFound",
-          next: "create it, or take it out of the configuration",
+          next: "create it, or remove it from the configuration",
           details: { namespaces: [`${ns}-a`] },
         },
         error: WaitingError,

@@ -31,7 +31,7 @@ const SCENARIOS: [what: string, scenario: Scenario][] = [
       reports: (extension) =>
         expectProblem(extension, "KindNotServed", {
           message: "this cluster does not serve ServiceMonitor (monitoring.coreos.com/v1)",
-          next: "install what brings it first",
+          next: "install the operator or CustomResourceDefinition that provides it first",
           details: [{ group: "monitoring.coreos.com", kind: "ServiceMonitor" }],
         }),
     },

@@ -75,7 +75,7 @@ describeWithPrivateCluster("changes of catalogs", (cluster) => {
       bundles: [{ name: "p.v1.0.0", image: "registry.example/p.rebuilt" }, "p.v1.1.0"],
     });
     const note =
-      'catalog "c" names image "registry.example/p.rebuilt" for bundle "p.v1.0.0" now: what was installed from "registry.example/p.v1.0.0" stays, for content is not replaced under the same version';
+      'catalog "c" now names image "registry.example/p.rebuilt" for bundle "p.v1.0.0": the controller keeps the content of "registry.example/p.v1.0.0", because it does not replace content of the same version';
     await says("kept", DONE, "Desired state reached");
     await world.expectProblem("kept", "BundleContentChanged", { message: note });
     await told("kept", "BundleContentChanged", note);
@@ -190,7 +190,7 @@ describeWithPrivateCluster("changes of catalogs", (cluster) => {
     );
     await world.extension("noted");
     const because = 'catalog "silent" is not being served; catalogd has not reported on it yet';
-    const left = `Desired state reached\nWarning CatalogUnavailable: catalogs not asked: "silent" (${because})`;
+    const left = `Desired state reached\nWarning CatalogUnavailable: unavailable catalogs: "silent" (${because})`;
     await says("noted", DONE, left);
     await world.expectProblem("noted", "CatalogUnavailable", { details: [{ name: "silent", message: because }] });
     expect((await world.get("noted")).status?.install?.catalog).toBe("c");

@@ -161,7 +161,7 @@ describeWithData("real data", (data) =>
       const drifted = (name: string, manager: string): string =>
         `CustomResourceDefinition ${name} was changed: metadata.annotations["${GENERATOR}"] by "${manager}"`;
       const why =
-        "the extension was taken over from another operator-controller: drift is put back from its first upgrade on, or once spec.drift.policy is Correct";
+        "the extension was taken over from another operator-controller: drift is corrected after the first upgrade, or when spec.drift.policy is Correct";
       await edit(SETS, "kubectl-annotate");
       const told = async (): Promise<void> => {
         const texts = [`${why}: `, drifted(REPORTS, "kubectl-edit"), drifted(SETS, "kubectl-annotate")];
@@ -171,7 +171,7 @@ describeWithData("real data", (data) =>
       await eventually(async () => {
         const { items } = await cluster.client.list({ apiVersion: "v1", kind: "Event" }, { fieldSelector: "involvedObject.name=flux" });
         const events = items.map((event) => `${String(event["reason"])} ${String(event["message"])}`);
-        expect(events).toContain(`Drifted of bundle "flux-operator.v0.38.1": ${drifted(REPORTS, "kubectl-edit")}; ${why}`);
+        expect(events).toContain(`Drifted objects of bundle "flux-operator.v0.38.1" drifted: ${drifted(REPORTS, "kubectl-edit")}; ${why}`);
         expect(events.filter((text) => text.startsWith("TakenOver"))).toHaveLength(1);
         expect(events.filter((text) => /^(DriftCorrected|Upgraded)/.test(text))).toEqual([]);
       });

@@ -202,7 +202,7 @@ describeWithPrivateCluster("configuration that is kept in ConfigMaps and Secrets
     const containers = [{ name: "manager", env: [{ name: "CANARY_NAME", value: "changed" }] }];
     await cluster.client.patch(ref, { spec: { template: { spec: { containers } } } }, { type: "strategic" });
     await eventually(async () => expect((await world.events("drifting")).join()).toContain("Drifted"));
-    await world.expectProblem("drifting", "DriftDetected", { message: "drift is not put back" });
+    await world.expectProblem("drifting", "DriftDetected", { message: "drift is not corrected" });
     expect(await shown("drifting")).toContain(`env[name=${HIDDEN}]`);
     expect((await shown("drifting")).toLowerCase()).not.toContain(CANARY);
   });

@@ -2,10 +2,10 @@ import { type Command, Option } from "commander";
 import type { CatalogSource } from "../../../pkg/api/clusterExtension.ts";
 import type { DependencyPolicy } from "../../../pkg/preview/installContext.ts";
 import type { CatalogChoice } from "../../../pkg/sources/catalogNames.ts";
-import { addClusterOptions, addRegistryOptions, type ClusterOptions, collect } from "./options.ts";
+import { addClusterOptions, addOptionGroup, addRegistryOptions, type ClusterOptions, repeatableOption } from "./options.ts";
 import { type Output, outputOption } from "./output.ts";
 
-/** Which catalogs are looked at, and how they are read. */
+/** The catalogs that a command reads, and how it reads them. */
 export interface CatalogReadOptions extends ClusterOptions, CatalogChoice {
   /** False with --no-cache. */
   cache: boolean;
@@ -14,34 +14,32 @@ export interface CatalogReadOptions extends ClusterOptions, CatalogChoice {
   authFile?: string;
 }
 
-/** Where catalogs come from, for the help of commands that have these options. */
+/** Describes the source of catalogs, for the help of commands with `addSourceOptions`. */
 export const SOURCES_HELP = `
-Without --catalog-dir and --catalog-image the catalogs are the cluster's ClusterCatalogs that serve, in the content that their status names: their
-images are pulled once, with your registry credentials, which takes the right to list ClusterCatalogs. With one of them no cluster is asked.
-What was read is kept in the cache folder ($XDG_CACHE_HOME/olmv1/catalogs, else ~/.cache), by digest and at most 2 GiB of it.
+Without --catalog-dir and --catalog-image, the command reads the ClusterCatalogs that are served,
+and pulls their images once with your registry credentials. This requires permission to list
+ClusterCatalogs. With either option, it needs no cluster. Catalogs are cached by digest, up to
+2 GiB, in $XDG_CACHE_HOME/olmv1/catalogs, else ~/.cache.
 `;
 
 /** Adds the options of CatalogReadOptions. */
 export function addSourceOptions(command: Command): Command {
-  command
-    .option("--catalog <name>", "only the catalog of this name; repeatable", collect, [])
-    .option(
+  addOptionGroup(command, "catalogs", [
+    repeatableOption("--catalog <name>", "name of a catalog to read; repeatable (default: all catalogs)"),
+    repeatableOption(
       "--catalog-dir <[name=]path>",
       "folder, file or OCI layout with a file-based catalog, instead of the cluster's; repeatable",
-      collect,
-      [],
-    )
-    .option(
+    ),
+    repeatableOption(
       "--catalog-image <[name=]ref>",
-      "image with a file-based catalog, also as oci:FOLDER[:TAG] or oci-archive:FILE[:TAG], instead of the cluster's; repeatable",
-      collect,
-      [],
-    )
-    .option("--no-cache", "read catalogs anew, and keep nothing of them");
+      "image with a file-based catalog, or oci:FOLDER[:TAG] or oci-archive:FILE[:TAG], instead of the cluster's; repeatable",
+    ),
+    new Option("--no-cache", "read catalogs without using or writing the cache"),
+  ]);
   return addRegistryOptions(addClusterOptions(command));
 }
 
-/** What a resolution is asked about, and where catalogs are. */
+/** The input of a resolution. */
 export interface ResolutionOptions extends ClusterOptions {
   filename?: string;
   channel: string[];
@@ -60,59 +58,43 @@ export interface ResolutionOptions extends ClusterOptions {
   output: Output;
 }
 
-/** Where catalogs come from, for the help of commands that have these options. */
+/** Describes the source of catalogs, for the help of commands with `addResolutionOptions`. */
 export const RESOLUTION_SOURCES_HELP = `
-Without --catalog-dir the catalogs are the cluster's ClusterCatalogs that are selected and serve, in the content that their status names: their images
-are pulled, with your registry credentials. That takes the right to list ClusterCatalogs and to get the ClusterExtension and ClusterVersion "version".
-With --catalog-dir no cluster is asked, unless an extension is named: for CI, and for authors of catalogs.
+Without --catalog-dir, the command uses the selected ClusterCatalogs that are served, and pulls
+their images with your registry credentials. With it, the command needs no cluster unless you name
+an extension.
+Required permissions: list ClusterCatalogs and ClusterExtensions; get the ClusterExtension and
+ClusterVersion "version".
 
-What bundles depend on is judged as operator-controller does. On a cluster that takes the right to list ClusterExtensions; what they have installed is
-looked up in the selected catalogs. Without a cluster nothing is left out for what it depends on, and the answer says what that is and which bundle of
-the given catalogs would supply it; with --installed-package or --dependency-policy it is judged as on a cluster that has those packages and no others.
+Dependencies are checked like in operator-controller; their bundles are looked up in the selected
+catalogs. Without a cluster, a missing dependency excludes no bundle: the output lists it with a
+bundle that provides it. With --installed-package or --dependency-policy, dependencies are checked
+as on a cluster with exactly those packages.
 `;
 
 /** Adds the options of ResolutionOptions. */
 export function addResolutionOptions(command: Command): Command {
-  command
-    .option("-f, --filename <path>", "file with the ClusterExtension, new or changed; - for standard input")
-    .option("--channel <name>", "spec.source.catalog.channels instead of what the extension says; repeatable", collect, [])
-    .option("--version <range>", "spec.source.catalog.version instead of what the extension says")
-    .option("--catalog <name>", "only the ClusterCatalog, or --catalog-dir, of this name; repeatable", collect, [])
-    .option(
+  addOptionGroup(command, "resolution", [
+    new Option("-f, --filename <path>", "file with the new or changed ClusterExtension, or - for standard input"),
+    repeatableOption("--channel <name>", "channel, overrides spec.source.catalog.channels; repeatable"),
+    new Option("--version <range>", "version range, overrides spec.source.catalog.version"),
+    repeatableOption("--catalog <name>", "name of a ClusterCatalog or --catalog-dir; repeatable (default: all catalogs)"),
+    repeatableOption(
       "--catalog-dir <[name=]path>",
-      "folder or file with a file-based catalog, or oci:FOLDER[:TAG] or oci-archive:FILE[:TAG], instead of the cluster's; named after the folder; repeatable",
-      collect,
-      [],
-    )
-    .option("--installed <version>", "version or bundle that is installed, instead of what the extension's status says; none: nothing is")
-    .addOption(
-      new Option("--upgrade-constraint-policy <policy>", "the field of that name instead of what the extension says").choices([
-        "CatalogProvided",
-        "SelfCertified",
-      ]),
-    )
-    .addOption(
-      new Option("--cluster-version-policy <policy>", "the field of that name instead of what the extension says").choices([
-        "Warn",
-        "Enforce",
-      ]),
-    )
-    .addOption(
-      new Option("--dependency-policy <policy>", "spec.dependencies.policy instead of what the extension says").choices([
-        "Require",
-        "Install",
-        "Ignore",
-      ]),
-    )
-    .option(
+      "folder or file with a file-based catalog, or oci:FOLDER[:TAG] or oci-archive:FILE[:TAG], instead of the cluster's; repeatable (default name: that of the folder)",
+    ),
+    new Option("--installed <version>", "installed version or bundle, or none (default: from the status of the extension)"),
+    new Option("--upgrade-constraint-policy <policy>", "overrides the field of this name in the extension").choices([
+      "CatalogProvided",
+      "SelfCertified",
+    ]),
+    new Option("--cluster-version-policy <policy>", "overrides the field of this name in the extension").choices(["Warn", "Enforce"]),
+    new Option("--dependency-policy <policy>", "overrides spec.dependencies.policy").choices(["Require", "Install", "Ignore"]),
+    repeatableOption(
       "--installed-package <name=version>",
-      "package that counts as installed when no cluster is asked, as the given catalogs have it; repeatable",
-      collect,
-      [],
-    );
-  addClusterOptions(command).option(
-    "--cluster-version <version>",
-    "version of the OpenShift cluster, such as 4.18.9; default: what its ClusterVersion says",
-  );
-  return outputOption(addRegistryOptions(command), ["text", "json", "yaml"]);
+      "package of the catalogs that counts as installed if no cluster is used; repeatable",
+    ),
+    new Option("--cluster-version <version>", "version of the OpenShift cluster, such as 4.18.9 (default: from its ClusterVersion)"),
+  ]);
+  return outputOption(addRegistryOptions(addClusterOptions(command)), ["text", "json", "yaml"]);
 }

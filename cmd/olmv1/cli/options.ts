@@ -6,55 +6,88 @@ import { SEVERITIES, type Severity } from "../../../pkg/fbc/validate/rules.ts";
 import { parseDuration } from "../../../pkg/golang/time.ts";
 import { type Output, outputOption } from "./output.ts";
 
-/** Which cluster, and as whom. */
+/** Help headings of options that several commands share; cmd/crdgen describes each of these groups once. */
+export const OPTION_GROUPS = {
+  cluster: "Cluster options:",
+  registry: "Registry options:",
+  wait: "Wait options:",
+  proxy: "Proxy options:",
+  catalogs: "Catalog options:",
+  resolution: "Resolution options:",
+  findings: "Finding options:",
+  filters: "Filter options:",
+  build: "Build options:",
+  conversion: "Conversion options:",
+  edit: "Edit options:",
+  edges: "Edge options:",
+  migration: "Migration options:",
+} as const;
+
+/** Adds options under a heading of `OPTION_GROUPS`. */
+export function addOptionGroup(command: Command, group: keyof typeof OPTION_GROUPS, options: readonly Option[]): Command {
+  for (const option of options) command.addOption(option.helpGroup(OPTION_GROUPS[group]));
+  return command;
+}
+
+/** Returns an option that you can repeat; its value is a list. */
+export function repeatableOption(flags: string, description: string): Option {
+  return new Option(flags, description).argParser(collect).default([]);
+}
+
+/** The cluster of a command, and its credentials. */
 export interface ClusterOptions {
   kubeconfig?: string;
   context?: string;
 }
 
-/** The same, for commands that read releases. */
+/** Options of commands that read releases. */
 export interface ReleaseOptions extends ClusterOptions {
   systemNamespace: string;
 }
 
 /** Adds the options of `ClusterOptions` to a command. */
 export function addClusterOptions(command: Command): Command {
-  return command
-    .option("--kubeconfig <path>", "path of a kubeconfig; default: $KUBECONFIG, else the Pod's own identity, else ~/.kube/config")
-    .option("--context <name>", "context of the kubeconfig; default: its current one");
+  return addOptionGroup(command, "cluster", [
+    new Option("--kubeconfig <path>", "path of a kubeconfig (default: $KUBECONFIG, else the Pod's ServiceAccount, else ~/.kube/config)"),
+    new Option("--context <name>", "context of the kubeconfig (default: the current context)"),
+  ]);
 }
 
 /** Adds the options of `ReleaseOptions` to a command. */
 export function addReleaseOptions(command: Command): Command {
-  return addClusterOptions(command).option("--system-namespace <name>", "namespace that holds the release Secrets", SYSTEM_NAMESPACE);
+  return addOptionGroup(addClusterOptions(command), "cluster", [
+    new Option("--system-namespace <name>", "namespace of the release Secrets").default(SYSTEM_NAMESPACE),
+  ]);
 }
 
 /**
- * Returns the milliseconds of a duration such as 30s, 5m or 1h30m.
- * @throws InvalidArgumentError for a bare number, with an example, and for any other text that is not a duration.
+ * Parses a duration such as 30s, 5m or 1h30m; returns milliseconds.
+ * @throws InvalidArgumentError for a number without a unit, and for any other invalid text.
  */
-export function durationOf(text: string): number {
-  if (/^\d+(?:\.\d+)?$/.test(text)) throw new InvalidArgumentError(`It has no unit: write ${text}s for seconds or ${text}m for minutes.`);
+export function parseDurationOption(text: string): number {
+  if (/^\d+(?:\.\d+)?$/.test(text))
+    throw new InvalidArgumentError(`The unit is missing: use ${text}s for seconds or ${text}m for minutes.`);
   const ms = parseDuration(text);
-  if (ms === undefined) throw new InvalidArgumentError("It must be a duration such as 30s, 5m or 1h30m.");
+  if (ms === undefined) throw new InvalidArgumentError("Use a duration such as 30s, 5m or 1h30m.");
   return ms;
 }
 
 /** Returns an option whose value is a duration in milliseconds. @param byDefault such as `5m`; without it the option has no default. */
 export function durationOption(flag: `--${string}`, description: string, byDefault?: string): Option {
-  const option = new Option(`${flag} <duration>`, `${description}, such as 30s, 5m or 1h30m`).argParser(durationOf);
-  return byDefault === undefined ? option : option.default(durationOf(byDefault), byDefault);
+  const option = new Option(`${flag} <duration>`, `${description}, such as 30s, 5m or 1h30m`).argParser(parseDurationOption);
+  return byDefault === undefined ? option : option.default(parseDurationOption(byDefault), byDefault);
 }
 
-/** Adds `--wait`, `--no-wait` and `--timeout`. @param forWhat completes "wait until …". */
-export function addWaitOptions(command: Command, forWhat: string): Command {
-  return command
-    .option("--wait", `wait until ${forWhat}`, true)
-    .option("--no-wait", "return at once; the cluster goes on by itself")
-    .addOption(durationOption("--timeout", "how long to wait", "5m"));
+/** Adds `--wait`, `--no-wait` and `--timeout`; the command's help defines the end of the operation. */
+export function addWaitOptions(command: Command): Command {
+  return addOptionGroup(command, "wait", [
+    new Option("--wait", "wait until the operation completes").default(true),
+    new Option("--no-wait", "return immediately; the controller continues the operation"),
+    durationOption("--timeout", "maximum time to wait", "5m"),
+  ]);
 }
 
-/** The proxy flags of operator-controller, for a command that does as it does. */
+/** The proxy flags of operator-controller, for commands that simulate it. */
 export interface ProxyOptions {
   operatorProxy: OperatorProxyMode;
   operatorHttpProxy?: string;
@@ -64,40 +97,41 @@ export interface ProxyOptions {
 
 /** Adds the options of `ProxyOptions` to a command. */
 export function addProxyOptions(command: Command): Command {
-  return command
-    .addOption(new Option("--operator-proxy <mode>", OPERATOR_PROXY_HELP["operator-proxy"]).choices(OPERATOR_PROXY_MODES).default("auto"))
-    .option("--operator-http-proxy <url>", OPERATOR_PROXY_HELP["operator-http-proxy"])
-    .option("--operator-https-proxy <url>", OPERATOR_PROXY_HELP["operator-https-proxy"])
-    .option("--operator-no-proxy <hosts>", OPERATOR_PROXY_HELP["operator-no-proxy"]);
+  return addOptionGroup(command, "proxy", [
+    new Option("--operator-proxy <mode>", OPERATOR_PROXY_HELP["operator-proxy"]).choices(OPERATOR_PROXY_MODES).default("auto"),
+    new Option("--operator-http-proxy <url>", OPERATOR_PROXY_HELP["operator-http-proxy"]),
+    new Option("--operator-https-proxy <url>", OPERATOR_PROXY_HELP["operator-https-proxy"]),
+    new Option("--operator-no-proxy <hosts>", OPERATOR_PROXY_HELP["operator-no-proxy"]),
+  ]);
 }
 
-/** Takes an option that may be given more than once. */
+/** Appends the value of a repeatable option. */
 export function collect(text: string, before: readonly string[] = []): string[] {
   return [...before, text];
 }
 
-/** The same, each time with several texts that have commas between them. */
+/** Appends the comma-separated values of a repeatable option. */
 export function collectCsv(text: string, before: readonly string[] = []): string[] {
   return [...before, ...text.split(",").filter((one) => one !== "")];
 }
 
-/** Adds the options that say how images are pulled, those of `ReaderOptions`. */
+/** Adds the options for pulling images: those of `RegistryOptions`. */
 export function addRegistryOptions(command: Command): Command {
-  return command
-    .option("--registries-conf <path>", "a registries.conf for images")
-    .option("--signature-policy <path>", "a policy.json about whose images are taken; default: the system's")
-    .option("--auth-file <path>", "a docker config file with registry credentials; default: those of docker login and podman login");
+  return addOptionGroup(command, "registry", [
+    new Option("--registries-conf <path>", "registries.conf with mirrors and blocked registries (default: that of the system)"),
+    new Option("--signature-policy <path>", "policy.json with the accepted images and signatures (default: that of the system)"),
+    new Option("--auth-file <path>", "docker config file with registry credentials (default: those of docker login and podman login)"),
+  ]);
 }
 
-/** The same, for commands that push images. */
+/** Adds the options for pulling and pushing images. */
 export function addPushOptions(command: Command): Command {
-  return addRegistryOptions(command).option(
-    "--insecure",
-    "the registry pushed to may speak plain HTTP, or have a certificate that nobody vouches for",
-  );
+  return addOptionGroup(addRegistryOptions(command), "registry", [
+    new Option("--insecure", "push to a registry with plain HTTP or an untrusted certificate"),
+  ]);
 }
 
-/** How a command that checks something tells what it found. */
+/** Options of a command that reports findings. */
 export interface FindingOptions {
   output: Output;
   failOn: Severity;
@@ -107,27 +141,28 @@ export interface FindingOptions {
 
 /** Adds the options of `FindingOptions`. */
 export function addFindingOptions(command: Command): Command {
-  return outputOption(command, ["text", "json", "yaml", "sarif"])
-    .addOption(new Option("--fail-on <severity>", "the least severity that makes it exit with 1").choices(SEVERITIES).default("error"))
-    .addOption(new Option("--severity <severity>", "the least severity that is printed").choices(SEVERITIES).default("info"))
-    .option("--ignore <rules>", "codes of rules that are not looked at, with commas between; not of errors", collectCsv, []);
+  return addOptionGroup(outputOption(command, ["text", "json", "yaml", "sarif"]), "findings", [
+    new Option("--fail-on <severity>", "minimum severity for exit code 1").choices(SEVERITIES).default("error"),
+    new Option("--severity <severity>", "minimum severity to print").choices(SEVERITIES).default("info"),
+    new Option("--ignore <rules>", "comma-separated codes of rules to skip; errors cannot be skipped").argParser(collectCsv).default([]),
+  ]);
 }
 
-/** How long is waited, and whether at all. */
+/** The options that `addWaitOptions` adds. */
 export interface WaitOptions {
   wait: boolean;
   /** Milliseconds. */
   timeout: number;
 }
 
-/** How registries are reached. */
+/** Files that configure access to registries. */
 export interface RegistryOptions {
   registriesConf?: string;
   signaturePolicy?: string;
   authFile?: string;
 }
 
-/** How `olmv1 install` can be asked. */
+/** Options of `olmv1 install`. */
 export interface InstallOptions extends ReleaseOptions, RegistryOptions, WaitOptions {
   name?: string;
   version?: string;
@@ -135,7 +170,7 @@ export interface InstallOptions extends ReleaseOptions, RegistryOptions, WaitOpt
   catalog: string[];
   namespace?: string;
   createServiceAccount?: boolean;
-  /** False: none, as --no-service-account asks for. */
+  /** False with --no-service-account. */
   serviceAccount?: string | false;
   config?: string;
   watchNamespace: string[];
@@ -146,7 +181,7 @@ export interface InstallOptions extends ReleaseOptions, RegistryOptions, WaitOpt
   output: Output;
 }
 
-/** Shells for which there is a script. */
+/** Shells with a completion script. */
 export const SHELLS = ["bash", "zsh", "fish"] as const;
 
 export type Shell = (typeof SHELLS)[number];

@@ -3,34 +3,34 @@ import { writeExactJson } from "../../../pkg/golang/json.ts";
 import { escapeControlCharacters } from "../../../pkg/text/escape.ts";
 import type { Terminal } from "./terminal.ts";
 
-/** Forms of an answer: `text` for people, `wide` with more columns, `name` as kubectl has it, and those for programs; `sarif` is for findings. */
+/** Output formats: `text`, `wide` with more columns, `name` like kubectl, and formats for programs; `sarif` is for findings. */
 export type Form = "text" | "wide" | "name" | "json" | "yaml" | "sarif";
-/** A form, or a template of kubectl's for what is printed, such as `jsonpath={.items[*].metadata.name}`. */
+/** A format, or a template such as `jsonpath={.items[*].metadata.name}`, with kubectl's syntax. */
 export type Output = Form | `jsonpath=${string}`;
 
-/** What a command has to say, in every form that it offers. */
+/** The output of a command in each of its formats. */
 export interface Printed {
   /** For json, yaml and jsonpath. Integers beyond 2^53 may be bigint. */
   readonly data: unknown;
   text(): string;
-  /** Default: the same as text. */
+  /** Same as `text` if undefined. */
   wide?(): string;
-  /** Such as `clusterextension.olm.operatorframework.io/argocd`, a line each. */
+  /** Resource names such as `clusterextension.olm.operatorframework.io/argocd`, one per line. */
   names?(): readonly string[];
-  /** A log of findings. */
+  /** A SARIF log of the findings. */
   sarif?(): object;
 }
 
 const JSON_PATH = "jsonpath=";
 
-/** Declares `-o, --output` with these forms, the first of which is the default; with json also jsonpath. */
+/** Adds `-o, --output` with these formats; the first is the default. With json, jsonpath is available as well. */
 export function outputOption(command: Command, forms: readonly Form[]): Command {
   const choices = [...forms, ...(forms.includes("json") ? [`${JSON_PATH}<template>`] : [])];
-  const option = new Option("-o, --output <format>", "how to print the answer").default(forms[0] ?? "text").choices(choices);
-  return command.addOption(option.argParser((value) => outputOf(value, forms, choices)));
+  const option = new Option("-o, --output <format>", "output format").default(forms[0] ?? "text").choices(choices);
+  return command.addOption(option.argParser((value) => parseOutput(value, forms, choices)));
 }
 
-function outputOf(value: string, forms: readonly Form[], choices: readonly string[]): Output {
+function parseOutput(value: string, forms: readonly Form[], choices: readonly string[]): Output {
   const form = forms.find((one) => one === value);
   if (form !== undefined) return form;
   if (isTemplate(value) && forms.includes("json")) return value;
@@ -41,12 +41,12 @@ function isTemplate(value: string): value is `jsonpath=${string}` {
   return value.startsWith(JSON_PATH);
 }
 
-/** Prints an answer in the form that was asked for. @throws Error for a template that cannot be understood. */
+/** Prints in the requested format. @throws Error for an invalid template. */
 export async function print(terminal: Pick<Terminal, "out">, output: Output, printed: Printed): Promise<void> {
-  terminal.out(await textOf(output, printed));
+  terminal.out(await formatOutput(output, printed));
 }
 
-async function textOf(output: Output, printed: Printed): Promise<string> {
+async function formatOutput(output: Output, printed: Printed): Promise<string> {
   if (isTemplate(output)) {
     const { jsonPathText } = await import("./jsonPath.ts");
     return jsonPathText(output.slice(JSON_PATH.length), printed.data);
@@ -68,11 +68,11 @@ async function textOf(output: Output, printed: Printed): Promise<string> {
   }
 }
 
-/** Prints on standard error each catalog that a command left out, and why. */
+/** Prints each catalog that a command skipped to standard error, with the reason. */
 export function printLeftOutCatalogs(
   terminal: Terminal,
   catalogs: readonly { readonly catalog: string; readonly because: string }[],
 ): void {
   for (const { catalog, because } of catalogs)
-    terminal.err(`olmv1: catalog ${escapeControlCharacters(catalog)} is left out: ${escapeControlCharacters(because)}\n`);
+    terminal.err(`olmv1: skipped catalog ${escapeControlCharacters(catalog)}: ${escapeControlCharacters(because)}\n`);
 }

@@ -46,7 +46,7 @@ test("validate exits with 1 for warnings where that is asked for, and leaves out
 });
 
 test("validate refuses to ignore a rule that there is not", async () => {
-  expect(await bundle("validate", SOUND_BUNDLE, "--ignore", "x")).toEqual({ code: 2, out: "", err: 'olmv1: there is no rule "x"\n' });
+  expect(await bundle("validate", SOUND_BUNDLE, "--ignore", "x")).toEqual({ code: 2, out: "", err: 'olmv1: unknown rule "x"\n' });
 });
 
 test("render prints the objects in the order of an apply, in the namespace that the bundle suggests", async () => {

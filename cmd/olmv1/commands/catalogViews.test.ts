@@ -78,7 +78,7 @@ describe("search", () => {
     ["search --kind a/b", '--kind "a/b" is none of'],
     ["search x --installable", "--installable asks the cluster"],
     ["search x --catalog other", '--catalog: there is no catalog "other"; there are community, harbour'],
-    ["search x --limit many", "is a number from 0"],
+    ["search x --limit many", "Use a whole number, 0 or greater"],
   ] as const)("%s is refused", async ([args, message]) => {
     const { code, err } = await run(args);
     expect([code, err]).toEqual([2, expect.stringContaining(message)]);

@@ -40,7 +40,7 @@ afterAll(() => folder[Symbol.dispose]());
 
 const main = (): string => `c=${join(folder.path, "main")}`;
 const file = (): string => join(folder.path, "files/extension.json");
-const TAKES_IT = "    spec.source.catalog.version";
+const SELECTS = "    spec.source.catalog.version";
 
 /** Source: D-07, D-28 (offline mode). No cluster can be asked in any of these. */
 test.for<[why: string, args: () => string[], code: number, lines: string[]]>([
@@ -100,7 +100,7 @@ test.for<[why: string, args: () => string[], code: number, lines: string[]]>([
       "2.0.0 is not what package p gets",
       "p.v2.0.0 (version 2.0.0) of catalog c, priority 0:",
       '  upgradeEdges: no edge leads to it from "p.v1.0.0"',
-      "    upgrade through [1.1.0 1.2.0] first; upgradeConstraintPolicy SelfCertified goes there directly, against the catalog's advice",
+      "    upgrade through [1.1.0 1.2.0] first; set upgradeConstraintPolicy to SelfCertified to upgrade directly, against the catalog's edges",
       "not in: catalog other",
       "it gets: p.v1.1.0 (version 1.1.0) of catalog c",
     ],
@@ -113,7 +113,7 @@ test.for<[why: string, args: () => string[], code: number, lines: string[]]>([
       "2.0.0 is not what ClusterExtension x gets",
       "p.v2.0.0 (version 2.0.0) of catalog c, priority 0:",
       '  versionRange: spec.source.catalog.version "1.x" does not match it',
-      `${TAKES_IT} "2.0.0" takes it`,
+      `${SELECTS} "2.0.0" selects it`,
       "it gets: p.v1.2.0 (version 1.2.0) of catalog c",
     ],
   ],
@@ -151,7 +151,7 @@ test.for<[why: string, args: () => string[], err: string]>([
   ["a catalog that is not given", () => ["resolve", "p", "--catalog-dir", main(), "--catalog", "d"], '--catalog: there is no catalog "d"'],
   ["a folder that is not there", () => ["resolve", "p", "--catalog-dir", "/nowhere"], "read the catalog in /nowhere: "],
   ["no version", () => ["why-not", "p", "--catalog-dir", main()], "name a package and a version"],
-  ["what is no version", () => ["why-not", "p", "newest", "--catalog-dir", main()], '"newest" is no version such as 1.2.3'],
+  ["what is no version", () => ["why-not", "p", "newest", "--catalog-dir", main()], '"newest" is not a version such as 1.2.3'],
   ["another package than the extension's", () => ["why-not", "q", "1.0.0", "-f", file(), "--catalog-dir", main()], "installs package"],
   ["an option that there is not", () => ["resolve", "p", "--nonsense"], "unknown option"],
 ])("%s is an error", async ([, args, err]) => {

@@ -33,7 +33,7 @@ beforeAll(() => {
 afterAll(() => folder[Symbol.dispose]());
 
 const SUPPLY =
-  'bundle "giver.v3.0.0" (catalog "c") would supply that: apply a ClusterExtension of package "giver", or set spec.dependencies.policy to Install';
+  'bundle "giver.v3.0.0" (catalog "c") would provide it: apply a ClusterExtension of package "giver", or set spec.dependencies.policy to Install';
 const UNKNOWN = "no cluster is asked, and --installed-package does not say what is installed";
 const BREAKS = 'ClusterExtension "lender" (bundle "lender.v1.0.0") would lose what it requires: API example.com/v1 Shelf';
 const UPDATE = ["--installed", "2.0.0", "--upgrade-constraint-policy", "SelfCertified"];
@@ -92,7 +92,7 @@ test.for<[why: string, args: string[], code: number, lines: string[]]>([
       "",
       'catalog c, removed by versionRange (wanted: matching "<3"):',
       '  needy.v3.0.0: "<3" does not match it',
-      "catalog c, removed by dependencies (wanted: that can be installed among what there is):",
+      "catalog c, removed by dependencies (wanted: whose dependencies can be met):",
       '  needy.v2.0.0: it requires package "giver" >=2.0.0',
       "",
       "bundle: needy.v1.0.0 (version 1.0.0) of catalog c",
@@ -107,7 +107,7 @@ test.for<[why: string, args: string[], code: number, lines: string[]]>([
     1,
     [
       'no bundle: no bundles found for package "needy" matching version "2.0.0"',
-      headed('none that can be installed among what there is: 2.0.0: it requires package "giver" >=2.0.0'),
+      headed('none whose dependencies can be met: 2.0.0: it requires package "giver" >=2.0.0'),
       `note: bundle "needy.v2.0.0" cannot be installed: it requires package "giver" >=2.0.0; ${SUPPLY}`,
     ],
   ],
@@ -161,7 +161,7 @@ test.for<[why: string, args: string[], code: number, lines: string[]]>([
       "2.0.0 is not what package needy gets",
       "needy.v2.0.0 (version 2.0.0) of catalog c, priority 0:",
       '  versionRange: spec.source.catalog.version "<2" does not match it',
-      '    spec.source.catalog.version "2.0.0" takes it',
+      '    spec.source.catalog.version "2.0.0" selects it',
       '  dependencies: it requires package "giver" >=2.0.0',
       `    ${SUPPLY}`,
       "it gets: needy.v1.0.0 (version 1.0.0) of catalog c",
@@ -175,7 +175,7 @@ test.for<[why: string, args: string[], code: number, lines: string[]]>([
       "2.0.0 is not what package needy gets",
       "needy.v2.0.0 (version 2.0.0) of catalog c, priority 0:",
       '  versionRange: spec.source.catalog.version "<2" does not match it',
-      '    spec.source.catalog.version "2.0.0" takes it',
+      '    spec.source.catalog.version "2.0.0" selects it',
       "it gets: needy.v1.0.0 (version 1.0.0) of catalog c",
     ],
   ],

@@ -11,23 +11,24 @@ import type { BundleValidateOptions } from "../commands/bundle/validate.ts";
 import type { RbacOptions } from "../commands/rbac.ts";
 import { addBundleBuild, addBundlePush } from "./images.ts";
 
-/** What a bundle may be given as, for help. */
-export const BUNDLE_SOURCE =
-  "bundle folder (manifests/ and metadata/) or bundle image, in a registry, or in a layout as oci:FOLDER[:TAG] or oci-archive:FILE[:TAG]";
+/** Describes a reference to a bundle. */
+export const BUNDLE_SOURCE = "bundle folder (manifests/ and metadata/), bundle image, oci:FOLDER[:TAG] or oci-archive:FILE[:TAG]";
 
 const CONFIG_SCHEMA_HELP = `
+Prints the schema in draft-07, for editors and other validators.
+
 Examples:
   olmv1 bundle config-schema ./bundle > schema.json
   olmv1 bundle config-schema quay.io/example/operator-bundle:v1.2.0 --namespace operators
 `;
 
-/** Adds `olmv1 bundle config-schema`: what `spec.config.inline` may hold for a bundle. */
+/** Adds `olmv1 bundle config-schema`, which prints the schema of `spec.config.inline`. */
 function addConfigSchema(bundle: Command, terminal: Terminal): void {
   const command = bundle
     .command("config-schema")
-    .description("print the JSON Schema (draft-07) of spec.config.inline for a bundle, for editors and other validators")
+    .description("Print the JSON Schema of spec.config.inline for a bundle")
     .argument("<bundle>", BUNDLE_SOURCE)
-    .option("--namespace <name>", "spec.namespace of the ClusterExtension: then the schema says whether that one may be watched");
+    .option("--namespace <name>", "spec.namespace of the ClusterExtension; the schema then tells whether the operator may watch it");
   addRegistryOptions(command)
     .addHelpText("after", CONFIG_SCHEMA_HELP)
     .action(async (source: string, options: SchemaOptions) => {
@@ -37,9 +38,10 @@ function addConfigSchema(bundle: Command, terminal: Terminal): void {
 }
 
 const RENDER_HELP = `
-The objects are those that operator-controller applies, in its order, without its labels and owner references. Secrets with certificates of
-provider self-signed are not among them, since operator-controller issues these on the cluster. What --values-from reads is shown in the objects that hold it, and
-in no message.
+Prints the objects that operator-controller applies, in its order, without its labels and owner
+references. Secrets with certificates of provider self-signed are missing, because
+operator-controller issues these on the cluster. Values from --values-from appear in the objects
+only, not in messages.
 
 Examples:
   olmv1 bundle render ./bundle --namespace operators
@@ -51,26 +53,23 @@ Examples:
 function addBundleRender(bundle: Command, terminal: Terminal): void {
   const command = bundle
     .command("render")
-    .description("print the objects that a bundle is installed as")
+    .description("Print the objects of a bundle as operator-controller applies them")
     .argument("<bundle>", BUNDLE_SOURCE)
-    .option("--namespace <name>", "spec.namespace of the ClusterExtension; default: what the bundle suggests, else its package")
-    .option("--config <file>", "file with spec.config.inline of the ClusterExtension, YAML or JSON; - is standard input")
+    .option("--namespace <name>", "spec.namespace of the ClusterExtension (default: suggested by the bundle, else the package name)")
+    .option("--config <file>", "YAML or JSON file with the value of spec.config.inline, or - for standard input")
     .option(
       "--values-from <[key=]file>",
-      "file with ConfigMaps and Secrets, each a source of spec.config.valuesFrom, and the key in them (default: values.yaml); --config is over them; repeatable",
+      "file with ConfigMaps and Secrets for spec.config.valuesFrom; --config overrides them; repeatable (default key: values.yaml)",
       collect,
       [],
     )
     .addOption(
-      new Option(
-        "--cert-provider <name>",
-        "who provides the certificates of webhooks; auto: operator-controller itself, as on a plain cluster",
-      )
+      new Option("--cert-provider <name>", "provider of webhook certificates; auto: self-signed, as on a cluster without another provider")
         .choices(WEBHOOK_CERT_PROVIDERS)
         .default("auto"),
     )
     .addOption(
-      new Option("-o, --output <format>", "YAML documents, or one JSON object of kind List").choices(["yaml", "json"]).default("yaml"),
+      new Option("-o, --output <format>", "output format: YAML documents, or one JSON List").choices(["yaml", "json"]).default("yaml"),
     );
   addRegistryOptions(addProxyOptions(command))
     .addHelpText("after", RENDER_HELP)
@@ -81,20 +80,23 @@ function addBundleRender(bundle: Command, terminal: Terminal): void {
 }
 
 const VALIDATE_HELP = `
-Errors are what operator-controller or the API server refuses, warnings what is most likely a mistake, remarks what may be meant so. Every rule
-with its code: docs/reference/bundle-rules.md.
+Reports errors (operator-controller or the API server rejects the bundle), warnings (probable
+mistakes) and hints (severity info). docs/reference/bundle-rules.md describes each rule.
 
 Examples:
   olmv1 bundle validate ./bundle
   olmv1 bundle validate ./bundle quay.io/example/operator-bundle:v1.2.0 --fail-on warning -o json
   olmv1 bundle validate ./bundle -o sarif > bundle.sarif
 
-Exit codes: 0 nothing was found that --fail-on names; 1 something was, or a bundle cannot be read.
+Exit codes:
+  0  no finding has the severity of --fail-on or higher
+  1  such findings exist, or a bundle cannot be read
+  2  the command failed
 `;
 
 /** Adds `olmv1 bundle validate`. */
 function addBundleValidate(bundle: Command, terminal: Terminal): void {
-  const command = bundle.command("validate").description("check bundles").argument("<bundles...>", `each a ${BUNDLE_SOURCE}`);
+  const command = bundle.command("validate").description("Check bundles for errors").argument("<bundles...>", BUNDLE_SOURCE);
   addRegistryOptions(addFindingOptions(command))
     .addHelpText("after", VALIDATE_HELP)
     .action(async (sources: string[], options: BundleValidateOptions) => {
@@ -104,51 +106,57 @@ function addBundleValidate(bundle: Command, terminal: Terminal): void {
 }
 
 /**
- * Reads one more value of an option such as `Secret/NAME`.
- * @param before the values before it.
- * @throws InvalidArgumentError for what is no ConfigMap or Secret with a name that it can have.
+ * Appends the value of a repeatable option such as `Secret/NAME`.
+ * @throws InvalidArgumentError unless the value is a ConfigMap or Secret with a valid name.
  */
-function sourceName(text: string, before: readonly SourceName[] = []): SourceName[] {
+function parseSourceName(text: string, before: readonly SourceName[] = []): SourceName[] {
   const slash = text.indexOf("/");
   const { success, data } = ValuesSource.safeParse({ kind: text.slice(0, Math.max(slash, 0)), name: text.slice(slash + 1) });
-  if (!success) throw new InvalidArgumentError("It must be ConfigMap/NAME or Secret/NAME.");
+  if (!success) throw new InvalidArgumentError("Use ConfigMap/NAME or Secret/NAME.");
   return [...before, { kind: data.kind, name: data.name }];
 }
 
 const RBAC_HELP = `
+Prints a ServiceAccount with roles and bindings that can install any of the bundles as a
+ClusterExtension, with only the permissions that they need.
+
 Examples:
   olmv1 rbac ./bundle --namespace argocd | kubectl apply -f -
   olmv1 rbac argocd-operator --catalog quay.io/example/catalog:latest --version '>=0.12 <0.14'
   olmv1 rbac argocd-operator --catalog ./catalog --version 0.13.0 --diff 0.12.0
   olmv1 rbac --token-only --namespace argocd --service-account argocd-installer
 
-Exit codes: with --diff 1 where rights are added; 2 an error.
+Exit codes:
+  0  success; with --diff, no permission is added
+  1  --diff reports added permissions
+  2  the command failed
 `;
 
-/** Adds `olmv1 rbac`: the ServiceAccount that can install given bundles, with no right that they do not need. */
+/** Adds `olmv1 rbac`, which prints a least-privilege ServiceAccount for bundles. */
 export function addRbac(program: Command, terminal: Terminal): void {
   const command = program
     .command("rbac")
-    .description("print the ServiceAccount, roles and bindings with which a ClusterExtension can install the given bundles (their union)")
-    .argument(
-      "[bundles...]",
-      "bundle folders (manifests/ and metadata/) or bundle images, also as oci:FOLDER[:TAG] or oci-archive:FILE[:TAG]; with --catalog or --catalog-url also packages",
-    )
-    .option("--namespace <name>", "spec.namespace of the ClusterExtension; default: what the bundle suggests, else its package")
-    .option("--service-account <name>", "spec.serviceAccount.name of the ClusterExtension; default: the package with -installer")
+    .description("Print the ServiceAccount and RBAC that bundles need for installation")
+    .argument("[bundles...]", `${BUNDLE_SOURCE}; with --catalog or --catalog-url also a package`)
+    .option("--namespace <name>", "spec.namespace of the ClusterExtension (default: suggested by the bundle, else the package name)")
+    .option("--service-account <name>", "spec.serviceAccount.name of the ClusterExtension (default: <package>-installer)")
     .option(
       "--watch-namespace <name>",
-      "spec.config.inline.watchNamespace of the ClusterExtension; given more than once: watchNamespaces",
+      "spec.config.inline.watchNamespace of the ClusterExtension; repeatable, then watchNamespaces",
       collect,
     )
-    .option("--trusted-ca-config-map <name>", "ConfigMap that trustedCA of the configuration creates; may be given more than once", collect)
-    .option("--values-from <kind/name...>", "what spec.config.valuesFrom of the ClusterExtension names, such as Secret/NAME", sourceName)
-    .option("--catalog <source>", "folder, file or image of the file-based catalog in which packages are looked up")
-    .option("--catalog-url <url>", "a served catalog in which packages are looked up, such as http://localhost:8080/catalogs/NAME")
-    .option("--channel <names...>", "channels of the packages that count; default: all")
-    .option("--version <range>", "the versions of the packages, all together; default: the one that a new installation gets")
+    .option("--trusted-ca-config-map <name>", "ConfigMap that trustedCA of the configuration creates; repeatable", collect)
+    .option(
+      "--values-from <kind/name...>",
+      "sources in spec.config.valuesFrom of the ClusterExtension, such as Secret/NAME",
+      parseSourceName,
+    )
+    .option("--catalog <source>", "folder, file or image of the file-based catalog with the packages")
+    .option("--catalog-url <url>", "URL of a served catalog with the packages, such as http://localhost:8080/catalogs/NAME")
+    .option("--channel <names...>", "channels of the packages (default: all channels)")
+    .option("--version <range>", "version range of the packages; covers all matching versions (default: the version of a new installation)")
     .addOption(
-      new Option("--strategy <name>", "how roles are written: by escalate and bind on them, or by holding all that they give")
+      new Option("--strategy <name>", "how the installer grants roles: verbs escalate and bind, or all permissions of the roles")
         .choices(["escalate", "union"])
         .default("escalate"),
     )
@@ -158,20 +166,14 @@ export function addRbac(program: Command, terminal: Terminal): void {
         .default("DeleteIfUnused"),
     )
     .addOption(
-      new Option(
-        "--webhook-cert-provider <name>",
-        "who provides the certificates of webhooks and API services, as operator-controller says it; auto: rights for whichever it may be",
-      )
+      new Option("--webhook-cert-provider <name>", "value of the same flag of operator-controller; auto: permissions for every provider")
         .choices(WEBHOOK_CERT_PROVIDERS)
         .default("auto"),
     )
-    .option("--aggregate-user-roles", "spec.install.userRoles of the ClusterExtension is Aggregate")
-    .option("--user-roles", "print only the roles admin, edit and view for users of the bundles' APIs")
-    .option(
-      "--diff <from>",
-      "print only what changes from this bundle, or this version of the package: exit code 1 where rights are added, 0 where none are",
-    )
-    .option("--token-only", "print only what lets operator-controller act as the ServiceAccount")
+    .option("--aggregate-user-roles", "assume spec.install.userRoles: Aggregate")
+    .option("--user-roles", "print only the roles admin, edit and view for users of the APIs")
+    .option("--diff <from>", "print only the changes from this bundle or version of the package")
+    .option("--token-only", "print only the RBAC that lets operator-controller act as the ServiceAccount")
     .option("--system-namespace <name>", "namespace of operator-controller", SYSTEM_NAMESPACE);
   addRegistryOptions(command)
     .addHelpText("after", RBAC_HELP)
@@ -181,9 +183,9 @@ export function addRbac(program: Command, terminal: Terminal): void {
     });
 }
 
-/** Adds `olmv1 bundle`: tools for the authors of bundles and those who install them. */
+/** Adds `olmv1 bundle`, with commands for bundles. */
 export function addBundle(program: Command, terminal: Terminal): void {
-  const bundle = program.command("bundle").description("work with registry+v1 bundles");
+  const bundle = program.command("bundle").description("Validate, render and build registry+v1 bundles");
   addBundleValidate(bundle, terminal);
   addBundleRender(bundle, terminal);
   addConfigSchema(bundle, terminal);

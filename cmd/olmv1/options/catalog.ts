@@ -30,31 +30,38 @@ import { addCatalogBuild, addCatalogPush } from "./images.ts";
 import { addCatalogSearch } from "./packages.ts";
 
 const ADD_HELP = `
-It creates a ClusterCatalog, which catalogd pulls and serves to the whole cluster. With --wait it ends when the catalog is served, or
-at once when catalogd reports an error that a retry does not cure: the image does not exist (404), may not be pulled (401, 403) or is not a catalog.
+Creates a ClusterCatalog, which catalogd pulls and serves to the whole cluster. With --wait, the
+command ends when the catalog is served, or when catalogd reports an error that retries cannot fix:
+the image does not exist (404), cannot be pulled (401, 403) or is not a catalog.
 
 Examples:
   olmv1 catalog add community quay.io/operatorhubio/catalog:latest --poll-interval 10m --wait
   olmv1 catalog add internal registry.example.com/catalogs/internal:v1 --priority 100 --label team=platform
   olmv1 catalog add internal registry.example.com/catalogs/internal:v1 --dry-run=client -o yaml
 
-Exit codes: 0 it is created, and served with --wait; 1 it is created and not served; 2 it could not be created.
+Exit codes:
+  0  the catalog is created and, with --wait, served
+  1  the catalog is created but not served
+  2  the command failed
 `;
 
 /** Adds `olmv1 catalog add`. */
 function addAdd(catalog: Command, terminal: Terminal): void {
   const command = catalog
     .command("add")
-    .description("add a catalog to the cluster")
+    .description("Add a catalog to the cluster")
     .argument("<name>", "name of the ClusterCatalog")
-    .argument("<image>", "image with a file-based catalog, with a tag or a digest")
-    .addOption(durationOption("--poll-interval", "time between two lookups of the tag, in whole minutes (default: never)"))
-    .option("--priority <number>", "decides between catalogs that have the same package: the highest wins; default: 0", integer)
-    .option("--label <key=value>", "a label, for selectors of extensions; repeatable", collect, [])
+    .argument("<image>", "image with a file-based catalog, by tag or digest")
+    .addOption(durationOption("--poll-interval", "interval of tag lookups in whole minutes (default: never)"))
+    .option("--priority <number>", "priority over catalogs with the same package; the highest wins (default: 0)", parseInteger)
+    .option("--label <key=value>", "label for selectors of extensions; repeatable", collect, [])
     .option("--wait", "wait until the catalog is served")
-    .addOption(durationOption("--timeout", "how long --wait waits", "5m"))
+    .addOption(durationOption("--timeout", "maximum time to wait with --wait", "5m"))
     .addOption(
-      new Option("--dry-run <where>", "only print what would be created: checked here, or by the server").choices(["client", "server"]),
+      new Option("--dry-run <mode>", "print the ClusterCatalog without creating it, validated by the client or the API server").choices([
+        "client",
+        "server",
+      ]),
     );
   outputOption(addClusterOptions(command), ["text", "name", "json", "yaml"])
     .addHelpText("after", ADD_HELP)
@@ -64,14 +71,15 @@ function addAdd(catalog: Command, terminal: Terminal): void {
     });
 }
 
-function integer(value: string): number {
+function parseInteger(value: string): number {
   const number = Number(value);
-  if (!Number.isSafeInteger(number)) throw new InvalidArgumentError("It is a whole number.");
+  if (!Number.isSafeInteger(number)) throw new InvalidArgumentError("Use a whole number.");
   return number;
 }
 
 const LIST_HELP = `
-The highest priority comes first. -o wide adds the digest that is served, how often the tag is looked up, when it was unpacked, and labels.
+Lists the highest priority first. -o wide adds the served digest, the poll interval, the time of
+unpacking, and labels.
 
 Examples:
   olmv1 catalog list
@@ -87,7 +95,7 @@ Examples:
 
 /** Adds `olmv1 catalog list`. */
 function addCatalogList(catalog: Command, terminal: Terminal): void {
-  const command = catalog.command("list").description("list the catalogs of the cluster, and how they are");
+  const command = catalog.command("list").description("List ClusterCatalogs and their status");
   outputOption(addClusterOptions(command), ["text", "wide", "name", "json", "yaml"])
     .addHelpText("after", LIST_HELP)
     .action(async (options: ClusterOptions & { output: Output }) => {
@@ -100,7 +108,7 @@ function addCatalogList(catalog: Command, terminal: Terminal): void {
 function addCatalogGet(catalog: Command, terminal: Terminal): void {
   const command = catalog
     .command("get")
-    .description("show one catalog of the cluster, with what its conditions say")
+    .description("Show one ClusterCatalog and its conditions")
     .argument("<name>", "name of the ClusterCatalog");
   outputOption(addClusterOptions(command), ["text", "wide", "name", "json", "yaml"])
     .addHelpText("after", GET_HELP)
@@ -111,8 +119,9 @@ function addCatalogGet(catalog: Command, terminal: Terminal): void {
 }
 
 const REMOVE_HELP = `
-It tells which ClusterExtensions have a bundle of the catalog installed: they go on running, and are upgraded only where another catalog has their
-packages. For that its image is read, from the cache folder where it has been read before.
+Lists the ClusterExtensions whose installed bundle is from the catalog. They keep running, but get
+upgrades only if another catalog contains their packages. To find them, the command reads the
+image of the catalog, from the cache if possible.
 
 Examples:
   olmv1 catalog remove community
@@ -123,10 +132,12 @@ Examples:
 function addCatalogRemove(catalog: Command, terminal: Terminal): void {
   const command = catalog
     .command("remove")
-    .description("remove a catalog from the cluster, and tell what was installed from it")
+    .description("Remove a catalog from the cluster and list extensions installed from it")
     .argument("<name>", "name of the ClusterCatalog")
-    .addOption(new Option("--dry-run <where>", "remove nothing; the server checks whether it could be").choices(["client", "server"]))
-    .option("--no-cache", "read the catalog anew, and keep nothing of it");
+    .addOption(
+      new Option("--dry-run <mode>", "remove nothing; server: check on the API server whether you could").choices(["client", "server"]),
+    )
+    .option("--no-cache", "read the catalog without using or writing the cache");
   outputOption(addRegistryOptions(addClusterOptions(command)), ["text", "name", "json", "yaml"])
     .addHelpText("after", REMOVE_HELP)
     .action(async (name: string, options: RemoveOptions) => {
@@ -135,9 +146,9 @@ function addCatalogRemove(catalog: Command, terminal: Terminal): void {
     });
 }
 
-/** Adds `olmv1 catalog`: catalogs of the cluster, and tools for file-based catalogs. */
+/** Adds `olmv1 catalog`, with commands for ClusterCatalogs and file-based catalogs. */
 export function addCatalog(program: Command, terminal: Terminal): void {
-  const catalog = program.command("catalog").description("work with catalogs of the cluster, and with file-based catalogs");
+  const catalog = program.command("catalog").description("Manage ClusterCatalogs and file-based catalogs");
   catalog.commandsGroup("Catalogs of the cluster:");
   addAdd(catalog, terminal);
   addCatalogList(catalog, terminal);
@@ -145,14 +156,14 @@ export function addCatalog(program: Command, terminal: Terminal): void {
   addCatalogRemove(catalog, terminal);
   addCatalogSearch(catalog, terminal);
 
-  catalog.commandsGroup("Make a catalog:");
+  catalog.commandsGroup("Create a catalog:");
   addCatalogRender(catalog, terminal);
   addTemplate(catalog, terminal);
   addCompose(catalog, terminal);
   addCatalogMigrate(catalog, terminal);
   addExtract(catalog, terminal);
 
-  catalog.commandsGroup("Edit its files:");
+  catalog.commandsGroup("Edit a catalog:");
   addAddBundle(catalog, terminal);
   addPromote(catalog, terminal);
   addDeprecate(catalog, terminal);
@@ -161,13 +172,13 @@ export function addCatalog(program: Command, terminal: Terminal): void {
   addSkip(catalog, terminal);
   addZstream(catalog, terminal);
 
-  catalog.commandsGroup("Check it:");
+  catalog.commandsGroup("Check a catalog:");
   addCatalogValidate(catalog, terminal);
   addDiff(catalog, terminal);
   addImages(catalog, terminal);
   addServe(catalog, terminal);
 
-  catalog.commandsGroup("Publish it:");
+  catalog.commandsGroup("Publish a catalog:");
   addCatalogBuild(catalog, terminal);
   addCatalogPush(catalog, terminal);
   addMirror(catalog, terminal);

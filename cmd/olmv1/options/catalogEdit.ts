@@ -1,5 +1,5 @@
 import { type Command, Option } from "commander";
-import { addRegistryOptions, collect, collectCsv } from "../cli/options.ts";
+import { addOptionGroup, addRegistryOptions, collect, collectCsv } from "../cli/options.ts";
 import { outputOption } from "../cli/output.ts";
 import type { Terminal } from "../cli/terminal.ts";
 import type { AddBundleOptions } from "../commands/catalog/addBundle.ts";
@@ -8,32 +8,35 @@ import type { ExtractOptions } from "../commands/catalog/extract.ts";
 import { BUNDLE_SOURCE } from "./bundle.ts";
 import { addMigrateOptions, CATALOG_SOURCE } from "./catalogAuthoring.ts";
 
-/** The folder of an edit. */
-const EDITED_FOLDER = "folder with the catalog";
+/** Describes the folder of an edit. */
+const EDITED_FOLDER = "catalog folder";
 
-/** What every edit says of itself. */
-const EDIT_MANNERS = `
-Only the lines of the change change: comments, order and form of all else stay. The result is checked, and nothing is written when opm would refuse
-it for something new. Doing it again changes nothing.
+/** Describes what all edit commands have in common, for their help. */
+export const EDIT_NOTES = `
+Changes only the affected lines; comments, order and formatting stay. The command writes nothing if
+opm would reject the result for a new reason. Repeating a command changes nothing.
 `;
 
 /** Adds the options of `EditOptions`. */
 function addEditOptions(command: Command): Command {
-  return outputOption(command.option("--dry-run", "change nothing, print the change as a diff"), ["text", "json", "yaml"]);
+  const withDryRun = addOptionGroup(command, "edit", [new Option("--dry-run", "print the change as a diff without writing it")]);
+  return outputOption(withDryRun, ["text", "json", "yaml"]);
 }
 
-/** Adds the options that say what a new entry of a channel follows. */
+/** Adds the upgrade edges of a new channel entry. */
 function addEdgeOptions(command: Command): Command {
-  return command
-    .option("--replaces <bundle>", "what it replaces there; default: the head of the channel, where no other edge is given")
-    .option("--skips <bundles>", "what it skips there, with commas between", collectCsv, [])
-    .option("--skip-range <range>", "versions that can be updated to it directly, such as '>=1.0.0 <1.2.0'");
+  return addOptionGroup(command, "edges", [
+    new Option("--replaces <bundle>", "bundle that it replaces (default: head of the channel, unless another edge is given)"),
+    new Option("--skips <bundles>", "comma-separated list of bundles that it skips").argParser(collectCsv).default([]),
+    new Option("--skip-range <range>", "version range with a direct upgrade to it, such as '>=1.0.0 <1.2.0'"),
+  ]);
 }
 
 const ADD_BUNDLE_HELP = `
-The bundle goes into the file that has the others of its package, or into one of its own where each of these has one. A package or channel that there
-is not is created. A bundle of that name with other content is refused: what is published does not change.
-${EDIT_MANNERS}
+Adds the bundle to the file of its package, or to a new file if the package has one file per bundle.
+Creates the package and channels if missing. A bundle with the same name and other content is an
+error: published bundles do not change.
+${EDIT_NOTES}
 Examples:
   olmv1 catalog add-bundle ./catalog quay.io/example/etcd-bundle@sha256:5891b5b5… --channels stable --migrate
   olmv1 catalog add-bundle ./catalog ./bundle --image 'quay.io/example/etcd-bundle:v{{.Version}}' --channels candidate,stable
@@ -44,11 +47,11 @@ Examples:
 export function addAddBundle(catalog: Command, terminal: Terminal): void {
   const command = catalog
     .command("add-bundle")
-    .description("add a bundle to channels of its package")
+    .description("Add a bundle to channels of its package")
     .argument("<folder>", EDITED_FOLDER)
     .argument("<bundle>", BUNDLE_SOURCE)
-    .requiredOption("--channels <names>", "the channels that it is in, with commas between", collectCsv, [])
-    .option("--image <reference>", "where the bundle in a folder is pushed to; {{.Package}}, {{.Name}} and {{.Version}} stand for its own");
+    .requiredOption("--channels <names>", "comma-separated list of channels", collectCsv, [])
+    .option("--image <reference>", "image of a bundle in a folder, with {{.Package}}, {{.Name}} and {{.Version}}");
   addRegistryOptions(addMigrateOptions(addEditOptions(addEdgeOptions(command))))
     .addHelpText("after", ADD_BUNDLE_HELP)
     .action(async (folder: string, bundle: string, options: AddBundleOptions) => {
@@ -57,7 +60,7 @@ export function addAddBundle(catalog: Command, terminal: Terminal): void {
     });
 }
 
-const DEPRECATE_HELP = `${EDIT_MANNERS}
+const DEPRECATE_HELP = `${EDIT_NOTES}
 Examples:
   olmv1 catalog deprecate ./catalog etcd --bundle etcd.v0.9.1 --message 'etcd.v0.9.1 loses data. Update to etcd.v0.9.2.'
   olmv1 catalog deprecate ./catalog etcd --channel alpha --message 'Use channel stable.' --dry-run
@@ -68,13 +71,13 @@ Examples:
 export function addDeprecate(catalog: Command, terminal: Terminal): void {
   const command = catalog
     .command("deprecate")
-    .description("deprecate a package, a channel or a bundle")
+    .description("Deprecate a package, channel or bundle")
     .argument("<folder>", EDITED_FOLDER)
-    .argument("<package>", "the package, which is deprecated itself without --channel and --bundle")
-    .option("--channel <name>", "a channel of it")
-    .option("--bundle <name>", "a bundle of it")
-    .option("--message <text>", "what users are told; one that is there already is replaced")
-    .option("--undo", "take the deprecation back");
+    .argument("<package>", "name of the package; deprecated itself without --channel and --bundle")
+    .option("--channel <name>", "channel to deprecate")
+    .option("--bundle <name>", "bundle to deprecate")
+    .option("--message <text>", "message for users; replaces an existing message")
+    .option("--undo", "remove the deprecation");
   addEditOptions(command)
     .addHelpText("after", DEPRECATE_HELP)
     .action(async (folder: string, packageName: string, options: DeprecateOptions) => {
@@ -83,8 +86,8 @@ export function addDeprecate(catalog: Command, terminal: Terminal): void {
     });
 }
 
-const ADD_EDGE_HELP = `${EDIT_MANNERS}
-Without --type it is a replaces where the bundle replaces nothing yet, else a skips.
+const ADD_EDGE_HELP = `${EDIT_NOTES}
+Without --type, the edge is replaces if the bundle replaces nothing yet, else skips.
 
 Examples:
   olmv1 catalog edge add ./catalog etcd --from etcd.v1.2.4 --to etcd.v1.3.0
@@ -92,27 +95,27 @@ Examples:
   olmv1 catalog edge add ./catalog etcd --to etcd.v1.3.0 --skip-range '>=1.0.0 <1.3.0'
 `;
 
-const REMOVE_EDGE_HELP = `${EDIT_MANNERS}
+const REMOVE_EDGE_HELP = `${EDIT_NOTES}
 Examples:
   olmv1 catalog edge remove ./catalog etcd --from etcd.v1.2.4 --to etcd.v1.3.0
   olmv1 catalog edge remove ./catalog etcd --to etcd.v1.3.0 --skip-range --channel stable
 `;
 
-const ONE_CHANNEL = "this channel alone; default: every one that has the bundle";
+const ONE_CHANNEL = "only this channel (default: all channels with the bundle)";
 
 /** Adds `olmv1 catalog edge`. */
 export function addEdgeCommands(catalog: Command, terminal: Terminal): void {
-  const edge = catalog.command("edge").description("change what can be updated to what");
+  const edge = catalog.command("edge").description("Add and remove upgrade edges");
   const add = edge
     .command("add")
-    .description("let a bundle follow another one, or a range of versions")
+    .description("Add an upgrade edge")
     .argument("<folder>", EDITED_FOLDER)
-    .argument("<package>", "the package")
-    .option("--from <bundle>", "what can be updated; the catalog need not have it")
-    .requiredOption("--to <bundle>", "what it can be updated to")
+    .argument("<package>", "name of the package")
+    .option("--from <bundle>", "bundle to upgrade from; may be missing from the catalog")
+    .requiredOption("--to <bundle>", "bundle to upgrade to")
     .option("--channel <name>", ONE_CHANNEL)
-    .addOption(new Option("--type <type>", "the kind of edge").choices(["replaces", "skips"]))
-    .option("--skip-range <range>", "versions that can be updated, in place of --from; the range that is there is replaced");
+    .addOption(new Option("--type <type>", "type of edge").choices(["replaces", "skips"]))
+    .option("--skip-range <range>", "version range to upgrade from, instead of --from; replaces the existing range");
   addEditOptions(add)
     .addHelpText("after", ADD_EDGE_HELP)
     .action(async (folder: string, packageName: string, options: AddEdgeOptions) => {
@@ -121,13 +124,13 @@ export function addEdgeCommands(catalog: Command, terminal: Terminal): void {
     });
   const remove = edge
     .command("remove")
-    .description("take an update away")
+    .description("Remove an upgrade edge")
     .argument("<folder>", EDITED_FOLDER)
-    .argument("<package>", "the package")
-    .option("--from <bundle>", "what could be updated")
-    .requiredOption("--to <bundle>", "what it could be updated to")
+    .argument("<package>", "name of the package")
+    .option("--from <bundle>", "bundle to upgrade from")
+    .requiredOption("--to <bundle>", "bundle to upgrade to")
     .option("--channel <name>", ONE_CHANNEL)
-    .option("--skip-range", "take the range of versions away, in place of --from");
+    .option("--skip-range", "remove the version range, instead of --from");
   addEditOptions(remove)
     .addHelpText("after", REMOVE_EDGE_HELP)
     .action(async (folder: string, packageName: string, options: RemoveEdgeOptions) => {
@@ -136,7 +139,7 @@ export function addEdgeCommands(catalog: Command, terminal: Terminal): void {
     });
 }
 
-const PROMOTE_HELP = `${EDIT_MANNERS}
+const PROMOTE_HELP = `${EDIT_NOTES}
 Examples:
   olmv1 catalog promote ./catalog etcd etcd.v0.9.2 stable
   olmv1 catalog promote ./catalog etcd etcd.v0.9.2 stable --replaces etcd.v0.9.0 --skips etcd.v0.9.1
@@ -146,11 +149,11 @@ Examples:
 export function addPromote(catalog: Command, terminal: Terminal): void {
   const command = catalog
     .command("promote")
-    .description("make a bundle an entry of another channel too")
+    .description("Add a bundle to another channel")
     .argument("<folder>", EDITED_FOLDER)
-    .argument("<package>", "the package")
+    .argument("<package>", "name of the package")
     .argument("<bundle>", "name of the bundle")
-    .argument("<channel>", "the channel, which is created where there is none");
+    .argument("<channel>", "name of the channel, created if missing");
   addEditOptions(addEdgeOptions(command))
     .addHelpText("after", PROMOTE_HELP)
     .action(async (root: string, packageName: string, bundle: string, channel: string, options: EditOptions & EdgeOptions) => {
@@ -159,7 +162,7 @@ export function addPromote(catalog: Command, terminal: Terminal): void {
     });
 }
 
-const SET_DEFAULT_CHANNEL_HELP = `${EDIT_MANNERS}
+const SET_DEFAULT_CHANNEL_HELP = `${EDIT_NOTES}
 Examples:
   olmv1 catalog set-default-channel ./catalog etcd stable
   olmv1 catalog set-default-channel ./catalog etcd stable --dry-run
@@ -169,10 +172,10 @@ Examples:
 export function addSetDefaultChannel(catalog: Command, terminal: Terminal): void {
   const command = catalog
     .command("set-default-channel")
-    .description("make a channel the default of its package")
+    .description("Set the default channel of a package")
     .argument("<folder>", EDITED_FOLDER)
-    .argument("<package>", "the package")
-    .argument("<channel>", "a channel of it");
+    .argument("<package>", "name of the package")
+    .argument("<channel>", "name of the channel");
   addEditOptions(command)
     .addHelpText("after", SET_DEFAULT_CHANNEL_HELP)
     .action(async (root: string, packageName: string, channel: string, options: EditOptions) => {
@@ -182,9 +185,9 @@ export function addSetDefaultChannel(catalog: Command, terminal: Terminal): void
 }
 
 const SKIP_HELP = `
-The newer bundle skips the bad one and, where it replaced that, replaces what the bad one did: clusters that have the bad one leave it, no other comes
-to it.
-${EDIT_MANNERS}
+The newer bundle skips the bad bundle. If it replaced the bad bundle, it replaces the predecessor of
+that instead. Clusters with the bad bundle upgrade, and no cluster upgrades to it.
+${EDIT_NOTES}
 Examples:
   olmv1 catalog skip ./catalog etcd etcd.v0.9.1
   olmv1 catalog skip ./catalog etcd etcd.v0.9.1 --by etcd.v0.9.2 --channel stable
@@ -194,12 +197,12 @@ Examples:
 export function addSkip(catalog: Command, terminal: Terminal): void {
   const command = catalog
     .command("skip")
-    .description("let a newer bundle take the place of a bad one")
+    .description("Skip a bad bundle in upgrades")
     .argument("<folder>", EDITED_FOLDER)
-    .argument("<package>", "the package")
+    .argument("<package>", "name of the package")
     .argument("<bundle>", "name of the bad bundle")
-    .option("--by <bundle>", "the newer one; default: the head of each channel")
-    .option("--channel <name>", "this channel alone; default: every one that has the bundle");
+    .option("--by <bundle>", "newer bundle (default: head of each channel)")
+    .option("--channel <name>", "only this channel (default: all channels with the bundle)");
   addEditOptions(command)
     .addHelpText("after", SKIP_HELP)
     .action(async (root: string, packageName: string, bundle: string, options: EditOptions & { by?: string; channel?: string }) => {
@@ -209,9 +212,10 @@ export function addSkip(catalog: Command, terminal: Terminal): void {
 }
 
 const ZSTREAM_HELP = `
-Every patch release updates to the newest of its minor version, that one to the newest of the next minor version, and every bundle, also one that only
-the old graph names, has a single replacement. A skipRange would give versions a second one and goes.
-${EDIT_MANNERS}
+Each patch release upgrades to the newest patch of its minor version, and that to the newest patch of
+the next minor version. Every bundle gets a single replacement, including bundles that only appear
+in the old graph. skipRange is removed, because it would add a second replacement.
+${EDIT_NOTES}
 Examples:
   olmv1 catalog zstream ./catalog etcd --dry-run
   olmv1 catalog zstream ./catalog etcd --channel stable
@@ -221,10 +225,10 @@ Examples:
 export function addZstream(catalog: Command, terminal: Terminal): void {
   const command = catalog
     .command("zstream")
-    .description("make update graphs by minor versions")
+    .description("Rebuild the upgrade graph of a package by minor versions")
     .argument("<folder>", EDITED_FOLDER)
-    .argument("<package>", "the package")
-    .option("--channel <name>", "this channel alone; default: all");
+    .argument("<package>", "name of the package")
+    .option("--channel <name>", "only this channel (default: all channels)");
   addEditOptions(command)
     .addHelpText("after", ZSTREAM_HELP)
     .action(async (folder: string, packageName: string, options: EditOptions & { channel?: string }) => {
@@ -234,8 +238,9 @@ export function addZstream(catalog: Command, terminal: Terminal): void {
 }
 
 const EXTRACT_HELP = `
-Files keep their names and comments. Update graphs stay valid: what replaced a version that is not taken replaces the one before it and skips what is
-between, so that every bundle that is installed still has its update.
+Keeps file names and comments. Upgrade graphs stay valid: an entry that replaced an excluded version
+replaces the version before it and skips the versions between, so each installed bundle keeps its
+upgrade.
 
 Examples:
   olmv1 catalog extract ./catalog ./small --packages etcd,argocd-operator --heads-only
@@ -246,14 +251,14 @@ Examples:
 export function addExtract(catalog: Command, terminal: Terminal): void {
   const command = catalog
     .command("extract")
-    .description("write a part of a catalog as a catalog of its own")
+    .description("Extract a part of a catalog as a new catalog")
     .argument("<catalog>", CATALOG_SOURCE)
-    .argument("<target>", "folder to write to, which is new or empty")
-    .option("--packages <names>", "these packages alone, with commas between", collectCsv, [])
-    .option("--channels <names>", "these channels alone, with commas between; PACKAGE:CHANNEL for those of one package", collectCsv, [])
-    .option("--versions <range>", "versions in this range alone; PACKAGE:RANGE for those of one package", collect, [])
-    .option("--heads-only", "the newest version of each channel alone")
-    .option("--default-channel <name>", "default channel where the package's own is not taken");
+    .argument("<target>", "new or empty folder")
+    .option("--packages <names>", "comma-separated list of packages to include", collectCsv, [])
+    .option("--channels <names>", "comma-separated list of channels to include, or PACKAGE:CHANNEL for one package", collectCsv, [])
+    .option("--versions <range>", "version range to include, or PACKAGE:RANGE for one package; repeatable", collect, [])
+    .option("--heads-only", "only the newest version of each channel")
+    .option("--default-channel <name>", "default channel if the original one is excluded");
   addRegistryOptions(addEditOptions(command))
     .addHelpText("after", EXTRACT_HELP)
     .action(async (source: string, target: string, options: ExtractOptions) => {

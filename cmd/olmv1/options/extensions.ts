@@ -19,71 +19,71 @@ import type { UninstallOptions } from "../commands/uninstall.ts";
 import type { UpgradeOptions } from "../commands/upgrade.ts";
 
 const INSTALL_HELP = `
-It resolves the package first, as olmv1 resolve does, and changes nothing where that comes to no bundle. Then it makes what is missing: the namespace, with
---create-service-account a ServiceAccount with exactly the rights that the bundle needs (they are shown, and somebody has to agree, or --yes), and the
-ClusterExtension; and waits until that is ready. What it makes has label olm.operatorframework.io/created-for, and olmv1 uninstall removes it again. Run again
-it changes nothing; an extension that exists is changed by olmv1 upgrade.
-
-Upgrades within --version come by themselves; one that needs more rights waits until olmv1 upgrade has shown and granted them.
+Resolves the package like olmv1 resolve, creates the missing objects, and waits until the
+extension is ready. The objects are the namespace, the ClusterExtension and, with
+--create-service-account, a ServiceAccount with only the permissions that the bundle needs.
+Created objects have label olm.operatorframework.io/created-for; olmv1 uninstall removes them.
+The command does not change an existing extension; use olmv1 upgrade for that.
+Upgrades within --version are automatic, unless they need more permissions.
 
 Examples:
   olmv1 install argocd-operator --create-service-account
-  olmv1 install argocd-operator --name argocd --namespace argocd --version '>=0.12 <0.14' --channel alpha --create-service-account --yes
+  olmv1 install argocd-operator --version '>=0.12 <0.14' --channel alpha --create-service-account --yes
   olmv1 install argocd-operator --service-account argocd-installer --namespace argocd --approval Manual
-  olmv1 install argocd-operator --no-service-account       # on clusters of which the operator-controller may do everything
   olmv1 install argocd-operator --create-service-account --dry-run=client -o yaml > argocd.yaml
 
-Exit codes: 0 it is installed and ready, or waits for approval; 1 no bundle fits, somebody disagreed, or it did not come right in time; 2 it could not be done.
+Exit codes:
+  0  the extension is ready, or waits for approval
+  1  no bundle matches, you declined, or the extension is not ready in time
+  2  the command failed
 `;
 
-/** Adds `olmv1 install`: a package, from nothing to ready. */
+/** Adds `olmv1 install`, which creates an extension. */
 export function addInstall(program: Command, terminal: Terminal): void {
   const command = program
     .command("install")
-    .description("install a package: namespace, ServiceAccount with the rights it needs, ClusterExtension; and wait until it is ready")
-    .argument("<package>", "package of a catalog")
-    .option("--name <name>", "name of the ClusterExtension; default: the package")
-    .option("--version <range>", "the versions that may be installed, such as 1.2.3, 1.x or '>=1.2 <2'; default: any")
-    .option("--channel <name>", "a channel of the package that counts; repeatable; default: all", collect, [])
-    .option("--catalog <name>", "a ClusterCatalog to look in; repeatable; default: all", collect, [])
+    .description("Install a package and wait until it is ready")
+    .argument("<package>", "name of the package in a catalog")
+    .option("--name <name>", "name of the ClusterExtension (default: name of the package)")
+    .option("--version <range>", "version range, such as 1.2.3, 1.x or '>=1.2 <2' (default: any version)")
+    .option("--channel <name>", "channel of the package; repeatable (default: all channels)", collect, [])
+    .option("--catalog <name>", "ClusterCatalog to search; repeatable (default: all catalogs)", collect, [])
     .option(
       "-n, --namespace <name>",
-      "where it is installed; made where it does not exist; default: what the bundle suggests, else the package",
+      "namespace to install into, created if missing (default: suggested by the bundle, else the package name)",
     )
-    .option("--config <path>", "file with what stands under spec.config.inline; - for standard input")
-    .option("--watch-namespace <name>", "namespace that the operator is to watch; repeatable; default: all, where it can", collect, [])
-    .addOption(
-      new Option("--approval <how>", "spec.approval: whether somebody has to approve each change").choices(["Automatic", "Manual"]),
+    .option("--config <path>", "file with the value of spec.config.inline, or - for standard input")
+    .option(
+      "--watch-namespace <name>",
+      "namespace that the operator watches; repeatable (default: all namespaces, if supported)",
+      collect,
+      [],
     )
+    .addOption(new Option("--approval <mode>", "value of spec.approval; Manual: you approve each change").choices(["Automatic", "Manual"]))
     .addOption(
-      new Option("--upgrade-constraint-policy <policy>", "whether upgrades follow the catalog's edges").choices([
+      new Option("--upgrade-constraint-policy <policy>", "whether upgrades must follow the upgrade edges of the catalog").choices([
         "CatalogProvided",
         "SelfCertified",
       ]),
     )
     .addOption(
-      new Option(
-        "--create-service-account",
-        "make a ServiceAccount, called as the extension with -installer, with the rights that the bundle needs",
-      ),
+      new Option("--create-service-account", "create ServiceAccount <extension>-installer with the permissions that the bundle needs"),
     )
-    .addOption(
-      new Option("--service-account <name>", "a ServiceAccount that exists, as which it is installed").conflicts("createServiceAccount"),
-    )
+    .addOption(new Option("--service-account <name>", "existing ServiceAccount that installs the bundle").conflicts("createServiceAccount"))
     .addOption(
       new Option(
         "--no-service-account",
-        "name none: it is installed with the rights of operator-controller, where that one runs with --service-account-fallback=controller",
+        "install with the permissions of operator-controller; requires its flag --service-account-fallback=controller",
       ).conflicts("createServiceAccount"),
     )
-    .option("-y, --yes", "agree to the rights that are granted")
+    .option("-y, --yes", "grant the permissions without prompting")
     .addOption(
-      new Option("--dry-run <where>", "only print what would be applied; server: and have the API server check it").choices([
+      new Option("--dry-run <mode>", "print the objects without applying them; server: validate them on the API server").choices([
         "client",
         "server",
       ]),
     );
-  addWaitOptions(command, "it is ready");
+  addWaitOptions(command);
   outputOption(addRegistryOptions(addReleaseOptions(command)), ["text", "name", "json", "yaml"])
     .addHelpText("after", INSTALL_HELP)
     .action(async (packageName: string, options: InstallOptions) => {
@@ -93,30 +93,34 @@ export function addInstall(program: Command, terminal: Terminal): void {
 }
 
 const UPGRADE_HELP = `
-It shows the plan, as olmv1 plan does: from which bundle to which, why, every object that changes, and what the cluster would refuse; then the rights that are new.
-Somebody has to agree, or --yes. A ServiceAccount that olmv1 install made gets them; of another one it says what it lacks. With spec.approval Manual the plan that
-was agreed to is approved. Without --version and --channel it goes where the extension may go already, which may only lack rights.
+Shows the plan like olmv1 plan, and the permissions that the new bundle needs in addition.
+After you confirm, it changes the extension and waits until that is ready.
+A ServiceAccount that olmv1 install created gets the permissions; for another one, the command
+lists what is missing. With spec.approval Manual, your confirmation approves the plan.
+Without --version and --channel, the extension keeps its version range and channels.
 
 Examples:
   olmv1 upgrade argocd
   olmv1 upgrade argocd --version '>=0.13 <0.15' --yes
   olmv1 upgrade argocd --any-version --channel stable
 
-Exit codes: 0 it is upgraded and ready, or there is nothing newer; 1 no bundle fits, it would be refused, somebody disagreed, or it did not come right in time; 2 it
-could not be done.
+Exit codes:
+  0  the extension is upgraded and ready, or already up to date
+  1  no bundle matches, the plan has errors, you declined, or the extension is not ready in time
+  2  the command failed
 `;
 
-/** Adds `olmv1 upgrade`: takes an extension to a newer bundle, with the rights that this needs. */
+/** Adds `olmv1 upgrade`, which upgrades an extension and extends the permissions of its installer. */
 export function addUpgrade(program: Command, terminal: Terminal): void {
   const command = program
     .command("upgrade")
-    .description("upgrade an extension, after showing what changes and which rights that needs")
+    .description("Upgrade an extension after showing the changes and new permissions")
     .argument("<name>", "name of the ClusterExtension")
-    .option("--version <range>", "the versions that may be installed from now on")
-    .addOption(new Option("--any-version", "remove the range of versions").conflicts("version"))
-    .option("--channel <name>", "a channel that counts from now on; repeatable", collect, [])
-    .option("-y, --yes", "agree to the plan and its rights");
-  addRegistryOptions(addReleaseOptions(addWaitOptions(command, "it is ready")))
+    .option("--version <range>", "new version range")
+    .addOption(new Option("--any-version", "remove the version range").conflicts("version"))
+    .option("--channel <name>", "new channel of the package; repeatable", collect, [])
+    .option("-y, --yes", "accept the plan and its permissions without prompting");
+  addRegistryOptions(addReleaseOptions(addWaitOptions(command)))
     .addHelpText("after", UPGRADE_HELP)
     .action(async (name: string, options: UpgradeOptions) => {
       const { upgrade } = await import("../commands/upgrade.ts");
@@ -125,38 +129,40 @@ export function addUpgrade(program: Command, terminal: Terminal): void {
 }
 
 const UNINSTALL_HELP = `
-It shows first which custom resources would be lost, and which definitions stay with theirs, and somebody has to agree, or --yes. Once the extension is gone it
-removes what olmv1 install made for it, which has label olm.operatorframework.io/created-for with the extension's name, and nothing else. The namespace stays
-unless --delete-namespace says otherwise. It waits until these objects are gone; of one that is not, such as a namespace with custom resources that have
-finalizers, it prints what holds it. Run it again to continue where it stopped.
+Shows which custom resources would be deleted and which CustomResourceDefinitions stay, asks you
+to confirm, and deletes the extension. Then it deletes the objects that olmv1 install created for
+it: those with label olm.operatorframework.io/created-for and the name of the extension.
+The namespace stays unless you use --delete-namespace. The command waits until the objects are
+gone, and prints what blocks the deletion, such as finalizers. Run it again to continue.
 
 Examples:
   olmv1 uninstall argocd
   olmv1 uninstall argocd --crd-policy Retain --yes
   olmv1 uninstall argocd --crd-policy Delete --delete-namespace   # with all custom resources
 
-Exit codes: 0 it is gone; 1 somebody disagreed, or it is not gone in time; 2 it could not be done.
+Exit codes:
+  0  the extension is gone
+  1  you declined, or objects are not gone in time
+  2  the command failed
 `;
 
-/** Adds `olmv1 uninstall`: takes an extension off the cluster, and what was made for it. */
+/** Adds `olmv1 uninstall`, which deletes an extension and the objects created for it. */
 export function addUninstall(program: Command, terminal: Terminal): void {
   const command = program
     .command("uninstall")
-    .description("remove an extension, and what olmv1 install made for it, after showing what would be lost")
+    .description("Remove an extension and the objects that olmv1 install created for it")
     .argument("<name>", "name of the ClusterExtension")
     .addOption(
-      new Option(
-        "--crd-policy <policy>",
-        "spec.uninstall.crdPolicy instead of what the extension says: what happens to its definitions",
-      ).choices(["DeleteIfUnused", "Delete", "Retain"]),
+      new Option("--crd-policy <policy>", "policy for CustomResourceDefinitions, overrides spec.uninstall.crdPolicy").choices([
+        "DeleteIfUnused",
+        "Delete",
+        "Retain",
+      ]),
     )
-    .option(
-      "--delete-namespace",
-      "delete the namespace too, with all that is in it, where olmv1 install made it and nothing else is installed there",
-    )
-    .option("--keep-service-account", "leave the ServiceAccount and its roles")
-    .option("-y, --yes", "agree to what is lost");
-  addClusterOptions(addWaitOptions(command, "it is gone"))
+    .option("--delete-namespace", "delete the namespace and its content if olmv1 install created it and no other extension uses it")
+    .option("--keep-service-account", "keep the ServiceAccount and its roles")
+    .option("-y, --yes", "delete custom resources without prompting");
+  addClusterOptions(addWaitOptions(command))
     .addHelpText("after", UNINSTALL_HELP)
     .action(async (name: string, options: UninstallOptions) => {
       const { uninstall } = await import("../commands/uninstall.ts");
@@ -165,25 +171,28 @@ export function addUninstall(program: Command, terminal: Terminal): void {
 }
 
 const APPROVE_HELP = `
-It shows what waits, of an extension with spec.approval Manual, and writes its digest into annotation olm.operatorframework.io/approve. All objects field by
-field are shown by olmv1 plan.
+Shows the plan of an extension with spec.approval Manual, and writes its digest into annotation
+olm.operatorframework.io/approve. Use olmv1 plan to see each changed field of each object.
 
 Examples:
   olmv1 approve argocd
-  olmv1 approve argocd --digest sha256:4f0c… --no-wait   # in a pipeline, what somebody has looked at
+  olmv1 approve argocd --digest sha256:4f0c… --no-wait   # in a pipeline, after a review
 
-Exit codes: 0 approved, and rolled out; 1 nothing waits for approval, or it did not come right; 2 it could not be done.
+Exit codes:
+  0  the plan is approved, and the rollout is complete
+  1  no plan waits for approval, or the rollout failed
+  2  the command failed
 `;
 
-/** Adds `olmv1 approve`: lets a change go on that waits for it. */
+/** Adds `olmv1 approve`, which approves a plan. */
 export function addApprove(program: Command, terminal: Terminal): void {
   const command = program
     .command("approve")
-    .description("approve the change of an extension that waits for it, after showing it")
+    .description("Approve the pending plan of an extension")
     .argument("<name>", "name of the ClusterExtension")
-    .option("--digest <digest>", "approve this plan and no other, without asking")
-    .option("-y, --yes", "approve without asking");
-  addClusterOptions(addWaitOptions(command, "the change is made"))
+    .option("--digest <digest>", "approve without prompting, but only the plan with this digest")
+    .option("-y, --yes", "approve without prompting");
+  addClusterOptions(addWaitOptions(command))
     .addHelpText("after", APPROVE_HELP)
     .action(async (name: string, options: ApproveOptions) => {
       const { approve } = await import("../commands/approve.ts");
@@ -192,10 +201,12 @@ export function addApprove(program: Command, terminal: Terminal): void {
 }
 
 const ROLLBACK_HELP = `
-The extension goes back to the objects of that revision, CustomResourceDefinitions excepted, and stays there until --cancel; it waits until
-those are on the cluster and ready, and tells what comes about. Ctrl-C ends the waiting only: the cluster goes on by itself.
-A ServiceAccount that olmv1 install made gets the rights back which only that revision needs; of another one the extension says what it lacks.
-It reads the ClusterExtension and the Secrets of the system namespace (get, list), and patches annotations of the ClusterExtension.
+Restores the objects of an earlier revision, except CustomResourceDefinitions, and pins the
+extension to that revision until you run it with --cancel. The command waits until the objects
+are ready; Ctrl-C only stops the waiting.
+A ServiceAccount that olmv1 install created gets the permissions that the revision needs; for
+another one, the status of the extension lists what is missing.
+Required permissions: get and patch the ClusterExtension; get and list Secrets in the system namespace.
 
 Examples:
   olmv1 rollback argocd            # to the release before the deployed one
@@ -203,18 +214,21 @@ Examples:
   olmv1 rollback argocd --no-wait
   olmv1 rollback argocd --cancel   # follow the catalogs again
 
-Exit codes: 0 it is there and ready, or --no-wait; 1 it did not come right in time; 2 it could not be done.
+Exit codes:
+  0  the revision is deployed and ready, or --no-wait was given
+  1  the extension is not ready in time
+  2  the command failed
 `;
 
-/** Adds `olmv1 rollback`: takes an extension back to a release that it had, and keeps it there. */
+/** Adds `olmv1 rollback`, which pins an extension to an earlier revision. */
 export function addRollback(program: Command, terminal: Terminal): void {
   const command = program
     .command("rollback")
-    .description("take an extension back to an earlier revision and keep it there")
+    .description("Roll an extension back to an earlier revision and pin it there")
     .argument("<name>", "name of the ClusterExtension")
-    .argument("[revision]", "number of the release to go back to; default: the one before the deployed one")
-    .option("--cancel", "follow the catalogs again");
-  addRegistryOptions(addReleaseOptions(addWaitOptions(command, "it is ready")))
+    .argument("[revision]", "revision to roll back to (default: the one before the deployed revision)")
+    .option("--cancel", "remove the pin and follow the catalogs again");
+  addRegistryOptions(addReleaseOptions(addWaitOptions(command)))
     .addHelpText("after", ROLLBACK_HELP)
     .action(async (name: string, revision: string | undefined, options: RollbackOptions) => {
       const { rollback } = await import("../commands/rollback.ts");
@@ -223,8 +237,9 @@ export function addRollback(program: Command, terminal: Terminal): void {
 }
 
 const LIST_HELP = `
-STATUS is Ready, or the reason of the condition Ready; UPDATE the version that may follow next, in brackets one that may not. With --apis it asks the API server
-what you yourself may do with each API, in all namespaces or in one.
+STATUS is Ready, or the reason of condition Ready. UPDATE is the next available version, in
+brackets if a rule blocks it. With --apis, the command asks the API server which operations you
+may perform on each API, in all namespaces or in one.
 
 Examples:
   olmv1 list
@@ -233,15 +248,15 @@ Examples:
   olmv1 list -o jsonpath='{range .items[*]}{.metadata.name}{"\\t"}{.status.install.bundle.version}{"\\n"}{end}'
 `;
 
-/** Adds `olmv1 list`: the extensions of a cluster, or the APIs that they bring. */
+/** Adds `olmv1 list`, which lists extensions or the APIs that they provide. */
 export function addList(program: Command, terminal: Terminal): void {
   const command = program
     .command("list")
     .alias("ls")
-    .description("list the extensions of a cluster: package, version, available update and status")
-    .option("--outdated", "only those of which the catalogs have a newer version")
-    .option("--apis", "list the APIs that they provide, and what you may do with them")
-    .option("-n, --namespace <name>", "with --apis: where you would work with them; default: all namespaces");
+    .description("List extensions and their status")
+    .option("--outdated", "list only extensions with an available update")
+    .option("--apis", "list the APIs that extensions provide, with the operations you may perform")
+    .option("-n, --namespace <name>", "namespace in which --apis checks your permissions (default: all namespaces)");
   outputOption(addClusterOptions(command), ["text", "wide", "name", "json", "yaml"])
     .addHelpText("after", LIST_HELP)
     .action(async (options: ListExtensionsOptions) => {
@@ -257,12 +272,9 @@ Examples:
   olmv1 get argocd -o jsonpath='{.status.install.bundle.version}'
 `;
 
-/** Adds `olmv1 get`: one extension. */
+/** Adds `olmv1 get`, which shows one extension. */
 export function addGet(program: Command, terminal: Terminal): void {
-  const command = program
-    .command("get")
-    .description("show one extension, as a line or as it is on the cluster")
-    .argument("<name>", "name of the ClusterExtension");
+  const command = program.command("get").description("Show one extension").argument("<name>", "name of the ClusterExtension");
   outputOption(addClusterOptions(command), ["text", "wide", "name", "json", "yaml"])
     .addHelpText("after", GET_HELP)
     .action(async (name: string, options: ClusterOptions & { output: Output }) => {
@@ -272,19 +284,21 @@ export function addGet(program: Command, terminal: Terminal): void {
 }
 
 const DESCRIBE_HELP = `
-Each condition that is not as one wishes is explained, with the next command to try. It reads with your own rights: the ClusterExtension, its objects, its
-ServiceAccount, Events, and the release Secrets of the system namespace; what you may not read says so in its place.
+Shows conditions, the available update, objects, releases and Events, and suggests a command for
+each unhealthy condition. It uses your permissions to read the ClusterExtension, its objects, its
+ServiceAccount, Events, and the release Secrets in the system namespace. Where a permission is
+missing, the output says so.
 
 Examples:
   olmv1 describe argocd
   olmv1 describe argocd --context production
 `;
 
-/** Adds `olmv1 describe`: what is the matter with an extension, in plain words. */
+/** Adds `olmv1 describe`, which explains the status of an extension. */
 export function addDescribe(program: Command, terminal: Terminal): void {
   const command = program
     .command("describe")
-    .description("tell in plain words how an extension is: conditions with next steps, updates, objects, releases and Events")
+    .description("Show the status of an extension with explanations and next steps")
     .argument("<name>", "name of the ClusterExtension");
   addReleaseOptions(command)
     .addHelpText("after", DESCRIBE_HELP)
@@ -295,20 +309,21 @@ export function addDescribe(program: Command, terminal: Terminal): void {
 }
 
 const EVENTS_HELP = `
-The reasons are listed in docs/reference/events.md. Events of an extension that was removed are shown as long as the API server keeps them.
+docs/reference/events.md lists the reasons. Events of a removed extension are available until the
+API server deletes them.
 
 Examples:
   olmv1 events argocd
   olmv1 events argocd --watch
 `;
 
-/** Adds `olmv1 events`: what was done for an extension. */
+/** Adds `olmv1 events`, which shows the Events of an extension. */
 export function addEvents(program: Command, terminal: Terminal): void {
   const command = program
     .command("events")
-    .description("show the Events about an extension, oldest first")
+    .description("Show the Events of an extension, oldest first")
     .argument("<name>", "name of the ClusterExtension")
-    .option("-w, --watch", "go on with new ones until Ctrl-C");
+    .option("-w, --watch", "print new Events until Ctrl-C");
   outputOption(addClusterOptions(command), ["text", "json", "yaml"])
     .addHelpText("after", EVENTS_HELP)
     .action(async (name: string, options: EventsOptions) => {
@@ -318,18 +333,18 @@ export function addEvents(program: Command, terminal: Terminal): void {
 }
 
 const HISTORY_HELP = `
-It reads the ClusterExtension and the Secrets of the system namespace (get, list).
+Required permissions: get the ClusterExtension; get and list Secrets in the system namespace.
 
 Examples:
   olmv1 history argocd
   olmv1 history argocd -o jsonpath='{[0].revision}'
 `;
 
-/** Adds `olmv1 history`: the releases of an extension. */
+/** Adds `olmv1 history`, which shows the releases of an extension. */
 export function addHistory(program: Command, terminal: Terminal): void {
   const command = program
     .command("history")
-    .description("show the releases of an extension, newest first, to which olmv1 rollback can go back")
+    .description("Show the releases of an extension, newest first")
     .argument("<name>", "name of the ClusterExtension");
   outputOption(addReleaseOptions(command), ["text", "json", "yaml"])
     .addHelpText("after", HISTORY_HELP)
@@ -340,19 +355,19 @@ export function addHistory(program: Command, terminal: Terminal): void {
 }
 
 const TREE_HELP = `
-It reads with your own rights: the ClusterExtension, the objects that its status names, and ReplicaSets and Pods of its workloads.
-What you may not read says so in its line.
+Uses your permissions to read the ClusterExtension, the objects in its status, and the ReplicaSets
+and Pods of its workloads. Where a permission is missing, the line of the object says so.
 
 Examples:
   olmv1 tree argocd
   olmv1 tree argocd --context production
 `;
 
-/** Adds `olmv1 tree`: what an extension has installed, down to its Pods, and how it is. */
+/** Adds `olmv1 tree`, which shows the objects of an extension and their health. */
 export function addTree(program: Command, terminal: Terminal): void {
   const command = program
     .command("tree")
-    .description("show the objects of an extension, down to its Pods, with their health")
+    .description("Show the objects of an extension as a tree, with their health")
     .argument("<name>", "name of the ClusterExtension");
   addClusterOptions(command)
     .addHelpText("after", TREE_HELP)

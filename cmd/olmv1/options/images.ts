@@ -1,37 +1,35 @@
-import type { Command } from "commander";
+import { type Command, Option } from "commander";
 import type { ExpectedLabel } from "../../../pkg/authoring/build/publishImage.ts";
-import { addPushOptions, collect } from "../cli/options.ts";
+import { addOptionGroup, addPushOptions, collect } from "../cli/options.ts";
 import { outputOption } from "../cli/output.ts";
 import type { Terminal } from "../cli/terminal.ts";
 import type { BuildOptions } from "../commands/catalog/build.ts";
 import type { PushOptions } from "../commands/push.ts";
 
-/** Where an image comes from, or goes. */
-const PLACE = "image such as quay.io/team/app:v1, or oci:PATH[:TAG] for an OCI layout, or oci-archive:PATH[:TAG] for the tar of one";
+/** Describes a reference to an image. */
+const PLACE = "image such as quay.io/team/app:v1, OCI layout oci:PATH[:TAG], or its tar oci-archive:PATH[:TAG]";
 
-/** Declares the options of `BuildOptions`, and what is done with them. */
+/** Adds the options of `BuildOptions` and the action of a build command. */
 function addBuildOptions(command: Command, work: (directory: string, options: BuildOptions) => Promise<void>): Command {
-  command
-    .requiredOption("-t, --tag <destination>", PLACE)
-    .option("--label <key=value>", "a label of the image; may be given more than once", collect)
-    .option("--annotation <key=value>", "an annotation of its manifest; may be given more than once", collect)
-    .option("--force", "build it though it is not valid");
+  addOptionGroup(command, "build", [
+    new Option("-t, --tag <destination>", PLACE).makeOptionMandatory(),
+    new Option("--label <key=value>", "label of the image; repeatable").argParser(collect),
+    new Option("--annotation <key=value>", "annotation of the image manifest; repeatable").argParser(collect),
+    new Option("--force", "build even if the content is invalid"),
+  ]);
   return addPushOptions(outputOption(command, ["text", "json", "yaml", "name"])).action(work);
 }
 
-/** Declares a command that pushes images of one kind. @param examples two lines or more */
+/** Adds a command that pushes images of one kind. @param examples at least two lines */
 function addPushCommand(parent: Command, terminal: Terminal, expected: ExpectedLabel, examples: string): void {
   const command = parent
     .command("push")
-    .description(`copy the image of a ${expected.what} to a registry or a layout`)
+    .description(`Copy a ${expected.what} image to a registry or an OCI layout`)
     .argument("<source>", PLACE)
-    .argument("<destination>", "where it goes, in the same form")
-    .option("--force", `push it though it has no label of a ${expected.what}`);
+    .argument("<destination>", "destination, in the same format")
+    .option("--force", `push even if the image lacks the label of a ${expected.what}`);
   addPushOptions(outputOption(command, ["text", "json", "yaml", "name"]))
-    .addHelpText(
-      "after",
-      `\nThe digest stays; of an image for several platforms all are copied. What is there already is not sent again.\n\nExamples:\n${examples}`,
-    )
+    .addHelpText("after", `\nKeeps the digest, copies all platforms, and skips existing content.\n\nExamples:\n${examples}`)
     .action(async (source: string, destination: string, options: PushOptions) => {
       const { push } = await import("../commands/push.ts");
       await push(terminal, source, destination, expected, options);
@@ -39,23 +37,25 @@ function addPushCommand(parent: Command, terminal: Terminal, expected: ExpectedL
 }
 
 const BUILD_BUNDLE_HELP = `
-It writes the image straight to the registry, or to a layout; no container engine is needed. The image has one layer with the files of the manifests and
-metadata, and as labels what metadata/annotations.yaml says. There is no time, user or host in it: the same bundle has the same digest.
-
-What is printed is the image by digest.
+Writes the image to a registry or an OCI layout and prints its digest. The image has one layer with
+manifests and metadata, and the labels of metadata/annotations.yaml. Builds are reproducible: the
+same bundle has the same digest.
 
 Examples:
   olmv1 bundle build ./bundle -t quay.io/team/operator-bundle:v1.2.0
   olmv1 bundle build ./bundle -t oci-archive:bundle.tar:v1.2.0
 
-Exit codes: 0 it is built; 1 the bundle is not valid; 2 it could not be built or pushed.
+Exit codes:
+  0  the image is built
+  1  the bundle is invalid
+  2  the command failed
 `;
 
 /** Adds `olmv1 bundle build`. */
 export function addBundleBuild(bundle: Command, terminal: Terminal): void {
   const command = bundle
     .command("build")
-    .description("make the image of a bundle, without a container engine")
+    .description("Build a bundle image without a container engine")
     .argument("<directory>", "folder with manifests/ and metadata/");
   addBuildOptions(command, async (directory, options) => {
     const { buildBundle } = await import("../commands/bundle/build.ts");
@@ -74,25 +74,27 @@ export function addBundlePush(bundle: Command, terminal: Terminal): void {
 }
 
 const BUILD_CATALOG_HELP = `
-It writes the image straight to the registry, or to a layout; no container engine is needed. The image has one layer with the files of the catalog below
-/configs, without those that an .indexignore excludes, and the label that catalogd looks for. There is no time, user or host in it: the same catalog has the
-same digest. It serves ClusterCatalogs; a CatalogSource of OLM classic needs an image with opm in it.
-
-What is printed is the image by digest.
+Writes the image to a registry or an OCI layout and prints its digest. The image has one layer with
+the files of the catalog in /configs, except those that .indexignore excludes, and the label that
+catalogd requires. Builds are reproducible: the same catalog has the same digest. ClusterCatalogs
+can use the image; a CatalogSource of OLM v0 cannot, because it needs an image with opm.
 
 Examples:
   olmv1 catalog build ./catalog -t quay.io/team/catalog:v1
   olmv1 catalog build ./catalog -t oci:build/catalog:v1 --label quay.expires-after=2w
   olmv1 catalog build ./catalog -t localhost:5000/catalog:latest --insecure -o json
 
-Exit codes: 0 it is built; 1 the catalog is not valid; 2 it could not be built or pushed.
+Exit codes:
+  0  the image is built
+  1  the catalog is invalid
+  2  the command failed
 `;
 
 /** Adds `olmv1 catalog build`. */
 export function addCatalogBuild(catalog: Command, terminal: Terminal): void {
   const command = catalog
     .command("build")
-    .description("make the image of a catalog, without a container engine")
+    .description("Build a catalog image without a container engine")
     .argument("<directory>", "folder with the catalog");
   addBuildOptions(command, async (directory, options) => {
     const { buildCatalog } = await import("../commands/catalog/build.ts");

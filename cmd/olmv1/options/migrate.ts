@@ -1,6 +1,14 @@
 import { type Command, Option } from "commander";
 import { WEBHOOK_CERT_PROVIDERS } from "../../../pkg/api/flagValues.ts";
-import { addClusterOptions, addProxyOptions, addRegistryOptions, addReleaseOptions, collect, durationOption } from "../cli/options.ts";
+import {
+  addClusterOptions,
+  addOptionGroup,
+  addProxyOptions,
+  addRegistryOptions,
+  addReleaseOptions,
+  durationOption,
+  repeatableOption,
+} from "../cli/options.ts";
 import { outputOption } from "../cli/output.ts";
 import type { Terminal } from "../cli/terminal.ts";
 import type {
@@ -12,10 +20,11 @@ import type {
 } from "../commands/migrate/migrateOptions.ts";
 
 const CHECK_HELP = `
-Nothing is written. A Subscription is Eligible; Ineligible, with everything that stands against it; in Conflict with an extension or another
-Subscription; or AlreadyMigrated. Without --catalog-dir the images of the cluster's ClusterCatalogs are pulled, to see which of them has what is
-installed. It takes the right to list Subscriptions, ClusterServiceVersions, OperatorGroups, CatalogSources, ClusterExtensions and ClusterCatalogs,
-and to get InstallPlans and OperatorConditions.
+Reports each Subscription as Eligible, Ineligible (with all reasons), Conflict (with an extension or
+another Subscription) or AlreadyMigrated. It changes nothing. Without --catalog-dir, the command
+pulls the images of the ClusterCatalogs to find the installed bundles.
+Required permissions: list Subscriptions, ClusterServiceVersions, OperatorGroups, CatalogSources,
+ClusterExtensions and ClusterCatalogs; get InstallPlans and OperatorConditions.
 
 Examples:
   olmv1 migrate check                        # every Subscription of the cluster
@@ -23,30 +32,35 @@ Examples:
   olmv1 migrate check -o json
   olmv1 migrate check --catalog-dir community=./catalog
 
-Exit codes: 0 all of them can be converted, or are; 1 one cannot; 2 it could not be asked.
+Exit codes:
+  0  all Subscriptions are eligible or already migrated
+  1  a Subscription cannot be converted
+  2  the command failed
 `;
 const CONVERT_HELP = `
-Without --yes nothing is written: it prints what would be done. What runs goes on running: Deployments, definitions and the other objects of the bundle
-are given to the extension as they are. Interrupted at any point, the same command goes on where it was, and rollback goes back. The version stays
-pinned at the installed one, unless --unpin is given and the Subscription was approved automatically.
-
-With --all those that are eligible, or were begun, are converted one after another; the first that does not come right ends it, unless --keep-going.
-Run again, it goes on with what is left.
+Prints the steps, or runs them with --yes. Deployments, CustomResourceDefinitions and other objects
+of the bundle keep running and become objects of the extension. If the command is interrupted, run
+it again to continue, or olmv1 migrate rollback to revert. The installed version stays pinned unless
+you use --unpin and the Subscription has automatic approval.
+--all converts all Subscriptions that are eligible or partly converted, one by one. It stops at the
+first failure, unless you use --keep-going.
 
 Examples:
-  olmv1 migrate convert argocd -n operators                                    # what it would do
+  olmv1 migrate convert argocd -n operators                                    # print the steps
   olmv1 migrate convert argocd -n operators --create-service-account --yes
   olmv1 migrate convert argocd -n operators --service-account installer --backup argocd.yaml --yes
-  olmv1 migrate convert --all                                                  # what it would do with each
   olmv1 migrate convert --all -n operators --create-service-account --backup operators.yaml --yes
 
-Exit codes: 0 done, or nothing stands against it; 1 it is not eligible, or something did not come right; 2 it could not be done. With --all 1 where one
-of them is not eligible, too.
+Exit codes:
+  0  converted, or without --yes: can be converted
+  1  a Subscription is not eligible, or a step failed
+  2  the command failed
 `;
 const ROLLBACK_HELP = `
-Without --yes nothing is written. OperatorGroup, ClusterServiceVersion and Subscription are restored from the backups that convert has made, the objects
-of the bundle are given back as they are, and the extension is deleted. It is possible until cleanup, and as long as the version is the one that was
-converted.
+Prints the steps, or runs them with --yes. Restores the OperatorGroup, ClusterServiceVersion and
+Subscription from the backups of olmv1 migrate convert, returns the objects of the bundle unchanged,
+and deletes the extension. Works until olmv1 migrate cleanup, and only while the converted version
+is installed.
 
 Examples:
   olmv1 migrate rollback argocd
@@ -54,8 +68,9 @@ Examples:
   olmv1 migrate rollback --all -n operators --yes
 `;
 const CLEANUP_HELP = `
-Without --yes nothing is written. It removes what OLM classic made under names of its own, copies of the ClusterServiceVersion in other namespaces,
-InstallPlans, and the backups: afterwards there is no way back.
+Prints the steps, or runs them with --yes. Deletes objects that OLM v0 generated, copies of the
+ClusterServiceVersion in other namespaces, InstallPlans, and the backups. You cannot roll back
+afterwards.
 
 Examples:
   olmv1 migrate cleanup argocd
@@ -63,21 +78,25 @@ Examples:
   olmv1 migrate cleanup --all
 `;
 const CATALOGS_HELP = `
-Without --yes nothing is written: it prints what would be made, pulls the images, and tells which of them do not hold what Subscriptions have installed
-from them. An image, its poll interval and the priority go over. What is a ConfigMap, or a server at an address, is refused, with what to do instead;
-pull secrets are told, since catalogd pulls with its own credentials. With --yes it ends when the catalogs are served, or cannot be.
+Prints the ClusterCatalogs, or creates them with --yes and waits until they are served. It copies
+image, poll interval and priority, pulls the images, and lists installed bundles that are missing.
+CatalogSources with a ConfigMap or an address cannot be converted; the output suggests an
+alternative. Pull secrets are not copied, because catalogd uses its own credentials.
 
 Examples:
   olmv1 migrate catalogs
   olmv1 migrate catalogs community-operators -n olm --yes
   olmv1 migrate catalogs internal -n team-a --name internal-team-a --yes
 
-Exit codes: 0 all of them can become ClusterCatalogs, or are served; 1 one cannot, or is not; 2 it could not be asked or done.
+Exit codes:
+  0  all CatalogSources can be converted or, with --yes, their catalogs are served
+  1  a CatalogSource cannot be converted, or its catalog is not served
+  2  the command failed
 `;
 
-/** Adds `olmv1 migrate`: from Subscriptions of OLM classic to ClusterExtensions. */
+/** Adds `olmv1 migrate`, which converts Subscriptions of OLM v0 to ClusterExtensions. */
 export function addMigrate(program: Command, terminal: Terminal): void {
-  const migrate = program.command("migrate").description("turn Subscriptions of OLM classic into ClusterExtensions, and back");
+  const migrate = program.command("migrate").description("Migrate operators from OLM v0");
   addCheck(migrate, terminal);
   addCatalogs(migrate, terminal);
   addConvert(migrate, terminal);
@@ -88,11 +107,11 @@ export function addMigrate(program: Command, terminal: Terminal): void {
 function addCheck(migrate: Command, terminal: Terminal): void {
   const command = migrate
     .command("check")
-    .description("tell which Subscriptions can become ClusterExtensions, and why others cannot")
-    .argument("[subscriptions...]", "names of Subscriptions; default: all")
-    .option("-n, --namespace <name>", "only Subscriptions of this namespace")
-    .option("-A, --all-namespaces", "Subscriptions of all namespaces, which is the default")
-    .option("--all", "all Subscriptions, which is the default");
+    .description("Check which Subscriptions can be converted to ClusterExtensions")
+    .argument("[subscriptions...]", "names of Subscriptions (default: all)")
+    .option("-n, --namespace <name>", "only Subscriptions in this namespace")
+    .option("-A, --all-namespaces", "Subscriptions in all namespaces; this is the default")
+    .option("--all", "all Subscriptions; this is the default");
   addCatalogDir(addRegistryOptions(addClusterOptions(command)));
   outputOption(command, ["text", "json", "yaml", "name"])
     .addHelpText("after", CHECK_HELP)
@@ -105,11 +124,11 @@ function addCheck(migrate: Command, terminal: Terminal): void {
 function addCatalogs(migrate: Command, terminal: Terminal): void {
   const command = migrate
     .command("catalogs")
-    .description("make ClusterCatalogs of the CatalogSources of OLM classic")
-    .argument("[sources...]", "names of CatalogSources; default: all")
-    .option("-n, --namespace <name>", "only CatalogSources of this namespace")
-    .option("--name <name>", "name of the ClusterCatalog; default: that of the CatalogSource");
-  addConfirmation(command).addOption(durationOption("--timeout", "how long to wait for catalogd", "5m"));
+    .description("Convert CatalogSources to ClusterCatalogs")
+    .argument("[sources...]", "names of CatalogSources (default: all)")
+    .option("-n, --namespace <name>", "only CatalogSources in this namespace")
+    .option("--name <name>", "name of the ClusterCatalog (default: name of the CatalogSource)");
+  addTimeout(addConfirmation(command));
   outputOption(addRegistryOptions(addClusterOptions(command)), ["text", "json", "yaml"])
     .addHelpText("after", CATALOGS_HELP)
     .action(async (names: string[], options: CatalogsOptions) => {
@@ -121,23 +140,22 @@ function addCatalogs(migrate: Command, terminal: Terminal): void {
 function addConvert(migrate: Command, terminal: Terminal): void {
   const command = migrate
     .command("convert")
-    .description("turn a Subscription into a ClusterExtension without touching what runs")
+    .description("Convert a Subscription to a ClusterExtension without downtime")
     .argument("[subscription]", "name of the Subscription")
-    .option(
-      "-n, --namespace <name>",
-      "namespace of the Subscription, needed where several have its name; with --all, only those of this namespace",
-    )
-    .option("--name <name>", "name of the ClusterExtension; default: that of the Subscription")
-    .option("--service-account <name>", "ServiceAccount of the namespace that installs the extension")
+    .option("-n, --namespace <name>", "namespace of the Subscription, required if its name is not unique; with --all, only this namespace")
+    .option("--name <name>", "name of the ClusterExtension (default: name of the Subscription)")
+    .option("--service-account <name>", "existing ServiceAccount in the namespace that installs the extension")
     .option(
       "--create-service-account [name]",
-      "make one with exactly the rights that the bundle needs; default name: the extension's with -installer",
+      "create a ServiceAccount with the permissions that the bundle needs (default name: <extension>-installer)",
     )
-    .option("--backup <path>", "with --yes, write the objects of OLM classic to this new file, too")
-    .option("--unpin", "afterwards let it follow its channel, unless the Subscription was approved by hand");
+    .option("--backup <path>", "with --yes, also write the objects of OLM v0 to this new file")
+    .option("--unpin", "remove the version pin afterwards, unless the Subscription has manual approval");
   addAll(addConfirmation(addTimeout(command)));
   addCatalogDir(addRegistryOptions(addProxyOptions(addReleaseOptions(command)))).addOption(
-    new Option("--webhook-cert-provider <name>", "the same flag of operator-controller").choices(WEBHOOK_CERT_PROVIDERS).default("auto"),
+    new Option("--webhook-cert-provider <name>", "value of the same flag of operator-controller")
+      .choices(WEBHOOK_CERT_PROVIDERS)
+      .default("auto"),
   );
   outputOption(command, ["text", "json", "yaml"])
     .addHelpText("after", CONVERT_HELP)
@@ -150,9 +168,9 @@ function addConvert(migrate: Command, terminal: Terminal): void {
 function addRollback(migrate: Command, terminal: Terminal): void {
   const command = migrate
     .command("rollback")
-    .description("give a converted operator back to OLM classic without touching what runs")
-    .argument("[name]", "name of the ClusterExtension, or of the Subscription that it was")
-    .option("-n, --namespace <name>", "namespace of the Subscription; with --all, only those of this namespace");
+    .description("Return a converted operator to OLM v0 without downtime")
+    .argument("[name]", "name of the ClusterExtension or of the former Subscription")
+    .option("-n, --namespace <name>", "namespace of the Subscription; with --all, only this namespace");
   addClusterOptions(addAll(addConfirmation(addTimeout(command))));
   outputOption(command, ["text", "json", "yaml"])
     .addHelpText("after", ROLLBACK_HELP)
@@ -165,10 +183,10 @@ function addRollback(migrate: Command, terminal: Terminal): void {
 function addCleanup(migrate: Command, terminal: Terminal): void {
   const command = migrate
     .command("cleanup")
-    .description("remove what OLM classic has left over of a converted operator, and the backups")
-    .argument("[name]", "name of the ClusterExtension, or of the Subscription that it was")
-    .option("-n, --namespace <name>", "namespace of the Subscription; with --all, only those of this namespace")
-    .option("--operator-group", "remove the OperatorGroup, too, which nothing else of its namespace may need");
+    .description("Delete leftovers of OLM v0 and the backups of a converted operator")
+    .argument("[name]", "name of the ClusterExtension or of the former Subscription")
+    .option("-n, --namespace <name>", "namespace of the Subscription; with --all, only this namespace")
+    .option("--operator-group", "also delete the OperatorGroup; no other operator in its namespace may need it");
   addClusterOptions(addAll(addConfirmation(command)));
   outputOption(command, ["text", "json", "yaml"])
     .addHelpText("after", CLEANUP_HELP)
@@ -179,26 +197,28 @@ function addCleanup(migrate: Command, terminal: Terminal): void {
 }
 
 function addConfirmation(command: Command): Command {
-  return command
-    .option("--yes", "do it")
-    .addOption(new Option("--dry-run [mode]", "write nothing, which is the default").choices(["client"]).preset("client").conflicts("yes"));
+  return addOptionGroup(command, "migration", [
+    new Option("--yes", "run the steps"),
+    new Option("--dry-run [mode]", "only print the steps; this is the default").choices(["client"]).preset("client").conflicts("yes"),
+  ]);
 }
 
 function addAll(command: Command): Command {
-  return command
-    .option("--all", "all of them, one after another, in place of a name")
-    .option("--keep-going", "with --all, go on behind one that does not come right");
+  return addOptionGroup(command, "migration", [
+    new Option("--all", "process all of them one by one, instead of one name"),
+    new Option("--keep-going", "with --all, continue after a failure"),
+  ]);
 }
 
 function addTimeout(command: Command): Command {
-  return command.addOption(durationOption("--timeout", "how long to wait for operator-controller", "5m"));
+  return addOptionGroup(command, "migration", [durationOption("--timeout", "maximum time to wait for each controller", "5m")]);
 }
 
 function addCatalogDir(command: Command): Command {
-  return command.option(
-    "--catalog-dir <[name=]path>",
-    "folder or file with a file-based catalog, or oci:FOLDER[:TAG] or oci-archive:FILE[:TAG], that stands for the ClusterCatalog of this name, instead of the cluster's; repeatable",
-    collect,
-    [],
+  return command.addOption(
+    repeatableOption(
+      "--catalog-dir <[name=]path>",
+      "folder or file with a file-based catalog, or oci:FOLDER[:TAG] or oci-archive:FILE[:TAG], for the ClusterCatalog of this name, instead of the cluster's; repeatable",
+    ),
   );
 }

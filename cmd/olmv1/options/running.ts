@@ -7,19 +7,26 @@ import type { DevOptions } from "../commands/dev.ts";
 import type { DoctorOptions } from "../commands/doctor.ts";
 
 const DEV_HELP = `
+Starts an embedded control plane (or uses --kubeconfig), catalogd and operator-controller, and
+installs a sample operator.
+
 Examples:
   olmv1 dev                                # until Ctrl-C
   olmv1 dev --once                         # for CI
-  olmv1 dev --kubeconfig ~/.kube/config    # on a cluster that you have
+  olmv1 dev --kubeconfig ~/.kube/config    # on an existing cluster
+
+Exit codes:
+  0  you stopped the command with Ctrl-C, or --once succeeded
+  1  the command failed
 `;
 
-/** Adds `olmv1 dev`: the whole product on this machine, with a sample operator to look at. */
+/** Adds `olmv1 dev`, which runs both servers and a sample operator on this machine. */
 export function addDev(program: Command, terminal: Terminal): void {
   program
     .command("dev")
-    .description("run the whole product on this machine: an embedded control plane (or --kubeconfig), both servers and a sample operator")
-    .option("--kubeconfig <path>", "use this cluster and start none; default: $KUBECONFIG, when it is set")
-    .option("--once", "install, upgrade and remove the sample operator, then exit with 0, or 1 when something failed")
+    .description("Run OLM v1 on this machine with a sample operator")
+    .option("--kubeconfig <path>", "kubeconfig of the cluster to use (default: $KUBECONFIG, else an embedded control plane)")
+    .option("--once", "install, upgrade and remove the sample operator, then exit")
     .addHelpText("after", DEV_HELP)
     .action(async (options: DevOptions) => {
       const { dev } = await import("../commands/dev.ts");
@@ -28,21 +35,25 @@ export function addDev(program: Command, terminal: Terminal): void {
 }
 
 const DOCTOR_HELP = `
-It checks API server, definitions, both programs with their leaders and certificates, catalogs, admission policies and metrics, and changes nothing. A check
-that you have no permission for is "unknown" and counted apart. Doctor needs permission to get these objects and the Secrets of the certificates.
+Checks the API server, CustomResourceDefinitions, both servers with leader and certificates,
+catalogs, admission policies and metrics. It changes nothing. A check for which you lack a
+permission is reported as "unknown".
+Required permissions: get these objects and the Secrets with the certificates.
 
 Examples:
   olmv1 doctor
   olmv1 doctor --system-namespace openshift-operator-controller
   olmv1 doctor -o jsonpath='{range .findings[?(@.status=="problem")]}{.check}{": "}{.message}{"\\n"}{end}'
 
-Exit codes: 0 every check was made and found no problem, though there may be warnings; 1 a problem was found; 2 no problem was found, but not everything
-could be checked.
+Exit codes:
+  0  all checks ran and found no problem; warnings are possible
+  1  a check found a problem
+  2  no problem was found, but some checks could not run
 `;
 
-/** Adds `olmv1 doctor`: what is the matter with an installation, and what to do about it. */
+/** Adds `olmv1 doctor`, which checks an installation and suggests fixes. */
 export function addDoctor(program: Command, terminal: Terminal): void {
-  const command = program.command("doctor").description("check the installation on a cluster, and say what to do about what is wrong");
+  const command = program.command("doctor").description("Check the installation of OLM v1 and suggest fixes");
   outputOption(addReleaseOptions(command), ["text", "json", "yaml"])
     .addHelpText("after", DOCTOR_HELP)
     .action(async (options: DoctorOptions) => {
@@ -52,8 +63,9 @@ export function addDoctor(program: Command, terminal: Terminal): void {
 }
 
 const COMPLETION_HELP = `
-Names of extensions, catalogs, namespaces and contexts are those that your cluster has now; where it does not answer in two seconds, none are proposed.
-kubectl completes its plug-in kubectl olmv1 by itself where kubectl_complete-olmv1 is on the PATH, as npm install --global puts it.
+The script completes commands, options, and names of extensions, catalogs, namespaces and contexts.
+Names come from your cluster, if it responds within two seconds. For the plug-in kubectl olmv1,
+kubectl needs kubectl_complete-olmv1 on the PATH; npm install --global provides it.
 
 Examples:
   source <(olmv1 completion bash)                                             # bash 4 and later; add it to ~/.bashrc
@@ -61,12 +73,12 @@ Examples:
   olmv1 completion fish > ~/.config/fish/completions/olmv1.fish               # fish
 `;
 
-/** Adds `olmv1 completion`, and the hidden command that its scripts call. */
+/** Adds `olmv1 completion` and the hidden command that its scripts call. */
 export function addCompletion(program: Command, terminal: Terminal): void {
   program
     .command("completion")
-    .description("print a script that lets a shell complete commands, options and names")
-    .addArgument(new Argument("<shell>", "which shell").choices(SHELLS))
+    .description("Print a completion script for bash, zsh or fish")
+    .addArgument(new Argument("<shell>", "name of the shell").choices(SHELLS))
     .addHelpText("after", COMPLETION_HELP)
     .action(async (shell: Shell) => {
       const { script } = await import("../commands/completion/script.ts");
@@ -74,9 +86,9 @@ export function addCompletion(program: Command, terminal: Terminal): void {
     });
   program
     .command("__complete", { hidden: true })
-    .argument("[words...]", "the words of the command line, the last of which is being typed")
-    .option("--line <text>", "the command line up to the cursor, in place of words")
-    .option("--breaks <characters>", "what the shell takes for the end of a word", "")
+    .argument("[words...]", "words of the command line; the last one is incomplete")
+    .option("--line <text>", "command line up to the cursor, instead of words")
+    .option("--breaks <characters>", "characters that end a word in the shell", "")
     .allowUnknownOption()
     .passThroughOptions()
     .action(async (words: string[], options: CompleteOptions) => {

@@ -12,7 +12,7 @@ function placeOf({ file = "", line }: BundleFinding): string {
   return formatContentPlace({ file, line });
 }
 
-describe("what is found in a bundle", () => {
+describe("checkBundleFiles", () => {
   test.for(cases)("$name", (one) => {
     const { findings } = checkBundleFiles(brokenFiles(one), matches);
     const rules = findings.map(({ rule }) => rule);
@@ -24,19 +24,19 @@ describe("what is found in a bundle", () => {
     });
   });
 
-  test("every rule has a bundle that breaks it", () => {
+  test("a case breaks every rule", () => {
     const broken = new Set(cases.flatMap(({ finds }) => finds.map(({ rule }) => rule)));
     expect(Object.keys(BUNDLE_RULES).filter((rule) => !broken.has(rule))).toEqual([]);
   });
 
-  test("a rule has one topic only", () => {
+  test("RULE_TOPICS lists every rule once", () => {
     const codes = Object.values(RULE_TOPICS).flatMap((table) => Object.keys(table));
     expect(codes.toSorted()).toEqual(Object.keys(BUNDLE_RULES).toSorted());
   });
 });
 
-describe("the findings", () => {
-  test("of one rule end with how many more there are", () => {
+describe("findings of checkBundleFiles", () => {
+  test("checkBundleFiles counts further findings of a rule when there are more than 50", () => {
     const modes = Array.from({ length: 60 }, (_, i) => `    - { type: Mode${i}, supported: true }\n`).join("");
     const { findings } = checkBundleFiles(
       brokenFiles({ edit: [["manifests/csv.yaml", "  installModes:\n", `  installModes:\n${modes}`]] }),
@@ -46,7 +46,7 @@ describe("the findings", () => {
     expect(unknown.map(({ message }) => message)).toContain("and 10 more of these");
   });
 
-  test("do not depend on the order in which files come", () => {
+  test("checkBundleFiles returns the same findings for any order of files", () => {
     const broken = brokenFiles({
       edit: [["manifests/crd.yaml", "scope: Namespaced", "scope: x"]],
       files: { "manifests/z.yaml": "kind: [" },
@@ -54,13 +54,13 @@ describe("the findings", () => {
     expect(checkBundleFiles(new Map([...broken].reverse()))).toEqual(checkBundleFiles(broken));
   });
 
-  test("have no place where a file's documents are not its objects", () => {
+  test("findings have no line when the manifest file contains a List", () => {
     const list = "kind: List\napiVersion: v1\nitems:\n  - { kind: ConfigMap, apiVersion: v1 }\n  - { kind: ConfigMap, apiVersion: v1 }\n";
     const { findings } = checkBundleFiles(brokenFiles({ files: { "manifests/list.yaml": list } }));
     expect(findings.map(placeOf)).toEqual(["manifests/list.yaml", "manifests/list.yaml"]);
   });
 
-  test("are there or not, and in order, whatever one value of a bundle is replaced by", { timeout: 60_000 }, () => {
+  test("checkBundleFiles returns sorted findings when any value of a bundle is replaced", { timeout: 60_000 }, () => {
     const texts = soundBundle();
     const value = fc.oneof(
       fc.constantFrom("null", "[]", "{}", "[null]", "[{}]", "0", '"x"'),

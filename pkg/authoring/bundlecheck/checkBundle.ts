@@ -12,12 +12,12 @@ import { EXAMPLE_RULES } from "./exampleRules.ts";
 import { LOADING_RULES, OBJECT_RULES } from "./manifestRules.ts";
 import { ANNOTATION_RULES, METADATA_RULES } from "./metadataRules.ts";
 import { OWNED_RULES } from "./ownedApiRules.ts";
-import { RIGHTS_RULES } from "./permissionRules.ts";
+import { PERMISSION_RULES } from "./permissionRules.ts";
 import { type RuleTable } from "./rule.ts";
 import { WEBHOOK_RULES } from "./webhookRules.ts";
 import { DEPLOYMENT_RULES, IMAGE_RULES } from "./workloadRules.ts";
 
-/** Something in a bundle that breaks a rule. */
+/** A finding in a bundle. */
 export interface BundleFinding {
   readonly rule: string;
   readonly severity: Severity;
@@ -28,47 +28,47 @@ export interface BundleFinding {
   readonly line?: number;
 }
 
-/** The finding for people: `error: manifests/csv.yaml: line 3: what is wrong [rule]`. */
+/** Formats a finding as one line: `error: manifests/csv.yaml: line 3: message [rule]`. */
 export function formatBundleFinding({ severity, file = "", line, message, rule }: BundleFinding): string {
   return [severity, formatContentPlace({ file, line }), `${message} [${rule}]`].filter((part) => part !== "").join(": ");
 }
 
-/** The rules by what they are about, in the order of the reference. */
+/** The rules by topic, in the order of the reference. */
 export const RULE_TOPICS: Readonly<Record<string, RuleTable>> = {
   Loading: LOADING_RULES,
-  "What operator-controller checks": CONTROLLER_RULES,
+  "operator-controller": CONTROLLER_RULES,
   Annotations: ANNOTATION_RULES,
   ClusterServiceVersion: CSV_RULES,
-  "Description for people": DESCRIPTION_RULES,
+  "Operator description": DESCRIPTION_RULES,
   "Dependencies and properties": METADATA_RULES,
   Deployments: DEPLOYMENT_RULES,
   Images: IMAGE_RULES,
   Webhooks: WEBHOOK_RULES,
-  Rights: RIGHTS_RULES,
+  Permissions: PERMISSION_RULES,
   Manifests: OBJECT_RULES,
   CustomResourceDefinitions: CRD_RULES,
   "Owned APIs": OWNED_RULES,
   Examples: EXAMPLE_RULES,
 };
 
-/** Every rule by its code. */
+/** All rules by code. */
 export const BUNDLE_RULES: RuleTable = Object.assign({}, ...Object.values(RULE_TOPICS));
 
-/** Most findings of one rule; further ones are counted in one more. */
+/** Maximum findings of one rule. An additional finding counts the rest. */
 const MAX_FINDINGS = 50;
 const MAX_MESSAGE = 2_048;
 
-/** What became of checking a bundle. */
+/** The result of checking a bundle. */
 export interface BundleCheckResult {
-  /** Of its ClusterServiceVersion; empty where there is none. */
+  /** Name of its ClusterServiceVersion; empty if it has none. */
   readonly name: string;
   /** Errors first, then by place; at most 51 of a rule, messages of at most 2,048 characters. */
   readonly findings: readonly BundleFinding[];
 }
 
 /**
- * Holds a bundle against every rule, also one that cannot be loaded as far as it can be read. It never throws.
- * @param matches how texts of examples are held against patterns of schemas; by default every text matches.
+ * Checks a bundle against all rules. If the bundle cannot be loaded, checks the parts that can be read. Never throws.
+ * @param matches tests texts of examples against patterns of schemas; by default every text matches.
  */
 export function checkBundleFiles(files: BundleFiles, matches?: PatternMatcher): BundleCheckResult {
   const content = new BundleContent(files, matches);

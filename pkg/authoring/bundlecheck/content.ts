@@ -17,16 +17,16 @@ import { prepareObjects } from "../../release/prepare.ts";
 import type { Adjusted } from "../../release/workloads.ts";
 import { renderBundle } from "../../render/render.ts";
 
-/** What a bundle is rendered to for one way of installing it. */
+/** The rendered bundle for one install mode and certificate provider. */
 interface Rendering {
-  /** How it is installed, such as `install mode OwnNamespace, certificates of cert-manager`. */
+  /** Install mode and certificate provider, such as `install mode OwnNamespace, certificates of cert-manager`. */
   readonly way: string;
-  /** The objects as they are applied and what was dropped of them, or why there are none. */
+  /** The objects to apply and notes about dropped parts, or the error that prevents rendering. */
   readonly result: Adjusted | Error;
 }
 
 const NAMESPACE = "operator-namespace";
-/** The configuration that asks for an install mode. */
+/** The configuration that selects each install mode. */
 const CONFIG: Readonly<Record<InstallModeType, JsonObject | undefined>> = {
   AllNamespaces: undefined,
   MultiNamespace: { watchNamespaces: ["watched-namespace", "another-namespace"] },
@@ -34,8 +34,8 @@ const CONFIG: Readonly<Record<InstallModeType, JsonObject | undefined>> = {
   SingleNamespace: { watchNamespace: "watched-namespace" },
 };
 
-/** The bundle for each install mode that it supports, with each certificate provider where it serves webhooks or APIs. */
-function renderingsOf(bundle: RegistryV1Bundle): Rendering[] {
+/** Renders the bundle for each install mode that it supports. If it serves webhooks or APIs, renders it with each certificate provider. */
+function renderAll(bundle: RegistryV1Bundle): Rendering[] {
   const supported = installModes(bundle.csv);
   const modes = Object.entries(CONFIG).filter(([mode]) => supported.has(mode));
   const { webhookdefinitions = [], apiservicedefinitions } = bundle.csv.spec;
@@ -61,60 +61,60 @@ function isNamespaced(gvk: GroupVersionKind): boolean | undefined {
 const CSV_KIND = "ClusterServiceVersion";
 const CRD_KIND = "CustomResourceDefinition";
 
-/** One object of a bundle as it is written. */
+/** An object of a bundle, with all fields of its file. */
 export interface Manifest {
   readonly file: string;
-  /** Its place among the objects of the file. */
+  /** Index among the objects of the file. */
   readonly index: number;
   readonly object: KubeObject;
 }
 
-/** A part that cannot be read. */
+/** A file that cannot be read, or an object that Go's types cannot represent. */
 interface Unreadable {
   readonly file: string;
   readonly message: string;
 }
 
-/** A CRD as it is written and as Go's types hold it. */
+/** A CRD with all fields of its file, and as converted to Go's types. */
 export interface CrdManifest extends Manifest {
   readonly crd: Crd;
 }
 
-/** Where in a bundle something is wrong. */
+/** The location of a breach in a bundle. */
 export interface Place {
-  /** Path in the bundle, with slashes. Not needed with a manifest. */
+  /** Path in the bundle, with slashes. Not needed if `manifest` is set. */
   readonly file?: string;
   readonly manifest?: Manifest | undefined;
-  /** Within the manifest, or within the only document of the file. */
+  /** Path inside the manifest, or inside the only document of the file. */
   readonly path?: YamlPath;
 }
 
-/** Everything in a bundle that could be read, so that one fault does not hide the others. */
+/** All readable parts of a bundle, so that one error does not hide others. */
 export class BundleContent {
   readonly files: BundleFiles;
-  /** Of the annotations file; empty where that cannot be read. */
+  /** Annotations of the annotations file; empty if the file cannot be read. */
   readonly annotations: JsonObject;
   readonly manifests: readonly Manifest[];
   readonly csvs: readonly Manifest[];
   readonly crds: readonly CrdManifest[];
   readonly others: readonly Manifest[];
-  /** The one that is installed: the last. */
+  /** The CSV that operator-controller installs: the last one. */
   readonly csvManifest: Manifest | undefined;
-  /** The same as Go's types hold it; lists have the same indexes. */
+  /** The same CSV, converted to Go's types. Lists keep their indexes. */
   readonly csv: Csv | undefined;
   readonly unreadable: readonly Unreadable[];
-  /** The bundle, where operator-controller can load it, and otherwise why it cannot. */
+  /** The loaded bundle, or the error of operator-controller. */
   readonly loaded: RegistryV1Bundle | Error;
   readonly dependencyFaults: readonly string[];
   readonly matches: PatternMatcher;
   readonly #lines = new Map<string, YamlLines>();
   #renderings: readonly Rendering[] | undefined;
 
-  /** @param matches how texts of examples are held against patterns of schemas; by default every text matches. */
+  /** @param matches tests texts of examples against patterns of schemas; by default every text matches. */
   constructor(files: BundleFiles, matches: PatternMatcher = () => undefined) {
     this.files = files;
     this.matches = matches;
-    this.annotations = annotationsIn(files);
+    this.annotations = readAnnotations(files);
     const { manifests, metadata } = foldersIn(files.keys(), statedFolders(files));
     this.dependencyFaults = dependenciesIn(files, metadata).faults;
     const unreadable: Unreadable[] = [];
@@ -134,33 +134,33 @@ export class BundleContent {
       });
     this.others = read.filter(({ object }) => object.kind !== CSV_KIND && object.kind !== CRD_KIND);
     this.unreadable = unreadable;
-    this.loaded = loadedOf(files);
+    this.loaded = tryLoad(files);
   }
 
-  /** Annotations of the CSV. */
+  /** Returns the annotations of the CSV. */
   get csvAnnotations(): Readonly<Record<string, string>> {
     return this.csv?.metadata.annotations ?? {};
   }
 
-  /** What the bundle is rendered to, in each way of installing it; none where it cannot be loaded. */
+  /** Renders the bundle for each install mode and certificate provider, once. Empty if the bundle cannot be loaded. */
   get renderings(): readonly Rendering[] {
-    this.#renderings ??= this.loaded instanceof Error ? [] : renderingsOf(this.loaded);
+    this.#renderings ??= this.loaded instanceof Error ? [] : renderAll(this.loaded);
     return this.#renderings;
   }
 
-  /** A place in the CSV. */
+  /** Returns a location in the CSV. */
   inCsv(...path: (string | number)[]): Place {
     return { manifest: this.csvManifest, path };
   }
 
-  /** File and line of a place, as far as they are known. */
+  /** Returns the known file and line of a location. */
   locate({ file, manifest, path }: Place): { file?: string; line?: number } {
     const name = manifest?.file ?? file;
     if (name === undefined) return {};
     if (!manifest && !path) return { file: name };
     const lines = this.#linesOf(name);
     const objects = manifest ? this.manifests.filter((other) => other.file === name).length : 1;
-    // An object of a list, or after an empty document, has no document of the same number.
+    // Indexes of objects and documents differ if the file has a List or an empty document.
     const line = lines.documents === objects ? lines.lineOf(manifest?.index ?? 0, path ?? []) : undefined;
     return line === undefined ? { file: name } : { file: name, line };
   }
@@ -194,7 +194,7 @@ function unreadableText(file: string, err: unknown): string {
   return `error parsing objects in ${goQuote(file)}: ${err instanceof RangeError ? "its content is nested too deeply" : messageOf(err)}`;
 }
 
-function loadedOf(files: BundleFiles): RegistryV1Bundle | Error {
+function tryLoad(files: BundleFiles): RegistryV1Bundle | Error {
   try {
     return loadBundle(files);
   } catch (err) {
@@ -202,16 +202,16 @@ function loadedOf(files: BundleFiles): RegistryV1Bundle | Error {
   }
 }
 
-function annotationsIn(files: BundleFiles): JsonObject {
+function readAnnotations(files: BundleFiles): JsonObject {
   try {
     const document = yamlDocument(textOf(files.get(ANNOTATIONS_FILE)));
     return isObject(document) ? { ...objectAt(document, "annotations") } : {};
   } catch {
-    return {}; // loading says why
+    return {}; // rule "unreadable" reports the error
   }
 }
 
-/** The usual folders where the annotations cannot be read; loading says why. */
+/** Reads the folders from the annotations. If these cannot be read, returns the usual folders; rule "unreadable" reports the error. */
 function statedFolders(files: BundleFiles): BundleFolders {
   try {
     return bundleAnnotations(files.get(ANNOTATIONS_FILE) ?? new Uint8Array());

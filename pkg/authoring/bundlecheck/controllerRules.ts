@@ -5,58 +5,58 @@ import { InvalidBundleError } from "../../render/render.ts";
 import type { BundleContent, Place } from "./content.ts";
 import { type Breach, type BundleRule, defineErrorRule, defineWarningRule, type RuleTable, Source } from "./rule.ts";
 
-/** What operator-controller's own checks ask for, in its words. */
+/** Requirements of the validators of operator-controller. */
 const VALIDATED: Readonly<Record<keyof typeof VALIDATORS, string>> = {
-  "deployment-duplicate": "The install strategy has one deployment of a name.",
+  "deployment-duplicate": "Names of deployments in the install strategy are unique.",
   "deployment-name": "The name of a deployment is a DNS-1123 subdomain.",
-  "crd-duplicate": "There is one CustomResourceDefinition of a name.",
+  "crd-duplicate": "Names of CustomResourceDefinitions are unique.",
   "owned-crd-missing": "Every CRD that the CSV owns is in the bundle.",
-  "package-name-missing": "The annotations name the package.",
-  "conversion-install-modes": "A bundle with conversion webhooks supports AllNamespaces and no other install mode.",
+  "package-name-missing": "The annotations contain the package name.",
+  "conversion-install-modes": "A bundle with conversion webhooks supports only install mode AllNamespaces.",
   "webhook-deployment": "The deployment of a webhook is in the install strategy.",
-  "webhook-duplicate": "There is one webhook of a type and a name.",
+  "webhook-duplicate": "Webhooks of one type have unique names.",
   "webhook-name": "The name of a webhook is a DNS-1123 subdomain.",
-  "conversion-shared": "One conversion webhook at most converts a CRD.",
-  "conversion-foreign": "A conversion webhook converts CRDs that the CSV owns.",
-  "webhook-forbidden-rule": "The rules of admission webhooks leave OLM and webhook configurations alone.",
-  "kind-unsupported": "Manifests are of kinds that bundles may hold.",
+  "conversion-shared": "At most one conversion webhook converts a CRD.",
+  "conversion-foreign": "A conversion webhook converts only CRDs that the CSV owns.",
+  "webhook-forbidden-rule": "The rules of admission webhooks do not match APIs of OLM or webhook configurations.",
+  "kind-unsupported": "All manifests are of supported kinds.",
   "api-service-incomplete": "An owned API service has group, version, kind, name and deployment.",
   "api-service-deployment": "The deployment of an owned API service is in the install strategy.",
-  "api-service-name": "Group, version, kind and name of an owned API service can be part of a path.",
-  "api-service-port": "The port of an owned API service is one.",
-  "api-service-place": "The kinds of one group and version are served in one place.",
-  "api-service-reserved": "An owned API service is of no group of Kubernetes or OLM.",
+  "api-service-name": "Group, version, kind and name of an owned API service are valid path segments.",
+  "api-service-port": "The port of an owned API service is valid.",
+  "api-service-place": "One deployment and port serves all kinds of an API group and version.",
+  "api-service-reserved": "An owned API service is not of an API group of Kubernetes or OLM.",
   "api-service-definition": "No CRD of the bundle has the group and version of an owned API service.",
 };
 
-/** What of the CSV's spec checks are about whose codes begin so; the others are about webhooks. */
+/** Fields of the CSV spec by prefix of the rule code. All other rules are about webhooks. */
 const SPEC_MEMBERS = [
   ["deployment", "install"],
   ["owned-crd", "customresourcedefinitions"],
   ["api-service", "apiservicedefinitions"],
 ] as const;
 
-/** What operator-controller would refuse. */
+/** Rules for bundles that operator-controller rejects. */
 export const CONTROLLER_RULES: RuleTable = {
   ...Object.fromEntries(
-    Object.entries(VALIDATED).map(([code, rule]) => [code, validated(rule, VALIDATORS[code as keyof typeof VALIDATORS], code)]),
+    Object.entries(VALIDATED).map(([code, rule]) => [code, fromValidator(rule, VALIDATORS[code as keyof typeof VALIDATORS], code)]),
   ),
   "not-renderable": defineErrorRule(
-    "The bundle can be rendered for each install mode that it supports, with certificates of each provider.",
+    "The bundle can be rendered for each supported install mode with each certificate provider.",
     Source.controller,
     notRenderable,
   ),
-  "dropped-part": defineWarningRule("Nothing of a manifest is dropped when it is applied.", Source.controller, droppedParts),
+  "dropped-part": defineWarningRule("All fields of a manifest are applied.", Source.controller, droppedParts),
 };
 
-function validated(rule: string, validator: Validator, code: string): BundleRule {
+function fromValidator(rule: string, validator: Validator, code: string): BundleRule {
   return defineErrorRule(rule, Source.controller, (content) => {
     if (content.loaded instanceof Error) return [];
     return validator(content.loaded).map((message, i) => ({ message, at: placeOf(code, content, i) }));
   });
 }
 
-/** The CSV, but for faults of other manifests. */
+/** Returns the location of a breach: a part of the CSV, unless the rule is about other manifests. */
 function placeOf(code: string, content: BundleContent, i: number): Place {
   if (code === "package-name-missing")
     return { file: ANNOTATIONS_FILE, path: ["annotations", "operators.operatorframework.io.bundle.package.v1"] };
@@ -65,13 +65,13 @@ function placeOf(code: string, content: BundleContent, i: number): Place {
   return content.inCsv("spec", SPEC_MEMBERS.find(([start]) => code.startsWith(start))?.[1] ?? "webhookdefinitions");
 }
 
-/** Why it cannot be rendered, beside what has been told; one text for all ways that have it in common. */
+/** Returns rendering errors that other rules do not report. Groups install modes and providers with the same error. */
 function notRenderable({ loaded, renderings }: BundleContent): Breach[] {
   if (loaded instanceof Error) return [];
-  const isTold = (err: Error): boolean => err instanceof InvalidBundleError || err instanceof UnidentifiedObjectsError;
+  const isReported = (err: Error): boolean => err instanceof InvalidBundleError || err instanceof UnidentifiedObjectsError;
   const ways = new Map<string, string[]>();
   for (const { way, result } of renderings) {
-    if (result instanceof Error && !isTold(result)) ways.set(result.message, [...(ways.get(result.message) ?? []), way]);
+    if (result instanceof Error && !isReported(result)) ways.set(result.message, [...(ways.get(result.message) ?? []), way]);
   }
   return [...ways].map(([message, of]) => ({
     message: of.length === renderings.length ? message : `${message} (with ${of.join("; ")})`,

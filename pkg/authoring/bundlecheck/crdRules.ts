@@ -7,25 +7,25 @@ import type { YamlPath } from "../../golang/yaml.ts";
 import type { BundleContent, CrdManifest } from "./content.ts";
 import { type Breach, defineErrorRule, defineWarningRule, formatMemberPath, type RuleTable, Source } from "./rule.ts";
 
-/** What is wrong with one node of a schema. */
+/** An error in one node of a schema. */
 interface StructuralFault {
-  /** From the root of the schema. */
+  /** Path from the root of the schema. */
   readonly path: YamlPath;
   readonly message: string;
 }
 
-/** Members that JSON Schema has and schemas of CRDs may not have. */
+/** Keywords of JSON Schema that CRD schemas must not contain. */
 const FORBIDDEN = ["$ref", "id", "definitions", "dependencies", "patternProperties", "additionalItems"];
 const TYPES = new Set(["object", "array", "string", "integer", "number", "boolean"]);
-/** Deeper than this nothing is looked at. */
+/** Maximum path length of checked nodes. */
 const MAX_DEPTH = 200;
 
 /**
- * Why the schema of a version of a CRD is not structural, the basics only: types, forbidden members, `properties` beside `additionalProperties`,
- * lists without `items` of one schema, keys of lists that are maps.
+ * Returns errors that make the schema of a CRD version not structural. Checks only the basics: types, forbidden keywords, `properties` together
+ * with `additionalProperties`, lists without one schema in `items`, and missing keys of lists of type map.
  * @see https://kubernetes.io/docs/tasks/extend-kubernetes/custom-resources/custom-resource-definitions/#specifying-a-structural-schema
  */
-function structuralFaults(schema: unknown): StructuralFault[] {
+function findStructuralFaults(schema: unknown): StructuralFault[] {
   const faults: StructuralFault[] = [];
   if (isObject(schema)) visit(schema, [], faults);
   return faults;
@@ -40,15 +40,15 @@ function visit(schema: JsonObject, path: YamlPath, faults: StructuralFault[]): v
   const hasType = typeof type === "string" && type !== "";
   const isUntyped = schema["x-kubernetes-int-or-string"] === true || schema["x-kubernetes-preserve-unknown-fields"] === true;
   if (!hasType && !isUntyped) add("has no type");
-  if (hasType && !TYPES.has(type)) add(`has type "${type}", which there is not`);
-  if (path.length === 0 && hasType && type !== "object") add("is no object");
-  for (const member of FORBIDDEN) if (!isEmpty(schema[member])) add(`has ${member}, which schemas of CRDs may not have`);
-  if (schema["uniqueItems"] === true) add("has uniqueItems: true, which schemas of CRDs may not have");
+  if (hasType && !TYPES.has(type)) add(`has unknown type "${type}"`);
+  if (path.length === 0 && hasType && type !== "object") add("is not of type object");
+  for (const member of FORBIDDEN) if (!isEmpty(schema[member])) add(`has ${member}, which CRD schemas must not contain`);
+  if (schema["uniqueItems"] === true) add("has uniqueItems: true, which CRD schemas must not contain");
   if (!isEmpty(properties) && (isObject(additionalProperties) || additionalProperties === false))
     add("has both properties and additionalProperties");
-  if (type === "array" && !isObject(items)) add("is a list without one schema for its items");
+  if (type === "array" && !isObject(items)) add("is an array without a schema in items");
   if (schema["x-kubernetes-list-type"] === "map" && isEmpty(schema["x-kubernetes-list-map-keys"]))
-    add("is a list of type map without x-kubernetes-list-map-keys");
+    add("has list type map without x-kubernetes-list-map-keys");
   if (isObject(properties))
     for (const [name, property] of Object.entries(properties))
       if (isObject(property)) visit(property, [...path, "properties", name], faults);
@@ -62,29 +62,33 @@ function isEmpty(value: unknown): boolean {
 }
 
 const APPROVED = "api-approved.kubernetes.io";
-/** Groups that belong to Kubernetes. */
+/** Protected API groups of Kubernetes. */
 const PROTECTED = /(^|\.)(k8s|kubernetes)\.io$/;
 const SCOPES = ["Namespaced", "Cluster"];
 
-/** What the API server asks of CustomResourceDefinitions. */
+/** Rules for CustomResourceDefinitions. */
 export const CRD_RULES: RuleTable = {
-  "crd-name": defineErrorRule("The name of a CRD is that of its resource and its group.", Source.apiServer, inEach(name)),
-  "crd-names": defineErrorRule("A CRD states group, kind, plural name and scope.", Source.apiServer, inEach(names)),
-  "crd-versions": defineErrorRule("A CRD has versions, each once, and stores objects in exactly one.", Source.apiServer, inEach(versions)),
+  "crd-name": defineErrorRule("The name of a CRD is `<plural>.<group>`.", Source.apiServer, inEach(name)),
+  "crd-names": defineErrorRule("A CRD has a group, kind, plural name and scope.", Source.apiServer, inEach(names)),
+  "crd-versions": defineErrorRule(
+    "A CRD has versions with unique names, and exactly one storage version.",
+    Source.apiServer,
+    inEach(versions),
+  ),
   "crd-schema": defineErrorRule("Every version of a CRD has a structural schema.", Source.apiServer, inEach(schemas)),
   "crd-approved": defineErrorRule(
-    "A CRD of a group that belongs to Kubernetes says where it was approved.",
+    "A CRD of a protected API group of Kubernetes has an approval annotation.",
     Source.apiServer,
     inEach(approved),
   ),
-  "crd-validation": defineWarningRule("The schemas of a CRD say what objects hold.", Source.scorecard, inEach(validation)),
+  "crd-validation": defineWarningRule("The schemas of a CRD describe the fields of its objects.", Source.scorecard, inEach(validation)),
   "crd-conversion": defineWarningRule(
-    "A CRD that is converted by a webhook has a conversion webhook in the CSV.",
+    "A CRD with conversion strategy Webhook has a conversion webhook in the CSV.",
     Source.format,
     inEach(conversion),
   ),
   "crd-unknown-field": defineWarningRule(
-    "A CRD holds only fields that it has: all others are dropped.",
+    "A CRD contains only known fields. Unknown fields are dropped.",
     Source.controller,
     inEach(unknownFields),
   ),
@@ -96,7 +100,7 @@ interface CrdBreach {
   path: readonly (string | number)[];
 }
 
-/** The same for every CRD; messages begin with its name. CRDs of an API that is not served any more have a form of their own. */
+/** Applies a check to every CRD and prefixes messages with its name. Skips CRDs of removed API versions, which have other fields. */
 function inEach(find: (manifest: CrdManifest, content: BundleContent) => readonly CrdBreach[]): (content: BundleContent) => Breach[] {
   return (content) =>
     content.crds
@@ -124,9 +128,9 @@ function textAt(object: Readonly<Record<string, unknown>>, key: string): string 
 
 function name(manifest: CrdManifest): CrdBreach[] {
   const spec = specOf(manifest);
-  const wanted = `${textAt(objectAt(spec, "names"), "plural")}.${textAt(spec, "group")}`;
-  if (nameOf(manifest) === wanted || wanted.startsWith(".") || wanted.endsWith(".")) return [];
-  return [{ message: `its name must be ${goQuote(wanted)}, made of spec.names.plural and spec.group`, path: ["metadata", "name"] }];
+  const expected = `${textAt(objectAt(spec, "names"), "plural")}.${textAt(spec, "group")}`;
+  if (nameOf(manifest) === expected || expected.startsWith(".") || expected.endsWith(".")) return [];
+  return [{ message: `its name must be ${goQuote(expected)} (spec.names.plural and spec.group)`, path: ["metadata", "name"] }];
 }
 
 function names(manifest: CrdManifest): CrdBreach[] {
@@ -138,7 +142,7 @@ function names(manifest: CrdManifest): CrdBreach[] {
   const scope = textAt(spec, "scope");
   return SCOPES.includes(scope)
     ? lacking
-    : [...lacking, { message: `scope ${goQuote(scope)} is none of ${SCOPES.join(", ")}`, path: ["spec", "scope"] }];
+    : [...lacking, { message: `scope ${goQuote(scope)} is not one of ${SCOPES.join(", ")}`, path: ["spec", "scope"] }];
 }
 
 function versions(manifest: CrdManifest): CrdBreach[] {
@@ -149,8 +153,8 @@ function versions(manifest: CrdManifest): CrdBreach[] {
   const seen = new Set<string>();
   const repeated = all.filter(({ name: version }) => seen.size === seen.add(version).size);
   return [
-    ...(stored === 1 ? [] : [{ message: `${stored} of its versions have storage: true, and exactly one must`, path }]),
-    ...repeated.map(({ name: version }) => ({ message: `version ${goQuote(version)} stands there more than once`, path })),
+    ...(stored === 1 ? [] : [{ message: `${stored} versions have storage: true, exactly one must have it`, path }]),
+    ...repeated.map(({ name: version }) => ({ message: `version ${goQuote(version)} is listed more than once`, path })),
   ];
 }
 
@@ -169,7 +173,7 @@ function schemas(manifest: CrdManifest): CrdBreach[] {
     ...versionsOf(manifest.crd).flatMap(({ name: version, schema }, i) => {
       const path = ["spec", "versions", i, "schema", "openAPIV3Schema"];
       if (!isObject(schema)) return [{ message: `version ${goQuote(version)} has no schema`, path }];
-      return structuralFaults(schema).map((fault) => ({
+      return findStructuralFaults(schema).map((fault) => ({
         message: `version ${goQuote(version)}: ${fault.message}`,
         path: [...path, ...fault.path],
       }));
@@ -183,7 +187,7 @@ function approved(manifest: CrdManifest): CrdBreach[] {
   if (/^https?:\/\/./.test(stated) || stated.startsWith("unapproved")) return [];
   return [
     {
-      message: `its group belongs to Kubernetes: annotation ${APPROVED} must hold the address of its approval, or begin with "unapproved"`,
+      message: `its API group is protected: annotation ${APPROVED} must contain the URL of its approval, or begin with "unapproved"`,
       path: ["metadata", "annotations"],
     },
   ];
@@ -194,7 +198,7 @@ function validation(manifest: CrdManifest): CrdBreach[] {
     if (!isObject(schema)) return [];
     const members = Object.keys(objectAt(schema, "properties")).filter((member) => !["apiVersion", "kind", "metadata"].includes(member));
     if (members.length > 0) return [];
-    return [{ message: `the schema of version ${goQuote(version)} lets anything through`, path: ["spec", "versions", i, "schema"] }];
+    return [{ message: `the schema of version ${goQuote(version)} describes no fields`, path: ["spec", "versions", i, "schema"] }];
   });
 }
 
@@ -202,14 +206,14 @@ function conversion(manifest: CrdManifest, { csv }: BundleContent): CrdBreach[] 
   const isConverted = textAt(objectAt(specOf(manifest), "conversion"), "strategy") === "Webhook";
   const webhooks = (csv?.spec.webhookdefinitions ?? []).filter(({ type }) => type === "ConversionWebhook");
   if (!isConverted || webhooks.some(({ conversionCRDs = [] }) => conversionCRDs.includes(nameOf(manifest)))) return [];
-  return [{ message: "it is to be converted by a webhook, and no conversion webhook of the CSV names it", path: ["spec", "conversion"] }];
+  return [{ message: "its conversion strategy is Webhook, but no conversion webhook of the CSV names it", path: ["spec", "conversion"] }];
 }
 
 function unknownFields({ object }: CrdManifest): CrdBreach[] {
   return unknownMembers("apiextensions/v1.CustomResourceDefinition", { ...object, metadata: {} })
     .filter(({ path }) => path[0] !== "status")
     .map(({ path, meant }) => ({
-      message: `${formatMemberPath(path)} is not known and is dropped${meant === undefined ? "" : `: is ${meant} meant?`}`,
+      message: `unknown field ${formatMemberPath(path)} is dropped${meant === undefined ? "" : `: did you mean ${meant}?`}`,
       path,
     }));
 }

@@ -13,17 +13,17 @@ import { type Breach, defineErrorRule, defineInfoRule, defineWarningRule, format
 const KUBE_VERSION = /^v?\d{1,5}(\.\d{1,5}){1,2}$/;
 const INSTALL_MODES = ["AllNamespaces", "MultiNamespace", "OwnNamespace", "SingleNamespace"];
 
-/** What a ClusterServiceVersion must hold to be taken for what it means. */
+/** Rules for the ClusterServiceVersion. */
 export const CSV_RULES: RuleTable = {
   "csv-name-missing": defineErrorRule("The CSV has a name.", Source.packaging, nameMissing),
   "csv-name-invalid": defineWarningRule("The name of the CSV is a DNS-1123 subdomain.", Source.packaging, nameInvalid),
-  "csv-name-version": defineInfoRule("The name of the CSV tells its version.", Source.packaging, nameVersion),
+  "csv-name-version": defineInfoRule("The name of the CSV ends with its version.", Source.packaging, nameVersion),
   "csv-version-missing": defineErrorRule("The CSV has a version.", Source.packaging, versionMissing),
-  "csv-version-form": defineWarningRule("The version of the CSV is written as a semantic version.", Source.packaging, versionForm),
-  "unknown-field": defineWarningRule("The CSV holds only fields that it has: all others are dropped.", Source.controller, unknownFields),
-  "install-mode-unknown": defineWarningRule("Install modes are known ones.", Source.format, installModes),
-  "min-kube-version": defineWarningRule("minKubeVersion is a version of Kubernetes.", Source.packaging, minKubeVersion),
-  "skip-range": defineWarningRule("The annotation olm.skipRange is a range of versions.", Source.packaging, skipRange),
+  "csv-version-form": defineWarningRule("The version of the CSV is a semantic version.", Source.packaging, versionForm),
+  "unknown-field": defineWarningRule("The CSV contains only known fields. Unknown fields are dropped.", Source.controller, unknownFields),
+  "install-mode-unknown": defineWarningRule("All install modes are known.", Source.format, installModes),
+  "min-kube-version": defineWarningRule("minKubeVersion is a Kubernetes version.", Source.packaging, minKubeVersion),
+  "skip-range": defineWarningRule("The annotation olm.skipRange is a version range.", Source.packaging, skipRange),
   replaces: defineWarningRule("The CSV does not replace or skip itself.", Source.packaging, replaces),
 };
 
@@ -31,7 +31,7 @@ function nameOf({ csv }: BundleContent): string {
   return csv?.metadata.name ?? "";
 }
 
-/** The version as it is written; what Go's types hold is never empty. */
+/** Returns the version in the file. The version of Go's types is never empty. */
 function writtenVersion({ csvManifest }: BundleContent): string {
   const version = csvManifest && objectAt(csvManifest.object, "spec")["version"];
   return typeof version === "string" ? version : "";
@@ -50,7 +50,7 @@ function nameInvalid(content: BundleContent): Breach[] {
 
 function nameVersion(content: BundleContent): Breach[] {
   const [name, version] = [nameOf(content), writtenVersion(content)];
-  // What may not stand in a name is often replaced there.
+  // Characters that names cannot contain are often replaced.
   const plain = (text: string): string => text.toLowerCase().replaceAll(/[^a-z0-9]/g, "-");
   if (name === "" || version === "" || plain(name).endsWith(plain(version))) return [];
   return [{ message: `CSV name ${goQuote(name)} does not end with its version ${version}`, at: content.inCsv("metadata", "name") }];
@@ -69,7 +69,9 @@ function versionForm(content: BundleContent): Breach[] {
     return [];
   } catch (err) {
     const read = operatorVersion(written);
-    return [{ message: `spec.version ${goQuote(written)} is read as ${read}: ${messageOf(err)}`, at: content.inCsv("spec", "version") }];
+    return [
+      { message: `spec.version ${goQuote(written)} is interpreted as ${read}: ${messageOf(err)}`, at: content.inCsv("spec", "version") },
+    ];
   }
 }
 
@@ -79,7 +81,7 @@ function unknownFields({ csvManifest }: BundleContent): Breach[] {
   return unknownMembers("operators/v1alpha1.ClusterServiceVersion", object)
     .filter(({ path }) => path[0] !== "status")
     .map(({ path, meant }) => ({
-      message: `${formatMemberPath(path)} is not known and is dropped${meant === undefined ? "" : `: is ${meant} meant?`}`,
+      message: `unknown field ${formatMemberPath(path)} is dropped${meant === undefined ? "" : `: did you mean ${meant}?`}`,
       at: { manifest: csvManifest, path },
     }));
 }
@@ -90,7 +92,7 @@ function installModes(content: BundleContent): Breach[] {
       ? []
       : [
           {
-            message: `install mode ${goQuote(type)} is not known and has no effect: there are ${INSTALL_MODES.join(", ")}`,
+            message: `install mode ${goQuote(type)} is unknown and has no effect: use one of ${INSTALL_MODES.join(", ")}`,
             at: content.inCsv("spec", "installModes", i, "type"),
           },
         ],
@@ -100,7 +102,9 @@ function installModes(content: BundleContent): Breach[] {
 function minKubeVersion(content: BundleContent): Breach[] {
   const version = content.csv?.spec.minKubeVersion ?? "";
   if (version === "" || KUBE_VERSION.test(version)) return [];
-  return [{ message: `minKubeVersion ${goQuote(version)} is no version such as 1.27.0`, at: content.inCsv("spec", "minKubeVersion") }];
+  return [
+    { message: `minKubeVersion ${goQuote(version)} is not a version: use one such as 1.27.0`, at: content.inCsv("spec", "minKubeVersion") },
+  ];
 }
 
 function skipRange(content: BundleContent): Breach[] {
@@ -112,7 +116,7 @@ function skipRange(content: BundleContent): Breach[] {
   } catch (err) {
     return [
       {
-        message: `olm.skipRange ${goQuote(range)} is no range of versions: ${messageOf(err)}`,
+        message: `olm.skipRange ${goQuote(range)} is not a version range: ${messageOf(err)}`,
         at: content.inCsv("metadata", "annotations", "olm.skipRange"),
       },
     ];
@@ -139,26 +143,30 @@ const EMAIL = /^[^@\s]+@[^@\s]+$/;
 /** `operatorframework.io/arch.amd64: supported` and the like. */
 const PLATFORM = /^operatorframework\.io\/(arch|os)\./;
 
-/** What people and user interfaces are told about an operator. */
+/** Rules for the description of an operator in user interfaces. */
 export const DESCRIPTION_RULES: RuleTable = {
   "display-name": defineWarningRule("The CSV has a display name.", Source.packaging, (content) =>
-    lacking(content, "displayName", "what people call the operator"),
+    requireField(content, "displayName", "add the name that user interfaces show"),
   ),
   description: defineWarningRule("The CSV has a description.", Source.packaging, (content) =>
-    lacking(content, "description", "what the operator does, in Markdown"),
+    requireField(content, "description", "describe what the operator does, in Markdown"),
   ),
   keywords: defineWarningRule("The CSV has keywords.", Source.packaging, (content) =>
-    lacking(content, "keywords", "words that people search for"),
+    requireField(content, "keywords", "add words that users search for"),
   ),
-  maintainers: defineWarningRule("The CSV names maintainers with their e-mail addresses.", Source.packaging, maintainers),
+  maintainers: defineWarningRule("The CSV lists maintainers with their email addresses.", Source.packaging, maintainers),
   provider: defineWarningRule("The CSV names the provider.", Source.packaging, provider),
   icon: defineWarningRule("The CSV has an icon, in base64 and with its media type.", Source.packaging, icon),
   labels: defineInfoRule("The CSV has labels.", Source.packaging, (content) =>
-    lacking(content, "labels", "labels that select the operator"),
+    requireField(content, "labels", "add labels that select the operator"),
   ),
-  capabilities: defineWarningRule("The annotation capabilities is a level of the maturity model.", Source.packaging, capabilities),
-  "suggested-namespace": defineWarningRule("A namespace that the CSV suggests is a valid one.", Source.packaging, suggestedNamespace),
-  platform: defineWarningRule("Labels of architectures and operating systems say supported.", Source.packaging, platforms),
+  capabilities: defineWarningRule(
+    "The annotation capabilities contains a level of the operator maturity model.",
+    Source.packaging,
+    capabilities,
+  ),
+  "suggested-namespace": defineWarningRule("The suggested namespace of the CSV is valid.", Source.packaging, suggestedNamespace),
+  platform: defineWarningRule("Labels of architectures and operating systems have the value supported.", Source.packaging, platforms),
 };
 
 function specOf({ csv }: BundleContent): JsonObject | undefined {
@@ -171,19 +179,19 @@ function isEmpty(value: unknown): boolean {
   return value === null || Object.keys(value).length === 0;
 }
 
-function lacking(content: BundleContent, field: string, what: string): Breach[] {
+function requireField(content: BundleContent, field: string, what: string): Breach[] {
   const spec = specOf(content);
   if (!spec || !isEmpty(spec[field])) return [];
   return [{ message: `spec.${field} is missing: ${what}`, at: content.inCsv("spec", field) }];
 }
 
 function maintainers(content: BundleContent): Breach[] {
-  const missing = lacking(content, "maintainers", "name and e-mail address of those who look after the operator");
+  const missing = requireField(content, "maintainers", "add the name and email address of each maintainer");
   if (missing.length > 0) return missing;
   return objectsAt(specOf(content) ?? {}, "maintainers").flatMap(({ name, email }, i) => {
-    const lacks = [isEmpty(name) ? "no name" : "", isEmpty(email) ? "no e-mail address" : ""].filter((text) => text !== "");
+    const lacks = [isEmpty(name) ? "no name" : "", isEmpty(email) ? "no email address" : ""].filter((text) => text !== "");
     if (typeof email === "string" && email.trim() !== "" && !EMAIL.test(email.trim()))
-      lacks.push(`${goQuote(email)} for an e-mail address`);
+      lacks.push(`invalid email address ${goQuote(email)}`);
     return lacks.length === 0
       ? []
       : [{ message: `maintainer ${i + 1} has ${lacks.join(" and ")}`, at: content.inCsv("spec", "maintainers", i) }];
@@ -193,18 +201,22 @@ function maintainers(content: BundleContent): Breach[] {
 function provider(content: BundleContent): Breach[] {
   const spec = specOf(content);
   if (!spec || !isEmpty(objectAt(spec, "provider")["name"])) return [];
-  return [{ message: "spec.provider.name is missing: who provides the operator", at: content.inCsv("spec", "provider") }];
+  return [{ message: "spec.provider.name is missing: add the name of the provider", at: content.inCsv("spec", "provider") }];
 }
 
 function icon(content: BundleContent): Breach[] {
-  const missing = lacking(content, "icon", "an image with members base64data and mediatype");
+  const missing = requireField(content, "icon", "add an image with base64data and mediatype");
   if (missing.length > 0) return missing;
   return objectsAt(specOf(content) ?? {}, "icon").flatMap(({ base64data, mediatype }, i) => {
     const at = content.inCsv("spec", "icon", i);
     if (typeof mediatype !== "string" || !mediatype.startsWith("image/"))
-      return [{ message: `the icon has media type ${goQuote(typeof mediatype === "string" ? mediatype : "")}, which is no image`, at }];
+      return [
+        { message: `the icon has media type ${goQuote(typeof mediatype === "string" ? mediatype : "")}, which is not an image type`, at },
+      ];
     if (typeof base64data !== "string" || base64data === "") return [{ message: "the icon has no base64data", at }];
-    return decodeBase64(base64data.replaceAll(/\s/g, "")) === undefined ? [{ message: "the data of the icon is no base64", at }] : [];
+    return decodeBase64(base64data.replaceAll(/\s/g, "")) === undefined
+      ? [{ message: "base64data of the icon is not valid base64", at }]
+      : [];
   });
 }
 
@@ -212,8 +224,8 @@ function capabilities(content: BundleContent): Breach[] {
   if (!content.csv) return [];
   const at = content.inCsv("metadata", "annotations", "capabilities");
   const level = content.csvAnnotations["capabilities"] ?? "";
-  if (level === "") return [{ message: `annotation capabilities is missing: one of ${LEVELS.join(", ")}`, at }];
-  return LEVELS.includes(level) ? [] : [{ message: `capabilities ${goQuote(level)} is none of ${LEVELS.join(", ")}`, at }];
+  if (level === "") return [{ message: `annotation capabilities is missing: use one of ${LEVELS.join(", ")}`, at }];
+  return LEVELS.includes(level) ? [] : [{ message: `capabilities ${goQuote(level)} is not one of ${LEVELS.join(", ")}`, at }];
 }
 
 function suggestedNamespace(content: BundleContent): Breach[] {
@@ -222,12 +234,12 @@ function suggestedNamespace(content: BundleContent): Breach[] {
   const breaches: Breach[] = [];
   if (name !== undefined && !isLabel(name))
     breaches.push({
-      message: `suggested namespace ${goQuote(name)} is no DNS-1123 label`,
+      message: `suggested namespace ${goQuote(name)} is not a DNS-1123 label`,
       at: content.inCsv("metadata", "annotations", SUGGESTED),
     });
   if (template !== undefined && !isNamespace(template))
     breaches.push({
-      message: `annotation ${SUGGESTED_TEMPLATE} is no Namespace in JSON`,
+      message: `annotation ${SUGGESTED_TEMPLATE} is not a Namespace in JSON`,
       at: content.inCsv("metadata", "annotations", SUGGESTED_TEMPLATE),
     });
   return breaches;
@@ -246,7 +258,7 @@ function platforms(content: BundleContent): Breach[] {
   return Object.entries(content.csv?.metadata.labels ?? {})
     .filter(([label, value]) => PLATFORM.test(label) && value !== "supported" && value !== "unsupported")
     .map(([label, value]) => ({
-      message: `label ${label} is ${goQuote(value)}: only "supported" says that the platform is`,
+      message: `label ${label} is ${goQuote(value)}: use "supported" for a supported platform`,
       at: content.inCsv("metadata", "labels", label),
     }));
 }

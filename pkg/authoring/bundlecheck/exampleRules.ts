@@ -10,19 +10,19 @@ import type { BundleContent, CrdManifest, Place } from "./content.ts";
 import { type Breach, defineInfoRule, defineWarningRule, type RuleTable, Source } from "./rule.ts";
 
 const EXAMPLES = "alm-examples";
-/** Faults of one example that are told. */
+/** Maximum errors in the message about one example. */
 const MAX_FAULTS = 5;
 
-/** The objects that users start with. */
+/** Rules for the examples in annotation alm-examples. */
 export const EXAMPLE_RULES: RuleTable = {
   examples: defineWarningRule(
-    "The annotation alm-examples is a list of objects in JSON.",
+    "The annotation alm-examples is a JSON list of objects.",
     Source.packaging,
     (content) => readExamples(content).breaches,
   ),
   "example-kind": defineWarningRule("An example is of an API that the CSV owns or requires.", Source.packaging, kinds),
   "example-valid": defineWarningRule("An example is valid under the schema of its CRD.", Source.packaging, valid),
-  "example-missing": defineInfoRule("There is an example of every CRD that the CSV owns.", Source.scorecard, missing),
+  "example-missing": defineInfoRule("Every owned CRD has an example.", Source.scorecard, missing),
 };
 
 interface Examples {
@@ -38,9 +38,9 @@ function readExamples(content: BundleContent): Examples {
   try {
     list = JSON.parse(text);
   } catch (err) {
-    return { objects: [], breaches: [{ message: `annotation ${EXAMPLES} is no JSON: ${messageOf(err)}`, at }] };
+    return { objects: [], breaches: [{ message: `annotation ${EXAMPLES} is not valid JSON: ${messageOf(err)}`, at }] };
   }
-  if (!Array.isArray(list)) return { objects: [], breaches: [{ message: `annotation ${EXAMPLES} is no list`, at }] };
+  if (!Array.isArray(list)) return { objects: [], breaches: [{ message: `annotation ${EXAMPLES} is not a list`, at }] };
   const breaches = list.flatMap((object: unknown, i) =>
     isObject(object) && typeof object["apiVersion"] === "string" && typeof object["kind"] === "string"
       ? []
@@ -56,13 +56,13 @@ function definitionOf({ crds }: BundleContent, { apiVersion, kind }: JsonObject)
   });
 }
 
-function named({ apiVersion, kind, metadata }: JsonObject): string {
+function formatExample({ apiVersion, kind, metadata }: JsonObject): string {
   const name = isObject(metadata) && typeof metadata["name"] === "string" ? ` ${goQuote(metadata["name"])}` : "";
   return `example ${String(kind)}${name} of ${String(apiVersion)}`;
 }
 
-/** Whether the CSV names the kind among its definitions or API services, whoever brings them. */
-function isNamed({ csv }: BundleContent, { apiVersion, kind }: JsonObject): boolean {
+/** Reports whether the kind is an owned or required CRD or API service of the CSV. */
+function isDescribed({ csv }: BundleContent, { apiVersion, kind }: JsonObject): boolean {
   const { customresourcedefinitions: crds, apiservicedefinitions: apis } = csv?.spec ?? {
     customresourcedefinitions: {},
     apiservicedefinitions: {},
@@ -79,12 +79,14 @@ function kinds(content: BundleContent): Breach[] {
   return readExamples(content).objects.flatMap(({ object, at }) => {
     const definition = definitionOf(content, object);
     if (!definition)
-      return isNamed(content, object) ? [] : [{ message: `${named(object)} is of no API that the CSV owns or requires`, at }];
+      return isDescribed(content, object)
+        ? []
+        : [{ message: `${formatExample(object)} is not of an API that the CSV owns or requires`, at }];
     const served = versionsOf(definition.crd)
       .filter((version) => version.served)
       .map(({ name }) => name);
     if (definition.object.apiVersion !== "apiextensions.k8s.io/v1" || served.includes(versionOf(String(object["apiVersion"])))) return [];
-    return [{ message: `${named(object)}: its CRD serves ${served.join(", ") || "no version"} only`, at }];
+    return [{ message: `${formatExample(object)}: its CRD serves only ${served.join(", ") || "no version"}`, at }];
   });
 }
 
@@ -93,11 +95,11 @@ function valid(content: BundleContent): Breach[] {
     const definition = definitionOf(content, object);
     const version = definition && versionsOf(definition.crd).find(({ name }) => name === versionOf(String(object["apiVersion"])));
     if (!isObject(version?.schema) || sizeFault(version.schema) !== undefined) return [];
-    // The API server does not take a status with a new object.
+    // The API server ignores the status of a new object.
     const { status: _, ...stated } = object;
     const faults = objectFaults(version.schema, stated, content.matches);
     if (faults.length === 0) return [];
-    return [{ message: `${named(object)} is not valid: ${formatList(faults, { max: MAX_FAULTS })}`, at }];
+    return [{ message: `${formatExample(object)} is not valid: ${formatList(faults, { max: MAX_FAULTS })}`, at }];
   });
 }
 
@@ -111,7 +113,7 @@ function missing(content: BundleContent): Breach[] {
     if (objects.some(({ object }) => definitionOf(content, object) === definition)) return [];
     return [
       {
-        message: `there is no example of owned CRD ${goQuote(name)} in annotation ${EXAMPLES}`,
+        message: `owned CRD ${goQuote(name)} has no example in annotation ${EXAMPLES}`,
         at: content.inCsv("spec", "customresourcedefinitions", "owned", i),
       },
     ];

@@ -7,9 +7,9 @@ import { goQuote } from "../../golang/quote.ts";
 import type { BundleContent } from "./content.ts";
 import { type Breach, defineErrorRule, type RuleTable, Source } from "./rule.ts";
 
-/** What must be there, and be readable, before anything else can be looked at. */
+/** Rules for files that all other rules depend on. */
 export const LOADING_RULES: RuleTable = {
-  unreadable: defineErrorRule("Every file of the bundle can be read, and what is needed is there.", Source.controller, unreadable),
+  unreadable: defineErrorRule("All required files exist, and every file of the bundle can be read.", Source.controller, unreadable),
   "csv-count": defineErrorRule("There is exactly one ClusterServiceVersion.", Source.format, csvCount),
 };
 
@@ -22,13 +22,13 @@ function unreadable({ unreadable: parts, loaded }: BundleContent): Breach[] {
 
 function csvCount({ csvs }: BundleContent): Breach[] {
   return csvs.slice(1).map((manifest) => ({
-    message: `ClusterServiceVersion "${manifest.object.metadata?.name ?? ""}" is one of ${csvs.length}: a bundle holds one, and only the last of them would be installed`,
+    message: `ClusterServiceVersion "${manifest.object.metadata?.name ?? ""}" is one of ${csvs.length}: a bundle must contain exactly one, only the last is installed`,
     at: { manifest },
   }));
 }
 
-/** Since when an API of a kind that bundles may hold is no longer served, and what is instead. @see Kubernetes, deprecated API migration guide */
-const REMOVED: Readonly<Record<string, readonly [since: string, instead: string]>> = {
+/** Removed API versions of supported kinds: the Kubernetes version that removed each, and its replacement. @see Kubernetes, deprecated API migration guide */
+const REMOVED: Readonly<Record<string, readonly [since: string, replacement: string]>> = {
   "rbac.authorization.k8s.io/v1beta1": ["1.22", "rbac.authorization.k8s.io/v1"],
   "rbac.authorization.k8s.io/v1alpha1": ["1.23", "rbac.authorization.k8s.io/v1"],
   "scheduling.k8s.io/v1beta1": ["1.22", "scheduling.k8s.io/v1"],
@@ -37,15 +37,11 @@ const REMOVED: Readonly<Record<string, readonly [since: string, instead: string]
   "extensions/v1beta1": ["1.22", "networking.k8s.io/v1"],
 };
 
-/** What every manifest must be. */
+/** Rules for every manifest. */
 export const OBJECT_RULES: RuleTable = {
   "object-identity": defineErrorRule("Every manifest has apiVersion and metadata.name.", Source.controller, identities),
-  "custom-resource": defineErrorRule(
-    "No manifest is an object of an API that the bundle itself brings.",
-    Source.apiServer,
-    customResources,
-  ),
-  "crd-legacy": defineErrorRule("CustomResourceDefinitions are of apiextensions.k8s.io/v1.", Source.controller, legacyCrds),
+  "custom-resource": defineErrorRule("No manifest is a custom resource of a CRD in the bundle.", Source.apiServer, customResources),
+  "crd-legacy": defineErrorRule("CustomResourceDefinitions use apiextensions.k8s.io/v1.", Source.controller, legacyCrds),
   "api-removed": defineErrorRule("Manifests use APIs that Kubernetes still serves.", Source.apiServer, removed),
 };
 
@@ -58,13 +54,13 @@ function identities({ crds, others }: BundleContent): Breach[] {
   });
 }
 
-/** Kinds are looked at by name alone, so that a custom resource called Secret is let through. */
+/** Loading accepts a custom resource of kind Secret, because it compares only the names of kinds. This rule also compares the groups. */
 function customResources({ crds, others }: BundleContent): Breach[] {
-  const brought = new Set(crds.map(({ crd }) => `${readCrdKind(crd).group}/${readCrdKind(crd).kind}`));
+  const provided = new Set(crds.map(({ crd }) => `${readCrdKind(crd).group}/${readCrdKind(crd).kind}`));
   return others
-    .filter(({ object }) => brought.has(`${groupOf(object.apiVersion ?? "")}/${object.kind}`))
+    .filter(({ object }) => provided.has(`${groupOf(object.apiVersion ?? "")}/${object.kind}`))
     .map((manifest) => ({
-      message: `${manifest.object.kind} ${goQuote(manifest.object.metadata?.name ?? "")} is of ${manifest.object.apiVersion}, which is not served before the bundle is installed: let the operator make it`,
+      message: `${manifest.object.kind} ${goQuote(manifest.object.metadata?.name ?? "")} is of ${manifest.object.apiVersion}, which is not served before the bundle is installed: let the operator create it`,
       at: { manifest },
     }));
 }
@@ -82,11 +78,11 @@ function removed({ manifests }: BundleContent): Breach[] {
     const { apiVersion, kind, metadata } = manifest.object;
     const found = Object.hasOwn(REMOVED, apiVersion) ? REMOVED[apiVersion] : undefined;
     if (!found) return [];
-    const [since, instead] = found;
-    const named = `${kind} ${goQuote(metadata?.name ?? "")}`;
+    const [since, replacement] = found;
+    const objectName = `${kind} ${goQuote(metadata?.name ?? "")}`;
     return [
       {
-        message: `${named} uses ${apiVersion}, which Kubernetes does not serve since ${since}: use ${instead}`,
+        message: `${objectName} uses ${apiVersion}, which Kubernetes ${since} removed: use ${replacement}`,
         at: { manifest, path: ["apiVersion"] },
       },
     ];

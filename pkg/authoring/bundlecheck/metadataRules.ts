@@ -13,18 +13,22 @@ const PREFIX = "operators.operatorframework.io.";
 const PACKAGE = `${PREFIX}bundle.package.v1`;
 const CHANNELS = `${PREFIX}bundle.channels.v1`;
 const DEFAULT_CHANNEL = `${PREFIX}bundle.channel.default.v1`;
-/** Beside these operator-sdk writes its own below `metrics` and `test`. */
+/** operator-sdk also writes annotations that begin with its own prefixes `metrics` and `test`. */
 const KNOWN = new Set([MEDIA_TYPE_KEY, PACKAGE, CHANNELS, DEFAULT_CHANNEL, `${PREFIX}bundle.manifests.v1`, `${PREFIX}bundle.metadata.v1`]);
 const OF_SDK = /^operators\.operatorframework\.io\.(metrics|test)\./;
 
-/** What `metadata/annotations.yaml` says of the bundle. */
+/** Rules for `metadata/annotations.yaml`. */
 export const ANNOTATION_RULES: RuleTable = {
-  "media-type-missing": defineWarningRule("The annotations state the media type.", Source.format, mediaTypeMissing),
-  folders: defineWarningRule("The folders that the annotations state are there.", Source.format, folders),
-  "package-name": defineWarningRule("The name of the package is a DNS-1123 label, as catalogs ask for it.", Source.format, packageName),
+  "media-type-missing": defineWarningRule("The annotations contain the media type.", Source.format, mediaTypeMissing),
+  folders: defineWarningRule("The folders that the annotations name exist.", Source.format, folders),
+  "package-name": defineWarningRule("The package name is a DNS-1123 label, as catalogs require.", Source.format, packageName),
   channels: defineWarningRule("The annotations name at least one channel.", Source.format, channels),
-  "default-channel": defineInfoRule("The default channel is one of the channels.", Source.format, defaultChannel),
-  "annotation-unknown": defineWarningRule("Annotations of the bundle format are known ones.", Source.format, unknownAnnotations),
+  "default-channel": defineInfoRule("The default channel is one of the channels of the bundle.", Source.format, defaultChannel),
+  "annotation-unknown": defineWarningRule(
+    "All annotations with the prefix of the bundle format are known.",
+    Source.format,
+    unknownAnnotations,
+  ),
 };
 
 function textOf({ annotations }: BundleContent, key: string): string {
@@ -36,7 +40,7 @@ function breach(key: string, message: string): Breach {
   return { message, at: { file: ANNOTATIONS_FILE, path: ["annotations", key] } };
 }
 
-/** Whether there is an annotations file of which something could be read. */
+/** Reports whether the annotations file exists and contains readable annotations. */
 function hasAnnotations({ annotations }: BundleContent): boolean {
   return Object.keys(annotations).length > 0;
 }
@@ -63,12 +67,12 @@ function folders({ loaded }: BundleContent): Breach[] {
 
 function packageName(content: BundleContent): Breach[] {
   const name = textOf(content, PACKAGE);
-  return name === "" || isLabel(name) ? [] : [breach(PACKAGE, `package name ${goQuote(name)} is no DNS-1123 label: catalogs refuse it`)];
+  return name === "" || isLabel(name) ? [] : [breach(PACKAGE, `package name ${goQuote(name)} is not a DNS-1123 label: catalogs reject it`)];
 }
 
 function channels(content: BundleContent): Breach[] {
   return hasAnnotations(content) && channelsOf(content).length === 0
-    ? [breach(CHANNELS, `annotation ${CHANNELS} names no channel: tools that make catalogs put the bundle into those that it names`)]
+    ? [breach(CHANNELS, `annotation ${CHANNELS} names no channel: tools that generate catalogs add the bundle to the channels in it`)]
     : [];
 }
 
@@ -79,7 +83,7 @@ function defaultChannel(content: BundleContent): Breach[] {
   return [
     breach(
       DEFAULT_CHANNEL,
-      `default channel ${goQuote(name)} is none of the channels of the bundle, which are ${named.map(goQuote).join(", ")}: another bundle has to bring it`,
+      `default channel ${goQuote(name)} is not a channel of the bundle (${named.map(goQuote).join(", ")}): another bundle must provide it`,
     ),
   ];
 }
@@ -87,12 +91,12 @@ function defaultChannel(content: BundleContent): Breach[] {
 function unknownAnnotations({ annotations }: BundleContent): Breach[] {
   return Object.keys(annotations)
     .filter((key) => key.startsWith(PREFIX) && !KNOWN.has(key) && !OF_SDK.test(key))
-    .map((key) => breach(key, `annotation ${goQuote(key)} is not one of the bundle format: nothing reads it`));
+    .map((key) => breach(key, `annotation ${goQuote(key)} is not part of the bundle format and has no effect`));
 }
 
-/** What the bundle says about its surroundings. */
+/** Rules for the dependencies and properties of a bundle. */
 export const METADATA_RULES: RuleTable = {
-  dependencies: defineWarningRule("What the bundle depends on can be read.", Source.format, dependencies),
+  dependencies: defineWarningRule("The dependencies of the bundle can be read.", Source.format, dependencies),
   "max-openshift-version": defineWarningRule(
     "The property olm.maxOpenShiftVersion is a version of OpenShift.",
     Source.gate,
@@ -112,7 +116,7 @@ function maxOpenShiftVersion({ loaded }: BundleContent): Breach[] {
   try {
     const found = maxVersionIn(rawProperties(loaded.csv.metadata.annotations?.[ANNOTATION_PROPERTIES] ?? "null"));
     if (found.kind !== "invalid") return [];
-    return found.errors.map((message) => ({ message: `${message}; it would keep clusters from being upgraded at all` }));
+    return found.errors.map((message) => ({ message: `${message}; it would block all upgrades of the cluster` }));
   } catch (err) {
     return [{ message: messageOf(err) }];
   }

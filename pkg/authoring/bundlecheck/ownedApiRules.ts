@@ -8,8 +8,8 @@ import { type Breach, defineInfoRule, defineWarningRule, type RuleTable, Source 
 const INDEX = /^(\d+|\*)$/;
 
 /**
- * Whether objects of the schema can have something at a descriptor's path, such as `tls.hosts[0].name`. Where the schema lets anything through,
- * anything can be.
+ * Reports whether the schema allows a field at the path of a descriptor, such as `tls.hosts[0].name`. A schema without restrictions allows every
+ * path.
  */
 export function schemaAllows(schema: unknown, path: string): boolean {
   const parts = path
@@ -26,12 +26,12 @@ function allows(schema: unknown, parts: readonly string[]): boolean {
   if (isObject(items)) return allows(items, INDEX.test(part) ? rest : parts);
   if (isObject(properties) && Object.hasOwn(properties, part)) return allows(properties[part], rest);
   if (isObject(properties) && nested(properties, parts)) return true;
-  // Tools that make descriptors of Go's types leave the keys of maps out.
+  // Tools that generate descriptors from Go types omit the keys of maps.
   if (isObject(additionalProperties)) return allows(additionalProperties, rest) || allows(additionalProperties, parts);
   return isOpen(schema);
 }
 
-/** Keys may hold dots themselves. */
+/** Tries keys that contain dots. */
 function nested(properties: JsonObject, parts: readonly string[]): boolean {
   for (let count = 2; count <= parts.length; count++) {
     const key = parts.slice(0, count).join(".");
@@ -40,7 +40,7 @@ function nested(properties: JsonObject, parts: readonly string[]): boolean {
   return false;
 }
 
-/** Whether the schema says nothing about its members. */
+/** Reports whether the schema allows arbitrary fields. */
 function isOpen(schema: JsonObject): boolean {
   const { type, properties, additionalProperties } = schema;
   if (schema["x-kubernetes-preserve-unknown-fields"] === true || additionalProperties === true) return true;
@@ -49,16 +49,20 @@ function isOpen(schema: JsonObject): boolean {
 
 const INTERNAL = "operators.operatorframework.io/internal-objects";
 
-/** What the CSV says about the CRDs that it owns. */
+/** Rules for the CRDs that the CSV owns. */
 export const OWNED_RULES: RuleTable = {
-  "owned-version": defineWarningRule("An owned CRD has the kind and the version that the CSV says.", Source.format, versions),
+  "owned-version": defineWarningRule("An owned CRD has the kind and version that the CSV states.", Source.format, versions),
   "crd-not-owned": defineWarningRule("The CSV owns every CRD of the bundle.", Source.packaging, notOwned),
   "owned-description": defineInfoRule("Owned CRDs have a display name and a description.", Source.packaging, descriptions),
-  "owned-resources": defineInfoRule("Owned CRDs list the resources that are made for their objects.", Source.scorecard, resources),
-  "owned-descriptors": defineInfoRule("Owned CRDs have descriptors of their fields.", Source.packaging, descriptors),
-  "descriptor-path": defineWarningRule("A descriptor is about a field that the schema of the CRD has.", Source.scorecard, descriptorPaths),
+  "owned-resources": defineInfoRule(
+    "Owned CRDs list the resources that the operator creates for their objects.",
+    Source.scorecard,
+    resources,
+  ),
+  "owned-descriptors": defineInfoRule("Owned CRDs have descriptors for their fields.", Source.packaging, descriptors),
+  "descriptor-path": defineWarningRule("The path of a descriptor is a field in the schema of the CRD.", Source.scorecard, descriptorPaths),
   "internal-objects": defineWarningRule(
-    "The annotation of internal objects is a list of CRDs that the CSV owns.",
+    "The annotation internal-objects is a list of CRDs that the CSV owns.",
     Source.packaging,
     internalObjects,
   ),
@@ -66,7 +70,7 @@ export const OWNED_RULES: RuleTable = {
 
 type Described = Readonly<Record<string, unknown>>;
 
-/** The owned CRDs as the CSV describes them, with their indexes there. */
+/** Returns the descriptions of owned CRDs in the CSV, with their indexes. */
 function ownedIn({ csv }: BundleContent): { described: Described; name: string; i: number }[] {
   const owned = csv?.spec.customresourcedefinitions.owned ?? [];
   return owned.map((described, i) => ({ described: { ...described }, name: described.name, i }));
@@ -113,18 +117,18 @@ function notOwned(content: BundleContent): Breach[] {
   return content.crds
     .filter(({ crd }) => !owned.has(crd.metadata.name ?? ""))
     .map((manifest) => ({
-      message: `CRD ${goQuote(manifest.crd.metadata.name ?? "")} is in the bundle and the CSV does not own it`,
+      message: `CRD ${goQuote(manifest.crd.metadata.name ?? "")} is in the bundle, but the CSV does not own it`,
       at: { manifest, path: ["metadata", "name"] },
     }));
 }
 
-/** Owned CRDs that are for users. */
-function shown(content: BundleContent) {
+/** Returns owned CRDs that are not internal. */
+function publicCrdsIn(content: BundleContent) {
   return ownedIn(content).filter(({ name }) => !isInternal(content, name));
 }
 
 function descriptions(content: BundleContent): Breach[] {
-  return shown(content).flatMap(({ described, name, i }) => {
+  return publicCrdsIn(content).flatMap(({ described, name, i }) => {
     const lacks = [["displayName", "display name"] as const, ["description", "description"] as const].filter(
       ([member]) => typeof described[member] !== "string" || described[member] === "",
     );
@@ -134,13 +138,13 @@ function descriptions(content: BundleContent): Breach[] {
 }
 
 function resources(content: BundleContent): Breach[] {
-  return shown(content)
+  return publicCrdsIn(content)
     .filter(({ described }) => objectsAt(described, "resources").length === 0)
     .map(({ name, i }) => ({ message: `owned CRD ${goQuote(name)} lists no resources`, at: at(content, i) }));
 }
 
 function descriptors(content: BundleContent): Breach[] {
-  return shown(content)
+  return publicCrdsIn(content)
     .filter(({ described }) => objectsAt(described, "specDescriptors").length === 0)
     .map(({ name, i }) => ({ message: `owned CRD ${goQuote(name)} has no specDescriptors`, at: at(content, i) }));
 }
@@ -155,7 +159,7 @@ function descriptorPaths(content: BundleContent): Breach[] {
         if (typeof path !== "string" || schemaAllows(schema, `${part}.${path}`)) return [];
         return [
           {
-            message: `owned CRD ${goQuote(name)} has a descriptor of ${part}.${path}, which its schema does not have`,
+            message: `owned CRD ${goQuote(name)} has a descriptor for ${part}.${path}, which is not in its schema`,
             at: at(content, i, `${part}Descriptors`, j, "path"),
           },
         ];
@@ -169,11 +173,11 @@ function internalObjects(content: BundleContent): Breach[] {
   if (text === undefined) return [];
   const place = content.inCsv("metadata", "annotations", INTERNAL);
   const named = listIn(text);
-  if (!named) return [{ message: `annotation ${INTERNAL} is no list of names in JSON`, at: place }];
+  if (!named) return [{ message: `annotation ${INTERNAL} is not a list of names in JSON`, at: place }];
   const owned = new Set(ownedIn(content).map(({ name }) => name));
   return named
     .filter((name) => !owned.has(name))
-    .map((name) => ({ message: `internal object ${goQuote(name)} is no CRD that the CSV owns`, at: place }));
+    .map((name) => ({ message: `internal object ${goQuote(name)} is not a CRD that the CSV owns`, at: place }));
 }
 
 function listIn(text: string): string[] | undefined {

@@ -7,11 +7,15 @@ import { type Breach, defineErrorRule, defineWarningRule, type RuleTable, Source
 const MEMBERS = ["verbs", "apiGroups", "resources", "nonResourceURLs"] as const;
 const ROLES = new Set(["Role", "ClusterRole"]);
 
-/** What the operator may do on the cluster. */
-export const RIGHTS_RULES: RuleTable = {
-  "rbac-rule": defineErrorRule("A rule of a role names verbs, and API groups with resources or paths.", Source.apiServer, incomplete),
+/** Rules for the permissions of the operator. */
+export const PERMISSION_RULES: RuleTable = {
+  "rbac-rule": defineErrorRule(
+    "A rule of a role lists verbs, and either API groups with resources, or paths.",
+    Source.apiServer,
+    findIncompleteRules,
+  ),
   "rbac-wildcard": defineWarningRule(
-    "Rules of roles name verbs, API groups and resources instead of allowing all of them.",
+    "Rules of roles list verbs, API groups and resources instead of wildcards.",
     Source.security,
     wildcards,
   ),
@@ -24,7 +28,7 @@ interface PlacedRule {
   readonly at: Place;
 }
 
-/** Rules of the CSV, then those of roles among the manifests. */
+/** Returns the rules of the CSV, followed by the rules of Roles and ClusterRoles among the manifests. */
 function rulesOf(content: BundleContent): PlacedRule[] {
   const install = content.csv?.spec.install.spec;
   const ofCsv = (["permissions", "clusterPermissions"] as const).flatMap((member) =>
@@ -32,7 +36,7 @@ function rulesOf(content: BundleContent): PlacedRule[] {
       (rules ?? []).map((rule, j) => ({
         of: `ServiceAccount ${goQuote(serviceAccountName || "default")}`,
         rule: { ...rule },
-        // Where the operator watches all namespaces these become rules of a ClusterRole.
+        // If the operator watches all namespaces, these become rules of a ClusterRole.
         isNamespaced: false,
         at: content.inCsv("spec", "install", "spec", member, i, "rules", j),
       })),
@@ -51,17 +55,17 @@ function rulesOf(content: BundleContent): PlacedRule[] {
   return [...ofCsv, ...ofRoles];
 }
 
-function listed(rule: PlacedRule["rule"], member: string): unknown[] {
+function readList(rule: PlacedRule["rule"], member: string): unknown[] {
   const list = memberOf(rule, member);
   return Array.isArray(list) ? list : [];
 }
 
-function incomplete(content: BundleContent): Breach[] {
+function findIncompleteRules(content: BundleContent): Breach[] {
   return rulesOf(content).flatMap(({ of, rule, isNamespaced, at }) => {
-    const [verbs, groups, resources, paths] = MEMBERS.map((member) => listed(rule, member).length > 0);
+    const [verbs, groups, resources, paths] = MEMBERS.map((member) => readList(rule, member).length > 0);
     const faults = [
       ...(verbs ? [] : ["no verbs"]),
-      ...(paths && (groups || resources) ? ["nonResourceURLs beside apiGroups or resources"] : []),
+      ...(paths && (groups || resources) ? ["nonResourceURLs together with apiGroups or resources"] : []),
       ...(paths && isNamespaced ? ["nonResourceURLs in a Role"] : []),
       ...(!paths && !groups ? ["no apiGroups"] : []),
       ...(!paths && !resources ? ["no resources"] : []),
@@ -70,11 +74,11 @@ function incomplete(content: BundleContent): Breach[] {
   });
 }
 
-/** Once for each role and each thing that it allows all of, where it does so first. */
+/** Returns one breach for each role and combination of wildcards, at the first rule that has it. */
 function wildcards(content: BundleContent): Breach[] {
   const found = new Map<string, { count: number; at: Place }>();
   for (const { of, rule, at } of rulesOf(content)) {
-    const all = MEMBERS.filter((member) => listed(rule, member).includes("*"));
+    const all = MEMBERS.filter((member) => readList(rule, member).includes("*"));
     const text = `of ${of} allow all ${all.join(" and all ")}`;
     if (all.length > 0) found.set(text, { at, ...found.get(text), count: (found.get(text)?.count ?? 0) + 1 });
   }

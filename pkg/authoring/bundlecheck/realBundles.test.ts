@@ -6,9 +6,9 @@ import { describeWithData } from "../../../test/support/sharedData.ts";
 import { readBundleFiles } from "../../operatorcontroller/bundles/bundleFiles.ts";
 import { checkBundleFiles } from "./checkBundle.ts";
 
-// The API server was asked about each of them: test/integration/realBundles.test.ts.
-describeWithData("of all real bundles", (folder) => {
-  test("exactly those have errors that cannot be installed", { timeout: 300_000 }, async () => {
+// test/integration/realBundles.test.ts installs each of them on an API server.
+describeWithData("checkBundleFiles on all real bundles", (folder) => {
+  test("checkBundleFiles finds errors only in bundles that cannot be installed", { timeout: 300_000 }, async () => {
     const failing: string[] = [];
     for (const id of bundleIds(join(folder, "bundles"))) {
       const { findings } = checkBundleFiles(await readBundleFiles(join(folder, "bundles", id)));

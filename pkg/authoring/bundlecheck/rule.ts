@@ -2,21 +2,21 @@ import { type Severity } from "../../fbc/validate/rules.ts";
 import { goQuote } from "../../golang/quote.ts";
 import type { BundleContent, Place } from "./content.ts";
 
-/** One way in which a bundle breaks a rule. */
+/** A place where a bundle breaks a rule. */
 export interface Breach {
-  /** What is wrong, and what would be right where that is known. One sentence without a full stop. */
+  /** The mistake and, if known, its correction. One sentence without a full stop. */
   readonly message: string;
   readonly at?: Place;
 }
 
-/** One rule for bundles. */
+/** A rule for bundles. */
 export interface BundleRule {
   readonly severity: Severity;
-  /** What must hold; a sentence. */
+  /** The requirement, as a sentence. */
   readonly rule: string;
-  /** Who asks for it. */
+  /** The component or guide that requires it. */
   readonly source: string;
-  /** Everything that breaks it, in the order of the bundle. */
+  /** Returns all breaches, in the order of the bundle. */
   readonly find: (content: BundleContent) => readonly Breach[];
 }
 
@@ -25,22 +25,22 @@ export type RuleTable = Readonly<Record<string, BundleRule>>;
 
 type Find = BundleRule["find"];
 
-/** What keeps a bundle from being installed. */
+/** Defines a rule whose breach prevents the installation of a bundle. */
 export function defineErrorRule(rule: string, source: string, find: Find): BundleRule {
   return { severity: "error", rule, source, find };
 }
 
-/** What is most likely a mistake. */
+/** Defines a rule whose breach is most likely a mistake. */
 export function defineWarningRule(rule: string, source: string, find: Find): BundleRule {
   return { severity: "warning", rule, source, find };
 }
 
-/** What may be meant so. */
+/** Defines a rule whose breach may be intended. */
 export function defineInfoRule(rule: string, source: string, find: Find): BundleRule {
   return { severity: "info", rule, source, find };
 }
 
-/** Who asks for what the rules ask for. */
+/** Components and guides that require what the rules check. */
 export const Source = {
   format: "registry+v1 bundle format",
   controller: "operator-controller",
@@ -52,7 +52,7 @@ export const Source = {
   security: "Kubernetes security guide",
 } as const;
 
-/** A path as a text, such as `spec.install`. */
+/** Formats a path, such as `spec.install`. */
 export function formatMemberPath(path: readonly (string | number)[]): string {
   return path.reduce<string>((text, part) => {
     if (typeof part === "number") return `${text}[${part}]`;

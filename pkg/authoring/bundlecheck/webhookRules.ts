@@ -7,17 +7,17 @@ import { type Breach, defineErrorRule, defineWarningRule, type RuleTable, Source
 const TYPES = ["ValidatingAdmissionWebhook", "MutatingAdmissionWebhook", "ConversionWebhook"];
 const SIDE_EFFECTS = ["None", "NoneOnDryRun"];
 const REVIEW_VERSIONS = ["v1", "v1beta1"];
-/** What a rule of an admission webhook must list. */
+/** Required lists in a rule of an admission webhook. */
 const RULE_LISTS = ["operations", "apiGroups", "apiVersions", "resources"];
 const MAX_PORT = 65_535;
 
-/** What the API server asks of webhooks beside what operator-controller does. */
+/** Rules for webhooks that operator-controller does not check. */
 export const WEBHOOK_RULES: RuleTable = {
-  "webhook-type": defineWarningRule("The type of a webhook is a known one.", Source.format, types),
-  "webhook-domain": defineErrorRule("The name of an admission webhook has at least three parts between dots.", Source.apiServer, domains),
-  "webhook-port": defineErrorRule("A webhook states its containerPort.", Source.apiServer, ports),
+  "webhook-type": defineWarningRule("The type of a webhook is known.", Source.format, types),
+  "webhook-domain": defineErrorRule("The name of an admission webhook has at least three dot-separated parts.", Source.apiServer, domains),
+  "webhook-port": defineErrorRule("A webhook has a valid containerPort.", Source.apiServer, ports),
   "webhook-target-ports": defineErrorRule(
-    "Webhooks of one deployment and one containerPort have one targetPort.",
+    "Webhooks with the same deployment and containerPort have the same targetPort.",
     Source.apiServer,
     targetPorts,
   ),
@@ -28,12 +28,12 @@ export const WEBHOOK_RULES: RuleTable = {
     sideEffects,
   ),
   "webhook-review-versions": defineErrorRule(
-    "A webhook states a version of reviews that the API server knows.",
+    "A webhook supports an admission review version of the API server.",
     Source.apiServer,
     reviewVersions,
   ),
-  "webhook-timeout": defineErrorRule("The timeout of an admission webhook is 1 to 30 seconds.", Source.apiServer, timeouts),
-  "webhook-policies": defineErrorRule("Policies of admission webhooks have known values.", Source.apiServer, policies),
+  "webhook-timeout": defineErrorRule("The timeout of an admission webhook is between 1 and 30 seconds.", Source.apiServer, timeouts),
+  "webhook-policies": defineErrorRule("The policies of admission webhooks have valid values.", Source.apiServer, policies),
   "webhook-rules": defineErrorRule(
     "A rule of an admission webhook lists operations, API groups, versions and resources.",
     Source.apiServer,
@@ -47,14 +47,14 @@ const POLICIES = {
   reinvocationPolicy: ["Never", "IfNeeded"],
 } as const;
 
-type Judge = (webhook: WebhookDescription, isAdmission: boolean) => readonly string[];
+type Check = (webhook: WebhookDescription, isAdmission: boolean) => readonly string[];
 
-/** Breaches of webhooks of known types, in their order; `member` is what they are about. */
-function inEach(content: BundleContent, member: keyof WebhookDescription, judge: Judge): Breach[] {
+/** Applies a check to all webhooks of known types, in order. `member` is the field that breaches are about. */
+function inEach(content: BundleContent, member: keyof WebhookDescription, check: Check): Breach[] {
   return (content.csv?.spec.webhookdefinitions ?? []).flatMap((webhook, i) => {
     if (!TYPES.includes(webhook.type)) return [];
     const at = content.inCsv("spec", "webhookdefinitions", i, member);
-    return judge(webhook, webhook.type !== "ConversionWebhook").map((text) => ({
+    return check(webhook, webhook.type !== "ConversionWebhook").map((text) => ({
       message: `webhook ${goQuote(webhook.generateName)} ${text}`,
       at,
     }));
@@ -67,7 +67,7 @@ function types(content: BundleContent): Breach[] {
       ? []
       : [
           {
-            message: `webhook ${goQuote(generateName)} has type ${goQuote(type)}, of which nothing is made: there are ${TYPES.join(", ")}`,
+            message: `webhook ${goQuote(generateName)} has type ${goQuote(type)}, which has no effect: use one of ${TYPES.join(", ")}`,
             at: content.inCsv("spec", "webhookdefinitions", i, "type"),
           },
         ],
@@ -78,14 +78,16 @@ function domains(content: BundleContent): Breach[] {
   return inEach(content, "generateName", ({ generateName }, isAdmission) => {
     const name = generateName.replace(/-$/, "");
     return isAdmission && name.split(".").length < 3
-      ? ["has a name of less than three parts between dots, such as validate.things.example.com"]
+      ? ["has fewer than three dot-separated parts in its name: use one such as validate.things.example.com"]
       : [];
   });
 }
 
 function ports(content: BundleContent): Breach[] {
   return inEach(content, "containerPort", ({ containerPort = 0 }) =>
-    containerPort >= 1 && containerPort <= MAX_PORT ? [] : [`has containerPort ${containerPort}, which is no port: state it, 443 is usual`],
+    containerPort >= 1 && containerPort <= MAX_PORT
+      ? []
+      : [`has containerPort ${containerPort}, which is not a port: set it, usually to 443`],
   );
 }
 
@@ -100,7 +102,7 @@ function targetPorts(content: BundleContent): Breach[] {
     return known === undefined || known === target
       ? []
       : [
-          `sends port ${port} of deployment ${goQuote(deploymentName)} to ${target}, and another webhook sends it to ${known}: give one of them another containerPort`,
+          `maps port ${port} of deployment ${goQuote(deploymentName)} to ${target}, but another webhook maps it to ${known}: use another containerPort for one of them`,
         ];
   });
 }
@@ -115,7 +117,7 @@ function sideEffects(content: BundleContent): Breach[] {
   return inEach(content, "sideEffects", ({ sideEffects: stated }, isAdmission) =>
     !isAdmission || SIDE_EFFECTS.includes(stated ?? "")
       ? []
-      : [`has sideEffects ${goQuote(stated ?? "")}, which is none of ${SIDE_EFFECTS.join(", ")}`],
+      : [`has sideEffects ${goQuote(stated ?? "")}, which is not one of ${SIDE_EFFECTS.join(", ")}`],
   );
 }
 
@@ -142,7 +144,7 @@ function policies(content: BundleContent): Breach[] {
       const isUsed = isAdmission && (member !== "reinvocationPolicy" || webhook.type === "MutatingAdmissionWebhook");
       return !isUsed || value === undefined || (known as readonly string[]).includes(value)
         ? []
-        : [`has ${member} ${goQuote(value)}, which is none of ${known.join(", ")}`];
+        : [`has ${member} ${goQuote(value)}, which is not one of ${known.join(", ")}`];
     }),
   );
 }

@@ -5,7 +5,7 @@ import { goQuote } from "../../golang/quote.ts";
 import type { BundleContent, Place } from "./content.ts";
 import { type Breach, defineErrorRule, defineInfoRule, defineWarningRule, type RuleTable, Source } from "./rule.ts";
 
-/** A container of the CSV's deployments. */
+/** A container of a deployment in the CSV. */
 interface PlacedContainer {
   readonly deployment: string;
   readonly container: JsonObject;
@@ -14,7 +14,7 @@ interface PlacedContainer {
   readonly path: readonly (string | number)[];
 }
 
-/** Every container of every deployment, init containers after the others of their deployment. */
+/** Returns the containers of all deployments. In each deployment, init containers are last. */
 function containersOf({ csv }: BundleContent): PlacedContainer[] {
   return (csv?.spec.install.spec.deployments ?? []).flatMap(({ name: deployment, spec }, i) => {
     const pod: JsonObject = { ...spec.template.spec };
@@ -29,46 +29,42 @@ function containersOf({ csv }: BundleContent): PlacedContainer[] {
   });
 }
 
-/** Path of the pod's spec of a deployment in the CSV. */
+/** Returns the path of the pod spec of a deployment in the CSV. */
 function podPath(deployment: number): (string | number)[] {
   return ["spec", "install", "spec", "deployments", deployment, "spec", "template", "spec"];
 }
 
-/** A place in a container. */
+/** Returns a location in a container. */
 function inContainer(content: BundleContent, { path }: PlacedContainer, ...more: (string | number)[]): Place {
   return content.inCsv(...path, ...more);
 }
 
-/** The container in a sentence. */
-function named({ name, deployment }: PlacedContainer): string {
+/** Formats the container for messages. */
+function formatContainer({ name, deployment }: PlacedContainer): string {
   return `container "${name}" of deployment "${deployment}"`;
 }
 
 const PROBES = ["livenessProbe", "readinessProbe", "startupProbe"] as const;
-/** What Kubernetes takes where a probe does not say. Seconds. */
+/** Defaults of Kubernetes, in seconds. */
 const PROBE_DEFAULTS = { timeoutSeconds: 1, periodSeconds: 10 };
 const HOST_ACCESS = ["hostNetwork", "hostPID", "hostIPC"] as const;
 
-/** What the Deployments of the install strategy must hold. */
+/** Rules for the deployments of the install strategy. */
 export const DEPLOYMENT_RULES: RuleTable = {
   "deployment-none": defineInfoRule("The install strategy has a deployment.", Source.format, noDeployment),
   "deployment-selector": defineErrorRule(
-    "The selector of a deployment selects the pods that its template makes.",
+    "The selector of a deployment matches the labels of its pod template.",
     Source.apiServer,
     selectors,
   ),
   "deployment-containers": defineErrorRule(
-    "A deployment has containers, each with a name of its own and an image.",
+    "A deployment has containers, each with a unique name and an image.",
     Source.apiServer,
     containers,
   ),
-  "deployment-volumes": defineErrorRule("What a container mounts is a volume of its pod.", Source.apiServer, volumes),
-  "probe-timeout": defineWarningRule("A probe times out before the next one begins.", Source.packaging, probeTimeouts),
-  privileged: defineWarningRule(
-    "Containers are not privileged, and pods do not use the namespaces of their node.",
-    Source.security,
-    privileged,
-  ),
+  "deployment-volumes": defineErrorRule("A container mounts only volumes of its pod.", Source.apiServer, volumes),
+  "probe-timeout": defineWarningRule("The timeout of a probe is shorter than its period.", Source.packaging, probeTimeouts),
+  privileged: defineWarningRule("Containers are not privileged, and pods do not share host namespaces.", Source.security, privileged),
 };
 
 function deploymentsOf({ csv }: BundleContent) {
@@ -77,7 +73,7 @@ function deploymentsOf({ csv }: BundleContent) {
 
 function noDeployment(content: BundleContent): Breach[] {
   if (!content.csv || deploymentsOf(content).length > 0) return [];
-  return [{ message: "the install strategy has no deployment: nothing would run", at: content.inCsv("spec", "install") }];
+  return [{ message: "the install strategy has no deployment: nothing runs", at: content.inCsv("spec", "install") }];
 }
 
 function selectors(content: BundleContent): Breach[] {
@@ -91,7 +87,9 @@ function selectors(content: BundleContent): Breach[] {
     const given = spec.template.metadata.labels ?? {};
     const differing = labels.filter(([key, value]) => given[key] !== value).map(([key, value]) => `${key}=${value}`);
     if (differing.length === 0) return [];
-    return [{ message: `deployment ${goQuote(name)} selects pods with ${differing.join(", ")}, which its template does not make`, at }];
+    return [
+      { message: `deployment ${goQuote(name)} selects pods with ${differing.join(", ")}, but its template does not set these labels`, at },
+    ];
   });
 }
 
@@ -108,14 +106,14 @@ function containers(content: BundleContent): Breach[] {
     seen.add(key);
     const at = inContainer(content, one);
     if (one.name === "") return [{ message: `a container of deployment ${goQuote(one.deployment)} has no name`, at }];
-    if (isRepeated) return [{ message: `${named(one)}: there is another container of that name`, at }];
+    if (isRepeated) return [{ message: `${formatContainer(one)} has the name of another container`, at }];
     const { image } = one.container;
-    return typeof image === "string" && image !== "" ? [] : [{ message: `${named(one)} has no image`, at }];
+    return typeof image === "string" && image !== "" ? [] : [{ message: `${formatContainer(one)} has no image`, at }];
   });
   return [...empty, ...lacking];
 }
 
-/** In what is installed: volumes for certificates come and go when the bundle is rendered. */
+/** Checks the rendered Deployments, because rendering adds and removes volumes for certificates. */
 function volumes(content: BundleContent): Breach[] {
   const missing = new Set<string>();
   for (const { result } of content.renderings) {
@@ -141,7 +139,7 @@ function probeTimeouts(content: BundleContent): Breach[] {
       if (!isObject(probe)) return [];
       const [timeout, period] = [seconds(probe, "timeoutSeconds"), seconds(probe, "periodSeconds")];
       if (timeout < period) return [];
-      const message = `${kind} of ${named(one)} has timeoutSeconds ${timeout}, which is not lower than its periodSeconds ${period}`;
+      const message = `${kind} of ${formatContainer(one)} has timeoutSeconds ${timeout}, which is not less than periodSeconds ${period}`;
       return [{ message, at: inContainer(content, one, kind) }];
     }),
   );
@@ -154,31 +152,31 @@ function seconds(probe: JsonObject, member: keyof typeof PROBE_DEFAULTS): number
 function privileged(content: BundleContent): Breach[] {
   const ofPods = deploymentsOf(content).flatMap(({ name, spec }, i) =>
     HOST_ACCESS.filter((member) => spec.template.spec[member] === true).map((member) => ({
-      message: `deployment ${goQuote(name)} has ${member}: its pods share that with their node`,
+      message: `deployment ${goQuote(name)} has ${member}: its pods share this with their node`,
       at: content.inCsv(...podPath(i), member),
     })),
   );
   const ofContainers = containersOf(content)
     .filter(({ container }) => objectAt(container, "securityContext")["privileged"] === true)
-    .map((one) => ({ message: `${named(one)} is privileged`, at: inContainer(content, one, "securityContext", "privileged") }));
+    .map((one) => ({ message: `${formatContainer(one)} is privileged`, at: inContainer(content, one, "securityContext", "privileged") }));
   return [...ofPods, ...ofContainers];
 }
 
 const FEATURE = "features.operators.openshift.io/disconnected";
 const INFRASTRUCTURE = "operators.openshift.io/infrastructure-features";
-/** How operators are told which images they are to use. */
+/** Environment variables with the images that an operator uses. */
 const RELATED_IMAGE = /^RELATED_IMAGE_/;
 
-/** What makes a bundle work where there is no registry but a mirror: lists to copy images by. */
+/** Rules for bundles on disconnected clusters, where images come from a mirror. */
 export const IMAGE_RULES: RuleTable = {
   "related-images": defineWarningRule(
-    "A bundle that lists related images, or says that it works disconnected, lists every image that its deployments use.",
+    "If a bundle lists related images or declares support for disconnected clusters, it lists every image of its deployments.",
     Source.disconnected,
     notListed,
   ),
   "related-images-missing": defineInfoRule("The CSV lists related images, so that they can be mirrored.", Source.disconnected, noList),
-  "related-image-digest": defineWarningRule("Related images are named by digest.", Source.disconnected, relatedByTag),
-  "image-digest": defineInfoRule("Images of deployments are named by digest.", Source.disconnected, usedByTag),
+  "related-image-digest": defineWarningRule("Related images are referenced by digest.", Source.disconnected, relatedByTag),
+  "image-digest": defineInfoRule("Images of deployments are referenced by digest.", Source.disconnected, usedByTag),
 };
 
 interface Used {
@@ -186,7 +184,7 @@ interface Used {
   readonly at: Place;
 }
 
-/** The images of containers and those that operators are told of in variables, each once. */
+/** Returns the distinct images of containers and of RELATED_IMAGE_ variables. */
 function usedImages(content: BundleContent): Used[] {
   const used = new Map<string, Used>();
   const note = (image: unknown, at: Place): void => {
@@ -214,14 +212,14 @@ function notListed(content: BundleContent): Breach[] {
   return usedImages(content)
     .filter(({ image }) => !related.has(image))
     .map(({ image, at }) => ({
-      message: `image ${image} is used and not among spec.relatedImages: it would be missing on a disconnected cluster`,
+      message: `image ${image} is used, but not in spec.relatedImages: it would be missing on a disconnected cluster`,
       at,
     }));
 }
 
 function noList(content: BundleContent): Breach[] {
   if (!content.csv || relatedImages(content).length > 0 || saysDisconnected(content) || usedImages(content).length === 0) return [];
-  return [{ message: "spec.relatedImages is missing: the images cannot be mirrored by it", at: content.inCsv("spec") }];
+  return [{ message: "spec.relatedImages is missing: tools cannot mirror the images of the bundle", at: content.inCsv("spec") }];
 }
 
 function relatedByTag(content: BundleContent): Breach[] {
@@ -230,7 +228,7 @@ function relatedByTag(content: BundleContent): Breach[] {
       ? []
       : [
           {
-            message: `related image ${image} is not named by digest: mirrors serve digests only`,
+            message: `related image ${image} is not referenced by digest: mirrors serve only digests`,
             at: content.inCsv("spec", "relatedImages", i, "image"),
           },
         ],
@@ -240,5 +238,5 @@ function relatedByTag(content: BundleContent): Breach[] {
 function usedByTag(content: BundleContent): Breach[] {
   return usedImages(content)
     .filter(({ image }) => !isDigestReference(image))
-    .map(({ image, at }) => ({ message: `image ${image} is not named by digest: what it stands for may change`, at }));
+    .map(({ image, at }) => ({ message: `image ${image} is not referenced by digest: its content may change`, at }));
 }

@@ -5,12 +5,12 @@ import type { Meta } from "../../fbc/types.ts";
 import { givenText, listMember, memberOf, objectMember, objectMembers, textMember } from "../../golang/members.ts";
 import { goQuote } from "../../golang/quote.ts";
 
-/** What of a bundle is compared. */
+/** The compared parts of a bundle. */
 export interface ComparedBundle {
   readonly image: string;
-  /** With its release. */
+  /** Version with release. */
   readonly version: string;
-  /** Values by type, in their order; those of manifests and metadata only where they are compared. */
+  /** Values by property type, in order. */
   readonly properties: ReadonlyMap<string, readonly unknown[]>;
   /** Sorted. */
   readonly relatedImages: readonly string[];
@@ -23,12 +23,12 @@ interface Entry {
   readonly skipRange: string | undefined;
 }
 
-/** A package as it is compared with one of another catalog. */
+/** The compared parts of a package. */
 export class ComparedPackage {
   readonly name: string;
   defaultChannel = "";
   readonly bundles = new Map<string, ComparedBundle>();
-  /** By schema and name. */
+  /** By schema and name of the reference. */
   readonly deprecations = new Map<string, { schema: string; name: string; message: string }>();
   readonly #entries = new Map<string, readonly Entry[]>();
   readonly #versions = new Map<string, BundleVersion>();
@@ -60,17 +60,17 @@ export class ComparedPackage {
     }
   }
 
-  /** Entries of each channel, with their edges in words. */
+  /** Entries of each channel with descriptions of their edges. */
   get channels(): ReadonlyMap<string, ReadonlyMap<string, ReadonlySet<string>>> {
     return new Map([...this.#entries].map(([name, entries]) => [name, new Map(entries.map((entry) => [entry.name, edgesOf(entry)]))]));
   }
 
-  /** Whether nothing in the channel replaces or skips an entry of it. */
+  /** Reports whether no entry of the channel replaces or skips this one. */
   isHead(channel: string, name: string): boolean {
     return channelHeads(this.#entries.get(channel) ?? []).includes(name);
   }
 
-  /** For each bundle that this or the other package has in the channel: the entries that it can be updated to. */
+  /** Returns the upgrade targets in the channel for each bundle that this or the other package has in it. */
   updatesIn(channel: string, other: ComparedPackage): ReadonlyMap<string, readonly string[]> {
     const entries = this.#entries.get(channel) ?? [];
     const names = [...entries, ...(other.#entries.get(channel) ?? [])].map(({ name }) => name);
@@ -93,11 +93,11 @@ function edgesOf({ replaces, skips, skipRange }: Entry): ReadonlySet<string> {
   ]);
 }
 
-/** A catalog as it is compared with another one. */
+/** The compared parts of a catalog. */
 export class ComparedCatalog {
   readonly packages = new Map<string, ComparedPackage>();
 
-  /** Takes the next object; what it holds of manifests is kept as a fingerprint. @param fingerprint of a value, the same for the same. */
+  /** Adds an object. @param fingerprint is kept instead of each property value; equal values must have equal fingerprints. */
   add({ schema, package: packageName, name, blob }: Meta, fingerprint: (value: unknown) => unknown): void {
     if (schema === Schema.package) this.#package(name).defaultChannel = textMember(blob, "defaultChannel");
     else if (schema === Schema.channel) this.#package(packageName).addChannel(name, blob);

@@ -5,7 +5,7 @@ import { compareText } from "../../text/compare.ts";
 import { formatCount } from "../../text/lists.ts";
 import type { ComparedBundle, ComparedCatalog, ComparedPackage } from "./comparedCatalog.ts";
 
-/** What kind of thing is different. */
+/** The kind of a difference. */
 type DifferenceKind = "package" | "default-channel" | "channel" | "entry" | "edge" | "update-path" | "bundle" | "deprecation";
 
 /** One difference between two catalogs. */
@@ -15,23 +15,23 @@ export interface CatalogDifference {
   readonly package: string;
   readonly channel?: string;
   readonly bundle?: string;
-  /** What is different, in a sentence without a full stop. */
+  /** The difference, without a full stop. */
   readonly message: string;
-  /** Whether clusters that use the old catalog lose something by the new one. */
+  /** Whether the new catalog breaks clusters that use the old one. */
   readonly breaking: boolean;
 }
 
 /**
- * What is different in catalog `after`, by package, channel and bundle. Breaking are: a package, channel or bundle that went; another default channel;
- * a bundle with another image or version under its name; an update that an installed bundle had and has no longer.
+ * Compares two catalogs by package, channel and bundle. Breaking differences are removed packages, channels and bundles, another default channel,
+ * another image or version of a bundle, and bundles that can no longer be upgraded.
  * @see S3-39, S3-40
  */
 export function diffCatalogs(before: ComparedCatalog, after: ComparedCatalog): CatalogDifference[] {
   const names = [...new Set([...before.packages.keys(), ...after.packages.keys()])].sort(compareText);
   return names.flatMap((name) => {
     const [old, now] = [before.packages.get(name), after.packages.get(name)];
-    if (!old) return [difference(name, "added", "package", `package ${goQuote(name)} with ${countsOf(now)}`)];
-    if (!now) return [{ ...difference(name, "removed", "package", `package ${goQuote(name)} with ${countsOf(old)}`), breaking: true }];
+    if (!old) return [difference(name, "added", "package", `package ${goQuote(name)} with ${formatCounts(now)}`)];
+    if (!now) return [{ ...difference(name, "removed", "package", `package ${goQuote(name)} with ${formatCounts(old)}`), breaking: true }];
     return packageDifferences(old, now);
   });
 }
@@ -70,7 +70,7 @@ function entries(packageName: string, channel: string, was: Entries, is: Entries
   return [...removed.sort().map((bundle) => of("removed", bundle)), ...added.sort().map((bundle) => of("added", bundle))];
 }
 
-/** Edges of entries that both have; those of a new entry are told with it. */
+/** Compares the edges of entries in both channels. The difference of a new entry covers its edges. */
 function edges(packageName: string, channel: string, was: Entries, is: Entries): CatalogDifference[] {
   return [...is].flatMap(([bundle, now]) => {
     const before = was.get(bundle);
@@ -85,21 +85,21 @@ function edges(packageName: string, channel: string, was: Entries, is: Entries):
   });
 }
 
-/** Bundles of the old channel that had an update and, in the new one, have none. */
+/** Returns the bundles that could be upgraded in the old channel, but cannot be in the new one. */
 function lostPaths(old: ComparedPackage, now: ComparedPackage, channel: string): CatalogDifference[] {
   const [before, after] = [old.updatesIn(channel, now), now.updatesIn(channel, old)];
-  const isLeft = (target: string): boolean => now.channels.get(channel)?.has(target) ?? false;
+  const isKept = (target: string): boolean => now.channels.get(channel)?.has(target) ?? false;
   return (
     [...before]
       .filter(([name, targets]) => targets.length > 0 && (after.get(name) ?? []).length === 0)
-      // Where the newer ones were taken back, and that is told, the one before them is the newest.
-      .filter(([name, targets]) => targets.some(isLeft) || !now.isHead(channel, name))
+      // If all newer entries were removed, the bundle is the new head. The removed entries are already reported.
+      .filter(([name, targets]) => targets.some(isKept) || !now.isHead(channel, name))
       .map(([bundle, targets]) => ({
         ...difference(
           old.name,
           "removed",
           "update-path",
-          `update of ${goQuote(bundle)} in channel ${goQuote(channel)}: it led to ${targets.map((target) => goQuote(target)).join(", ")}, and nothing follows it now`,
+          `upgrades of ${goQuote(bundle)} in channel ${goQuote(channel)}: it could be upgraded to ${targets.map((target) => goQuote(target)).join(", ")}, now to nothing`,
         ),
         channel,
         bundle,
@@ -126,14 +126,14 @@ function bundleChanges(was: ComparedBundle, is: ComparedBundle): { message: stri
   const changes: { message: string; breaking: boolean }[] = [];
   const note = (what: string, from: string, to: string): void => {
     if (from !== to)
-      changes.push({ message: `${what} is ${goQuote(to)}, was ${goQuote(from)}; published bundles do not change`, breaking: true });
+      changes.push({ message: `${what} is ${goQuote(to)}, was ${goQuote(from)}; published bundles must not change`, breaking: true });
   };
   note("image", was.image, is.image);
   note("version", was.version, is.version);
   const types = [...was.properties.keys(), ...is.properties.keys()].filter((type) => type !== "olm.package");
   const different = [...new Set(types)].filter((type) => !isDeepStrictEqual(was.properties.get(type), is.properties.get(type)));
-  if (different.length > 0) changes.push({ message: `properties ${different.sort().join(", ")} are different`, breaking: false });
-  if (!isDeepStrictEqual(was.relatedImages, is.relatedImages)) changes.push({ message: "related images are different", breaking: false });
+  if (different.length > 0) changes.push({ message: `properties ${different.sort().join(", ")} differ`, breaking: false });
+  if (!isDeepStrictEqual(was.relatedImages, is.relatedImages)) changes.push({ message: "related images differ", breaking: false });
   return changes;
 }
 
@@ -155,6 +155,6 @@ function difference(packageName: string, change: CatalogDifference["change"], ki
   return { change, kind, package: packageName, message, breaking: false };
 }
 
-function countsOf(found: ComparedPackage | undefined): string {
-  return `${formatCount(found?.channels.size ?? 0, "channel")} and ${formatCount(found?.bundles.size ?? 0, "bundle")}`;
+function formatCounts(compared: ComparedPackage | undefined): string {
+  return `${formatCount(compared?.channels.size ?? 0, "channel")} and ${formatCount(compared?.bundles.size ?? 0, "bundle")}`;
 }

@@ -24,7 +24,7 @@ entries:
 
 function changed(text: string, index: number, edit: (blob: JsonObject) => JsonObject): { text: string; rewritten: readonly number[] } {
   const file = new CatalogText(text);
-  return file.changed(new Map([[index, { to: edit(structuredClone(file.documents[index]!.blob)) }]]));
+  return file.applyChanges(new Map([[index, { to: edit(structuredClone(file.documents[index]!.blob)) }]]));
 }
 
 interface Entry {
@@ -34,15 +34,15 @@ interface Entry {
 }
 const entries = (blob: JsonObject): Entry[] => blob["entries"] as Entry[];
 
-describe("a change in YAML", () => {
-  test("of a value keeps its quotes and the comment behind it", () => {
+describe("CatalogText with YAML", () => {
+  test("CatalogText preserves quotes and the trailing comment when a scalar changes", () => {
     expect(changed(YAML, 0, (blob) => ({ ...blob, defaultChannel: "it's" }))).toEqual({
       text: YAML.replace("'stable'", "'it''s'"),
       rewritten: [],
     });
   });
 
-  test("that adds and takes away members and items changes their lines only", () => {
+  test("CatalogText changes only the lines of added and removed fields and items", () => {
     const { text, rewritten } = changed(YAML, 1, (blob) => {
       const [first, second] = entries(blob) as [Entry, Entry];
       return {
@@ -62,20 +62,20 @@ describe("a change in YAML", () => {
     );
   });
 
-  test("in brackets quotes what would end it there", () => {
+  test("CatalogText quotes a string with a comma when it is inside brackets", () => {
     const text = "schema: olm.channel\nentries: [{ name: a, replaces: b }] # c\n";
     const add = (blob: JsonObject): JsonObject => ({ ...blob, entries: [{ name: "a", replaces: "b,c" }] });
     expect(changed(text, 0, add)).toEqual({ text: text.replace("replaces: b", "replaces: 'b,c'"), rewritten: [] });
   });
 
-  test("keeps lists no deeper than their keys where the file has them so", () => {
+  test("CatalogText keeps compact lists when the file has them", () => {
     const text = "schema: olm.channel\nentries:\n- name: a\n  skips:\n  - x\n- name: b\n";
     const wanted = "schema: olm.channel\nentries:\n- name: a\n  skips:\n  - x\n- name: b\n  skips:\n  - z\n- name: c\n";
     const add = (blob: JsonObject): JsonObject => ({ ...blob, entries: [entries(blob)[0], { name: "b", skips: ["z"] }, { name: "c" }] });
     expect(changed(text, 0, add).text).toBe(wanted);
   });
 
-  test("that cannot be made in place writes the object anew and says so", () => {
+  test("CatalogText rewrites and reports an object when it cannot be edited in place", () => {
     const text = "schema: a\nx: &x {a: 1} # note\nb: *x\n---\nschema: b\n";
     const { text: got, rewritten } = changed(text, 0, (blob) => ({ ...blob, b: { a: 2 } }));
     expect(rewritten).toEqual([0]);
@@ -83,9 +83,9 @@ describe("a change in YAML", () => {
   });
 });
 
-describe("a change in JSON", () => {
+describe("CatalogText with JSON", () => {
   const pretty = `{\n    "schema": "olm.channel",\n    "entries": [\n        {\n            "name": "a"\n        }\n    ]\n}\n`;
-  test("over several lines keeps the indentation", () => {
+  test("CatalogText keeps the indentation of multi-line JSON", () => {
     const { text, rewritten } = changed(pretty, 0, (blob) => ({
       ...blob,
       entries: [...entries(blob), { name: "b", skips: ["a", "c"] }],
@@ -99,7 +99,7 @@ describe("a change in JSON", () => {
     );
   });
 
-  test("on one line stays on one line", () => {
+  test("CatalogText keeps JSON on one line", () => {
     const line = '{"schema":"olm.channel","entries":[{"name":"a"}]}\n';
     expect(changed(line + line, 1, (blob) => ({ ...blob, entries: [{ name: "a", replaces: "b" }, { name: "b" }] })).text).toBe(
       `${line}{"schema":"olm.channel","entries":[{"name":"a","replaces":"b"},{"name":"b"}]}\n`,
@@ -107,16 +107,18 @@ describe("a change in JSON", () => {
   });
 });
 
-describe("objects", () => {
-  test("are added behind the last one, in the form of the file", () => {
-    expect(new CatalogText("a: 1\n").changed(new Map(), [{ schema: "x" }]).text).toBe("a: 1\n---\nschema: x\n");
-    expect(new CatalogText("a:\n- b\n").changed(new Map(), [{ schema: "x", c: ["d"] }]).text).toBe("a:\n- b\n---\nschema: x\nc:\n- d\n");
-    expect(new CatalogText("").changed(new Map(), [{ schema: "x" }]).text).toBe("schema: x\n");
-    expect(new CatalogText('{"a": 1}').changed(new Map(), [{ schema: "x" }]).text).toBe('{"a": 1}\n{"schema":"x"}\n');
+describe("CatalogText with added and removed objects", () => {
+  test("CatalogText appends objects in the style of the file", () => {
+    expect(new CatalogText("a: 1\n").applyChanges(new Map(), [{ schema: "x" }]).text).toBe("a: 1\n---\nschema: x\n");
+    expect(new CatalogText("a:\n- b\n").applyChanges(new Map(), [{ schema: "x", c: ["d"] }]).text).toBe(
+      "a:\n- b\n---\nschema: x\nc:\n- d\n",
+    );
+    expect(new CatalogText("").applyChanges(new Map(), [{ schema: "x" }]).text).toBe("schema: x\n");
+    expect(new CatalogText('{"a": 1}').applyChanges(new Map(), [{ schema: "x" }]).text).toBe('{"a": 1}\n{"schema":"x"}\n');
   });
 
-  test("are removed with their separator", () => {
-    const remove = (text: string, i: number): string => new CatalogText(text).changed(new Map([[i, "removed"]])).text;
+  test("CatalogText removes an object with its separator", () => {
+    const remove = (text: string, i: number): string => new CatalogText(text).applyChanges(new Map([[i, "removed"]])).text;
     expect(remove("a: 1\n---\nb: 2\n---\nc: 3\n", 1)).toBe("a: 1\n---\nc: 3\n");
     expect(remove("a: 1\n---\nb: 2\n", 1)).toBe("a: 1\n");
     expect(remove('{"a":1}\n{"b":2}\n', 0).trim()).toBe('{"b":2}');
@@ -138,15 +140,15 @@ const channel = fc.record({
   entries: fc.uniqueArray(entry, { selector: ({ name }) => name, maxLength: 5 }),
 });
 
-describe("laws", () => {
-  test("a text that was changed says what its object became, and the other objects stay as they were", () => {
+describe("CatalogText with generated changes", () => {
+  test("CatalogText changes one object and keeps the text of the others", () => {
     fc.assert(
       fc.property(channel, channel, fc.constantFrom("yaml", "json", "flow"), (before, after, form) => {
         const written = { yaml: yamlOf(before), json: JSON.stringify(before, null, 2), flow: JSON.stringify(before) }[form];
         const around = form === "yaml" ? (own: string) => `${YAML}---\n${own}---\n${YAML}` : (own: string) => `{"a":1}\n${own}\n{"b":2}\n`;
         const file = new CatalogText(around(written));
         const index = form === "yaml" ? 2 : 1;
-        const result = file.changed(new Map([[index, { to: after }]])).text;
+        const result = file.applyChanges(new Map([[index, { to: after }]])).text;
         expect(new CatalogText(result).documents.map(({ blob }) => blob)).toEqual(
           file.documents.map(({ blob }, i) => (i === index ? after : blob)),
         );
@@ -156,11 +158,11 @@ describe("laws", () => {
     );
   });
 
-  test("comments outside of what was touched survive", () => {
+  test("CatalogText keeps all comments outside the changed entry", () => {
     fc.assert(
       fc.property(fc.uniqueArray(fc.nat(30), { minLength: 2, maxLength: 8 }), fc.nat(), fc.nat(), (numbers, at, skip) => {
         const names = numbers.map((n) => `foo.v${n}`);
-        const own = names.map((name) => `  # before ${name}\n  - name: ${name} # behind ${name}\n    # inside ${name}\n    skips: [x]\n`);
+        const own = names.map((name) => `  # before ${name}\n  - name: ${name} # after ${name}\n    # inside ${name}\n    skips: [x]\n`);
         const source = `schema: olm.channel # first\nentries: # list\n${own.join("")}# last\n`;
         const touched = names[at % names.length];
         const { text: got, rewritten } = changed(source, 0, (blob) => ({
@@ -177,7 +179,7 @@ describe("laws", () => {
   });
 });
 
-/** In block style, as people write. */
+/** Formats a channel in block style. */
 function yamlOf({ entries: list, ...head }: { entries: Entry[]; [key: string]: unknown }): string {
   const lines = Object.entries(head).map(([key, value]) => `${key}: ${JSON.stringify(value)}\n`);
   const items = list.map(({ name, ...rest }) => {
@@ -187,10 +189,10 @@ function yamlOf({ entries: list, ...head }: { entries: Entry[]; [key: string]: u
   return `${lines.join("")}entries:${list.length === 0 ? " []" : ""}\n${items.join("")}`;
 }
 
-describe("line ends of Windows", () => {
+describe("CatalogText with CRLF line ends", () => {
   const crlf = (text: string): string => text.replaceAll("\n", "\r\n");
 
-  test("stay when a YAML object changes in place", () => {
+  test("CatalogText keeps CRLF when a YAML object changes in place", () => {
     const { text: got, rewritten } = changed(crlf(YAML), 1, (blob) => ({
       ...blob,
       name: "fast",
@@ -203,22 +205,23 @@ describe("line ends of Windows", () => {
     expect(got).toBe(crlf(want));
   });
 
-  test("stay when JSON changes, and new objects have them", () => {
+  test("CatalogText keeps CRLF when JSON changes or objects are added", () => {
     const json = crlf('{\n  "schema": "a",\n  "entries": [\n    {"name": "b"}\n  ]\n}\n');
-    const { text: got, rewritten } = new CatalogText(json).changed(new Map([[0, { to: { schema: "a", entries: [{ name: "b" }, "c"] } }]]), [
-      { schema: "d" },
-    ]);
+    const { text: got, rewritten } = new CatalogText(json).applyChanges(
+      new Map([[0, { to: { schema: "a", entries: [{ name: "b" }, "c"] } }]]),
+      [{ schema: "d" }],
+    );
     expect(rewritten).toEqual([]);
     expect(got).toBe(crlf('{\n  "schema": "a",\n  "entries": [\n    {"name": "b"},\n    "c"\n  ]\n}\n{\n    "schema": "d"\n}\n'));
-    expect(new CatalogText(crlf("a: 1\n")).changed(new Map(), [{ schema: "x" }]).text).toBe(crlf("a: 1\n---\nschema: x\n"));
+    expect(new CatalogText(crlf("a: 1\n")).applyChanges(new Map(), [{ schema: "x" }]).text).toBe(crlf("a: 1\n---\nschema: x\n"));
   });
 });
 
 test.for<[string, string]>([
   ["a tag", "schema: a\nx: !!str c # d\nb: 1\n"],
   ["an alias", "schema: a\nx: &x [y] # d\nz: *x\nb: 1\n"],
-  ["a value that is left out", "schema: a\nx: # d\nb: 1\n"],
-])("CatalogText writes an object again when it has %s", ([, source]) => {
+  ["a missing value", "schema: a\nx: # d\nb: 1\n"],
+])("CatalogText rewrites an object when it has %s", ([, source]) => {
   const { text: got, rewritten } = changed(source, 0, (blob) => ({ ...blob, b: 2 }));
   expect(rewritten).toEqual([0]);
   expect(new CatalogText(got).documents[0]?.blob).toEqual({ ...new CatalogText(source).documents[0]?.blob, b: 2 });

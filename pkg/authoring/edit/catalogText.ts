@@ -3,39 +3,39 @@ import { MetaDecoder } from "../../fbc/decode.ts";
 import { JsonObjectScanner, YamlSplitter } from "../../fbc/documentScanner.ts";
 import { ContentError, type Meta } from "../../fbc/types.ts";
 import { toYaml } from "../../golang/yaml.ts";
-import { hasCompactLists, isSame, patchText, prettyJson, withLineEndsOf } from "./patchText.ts";
+import { hasCompactLists, isSame, matchLineEnds, patchText, prettyJson } from "./patchText.ts";
 import { NotEditableError } from "./textNode.ts";
 
-/** One object in the text of a file. */
+/** An object in the text of a file. */
 export interface TextDocument extends Meta {
-  /** The text that holds it and nothing else. */
+  /** The text of only this object. */
   readonly text: string;
 }
 
-/** A change of one object: its new content, or that it goes. */
+/** A change of an object: its new content, or its removal. */
 export type DocumentChange = { readonly to: JsonObject } | "removed";
 
-/** What a file is written as, and whether comments went with that. */
+/** The new text of a file. */
 export interface ChangedText {
   readonly text: string;
-  /** Objects, by their index, that could not be edited in place and were written anew. */
+  /** Indexes of objects that could not be edited in place. They were rewritten and lost their comments. */
   readonly rewritten: readonly number[];
 }
 
 const JSON_START = /^\s*\{/;
 const SEPARATORS = /^(?:(?:[ \t\r]*(?:#[^\n]*)?|---[^\n]*)\n)*/;
-/** As opm writes. */
+/** Indentation of opm. */
 const JSON_INDENT = 4;
 
-/** A piece of a file: an object, or what stands between objects. */
+/** A piece of a file: an object, or the text between objects. */
 interface Piece {
   readonly text: string;
   readonly document?: Meta;
 }
 
 /**
- * A file of a catalog as text, with the objects in it.
- * @throws ContentError for what cannot be read.
+ * The text of a catalog file and its objects.
+ * @throws ContentError if the file cannot be read.
  */
 export class CatalogText {
   readonly json: boolean;
@@ -50,10 +50,11 @@ export class CatalogText {
   }
 
   /**
-   * The text with objects changed or removed, by their index, and new ones at the end; nothing else of it changes.
-   * @param changes of objects that are written so that they cannot be edited in place make these be written anew, without their comments.
+   * Returns the text with objects changed, removed or appended. Keeps the rest of the text. Rewrites an object without its comments if it cannot be
+   * edited in place.
+   * @param changes by index of the object.
    */
-  changed(changes: ReadonlyMap<number, DocumentChange>, added: readonly JsonObject[] = []): ChangedText {
+  applyChanges(changes: ReadonlyMap<number, DocumentChange>, added: readonly JsonObject[] = []): ChangedText {
     const rewritten: number[] = [];
     const kept: Piece[] = [];
     let index = -1;
@@ -66,30 +67,30 @@ export class CatalogText {
       if (change === "removed") removePiece(kept);
       else if (change === undefined) kept.push(piece);
       else {
-        const patch = this.#patched(piece.text, piece.document.blob, change.to);
-        if (patch.anew) rewritten.push(index);
+        const patch = this.#patch(piece.text, piece.document.blob, change.to);
+        if (patch.isRewritten) rewritten.push(index);
         kept.push({ ...piece, text: patch.text });
       }
     }
     const text = kept.map((piece) => piece.text).join("");
-    return { text: added.reduce((all: string, blob) => this.#appended(all, blob), text), rewritten };
+    return { text: added.reduce((all: string, blob) => this.#append(all, blob), text), rewritten };
   }
 
-  #patched(text: string, before: JsonObject, after: JsonObject): { text: string; anew: boolean } {
+  #patch(text: string, before: JsonObject, after: JsonObject): { text: string; isRewritten: boolean } {
     try {
       const patched = patchText(text, before, after, this.json);
-      const [only, ...more] = metasIn(patched);
-      if (only && more.length === 0 && isSame(plain(only.blob), plain(after))) return { text: patched, anew: false };
+      const [only, ...more] = parseMetas(patched);
+      if (only && more.length === 0 && isSame(plain(only.blob), plain(after))) return { text: patched, isRewritten: false };
     } catch (err) {
       if (!(err instanceof NotEditableError || err instanceof ContentError)) throw err;
     }
     const start = this.json ? "" : (SEPARATORS.exec(text)?.[0] ?? "");
-    return { text: start + withLineEndsOf(text, this.json ? prettyJson(after, JSON_INDENT) : toYaml(after)), anew: true };
+    return { text: start + matchLineEnds(text, this.json ? prettyJson(after, JSON_INDENT) : toYaml(after)), isRewritten: true };
   }
 
-  #appended(text: string, blob: JsonObject): string {
+  #append(text: string, blob: JsonObject): string {
     const added = this.json ? this.#jsonAfter(text, blob) : this.#yamlAfter(text, blob);
-    return text + withLineEndsOf(text, text === "" || text.endsWith("\n") ? added : `\n${added}`);
+    return text + matchLineEnds(text, text === "" || text.endsWith("\n") ? added : `\n${added}`);
   }
 
   #jsonAfter(text: string, blob: JsonObject): string {
@@ -102,18 +103,18 @@ export class CatalogText {
   }
 }
 
-/** `blob` as text of JSON and parsed again, so that what means the same is the same. */
+/** Serializes `blob` as JSON and parses it again, to compare objects by meaning. */
 function plain(blob: JsonObject): unknown {
   return JSON.parse(prettyJson(blob, 0));
 }
 
-/** The separator goes with the object behind it, where there is one before; else with the one before. */
+/** Removes the separator before an object that was removed. Call it when the pieces before the object are in `kept`. */
 function removePiece(kept: Piece[]): void {
   const last = kept.at(-1);
   if (last && !last.document && last.text.startsWith("---")) kept.pop();
 }
 
-/** Undefined for what is no stream of JSON objects. */
+/** Splits a stream of JSON objects. Returns undefined if the text is not one. */
 function jsonPieces(text: string): Piece[] | undefined {
   const pieces: Piece[] = [];
   const scanner = new JsonObjectScanner();
@@ -123,7 +124,7 @@ function jsonPieces(text: string): Piece[] | undefined {
     if (scan.kind === "nothing") return bytes.length === 0 ? pieces : [...pieces, { text: bytes.toString("utf8") }];
     if (scan.kind !== "object") return undefined;
     if (scan.start > 0) pieces.push({ text: bytes.toString("utf8", 0, scan.start) });
-    pieces.push(pieceOf(bytes.toString("utf8", scan.start, scan.end)));
+    pieces.push(parsePiece(bytes.toString("utf8", scan.start, scan.end)));
     bytes = bytes.subarray(scan.end);
   }
 }
@@ -134,20 +135,20 @@ function yamlPieces(text: string): Piece[] {
   let bytes = Buffer.from(text);
   for (let split = splitter.next(bytes, true); split; split = splitter.next(bytes, true)) {
     if (split.kind === "separator") throw new Error(`invalid Yaml document separator: ${split.rest}`);
-    pieces.push(pieceOf(bytes.toString("utf8", 0, split.end)));
+    pieces.push(parsePiece(bytes.toString("utf8", 0, split.end)));
     if (split.next > split.end) pieces.push({ text: bytes.toString("utf8", split.end, split.next) });
     bytes = bytes.subarray(split.next);
   }
   return pieces;
 }
 
-function pieceOf(text: string): Piece {
-  const [document, ...more] = metasIn(text);
-  if (more.length > 0) throw new NotEditableError("several objects stand between two separators");
+function parsePiece(text: string): Piece {
+  const [document, ...more] = parseMetas(text);
+  if (more.length > 0) throw new NotEditableError("a YAML document contains several objects");
   return document ? { text, document } : { text };
 }
 
-function metasIn(text: string): Meta[] {
+function parseMetas(text: string): Meta[] {
   const decoder = new MetaDecoder("");
   return [...decoder.push(Buffer.from(text)), ...decoder.end()].map(({ schema, package: packageName, name, blob }) => ({
     schema,

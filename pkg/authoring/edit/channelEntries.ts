@@ -2,21 +2,21 @@ import type { JsonObject } from "../../api/k8s.ts";
 import { type BundleVersion, channelHeads, compareKnownVersions, versionInName } from "../../fbc/bundleOrder.ts";
 import { givenText, listMember, objectMembers, textMember, withMember } from "../../golang/members.ts";
 
-/** The edges of an entry of a channel: what it can follow. */
+/** The upgrade edges of a channel entry. */
 export interface EntryEdges {
   readonly replaces?: string | undefined;
   readonly skips?: readonly string[];
   readonly skipRange?: string | undefined;
 }
 
-/** An entry of a channel as it is edited; members that mean nothing to OLM stay. */
+/** A channel entry during an edit. Keeps fields that OLM does not know. */
 export interface EditedEntry extends EntryEdges {
   readonly name: string;
   readonly skips: readonly string[];
   readonly source: JsonObject;
 }
 
-/** The entries of a channel, in its order. What has the wrong kind counts as absent. */
+/** Returns the entries of a channel, in order. Ignores fields of the wrong type. */
 export function readChannelEntries(channel: Readonly<JsonObject>): EditedEntry[] {
   return objectMembers(channel, "entries").map((source) => ({
     name: textMember(source, "name"),
@@ -27,27 +27,27 @@ export function readChannelEntries(channel: Readonly<JsonObject>): EditedEntry[]
   }));
 }
 
-/** The channel with these entries. */
+/** Returns the channel with other entries. */
 export function withEntries(channel: Readonly<JsonObject>, entries: readonly EditedEntry[]): JsonObject {
-  return withMember(channel, "entries", entries.map(written));
+  return withMember(channel, "entries", entries.map(formatEntry));
 }
 
-/** A new entry. */
+/** Creates an entry. */
 export function newEntry(name: string, edges: EntryEdges): EditedEntry {
   return { name, skips: [], ...edges, source: { name } };
 }
 
-/** The entry with other edges; a member that is not given stays. */
+/** Returns the entry with changed edges. Keeps edges that are not given. */
 export function withEdges(entry: EditedEntry, edges: EntryEdges): EditedEntry {
   return { ...entry, ...edges };
 }
 
-/** Whether two entries say the same. */
+/** Reports whether an entry has exactly these edges. */
 export function hasEdges(entry: EditedEntry, { replaces, skips = [], skipRange }: EntryEdges): boolean {
   return entry.replaces === replaces && entry.skipRange === skipRange && entry.skips.join("\n") === skips.join("\n");
 }
 
-function written({ source, name, replaces, skips, skipRange }: EditedEntry): JsonObject {
+function formatEntry({ source, name, replaces, skips, skipRange }: EditedEntry): JsonObject {
   let entry = withMember(source, "name", name);
   if (replaces !== givenText(source, "replaces")) entry = withMember(entry, "replaces", replaces);
   if (skips.join("\n") !== listMember(source, "skips").join("\n"))
@@ -56,21 +56,21 @@ function written({ source, name, replaces, skips, skipRange }: EditedEntry): Jso
   return entry;
 }
 
-/** Version of each bundle of a package by its name. */
+/** Versions of the bundles of a package by name. */
 export type Versions = ReadonlyMap<string, BundleVersion>;
 
-/** What is known of a name's version: what its bundle states, else what the name ends with. */
+/** Finds the version of a bundle: the stated one, or else the version at the end of its name. */
 export function findVersion(name: string, versions: Versions): BundleVersion | undefined {
   const stated = versions.get(name);
   return stated?.parsed ? stated : versionInName(name);
 }
 
-/** Negative where `a` is the older one; names whose version is not known are the oldest. */
+/** Compares two bundles by version. Bundles of unknown version are the oldest. */
 export function compareByVersion(a: string, b: string, versions: Versions): number {
   return compareKnownVersions(findVersion(a, versions)?.parsed, findVersion(b, versions)?.parsed);
 }
 
-/** The newest of the entries that no other one replaces or skips; undefined for a channel that has none. */
-export function headOf(entries: readonly EditedEntry[], versions: Versions): string | undefined {
+/** Returns the newest entry that no other entry replaces or skips; undefined if the channel has none. */
+export function findHead(entries: readonly EditedEntry[], versions: Versions): string | undefined {
   return channelHeads(entries).toSorted((a, b) => compareByVersion(b, a, versions))[0];
 }

@@ -4,20 +4,20 @@ import { objectMember, objectMembers, textMember, withMember } from "../../golan
 import { goQuote } from "../../golang/quote.ts";
 import { EditError, type PackageEdit } from "./packageEdit.ts";
 
-/** What is deprecated: the package itself, or a channel or bundle of it. */
+/** The target of a deprecation: the package, or one of its channels or bundles. */
 export interface DeprecationTarget {
   readonly schema: typeof Schema.package | typeof Schema.channel | typeof Schema.bundle;
   /** Empty for the package. */
   readonly name: string;
 }
 
-/** Deprecates something with a message; one that is there already gets the new message. @throws EditError */
+/** Adds a deprecation, or changes the message of an existing one. @throws EditError */
 export function deprecate(edit: PackageEdit, target: DeprecationTarget, message: string): void {
   edit.requirePackage();
-  if (message.trim() === "") throw new EditError("a deprecation needs a message: what to use instead");
+  if (message.trim() === "") throw new EditError("the message is empty: say what to use instead");
   if (target.schema !== Schema.package) edit.require(target.schema, target.name);
   const [holder, ...more] = edit.all(Schema.deprecations);
-  if (more.length > 0) throw new EditError(`package ${goQuote(edit.name)} has more than one olm.deprecations; leave one`);
+  if (more.length > 0) throw new EditError(`package ${goQuote(edit.name)} has more than one olm.deprecations; merge them first`);
   const { schema, name } = target;
   const entry = { reference: schema === Schema.package ? { schema } : { schema, name }, message };
   if (!holder) {
@@ -30,8 +30,8 @@ export function deprecate(edit: PackageEdit, target: DeprecationTarget, message:
   edit.change(holder, withMember(holder.blob, "entries", changed));
 }
 
-/** Takes a deprecation back; nothing happens where there is none. The last one takes its object along. */
-export function undoDeprecation(edit: PackageEdit, target: DeprecationTarget): void {
+/** Removes a deprecation. Does nothing if it does not exist. Removes the olm.deprecations with its last entry. */
+export function removeDeprecation(edit: PackageEdit, target: DeprecationTarget): void {
   edit.requirePackage();
   for (const holder of edit.all(Schema.deprecations)) {
     const entries = objectMembers(holder.blob, "entries");

@@ -5,7 +5,7 @@ import { type CaseHead, loadCases } from "../../../test/support/caseFiles.ts";
 import type { JsonObject } from "../../api/k8s.ts";
 import { rangeTest } from "../../fbc/bundleOrder.ts";
 import { addBundleToChannels, promote, setDefaultChannel } from "./channelEdits.ts";
-import { type DeprecationTarget, deprecate, undoDeprecation } from "./deprecate.ts";
+import { type DeprecationTarget, deprecate, removeDeprecation } from "./deprecate.ts";
 import { addEdge, removeEdge, setSkipRange, skip, zstream } from "./edgeEdits.ts";
 import { extract } from "./extract.ts";
 import { applyEdit, type CatalogFiles, EditError, editCatalog, type PackageEdit } from "./packageEdit.ts";
@@ -40,7 +40,7 @@ interface Case extends CaseHead {
 
 const EDITS: Record<string, (edit: PackageEdit, request: Request) => void> = {
   deprecate: (edit, { schema, name = "", message }) => deprecate(edit, { schema, name }, message),
-  undo: (edit, { schema, name = "" }) => undoDeprecation(edit, { schema, name }),
+  undo: (edit, { schema, name = "" }) => removeDeprecation(edit, { schema, name }),
   setDefaultChannel: (edit, { channel }) => setDefaultChannel(edit, channel),
   promote: (edit, { bundle, ...placement }) => promote(edit, bundle, placement),
   addEdge: (edit, { type, channel, ...edge }) => addEdge(edit, edge, type, channel),
@@ -49,7 +49,7 @@ const EDITS: Record<string, (edit: PackageEdit, request: Request) => void> = {
   skip: (edit, { bundle, by, channel }) => skip(edit, bundle, by, channel),
   zstream: (edit, { channel }) => zstream(edit, channel),
   extract: (edit, { channels = [], range, headsOnly = false }) =>
-    extract(edit, { channels, headsOnly, ...(range === undefined ? {} : { holds: rangeTest(range) }) }),
+    extract(edit, { channels, headsOnly, ...(range === undefined ? {} : { includes: rangeTest(range) }) }),
   addBundle: (edit, { package: name, version, channels = [] }) =>
     addBundleToChannels(
       edit,

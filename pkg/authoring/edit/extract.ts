@@ -5,32 +5,40 @@ import { channelGraphFault } from "../../fbc/validate/channelCheck.ts";
 import { objectMember, objectMembers, textMember, withMember } from "../../golang/members.ts";
 import { goQuote } from "../../golang/quote.ts";
 import { CatalogText, type DocumentChange } from "./catalogText.ts";
-import { compareByVersion, type EditedEntry, headOf, readChannelEntries, type Versions, withEdges, withEntries } from "./channelEntries.ts";
+import {
+  compareByVersion,
+  type EditedEntry,
+  findHead,
+  readChannelEntries,
+  type Versions,
+  withEdges,
+  withEntries,
+} from "./channelEntries.ts";
 import { type CatalogFiles, EditError, formatNames, type PackageEdit } from "./packageEdit.ts";
 
 /**
- * What is left of a channel when only some of its entries stay, as a valid graph: who replaced one that went replaces the next older one that
- * stays and skips those between; whatever then has no way on is skipped by the head. So every bundle that is installed still has its update.
+ * Removes entries from a channel and keeps its graph valid. An entry that replaced a removed one replaces the next older kept entry and skips the
+ * entries between. The head skips entries that would lose their upgrade path, so every installed bundle can still be upgraded.
  */
-export function keptEntries(entries: readonly EditedEntry[], isKept: (name: string) => boolean, versions: Versions): EditedEntry[] {
+export function keepEntries(entries: readonly EditedEntry[], isKept: (name: string) => boolean, versions: Versions): EditedEntry[] {
   const byName = new Map(entries.map((entry) => [entry.name, entry]));
-  const kept = entries.filter(({ name }) => isKept(name)).map((entry) => bridged(entry, byName, isKept));
-  const head = headOf(kept, versions);
+  const kept = entries.filter(({ name }) => isKept(name)).map((entry) => bridgeRemoved(entry, byName, isKept));
+  const head = findHead(kept, versions);
   if (head === undefined) return kept;
   const heads = channelHeads(kept).filter((name) => name !== head && compareByVersion(name, head, versions) <= 0);
-  const single = skippedBy(kept, head, heads);
-  const whole = skippedBy(single, head, strandedIn(single));
-  const followed = followedBy(whole);
-  const hadUpdate = followedBy(entries);
+  const single = addSkips(kept, head, heads);
+  const whole = addSkips(single, head, findStranded(single));
+  const followed = namesFollowedBy(whole);
+  const hadUpdate = namesFollowedBy(entries);
   const lost = entries.filter(({ name }) => !isKept(name) && hadUpdate.has(name) && !followed.has(name)).map(({ name }) => name);
-  return skippedBy(
+  return addSkips(
     whole,
     head,
     lost.filter((name) => compareByVersion(name, head, versions) < 0),
   );
 }
 
-function bridged(entry: EditedEntry, byName: ReadonlyMap<string, EditedEntry>, isKept: (name: string) => boolean): EditedEntry {
+function bridgeRemoved(entry: EditedEntry, byName: ReadonlyMap<string, EditedEntry>, isKept: (name: string) => boolean): EditedEntry {
   const passed: string[] = [];
   let replaces = entry.replaces;
   while (replaces !== undefined && !isKept(replaces) && !passed.includes(replaces)) {
@@ -44,18 +52,18 @@ function bridged(entry: EditedEntry, byName: ReadonlyMap<string, EditedEntry>, i
   return withEdges(entry, { replaces: replaces !== undefined && passed.includes(replaces) ? undefined : replaces, skips });
 }
 
-/** The names that entries replace or skip. */
-function followedBy(entries: readonly EditedEntry[]): ReadonlySet<string> {
+/** Returns the names that entries replace or skip. */
+function namesFollowedBy(entries: readonly EditedEntry[]): ReadonlySet<string> {
   return new Set(entries.flatMap(({ replaces = "", skips }) => [replaces, ...skips]));
 }
 
-function skippedBy(entries: readonly EditedEntry[], head: string, names: readonly string[]): EditedEntry[] {
+function addSkips(entries: readonly EditedEntry[], head: string, names: readonly string[]): EditedEntry[] {
   return entries.map((entry) =>
     entry.name === head && names.length > 0 ? withEdges(entry, { skips: [...entry.skips, ...names] }) : entry,
   );
 }
 
-function strandedIn(entries: readonly EditedEntry[]): string[] {
+function findStranded(entries: readonly EditedEntry[]): string[] {
   const facts = entries.map(({ name, replaces = "", skips }) => ({ name, replaces, skips, skipRangeFault: undefined }));
   const graph = new Map(facts.map((entry) => [entry.name, entry]));
   if (channelGraphFault(graph)?.rule !== "stranded-bundles") return [];
@@ -70,64 +78,64 @@ function strandedIn(entries: readonly EditedEntry[]): string[] {
   return facts.map(({ name }) => name).filter((name) => !chain.has(name) && !skipped.has(name));
 }
 
-/** What of a package is wanted. */
+/** The parts of a package to extract. */
 export interface ExtractRequest {
-  /** None: all. */
+  /** Empty for all channels. */
   readonly channels: readonly string[];
-  /** Default: all versions. */
-  readonly holds?: ((version: BundleVersion | undefined) => boolean) | undefined;
-  /** Of each channel only its newest version. */
+  /** Selects versions. Default: all. */
+  readonly includes?: ((version: BundleVersion | undefined) => boolean) | undefined;
+  /** Whether to keep only the newest version of each channel. */
   readonly headsOnly: boolean;
-  /** Of what is taken, where the package's own is not. */
+  /** New default channel, required if the current one is not extracted. */
   readonly defaultChannel?: string | undefined;
 }
 
-/** Leaves of the package only what is wanted, such that the graph stays valid. @throws EditError where nothing is left, or no default channel. */
-export function extract(edit: PackageEdit, wanted: ExtractRequest): void {
+/** Removes everything but the requested parts from the package and keeps its graphs valid. @throws EditError if nothing or no default channel remains. */
+export function extract(edit: PackageEdit, request: ExtractRequest): void {
   edit.requirePackage();
-  for (const channel of wanted.channels) edit.require(Schema.channel, channel);
+  for (const channel of request.channels) edit.require(Schema.channel, channel);
   const { versions } = edit;
   for (const channel of edit.all(Schema.channel)) {
     const entries = readChannelEntries(channel.blob);
-    const isKept = choice(entries, wanted, edit);
-    const kept = wanted.channels.length > 0 && !wanted.channels.includes(channel.name) ? [] : keptEntries(entries, isKept, versions);
+    const isKept = selectEntries(entries, request, edit);
+    const kept = request.channels.length > 0 && !request.channels.includes(channel.name) ? [] : keepEntries(entries, isKept, versions);
     if (kept.length === 0) edit.remove(channel);
     else edit.change(channel, withEntries(channel.blob, kept));
   }
   const left = edit.all(Schema.channel);
-  if (left.length === 0) throw new EditError(`nothing of package ${goQuote(edit.name)} is left with that choice`);
+  if (left.length === 0) throw new EditError(`no bundle of package ${goQuote(edit.name)} matches the selection`);
   const bundles = new Set(left.flatMap(({ blob }) => readChannelEntries(blob).map(({ name }) => name)));
   for (const bundle of edit.all(Schema.bundle)) if (!bundles.has(bundle.name)) edit.remove(bundle);
-  chooseDefault(edit, wanted.defaultChannel);
+  chooseDefault(edit, request.defaultChannel);
   dropDeprecations(edit, bundles);
 }
 
-function choice(
+function selectEntries(
   entries: readonly EditedEntry[],
-  { holds = (): boolean => true, headsOnly }: ExtractRequest,
+  { includes = (): boolean => true, headsOnly }: ExtractRequest,
   edit: PackageEdit,
 ): (name: string) => boolean {
   const { versions } = edit;
-  const inRange = (name: string): boolean => holds(versions.get(name));
+  const inRange = (name: string): boolean => includes(versions.get(name));
   if (!headsOnly) return inRange;
-  const head = headOf(keptEntries(entries, inRange, versions), versions);
+  const head = findHead(keepEntries(entries, inRange, versions), versions);
   return (name) => name === head;
 }
 
-function chooseDefault(edit: PackageEdit, asked: string | undefined): void {
+function chooseDefault(edit: PackageEdit, requested: string | undefined): void {
   const found = edit.requirePackage();
   const names = edit.all(Schema.channel).map(({ name }) => name);
   const own = textMember(found.blob, "defaultChannel");
-  const wanted = asked ?? own;
+  const preferred = requested ?? own;
   const [only] = names;
-  const chosen = names.includes(wanted) || asked !== undefined || names.length > 1 ? wanted : only;
+  const chosen = names.includes(preferred) || requested !== undefined || names.length > 1 ? preferred : only;
   if (chosen === undefined || !names.includes(chosen))
     throw new EditError(
-      `${goQuote(wanted)}, the default channel of package ${goQuote(edit.name)}, is not taken; choose one of ${formatNames(names)} with --default-channel`,
+      `${goQuote(preferred)}, the default channel of package ${goQuote(edit.name)}, is not extracted; select one of ${formatNames(names)} with --default-channel`,
     );
   if (chosen === own) return;
   edit.change(found, withMember(found.blob, "defaultChannel", chosen));
-  edit.notes.push(`the default channel of package ${goQuote(edit.name)} is ${goQuote(chosen)} now`);
+  edit.notes.push(`changed the default channel of package ${goQuote(edit.name)} to ${goQuote(chosen)}`);
 }
 
 function dropDeprecations(edit: PackageEdit, bundles: ReadonlySet<string>): void {
@@ -146,19 +154,19 @@ function dropDeprecations(edit: PackageEdit, bundles: ReadonlySet<string>): void
   }
 }
 
-/** The files with only the objects of these packages, in their order; files that have none are left out. */
+/** Returns the files with only the objects of these packages. Omits files without such objects. */
 export function onlyPackages(files: CatalogFiles, packages: ReadonlySet<string>): Map<string, string> {
   const left = new Map<string, string>();
   for (const [path, text] of files) {
     const read = new CatalogText(text);
     const removed = new Map<number, DocumentChange>();
     for (const [i, meta] of read.documents.entries()) if (!packages.has(packageOf(meta))) removed.set(i, "removed");
-    if (removed.size < read.documents.length) left.set(path, read.changed(removed).text);
+    if (removed.size < read.documents.length) left.set(path, read.applyChanges(removed).text);
   }
   return left;
 }
 
-/** The names of the packages in a catalog, in its order. */
+/** Returns the names of the packages in a catalog, in its order. */
 export function listPackageNames(files: CatalogFiles): string[] {
   const names = [...files.values()].flatMap((text) => new CatalogText(text).documents.map(packageOf));
   return [...new Set(names)].filter((name) => name !== "");

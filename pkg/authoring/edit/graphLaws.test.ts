@@ -3,11 +3,11 @@ import { expect, test } from "vitest";
 import { channelGraphFault } from "../../fbc/validate/channelCheck.ts";
 import { type EditedEntry, newEntry } from "./channelEntries.ts";
 import { zstreamEntries } from "./edgeEdits.ts";
-import { keptEntries } from "./extract.ts";
+import { keepEntries } from "./extract.ts";
 
 const name = fc.tuple(fc.nat(2), fc.nat(3), fc.nat(3)).map(([major, minor, patch]) => `foo.v${major}.${minor}.${patch}`);
 
-/** Of any kind; what they follow need not be in the channel. */
+/** Arbitrary entries. The bundles that they replace or skip may not be in the channel. */
 const entries = fc
   .uniqueArray(fc.record({ name, replaces: fc.option(name, { nil: undefined }), skips: fc.array(name, { maxLength: 3 }) }), {
     selector: (entry) => entry.name,
@@ -23,7 +23,7 @@ const fault = (list: readonly EditedEntry[]): unknown =>
 
 const minorOf = (bundle: string): string => bundle.slice(0, bundle.lastIndexOf("."));
 
-test("in a graph by minor versions every Operator has one replacement, and old patch releases lead to the newest", () => {
+test("zstreamEntries gives every bundle one replacement and leads patch releases to the newest one", () => {
   fc.assert(
     fc.property(entries, (before) => {
       const after = zstreamEntries(before, new Map());
@@ -51,12 +51,12 @@ test("in a graph by minor versions every Operator has one replacement, and old p
   );
 });
 
-test("what is left of a sound channel is sound, and every entry that went still has its update", () => {
+test("keepEntries keeps the channel valid and an upgrade for every removed entry", () => {
   fc.assert(
-    fc.property(entries, fc.array(fc.boolean(), { minLength: 10, maxLength: 10 }), (list, stays) => {
+    fc.property(entries, fc.array(fc.boolean(), { minLength: 10, maxLength: 10 }), (list, kept) => {
       const before = zstreamEntries(list, new Map());
-      const isKept = (bundle: string): boolean => stays[before.findIndex((entry) => entry.name === bundle)] ?? true;
-      const after = keptEntries(before, isKept, new Map());
+      const isKept = (bundle: string): boolean => kept[before.findIndex((entry) => entry.name === bundle)] ?? true;
+      const after = keepEntries(before, isKept, new Map());
       expect(after.map((entry) => entry.name)).toEqual(before.map((entry) => entry.name).filter(isKept));
       if (after.length > 0) expect(fault(after)).toBeUndefined();
       const head =

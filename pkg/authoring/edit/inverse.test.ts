@@ -1,11 +1,11 @@
 import * as fc from "fast-check";
 import { expect, test } from "vitest";
 import { setDefaultChannel } from "./channelEdits.ts";
-import { deprecate, undoDeprecation } from "./deprecate.ts";
+import { deprecate, removeDeprecation } from "./deprecate.ts";
 import { addEdge, removeEdge, setSkipRange } from "./edgeEdits.ts";
 import { applyEdit, type CatalogFiles, editCatalog, type PackageEdit } from "./packageEdit.ts";
 
-/** How people write catalogs. */
+/** The style of a catalog file. */
 interface Form {
   readonly indent: string;
   readonly quote: string;
@@ -26,7 +26,7 @@ const form: fc.Arbitrary<Form> = fc.record({
 
 const nameOf = (patch: number): string => `foo.v1.0.${patch}`;
 
-/** A catalog of one package with channels stable and beta; each version follows the one before it, and the first has room for more. */
+/** Returns a catalog of one package with channels stable and beta. Each version replaces the previous one. */
 function catalogIn({ indent, quote, isFlow, comments, isOpen, versions }: Form): CatalogFiles {
   const quoted = (text: string): string => `${quote}${text}${quote}`;
   const remark = (at: number, text: string): string => (comments[at] ? text : "");
@@ -44,30 +44,30 @@ function catalogIn({ indent, quote, isFlow, comments, isOpen, versions }: Form):
   return new Map([["foo/catalog.yaml", isOpen ? text.trimEnd() : text]]);
 }
 
-type Work = (edit: PackageEdit) => void;
+type Change = (edit: PackageEdit) => void;
 const last = ({ versions }: Form): string => nameOf(versions - 1);
 const BUNDLE = { schema: "olm.bundle", name: nameOf(1) } as const;
 
-const PAIRS: Record<string, (form: Form) => [Work, Work]> = {
-  "a deprecation and its undoing": () => [(edit) => deprecate(edit, BUNDLE, "Do not: use # it"), (edit) => undoDeprecation(edit, BUNDLE)],
-  "another default channel and the one before": () => [
-    (edit) => setDefaultChannel(edit, "beta"),
-    (edit) => setDefaultChannel(edit, "stable"),
+const PAIRS: Record<string, (form: Form) => [Change, Change]> = {
+  "adding and removing a deprecation": () => [
+    (edit) => deprecate(edit, BUNDLE, "Do not: use # it"),
+    (edit) => removeDeprecation(edit, BUNDLE),
   ],
-  "a skip and its removal": (of) => [
+  "changing the default channel and back": () => [(edit) => setDefaultChannel(edit, "beta"), (edit) => setDefaultChannel(edit, "stable")],
+  "adding and removing a skip": (of) => [
     (edit) => addEdge(edit, { from: nameOf(0), to: last(of) }, "skips"),
     (edit) => removeEdge(edit, { from: nameOf(0), to: last(of) }),
   ],
-  "a range of versions and its removal": (of) => [
+  "adding and removing a skipRange": (of) => [
     (edit) => setSkipRange(edit, last(of), ">=0.1.0 <1.0.0", "stable"),
     (edit) => setSkipRange(edit, last(of), undefined, "stable"),
   ],
 };
 
-/** A document that is put behind the last one needs the line break that the file may lack. */
+/** Adds the final line break, which is required before an appended document. */
 const ended = (files: CatalogFiles): string[] => [...files.values()].map((text) => (text.endsWith("\n") ? text : `${text}\n`));
 
-test.for(Object.keys(PAIRS))("%s leave every byte as it was, but for a line break at the end", (name) => {
+test.for(Object.keys(PAIRS))("%s restores every byte of the catalog except a final line break", (name) => {
   fc.assert(
     fc.property(form, (of) => {
       const files = catalogIn(of);

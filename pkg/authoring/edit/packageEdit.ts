@@ -10,18 +10,18 @@ import { formatList } from "../../text/lists.ts";
 import { CatalogText, type DocumentChange } from "./catalogText.ts";
 import { isSame } from "./patchText.ts";
 
-/** The texts of a catalog's files by their paths below its root. */
+/** The texts of the files of a catalog, by path relative to its root. */
 export type CatalogFiles = ReadonlyMap<string, string>;
 
-/** What an edit comes to. */
+/** The result of an edit. */
 export interface EditResult {
-  /** New texts of the files that change, in order of their paths; undefined for a file that nothing is left of. */
+  /** New texts of changed files, in order of their paths; undefined for a removed file. */
   readonly files: ReadonlyMap<string, string | undefined>;
-  /** What whoever edits should know, in sentences without a full stop. */
+  /** Notes for the user, as sentences without a full stop. */
   readonly notes: readonly string[];
 }
 
-/** An object of the package that is edited, as it is so far. */
+/** The current state of an object during an edit. */
 export interface EditedDocument {
   readonly file: string;
   readonly schema: string;
@@ -29,29 +29,29 @@ export interface EditedDocument {
   readonly blob: JsonObject;
 }
 
-/** What was asked for cannot be done with this catalog; the text says why and what to do. */
+/** The edit is not possible in this catalog. The message contains the reason and what to do. */
 export class EditError extends Error {
   override readonly name = "EditError";
 }
 
-interface Held extends EditedDocument {
-  /** In its file; undefined for a new one. */
+interface TrackedDocument extends EditedDocument {
+  /** Index in its file; undefined for a new object. */
   readonly index: number | undefined;
   readonly original: JsonObject | undefined;
 }
 
 const SAFE_NAME = /^[A-Za-z0-9][-A-Za-z0-9._+]{0,200}$/;
 
-/** The objects of one package in a catalog, wherever its files have them, open for changes; what it comes to is told at the end. */
+/** An edit of one package. Collects changes to its objects in all files of a catalog; `result` returns the changed files. */
 export class PackageEdit {
   readonly name: string;
   readonly notes: string[] = [];
   readonly #all: CatalogFiles;
   readonly #files = new Map<string, CatalogText>();
-  readonly #documents: Held[] = [];
-  readonly #removed: Held[] = [];
+  readonly #documents: TrackedDocument[] = [];
+  readonly #removed: TrackedDocument[] = [];
 
-  /** @throws NotEditableError for a file in which several objects stand between two separators. */
+  /** @throws NotEditableError if a YAML document contains several objects. */
   constructor(files: CatalogFiles, name: string) {
     this.name = name;
     this.#all = files;
@@ -66,12 +66,12 @@ export class PackageEdit {
     }
   }
 
-  /** Those of a schema, in the catalog's order. */
+  /** Returns the objects of a schema, in the order of the catalog. */
   all(schema: string): readonly EditedDocument[] {
     return this.#documents.filter((document) => document.schema === schema);
   }
 
-  /** Every object of the package. */
+  /** All objects of the package. */
   get documents(): readonly EditedDocument[] {
     return this.#documents;
   }
@@ -80,7 +80,7 @@ export class PackageEdit {
     return this.#documents.find((document) => document.schema === schema && document.name === name);
   }
 
-  /** @throws EditError with the names that there are. */
+  /** Returns a channel or bundle. @throws EditError with the existing names if it does not exist. */
   require(schema: typeof Schema.channel | typeof Schema.bundle, name: string): EditedDocument {
     const found = this.find(schema, name);
     if (found) return found;
@@ -90,7 +90,7 @@ export class PackageEdit {
     throw new EditError(`package ${goQuote(this.name)} has no ${what} ${goQuote(name)}; it has ${formatNames(names)}`);
   }
 
-  /** @throws EditError */
+  /** Returns the olm.package. @throws EditError if it does not exist. */
   requirePackage(): EditedDocument {
     const found = this.find(Schema.package, this.name);
     if (!found) throw new EditError(`the catalog has no package ${goQuote(this.name)}`);
@@ -98,25 +98,26 @@ export class PackageEdit {
   }
 
   change(document: EditedDocument, blob: JsonObject): void {
-    const at = this.#documents.indexOf(document as Held);
-    this.#documents[at] = { ...(document as Held), blob };
+    const at = this.#documents.indexOf(document as TrackedDocument);
+    this.#documents[at] = { ...(document as TrackedDocument), blob };
   }
 
   remove(document: EditedDocument): void {
-    this.#documents.splice(this.#documents.indexOf(document as Held), 1);
-    this.#removed.push(document as Held);
+    this.#documents.splice(this.#documents.indexOf(document as TrackedDocument), 1);
+    this.#removed.push(document as TrackedDocument);
   }
 
-  /** @param file where to; by default the file with the last object of its kind, or one beside it where each has a file of its own. */
+  /** Adds an object. @param file defaults to the file with the last object of its schema, or to a new file next to it if each has its own file. */
   add(blob: JsonObject, schema: string, name: string, file: string = this.#fileFor(blob, schema, name)): void {
     this.#documents.push({ file, schema, name, blob, index: undefined, original: undefined });
   }
 
-  /** Version of each bundle of the package by its name; undefined for a name without one. */
+  /** Versions of the bundles of the package by name. */
   get versions(): ReadonlyMap<string, BundleVersion> {
     return new Map(this.all(Schema.bundle).map(({ name, blob }) => [name, ownVersion(blob) ?? bundleVersion("")]));
   }
 
+  /** Returns the changed files and the notes. */
   result(): EditResult {
     const touched = new Set([
       ...this.#documents.filter(({ blob, original }) => original === undefined || !isSame(blob, original)).map(({ file }) => file),
@@ -137,14 +138,14 @@ export class PackageEdit {
     for (const { index, file: from } of this.#removed) if (from === file && index !== undefined) changes.set(index, "removed");
     if (!known) for (const i of read.documents.keys()) changes.set(i, "removed");
     const added = own.flatMap(({ index, blob }) => (index === undefined ? [blob] : []));
-    const { text, rewritten } = read.changed(changes, added);
+    const { text, rewritten } = read.applyChanges(changes, added);
     for (const index of rewritten)
-      notes.push(`${file}: document ${index + 1} could not be edited in place and was written anew, without its comments`);
+      notes.push(`${file}: document ${index + 1} could not be edited in place and was rewritten without its comments`);
     const left = read.documents.length - [...changes.values()].filter((change) => change === "removed").length + added.length;
     return left === 0 ? undefined : text;
   }
 
-  /** A file that says nothing of the package. */
+  /** Reads a file that does not contain the package. */
   #read(file: string): CatalogText | undefined {
     const text = this.#all.get(file);
     return text === undefined ? undefined : new CatalogText(text);
@@ -153,15 +154,16 @@ export class PackageEdit {
   #fileFor(blob: JsonObject, schema: string, name: string): string {
     const alike = this.#documents.filter((document) => document.schema === schema && document.index !== undefined);
     const last = alike.at(-1);
-    if (last) return this.#beside(alike, last, blob, name) ?? last.file;
+    if (last) return this.#newFileFor(alike, last, blob, name) ?? last.file;
     const any = this.find(Schema.package, this.name) ?? this.#documents[0];
     if (any) return any.file;
-    if (!SAFE_NAME.test(this.name)) throw new EditError(`a package named ${goQuote(this.name)} has no place in the catalog`);
+    if (!SAFE_NAME.test(this.name))
+      throw new EditError(`cannot create a file for package ${goQuote(this.name)}: its name is not a valid file name`);
     return `${this.name}/catalog.yaml`;
   }
 
-  /** The path of a new file where each object stands alone in one that has its name or version. */
-  #beside(alike: readonly Held[], last: Held, blob: JsonObject, name: string): string | undefined {
+  /** Returns the path of a new file if each object of the schema has its own file, named after the object or its version. */
+  #newFileFor(alike: readonly TrackedDocument[], last: TrackedDocument, blob: JsonObject, name: string): string | undefined {
     const alone = alike.every(({ file, name: own }) => this.#files.get(file)?.documents.length === 1 && own !== "");
     const slash = last.file.lastIndexOf("/") + 1;
     const stem = last.file.slice(slash);
@@ -174,7 +176,7 @@ export class PackageEdit {
 
 const MAX_NAMES = 20;
 
-/** Some names, for a message. */
+/** Formats names for a message. */
 export function formatNames(names: readonly string[]): string {
   return names.length === 0
     ? "none"
@@ -184,25 +186,25 @@ export function formatNames(names: readonly string[]): string {
       );
 }
 
-/** At most so many faults are told. */
-const MAX_TOLD = 10;
+/** Maximum errors in the message about an invalid catalog. */
+const MAX_ERRORS = 10;
 
 /**
- * Edits one package of a catalog and checks what came of it.
+ * Edits one package of a catalog and validates the result.
  * @param files of the whole catalog.
- * @throws EditError where it cannot be done, or where opm would refuse the catalog for something that it does not refuse it for now; ContentError
- * for a catalog that cannot be read.
+ * @throws EditError if the edit is not possible, or if opm would reject the catalog with an error that it did not have before; ContentError if the
+ * catalog cannot be read.
  */
-export function editCatalog(files: CatalogFiles, packageName: string, work: (edit: PackageEdit) => void): EditResult {
-  if (packageName === "") throw new EditError("a package has a name");
+export function editCatalog(files: CatalogFiles, packageName: string, change: (edit: PackageEdit) => void): EditResult {
+  if (packageName === "") throw new EditError("the name of the package is empty");
   const edit = new PackageEdit(files, packageName);
-  work(edit);
+  change(edit);
   const result = edit.result();
-  if (result.files.size > 0) requireSound(files, packageName, result);
+  if (result.files.size > 0) requireValid(files, packageName, result);
   return result;
 }
 
-/** The catalog as it is with the result. */
+/** Applies the result of an edit to the files of a catalog. */
 export function applyEdit(files: CatalogFiles, result: EditResult): Map<string, string> {
   const all = new Map<string, string>();
   for (const [path, text] of [...files, ...result.files]) {
@@ -212,17 +214,17 @@ export function applyEdit(files: CatalogFiles, result: EditResult): Map<string, 
   return all;
 }
 
-function requireSound(files: CatalogFiles, packageName: string, result: EditResult): void {
-  const before = new Set(errorsIn(files, packageName).map(keyOf));
-  const added = errorsIn(applyEdit(files, result), packageName).filter((finding) => !before.has(keyOf(finding)));
+function requireValid(files: CatalogFiles, packageName: string, result: EditResult): void {
+  const before = new Set(findErrors(files, packageName).map(keyOf));
+  const added = findErrors(applyEdit(files, result), packageName).filter((finding) => !before.has(keyOf(finding)));
   if (added.length === 0) return;
   const lines = added.map((finding) => `${formatFinding(finding)} [${finding.rule}]`);
-  const list = formatList(lines, { max: MAX_TOLD, separator: "\n  " });
-  throw new EditError(`the catalog would not be valid any more, nothing was changed:\n  ${list}`);
+  const list = formatList(lines, { max: MAX_ERRORS, separator: "\n  " });
+  throw new EditError(`the edit would make the catalog invalid, no files were changed:\n  ${list}`);
 }
 
-/** The errors in the files that say something of the package. */
-function errorsIn(files: CatalogFiles, packageName: string): Finding[] {
+/** Finds the errors in the files that contain the package. */
+function findErrors(files: CatalogFiles, packageName: string): Finding[] {
   const check = new CatalogCheck();
   for (const [path, text] of files) {
     if (!text.includes(packageName)) continue;
@@ -233,7 +235,7 @@ function errorsIn(files: CatalogFiles, packageName: string): Finding[] {
   return check.end().findings.filter(({ severity }) => severity === "error");
 }
 
-/** A finding without the place that an edit may have moved. */
+/** Identifies a finding without its location, which an edit can change. */
 function keyOf({ rule, schema, package: packageName, name, message, path }: Finding): string {
   return JSON.stringify([rule, schema, packageName, name, message, path]);
 }

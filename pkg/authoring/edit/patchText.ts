@@ -6,25 +6,25 @@ import { canonicalJson, numberToken } from "../../golang/json.ts";
 import { isObject } from "../../golang/members.ts";
 import { toYaml } from "../../golang/yaml.ts";
 import {
-  editableNode,
+  findMark,
+  findSpan,
   isListNode,
   isMapNode,
   type ListNode,
   type MapNode,
-  markIn,
   NotEditableError,
+  parseEditableNode,
   type Span,
-  spanOf,
 } from "./textNode.ts";
 
-/** What became of a list: each old item with its place in the new one, or without one where it is gone. New items are those that no old one became. */
+/** Maps indexes of kept items in the old list to their indexes in the new list. */
 type Alignment = ReadonlyMap<number, number>;
 
-/** Items removed and added; the search takes the square of it. Lists that differ more are written again. */
+/** Maximum removed and added items. The search is quadratic. Lists with more changes are rewritten. */
 const MAX_CHANGED = 5_000;
 
-/** Aligns the items of two lists in order, as many as possible; objects with a name are the same while they have it. */
-function aligned(before: readonly unknown[], after: readonly unknown[]): Alignment {
+/** Aligns as many items of two lists as possible, in order. Objects with the same name are aligned. */
+function alignItems(before: readonly unknown[], after: readonly unknown[]): Alignment {
   const pairs = new Map<number, number>();
   let [i, j] = [0, 0];
   for (const { added, removed, count } of diffArrays(before.map(identity), after.map(identity), { maxEditLength: MAX_CHANGED }) ?? []) {
@@ -43,72 +43,72 @@ function identity(item: unknown): string {
   );
 }
 
-/** Whether two values are the same, whatever the order of their members. */
+/** Reports whether two values are equal. Ignores the order of object fields. */
 export function isSame(a: unknown, b: unknown): boolean {
   return isDeepStrictEqual(a, b);
 }
 
-/** How the values around a change are written. */
-interface Surroundings {
-  /** JSON texts: quoted keys, in braces. */
+/** The style of the text around a change. */
+interface TextStyle {
+  /** Whether the text is JSON: quoted keys in braces. */
   readonly json: boolean;
-  /** Of a level in JSON over several lines; 0 for all on one line. */
+  /** Indentation of multi-line JSON; 0 if the text is on one line. */
   readonly indent: number;
-  /** Of lists in block style, which stand no deeper than their keys. */
+  /** Whether lists in block style have the same indentation as their keys. */
   readonly compactLists: boolean;
 }
 
-/** Gives `added` the line ends that `text` has. */
-export function withLineEndsOf(text: string, added: string): string {
+/** Converts the line ends of `added` to those of `text`. */
+export function matchLineEnds(text: string, added: string): string {
   return /\r\n/.test(text) ? added.replaceAll("\n", "\r\n") : added;
 }
 
-/** Whether lists that are members stand no deeper than their keys in a text of YAML. */
+/** Reports whether lists in a YAML text have the same indentation as their keys. */
 export function hasCompactLists(text: string): boolean {
   return /^([ \t]*)[^\s#-][^\n#]*:[ \t]*(?:#[^\n]*)?\r?\n\1- /m.test(text);
 }
 
-/** `key: value` in block style, lines after the first indented by `column`. */
-function blockMember(key: string, value: unknown, column: number, style: Surroundings): string {
-  return indented(toYaml({ [key]: value }, style), column);
+/** Formats `key: value` in block style. Indents lines after the first by `column`. */
+function blockMember(key: string, value: unknown, column: number, style: TextStyle): string {
+  return indentLines(toYaml({ [key]: value }, style), column);
 }
 
-/** `- value` in block style, lines after the first indented by `column`. */
-function blockItem(value: unknown, column: number, style: Surroundings): string {
-  return indented(toYaml([value], style), column);
+/** Formats `- value` in block style. Indents lines after the first by `column`. */
+function blockItem(value: unknown, column: number, style: TextStyle): string {
+  return indentLines(toYaml([value], style), column);
 }
 
-/** What stands behind `key:` in block style, a blank or newline first. */
-function behindKey(value: unknown, column: number, style: Surroundings): string {
+/** Formats the text after `key:` in block style, with a leading space or newline. */
+function formatAfterKey(value: unknown, column: number, style: TextStyle): string {
   return blockMember("k", value, column, style).slice("k:".length);
 }
 
-/** What stands behind the dash of an item in block style, a blank first. */
-function behindDash(value: unknown, column: number, style: Surroundings): string {
+/** Formats the text after the dash of an item in block style, with a leading space. */
+function formatAfterDash(value: unknown, column: number, style: TextStyle): string {
   return blockItem(value, column, style).slice("-".length);
 }
 
-/** `value` inside brackets: as JSON, over several lines where `column`, that of its first character, is given; else as YAML on one line. */
-function flowValue(value: unknown, column: number | undefined, { json, indent }: Surroundings): string {
-  // By itself a text may hold what ends it inside brackets.
+/** Formats a value in flow style. JSON is multi-line if the column of its first character is given. YAML is on one line. */
+function flowValue(value: unknown, column: number | undefined, { json, indent }: TextStyle): string {
+  // Format the value inside brackets, so that strings with brackets or commas are quoted.
   if (!json) return toYaml([value], { flow: true }).trimEnd().slice(1, -1);
-  return column === undefined || indent === 0 ? oneLineJson(value, indent > 0) : indented(prettyJson(value, indent), column);
+  return column === undefined || indent === 0 ? oneLineJson(value, indent > 0) : indentLines(prettyJson(value, indent), column);
 }
 
-/** `value` as JSON over several lines. Numbers keep their digits. */
+/** Formats a value as multi-line JSON. Numbers keep their digits. */
 export function prettyJson(value: unknown, indent: number): string {
-  const written = (inner: unknown, level: number): string => {
+  const format = (inner: unknown, level: number): string => {
     const pad = " ".repeat(indent * (level + 1));
     const end = `\n${" ".repeat(indent * level)}`;
     if (typeof inner !== "object" || inner === null || numberToken(inner) !== undefined) return plainJson(inner);
     const members = Array.isArray(inner)
-      ? inner.map((item) => written(item, level + 1))
-      : Object.entries(inner).map(([key, member]) => `${JSON.stringify(key)}: ${written(member, level + 1)}`);
+      ? inner.map((item) => format(item, level + 1))
+      : Object.entries(inner).map(([key, member]) => `${JSON.stringify(key)}: ${format(member, level + 1)}`);
     const [open, close] = Array.isArray(inner) ? ["[", "]"] : ["{", "}"];
     if (members.length === 0) return open + close;
     return `${open}\n${members.map((member) => pad + member).join(",\n")}${end}${close}`;
   };
-  return written(value, 0);
+  return format(value, 0);
 }
 
 function oneLineJson(value: unknown, spaced: boolean): string {
@@ -124,13 +124,16 @@ function plainJson(value: unknown): string {
   return typeof value === "string" ? JSON.stringify(value) : canonicalJson(value);
 }
 
-function indented(text: string, column: number): string {
+function indentLines(text: string, column: number): string {
   const [first = "", ...more] = text.trimEnd().split("\n");
   const pad = " ".repeat(column);
   return [first, ...more.map((line) => (line === "" ? line : pad + line))].join("\n");
 }
 
-/** Where a value is: in block style after the colon or dash, the mark, of a member or item at that column, or inside brackets. */
+/**
+ * The position of a value: in block style, `column` of its field or item and offset `mark` of the colon or dash before it; in flow style, inside
+ * brackets; or the whole document.
+ */
 type Position =
   | { readonly in: "member" | "item"; readonly column: number; readonly mark: number }
   | { readonly in: "flow" }
@@ -143,33 +146,33 @@ interface TextEdit {
 }
 
 /**
- * The text of one document with only that changed in which `after` differs from `before`; comments, order and form of all else are kept.
- * @param text holds `before` and nothing else. @param json whether it is JSON.
- * @throws NotEditableError where what has to change is written in a way that is not edited in place.
+ * Changes the text of a document only where `after` differs from `before`. Keeps comments, order and style of the rest.
+ * @param text contains only `before`. @param json whether the text is JSON.
+ * @throws NotEditableError if a changed part cannot be edited in place.
  */
 export function patchText(text: string, before: JsonObject, after: JsonObject, json: boolean): string {
-  return new TextPatch(text, json).patched(before, after);
+  return new TextPatch(text, json).apply(before, after);
 }
 
 class TextPatch {
   readonly #text: string;
   readonly #root: ParsedNode;
-  readonly #style: Surroundings;
+  readonly #style: TextStyle;
   readonly #edits: TextEdit[] = [];
 
   constructor(text: string, json: boolean) {
     this.#text = text;
-    this.#root = editableNode(text);
-    this.#style = { json, indent: indentOf(text), compactLists: hasCompactLists(text) };
+    this.#root = parseEditableNode(text);
+    this.#style = { json, indent: detectIndent(text), compactLists: hasCompactLists(text) };
   }
 
-  patched(before: JsonObject, after: JsonObject): string {
+  apply(before: JsonObject, after: JsonObject): string {
     this.#change(this.#root, before, after, { in: "document" });
     let text = "";
     let from = 0;
     for (const edit of this.#edits.toSorted((a, b) => a.start - b.start || a.end - b.end)) {
       if (edit.start < from) throw new NotEditableError("changes overlap");
-      text += this.#text.slice(from, edit.start) + withLineEndsOf(this.#text, edit.text);
+      text += this.#text.slice(from, edit.start) + matchLineEnds(this.#text, edit.text);
       from = edit.end;
     }
     return text + this.#text.slice(from);
@@ -182,18 +185,18 @@ class TextPatch {
     this.#replace(node, after, position);
   }
 
-  /** @returns whether something of it stays. */
+  /** @returns false if no field of the map is kept. */
   #changeMap(node: MapNode, before: JsonObject, after: JsonObject): boolean {
     const names = node.items.map(({ key }) => key.value);
     if (!names.some((name) => Object.hasOwn(after, name))) return false;
-    if (new Set(names).size < names.length) throw new NotEditableError("a key is repeated");
+    if (new Set(names).size < names.length) throw new NotEditableError("a key is duplicated");
     const spans = node.items.map(({ key, value }) => ({ start: key.range[0], end: this.#spanOf(value).end }));
     const column = this.#column(spans[0]?.start ?? 0);
     for (const { key, value, srcToken } of node.items) {
       if (!value || !Object.hasOwn(after, key.value)) continue;
       const position: Position = node.flow
         ? { in: "flow" }
-        : { in: "member", column: this.#column(key.range[0]), mark: markIn(srcToken?.sep, "map-value-ind") };
+        : { in: "member", column: this.#column(key.range[0]), mark: findMark(srcToken?.sep, "map-value-ind") };
       this.#change(value, before[key.value], after[key.value], position);
     }
     const isKept = (i: number): boolean => Object.hasOwn(after, names[i] ?? "");
@@ -208,9 +211,9 @@ class TextPatch {
   }
 
   #changeList(node: ListNode, before: readonly unknown[], after: readonly unknown[]): boolean {
-    const pairs = aligned(before, after);
+    const pairs = alignItems(before, after);
     if (pairs.size === 0 || node.items.length !== before.length) return false;
-    const marks = node.items.map((_, i) => (node.flow ? 0 : markIn(node.srcToken?.items[i]?.start, "seq-item-ind")));
+    const marks = node.items.map((_, i) => (node.flow ? 0 : findMark(node.srcToken?.items[i]?.start, "seq-item-ind")));
     const spans = node.items.map((item, i) => ({ ...this.#spanOf(item), ...(node.flow ? {} : { start: marks[i] ?? 0 }) }));
     const column = this.#column(spans[0]?.start ?? 0);
     for (const [i, j] of pairs)
@@ -220,10 +223,10 @@ class TextPatch {
         after[j],
         node.flow ? { in: "flow" } : { in: "item", column, mark: marks[i] ?? 0 },
       );
-    const became = new Map([...pairs].map(([i, j]) => [j, i]));
+    const oldIndexes = new Map([...pairs].map(([i, j]) => [j, i]));
     let previous = -1;
     for (const [j, value] of after.entries()) {
-      const old = became.get(j);
+      const old = oldIndexes.get(j);
       if (old !== undefined) previous = old;
       else this.#insertItem(node, spans, { previous, next: Math.min(...pairs.keys()), column }, value);
     }
@@ -232,7 +235,7 @@ class TextPatch {
     return true;
   }
 
-  /** Inserts behind the item `previous`, or before `next` where that is -1. */
+  /** Inserts an item after `previous`, or before `next` if `previous` is -1. */
   #insertItem(
     node: ListNode,
     spans: readonly Span[],
@@ -253,12 +256,12 @@ class TextPatch {
     this.#edits.push({ start: at, end: at, text: `\n${" ".repeat(column)}${text}` });
   }
 
-  /** @param written is given the column where it begins, undefined where all is on one line. */
-  #insertInFlow(node: MapNode | ListNode, spans: readonly Span[], previous: number, written: (column?: number) => string, next = 0): void {
+  /** Inserts an item in flow style. @param format gets the column of the item, or undefined if the collection is on one line. */
+  #insertInFlow(node: MapNode | ListNode, spans: readonly Span[], previous: number, format: (column?: number) => string, next = 0): void {
     const anchor = spans[Math.max(previous, next)]?.start ?? 0;
     const lines = this.#text.slice(node.range[0], anchor).includes("\n");
     const column = this.#column(anchor);
-    const text = written(lines ? column : undefined);
+    const text = format(lines ? column : undefined);
     const between = lines ? `,\n${" ".repeat(column)}` : this.#style.json && this.#style.indent === 0 ? "," : ", ";
     const at = previous >= 0 ? (spans[previous]?.end ?? 0) : anchor;
     this.#edits.push({ start: at, end: at, text: previous >= 0 ? between + text : text + between });
@@ -278,11 +281,11 @@ class TextPatch {
       else if (node.flow && i === last + 1) this.#remove(spans[last]?.end ?? 0, spans.at(-1)?.end ?? 0);
       else if (!node.flow && this.#isOnOwnLine(start)) this.#removeLines(start, end);
       else if (!node.flow && next && isKept(i + 1)) this.#remove(start, next.start, end);
-      else if (!node.flow) throw new NotEditableError("what is removed stands on the line of something else");
+      else if (!node.flow) throw new NotEditableError("a removed item shares its line with other content");
     }
   }
 
-  /** @param contentEnd after which there must be no comment. */
+  /** Removes a range. @param contentEnd end of the content; the rest must not contain a comment. */
   #remove(start: number, end: number, contentEnd = end): void {
     if (this.#text.slice(contentEnd, end).includes("#")) throw new NotEditableError("a comment would be lost");
     this.#edits.push({ start, end, text: "" });
@@ -296,34 +299,34 @@ class TextPatch {
   }
 
   #replace(node: ParsedNode, value: unknown, position: Position): void {
-    if (position.in === "document") throw new NotEditableError("nothing of it stays");
+    if (position.in === "document") throw new NotEditableError("no field is kept");
     const { start, end } = this.#spanOf(node);
     if (position.in === "flow" || this.#style.json) {
       const lines = this.#text.slice(start, end).includes("\n") || isCollection(value);
       this.#edits.push({ start, end, text: flowValue(value, lines ? this.#lineIndent(start) : undefined, this.#style) });
       return;
     }
-    const behind = position.in === "member" ? behindKey : behindDash;
-    const text = behind(value, position.column, this.#style);
+    const format = position.in === "member" ? formatAfterKey : formatAfterDash;
+    const text = format(value, position.column, this.#style);
     const isInline = !text.startsWith("\n") && position.mark >= this.#lineStart(start);
-    if (isInline) this.#edits.push({ start, end, text: this.#quotedAlike(node, value) ?? text.slice(1) });
+    if (isInline) this.#edits.push({ start, end, text: this.#quoteLike(node, value) ?? text.slice(1) });
     else this.#edits.push({ start: position.mark + 1, end, text });
   }
 
-  /** A text in the quotes that the one before it had. */
-  #quotedAlike(node: ParsedNode, value: unknown): string | undefined {
+  /** Formats a string with the quotes of the previous value. */
+  #quoteLike(node: ParsedNode, value: unknown): string | undefined {
     if (typeof value !== "string" || !isScalar(node) || value.includes("\n")) return undefined;
     if (node.type === "QUOTE_DOUBLE") return JSON.stringify(value);
     return node.type === "QUOTE_SINGLE" ? `'${value.replaceAll("'", "''")}'` : undefined;
   }
 
   #spanOf(node: ParsedNode | null): Span {
-    if (!node) throw new NotEditableError("a value is left out");
-    return spanOf(node, this.#text);
+    if (!node) throw new NotEditableError("a value is missing");
+    return findSpan(node, this.#text);
   }
 
   #ownLine(at: number): number {
-    if (!this.#isOnOwnLine(at)) throw new NotEditableError("it stands on the line of something else");
+    if (!this.#isOnOwnLine(at)) throw new NotEditableError("shares its line with other content");
     return this.#lineStart(at);
   }
 
@@ -335,7 +338,7 @@ class TextPatch {
     return at <= 0 ? 0 : this.#text.lastIndexOf("\n", at - 1) + 1;
   }
 
-  /** Before the characters that end a line. */
+  /** Returns the offset of the line break. */
   #lineEnd(at: number): number {
     const end = this.#text.indexOf("\n", at);
     if (end < 0) return this.#text.length;
@@ -355,8 +358,8 @@ function isCollection(value: unknown): boolean {
   return typeof value === "object" && value !== null;
 }
 
-/** Of the first member of a JSON text over several lines; 0 for one line without blanks. */
-function indentOf(text: string): number {
+/** Returns the indentation of the first field in multi-line JSON; 0 for one line without spaces. */
+function detectIndent(text: string): number {
   const lines = /\{[ \t]*\r?\n([ ]+)"/.exec(text);
   if (lines) return lines[1]?.length ?? 4;
   return /":[ ]/.test(text) ? 2 : 0;

@@ -7,16 +7,16 @@ import { Schema } from "../../fbc/content.ts";
 import { CatalogText } from "./catalogText.ts";
 import { newEntry, readChannelEntries, withEdges, withEntries } from "./channelEntries.ts";
 
-/** Files of more bytes are left to the others. */
+/** Skips larger files, in bytes. */
 const MAX_BYTES = 1_000_000;
 
-describeWithData("real catalogs", (data) => {
+describeWithData("CatalogText on real catalogs", (data) => {
   const root = join(data, "fbc");
   const files = readdirSync(root, { recursive: true, encoding: "utf8" }).filter(
     (path) => /\.(ya?ml|json)$/.test(path) && statSync(join(root, path)).size < MAX_BYTES,
   );
 
-  test("every channel is edited in place, and nothing but the lines of the edit changes", () => {
+  test("CatalogText edits every channel of real catalogs in place and changes only few lines", () => {
     const changed = files.flatMap((path) => editsOf(readFileSync(join(root, path), "utf8")).map((edit) => ({ path, ...edit })));
     expect(changed.length).toBeGreaterThan(50);
     expect(changed.filter(({ rewritten }) => rewritten > 0)).toEqual([]);
@@ -24,12 +24,12 @@ describeWithData("real catalogs", (data) => {
   });
 });
 
-/** What adding an entry and an edge does to each channel of a file: how many lines go and come. */
+/** Adds an entry and an edge to each channel of a file and counts removed and added lines. */
 function editsOf(text: string): { index: number; rewritten: number; lost: number; gained: number }[] {
   const file = new CatalogText(text);
   return file.documents.flatMap(({ schema, blob }, index) => {
     if (schema !== Schema.channel) return [];
-    const result = file.changed(new Map([[index, { to: moreEntries(blob) }]]));
+    const result = file.applyChanges(new Map([[index, { to: moreEntries(blob) }]]));
     const before = new Set(text.split("\n"));
     const after = result.text.split("\n");
     const afterSet = new Set(after);

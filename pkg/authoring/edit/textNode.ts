@@ -12,37 +12,37 @@ import {
   type YAMLSeq,
 } from "yaml";
 
-/** A mapping whose keys are texts; scalars are texts as they are written, whatever they mean. */
+/** A mapping with string keys. Scalars are unparsed texts. */
 export type MapNode = YAMLMap.Parsed<Scalar.Parsed & { value: string }, ParsedNode>;
 /** A list. */
 export type ListNode = YAMLSeq.Parsed;
 
-/** A part of a text: offsets from `start` to before `end`. */
+/** A half-open range of offsets in a text. */
 export interface Span {
   readonly start: number;
   readonly end: number;
 }
 
-/** The text is written in a way that is not edited in place; the whole object can be written again. */
+/** The text cannot be edited in place. The caller can rewrite the whole object. */
 export class NotEditableError extends Error {
   override readonly name = "NotEditableError";
 }
 
 /**
  * Parses the only document in `source`, YAML or JSON.
- * @throws NotEditableError for anchors, aliases, tags, values that are left out, keys that are not texts, and several documents.
+ * @throws NotEditableError for anchors, aliases, tags, missing values, keys that are not strings, and several documents.
  */
-export function editableNode(source: string): ParsedNode {
+export function parseEditableNode(source: string): ParsedNode {
   const [document, ...more] = documentsIn(source);
-  if (!document?.contents || more.length > 0) throw new NotEditableError("it is not one document");
-  if (document.errors.length > 0) throw new NotEditableError("it is not YAML that is edited in place");
+  if (!document?.contents || more.length > 0) throw new NotEditableError("not a single document");
+  if (document.errors.length > 0) throw new NotEditableError("invalid YAML");
   visit(document, {
-    Alias: () => refuse("it has an alias"),
+    Alias: () => refuse("has an alias"),
     Collection: (_, { anchor, tag }) => requirePlain(anchor ?? tag),
-    Pair: (_, { key, value }) => (isScalar(key) && value ? undefined : refuse("it has a key that is not a text, or without a value")),
+    Pair: (_, { key, value }) => (isScalar(key) && value ? undefined : refuse("has a key that is not a string or has no value")),
     Scalar: (_, { anchor, tag, source: written, type }) => {
       requirePlain(anchor ?? tag);
-      if (type === "PLAIN" && written === "") refuse("a value is left out");
+      if (type === "PLAIN" && written === "") refuse("a value is missing");
     },
   });
   return document.contents;
@@ -53,41 +53,41 @@ function documentsIn(source: string): ReturnType<typeof parseAllDocuments<Parsed
   try {
     return parseAllDocuments(source, options);
   } catch (err) {
-    throw new NotEditableError("it is not YAML that is edited in place", { cause: err }); // nested too deep, for example
+    throw new NotEditableError("invalid YAML", { cause: err }); // for example nested too deeply
   }
 }
 
 function requirePlain(property: string | undefined): void {
-  if (property !== undefined) refuse("it has an anchor or a tag");
+  if (property !== undefined) refuse("has an anchor or a tag");
 }
 
-function refuse(why: string): never {
-  throw new NotEditableError(why);
+function refuse(reason: string): never {
+  throw new NotEditableError(reason);
 }
 
-/** Whether a node is a mapping of a document that `editableNode` accepts. */
+/** Reports whether a node of `parseEditableNode` is a mapping. */
 export function isMapNode(node: ParsedNode): node is MapNode {
   return isMap(node);
 }
 
-/** Whether a node is a list. */
+/** Reports whether a node is a list. */
 export function isListNode(node: ParsedNode): node is ListNode {
   return isSeq(node);
 }
 
-/** Where a value is, quotes and brackets included; the ranges of the parser include comments and empty lines after a block. */
-export function spanOf(node: ParsedNode, source: string): Span {
+/** Returns the range of a value with its quotes and brackets. The ranges of the parser also contain comments and empty lines after a block. */
+export function findSpan(node: ParsedNode, source: string): Span {
   const [start, end] = node.range;
   if (isCollection(node) && !node.flow) {
     const last = node.items.at(-1);
     const value = isMapNode(node) ? node.items.at(-1)?.value : (last as ParsedNode | undefined);
-    return { start, end: value ? spanOf(value, source).end : end };
+    return { start, end: value ? findSpan(value, source).end : end };
   }
   if (isScalar(node) && node.type?.startsWith("BLOCK_")) return { start, end: start + source.slice(start, end).trimEnd().length };
   return { start, end };
 }
 
-/** Where the colon or dash is that is before a value in block style. */
-export function markIn(tokens: readonly CST.SourceToken[] | undefined, type: "map-value-ind" | "seq-item-ind"): number {
-  return tokens?.find((token) => token.type === type)?.offset ?? refuse("a value has no mark before it");
+/** Returns the offset of the colon or dash before a value in block style. */
+export function findMark(tokens: readonly CST.SourceToken[] | undefined, type: "map-value-ind" | "seq-item-ind"): number {
+  return tokens?.find((token) => token.type === type)?.offset ?? refuse("a value has no colon or dash before it");
 }

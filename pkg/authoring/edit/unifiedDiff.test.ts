@@ -10,7 +10,7 @@ const text = fc
   .tuple(fc.array(fc.constantFrom("a", "b", "c", ""), { maxLength: 40 }), fc.boolean())
   .map(([lines, isEnded]) => lines.join("\n") + (isEnded && lines.length > 0 ? "\n" : ""));
 
-/** What `patch` makes of a text, which refuses a hunk that does not stand where it says. */
+/** Applies a diff like `patch`. Fails if a hunk is not at its stated line. */
 function patched(before: string, diff: string): string {
   const old = before.match(/[^\n]*\n|[^\n]+$/g) ?? [];
   const after: string[] = [];
@@ -32,7 +32,7 @@ function patched(before: string, diff: string): string {
   return [...after, ...old.slice(at)].join("");
 }
 
-test("a diff makes of one text the other", () => {
+test("unifiedDiff returns a diff that converts one text to the other", () => {
   fc.assert(
     fc.property(text, text, (before, after) => {
       const diff = unifiedDiff("x", before, after);
@@ -43,7 +43,7 @@ test("a diff makes of one text the other", () => {
   );
 });
 
-test("a new file is one of nothing, and one that goes leaves nothing", () => {
+test("unifiedDiff uses /dev/null for added and removed files", () => {
   expect(unifiedDiff("x", undefined, "a\n")).toBe("--- /dev/null\n+++ b/x\n@@ -0,0 +1,1 @@\n+a\n");
   expect(unifiedDiff("x", "a", undefined)).toBe("--- a/x\n+++ /dev/null\n@@ -1,1 +0,0 @@\n-a\n\\ No newline at end of file\n");
 });
@@ -54,9 +54,9 @@ const PATH = "a folder/näme.yaml";
 test.for<[string, string | undefined, string | undefined]>([
   ["two changes far from each other", LINES.join(""), LINES.map((line, i) => (i % 2_000 === 7 ? "new\n" : line)).join("")],
   ["a large insertion", LINES.join(""), LINES.toSpliced(2_500, 0, ...LINES.map((line) => `new ${line}`)).join("")],
-  ["more changes than are searched for", LINES.join(""), LINES.map((line, i) => (i % 3 === 0 && i > 9 ? `new ${line}` : line)).join("")],
-  ["a newline at the end that goes", "a\nb\n", "a\nb"],
-  ["a newline at the end that comes", "a\nb", "a\nb\n"],
+  ["more changes than the search limit", LINES.join(""), LINES.map((line, i) => (i % 3 === 0 && i > 9 ? `new ${line}` : line)).join("")],
+  ["a removed newline at the end", "a\nb\n", "a\nb"],
+  ["an added newline at the end", "a\nb", "a\nb\n"],
   ["carriage returns", "a\r\nb\r\nc", "a\r\nx\r\nc"],
   ["a new file", undefined, "a\n"],
   ["a removed file", "a\nb", undefined],
@@ -68,7 +68,7 @@ test.for<[string, string | undefined, string | undefined]>([
   expect(existsSync(file) ? readFileSync(file, "utf8") : undefined).toBe(after);
 });
 
-test("unifiedDiff prints little more than the new lines when they stand together", () => {
+test("unifiedDiff prints only the new lines and their context when they are adjacent", () => {
   const after = LINES.toSpliced(2_500, 0, ...LINES.map((line) => `new ${line}`)).join("");
   expect(unifiedDiff("x", LINES.join(""), after).split("\n")).toHaveLength(2 + 1 + 3 + 5_000 + 3 + 1);
 });

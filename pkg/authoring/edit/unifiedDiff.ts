@@ -2,7 +2,7 @@ import { FILE_HEADERS_ONLY, formatPatch, type StructuredPatchHunk, structuredPat
 
 /** Lines around each change. */
 const CONTEXT = 3;
-/** Of added and removed lines; the search takes the square of it. With more, the diff has one hunk from the first change to the last one. */
+/** Maximum added and removed lines. The search is quadratic. With more, the diff has one hunk from the first to the last change. */
 const MAX_CHANGED = 1_000;
 
 /**
@@ -21,7 +21,7 @@ export function unifiedDiff(path: string, before: string | undefined, after: str
 
 /** Returns a hunk from the first change to the last one. */
 function oneHunk(before: string, after: string): StructuredPatchHunk {
-  const [old, now] = [linesOf(before), linesOf(after)];
+  const [old, now] = [splitLines(before), splitLines(after)];
   const shorter = Math.min(old.length, now.length);
   let head = 0;
   while (head < shorter && old[head] === now[head]) head++;
@@ -38,15 +38,15 @@ function oneHunk(before: string, after: string): StructuredPatchHunk {
     oldLines: around + removed.length,
     newStart: start,
     newLines: around + added.length,
-    lines: [...marked(" ", above), ...marked("-", removed), ...marked("+", added), ...marked(" ", below)],
+    lines: [...prefixLines(" ", above), ...prefixLines("-", removed), ...prefixLines("+", added), ...prefixLines(" ", below)],
   };
 }
 
-/** Lines with their newlines. */
-function linesOf(text: string): string[] {
+/** Splits a text into lines and keeps their newlines. */
+function splitLines(text: string): string[] {
   return text === "" ? [] : text.split(/(?<=\n)/);
 }
 
-function marked(sign: string, lines: readonly string[]): string[] {
+function prefixLines(sign: string, lines: readonly string[]): string[] {
   return lines.flatMap((line) => (line.endsWith("\n") ? [sign + line.slice(0, -1)] : [sign + line, "\\ No newline at end of file"]));
 }

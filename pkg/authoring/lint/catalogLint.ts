@@ -6,19 +6,19 @@ import { LintedCatalog, type NamedImage } from "./lintedCatalog.ts";
 import { type CatalogLintRule, type LintBreach, type LintTable } from "./lintRule.ts";
 import { DEFAULT_CHANNEL_LINTS, IMAGE_LINTS, OBJECT_LINTS } from "./objectLints.ts";
 
-/** The lints by what they are about, in the order of the reference. */
+/** The lints by topic, in the order of the reference. */
 export const LINT_TOPICS: Readonly<Record<string, LintTable>> = {
-  "Update graph": GRAPH_LINTS,
+  "Upgrade graph": GRAPH_LINTS,
   "Default channel": DEFAULT_CHANNEL_LINTS,
   Dependencies: DEPENDENCY_LINTS,
   Objects: OBJECT_LINTS,
   Images: IMAGE_LINTS,
 };
 
-/** Every lint by its code. */
+/** All lints by code. */
 export const CATALOG_LINTS: LintTable = Object.assign({}, ...Object.values(LINT_TOPICS));
 
-/** Something that breaks a lint. */
+/** A finding of a lint. */
 export interface LintFinding extends LintBreach {
   readonly rule: string;
   readonly severity: CatalogLintRule["severity"];
@@ -26,21 +26,21 @@ export interface LintFinding extends LintBreach {
 
 const MAX_MESSAGE = 2_048;
 
-/** Holds a catalog against every lint, after all of its objects were given. They say nothing about whether it can be served. */
+/** Checks a catalog against all lints. Add all objects before you read the findings. Lints never prevent serving a catalog. */
 export class CatalogLint {
   readonly #catalog = new LintedCatalog();
 
-  /** Takes the next object; its manifests are not kept. */
+  /** Adds an object. Does not keep its manifests. */
   add(meta: PlacedMeta): void {
     this.#catalog.add(meta);
   }
 
-  /** The images that bundles name, each once. */
+  /** Returns the distinct images of bundles and their related images. */
   images(): NamedImage[] {
     return this.#catalog.images();
   }
 
-  /** In the order of the lints, those of one in the order of the catalog. @param ignored codes of lints that are not looked at. */
+  /** Returns the findings by lint, and inside a lint in the order of the catalog. @param ignored codes of lints to skip. */
   findings(ignored: ReadonlySet<string> = new Set()): LintFinding[] {
     return Object.entries(CATALOG_LINTS).flatMap(([rule, { severity, find }]) => {
       if (ignored.has(rule)) return [];

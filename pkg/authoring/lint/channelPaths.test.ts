@@ -29,12 +29,12 @@ function pathsOf(entries: readonly Entry[]): ChannelPaths {
   return ChannelPaths.of(channel, owner);
 }
 
-/** Each entry has a range that holds all lower ones: as many updates as pairs. */
+/** Returns a channel in which the range of each entry contains all lower versions: one upgrade edge for each pair. */
 function dense(count: number): Entry[] {
   return Array.from({ length: count }, (_, i) => ({ name: `p.v1.${i}.0`, skipRange: `<1.${i}.0` }));
 }
 
-test("ChannelPaths looks at each entry once when every range holds every lower version", () => {
+test("ChannelPaths visits each entry once when every range contains all lower versions", () => {
   for (const count of [1_000, 2_000, 20_000]) {
     const paths = pathsOf(dense(count));
     const names = [...paths.entries.keys()];
@@ -43,13 +43,13 @@ test("ChannelPaths looks at each entry once when every range holds every lower v
   }
 });
 
-test("ChannelPaths looks no further than to what is wanted", () => {
+test("ChannelPaths stops a search when it has found all sources", () => {
   const paths = pathsOf(dense(1_000));
   expect(paths.leadingTo(["p.v1.999.0"], ["p.v1.0.0"])?.has("p.v1.0.0")).toBe(true);
   expect(paths.steps).toBe(2);
 });
 
-test("ChannelPaths finds what replaces, skips and ranges lead to", () => {
+test("ChannelPaths follows replaces, skips and skipRange", () => {
   const paths = pathsOf([
     { name: "p.v1.0.0" },
     { name: "p.v1.1.0", replaces: "p.v1.0.0" },
@@ -64,14 +64,14 @@ test("ChannelPaths finds what replaces, skips and ranges lead to", () => {
   expect(from("p.v2.0.0", "p.v1.1.0")).toEqual(["p.v1.0.0", "p.v1.1.0", "p.v2.0.0"]);
 });
 
-test("ChannelPaths ends its searches when they have looked at 2,000,000 entries", () => {
+test("ChannelPaths stops all searches after 2,000,000 steps", () => {
   const paths = pathsOf(dense(1_000));
   let searches = 0;
   while (paths.leadingTo(["p.v1.999.0"], ["none"])) searches++;
   expect(searches).toBe(2_000);
 });
 
-test("lints name three heads of a channel when it has many, and as many others", () => {
+test("lints list at most three names when a channel has many heads or dead ends", () => {
   const lint = new CatalogLint();
   const entries = [
     ...Array.from({ length: 2_000 }, (_, i) => ({ name: `p.v1.${i}.0` })),
@@ -84,5 +84,5 @@ test("lints name three heads of a channel when it has many, and as many others",
     .filter(({ rule }) => rule === "dead-end")
     .map(({ message }) => message);
   expect(messages).toHaveLength(2);
-  expect(messages[0]).toBe('no update leads from "a" to the head of the channel, "p.v1.0.0", "p.v1.1.0", "p.v1.2.0" and 1997 more');
+  expect(messages[0]).toBe('no upgrade path leads from "a" to the head of the channel, "p.v1.0.0", "p.v1.1.0", "p.v1.2.0" and 1997 more');
 });

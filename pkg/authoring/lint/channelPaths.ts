@@ -2,22 +2,22 @@ import { compareKnownVersions, rangeFrom, versionInName } from "../../fbc/bundle
 import type { Version, VersionRelease } from "../../version/version.ts";
 import type { LintedChannel, LintedEntry, LintedPackage } from "./lintedCatalog.ts";
 
-/** All searches of one channel may look at so many entries; the largest real channels have some hundred. */
+/** Maximum steps of all searches in one channel. The largest real channels have a few hundred entries. */
 const MAX_STEPS = 2_000_000;
 
-/** The updates within one channel, ranges included. A search looks at each entry once, however many ranges hold it. */
+/** The upgrade paths in one channel, including skip ranges. A search visits each entry once, even if many ranges contain it. */
 export class ChannelPaths {
   static readonly #known = new WeakMap<LintedChannel, ChannelPaths>();
 
-  /** Entries by name; of several the first. */
+  /** Entries by name. The first entry with a name counts. */
   readonly entries: ReadonlyMap<string, LintedEntry>;
   /** Entries that no other one replaces or skips. */
   readonly heads: readonly string[];
-  /** Entries by rising version, those without one first. */
+  /** Entries in ascending order of version. Entries without a version are first. */
   readonly byVersion: readonly LintedEntry[];
   readonly #bundles: LintedPackage["bundles"];
   readonly #parsed = new Map<string, VersionRelease | undefined>();
-  /** The last entries of `byVersion`, which have a version. */
+  /** The entries of `byVersion` that have a version. */
   readonly #ranged: readonly LintedEntry[];
   readonly #versions: readonly Version[];
   readonly #spans = new Map<string, [from: number, to: number][]>();
@@ -36,19 +36,19 @@ export class ChannelPaths {
     this.#versions = this.#ranged.flatMap(({ name }) => this.parsed(name)?.version ?? []);
   }
 
-  /** The paths of a channel, which all lints share. */
+  /** Returns the paths of a channel. All lints share one instance. */
   static of(channel: LintedChannel, owner: LintedPackage): ChannelPaths {
     const known = ChannelPaths.#known.get(channel) ?? new ChannelPaths(channel, owner);
     ChannelPaths.#known.set(channel, known);
     return known;
   }
 
-  /** How many entries all searches have looked at. */
+  /** Entries that all searches have visited. */
   get steps(): number {
     return this.#steps;
   }
 
-  /** What the bundle states, else what its name ends with. */
+  /** Returns the version of a bundle: the stated one, or else the version at the end of its name. */
   parsed(name: string): VersionRelease | undefined {
     if (this.#parsed.has(name)) return this.#parsed.get(name);
     const parsed = this.#bundles.get(name)?.version?.parsed ?? versionInName(name)?.parsed;
@@ -56,17 +56,17 @@ export class ChannelPaths {
     return parsed;
   }
 
-  /** The newest entry whose version is known. */
+  /** The entry with the highest known version. */
   get newest(): LintedEntry | undefined {
     return this.#ranged.at(-1);
   }
 
   /**
-   * Finds those of `wanted` from which updates lead to one of `targets`; a target leads to itself.
-   * @returns undefined when the searches of this channel have looked at more entries than they may.
+   * Finds the entries that have an upgrade path to one of `targets`, including the targets. Stops when it has found all `sources`.
+   * @returns undefined if the searches in this channel exceed the maximum number of steps.
    */
-  leadingTo(targets: readonly string[], wanted: Iterable<string>): ReadonlySet<string> | undefined {
-    const missing = new Set(wanted);
+  leadingTo(targets: readonly string[], sources: Iterable<string>): ReadonlySet<string> | undefined {
+    const missing = new Set(sources);
     const found = new Set(targets);
     const unseen = new Unseen(this.#ranged.length);
     for (const name of found) {
@@ -81,7 +81,7 @@ export class ChannelPaths {
     return found;
   }
 
-  /** Where the entries are that the range of `entry` holds, among those that have a version. */
+  /** Returns the positions in `#ranged` of entries that the skipRange of `entry` contains. */
   #spansOf({ name, skipRange }: LintedEntry): [from: number, to: number][] {
     if (!skipRange) return [];
     const spans = this.#spans.get(name) ?? rangeFrom(skipRange)?.spans(this.#versions) ?? [];
@@ -90,16 +90,16 @@ export class ChannelPaths {
   }
 }
 
-/** Positions that have not been taken. */
+/** The positions that a search has not visited. */
 class Unseen {
-  /** For each position one that is not before it, and not after the next one that has not been taken. */
+  /** Union-find links: each leads towards the next position that is not taken. */
   readonly #next: Int32Array;
 
   constructor(count: number) {
     this.#next = Int32Array.from({ length: count + 1 }, (_, at) => at);
   }
 
-  /** Takes and yields what is left from `from` to before `to`. */
+  /** Takes and yields the remaining positions in the half-open range from `from` to `to`. */
   *take(from: number, to: number): Generator<number> {
     for (let at = this.#from(from); at < to; at = this.#from(at)) {
       this.#next[at] = at + 1;
@@ -110,7 +110,7 @@ class Unseen {
   #from(start: number): number {
     let at = start;
     for (let next = this.#at(at); next !== at; next = this.#at(at)) {
-      this.#next[at] = this.#at(next); // halves the way for the next search
+      this.#next[at] = this.#at(next); // path halving
       at = next;
     }
     return at;

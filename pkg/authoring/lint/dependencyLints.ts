@@ -4,30 +4,30 @@ import type { YamlPath } from "../../golang/yaml.ts";
 import type { LintedBundle, LintedCatalog } from "./lintedCatalog.ts";
 import { defineInfoLint, defineWarningLint, type LintBreach, LintSource, type LintTable } from "./lintRule.ts";
 
-/** What makes dependencies hold less, or more, than their author means. */
+/** Lints for dependencies that restrict installations less or more than intended. */
 export const DEPENDENCY_LINTS: LintTable = {
   "constraint-not": defineWarningLint(
-    "A constraint not stands inside all or any, which choose what it takes from.",
+    "A constraint `not` is inside `all` or `any`, next to the constraints that it narrows.",
     LintSource.dependencies,
     perBundle(topLevelNot),
   ),
   "required-api-undeclared": defineWarningLint(
-    "An API that the ClusterServiceVersion requires is a dependency too, unless a package is.",
+    "APIs that the ClusterServiceVersion requires are also dependencies, unless a package is.",
     LintSource.dependencies,
     perBundle(undeclared),
   ),
   "required-api-without-package": defineInfoLint(
-    "Beside an API whose provider is in the catalog its package is required too, with the least version that will do: the API's version does not tell.",
+    "If the catalog has the provider of a required API, its package is also required with a minimum version. The API version is not sufficient.",
     LintSource.dependencies,
     withoutPackage,
   ),
   "mixed-dependencies": defineInfoLint(
-    "Packages and APIs are not both required: each may be answered by another Operator. One constraint can ask for both.",
+    "A bundle does not require packages and APIs separately, because different packages can satisfy them. Combine them in one constraint.",
     LintSource.dependencies,
     perBundle(mixed),
   ),
   "narrow-version-window": defineInfoLint(
-    "The versions of a package that is required reach to the next major version at least: others could not update it otherwise.",
+    "The version range of a required package extends to the next major version at least. Narrow ranges block upgrades that other bundles require.",
     LintSource.dependencies,
     perBundle(narrow),
   ),
@@ -36,10 +36,10 @@ export const DEPENDENCY_LINTS: LintTable = {
 const MAX_DEPTH = 64;
 const COMPARISON = /^(<=?|>=?|==?)?v?(\d+)\.(\d+)\.(?:\d+|x)/;
 
-/** A package or API that a bundle requires, anywhere in its constraints. */
+/** A package or API in the constraints of a bundle, at any depth. */
 interface Requirement {
   readonly path: YamlPath;
-  /** Type of the property it is from. */
+  /** Type of the property that contains it. */
   readonly property: string;
   readonly api?: string;
   readonly package?: { readonly name: string; readonly range: string };
@@ -85,7 +85,7 @@ function packageOf(value: Record<string, unknown>): { name: string; range: strin
 function topLevelNot(bundle: LintedBundle): LintBreach[] {
   return bundle.properties.flatMap(({ index, type, value }) => {
     if (type !== "olm.constraint" || !isObject(value) || memberOf(value, "not") === undefined) return [];
-    const message = "a constraint not by itself chooses nothing: put it inside all, beside what it takes from";
+    const message = "constraint not has no effect on its own: move it into all, next to the constraint that it narrows";
     return [{ subject: bundle, path: ["properties", index, "value", "not"], message }];
   });
 }
@@ -99,7 +99,7 @@ function undeclared(bundle: LintedBundle): LintBreach[] {
     .map((api) => ({
       subject: bundle,
       path: ["properties"],
-      message: `the ClusterServiceVersion requires ${api}, and no property olm.gvk.required does`,
+      message: `the ClusterServiceVersion requires API ${api}, but no property olm.gvk.required does`,
     }));
 }
 
@@ -118,7 +118,7 @@ function withoutPackage({ packages }: LintedCatalog): LintBreach[] {
           {
             subject: bundle,
             path,
-            message: `${api} is required, and no least version of package ${quoteExcerpt(provider)}, which provides it`,
+            message: `API ${api} is required without a minimum version of package ${quoteExcerpt(provider)}, which provides it`,
           },
         ];
       });
@@ -131,19 +131,19 @@ function mixed(bundle: LintedBundle): LintBreach[] {
   const needed = requirements.find((one) => one.package);
   const api = requirements.find((one) => one.api !== undefined);
   if (!needed || !api) return [];
-  const message = `package ${quoteExcerpt(needed.package?.name ?? "")} and API ${api.api} are required each for itself: another Operator than the package may be chosen for the API`;
+  const message = `package ${quoteExcerpt(needed.package?.name ?? "")} and API ${api.api} are separate requirements: another package can provide the API`;
   return [{ subject: bundle, path: api.path, message }];
 }
 
 function narrow(bundle: LintedBundle): LintBreach[] {
   return requirementsOf(bundle).flatMap(({ path, package: needed }) => {
     if (!needed || !isNarrow(needed.range)) return [];
-    const message = `versions ${quoteExcerpt(needed.range)} of package ${quoteExcerpt(needed.name)} leave little room: nothing that needs a newer one can be installed beside it`;
+    const message = `version range ${quoteExcerpt(needed.range)} of package ${quoteExcerpt(needed.name)} is narrow: bundles that require a newer version cannot be installed on the same cluster`;
     return [{ subject: bundle, path: [...path, "versionRange"], message }];
   });
 }
 
-/** Whether every alternative has a maximum below the next major version. */
+/** Reports whether every alternative excludes the next major version. */
 function isNarrow(range: string): boolean {
   if (range.length > 1_024) return false;
   return range.split("||").every((group) => {

@@ -3,10 +3,10 @@ import { YamlLines, type YamlPath } from "../../golang/yaml.ts";
 
 const SEPARATOR = /^---/m;
 
-/** Finds the lines of values in the objects of one file of a catalog, for messages. */
+/** Finds the line numbers of values in one file of a catalog. */
 export class DocumentLines {
   readonly #text: string;
-  /** Offset of each line. */
+  /** Offset of the start of each line. */
   readonly #starts: readonly number[];
   readonly #known = new Map<number, YamlLines>();
 
@@ -17,7 +17,7 @@ export class DocumentLines {
     this.#starts = starts;
   }
 
-  /** The line, from 1, of what `path` leads to in the object whose text begins on line `first`; `first` where that is not found. */
+  /** Returns the line, from 1, of the value at `path` in the object that begins on line `first`. Returns `first` if it is not found. */
   lineOf(first: number, path: YamlPath): number {
     const line = this.#linesAt(first).lineOf(0, path);
     return line === undefined ? first : first + line - 1;
@@ -32,7 +32,7 @@ export class DocumentLines {
   }
 }
 
-/** The first object of a text. */
+/** Returns the text of the first object. */
 function documentAt(text: string): string {
   if (/^\s*\{/.test(text)) {
     const bytes = Buffer.from(text);

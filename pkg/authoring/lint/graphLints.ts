@@ -6,48 +6,48 @@ import { ChannelPaths } from "./channelPaths.ts";
 import type { LintedCatalog, LintedChannel, LintedEntry, LintedPackage } from "./lintedCatalog.ts";
 import { defineInfoLint, defineWarningLint, type LintBreach, LintSource, type LintTable } from "./lintRule.ts";
 
-/** What keeps clusters from the update that is meant for them. */
+/** Lints for upgrade graphs that keep clusters from intended upgrades. */
 export const GRAPH_LINTS: LintTable = {
   "head-not-highest": defineWarningLint(
-    "The highest version of a channel is not replaced or skipped: it is installed all the same.",
+    "No entry replaces or skips the highest version of a channel, because that version is installed by default.",
     LintSource.resolver,
     perChannel(highestFollowed),
   ),
-  "dead-end": defineWarningLint("From every version in a channel updates lead to its head.", LintSource.updates, perChannel(deadEnds)),
+  "dead-end": defineWarningLint("Every version in a channel has an upgrade path to its head.", LintSource.updates, perChannel(deadEnds)),
   "unreachable-version": defineWarningLint(
-    "Every version in a channel but its lowest, and those that are skipped, can be updated to.",
+    "Every version in a channel can be reached by an upgrade, except the lowest and skipped ones.",
     LintSource.updates,
     perChannel(unreachable),
   ),
   "several-replacements": defineWarningLint(
-    "A version has one replacement in a channel, besides those that are skipped.",
+    "At most one entry of a channel replaces a version, not counting skipped entries.",
     LintSource.updates,
     perChannel(several),
   ),
   "late-z-stream": defineWarningLint(
-    "From every patch release in a channel an update leads to the latest one of its minor version.",
+    "Every patch release in a channel has an upgrade path to the latest one of its minor version.",
     LintSource.updates,
     perChannel(lateZStream),
   ),
   "replaces-higher": defineWarningLint("An entry replaces a lower version.", LintSource.updates, perChannel(replacesHigher)),
   "replaces-missing": defineWarningLint(
-    "What an entry replaces is in the channel, unless it is lower than everything there.",
+    "The replaced version is in the channel, unless it is lower than all its versions.",
     LintSource.updates,
     perChannel(replacesMissing),
   ),
   "skip-range-own-version": defineInfoLint(
-    "A skipRange does not hold the entry's own version.",
+    "The skipRange of an entry does not contain its own version.",
     LintSource.updates,
     perChannel(rangeWithSelf),
   ),
   "skip-range-without-replaces": defineInfoLint(
-    "An entry with a skipRange also replaces the one before: else OLM classic drops those in the range from the catalog.",
+    "An entry with a skipRange also replaces the previous entry. Otherwise OLM v0 drops the entries in the range from the catalog.",
     LintSource.updates,
     perChannel(rangeAlone),
   ),
 };
 
-/** A message names so many entries. */
+/** Maximum entries in a message. */
 const MAX_NAMES = 3;
 
 type FindInChannel = (paths: ChannelPaths, channel: LintedChannel, owner: LintedPackage) => LintBreach[];
@@ -66,7 +66,7 @@ function highestFollowed(paths: ChannelPaths, channel: LintedChannel): LintBreac
   if (!newest || heads.length === 0 || heads.includes(newest.name)) return [];
   const by = channel.entries.find(({ replaces, skips }) => replaces === newest.name || skips.includes(newest.name));
   const how = by?.replaces === newest.name ? "replaces" : "skips";
-  const message = `${quoteExcerpt(by?.name ?? "")} ${how} ${quoteExcerpt(newest.name)}, which has the highest version of the channel: without a version in spec it is the one that is installed`;
+  const message = `${quoteExcerpt(by?.name ?? "")} ${how} ${quoteExcerpt(newest.name)}, the highest version of the channel, which is installed by default`;
   return [at(channel, newest, "name", message)];
 }
 
@@ -75,10 +75,12 @@ function deadEnds(paths: ChannelPaths, channel: LintedChannel): LintBreach[] {
   if (heads.length === 0) return [];
   const leading = paths.leadingTo(heads, paths.entries.keys());
   if (!leading) return [];
-  const told = firstOf(heads);
+  const headNames = formatNames(heads);
   return [...paths.entries.values()]
     .filter(({ name }) => !leading.has(name))
-    .map((entry) => at(channel, entry, "name", `no update leads from ${quoteExcerpt(entry.name)} to the head of the channel, ${told}`));
+    .map((entry) =>
+      at(channel, entry, "name", `no upgrade path leads from ${quoteExcerpt(entry.name)} to the head of the channel, ${headNames}`),
+    );
 }
 
 function unreachable(paths: ChannelPaths, channel: LintedChannel): LintBreach[] {
@@ -94,7 +96,7 @@ function unreachable(paths: ChannelPaths, channel: LintedChannel): LintBreach[] 
         channel,
         entry,
         "name",
-        `no version can be updated to ${quoteExcerpt(entry.name)}: it replaces and skips nothing and is not the lowest version`,
+        `no version can be upgraded to ${quoteExcerpt(entry.name)}: it replaces and skips nothing and is not the lowest version`,
       ),
     );
 }
@@ -131,13 +133,13 @@ function lateZStream(paths: ChannelPaths, channel: LintedChannel): LintBreach[] 
     const leading = paths.leadingTo([latest.name], names);
     const cut = leading ? names.filter((name) => !leading.has(name)) : [];
     if (cut.length === 0) return [];
-    const message = `no update leads to ${quoteExcerpt(latest.name)}, the latest of its minor version, from ${firstOf(cut)}`;
+    const message = `no upgrade path leads to ${quoteExcerpt(latest.name)}, the latest patch release of its minor version, from ${formatNames(cut)}`;
     return [at(channel, latest, "name", message)];
   });
 }
 
-/** The first names of a list, and how many more there are. */
-function firstOf(names: readonly string[]): string {
+/** Formats the first names of a list and the count of the rest. */
+function formatNames(names: readonly string[]): string {
   return formatList(names.map(quoteExcerpt), { max: MAX_NAMES });
 }
 
@@ -146,7 +148,12 @@ function replacesHigher(paths: ChannelPaths, channel: LintedChannel): LintBreach
     const [own, replaced] = [paths.parsed(entry.name), paths.parsed(entry.replaces)];
     if (!own || !replaced || compareVersionRelease(replaced, own) < 0) return [];
     return [
-      at(channel, entry, "replaces", `${quoteExcerpt(entry.name)} replaces ${quoteExcerpt(entry.replaces)}, whose version is not lower`),
+      at(
+        channel,
+        entry,
+        "replaces",
+        `${quoteExcerpt(entry.name)} replaces ${quoteExcerpt(entry.replaces)}, which does not have a lower version`,
+      ),
     ];
   });
 }
@@ -162,7 +169,7 @@ function replacesMissing(paths: ChannelPaths, channel: LintedChannel): LintBreac
         channel,
         entry,
         "replaces",
-        `${quoteExcerpt(name)} replaces ${quoteExcerpt(replaces)}, which the channel does not have although it has lower versions`,
+        `${quoteExcerpt(name)} replaces ${quoteExcerpt(replaces)}, which is not in the channel, although the channel has lower versions`,
       ),
     ];
   });
@@ -173,7 +180,7 @@ function rangeWithSelf(paths: ChannelPaths, channel: LintedChannel): LintBreach[
     const parsed = paths.parsed(entry.name);
     if (!entry.skipRange || !parsed || !rangeTest(entry.skipRange)({ text: "", parsed })) return [];
     return [
-      at(channel, entry, "skipRange", `skipRange ${quoteExcerpt(entry.skipRange)} of ${quoteExcerpt(entry.name)} holds its own version`),
+      at(channel, entry, "skipRange", `skipRange ${quoteExcerpt(entry.skipRange)} of ${quoteExcerpt(entry.name)} contains its own version`),
     ];
   });
 }
@@ -182,5 +189,5 @@ function rangeAlone(_: ChannelPaths, channel: LintedChannel): LintBreach[] {
   if (channel.entries.length === 1) return [];
   return channel.entries
     .filter(({ skipRange, replaces }) => skipRange && replaces === "")
-    .map((entry) => at(channel, entry, "skipRange", `${quoteExcerpt(entry.name)} has a skipRange and replaces nothing`));
+    .map((entry) => at(channel, entry, "skipRange", `${quoteExcerpt(entry.name)} has a skipRange, but does not replace an entry`));
 }

@@ -8,22 +8,22 @@ import { SCHEMA_SHAPES, type Shape } from "../../fbc/validate/shape.ts";
 import { foldKey, givenText, isObject, listMember, memberOf, objectMember, objectMembers, textMember } from "../../golang/members.ts";
 import type { YamlPath } from "../../golang/yaml.ts";
 
-/** A member of an object that OLM does not know by that name. */
+/** An unknown field of an object. */
 interface FieldFault {
   readonly path: YamlPath;
-  /** The name that is meant, where one is near. */
+  /** A known field with a similar name. */
   readonly meant: string | undefined;
-  /** Whether it is read all the same: only the case of its letters differs. */
+  /** Whether OLM reads the field anyway, because its name differs only in case. */
   readonly isRead: boolean;
 }
 
-/** Members that every object has. */
+/** Fields that are allowed in every object. */
 const ROOT = ["schema", "package", "name", "properties"];
-/** Texts that differ by more than this are not taken for one another. */
+/** Maximum edit distance of similar names. */
 const MAX_DISTANCE = 2;
 const MAX_FAULTS = 50;
 
-/** The members of an object of a known schema that have no meaning, or are written in another case. */
+/** Returns the fields of an object of a known schema that are unknown or differ in case. */
 function fieldFaults(schema: string, blob: JsonObject): FieldFault[] {
   const shape = SCHEMA_SHAPES.get(schema);
   const faults: FieldFault[] = [];
@@ -47,7 +47,7 @@ function collect(value: unknown, shape: Shape, at: YamlPath, more: readonly stri
   }
 }
 
-/** The names as they are written, without those in lower case that stand beside them. */
+/** Returns the canonical names: omits the lower-case variant of a name that has both. */
 function canonical(members: ReadonlyMap<string, Shape>): string[] {
   const names = [...members.keys()];
   return names.filter((name) => !names.some((other) => other !== name && other.toLowerCase() === name));
@@ -60,7 +60,7 @@ function nearest(key: string, known: readonly string[]): string | undefined {
   return best && best.distance <= MAX_DISTANCE && best.distance < best.name.length / 2 ? best.name : undefined;
 }
 
-/** Letters to add, drop or change to make one text of the other; absurdly long ones are far from everything. */
+/** Computes the edit distance of two names. Texts of more than 64 characters are similar to nothing. */
 function distanceOf(a: string, b: string): number {
   if (a.length > 64) return a.length;
   let row = Array.from({ length: b.length + 1 }, (_, j) => j);
@@ -75,7 +75,7 @@ function distanceOf(a: string, b: string): number {
   return row[b.length] ?? 0;
 }
 
-/** An entry of a channel; its place in the channel counts from 0. */
+/** An entry of a channel. Its index counts from 0. */
 export interface LintedEntry {
   readonly index: number;
   readonly name: string;
@@ -89,45 +89,45 @@ export interface LintedChannel extends FindingSubject {
   readonly entries: readonly LintedEntry[];
 }
 
-/** A property of a bundle, with its position. */
+/** A property of a bundle, with its index. */
 interface LintedProperty {
   readonly index: number;
   readonly type: string;
-  /** Undefined of those that hold whole manifests. */
+  /** Undefined for properties that contain manifests. */
   readonly value: unknown;
 }
 
-/** A bundle as far as lints look at it. */
+/** The parts of a bundle that lints check. */
 export interface LintedBundle extends FindingSubject {
   readonly image: string;
   readonly relatedImages: readonly string[];
   readonly version: BundleVersion | undefined;
   readonly properties: readonly LintedProperty[];
-  /** Whether the catalog tells anything of its ClusterServiceVersion. */
+  /** Whether the catalog contains metadata of its ClusterServiceVersion. */
   readonly hasCsv: boolean;
-  /** APIs that its ClusterServiceVersion requires, each as `group/version/kind`. */
+  /** APIs that its ClusterServiceVersion requires, in the form `group/version/kind`. */
   readonly requiredApis: readonly string[];
   readonly providedApis: readonly string[];
 }
 
-/** What of a package is deprecated. */
+/** Deprecated channels and bundles of a package. */
 interface LintedDeprecations {
   readonly channels: Set<string>;
   readonly bundles: Set<string>;
 }
 
-/** A package with everything that names it. */
+/** A package with its channels, bundles and deprecations. */
 export interface LintedPackage {
   readonly name: string;
-  /** Of its olm.package; undefined where there is none. */
+  /** From its olm.package; undefined if the catalog has none. */
   package: (FindingSubject & { readonly defaultChannel: string }) | undefined;
   readonly channels: LintedChannel[];
-  /** By name; of several the first. */
+  /** By name. The first bundle with a name counts. */
   readonly bundles: Map<string, LintedBundle>;
   readonly deprecated: LintedDeprecations;
 }
 
-/** Members that are not known, and where. */
+/** Unknown fields of an object. */
 export interface LintedFields extends FindingSubject {
   readonly faults: readonly FieldFault[];
 }
@@ -139,16 +139,16 @@ export interface NamedImage {
   readonly path: YamlPath;
 }
 
-/** Manifests are not kept. */
+/** Property types that contain manifests. Their values are not kept. */
 const LARGE = new Set(["olm.bundle.object", "olm.csv.metadata"]);
 
-/** What the lints know of a catalog: names, edges, versions, images and requirements, no manifests. */
+/** The input of the lints: names, upgrade edges, versions, images and requirements of a catalog, without manifests. */
 export class LintedCatalog {
-  /** By name, in the catalog's order. */
+  /** By name, in the order of the catalog. */
   readonly packages = new Map<string, LintedPackage>();
   readonly fields: LintedFields[] = [];
 
-  /** Takes the next object. */
+  /** Adds an object. */
   add({ schema, package: packageName, name, blob, place }: PlacedMeta): void {
     const subject = { schema, package: packageName, name, place };
     const faults = fieldFaults(schema, blob);
@@ -159,7 +159,7 @@ export class LintedCatalog {
     else if (schema === Schema.deprecations) addDeprecations(this.#package(packageName).deprecated, blob);
   }
 
-  /** The images of bundles and related ones, each once, in the catalog's order. */
+  /** Returns the distinct images of bundles and their related images, in the order of the catalog. */
   images(): NamedImage[] {
     const found = new Map<string, NamedImage>();
     for (const { bundles } of this.packages.values()) {

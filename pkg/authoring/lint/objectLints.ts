@@ -5,22 +5,18 @@ import { ChannelPaths } from "./channelPaths.ts";
 import type { LintedBundle, LintedCatalog } from "./lintedCatalog.ts";
 import { defineInfoLint, defineWarningLint, type LintBreach, LintSource, type LintTable } from "./lintRule.ts";
 
-/** What in the objects themselves is most likely not what was meant. */
+/** Lints for likely mistakes in single objects. */
 export const OBJECT_LINTS: LintTable = {
-  "unknown-field": defineWarningLint("Members have the names that OLM knows; others mean nothing.", LintSource.format, unknownFields),
-  "unknown-property": defineWarningLint(
-    "Types of properties that begin with olm. are those that OLM defines.",
-    LintSource.format,
-    unknownProperties,
-  ),
+  "unknown-field": defineWarningLint("Objects contain only known fields. Unknown fields have no effect.", LintSource.format, unknownFields),
+  "unknown-property": defineWarningLint("OLM defines every property type that begins with `olm.`.", LintSource.format, unknownProperties),
   "csv-metadata-missing": defineInfoLint(
-    "A bundle tells of its ClusterServiceVersion with olm.csv.metadata: without it nothing can be shown or searched.",
+    "A bundle has the property olm.csv.metadata, which user interfaces and search read.",
     LintSource.format,
     withoutCsv,
   ),
 };
 
-/** What the default channel offers. */
+/** Lints for default channels. */
 export const DEFAULT_CHANNEL_LINTS: LintTable = {
   "default-channel-deprecated": defineWarningLint(
     "The default channel of a package is not deprecated.",
@@ -30,16 +26,16 @@ export const DEFAULT_CHANNEL_LINTS: LintTable = {
   "default-head-deprecated": defineWarningLint("The head of the default channel is not deprecated.", LintSource.format, headDeprecated),
 };
 
-/** What mirrors and clusters pull. */
+/** Lints for images. */
 export const IMAGE_LINTS: LintTable = {
   "duplicate-image": defineWarningLint("Different bundles have different images.", LintSource.format, duplicateImages),
   "bundle-image-by-tag": defineInfoLint(
-    "The image of a bundle is named by digest: what a tag stands for may change.",
+    "The image of a bundle is referenced by digest. The content of a tag may change.",
     LintSource.disconnected,
     bundlesByTag,
   ),
   "related-image-by-tag": defineInfoLint(
-    "Related images are named by digest: mirrors serve digests only.",
+    "Related images are referenced by digest. Mirrors serve only digests.",
     LintSource.disconnected,
     relatedByTag,
   ),
@@ -73,7 +69,7 @@ function unknownFields({ fields }: LintedCatalog): LintBreach[] {
     faults.map(({ path, meant, isRead }) => {
       const name = quoteExcerpt(String(path.at(-1)));
       const hint =
-        meant === undefined ? "nothing reads it" : isRead ? `it is written ${quoteExcerpt(meant)}` : `did you mean ${quoteExcerpt(meant)}?`;
+        meant === undefined ? "it has no effect" : isRead ? `write it as ${quoteExcerpt(meant)}` : `did you mean ${quoteExcerpt(meant)}?`;
       return { subject, path, message: `unknown field ${name}: ${hint}` };
     }),
   );
@@ -86,7 +82,7 @@ function unknownProperties(catalog: LintedCatalog): LintBreach[] {
       .map(({ index, type }) => ({
         subject: bundle,
         path: ["properties", index, "type"],
-        message: `property type ${quoteExcerpt(type)} is not one of OLM's`,
+        message: `property type ${quoteExcerpt(type)} is not defined by OLM`,
       })),
   );
 }
@@ -94,7 +90,10 @@ function unknownProperties(catalog: LintedCatalog): LintBreach[] {
 function withoutCsv(catalog: LintedCatalog): LintBreach[] {
   return allBundles(catalog)
     .filter(({ hasCsv }) => !hasCsv)
-    .map((bundle) => ({ subject: bundle, message: `bundle ${quoteExcerpt(bundle.name)} has neither olm.csv.metadata nor its objects` }));
+    .map((bundle) => ({
+      subject: bundle,
+      message: `bundle ${quoteExcerpt(bundle.name)} has neither olm.csv.metadata nor olm.bundle.object`,
+    }));
 }
 
 function defaultDeprecated({ packages }: LintedCatalog): LintBreach[] {
@@ -129,7 +128,7 @@ function duplicateImages(catalog: LintedCatalog): LintBreach[] {
       first.set(bundle.image, bundle);
       return [];
     }
-    const message = `image ${bundle.image} is that of bundle ${quoteExcerpt(other.name)} too, in ${formatContentPlace(other.place)}`;
+    const message = `image ${bundle.image} is also the image of bundle ${quoteExcerpt(other.name)}, in ${formatContentPlace(other.place)}`;
     return [{ subject: bundle, path: ["image"], message }];
   });
 }
@@ -137,7 +136,7 @@ function duplicateImages(catalog: LintedCatalog): LintBreach[] {
 function bundlesByTag(catalog: LintedCatalog): LintBreach[] {
   return allBundles(catalog)
     .filter(({ image }) => image !== "" && !isDigestReference(image))
-    .map((bundle) => ({ subject: bundle, path: ["image"], message: `image ${bundle.image} is not named by digest` }));
+    .map((bundle) => ({ subject: bundle, path: ["image"], message: `image ${bundle.image} is not referenced by digest` }));
 }
 
 function relatedByTag(catalog: LintedCatalog): LintBreach[] {
@@ -148,6 +147,6 @@ function relatedByTag(catalog: LintedCatalog): LintBreach[] {
     const [first] = byTag;
     if (!first) return [];
     const more = byTag.length > 1 ? ` and ${byTag.length - 1} more related images are` : " is";
-    return [{ subject: bundle, path: ["relatedImages", first.i, "image"], message: `${first.image}${more} not named by digest` }];
+    return [{ subject: bundle, path: ["relatedImages", first.i, "image"], message: `${first.image}${more} not referenced by digest` }];
   });
 }

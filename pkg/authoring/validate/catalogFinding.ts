@@ -5,18 +5,18 @@ import { RULES, type RuleCode, SEVERITIES, type Severity } from "../../fbc/valid
 import { CATALOG_LINTS } from "../lint/catalogLint.ts";
 import { IMAGE_CHECKS } from "../lint/lintRule.ts";
 
-/** Something that was found in a catalog. */
+/** A finding in a catalog. */
 export interface CatalogFinding {
   readonly rule: string;
   readonly severity: Severity;
   readonly message: string;
-  /** Absent where it is about the catalog as a whole. */
+  /** Absent if the finding is about the whole catalog. */
   readonly place?: ContentPlace;
-  /** The object that it is about; absent for what cannot be read. */
+  /** The affected object; absent if a file cannot be read. */
   readonly subject?: Pick<FindingSubject, "schema" | "package" | "name">;
 }
 
-/** Every rule that a catalog can break, by its code. */
+/** All rules for catalogs by code. */
 export const CATALOG_RULES: Readonly<Record<string, { readonly severity: Severity; readonly rule: string }>> = {
   unreadable: { severity: "error", rule: "Every file of a catalog can be read." },
   ...RULES,
@@ -24,8 +24,8 @@ export const CATALOG_RULES: Readonly<Record<string, { readonly severity: Severit
   ...IMAGE_CHECKS,
 };
 
-/** What opm or the format has against a catalog. */
-export function findingOf(finding: Finding): CatalogFinding {
+/** Converts a finding of the checks of opm and the format. */
+export function convertFinding(finding: Finding): CatalogFinding {
   const { rule, severity, schema, package: packageName, name, place } = finding;
   return {
     rule: rule satisfies RuleCode,
@@ -36,60 +36,63 @@ export function findingOf(finding: Finding): CatalogFinding {
   };
 }
 
-/** A file that cannot be read. */
+/** Converts the error of a file that cannot be read. */
 export function reportUnreadableFile({ message, place }: ReadFault): CatalogFinding {
   return { rule: "unreadable", severity: "error", message, ...(place ? { place } : {}) };
 }
 
-/** On one line for people: how bad, where, about what, what is wrong, by which rule. */
+/** Formats a finding as one line: severity, location, object, message and rule. */
 export function findingLine({ rule, severity, message, place, subject }: CatalogFinding): string {
   const where = rule === "unreadable" || !place ? "" : formatContentPlace(place);
   return [severity, where, subject ? subjectText(subject) : "", `${message} [${rule}]`].filter((part) => part !== "").join(": ");
 }
 
-/** Errors first, then by file, document, line and rule. */
+/** Compares findings by severity, errors first, then by file, document, line and rule. */
 export function compareCatalogFindings(a: CatalogFinding, b: CatalogFinding): number {
   return compareReported({ ...a, ...a.place }, { ...b, ...b.place });
 }
 
-/** Which findings count. */
+/** Selects findings by severity and rule. */
 export interface FindingSelection {
-  /** The least severity that is told. */
+  /** The lowest severity to report. */
   readonly severity: Severity;
-  /** Rules that are not looked at. */
+  /** Codes of rules to skip. */
   readonly ignore: readonly string[];
 }
 
-interface Found {
+interface RankedFinding {
   readonly rule: string;
   readonly severity: Severity;
 }
 
-/** Those that are told. */
-export function selectFindings<F extends Found>(findings: readonly F[], { severity: least, ignore }: FindingSelection): F[] {
-  return findings.filter(({ rule, severity }) => isAtLeast(severity, least) && !ignore.includes(rule));
+/** Returns the selected findings. */
+export function selectFindings<F extends RankedFinding>(findings: readonly F[], { severity: lowest, ignore }: FindingSelection): F[] {
+  return findings.filter(({ rule, severity }) => isAtLeast(severity, lowest) && !ignore.includes(rule));
 }
 
-/** Whether something at least that bad was found. */
-export function failsAt(findings: readonly Found[], least: Severity): boolean {
-  return findings.some(({ severity }) => isAtLeast(severity, least));
+/** Reports whether a finding has the given severity or a higher one. */
+export function reachesSeverity(findings: readonly RankedFinding[], lowest: Severity): boolean {
+  return findings.some(({ severity }) => isAtLeast(severity, lowest));
 }
 
-/** How many have that severity. */
-export function countOf(findings: readonly Found[], of: Severity): number {
-  return findings.filter(({ severity }) => severity === of).length;
+/** Counts the findings of one severity. */
+export function countSeverity(findings: readonly RankedFinding[], counted: Severity): number {
+  return findings.filter(({ severity }) => severity === counted).length;
 }
 
-/** Whether the first is as bad as the second, or worse. */
-function isAtLeast(severity: Severity, least: Severity): boolean {
-  return SEVERITIES.indexOf(severity) <= SEVERITIES.indexOf(least);
+function isAtLeast(severity: Severity, lowest: Severity): boolean {
+  return SEVERITIES.indexOf(severity) <= SEVERITIES.indexOf(lowest);
 }
 
-/** @throws Error for a rule that there is not, and for one whose breach is an error: `why` says what that means. */
-export function requireIgnorable(ignored: readonly string[], rules: Readonly<Record<string, { severity: Severity }>>, why: string): void {
+/** Checks the codes of rules to skip. @throws Error for an unknown rule, and for rules of severity error, with `reason`. */
+export function requireIgnorable(
+  ignored: readonly string[],
+  rules: Readonly<Record<string, { severity: Severity }>>,
+  reason: string,
+): void {
   for (const rule of ignored) {
     const found = Object.hasOwn(rules, rule) ? rules[rule] : undefined;
-    if (!found) throw new Error(`there is no rule "${rule}"`);
-    if (found.severity === "error") throw new Error(`rule "${rule}" cannot be ignored: ${why}`);
+    if (!found) throw new Error(`unknown rule "${rule}"`);
+    if (found.severity === "error") throw new Error(`rule "${rule}" cannot be ignored: ${reason}`);
   }
 }

@@ -17,7 +17,7 @@ const reader = {
   },
 };
 
-test("a bundle that cannot be read is a finding, and the others are checked", async () => {
+test("checkSources reports an unreadable bundle as a finding and checks the others", async () => {
   expect(await checkSources(["gone", "sound"], ALL, reader)).toEqual([
     { source: "gone", name: "", findings: [{ rule: "unreadable", severity: "error", message: "there is no such image" }] },
     { source: "sound", name: "things.v1.2.3", findings: [] },
@@ -25,18 +25,18 @@ test("a bundle that cannot be read is a finding, and the others are checked", as
 });
 
 test.for<[what: string, selection: Parameters<typeof checkSources>[1], rules: string[]]>([
-  ["everything, patterns of schemas included", ALL, ["example-valid", "display-name", "labels"]],
-  ["no remarks", { severity: "warning", ignore: [] }, ["example-valid", "display-name"]],
-  ["what is not ignored", { severity: "info", ignore: ["display-name", "labels"] }, ["example-valid"]],
-])("tells %s", async ([, selection, rules]) => {
+  ["all findings, including patterns of schemas, when nothing is filtered", ALL, ["example-valid", "display-name", "labels"]],
+  ["no infos when the severity is warning", { severity: "warning", ignore: [] }, ["example-valid", "display-name"]],
+  ["no findings of ignored rules", { severity: "info", ignore: ["display-name", "labels"] }, ["example-valid"]],
+])("checkSources returns %s", async ([, selection, rules]) => {
   const [checked] = await checkSources(["broken"], selection, reader);
   expect(checked?.findings.map(({ rule }) => rule)).toEqual(rules);
 });
 
 test.for([
-  ["nonsense", 'there is no rule "nonsense"'],
-  ["constructor", 'there is no rule "constructor"'],
+  ["nonsense", 'unknown rule "nonsense"'],
+  ["constructor", 'unknown rule "constructor"'],
   ["unreadable", 'rule "unreadable" cannot be ignored: a bundle that breaks it cannot be installed'],
-] as const)("does not ignore %s", async ([rule, message]) => {
+] as const)("checkSources rejects ignored rule %s", async ([rule, message]) => {
   await expect(checkSources([], { severity: "info", ignore: [rule] }, reader)).rejects.toThrow(message);
 });

@@ -4,12 +4,12 @@ import type { BundleReader } from "../../sources/bundleReader.ts";
 import { BUNDLE_RULES, type BundleCheckResult, checkBundleFiles } from "../bundlecheck/checkBundle.ts";
 import { type FindingSelection, requireIgnorable, selectFindings } from "./catalogFinding.ts";
 
-/** A bundle that was checked, and where it was read from. */
+/** A checked bundle and its source. */
 export interface CheckedSource extends BundleCheckResult {
   readonly source: string;
 }
 
-/** Checks one bundle after another. What cannot be read is a finding too. */
+/** Checks bundles in order. Reports a bundle that cannot be read as a finding. */
 export async function checkSources(
   sources: readonly string[],
   selection: FindingSelection,

@@ -9,7 +9,7 @@ import { TempFolder } from "../../../test/support/tempFolder.ts";
 import type { NamedImage } from "../lint/lintedCatalog.ts";
 import { checkImages } from "./lintCatalog.ts";
 
-test("each image is asked for once, and what is not there is told with its line", async () => {
+test("checkImages requests each image once and reports missing images with their lines", async () => {
   const registry = await LoopbackRegistry.start();
   onTestFinished(() => registry.stop());
   using folder = new TempFolder();
@@ -65,7 +65,7 @@ test.for<[name: string, answer: (res: ServerResponse) => void]>([
     "answers HEAD with the digest of another manifest",
     (res) => void res.setHeader("docker-content-digest", `sha256:${"0".repeat(64)}`).end(),
   ],
-])("a registry that %s is asked with GET", async ([, answer]) => {
+])("checkImages requests an image with GET when the registry %s", async ([, answer]) => {
   const registry = await loopbackRegistry();
   const { digest } = registry.addImage("team/app", "v1", { layers: [] });
   registry.misbehave = (req, res) => {

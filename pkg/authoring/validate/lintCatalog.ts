@@ -15,22 +15,22 @@ import { CatalogLint } from "../lint/catalogLint.ts";
 import { DocumentLines } from "../lint/documentLines.ts";
 import type { NamedImage } from "../lint/lintedCatalog.ts";
 import { IMAGE_CHECKS, type LintBreach } from "../lint/lintRule.ts";
-import { type CatalogFinding, compareCatalogFindings, findingOf, reportUnreadableFile } from "./catalogFinding.ts";
+import { type CatalogFinding, compareCatalogFindings, convertFinding, reportUnreadableFile } from "./catalogFinding.ts";
 
-/** A catalog that was checked, with all that was found. */
+/** A checked catalog with its findings. */
 export interface LintedFolder {
   readonly checked: CheckedCatalog;
-  /** In the order of `compareCatalogFindings`. */
+  /** Sorted by `compareCatalogFindings`. */
   readonly findings: readonly CatalogFinding[];
 }
 
-/** Findings about a catalog that do not come from its files alone. */
+/** Returns findings that need more than the files of a catalog, such as registries. */
 export type MoreFindings = (lint: CatalogLint) => Promise<readonly (LintBreach & Pick<CatalogFinding, "rule" | "severity">)[]>;
 
 /**
- * Checks the catalog in a folder as opm and catalogd do, and holds it against the lints where all of it can be read.
- * @param ignored rules that are not looked at.
- * @throws Error when the folder cannot be read, or holds more than catalogd takes.
+ * Checks the catalog in a folder like opm and catalogd. If all files can be read, also checks it against the lints.
+ * @param ignored codes of rules to skip.
+ * @throws Error if the folder cannot be read or exceeds the limits of catalogd.
  */
 export async function lintFolder(
   root: string,
@@ -43,7 +43,7 @@ export async function lintFolder(
   const breaches = checked.faults.length > 0 ? [] : [...lint.findings(new Set(ignored)), ...(await more(lint))];
   const findings = [
     ...checked.faults.map(reportUnreadableFile),
-    ...checked.findings.map(findingOf),
+    ...checked.findings.map(convertFinding),
     ...breaches.map(({ rule, severity, message, subject, path }): CatalogFinding => {
       const { schema, package: packageName, name, place } = subject;
       return { rule, severity, message, place: path ? lines.placeOf(place, path) : place, subject: { schema, package: packageName, name } };
@@ -52,7 +52,7 @@ export async function lintFolder(
   return { checked, findings: findings.filter(({ rule }) => !ignored.includes(rule)).sort(compareCatalogFindings) };
 }
 
-/** Reads each file again that something is told of, once. */
+/** Reads the files of findings again, each once, to find line numbers. */
 class FileLines {
   readonly #root: string;
   readonly #files = new Map<string, DocumentLines>();
@@ -70,20 +70,24 @@ class FileLines {
   }
 }
 
-/** Images that are asked for at a time. */
+/** Concurrent requests for images. */
 const PARALLEL = 8;
-/** For one image, with all of its mirrors. */
+/** Timeout for one image, including all its mirrors. */
 const TIMEOUT_MS = 60_000;
 const NOT_FOUND = 404;
 
 type ImageFinding = LintBreach & { readonly rule: keyof typeof IMAGE_CHECKS; readonly severity: "error" | "warning" };
 
-/** Asks the registries, mirrors first, whether they have each image, a few at a time. @param told after each one. @throws AbortError with Ctrl-C. */
+/**
+ * Checks that the registries have each image, mirrors first, a few at a time.
+ * @param onProgress is called after each image.
+ * @throws AbortError if `signal` aborts.
+ */
 export async function checkImages(
   images: readonly NamedImage[],
   { registriesConf, authFile }: ReaderOptions,
   { env, signal }: { readonly env: Readonly<Record<string, string | undefined>>; readonly signal: AbortSignal },
-  told: (done: number, all: number) => void,
+  onProgress: (done: number, all: number) => void,
 ): Promise<ImageFinding[]> {
   const log = createLogger({ component: "olmv1", level: "silent" });
   const access = new RegistryAccess({ registriesConf, logins: loginsOf(authFile, env, homedir()), env, log });
@@ -95,7 +99,7 @@ export async function checkImages(
       signal.throwIfAborted();
       const finding = await checkImage(image, access, signal);
       if (finding) findings.push(finding);
-      told(++done, images.length);
+      onProgress(++done, images.length);
     }
   };
   try {
@@ -125,7 +129,7 @@ async function checkImage(
   } catch (err) {
     signal.throwIfAborted();
     if (isMissing(err)) return finding("image-missing", `image ${image} is not in its registry: ${messageOf(err)}`);
-    return finding("image-unchecked", `image ${image} could not be asked for: ${messageOf(err)}`);
+    return finding("image-unchecked", `cannot check image ${image}: ${messageOf(err)}`);
   }
 }
 

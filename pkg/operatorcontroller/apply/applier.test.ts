@@ -8,12 +8,12 @@ import { DeniedError } from "../state/waiting.ts";
 import { Applier } from "./applier.ts";
 import { DryRun } from "./dryRun.ts";
 
-/** Answers for objects by name; what has none exists and takes everything. */
+/** A client with canned responses by object name; an object without one exists, and every request about it succeeds. */
 class CannedObjects {
   readonly calls: string[] = [];
   readonly failures = new Map<string, Error>();
   readonly absent = new Set<string>();
-  /** Objects of which only a deletion fails. */
+  /** Objects for which only the deletion fails. */
   readonly undeletable = new Map<string, Error>();
   onCall: (name: string) => void = () => undefined;
 
@@ -56,7 +56,7 @@ function start(signal = new AbortController().signal): { server: CannedObjects; 
   return { server, applier: new Applier(server, log, signal), dryRun: new DryRun(server, signal) };
 }
 
-/** @throws what refuses the objects. */
+/** Runs a dry run of the objects. @throws its error. */
 async function tried(dryRun: DryRun, objects: readonly KubeObject[]): Promise<void> {
   const { failures } = await dryRun.each(objects);
   const refusal = dryRun.refusal(failures, objects);
@@ -66,7 +66,7 @@ async function tried(dryRun: DryRun, objects: readonly KubeObject[]): Promise<vo
 const forbidden = (verb: string): Error =>
   refusal(403, "Forbidden", `configmaps is forbidden: User "u" cannot ${verb} resource "configmaps"`);
 
-test("one refusal is told as it is, several in Helm's form, in the order of the objects", async () => {
+test("DryRun reports one failure unchanged, and several in Helm's form, in the order of the objects", async () => {
   const { server, applier, dryRun } = start();
   server.failures.set("b", forbidden("patch"));
   const text = 'configmaps is forbidden: User "u" cannot patch resource "configmaps"';
@@ -88,13 +88,13 @@ test("one refusal is told as it is, several in Helm's form, in the order of the 
   expect((await thrownBy(applier.remove([object("d")]))).message).toBe("delete ConfigMap ns/d: exceeded quota");
 });
 
-test("what cannot be cured by an edit of the extension is retried all the same: policies and quotas change", async () => {
+test("DryRun returns a retryable error when an edit of the extension cannot help, because policies and quotas change", async () => {
   const { server, applier } = start();
   server.failures.set("a", refusal(422, "Invalid", "denied by policy"));
   expect(await thrownBy(applier.apply([object("a")], new Map()))).toMatchObject({ retry: true, reason: "Retrying" });
 });
 
-test("an apply goes on within a kind after a refusal and stops after it; with goOn it does not stop", async () => {
+test("Applier.apply finishes the kind of a failed object and then stops, or continues when goOn is true", async () => {
   const objects = [object("a"), object("b"), object("c", "Service")];
   for (const [goOn, calls] of [
     [false, ["apply a", "apply b"]],
@@ -107,7 +107,7 @@ test("an apply goes on within a kind after a refusal and stops after it; with go
   }
 });
 
-test("what was done is known, also when it ended in the middle", async () => {
+test("Applier.actions lists completed actions when a call fails midway", async () => {
   const { server, applier } = start();
   server.failures.set("broken", new Error("no"));
   const before = new Map(["same", "changed"].map((name) => [`/ConfigMap/ns/${name}`, live(ref(name), "1")]));
@@ -126,12 +126,12 @@ test("what was done is known, also when it ended in the middle", async () => {
   );
 });
 
-test("more than five objects are counted, not named", () => {
+test("formatActions names five objects and counts the others", () => {
   const actions = ["a", "b", "c", "d", "e", "f", "g"].map((name) => ({ verb: "created" as const, ref: ref(name) }));
   expect(formatActions(actions)).toMatch(/^ConfigMap ns\/a \(created\), .*ConfigMap ns\/e \(created\) and 2 more$/);
 });
 
-test("an object of a kind that is no longer served does not exist", async () => {
+test("Applier.read treats an object as absent when its kind is not served", async () => {
   const { server, applier } = start();
   server.failures.set("a", new KindNotServed("example.com/v1", "Thing"));
   expect([...(await applier.read(["a", "b"].map(ref))).keys()]).toEqual(["/ConfigMap/ns/b"]);
@@ -139,7 +139,7 @@ test("an object of a kind that is no longer served does not exist", async () => 
   expect(applier.actions).toMatchObject([{ verb: "absent" }]);
 });
 
-test("only the object that was read is deleted", async () => {
+test("Applier.remove deletes only the object with the uid that was read", async () => {
   const { server, applier } = start();
   server.undeletable.set("again", refusal(409, "Conflict", "Precondition failed: UID in precondition: 1, UID in object meta: uid-again"));
   const before = live(ref("again"), "1");
@@ -148,7 +148,7 @@ test("only the object that was read is deleted", async () => {
   expect(applier.actions.map(({ verb }) => verb)).toEqual(["deleted", "absent"]);
 });
 
-test("remove leaves an object alone when it has another owner since it was read", async () => {
+test("Applier.remove skips an object when it has another owner since it was read", async () => {
   const { server, applier } = start();
   server.undeletable.set("taken", refusal(409, "Conflict", "the object has been modified"));
   const before = live(ref("taken"), "1");
@@ -158,7 +158,7 @@ test("remove leaves an object alone when it has another owner since it was read"
   expect(applier.actions.map(({ verb }) => verb)).toEqual(["absent"]);
 });
 
-test("remove deletes an object at its newest version when another writer changed it since it was read", async () => {
+test("Applier.remove deletes an object at its newest version when another writer changed it since it was read", async () => {
   const { server, applier } = start();
   server.undeletable.set("busy", refusal(409, "Conflict", "the object has been modified"));
   server.onCall = () => {
@@ -170,7 +170,7 @@ test("remove deletes an object at its newest version when another writer changed
 });
 
 // Source: O-04: a failed prune is retried and reported.
-test("a conflict about the object that was read is a failure like others", async () => {
+test("Applier.remove fails when the conflict persists", async () => {
   const { server, applier } = start();
   server.undeletable.set("same", refusal(409, "Conflict", "the object has been modified"));
   expect((await thrownBy(applier.remove([live(ref("same"), "1")]))).message).toBe("delete ConfigMap ns/same: the object has been modified");
@@ -187,16 +187,16 @@ const binding = (kind: string, name: string, role: string): KubeObject => ({
 test.for<[string, KubeObject[], boolean]>([
   ["a role of the same set", [object("r", "Role"), binding("RoleBinding", "b", "r")], true],
   ["a cluster role of the same set", [object("r", "ClusterRole"), binding("ClusterRoleBinding", "b", "r")], true],
-  ["a role that is nowhere", [object("other", "Role"), binding("RoleBinding", "b", "r")], false],
-  ["an object of that name that is no role", [object("r"), binding("RoleBinding", "b", "r")], false],
-])("in a dry run a binding may name %s: %j", async ([, objects, fine]) => {
+  ["a role that does not exist", [object("other", "Role"), binding("RoleBinding", "b", "r")], false],
+  ["an object of that name that is not a role", [object("r"), binding("RoleBinding", "b", "r")], false],
+])("DryRun accepts or rejects a binding to %s: %j", async ([, objects, fine]) => {
   const { server, dryRun } = start();
   server.failures.set("b", refusal(404, "NotFound", 'roles.rbac.authorization.k8s.io "r" not found'));
   const err = await thrownBy(tried(dryRun, objects));
   expect(err.message).toContain(fine ? "nothing thrown" : '"r" not found');
 });
 
-test("what is denied is over as soon as it is not any more, and other mistakes are none to wait for", async () => {
+test("DryRun.refusal returns an error that is over when the object is no longer denied, and only for denials", async () => {
   const { server, dryRun } = start();
   const signal = new AbortController().signal;
   server.failures.set("b", forbidden("patch"));
@@ -210,7 +210,7 @@ test("what is denied is over as soon as it is not any more, and other mistakes a
   expect(await thrownBy(tried(dryRun, [object("a"), object("b")]))).not.toBeInstanceOf(DeniedError);
 });
 
-test("a stop ends the work before the next object, and is no refusal", async () => {
+test("Applier stops before the next object when the signal aborts, and reports no failure", async () => {
   const stop = new AbortController();
   const { server, applier } = start(stop.signal);
   server.onCall = (name) => {

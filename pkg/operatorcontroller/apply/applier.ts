@@ -21,14 +21,14 @@ import { supplantedPorts } from "../../release/renumberedPorts.ts";
 import type { Logger } from "../../telemetry/log.ts";
 import type { LiveObjects, ObjectAction } from "../state/objectActions.ts";
 
-/** Where the API server says that two ports have one name, or that one of several has none. */
+/** The field in an error of the API server about two ports with the same name, or about one of several ports without a name. */
 const PORT_FIELD = /\bports\[\d+\](\.name)?$/;
 
 /**
- * Server-side apply that also puts a port back of which somebody changed the number: the API server takes that for another port, keeps it, and
- * refuses ours beside it. The fields of that port are made ours first, without a change of what the object says.
- * A dry run gives the live object with these ports put back; what else would change it does not tell.
- * @throws KubeError whatever the API server says otherwise.
+ * Applies an object server-side, and restores ports whose number was changed. The API server takes a port with another number for a second port,
+ * keeps it, and rejects the original one next to it. Therefore this function first takes ownership of the fields of that port.
+ * If this happens in a dry run, the result is the live object with the ports restored, without other changes.
+ * @throws KubeError any other error of the API server.
  */
 export async function applyWithPorts(
   client: Pick<Client, "apply" | "get" | "patch">,
@@ -61,35 +61,35 @@ function fieldOf(cause: unknown): string {
   return typeof cause === "object" && cause !== null && "field" in cause && typeof cause.field === "string" ? cause.field : "";
 }
 
-/** Kinds that hold nothing that is lost with them: what they make or allow is there again as soon as they are. */
+/** Kinds whose objects can be deleted without losing data: a new object creates or grants the same as before. */
 const RECREATED_KINDS: ReadonlySet<string> = new Set([
   "apps/Deployment",
   "rbac.authorization.k8s.io/ClusterRoleBinding",
   "rbac.authorization.k8s.io/RoleBinding",
 ]);
-/** Whether an object may be deleted and created anew, where a field of it cannot be changed. */
+/** Reports whether an object may be deleted and recreated to change an immutable field. */
 export function isRecreated({ apiVersion, kind }: Pick<KubeObject, "apiVersion" | "kind">): boolean {
   return RECREATED_KINDS.has(`${groupOf(apiVersion)}/${kind}`);
 }
 
-/** Whether some owner of one object owns the other too. */
+/** Reports whether two objects have an owner in common. */
 function haveSameOwner(a: KubeObject, b: KubeObject): boolean {
   const owners = new Set(a.metadata.ownerReferences?.map(({ uid }) => uid));
   return b.metadata.ownerReferences?.some(({ uid }) => owners.has(uid)) ?? false;
 }
 
-/** Requests under way at once for one extension; enough to hide round trips, few enough to be fair to others. */
+/** Parallel requests for one extension: enough to hide round trips, few enough to be fair to other extensions. */
 const PARALLEL_OBJECTS = 8;
 
-/** A request about one object that was refused, or failed. */
+/** A failed request about one object. */
 export interface Failure {
   readonly item: KubeObject | ObjectRef;
   readonly err: unknown;
 }
 
 /**
- * The failures of `run` among items that it is called for side by side, in the order of the items; no failure stops the others.
- * @throws what `signal` aborts with.
+ * Calls `run` for items in parallel and collects its failures, in the order of the items. A failure does not stop the other calls.
+ * @throws the reason of `signal` when it aborts.
  */
 export async function failuresOf<T extends KubeObject | ObjectRef>(
   items: readonly T[],
@@ -109,13 +109,13 @@ export async function failuresOf<T extends KubeObject | ObjectRef>(
   return failures.flat();
 }
 
-/** Names the object of a failure and why it failed; `next` is what to do, where that is known. */
+/** Returns the object of a failure with the reason, and in `next` what to do, if that is known. */
 export function failureParts({ item, err }: Failure): { message: string; next?: string } {
   const next = adviceFor(item, err);
   return { message: `${describeObject(item)}: ${messageOf(err)}`, ...(next === undefined ? {} : { next }) };
 }
 
-/** Returns the problems that a failed request becomes in `status.problems`. */
+/** Converts a failed request to entries of `status.problems`. */
 export function failureProblems(failure: Failure): readonly Problem[] {
   const { item, err } = failure;
   const { message, next } = failureParts(failure);
@@ -127,17 +127,20 @@ export function failureProblems(failure: Failure): readonly Problem[] {
   return [newProblem("ObjectRejected", { message, next, details: [toProblemObject("metadata" in item ? refOf(item) : item)] })];
 }
 
-/** Writes one failure as a sentence and several in Helm's form ("N errors occurred:"). @param doing what each begins with. */
+/** Formats one failure as a sentence, and several in Helm's form ("N errors occurred:"). @param doing start of each failure. */
 export function failuresText(doing: string, failures: readonly Failure[]): string {
   const lines = failures.map((failure) => `${doing}${failureParts(failure).message}`);
   return lines.length === 1 ? String(lines[0]) : `${lines.length} errors occurred:\n${lines.map((line) => `\t* ${line}\n`).join("")}\n`;
 }
 
-/** Requests about objects failed. Retried also after terminal answers: permissions, quotas and policies change without an edit of the extension. */
+/**
+ * An error for failed requests about objects. Always retryable, because permissions, quotas and policies can change without an edit of the
+ * extension.
+ */
 export class RequestsFailed extends RetryableError {
   readonly failures: readonly Failure[];
 
-  /** @param doing what the text of each failure begins with. */
+  /** @param doing start of the text of each failure. */
   constructor(doing: string, failures: readonly Failure[]) {
     super("Retrying", failuresText(doing, failures), { cause: failures[0]?.err, problems: failures.flatMap(failureProblems) });
     this.failures = failures;
@@ -145,7 +148,7 @@ export class RequestsFailed extends RetryableError {
 }
 
 /**
- * Throws one error for all failures, if there are any.
+ * Throws one error for all failures; does nothing without failures.
  * @throws RequestsFailed Retrying.
  */
 export function throwFailures(doing: string, failures: readonly Failure[]): void {
@@ -153,34 +156,34 @@ export function throwFailures(doing: string, failures: readonly Failure[]): void
 }
 
 function adviceFor(item: KubeObject | ObjectRef, err: unknown): string | undefined {
-  if (isNamespaceMissing(err)) return "create the namespace, or take it out of the extension's configuration";
+  if (isNamespaceMissing(err)) return "create the namespace, or remove it from the extension's configuration";
   if (!isImmutableField(err)) return undefined;
-  const why = isRecreated(item) ? "since it carries no mark of this extension" : "since something could be lost with it";
-  return `a ${item.kind} is not created anew by itself, ${why}: delete it, and it is`;
+  const why = isRecreated(item) ? "it is not marked as an object of this extension" : "data could be lost";
+  return `delete the ${item.kind} to have it recreated; the controller does not delete it because ${why}`;
 }
 
-/** What applying needs of a client. */
+/** The part of a client that reads, applies and deletes objects. */
 export type ObjectClient = Pick<Client, "get" | "apply" | "patch" | "delete">;
 
-/** An object before an apply, and as the API server answered it. */
+/** An object before an apply, and in the response of the API server. */
 export interface Outcome {
-  /** Undefined where there was none. */
+  /** Undefined if it did not exist. */
   readonly before: KubeObject | undefined;
   readonly after: KubeObject;
 }
 
-/** What came of a request about each object of a set. */
+/** The results of requests about each object of a set. */
 export interface Answers {
-  /** As the API server answered, by `objectKey`. */
+  /** The objects in the responses of the API server, by `objectKey`. */
   readonly objects: LiveObjects;
   /** In the order of the set. */
   readonly failures: readonly Failure[];
 }
 
-/** How often a deletion is tried while other writers change the object. */
+/** Attempts of a deletion while other writers change the object. */
 const REMOVALS_MAX = 5;
 
-/** Reads and writes the objects of one extension in one pass, with the identity of `client`. */
+/** Reads and writes the objects of one extension in one reconcile, with the identity of `client`. */
 export class Applier {
   readonly #client: ObjectClient;
   readonly #log: Logger;
@@ -194,24 +197,24 @@ export class Applier {
     this.#signal = signal;
   }
 
-  /** Everything done so far, also by a call that failed in the middle. */
+  /** All actions so far, including those of a call that failed midway. */
   get actions(): readonly ObjectAction[] {
     return this.#actions;
   }
 
-  /** Every object that was applied or compared, as the API server answered. */
+  /** Every applied or compared object, as in the response of the API server. */
   get applied(): LiveObjects {
     return new Map([...this.#outcomes].map(([key, { after }]) => [key, after]));
   }
 
-  /** What became of every object that was applied or compared so far, by `objectKey`. */
+  /** The outcome for every applied or compared object so far, by `objectKey`. */
   get outcomes(): ReadonlyMap<string, Outcome> {
     return this.#outcomes;
   }
 
   /**
-   * Reads all of `refs`; objects of a kind that is not served do not exist.
-   * @throws RetryableError Retrying with every read that was refused, not only the first.
+   * Reads all of `refs`; objects of a kind that is not served count as absent.
+   * @throws RetryableError Retrying with every failed read, not only the first.
    */
   async read(refs: readonly ObjectRef[]): Promise<LiveObjects> {
     const { objects, failures } = await this.readEach(refs);
@@ -219,7 +222,7 @@ export class Applier {
     return objects;
   }
 
-  /** The same, with what was refused beside what was read. */
+  /** Reads all of `refs` like `read`, and returns failures instead of throwing them. */
   async readEach(refs: readonly ObjectRef[]): Promise<Answers> {
     const live = new Map<string, KubeObject>();
     const failures = await failuresOf(refs, this.#signal, async (ref) => {
@@ -234,8 +237,8 @@ export class Applier {
   }
 
   /**
-   * Finds out what `apply` would do, by server-side dry runs; nothing is written. What comes of it is in `outcomes`.
-   * @throws RetryableError Retrying with every refusal at once.
+   * Applies objects in server-side dry runs; nothing is written. The results are in `outcomes`.
+   * @throws RetryableError Retrying with all failures.
    */
   async compare(objects: readonly KubeObject[], live: LiveObjects): Promise<void> {
     const failures = await failuresOf(objects, this.#signal, async (object) => {
@@ -247,10 +250,10 @@ export class Applier {
   }
 
   /**
-   * Applies objects in the order given, those of one kind side by side. A refusal does not stop the rest of its kind, and with `goOn` none
-   * of the rest.
-   * @param live what was there before, to tell created from updated.
-   * @throws RetryableError Retrying with every refusal.
+   * Applies objects in the order given, neighbors of one kind in parallel. After a failure it still applies the rest of that kind, and with
+   * `goOn` all the rest.
+   * @param live the objects before, to distinguish created from updated ones.
+   * @throws RetryableError Retrying with all failures.
    */
   async apply(objects: readonly KubeObject[], live: LiveObjects, { goOn = false }: { goOn?: boolean } = {}): Promise<void> {
     const failures: Failure[] = [];
@@ -262,9 +265,9 @@ export class Applier {
   }
 
   /**
-   * Deletes objects in the order given, those of one kind side by side; each only while it is the one that was read and has the same owner.
-   * @param propagation `Foreground`: an object is there until its own dependents are gone, as a Deployment until its Pods are.
-   * @throws RetryableError Retrying with every refusal of the kind at which it stopped.
+   * Deletes objects in the order given, neighbors of one kind in parallel. Skips an object that was replaced or has another owner since it was read.
+   * @param propagation `Foreground`: an object exists until its dependents are gone, such as a Deployment until its Pods are gone.
+   * @throws RetryableError Retrying with all failures of the kind at which it stopped.
    */
   async remove(objects: readonly KubeObject[], propagation: "Background" | "Foreground" = "Background"): Promise<void> {
     for (const group of byKind(objects)) {
@@ -273,9 +276,9 @@ export class Applier {
   }
 
   /**
-   * Deletes one object while it is the one that was read, by uid and resourceVersion.
+   * Deletes one object if its uid and resourceVersion are still those that were read.
    * @returns false if another writer has changed it since; true if it is deleted, or was before.
-   * @throws RetryableError Retrying with the refusal.
+   * @throws RetryableError Retrying with the failure.
    */
   async removeUnchanged(object: KubeObject): Promise<boolean> {
     const { uid, resourceVersion } = object.metadata;
@@ -311,7 +314,7 @@ export class Applier {
     );
   }
 
-  /** An object of which a field cannot be changed is deleted and created anew, if it is of a kind that can bear it and still its owner's. */
+  /** Applies an object. If an immutable field differs, deletes and recreates it, for kinds without data and while the owner is the same. */
   async #applyOrRecreate(object: KubeObject): Promise<{ after: KubeObject; recreated: boolean }> {
     const options = { fieldManager: FIELD_MANAGER, force: true, signal: this.#signal };
     try {
@@ -321,14 +324,14 @@ export class Applier {
       const ref = refOf(object);
       const live = await this.#client.get(ref, { signal: this.#signal, metadataOnly: true });
       if (live && !haveSameOwner(live, object)) throw err;
-      this.#log.info({ target: describeObject(ref), reason: messageOf(err) }, "object is created anew");
+      this.#log.info({ target: describeObject(ref), reason: messageOf(err) }, "object is recreated");
       const { uid } = live?.metadata ?? {};
       await this.#client.delete(ref, { ...(uid ? { uid } : {}), propagationPolicy: "Background", signal: this.#signal });
       return { after: await this.#client.apply(object, options), recreated: true };
     }
   }
 
-  /** An object that has another owner since it was read is left alone; one that only changed is read again. */
+  /** Skips an object that has another owner since it was read; reads it again if only something else changed. */
   async #remove(object: KubeObject, propagationPolicy: "Background" | "Foreground"): Promise<void> {
     const ref = refOf(object);
     const { uid } = object.metadata;
@@ -339,7 +342,7 @@ export class Applier {
         const found = await this.#client.delete(ref, { ...preconditions, propagationPolicy, signal: this.#signal });
         return this.#removed(object, found);
       } catch (err) {
-        if (err instanceof KindNotServed) return this.#removed(object, false); // and with the kind all of its objects
+        if (err instanceof KindNotServed) return this.#removed(object, false); // the objects are gone with their kind
         if (!isConflict(err)) throw err;
         const live = await this.#client.get(ref, { signal: this.#signal, metadataOnly: true });
         if (live?.metadata.uid !== uid || !live || controllerOf(live) !== controllerOf(object)) return this.#removed(object, false);

@@ -23,7 +23,7 @@ import { type Handovers, type Need, type ObjectClaims, takeFrom, takeOver } from
 import { type PreparedObjects, prepareFor } from "./preparedObjects.ts";
 import { leavingCrds, type PruneRequest } from "./prune.ts";
 
-/** The objects of one extension in one pass: what the parts of the pass do with them, and with whose identity. */
+/** The objects of one extension in one reconcile, with the identity that reads and writes them. */
 export class ApplyContext {
   readonly deps: ApplyServices;
   readonly phase: ActingPhase;
@@ -42,7 +42,7 @@ export class ApplyContext {
     this.dryRun = new DryRun(this.scoped, context.signal);
   }
 
-  /** Whose the objects are. */
+  /** The owner of the objects. */
   get owner(): Owner {
     const { metadata, spec } = this.phase.extension;
     const { name, uid = "" } = metadata;
@@ -50,8 +50,8 @@ export class ApplyContext {
   }
 
   /**
-   * Objects as they are applied, in that order.
-   * @param bundle as of `prepareFor`.
+   * Returns objects as they are applied, in that order.
+   * @param bundle as for `prepareFor`.
    * @throws TerminalError Blocked for objects that cannot be applied.
    */
   prepare(objects: readonly KubeObject[], bundle?: ResolvedBundle): Promise<PreparedObjects> {
@@ -59,9 +59,9 @@ export class ApplyContext {
   }
 
   /**
-   * Makes live objects ours that another operator-controller wrote.
-   * @param writers field managers whose fields become ours, as of `takeOver`.
-   * @returns the objects as they are now, by `objectKey`.
+   * Takes over live objects that another operator-controller wrote.
+   * @param writers field managers whose fields become ours, as for `takeOver`.
+   * @returns the live objects after that, by `objectKey`.
    */
   async take(live: LiveObjects, writers?: readonly string[]): Promise<LiveObjects> {
     const taken = await takeOver(this.scoped, [...live.values()], this.owner.uid, this.context.signal, writers);
@@ -69,9 +69,9 @@ export class ApplyContext {
   }
 
   /**
-   * Makes objects ours that other extensions give up.
-   * @returns `live` with these as they are now.
-   * @throws RetryableError Retrying if one has become someone else's.
+   * Takes over objects that other extensions give up.
+   * @returns `live`, updated with these objects.
+   * @throws RetryableError Retrying if one of them has another owner now.
    */
   async takeFromOthers(needs: readonly Need[], live: LiveObjects): Promise<LiveObjects> {
     const after = new Map(live);
@@ -84,8 +84,8 @@ export class ApplyContext {
   }
 
   /**
-   * What is applied for prepared objects, in their order: without the fields that `spec.drift.ignore` leaves to others.
-   * @param keepsOrder lists that are only sorted otherwise stay as they are live, or all Pods are made anew for the order of a list.
+   * Returns prepared objects as they are applied, in the same order, without the fields in `spec.drift.ignore`.
+   * @param keepsOrder keeps the live order of lists that only differ in order: otherwise the change would recreate all Pods.
    */
   applied(objects: readonly KubeObject[], live: LiveObjects, keepsOrder: boolean): KubeObject[] {
     const { ignore = [] } = this.phase.extension.spec.drift ?? {};
@@ -96,21 +96,21 @@ export class ApplyContext {
     });
   }
 
-  /** What would be pruned for `desired`, and for whom. */
+  /** Returns the request to prune objects that `desired` does not contain. */
   pruneRequest(desired: readonly KubeObject[]): PruneRequest {
     const { releases, extension } = this.phase;
     const isWanted = (object: KubeObject): boolean => this.deps.handovers.isWanted(this.owner.name, object);
     return { history: releases.history.current, desired, crdPolicy: crdPolicyOf(extension.spec), owner: this.owner, isWanted };
   }
 
-  /** What becomes of the custom resources of definitions that `desired` leaves out. */
+  /** Returns the request to check the conversion webhooks of definitions that `desired` does not contain. */
   async lostConversions(desired: readonly KubeObject[]): Promise<LostConversionRequest> {
     return upgradeConversions(this.phase.extension, await leavingCrds(this.applier, this.pruneRequest(desired)));
   }
 
   /**
-   * Runs `work` while no other extension writes these objects.
-   * @throws RetryableError Retrying when another one writes one of them just now.
+   * Runs `work` while it locks these objects against writes of other extensions.
+   * @throws RetryableError Retrying if another extension is writing one of them.
    */
   async claiming(objects: readonly KubeObject[], work: () => Promise<void>): Promise<void> {
     const release = this.deps.claims.claim(this.owner.name, objects.map(objectKey));
@@ -122,7 +122,7 @@ export class ApplyContext {
   }
 }
 
-/** What applying works with, one for each controller. */
+/** The services that apply releases, shared by all reconciles of the controller. */
 export interface ApplyServices {
   /** The controller's own identity, for discovery only: objects are read and written as the extension's ServiceAccount. */
   discovery: Pick<Client, "resourceFor">;
@@ -130,26 +130,26 @@ export interface ApplyServices {
   events: EventSink;
   /** Milliseconds since the epoch. */
   now: () => number;
-  /** How long an object of an unchanged release that is not watched is trusted before it is compared with the cluster again. */
+  /** Interval in milliseconds after which an unwatched object of an unchanged release is compared with the cluster again. */
   driftIntervalMs: number;
-  /** Whether an extension of that name, and of that uid where one is given, exists. */
+  /** Reports whether an extension of that name, and of that uid if one is given, exists. */
   extensionExists: ExtensionExists;
   memory: ExtensionCache;
   claims: ObjectClaims;
-  /** Without it each check of custom resources starts a thread of its own. */
+  /** Checks custom resources; default: each check starts its own thread. */
   objectChecker?: ObjectChecker;
   handovers: Handovers;
-  /** Without it no certificates are provided. */
+  /** Provides serving certificates; default: none. */
   certificates?: CertificateServices;
-  metrics?: Pick<ExtensionMetrics, "corrected">;
-  /** Tells between comparisons what may have drifted; without it everything is compared at each interval. */
+  metrics?: Pick<ExtensionMetrics, "countCorrections">;
+  /** Reports objects that may have drifted. Default: nothing is watched, and everything is compared at each interval. */
   watches?: ObjectWatches;
 }
 
-/** What providing certificates works with. */
+/** The services that provide certificates. */
 interface CertificateServices {
   issuer: CertificateIssuer;
   times: CertificateTimes;
-  /** Asks for a pass over an extension, in so many milliseconds. */
+  /** Enqueues an extension after `inMs` milliseconds. */
   wake: (extension: string, inMs: number) => void;
 }

@@ -31,24 +31,24 @@ import type { PreparedObjects } from "./preparedObjects.ts";
 import { prune, unwanted } from "./prune.ts";
 import { ReleaseEvents } from "./releaseEvents.ts";
 
-/** What writing a release works with. */
+/** The services that write a release. */
 interface WriteTools {
   pass: ApplyContext;
   certificates: ExtensionCertificates;
   events: ReleaseEvents;
 }
 
-/** What writing a release came to. */
+/** The result of writing a release. */
 interface Written {
-  /** Something is left as somebody changed it. */
+  /** Drift was left uncorrected. */
   isDriftLeft: boolean;
-  /** What the release no longer contains and stays: what other extensions want, and kept definitions. */
+  /** Objects that the release does not contain but that stay: objects that other extensions need, and kept CustomResourceDefinitions. */
   left: LeftObject[];
 }
 
 /**
- * Writes the objects of a release, those of other extensions included that they give up, and removes what they replace.
- * @throws RetryableError with every refusal of the kind, or of the removals, at which it stopped.
+ * Writes the objects of a release, including objects that other extensions give up, and prunes objects of earlier releases.
+ * @throws RetryableError with all failures of the kind, or of the deletions, at which it stopped.
  */
 async function writeRelease(
   { pass, certificates, events }: WriteTools,
@@ -75,12 +75,12 @@ async function writeRelease(
 }
 
 function handedOverText({ object, owner }: Need): string {
-  return `took ${describeObject(object)} from ${CLUSTER_EXTENSION} "${owner}", which gives it up`;
+  return `took over ${describeObject(object)} from ${CLUSTER_EXTENSION} "${owner}", whose next release does not contain it`;
 }
 
 /**
- * Whose fields become ours with a release: those of the Go operator-controller always. What OLM classic added to a Pod stays until the first other
- * bundle of an extension that a Subscription was converted to, whose Pods are made anew anyhow.
+ * Returns the field managers whose fields become ours with a release: always those of the Go operator-controller. For an extension converted from
+ * OLM v0, also those of OLM v0, but only from the first other bundle on: that release recreates the Pods anyway.
  */
 function writersBefore(
   extension: ActingPhase["extension"],
@@ -91,7 +91,7 @@ function writersBefore(
   return isMigrated(extension) && isOtherBundle ? [GO_FIELD_MANAGER, ...CLASSIC_FIELD_MANAGERS] : [GO_FIELD_MANAGER];
 }
 
-/** One pass over the objects of one extension, with the extension's identity: they are kept as they are, or brought to a new release. */
+/** Reconciles the objects of one extension once, with the extension's identity: maintains the deployed release, or applies a new one. */
 export class ApplyPass {
   readonly #deps: ApplyServices;
   readonly #phase: ActingPhase;
@@ -121,9 +121,8 @@ export class ApplyPass {
   }
 
   /**
-   * Puts back what was deleted or changed since the last deployed release was applied, as far as a comparison is due, and looks after its
-   * certificates whatever comes of that.
-   * @throws RetryableError with everything that could not be put back, or provided.
+   * Corrects drift of the last deployed release, if a comparison is due. Maintains its certificates and left objects even if that fails.
+   * @throws RetryableError with everything that could not be corrected, provided or pruned.
    */
   async maintain(): Promise<void> {
     const deployed = lastDeployed(this.#phase.releases.history.current);
@@ -140,15 +139,15 @@ export class ApplyPass {
     ]);
     const failures = outcomes.flatMap((outcome): unknown[] => (outcome.status === "rejected" ? [outcome.reason] : []));
     if (failures.some((err) => err instanceof Error && isForbidden(err.cause))) {
-      await this.#rights.warnOfRefusal(() => this.#rightsSubject(deployed)).catch(() => undefined); // what was refused is told in any case
+      await this.#rights.warnOfRefusal(() => this.#rightsSubject(deployed)).catch(() => undefined); // the error below reports the failure in any case
     }
     if (failures.length > 1) throw new RetryableError(Reason.Retrying, failures.map(messageOf).join("\n"), { cause: failures[0] });
     if (failures.length === 1) throw failures[0];
   }
 
   /**
-   * The same where the deployed release is what the extension aims at, or where the pass could not find out what it aims at.
-   * @param isAim whether it is known to be.
+   * Maintains the deployed release when it is the target of the extension, or when the reconcile could not determine the target.
+   * @param isAim whether the deployed release is known to be the target.
    */
   async keep(isAim: boolean): Promise<void> {
     const { extension, releases, changes } = this.#phase;
@@ -162,9 +161,9 @@ export class ApplyPass {
   }
 
   /**
-   * Applies a bundle as a new release, unless the newest deployed one holds exactly its objects; then as `maintain`.
-   * An aborted pass leaves the release pending, and the next one goes on with it.
-   * @throws RetryableError with what refused the objects; TerminalError for a bundle that cannot be applied, and AwaitingApproval.
+   * Applies a bundle as a new release. If the newest deployed release contains exactly its objects, maintains that one instead.
+   * An aborted reconcile leaves the release pending, and the next reconcile resumes it.
+   * @throws RetryableError with the failures of the objects; TerminalError for a bundle that cannot be applied, and AwaitingApproval.
    */
   async release(rendered: RenderedBundle): Promise<void> {
     const prepared = await this.#pass.prepare(rendered.objects, rendered.bundle);
@@ -214,8 +213,8 @@ export class ApplyPass {
   }
 
   /**
-   * Makes sure that other extensions give up what the release needs of theirs.
-   * @throws HandoverPending that names them, until they can.
+   * Checks that other extensions give up the objects that the release needs.
+   * @throws HandoverPending with these objects and their owners, until all owners can give them up.
    */
   #requireHandovers({ needs }: Pick<Checked, "needs">): void {
     const { name } = this.#phase.extension.metadata;
@@ -248,7 +247,7 @@ export class ApplyPass {
     };
   }
 
-  /** Stores that the release begins: from here on the pass has to come to its end. */
+  /** Stores that the release begins. From here on, the reconcile must record how it ended. */
   async #begin({ content, state }: NextRelease): Promise<ReleaseRecord> {
     const { extension, releases, changes } = this.#phase;
     const { current } = releases.history;
@@ -299,7 +298,7 @@ export class ApplyPass {
     for (const note of next.notes) this.#events.record("Normal", "ManifestAdjusted", note);
   }
 
-  /** Tells what was left as somebody changed it. */
+  /** Compares the new release again, to report the drift that it left uncorrected. */
   async #reportDrift(): Promise<void> {
     const { extension, changes } = this.#phase;
     if (!changes.deployed) return;
@@ -307,13 +306,13 @@ export class ApplyPass {
     await maintain(changes.deployed, this.#pass);
   }
 
-  /** What rights a deployed release takes, as far as its kinds are served. */
+  /** Returns the objects of a deployed release whose kinds are served, to check the permissions for them. */
   async #rightsSubject({ objects }: ReleaseRecord): Promise<PermissionSubject> {
     const { objects: prepared, kinds } = await this.#pass.prepare(objects);
     return { desired: prepared.filter((object) => kinds.resourceOf(object) !== undefined), images: this.#images(), kinds };
   }
 
-  /** The installed bundle's, if there is one, and a new one's: the roles printed for them do for both. */
+  /** Returns the images of the installed and the new bundle, if they exist: printed roles cover both. */
   #images(image?: string): string[] {
     return [this.#phase.releases.installed?.image, image].filter((found) => found !== undefined);
   }

@@ -14,14 +14,14 @@ import type { ReleaseEvents } from "./releaseEvents.ts";
 
 const MAX_PATH = 256;
 
-/** Whether the plan with that digest is approved. */
+/** Reports whether the plan with that digest is approved. */
 export function isApproved({ metadata }: Readonly<ClusterExtension>, digest: string): boolean {
   return metadata.annotations?.[ANNOTATION_APPROVE] === digest;
 }
 
 /**
- * Makes sure that what would be done is approved, or needs no approval; what waits is reported as plan.
- * @throws TerminalError AwaitingApproval when somebody has to approve it.
+ * Checks that the release is approved, or needs no approval; otherwise reports its plan in status.
+ * @throws TerminalError AwaitingApproval if you must approve the plan first.
  */
 export async function requireApproval(
   pass: ApplyContext,
@@ -40,7 +40,7 @@ export async function requireApproval(
   throw awaitingApproval(extension, plan);
 }
 
-/** `plan` as status shows it: counts, and the first objects that would change. */
+/** Converts a plan to `status.plan`: counts, and the first objects that would change. */
 function planStatus(plan: ChangePlan, bundle: { name: string; version: string }): Plan {
   const counts = countActions(plan);
   const changing = plan.objects.filter(({ action }) => action !== "Unchanged").slice(0, PLAN_OBJECTS_MAX);
@@ -55,7 +55,7 @@ function planStatus(plan: ChangePlan, bundle: { name: string; version: string })
   };
 }
 
-/** @returns TerminalError AwaitingApproval that says what waits, and how to approve it. */
+/** Returns the error with the counts of the plan, and the command that approves it. */
 function awaitingApproval({ metadata: { name } }: Readonly<ClusterExtension>, plan: Plan): TerminalError {
   const { create, update, unchanged, digest } = plan;
   const widening = (plan.objects ?? []).filter(({ widens }) => widens).length;

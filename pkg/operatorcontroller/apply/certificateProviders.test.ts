@@ -9,7 +9,7 @@ import { KindNotServed } from "../../kube/errors.ts";
 import { renderBundle } from "../../render/render.ts";
 import { CertificateProviders } from "./certificateProviders.ts";
 
-/** A cluster that serves these kinds, as "group/version Kind". */
+/** A client of a cluster that serves these kinds, written as "group/version Kind". */
 function serving(kinds: readonly string[]) {
   return {
     resourceFor: ({ apiVersion, kind }: GroupVersionKind): Promise<ApiResource> =>
@@ -21,7 +21,7 @@ function serving(kinds: readonly string[]) {
 
 const bundle = loadBundle(new Map(Object.entries(webhookBundle("1.0.0")).map(([path, text]) => [path, Buffer.from(text)])));
 
-/** What an extension is made of that was installed with a provider. */
+/** The installed objects of an extension with this provider. */
 function installedWith(name: string | undefined): KubeObject[] {
   if (name === undefined) return [];
   const certProvider = CERTIFICATE_PROVIDERS.find((provider) => provider.name === name);
@@ -55,13 +55,16 @@ test.for<Row>([
   { flag: "cert-manager", serves: [], installed: "openshift-service-ca", chosen: "cert-manager", outdated: true },
   { flag: "none", serves: CERT_MANAGER, chosen: undefined },
   { flag: "none", serves: [], installed: "cert-manager", chosen: undefined, outdated: true },
-])("$flag, on a cluster with $serves and $installed installed, is $chosen", async ({ flag, serves, installed, chosen, outdated }) => {
-  const providers = new CertificateProviders(serving(serves), flag);
-  expect((await providers.choose(installedWith(installed)))?.name).toBe(chosen);
-  expect(providers.isOutdated(installedWith(installed))).toBe(outdated ?? false);
-});
+])(
+  "CertificateProviders chooses $chosen when the flag is $flag, the cluster serves $serves and $installed is installed",
+  async ({ flag, serves, installed, chosen, outdated }) => {
+    const providers = new CertificateProviders(serving(serves), flag);
+    expect((await providers.choose(installedWith(installed)))?.name).toBe(chosen);
+    expect(providers.isOutdated(installedWith(installed))).toBe(outdated ?? false);
+  },
+);
 
-test("a cluster that does not answer leads to no other choice", async () => {
+test("CertificateProviders.choose fails when discovery fails, instead of choosing another provider", async () => {
   const providers = new CertificateProviders({ resourceFor: () => Promise.reject(new Error("no route")) }, "auto");
   await expect(providers.choose([])).rejects.toThrow("no route");
 });

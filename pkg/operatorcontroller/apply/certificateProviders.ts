@@ -13,7 +13,7 @@ import { resourceOf } from "./preparedObjects.ts";
 
 const CERTIFICATE: GroupVersionKind = { apiVersion: "cert-manager.io/v1", kind: "Certificate" };
 const ISSUER: GroupVersionKind = { apiVersion: "cert-manager.io/v1", kind: "Issuer" };
-/** Either tells an OpenShift cluster, where the service CA operator is part of every installation. */
+/** Each of these kinds identifies an OpenShift cluster, which always runs the service CA operator. */
 const OPENSHIFT: readonly GroupVersionKind[] = [
   { apiVersion: "config.openshift.io/v1", kind: "ClusterVersion" },
   { apiVersion: "operator.openshift.io/v1", kind: "ServiceCA" },
@@ -30,17 +30,17 @@ export class CertificateProviders {
   }
 
   /**
-   * The certificate provider for a bundle with webhooks or API services; undefined where there is to be none:
+   * Chooses the certificate provider for a bundle with webhooks or API services; undefined for none:
    *
-   * | flag     | what is installed                    | provider                                                       |
-   * | a name   | anything                             | that one; what is installed is rendered anew with it           |
-   * | none     | anything                             | none: such bundles are refused                                 |
-   * | auto     | has some of either                   | the one it was rendered with, whatever the cluster serves now  |
-   * | auto     | nothing, or nothing with either      | cert-manager where it is served, on OpenShift its service CA, else self-signed |
+   * | flag   | installed bundle                    | provider                                                             |
+   * | a name | any                                 | that provider; the installed bundle is rendered again                |
+   * | none   | any                                 | none: such bundles are rejected                                      |
+   * | auto   | with webhooks or API services       | its current provider, regardless of what the cluster serves now      |
+   * | auto   | none, or without webhooks and API services | cert-manager if it is served, else the service CA on OpenShift, else self-signed |
    *
-   * So a provider that appears or goes changes nothing that is installed.
+   * With auto, a provider that appears or disappears does not change installed bundles.
    * @param installed objects of the deployed release, if there is one.
-   * @throws KubeError when the cluster does not tell what it serves.
+   * @throws KubeError if discovery fails.
    */
   async choose(installed: readonly KubeObject[]): Promise<CertificateProvider | undefined> {
     if (this.#flag !== "auto") return CERTIFICATE_PROVIDERS.find(({ name }) => name === this.#flag);
@@ -51,7 +51,7 @@ export class CertificateProviders {
     return selfSigned;
   }
 
-  /** Whether objects were rendered with a provider that is not the one to be used now. */
+  /** Reports whether objects were rendered with another provider than the one that the flag selects. */
   isOutdated(installed: readonly KubeObject[]): boolean {
     const known = this.#flag === "auto" ? undefined : providerOf(installed);
     return known !== undefined && known.name !== this.#flag;

@@ -30,12 +30,12 @@ const WANTED: WantedCertificate = {
 };
 const OWNER = { apiVersion: API_VERSION, kind: CLUSTER_EXTENSION, name: "x", uid: "u" };
 
-/** A Secret, two webhook configurations and an APIService; a write may fail. Everything that a Pod was ever given is kept. */
+/** A Secret, two webhook configurations and an APIService. A write can fail. Records every certificate that a Pod ever got. */
 class FakeObjects {
   readonly objects = new Map<string, KubeObject>();
   /** Serving certificates, PEM, in the order in which they were written. */
   readonly served: string[] = [];
-  /** Writes until one fails. */
+  /** Writes that succeed before one fails. */
   failAfter = Number.POSITIVE_INFINITY;
   #writes = 0;
 
@@ -68,7 +68,7 @@ class FakeObjects {
     return this.objects.get(objectKey(SECRET));
   }
 
-  /** Certificates that a Pod may serve with at that time and that some target does not trust. */
+  /** Certificates that a Pod may serve at that time but that a target does not trust. */
   untrusted(now: number): string[] {
     const bundles = WANTED.targets.map((one) => bundlesIn(this.objects.get(objectKey(one.ref))!, one).flatMap(parseCertificates));
     return this.served.filter((pem) => {
@@ -79,7 +79,7 @@ class FakeObjects {
   }
 }
 
-/** A keeper of these objects whose clock the test sets. */
+/** A keeper of these objects with a clock that the test sets. */
 function keeping(objects: FakeObjects, { replaced = [], uid = "u" }: { replaced?: string[]; uid?: string } = {}) {
   const clock = { now: Date.UTC(2026, 0, 1) };
   const told: string[] = [];
@@ -103,7 +103,7 @@ function keeping(objects: FakeObjects, { replaced = [], uid = "u" }: { replaced?
   return { clock, told, keep, trustedSince };
 }
 
-test("a certificate is issued once, then renewed in three looks, and its authority is forgotten when it has ended", async () => {
+test("CertificateKeeper issues a certificate once, renews it in three reconciles, and drops its authority after it has expired", async () => {
   const objects = new FakeObjects();
   const { clock, told, keep } = keeping(objects);
   expect(await keep()).toBe(clock.now + 76 * HOUR);
@@ -123,29 +123,32 @@ test("a certificate is issued once, then renewed in three looks, and its authori
   expect(storedIn(objects.secret!).authorities).not.toContain(first);
 });
 
-describe("a write that fails", () => {
-  test.for([1, 2, 3, 4, 5, 6, 7])("as number %d leaves nothing untrusted, and the next look goes on", async (failAfter) => {
-    const objects = new FakeObjects();
-    const { clock, keep, trustedSince } = keeping(objects);
-    await keep();
-    objects.failAfter = failAfter - 1;
-    let failed = 0;
-    for (const pause of [76 * HOUR, 60_000, 60_000, 60_000, 24 * HOUR, 60_000]) {
-      clock.now += pause;
-      await keep().catch(() => {
-        failed++;
-        trustedSince.clear(); // as if the controller had been restarted
-      });
-      expect(objects.untrusted(clock.now)).toEqual([]);
-    }
-    expect(failed).toBe(1);
-    expect(storedIn(objects.secret!)).not.toHaveProperty("next");
-    expect(storedIn(objects.secret!).authorities.length).toBe(1);
-    expect(new Set(objects.served).size).toBe(2);
-  });
+describe("CertificateKeeper after a failed write", () => {
+  test.for([1, 2, 3, 4, 5, 6, 7])(
+    "with number %d leaves every served certificate trusted, and continues in the next reconcile",
+    async (failAfter) => {
+      const objects = new FakeObjects();
+      const { clock, keep, trustedSince } = keeping(objects);
+      await keep();
+      objects.failAfter = failAfter - 1;
+      let failed = 0;
+      for (const pause of [76 * HOUR, 60_000, 60_000, 60_000, 24 * HOUR, 60_000]) {
+        clock.now += pause;
+        await keep().catch(() => {
+          failed++;
+          trustedSince.clear(); // as if the controller had been restarted
+        });
+        expect(objects.untrusted(clock.now)).toEqual([]);
+      }
+      expect(failed).toBe(1);
+      expect(storedIn(objects.secret!)).not.toHaveProperty("next");
+      expect(storedIn(objects.secret!).authorities.length).toBe(1);
+      expect(new Set(objects.served).size).toBe(2);
+    },
+  );
 });
 
-test("a Secret that is gone, or spoilt, is made anew, and what Pods still serve with stays trusted", async () => {
+test("CertificateKeeper recreates a Secret when it is deleted or damaged, and keeps trusting certificates that Pods still serve", async () => {
   const objects = new FakeObjects();
   const { clock, told, keep } = keeping(objects);
   await keep();
@@ -161,7 +164,7 @@ test("a Secret that is gone, or spoilt, is made anew, and what Pods still serve 
   expect(told).toEqual(["CertificateIssued", "CertificateIssued", "CertificateIssued"]);
 });
 
-test("a Secret of somebody else is not touched, one of the certificate provider before is", async () => {
+test("CertificateKeeper fails when another owner has the Secret, and takes over a Secret of the previous certificate provider", async () => {
   const objects = new FakeObjects();
   const foreign: KubeObject = { ...SECRET, metadata: { name: SECRET.name, namespace: "ns" }, type: "kubernetes.io/tls", data: {} };
   objects.objects.set(objectKey(SECRET), foreign);

@@ -31,9 +31,9 @@ import type { ApplyServices } from "./applyContext.ts";
 /** Reasons of the Events about certificates. */
 type CertificateEvent = Extract<EventReason, "CertificateIssued" | "CertificatePrepared" | "CertificateRenewed">;
 
-/** With what, for whom and when certificates are kept. */
+/** The options of a CertificateKeeper. */
 export interface KeeperOptions {
-  /** Of the extension's ServiceAccount. */
+  /** The client of the extension's ServiceAccount. */
   client: Pick<Client, "get" | "apply">;
   issuer: CertificateIssuer;
   times: CertificateTimes;
@@ -42,20 +42,20 @@ export interface KeeperOptions {
   owner: ObjectOwner;
   installNamespace: string;
   extensionExists: ExtensionExists;
-  /** Keys of Secrets that another certificate provider wrote for a release of this extension: they may be taken over. */
+  /** Keys of Secrets that another certificate provider wrote for a release of this extension; the keeper may take them over. */
   replaced: ReadonlySet<string>;
-  /** When what targets trust was last changed, by key of the Secret; milliseconds since the epoch. Kept between passes. */
+  /** When the trusted authorities of the targets last changed, by key of the Secret; milliseconds since the epoch. Kept between reconciles. */
   trustedSince: Map<string, number>;
-  /** Tells an Event. */
+  /** Records an Event. */
   tell: (reason: CertificateEvent, message: string) => void;
   signal: AbortSignal;
   log: Logger;
 }
 
-/** Actions on one certificate in one pass; there are never more than three in a row. */
+/** Limit of actions on one certificate in one reconcile; at most three are ever needed. */
 const ACTIONS_MAX = 6;
 
-/** Keeps the certificates that operator-controller provides for an extension's webhooks and API services, with the extension's identity. */
+/** Maintains the certificates that operator-controller provides for the webhooks and API services of an extension, with the extension's identity. */
 export class CertificateKeeper {
   readonly #options: KeeperOptions;
 
@@ -64,9 +64,10 @@ export class CertificateKeeper {
   }
 
   /**
-   * Makes, renews and spreads certificates as far as it is time for. Targets that do not exist, or do not have their webhook yet, are left out.
-   * @returns when there is more to do, in milliseconds since the epoch.
-   * @throws RetryableError that names the Secret.
+   * Issues and renews certificates when they are due, and injects their authorities into the targets. Skips targets that do not exist, or do not
+   * have their webhook yet.
+   * @returns the time of the next action, in milliseconds since the epoch.
+   * @throws RetryableError with the name of the Secret.
    */
   async keep(wanted: readonly WantedCertificate[]): Promise<number> {
     let at = Number.POSITIVE_INFINITY;
@@ -96,10 +97,10 @@ export class CertificateKeeper {
       if (action.kind === "promote") await keeping.promote();
       if (action.kind === "trim") await keeping.trim();
     }
-    throw new RetryableError("Retrying", "it is not as it should be after every attempt to make it so");
+    throw new RetryableError("Retrying", `it is still not up to date after ${ACTIONS_MAX} actions`);
   }
 
-  /** @throws RetryableError for a Secret of somebody else. */
+  /** Reads the Secret. @throws RetryableError if it has another owner. */
   async #ownSecret(ref: ObjectRef): Promise<KubeObject | undefined> {
     const { client, owner, installNamespace, extensionExists, replaced, signal } = this.#options;
     const secret = await client.get(ref, { signal });
@@ -109,7 +110,7 @@ export class CertificateKeeper {
   }
 }
 
-/** One certificate while it is worked on: what is stored, and what its targets trust. */
+/** One certificate during a reconcile: its stored Secret, and the authorities that its targets trust. */
 class Keeping {
   stored: StoredCertificates | undefined;
   readonly #options: KeeperOptions;
@@ -132,12 +133,12 @@ class Keeping {
     this.#targets = answers.flatMap(({ target, live }) => (live && canTrust(live) ? [{ target, live }] : []));
   }
 
-  /** Has every target trust exactly the stored authorities. @returns whether that changed anything. */
+  /** Injects exactly the stored authorities into every target. @returns whether that changed a target. */
   spread(): Promise<boolean> {
     return this.#trust(this.stored?.authorities ?? []);
   }
 
-  /** The new authority is trusted beside whatever Pods may still serve with before anything is served with it. */
+  /** Issues a new certificate. Targets trust the new authority in addition to those that Pods may still use, before the Secret changes. */
   async issue(because: string): Promise<void> {
     const injected = this.#targets.flatMap(({ target, live }) => bundlesIn(live, target).flatMap(parseCertificates));
     const known = [...injected, ...(this.stored?.authorities ?? [])];
@@ -150,13 +151,13 @@ class Keeping {
   async prepare(because: string): Promise<void> {
     if (!this.stored) return;
     await this.#store(storePrepared(this.stored, await this.#made(), this.#options.now()));
-    this.#say("CertificatePrepared", "its successor issued, whose authority is trusted from now on", because);
+    this.#say("CertificatePrepared", "successor issued; clients now trust its authority", because);
   }
 
   async promote(): Promise<void> {
     if (!this.stored?.next) return;
     await this.#store(promotePrepared(this.stored));
-    this.#say("CertificateRenewed", "renewed: the operator is given its successor, and the authority of both is trusted");
+    this.#say("CertificateRenewed", "renewed: the operator now serves the successor; clients trust both authorities");
   }
 
   async trim(): Promise<void> {
@@ -187,7 +188,7 @@ class Keeping {
     return changed;
   }
 
-  /** Only over the Secret that was read. */
+  /** Writes the Secret, only if it has not changed since it was read. */
   async #store(stored: StoredCertificates): Promise<void> {
     const { client, owner, signal } = this.#options;
     const marked = withOwner(secretFrom(this.#wanted.secret, stored), owner);
@@ -207,7 +208,7 @@ class Keeping {
 /** The services that certificates are provided with. */
 type CertificateInputs = Pick<ApplyServices, "certificates" | "memory" | "events" | "now" | "driftIntervalMs" | "extensionExists">;
 
-/** The certificates that operator-controller provides for the webhooks and API services of one extension, in one pass. */
+/** The certificates that operator-controller provides for the webhooks and API services of one extension, in one reconcile. */
 export class ExtensionCertificates {
   readonly #deps: CertificateInputs;
   readonly #phase: WithClient;
@@ -220,26 +221,26 @@ export class ExtensionCertificates {
   }
 
   /**
-   * Looks after the certificates of a deployed release, if one of these holds: it was not done for this release yet, objects were compared
-   * or written in this pass, something was seen of what webhooks trust, a certificate is to be renewed, or the drift interval is up.
-   * @throws RetryableError that names the Secret.
+   * Maintains the certificates of a deployed release if one of these is true: they were not checked for this release yet, this reconcile compared or
+   * wrote objects, the trusted authorities of a webhook changed, a certificate is due for renewal, or the drift interval is over.
+   * @throws RetryableError with the name of the Secret.
    */
   async maintain(release: ReleaseRecord): Promise<void> {
     const { memory, now, certificates: own, driftIntervalMs } = this.#deps;
     const { extension, changes } = this.#phase;
     const known = memory.of(extension).certificates;
-    const inMs = known.checkAt - now(); // more than an interval after the clock was put back
+    const inMs = known.checkAt - now(); // more than an interval if the clock was set back
     const isDue = known.release !== release.version || changes.began || inMs <= 0 || inMs > driftIntervalMs;
     if (!isDue) own?.wake(extension.metadata.name, known.checkAt - now());
     else if (await this.keep(release.objects)) this.kept(release);
   }
 
-  /** Tells that everything a release needs is there. */
+  /** Notes that the certificates of a release are complete. */
   kept({ version }: Pick<ReleaseRecord, "version">): void {
     this.#deps.memory.of(this.#phase.extension).certificates.release = version;
   }
 
-  /** Gives up the CA in what is to lose its conversion webhook, right before that is applied. */
+  /** Removes the CA from definitions that lose their conversion webhook, right before the apply. */
   async withdraw(objects: readonly KubeObject[], live: LiveObjects): Promise<void> {
     for (const object of objects) {
       const found = live.get(objectKey(object));
@@ -251,8 +252,8 @@ export class ExtensionCertificates {
   }
 
   /**
-   * Makes what `objects` need, and tells what is there of them whom to trust; before they are applied and after it.
-   * @returns whether they need anything. @throws RetryableError that names the Secret.
+   * Provides the certificates for `objects`, and injects their authorities into the existing ones. Call it before and after the apply.
+   * @returns whether they need certificates. @throws RetryableError with the name of the Secret.
    */
   async keep(objects: readonly KubeObject[]): Promise<boolean> {
     const { certificates: own, memory, now, driftIntervalMs, extensionExists, events } = this.#deps;
@@ -282,7 +283,7 @@ export class ExtensionCertificates {
   }
 }
 
-/** Keys of the Secrets that the Deployments of a release take their certificate from, whoever provides it. */
+/** Returns the keys of the Secrets with the certificates of a release's Deployments, from any provider. */
 function replacedSecrets(objects: readonly KubeObject[]): Set<string> {
   const refs = servedNames(objects).map(({ namespace, certificateName: name }) => ({ apiVersion: "v1", kind: "Secret", namespace, name }));
   return new Set(refs.map(objectKey));

@@ -11,38 +11,38 @@ import { watchIdentityOf } from "../permissions/identity.ts";
 import { type MayWatchAll, watchPermissions } from "../permissions/ownRules.ts";
 import { reconcileRequestOf } from "../state/extensionSpec.ts";
 import { formatActions, formatFirst, type LiveObjects, selectChanges } from "../state/objectActions.ts";
-import { type Compared, markOf } from "../watches/followedObjects.ts";
+import { type Compared, createMark } from "../watches/followedObjects.ts";
 import { formatUnwatched } from "../watches/objectWatches.ts";
 import type { Outcome } from "./applier.ts";
 import type { ApplyContext } from "./applyContext.ts";
 import { foreignObjects } from "./ownershipCheck.ts";
 import { kindsOf } from "./preparedObjects.ts";
 
-/** Watched objects are compared this seldom nevertheless, in drift intervals; with the default interval that is once an hour. */
+/** Drift intervals between two comparisons of all objects, including watched ones; with the default interval that is one hour. */
 export const FULL_EVERY = 12;
 
-/** Which objects of a deployed release are to be compared with the cluster. */
+/** The objects of a deployed release that are due for comparison with the cluster. */
 interface ComparisonDue {
-  /** Everything is; otherwise `keys`. */
+  /** All objects are due; otherwise those in `keys`. */
   readonly isFull: boolean;
-  /** The drift interval is up, so what cannot be watched is in `keys`. */
+  /** The drift interval is over, so `keys` contains the unwatched objects. */
   readonly isIntervalUp: boolean;
-  /** Of `objectKey`. */
+  /** Keys of `objectKey`. */
   readonly keys: ReadonlySet<string>;
 }
 
 /**
- * What is to be compared in a pass:
+ * Determines which objects to compare in a reconcile:
  *
- * | objects                                       | are compared                         |
- * | any                                           | first of all, on request, once in 12 intervals, and when another identity acts |
- * | seen by a watch to be other than applied      | at once                              |
- * | whose last comparison failed                  | in every pass                        |
- * | reported before the policy became Correct     | at once                              |
- * | that cannot be watched                        | once an interval                     |
+ * | objects                                   | are compared                                                         |
+ * | all                                       | after a start, on request, every 12 intervals, and with a new identity |
+ * | changed or deleted according to a watch   | at once                                                              |
+ * | whose last comparison failed              | in every reconcile                                                   |
+ * | reported before the policy became Correct | at once                                                              |
+ * | that cannot be watched                    | once an interval                                                     |
  *
- * Without watches everything is compared on request and once an interval.
- * @param reported keys of what was reported under another policy and is to be put back now.
+ * Without watches, all objects are compared on request and once an interval.
+ * @param reported keys of objects whose drift was reported under another policy and must be corrected now.
  */
 function comparisonDue(
   { deps, phase, scoped }: Pick<ApplyContext, "deps" | "phase" | "scoped">,
@@ -66,21 +66,21 @@ function comparisonDue(
   return { isFull, isIntervalUp, keys: new Set([...reported, ...[...watches.suspects(name), ...unwatched].map(objectKey)]) };
 }
 
-/** An object that is other than it was applied. */
+/** An object that differs from its release. */
 interface Drift {
   readonly ref: ObjectRef;
   readonly kind: "deleted" | "changed";
-  /** What was changed; empty where that is not known. */
+  /** The changed fields; empty if they are unknown. */
   readonly fields: readonly DriftedField[];
-  /** It happened between the reading of the object and the apply, which put it back without ever having seen it. */
+  /** It drifted between the read and the apply, and the apply corrected it unseen. */
   readonly meanwhile?: boolean;
 }
 
-/** Drift of what was taken over is told and not put back: until when. */
+/** Explains why drift of an extension that was taken over is only reported, and until when. */
 const TAKEN_OVER =
-  "the extension was taken over from another operator-controller: drift is put back from its first upgrade on, or once spec.drift.policy is Correct";
+  "the extension was taken over from another operator-controller: drift is corrected after the first upgrade, or when spec.drift.policy is Correct";
 
-/** Tells of the drift of one extension in one pass: in Events what is newly found, in the condition what stays as it is. */
+/** Reports the drift of one extension in one reconcile: new drift in Events, uncorrected drift in the condition. */
 class DriftReport {
   readonly #pass: ApplyContext;
   readonly #chosen: DriftPolicy;
@@ -90,7 +90,7 @@ class DriftReport {
     this.#chosen = chosen;
   }
 
-  /** Records Events for what a comparison of `objects` found and was not known yet, and for what it put back; remembers what stays as it is. */
+  /** Records Events for new and for corrected drift of `objects`, and remembers uncorrected drift. */
   tell(objects: readonly KubeObject[]): void {
     const { deps, phase, applier } = this.#pass;
     const { policy, isTakenOver } = this.#chosen;
@@ -104,33 +104,34 @@ class DriftReport {
       for (const drift of drifts) drifted.set(objectKey(drift.ref), { text: describeDrift(drift), object: toDriftedObject(drift) });
     const news = drifts.map(describeDrift).filter((text) => !known.has(text));
     const why = isTakenOver ? `; ${TAKEN_OVER}` : "";
-    if (news.length > 0) deps.events.record(extension, "Warning", "Drifted", `of bundle "${bundle}": ${formatFirst(news)}${why}`);
-    if (policy === "Warn") return; // what the applier wrote before is not about this
+    if (news.length > 0)
+      deps.events.record(extension, "Warning", "Drifted", `objects of bundle "${bundle}" drifted: ${formatFirst(news)}${why}`);
+    if (policy === "Warn") return; // earlier writes of the applier do not correct this drift
     const keys = new Set(drifts.map(({ ref }) => objectKey(ref)));
     const corrected = selectChanges(applier.actions).filter(({ ref }) => keys.has(objectKey(ref)));
     if (corrected.length === 0) return;
-    deps.metrics?.corrected(extension.metadata.name, corrected.length);
-    deps.events.record(extension, "Normal", "DriftCorrected", `put back of bundle "${bundle}": ${formatActions(corrected)}`);
+    deps.metrics?.countCorrections(extension.metadata.name, corrected.length);
+    deps.events.record(extension, "Normal", "DriftCorrected", `corrected objects of bundle "${bundle}": ${formatActions(corrected)}`);
   }
 
-  /** Says in the condition what is not put back, and what is looked after less closely. */
+  /** Reports uncorrected drift and unwatched objects in the condition. */
   note(): void {
     const { deps, phase } = this.#pass;
     const { extension } = phase;
     const { drifted } = deps.memory.of(extension);
-    const why = this.#chosen.isTakenOver ? TAKEN_OVER : "drift is not put back, since spec.drift.policy is Warn";
+    const why = this.#chosen.isTakenOver ? TAKEN_OVER : "drift is not corrected because spec.drift.policy is Warn";
     const message = `${why}: ${formatFirst([...drifted.values()].map(({ text }) => text))}`;
     const details = [...drifted.values()].map(({ object }) => object);
     if (drifted.size > 0) phase.report.problems.push(newProblem("DriftDetected", { message, details }));
-    const unwatched = (deps.watches?.unwatched(extension.metadata.name) ?? []).filter(({ because }) => because !== undefined);
+    const unwatched = (deps.watches?.unwatched(extension.metadata.name) ?? []).filter(({ reason }) => reason !== undefined);
     if (unwatched.length === 0) return;
     phase.report.problems.push(newProblem("DriftUnwatched", { message: formatUnwatched(unwatched, deps.driftIntervalMs) }));
   }
 }
 
 /**
- * What an apply put right, or with policy Warn a dry run would; undefined where the object is as it should be, or nothing is known. What
- * happened while a dry run was made is no drift yet: whoever watches the object hears of it.
+ * Returns the drift that an apply corrected, or that a dry run found with policy Warn; undefined without drift or without an outcome. A change
+ * during a dry run does not count as drift yet: the watch of the object reports it.
  */
 function driftOf(outcome: Outcome | undefined, policy: DriftPolicy["policy"]): Drift | undefined {
   if (!outcome) return undefined;
@@ -144,9 +145,9 @@ function driftOf(outcome: Outcome | undefined, policy: DriftPolicy["policy"]): D
   return wroteAlthoughSame(before.metadata, after.metadata) ? { ref, kind: "changed", fields, meanwhile: true } : undefined;
 }
 
-/** Such as `Service ns/a was changed: /spec/ports/0/name by "kubectl-edit"`; never with values, which may be secret. */
+/** Describes drift, such as `Service ns/a was changed: /spec/ports/0/name by "kubectl-edit"`; never with values, which may be secret. */
 function describeDrift({ ref, kind, fields, meanwhile }: Drift): string {
-  const what = `${describeObject(ref)} was ${kind}${meanwhile ? " while it was compared" : ""}`;
+  const what = `${describeObject(ref)} was ${kind}${meanwhile ? " during the comparison" : ""}`;
   return fields.length === 0 ? what : `${what}: ${formatFirst(fields.map(describeField))}`;
 }
 
@@ -161,10 +162,9 @@ function describeField({ path, managers }: DriftedField): string {
 type ActivePolicy = "Correct" | "Warn";
 
 /**
- * Compares objects of a deployed release with the cluster as far as that is due (see `comparisonDue`), and puts back (policy Correct) or
- * reports (Warn) what is other than it was applied. With policy Ignore nothing is compared. An object whose kind is no longer served does not
- * keep the others from it.
- * @throws RetryableError with everything that could not be compared or put back.
+ * Compares the objects of a deployed release that are due (see `comparisonDue`) with the cluster, and corrects (policy Correct) or reports (Warn)
+ * drift. With policy Ignore it compares nothing. An object whose kind is no longer served does not stop the others.
+ * @throws RetryableError with everything that could not be compared or corrected.
  */
 export async function maintain(deployed: ReleaseRecord, pass: ApplyContext): Promise<void> {
   const { deps, phase, scoped, context } = pass;
@@ -193,20 +193,20 @@ export async function maintain(deployed: ReleaseRecord, pass: ApplyContext): Pro
     if (deps.watches && due.isFull) mayWatchAll = await watchPermissions(scoped, served, (gvk) => kinds.resourceOf(gvk), context.signal);
     await compare(pass, served, policy);
   } finally {
-    report.tell(wanted); // also of a comparison that ended early
+    report.tell(wanted); // also after a failed comparison
     watchOn(pass, wanted, chosen, due.isFull ? { mayWatchAll } : undefined);
-    if (deps.watches && due.isFull) remembered.comparedAt = from; // what failed is known by name now
+    if (deps.watches && due.isFull) remembered.comparedAt = from; // the watches know which objects failed
   }
   if (due.isFull && policy === "Correct") changes.live = pass.applier.applied;
   report.note();
   if (unserved.length > 0) {
-    const text = `this cluster no longer serves ${kindsOf(unserved)}: objects of that kind in bundle "${releases.installed?.name ?? ""}" cannot be put back`;
+    const text = `this cluster no longer serves ${kindsOf(unserved)}: objects of that kind in bundle "${releases.installed?.name ?? ""}" cannot be restored`;
     throw new RetryableError("KindNotServed", text);
   }
   if (due.isFull || due.isIntervalUp) remembered.checkedAt = from;
 }
 
-/** Watches everything of a release that has just been applied. @param mayWatchAll as `watchPermissions` gave it; undefined where nothing is watched. */
+/** Watches all objects of a release after its apply. @param mayWatchAll the result of `watchPermissions`; undefined if nothing is watched. */
 export function followRelease({ deps, phase, scoped, applier }: ApplyContext, mayWatchAll: MayWatchAll | undefined): void {
   const { extension } = phase;
   const { name, uid = "" } = extension.metadata;
@@ -215,12 +215,12 @@ export function followRelease({ deps, phase, scoped, applier }: ApplyContext, ma
   remembered.drifted.clear();
   if (extension.spec.drift?.policy === "Ignore") return deps.watches?.forget(name);
   const compared = [...applier.outcomes.values()].map(
-    ({ after }): Compared => ({ ref: refOf(after), mark: markOf(after.metadata), outcome: "same" }),
+    ({ after }): Compared => ({ ref: refOf(after), mark: createMark(after.metadata), outcome: "same" }),
   );
   return deps.watches?.follow(name, uid, watchIdentityOf(extension, scoped, mayWatchAll), compared);
 }
 
-/** Puts objects back, or with policy Warn only finds out what would be; what comes of each is in the applier's outcomes. */
+/** Applies objects, or with policy Warn only runs dry runs; the applier's outcomes have the results. */
 function compare(pass: ApplyContext, objects: readonly KubeObject[], policy: ActivePolicy): Promise<void> {
   const { applier, phase } = pass;
   return pass.claiming(objects, async () => {
@@ -228,14 +228,14 @@ function compare(pass: ApplyContext, objects: readonly KubeObject[], policy: Act
     const { found, lost } = await withoutLost(pass, objects, read, policy);
     const live = policy === "Warn" ? found : await pass.take(found);
     const ours = objects.filter((object) => !lost.has(objectKey(object)));
-    const applied = pass.applied(ours, live, isMigrated(phase.extension)); // or all Pods that OLM classic made are made anew
+    const applied = pass.applied(ours, live, isMigrated(phase.extension)); // otherwise this would recreate all Pods of OLM v0
     await (policy === "Warn" ? applier.compare(applied, live) : applier.apply(applied, live, { goOn: true }));
     if (lost.size > 0) throw new RetryableError(Reason.Retrying, [...lost.values()].join("\n"));
   });
 }
 
 /**
- * Takes back what other extensions have taken and left behind since.
+ * Takes over objects that other extensions have taken from this one and left since.
  * @returns the live objects without those that other extensions own, and the messages about these by `objectKey`.
  */
 async function withoutLost(
@@ -258,7 +258,7 @@ async function withoutLost(
   return { found: new Map([...after].filter(([key]) => !lost.has(key))), lost };
 }
 
-/** Lets the watches go on from what a comparison came to. @param full set when everything was compared: from now on everything is watched. */
+/** Resumes the watches with the results of a comparison. @param full set after a comparison of all objects: from now on all are watched. */
 function watchOn(
   { deps, phase, scoped, context, applier }: ApplyContext,
   objects: readonly KubeObject[],
@@ -277,6 +277,6 @@ function comparedFrom(object: KubeObject, outcome: Outcome | undefined, policy: 
   const ref = refOf(object);
   if (!outcome) return { ref, mark: undefined, outcome: "failed" };
   const drifted = driftOf(outcome, policy) !== undefined;
-  if (policy === "Warn") return { ref, mark: outcome.before && markOf(outcome.before.metadata), outcome: drifted ? "drifted" : "same" };
-  return { ref, mark: markOf(outcome.after.metadata), outcome: drifted ? "corrected" : "same" };
+  if (policy === "Warn") return { ref, mark: outcome.before && createMark(outcome.before.metadata), outcome: drifted ? "drifted" : "same" };
+  return { ref, mark: createMark(outcome.after.metadata), outcome: drifted ? "corrected" : "same" };
 }

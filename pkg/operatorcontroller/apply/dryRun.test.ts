@@ -3,7 +3,7 @@ import { inOrder, warningTexts } from "./dryRun.ts";
 
 const ref = (name: string) => ({ apiVersion: "apps/v1", kind: "Deployment", namespace: "ns", name });
 
-test("one text a warning, with its objects, in whatever order the answers came", () => {
+test("warningTexts formats one text for each warning, regardless of the order of the responses", () => {
   const warnings = inOrder(
     new Map([
       ["would violate PodSecurity", [ref("b"), ref("a")]],
@@ -16,10 +16,10 @@ test("one text a warning, with its objects, in whatever order the answers came",
   ]);
 });
 
-test("of many warnings five are told, and how many more there are", () => {
+test("warningTexts returns five warnings and the number of the others when there are many", () => {
   const many = inOrder(new Map(Array.from({ length: 40 }, (_, i) => [`w${i}`, Array.from({ length: 30 }, (__, j) => ref(`d${j}`))])));
   const texts = warningTexts(many, "p.v1.0.0");
   expect(texts).toHaveLength(6);
-  expect(texts.at(-1)).toBe('the API server warns of 35 more things about bundle "p.v1.0.0": olmv1 plan shows them');
+  expect(texts.at(-1)).toBe('the API server returned 35 more warnings about bundle "p.v1.0.0"; run olmv1 plan to list them');
   expect(Math.max(...texts.map(({ length }) => length))).toBeLessThan(1_024);
 });

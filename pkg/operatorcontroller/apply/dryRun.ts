@@ -17,39 +17,41 @@ import {
 } from "./applier.ts";
 import { ownerMarks } from "./handovers.ts";
 
-/** Something that the API server, or an admission webhook or policy of the cluster, says about objects without refusing them. */
+/** A warning of the API server, or of an admission webhook or policy, about objects that it accepts. */
 export interface ApiWarning {
   /** One printable line of at most 500 characters. */
   readonly text: string;
-  /** The objects that it was said about. */
+  /** The objects that the warning is about. */
   readonly refs: readonly ObjectRef[];
 }
 
-/** Warnings by text, with the objects of each, both in an order that does not depend on which answer came first. */
+/** Sorts warnings by text, and the objects of each by description, so that the order of the responses does not matter. */
 export function inOrder(refsByText: ReadonlyMap<string, readonly ObjectRef[]>): ApiWarning[] {
   const byText = [...refsByText].sort(([a], [b]) => compareText(a, b));
   return byText.map(([text, refs]) => ({ text, refs: refs.toSorted((a, b) => compareText(describeObject(a), describeObject(b))) }));
 }
 
-/** Warnings that become Events; of the others the number is told. */
+/** Warnings that become Events of their own; one more Event has the number of the others. */
 const MAX_WARNING_EVENTS = 5;
 
-/** What Events say about the warnings that came with a bundle: one text a warning, six at most. */
+/** Formats the warnings about a bundle for Events: one text for each warning, at most six. */
 export function warningTexts(warnings: readonly ApiWarning[], bundle: string): string[] {
   const texts = warnings
     .slice(0, MAX_WARNING_EVENTS)
     .map(({ text, refs }) => `the API server warns about ${formatFirst(refs.map(describeObject))} of bundle "${bundle}": ${text}`);
   const more = warnings.length - texts.length;
-  return more > 0 ? [...texts, `the API server warns of ${more} more things about bundle "${bundle}": olmv1 plan shows them`] : texts;
+  return more > 0
+    ? [...texts, `the API server returned ${more} more warnings about bundle "${bundle}"; run olmv1 plan to list them`]
+    : texts;
 }
 
-/** Different warnings that one pass keeps. */
+/** Different warnings that one reconcile keeps. */
 const MAX_WARNINGS = 100;
 
 /**
- * Server-side dry runs of what is to be applied, with the identity of `client`: admission, validation, quota and RBAC answer, nothing is
- * written. A Role or ClusterRole that a binding of the same set names may not exist yet; that answer is no finding. Nor is a field that cannot
- * be changed of an object that `Applier.apply` creates anew.
+ * Runs server-side dry runs of objects, with the identity of `client`: admission, validation, quota and RBAC decide, and nothing is written.
+ * Two errors do not count as failures: a binding to a missing Role or ClusterRole of the same set, and an immutable field of an object that
+ * `Applier.apply` recreates.
  */
 export class DryRun {
   readonly #client: ObjectClient;
@@ -61,15 +63,16 @@ export class DryRun {
     this.#signal = signal;
   }
 
-  /** What the API server had to say about objects that it did not refuse, in order of text; 100 texts at most. */
+  /** The warnings of the API server about objects, in order of text; at most 100 texts. */
   get warnings(): readonly ApiWarning[] {
     return inOrder(this.#warnings);
   }
 
   /**
-   * @param objects those that were tried.
-   * @returns RequestsFailed Retrying with every failure; a DeniedError if all of them are denied by permissions, quotas or policies, which is
-   * over as soon as the first of them is not denied any more; undefined without failures.
+   * Returns the error for the failures of a dry run.
+   * @param objects the objects of the dry run.
+   * @returns a DeniedError if permissions, quotas or policies deny all of them, which is over when the first of them is no longer denied;
+   * otherwise RequestsFailed Retrying with every failure; undefined without failures.
    */
   refusal(failures: readonly Failure[], objects: readonly KubeObject[]): RequestsFailed | DeniedError | undefined {
     const [first] = failures;
@@ -80,9 +83,9 @@ export class DryRun {
   }
 
   /**
-   * Tries every object.
-   * @param taken live objects of other extensions that are taken from them, by `objectKey`.
-   * @returns the objects as they would be, and what was denied.
+   * Runs a dry run of every object.
+   * @param taken live objects to take over from other extensions, by `objectKey`.
+   * @returns the objects in the responses, and the failures.
    */
   async each(objects: readonly KubeObject[], taken: LiveObjects = new Map()): Promise<Answers> {
     const after = new Map<string, KubeObject>();
@@ -102,7 +105,7 @@ export class DryRun {
     return { objects: after, failures };
   }
 
-  /** Over as soon as an object is not refused in that way any more. */
+  /** Returns a check that is true when a dry run of the object no longer fails with such an error. */
   untilNot(isRefusal: (err: unknown) => boolean, object: KubeObject): IsOver {
     return async (signal) => {
       const options = { fieldManager: FIELD_MANAGER, force: true, dryRun: true, signal };
@@ -111,7 +114,7 @@ export class DryRun {
     };
   }
 
-  /** An apply would give the object a second controller beside the owner that it has, which the API server refuses. */
+  /** Patches the owner too: an apply would add a second controller reference, which the API server rejects. */
   #take(object: KubeObject, live: KubeObject): Promise<KubeObject> {
     const { labels, annotations, ...marks } = ownerMarks(object, live);
     const metadata = {

@@ -16,17 +16,17 @@ const refused = (name: string, namespace: string): Failure => {
 };
 const another: Failure = { item: object("x", "b"), err: new KubeError('configmaps "x" not found', { status: 404, reason: "NotFound" }) };
 
-test("namespaces are counted once each, in order of name, and other refusals are none", () => {
+test("namespaceFindings returns one finding for each missing namespace, in order of name, and none for other failures", () => {
   const found = namespaceFindings([refused("1", "b"), another, refused("2", "a"), refused("3", "b")], { namespace: "ns" });
   expect(found).toMatchObject([
     {
       kind: "namespace",
-      message: 'namespace "a" does not exist, so 1 object could not be tried',
+      message: 'namespace "a" does not exist, so 1 object cannot be created',
       problems: [{ type: "NamespaceNotFound", details: { namespaces: ["a"] } }],
     },
     {
       kind: "namespace",
-      message: 'namespace "b" does not exist, so 2 objects could not be tried',
+      message: 'namespace "b" does not exist, so 2 objects cannot be created',
       problems: [{ type: "NamespaceNotFound", details: { namespaces: ["b"] } }],
     },
   ]);
@@ -34,17 +34,22 @@ test("namespaces are counted once each, in order of name, and other refusals are
 
 test.for<[where: string, inline: Record<string, unknown> | undefined, namespace: string, advice: string]>([
   ["where the extension is installed", undefined, "ns", "create it before the ClusterExtension"],
-  ["that is the watched one", { watchNamespace: "a" }, "a", "create it, or name another one in spec.config.inline.watchNamespace"],
-  ["that is listed", { watchNamespaces: ["b", "a"] }, "a", "create it, or take it out of spec.config.inline.watchNamespaces"],
-  ["that is named elsewhere", { watchNamespaces: "a" }, "a", "create it, or take it out of the configuration"],
-])("a namespace %s is told with what to do", ([, inline, namespace, advice]) => {
+  ["that the operator watches", { watchNamespace: "a" }, "a", "create it, or set another one in spec.config.inline.watchNamespace"],
+  [
+    "in a list of watched namespaces",
+    { watchNamespaces: ["b", "a"] },
+    "a",
+    "create it, or remove it from spec.config.inline.watchNamespaces",
+  ],
+  ["in another field", { watchNamespaces: "a" }, "a", "create it, or remove it from the configuration"],
+])("namespaceFindings says what to do when the missing namespace is the one %s", ([, inline, namespace, advice]) => {
   const spec = { namespace: "ns", ...(inline ? { config: { configType: "Inline" as const, inline } } : {}) };
   expect(namespaceFindings([refused("1", namespace)], spec).map(findingText)).toEqual([
-    `namespace "${namespace}" does not exist, so 1 object could not be tried: ${advice}`,
+    `namespace "${namespace}" does not exist, so 1 object cannot be created: ${advice}`,
   ]);
 });
 
-test("all of them are told at once, and the question is whether the first is still missing", async () => {
+test("namespacesError names all missing namespaces, and is over when the first of them exists", async () => {
   const asked: string[] = [];
   const applier = {
     untilNot: (isRefusal: (err: unknown) => boolean, { metadata }: { metadata: { name: string } }) => {

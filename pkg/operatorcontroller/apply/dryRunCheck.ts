@@ -15,9 +15,9 @@ import type { DryRun } from "./dryRun.ts";
 import { type Check, newFinding, type PreflightFinding, type PreflightRequest } from "./preflightRequest.ts";
 
 /**
- * Asks admission, validation, quota and the permissions of the identity, each object for itself. Missing namespaces come first, once each and not
- * for each of their objects. A definition whose conversion webhook the controller keeps is not tried: the API server would deny it only because
- * the certificate authority is not in it yet.
+ * Runs a dry run of each object: admission, validation, quota and permissions decide. Missing namespaces are the first findings, one for each
+ * namespace. Skips a CustomResourceDefinition whose conversion webhook needs a certificate of the controller: the API server would deny it only
+ * because the certificate authority is not in it yet.
  */
 export const dryRunCheck: Check = {
   name: "dryRun",
@@ -56,7 +56,7 @@ function deniedFinding(failure: Failure): PreflightFinding {
   return { kind: "dryRun", ...failureParts(failure), problems: failureProblems(failure) };
 }
 
-/** Counts the objects for each namespace that does not exist. @returns a finding for each namespace, in order of name. */
+/** Finds the namespaces that do not exist, and counts their objects. @returns a finding for each namespace, in order of name. */
 export function namespaceFindings(
   failures: readonly Failure[],
   spec: Pick<ClusterExtensionSpec, "namespace" | "config">,
@@ -70,7 +70,7 @@ export function namespaceFindings(
   const byName = [...counts].sort(([a], [b]) => compareText(a, b));
   return byName.map(([namespace, count]) => {
     const objects = count === 1 ? "1 object" : `${count} objects`;
-    const message = `namespace ${goQuote(namespace)} does not exist, so ${objects} could not be tried`;
+    const message = `namespace ${goQuote(namespace)} does not exist, so ${objects} cannot be created`;
     return newFinding("namespace", newProblem("NamespaceNotFound", { message, next: adviceOn(namespace, spec), details: [namespace] }));
   });
 }
@@ -78,16 +78,16 @@ export function namespaceFindings(
 function adviceOn(namespace: string, { namespace: installed, config }: Pick<ClusterExtensionSpec, "namespace" | "config">): string {
   if (namespace === installed) return "create it before the ClusterExtension";
   const { watchNamespace, watchNamespaces } = config?.inline ?? {};
-  if (watchNamespace === namespace) return "create it, or name another one in spec.config.inline.watchNamespace";
+  if (watchNamespace === namespace) return "create it, or set another one in spec.config.inline.watchNamespace";
   const isListed = Array.isArray(watchNamespaces) && watchNamespaces.includes(namespace);
-  return isListed ? "create it, or take it out of spec.config.inline.watchNamespaces" : "create it, or take it out of the configuration";
+  return isListed ? "create it, or remove it from spec.config.inline.watchNamespaces" : "create it, or remove it from the configuration";
 }
 
 /**
- * Refuses objects for lack of their namespaces.
- * @param missing of `namespaceFindings`.
- * @param tried the objects that failures are about.
- * @returns WaitingError Retrying with all namespaces that do not exist, over as soon as the first of them does; undefined if none is missing.
+ * Returns the error for missing namespaces.
+ * @param missing the result of `namespaceFindings`.
+ * @param tried the objects of the dry run.
+ * @returns WaitingError Retrying with all missing namespaces, which is over when the first of them exists; undefined if none is missing.
  */
 export function namespacesError(
   missing: readonly PreflightFinding[],

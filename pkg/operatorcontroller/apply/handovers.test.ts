@@ -15,10 +15,10 @@ const extension = (name: string, uid = name): ClusterExtension => {
   return { ...rest, metadata: { ...metadata, uid } };
 };
 
-/** One extension: what it has deployed, what it aims at, and what keeps it from that. */
+/** One extension: its deployed objects, its target objects, and its progress. */
 type Side = { has: readonly string[]; wants: readonly string[]; progress?: "blocked" | "ready" | "settled" | "unknown" };
 
-/** Each of them needs what it wants and another one has. */
+/** Notes the extensions; each needs the objects that it wants and another one has. */
 function given(sides: Readonly<Record<string, Side>>): Handovers {
   const handovers = new Handovers(() => Object.keys(sides).map((name) => extension(name)));
   for (const [name, { has, wants, progress = "ready" }] of Object.entries(sides)) {
@@ -51,29 +51,29 @@ const agreeing = (sides: Readonly<Record<string, Side>>): string[] => {
 test.for<[name: string, sides: Readonly<Record<string, Side>>, want: readonly string[]]>([
   ["two swap", { a: { has: ["x"], wants: ["y"] }, b: { has: ["y"], wants: ["x"] } }, ["a", "b"]],
   [
-    "three pass on in a ring",
+    "three exchange objects in a cycle",
     { a: { has: ["x"], wants: ["y"] }, b: { has: ["y"], wants: ["z"] }, c: { has: ["z"], wants: ["x"] } },
     ["a", "b", "c"],
   ],
   [
-    "one of a ring is blocked",
+    "one of a cycle is blocked",
     { a: { has: ["x"], wants: ["y"] }, b: { has: ["y"], wants: ["z"], progress: "blocked" }, c: { has: ["z"], wants: ["x"] } },
     [],
   ],
   ["the owner keeps the object", { a: { has: [], wants: ["y"] }, b: { has: ["y"], wants: ["y", "x"] } }, ["b"]],
   ["the owner has deployed it", { a: { has: [], wants: ["y"] }, b: { has: ["y"], wants: [], progress: "settled" } }, []],
-  ["nothing is known of the owner", { a: { has: [], wants: ["y"] }, b: { has: ["y"], wants: [], progress: "unknown" } }, []],
+  ["the owner is unknown", { a: { has: [], wants: ["y"] }, b: { has: ["y"], wants: [], progress: "unknown" } }, []],
   ["the owner only gives up", { a: { has: [], wants: ["y"] }, b: { has: ["y"], wants: [] } }, ["a", "b"]],
   [
-    "a chain ends at a blocked one",
+    "a chain ends at a blocked extension",
     { a: { has: ["x"], wants: ["y"] }, b: { has: ["y"], wants: ["z"] }, c: { has: ["z"], wants: [], progress: "blocked" } },
     [],
   ],
-])("extensions agree to hand over when %s", ([, sides, want]) => {
+])("Handovers decides which extensions agree when %s", ([, sides, want]) => {
   expect(agreeing(sides)).toEqual(want);
 });
 
-test("a set of extensions that agree needs nothing of any other, and wants no object twice", () => {
+test("Handovers agrees only on sets of extensions that need no others and want no object twice", () => {
   const names = ["a", "b", "c", "d"] as const;
   const objects = ["w", "x", "y", "z"] as const;
   const progress = fc.constantFrom("ready" as const, "ready" as const, "blocked" as const);
@@ -96,7 +96,7 @@ test("a set of extensions that agree needs nothing of any other, and wants no ob
   );
 });
 
-test("an extension is not ready any more after a pass that does not come to its release", () => {
+test("Handovers blocks a ready extension when a reconcile does not determine its target", () => {
   const handovers = given({ a: { has: ["x"], wants: ["y"] }, b: { has: ["y"], wants: ["x"] } });
   handovers.passed(extension("b"), true, true);
   expect(handovers.agreed("a")).toBe(true);
@@ -104,7 +104,7 @@ test("an extension is not ready any more after a pass that does not come to its 
   expect(handovers.agreed("a")).toBe(false);
 });
 
-test("a pass over the same release leaves it ready, and one over another release does not", () => {
+test("Handovers keeps an extension ready when a reconcile has the same target, but not another one", () => {
   const handovers = given({ a: { has: ["x"], wants: ["y"] }, b: { has: ["y"], wants: ["x"] } });
   handovers.aim(extension("b"), [object("x")], [object("y")]);
   expect(handovers.agreed("a")).toBe(true);
@@ -114,7 +114,7 @@ test("a pass over the same release leaves it ready, and one over another release
   expect(handovers.agreed("a")).toBe(false);
 });
 
-test("assume keeps a known aim when a pass could not find out what the extension aims at", () => {
+test("Handovers.assume keeps a known target when a reconcile cannot determine the target", () => {
   const handovers = given({ a: { has: ["x"], wants: ["y"], progress: "blocked" }, b: { has: [], wants: [], progress: "unknown" } });
   handovers.assume(extension("a"), [object("x")]);
   handovers.assume(extension("b"), [object("z")]);
@@ -122,7 +122,7 @@ test("assume keeps a known aim when a pass could not find out what the extension
   expect([handovers.excludes("a", object("x")), handovers.excludes("b", object("z"))]).toEqual([true, false]);
 });
 
-test("an object stays for the extension that aims at it or has it deployed", () => {
+test("Handovers.isWanted is true for an object when the target or deployed release of another extension contains it", () => {
   const handovers = given({
     a: { has: ["x"], wants: [], progress: "settled" },
     b: { has: ["y"], wants: ["z"], progress: "blocked" },
@@ -133,7 +133,7 @@ test("an object stays for the extension that aims at it or has it deployed", () 
   expect(handovers.isWanted("a", object("z"))).toBe(false);
 });
 
-test("objects of the cluster stay until every extension is known, those of namespaces do not", () => {
+test("Handovers.isWanted is true for cluster-scoped objects, but not for namespaced ones, until every extension is known", () => {
   const existing = [extension("a"), extension("b")];
   const handovers = new Handovers(() => existing);
   handovers.settle(extension("a"), []);

@@ -12,50 +12,50 @@ import { WaitingError } from "../state/waiting.ts";
 
 /** An object that a release needs and another extension owns. */
 export interface Need {
-  /** As it is to be applied. */
+  /** The object as it will be applied. */
   readonly object: KubeObject;
   /** Name of the extension that owns it. */
   readonly owner: string;
 }
 
 /**
- * How far the release is that an extension aims at:
- * blocked: something else than the objects of other extensions keeps it from being applied, or it is still being checked;
- * ready: only objects of other extensions are missing; writing: it has begun; settled: it is deployed.
+ * The progress of the target release of an extension:
+ * blocked: it cannot be applied for another reason than objects of other extensions, or it is still being checked;
+ * ready: it only waits for objects of other extensions; writing: it has begun; settled: it is deployed.
  */
 type Progress = "blocked" | "ready" | "writing" | "settled";
 
 interface Aim {
   readonly uid: string;
-  /** What the release holds that the extension aims at. */
+  /** Keys of the objects of the target release. */
   readonly keys: ReadonlySet<string>;
-  /** What its deployed release holds. */
+  /** Keys of the objects of the deployed release. */
   readonly deployed: ReadonlySet<string>;
   progress: Progress;
-  /** Owners of what it needs, by key of the object. */
+  /** Owners of the objects that it needs, by key of the object. */
   needs: ReadonlyMap<string, string>;
 }
 
 const NO_KEYS: ReadonlySet<string> = new Set();
 
 /**
- * Decides which object an extension may take from another one, from what each extension aims at. An owner agrees to give an object up when the
- * release that it aims at does not contain the object, and nothing but such agreements keeps that release from being applied. Extensions
- * that exchange objects in a ring therefore all agree, and any of them may begin.
- * In-memory only. Safe to lose on restart: an owner whose aim is not known does not agree.
+ * Decides which objects an extension may take over from another one, from the target release of each extension. An owner agrees to give up an
+ * object if its target release does not contain it and waits for nothing but such agreements. Therefore extensions that exchange objects in a
+ * cycle all agree, and any of them may begin.
+ * In-memory only. Safe to lose on restart: an owner with an unknown target does not agree.
  */
 export class Handovers {
   readonly #existing: () => readonly Readonly<ClusterExtension>[];
   readonly #aims = new Map<string, Aim>();
-  /** Uids of the extensions whose aim is known, or that have none, by name. */
+  /** Uids of the extensions with a known target, or known to have none, by name. */
   readonly #seen = new Map<string, string>();
 
-  /** @param existing the extensions of the cluster as they are known now. */
+  /** @param existing lists the extensions of the cluster from a cache. */
   constructor(existing: () => readonly Readonly<ClusterExtension>[]) {
     this.#existing = existing;
   }
 
-  /** Notes the release that a pass aims at, before anything of it is checked. */
+  /** Notes the target release of a reconcile, before it is checked. */
   aim({ metadata: { name, uid = "" } }: Readonly<ClusterExtension>, desired: readonly KubeObject[], deployed: readonly KubeObject[]): void {
     const keys = new Set(desired.map(objectKey));
     const before = this.#aims.get(name);
@@ -66,20 +66,20 @@ export class Handovers {
     this.#seen.set(name, uid);
   }
 
-  /** Notes that the deployed release is the one that the extension aims at. */
+  /** Notes that the deployed release is the target of the extension. */
   settle({ metadata: { name, uid = "" } }: Readonly<ClusterExtension>, deployed: readonly KubeObject[]): void {
     const keys = new Set(deployed.map(objectKey));
     this.#aims.set(name, { uid, keys, deployed: keys, progress: "settled", needs: new Map() });
     this.#seen.set(name, uid);
   }
 
-  /** Notes what is deployed where nothing better is known, such as after a restart without catalogs. */
+  /** Notes the deployed release as the target if no target is known, such as after a restart without catalogs. */
   assume(extension: Readonly<ClusterExtension>, deployed: readonly KubeObject[]): void {
     const { name, uid = "" } = extension.metadata;
     if (this.#aims.get(name)?.uid !== uid) this.settle(extension, deployed);
   }
 
-  /** Notes that a release can be applied except for what it needs of other extensions. */
+  /** Notes that a release only waits for objects of other extensions. */
   ready(name: string, needs: readonly Need[]): void {
     const aim = this.#aims.get(name);
     if (!aim) return;
@@ -98,34 +98,34 @@ export class Handovers {
   }
 
   /**
-   * Notes that a pass has ended.
-   * @param isAimed whether it came as far as the release that the extension aims at; what was ready before is not, otherwise.
-   * @param isKnown whether it came far enough to tell that there is none.
+   * Notes that a reconcile has ended.
+   * @param isAimed whether it determined the target release; otherwise a target that was ready becomes blocked.
+   * @param isKnown whether it determined that there is a target, or none.
    */
   passed({ metadata: { name, uid = "" } }: Readonly<ClusterExtension>, isAimed: boolean, isKnown: boolean): void {
     if (isKnown) this.#seen.set(name, uid);
     if (!isAimed && this.#aims.get(name)?.progress === "ready") this.blocked(name);
   }
 
-  /** Drops what is known of an extension that is gone. */
+  /** Drops a deleted extension. */
   forget(name: string): void {
     this.#aims.delete(name);
     this.#seen.delete(name);
   }
 
-  /** Whether the owner aims at a release without that object. */
+  /** Reports whether the target release of the owner does not contain the object. */
   excludes(owner: string, object: KubeObject): boolean {
     const aim = this.#aims.get(owner);
     return aim !== undefined && !aim.keys.has(objectKey(object));
   }
 
-  /** Whether the owner has left that object behind: its release without the object has begun or is deployed. */
+  /** Reports whether the owner has left the object: its release without the object has begun or is deployed. */
   hasLeft(owner: string, object: KubeObject): boolean {
     const progress = this.#aims.get(owner)?.progress;
     return this.excludes(owner, object) && (progress === "settled" || progress === "writing");
   }
 
-  /** Whether every owner of what the extension needs agrees to give it up: the largest set of ready extensions that need one another only. */
+  /** Reports whether the owners of all needed objects agree: the extension is in the largest set of ready extensions that only need one another. */
   agreed(name: string): boolean {
     const able = new Set([...this.#aims].flatMap(([one, { progress }]) => (progress === "ready" ? [one] : [])));
     for (let before = -1; before !== able.size; ) {
@@ -139,8 +139,8 @@ export class Handovers {
   }
 
   /**
-   * Whether an object that its owner no longer contains stays for another extension: one that aims at it or has it deployed. While not every extension
-   * is known after a restart, an object of the cluster stays as well.
+   * Reports whether an object that its owner's release no longer contains stays, because the target or deployed release of another extension
+   * contains it. After a restart, cluster-scoped objects stay until the targets of all extensions are known.
    */
   isWanted(owner: string, object: KubeObject): boolean {
     const key = objectKey(object);
@@ -148,7 +148,7 @@ export class Handovers {
     return refOf(object).namespace === undefined && !this.#isComplete();
   }
 
-  /** Whether another extension has deployed a release that contains that object. */
+  /** Reports whether another extension has deployed its target release with that object. */
   isSettledOn(owner: string, object: KubeObject): boolean {
     const key = objectKey(object);
     return [...this.#aims].some(([name, { keys, progress }]) => name !== owner && progress === "settled" && keys.has(key));
@@ -169,10 +169,10 @@ export class Handovers {
   }
 }
 
-/** Milliseconds between two looks whether the other extensions are ready; they cost no request. */
+/** Milliseconds between two checks whether the other extensions are ready; they need no request. */
 const HANDOVER_LOOK_MS = 1_000;
 
-/** A release needs objects of other extensions, which give them up with releases of their own that cannot be applied yet. */
+/** The error of a release that needs objects of other extensions whose own next releases cannot be applied yet. */
 export class HandoverPending extends WaitingError {
   constructor(needs: readonly Need[], agreed: () => boolean) {
     const objects = needs.map(({ object, owner }) => `${describeObject(object)} of ${CLUSTER_EXTENSION} "${owner}"`);
@@ -181,26 +181,26 @@ export class HandoverPending extends WaitingError {
   }
 }
 
-/** Another extension is writing one of the objects. */
+/** The error while another extension is writing one of the objects. */
 export class ObjectsClaimed extends RetryableError {}
 
 /**
- * Which extension is writing which object just now. Two extensions that hold the same object may be worked on side by side: both would see
- * that it does not exist yet, and the second would take from the first what that has just created.
+ * Locks objects while an extension writes them. Without locks, two extensions with the same object, reconciled in parallel, would both see that it
+ * does not exist yet, and the second would take over what the first has just created.
  */
 export class ObjectClaims {
   readonly #held = new Map<string, string>();
 
   /**
-   * Claims objects until the returned function is called.
-   * @param keys of `objectKey`, once each.
-   * @throws ObjectsClaimed Retrying when another extension holds one of them; then none is claimed.
+   * Locks objects until the returned function is called.
+   * @param keys distinct keys of `objectKey`.
+   * @throws ObjectsClaimed Retrying if another extension has locked one of them; then none is locked.
    */
   claim(extension: string, keys: readonly string[]): () => void {
     for (const key of keys) {
       const holder = this.#held.get(key);
       if (holder === undefined) continue;
-      throw new ObjectsClaimed("Retrying", `ClusterExtension "${holder}" is just writing ${key}, which this bundle holds too`);
+      throw new ObjectsClaimed("Retrying", `ClusterExtension "${holder}" is currently writing ${key}, which this bundle also contains`);
     }
     for (const key of keys) this.#held.set(key, extension);
     return () => {
@@ -209,14 +209,14 @@ export class ObjectClaims {
   }
 }
 
-/** How often an object is read again because another writer changed it in between. */
+/** Attempts to write an object while other writers change it. */
 const MAX_TAKE_WRITES = 5;
 
 /**
- * Makes the live object of another extension ours with one write, if it still is that extension's: at each moment it has one owner, and it is never
- * deleted. What it says stays as it is; the apply that follows changes that.
- * @returns the object as it is now; undefined if it does not exist any more.
- * @throws RetryableError Retrying if it has become someone else's.
+ * Takes over the live object of another extension with one write, if that extension still owns it. So the object always has exactly one owner and
+ * is never deleted. Its content stays unchanged until the apply that follows.
+ * @returns the updated object; undefined if it no longer exists.
+ * @throws RetryableError Retrying if a third party owns it now.
  */
 export async function takeFrom(
   client: Pick<Client, "get" | "patch">,
@@ -239,7 +239,7 @@ export async function takeFrom(
   }
 }
 
-/** The metadata that makes `live` belong to the owner of `object`, in a merge patch. */
+/** Returns the metadata of a merge patch that makes the owner of `object` the owner of `live`. */
 export function ownerMarks({ metadata, ...object }: KubeObject, live: KubeObject): JsonObject {
   const { labels = {}, annotations = {}, ownerReferences: ours = [] } = metadata;
   const others = (live.metadata.ownerReferences ?? []).filter(({ controller, kind }) => controller !== true && kind !== CLUSTER_EXTENSION);
@@ -249,16 +249,16 @@ export function ownerMarks({ metadata, ...object }: KubeObject, live: KubeObject
 }
 
 /**
- * Makes live objects that others wrote, such as the Go operator-controller, ours in every respect, without a change of what they say:
+ * Takes over live objects of another writer, such as the Go operator-controller, without changing their content:
  *
- * | on the object                         | becomes                                                                         |
- * | fields of its field manager           | fields of our applies: what a later version of the bundle leaves out really goes |
- * | on a CRD, a reference to the extension | the annotation with its uid: the garbage collector cannot take the CRD, and every custom resource with it |
+ * | on the object                    | becomes                     | so that                                                       |
+ * | fields of its field manager      | fields of our field manager | an apply removes fields that a later bundle no longer sets    |
+ * | owner reference of a CRD to the extension | the annotation with its uid | the garbage collector cannot delete the CRD and its custom resources |
  *
- * One request for each object that has either, none for the others.
+ * Sends one request for each object with such metadata.
  * @param managers field managers whose fields become ours.
- * @returns the objects as they are now, in the same order.
- * @throws KubeError 409 when somebody wrote an object at the same time.
+ * @returns the updated objects, in the same order.
+ * @throws KubeError 409 if another writer changed an object at the same time.
  */
 export async function takeOver(
   client: Pick<Client, "patch">,

@@ -10,12 +10,12 @@ import { type CrdUse, crdUse } from "../crds/crdUse.ts";
 import type { LiveObjects } from "../state/objectActions.ts";
 import { type Applier, throwFailures } from "./applier.ts";
 
-/** What names an object, as an object. */
+/** Converts a reference to an object with only its identity. */
 export function asObject({ apiVersion, kind, name, namespace }: ObjectRef): KubeObject {
   return { apiVersion, kind, metadata: { name, ...(namespace === undefined ? {} : { namespace }) } };
 }
 
-/** Those of `objects` that are live and the owner's, as they are on the cluster. */
+/** Returns the live objects for `objects` that belong to the owner. */
 export function oursOf(objects: readonly KubeObject[], live: LiveObjects, owner: Owner): KubeObject[] {
   return objects.flatMap((object) => {
     const found = live.get(objectKey(object));
@@ -33,10 +33,10 @@ export interface KeptCrd {
   retry?: { readonly cause: unknown };
 }
 
-/** What became of CustomResourceDefinitions that are no longer wanted. */
+/** The result of removing CustomResourceDefinitions. */
 export interface CrdRemoval {
   kept: KeptCrd[];
-  /** Deleted by this call, or by someone before. */
+  /** Deleted by this call, or already being deleted. */
   deleting: KubeObject[];
 }
 
@@ -44,17 +44,16 @@ export interface CrdRemoval {
 const MAX_CRD_CHECKS = 5;
 
 /**
- * Deletes CustomResourceDefinitions as the policy says:
+ * Deletes CustomResourceDefinitions according to the policy:
  *
- * | policy         | custom resources         | CRD     |
- * | Delete         | any                      | deleted |
- * | Retain         | any                      | kept    |
- * | DeleteIfUnused | none, see `crdUse`       | deleted |
- * | DeleteIfUnused | some, or not to be known | kept    |
+ * | policy         | custom resources   | CRD     |
+ * | Delete         | any                | deleted |
+ * | Retain         | any                | kept    |
+ * | DeleteIfUnused | none, see `crdUse` | deleted |
+ * | DeleteIfUnused | some, or unknown   | kept    |
  *
- * An unused definition is deleted only while it is the object that was checked, by uid and resourceVersion. If another writer changed it in
- * between, it is checked again.
- * @throws RetryableError Retrying with every refused deletion.
+ * Deletes an unused definition only with the uid and resourceVersion that were checked. If another writer has changed it, checks it again.
+ * @throws RetryableError Retrying with all failed deletions.
  */
 export async function removeCrds(
   applier: Pick<Applier, "remove" | "removeUnchanged">,
@@ -83,7 +82,7 @@ function keptCrd(crd: KubeObject, because: string): KeptCrd {
   return { crd, because, text: `${describeObject(crd)}: ${because}` };
 }
 
-/** @returns the use that decided; after "unused" the definition is deleted. */
+/** Deletes a definition if it is unused. @returns its use; "unused" means that it is deleted. */
 async function removeUnused(
   applier: Pick<Applier, "removeUnchanged">,
   client: Pick<Client, "get" | "list" | "raw">,
@@ -101,11 +100,11 @@ async function removeUnused(
   return { kind: "in use", crd: checked, reason: "KeepsChanging", text, retry: { cause: new Error(text) } };
 }
 
-/** For whom kept definitions are checked again, and what becomes of them. */
+/** The policy and the owner for another check of kept definitions. */
 export interface RecheckRequest {
   policy: CrdPolicy;
   owner: Owner;
-  /** Whether another extension wants an object. */
+  /** Reports whether another extension needs an object. */
   isWanted: (object: KubeObject) => boolean;
 }
 
@@ -116,27 +115,28 @@ export interface StillKept {
   retry?: { readonly cause: unknown };
 }
 
-/** Whether it is a definition that is kept, not an object that is left for another extension. */
+/** Reports whether a left object is a kept definition; otherwise it is left for another extension. */
 export function isKept({ kept }: LeftObject): boolean {
   return kept !== undefined;
 }
 
-/** A kept definition as a release records it. */
+/** Converts a kept definition to the entry in the record of a release. */
 export function asLeft({ crd, because }: KeptCrd): LeftObject {
   return { ...refOf(crd), kept: because };
 }
 
-/** Such as "CustomResourceDefinition things.example.com: custom resources of it exist". */
+/** Formats a kept definition, such as "CustomResourceDefinition things.example.com: custom resources of it exist". */
 export function keptText({ kept = "", ...ref }: LeftObject): string {
   return `${describeObject(ref)}: ${kept}`;
 }
 
 /**
- * Checks definitions again that an earlier release has kept: deletes what the policy allows now, and forgets what is gone or belongs to someone else.
- * The bundle that contained them is no longer installed, so the ServiceAccount may have lost its permissions on them. Under policies DeleteIfUnused and
- * Retain such a definition stays, or an administrator who narrows the permissions would hold up every later upgrade and the uninstall.
- * @returns those that stay, with the reason of this check.
- * @throws RetryableError Retrying if a read fails for another reason; under policy Delete with every refusal.
+ * Checks definitions again that an earlier release has kept: deletes those that the policy now allows to delete, and drops those that are gone or
+ * have another owner. The bundle that contained them is no longer installed, so the ServiceAccount may have lost its permissions on them. Under
+ * policies DeleteIfUnused and Retain, a definition stays if a permission is missing; otherwise narrower permissions would block every later upgrade
+ * and the uninstall.
+ * @returns the definitions that stay, with the reason of this check.
+ * @throws RetryableError Retrying if a read fails for another reason; under policy Delete with all failures.
  */
 export async function recheckKept(
   applier: Pick<Applier, "readEach" | "remove" | "removeUnchanged">,

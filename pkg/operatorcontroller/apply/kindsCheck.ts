@@ -15,16 +15,16 @@ interface UnservedKind extends GroupVersionKind {
   readonly definedBy?: string;
 }
 
-/** Refuses a release with kinds that the cluster does not serve. */
+/** Denies a release with kinds that the cluster does not serve. */
 export const kindsCheck: Check = {
   name: "kindNotServed",
   run: ({ desired, kinds, discovery }) => Promise.resolve(kindsNotServed(desired, kinds, discovery)),
 };
 
 /**
- * Refuses objects whose kind the cluster does not serve, also if a CustomResourceDefinition among them defines it: nothing is written then.
- * @returns WaitingError KindNotServed that names every such object; undefined if every kind is served.
- * @see helm-operator-plugins v0.9.1 pkg/client/ownerutil.go for the text's beginning
+ * Denies objects whose kind the cluster does not serve, even if a CustomResourceDefinition among them defines it. Nothing is written then.
+ * @returns WaitingError KindNotServed with every such object; undefined if every kind is served.
+ * @see helm-operator-plugins v0.9.1 pkg/client/ownerutil.go for the start of the text
  */
 export function kindsNotServed(
   desired: readonly KubeObject[],
@@ -64,7 +64,7 @@ function unservedKinds(desired: readonly KubeObject[], unserved: readonly KubeOb
   });
 }
 
-/** The apiVersion and kind of everything that a definition defines. */
+/** Lists the keys of all kinds that a CustomResourceDefinition defines. */
 function definedKinds(crd: KubeObject): string[] {
   const {
     group = "",
@@ -81,7 +81,7 @@ function definedKinds(crd: KubeObject): string[] {
 function servedAdvice(kinds: readonly UnservedKind[]): string {
   const unknown = kinds.filter(({ definedBy }) => definedBy === undefined);
   const defined = kinds.filter(({ definedBy }) => definedBy !== undefined);
-  if (defined.length === 0) return "install what brings it first";
-  const own = `apply the CustomResourceDefinition of ${kindsOf(defined)}, which is part of the bundle: operator-controller writes nothing before the cluster serves it`;
-  return unknown.length === 0 ? own : `install what brings ${kindsOf(unknown)} first, and ${own}`;
+  if (defined.length === 0) return "install the operator or CustomResourceDefinition that provides it first";
+  const own = `apply the CustomResourceDefinition of ${kindsOf(defined)} from the bundle: operator-controller writes nothing until the cluster serves it`;
+  return unknown.length === 0 ? own : `install the operator that provides ${kindsOf(unknown)} first, and ${own}`;
 }

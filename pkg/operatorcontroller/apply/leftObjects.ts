@@ -6,19 +6,19 @@ import type { ReleaseJournal } from "../releases/releaseJournal.ts";
 import { withCurrent } from "../releases/releaseStore.ts";
 import { reconcileRequestOf } from "../state/extensionSpec.ts";
 import { formatFirst } from "../state/objectActions.ts";
-import { either } from "../state/waiting.ts";
+import { anyIsOver } from "../state/waiting.ts";
 import type { ApplyContext } from "./applyContext.ts";
 import { asLeft, asObject, isKept, oursOf, recheckKept, removeCrds } from "./keptCrds.ts";
 
 /**
- * Looks after what earlier releases left behind, and records what stays:
+ * Prunes objects that earlier releases left on the cluster, and records the objects that stay:
  *
- * | object                                | is deleted                                  | checked                                        |
- * | left for another extension            | once none wants it                          | in every reconcile                             |
- * | a CustomResourceDefinition that is kept | once it is unused, unless policy is Retain | after a start, on request, once a drift interval |
+ * | object                          | is deleted                                | checked                                          |
+ * | left for another extension      | when no other extension needs it          | in every reconcile                               |
+ * | a kept CustomResourceDefinition | when it is unused, except with policy Retain | after a start, on request, once a drift interval |
  *
- * Objects that other extensions have taken are forgotten.
- * @throws RetryableError Retrying with every refused deletion.
+ * Drops the record of objects that other extensions have taken over.
+ * @throws RetryableError Retrying with all failed deletions.
  */
 export async function pruneLeft(deployed: ReleaseRecord, pass: ApplyContext, journal: Pick<ReleaseJournal, "leave">): Promise<void> {
   const { applier, phase, context, deps } = pass;
@@ -33,13 +33,13 @@ export async function pruneLeft(deployed: ReleaseRecord, pass: ApplyContext, jou
     const keys = new Set(left.map(objectKey));
     const deleted = applier.actions.filter(({ verb, ref }) => verb === "deleted" && keys.has(objectKey(ref)));
     if (deleted.length > 0) {
-      const text = `deleted what an earlier bundle left: ${formatFirst(deleted.map(({ ref }) => describeObject(ref)))}`;
+      const text = `deleted objects that an earlier bundle left: ${formatFirst(deleted.map(({ ref }) => describeObject(ref)))}`;
       deps.events.record(phase.extension, "Normal", "Pruned", text);
     }
     if (isSame(left, stays)) return;
     context.log.info(
       { left: stays.map(({ kept, ...ref }) => ({ target: describeObject(ref), kept })) },
-      "what earlier releases left changed",
+      "objects left by earlier releases changed",
     );
     release = await journal.leave(deployed, stays);
     phase.releases.history = withCurrent(phase.releases.history, release);
@@ -47,16 +47,16 @@ export async function pruneLeft(deployed: ReleaseRecord, pass: ApplyContext, jou
   watchLeft(release, pass);
 }
 
-/** Lets a reconcile follow when something that was left for others may be deleted, or anything that was left has been taken. */
+/** Requests a reconcile for when an object that was left for others may be deleted, or another extension has taken over a left object. */
 export function watchLeft({ left = [] }: ReleaseRecord, pass: ApplyContext): void {
   if (left.length === 0) return;
   const { report } = pass.phase;
   const isOver = (): Promise<boolean> =>
     Promise.resolve(left.some((one) => (!isKept(one) && !isWanted(asObject(one), pass)) || isTaken(one, pass)));
-  report.awaits = either(report.awaits, isOver);
+  report.awaits = anyIsOver(report.awaits, isOver);
 }
 
-/** @returns what stays. */
+/** Deletes left objects that no other extension needs. @returns the objects that stay. */
 async function removeGiven(given: readonly LeftObject[], pass: ApplyContext): Promise<LeftObject[]> {
   if (given.length === 0) return [];
   const { applier, scoped, phase, owner, context, deps } = pass;
@@ -70,8 +70,9 @@ async function removeGiven(given: readonly LeftObject[], pass: ApplyContext): Pr
 }
 
 /**
- * Never deletes custom resources: who sets policy Delete before an uninstall, or for the next upgrade, does not expect data to go at once.
- * @returns what stays.
+ * Checks kept definitions again. Never deletes custom resources: an administrator who sets policy Delete before an uninstall or upgrade does not
+ * expect an immediate loss of data.
+ * @returns the definitions that stay.
  */
 async function recheck(kept: readonly LeftObject[], pass: ApplyContext): Promise<LeftObject[]> {
   const { applier, scoped, phase, owner, context, deps } = pass;
@@ -79,7 +80,7 @@ async function recheck(kept: readonly LeftObject[], pass: ApplyContext): Promise
   const request = { policy, owner, isWanted: (crd: KubeObject): boolean => isWanted(crd, pass) } as const;
   const still = await recheckKept(applier, scoped, kept, request, context.signal);
   deps.memory.of(phase.extension).keptCheckedAt = deps.now();
-  // What another extension owns may no longer be readable for this one.
+  // This extension may no longer be allowed to read a definition of another extension.
   return still.map(({ left }) => left).filter((one) => !(isKept(one) && isTaken(one, pass)));
 }
 

@@ -10,25 +10,25 @@ import { sourcedIn } from "../state/hiddenValues.ts";
 import type { ResolvedBundle, WithReleases } from "../state/phases.ts";
 import type { PreparedObjects, ServedKinds } from "./preparedObjects.ts";
 
-/** A rendered bundle on its way to the cluster. */
+/** A rendered bundle that is to be applied. */
 export interface RenderedBundle {
   bundle: ResolvedBundle;
   objects: readonly KubeObject[];
-  /** The CSV's. */
+  /** The annotations of the ClusterServiceVersion. */
   annotations: Record<string, string>;
-  /** What the bundle wants of the cluster. */
+  /** The requirements of the bundle on the cluster. */
   requirements?: BundleRequirements | undefined;
-  /** What is wrong with the bundle itself. */
+  /** Mistakes in the bundle itself. */
   flaws?: readonly string[] | undefined;
-  /** Identity of what the objects were rendered from. */
+  /** Digest of the input from which the objects were rendered. */
   inputDigest?: string | undefined;
-  /** The proxy variables that they were rendered with. */
+  /** The proxy variables with which the objects were rendered. */
   proxy?: ProxyVariables | undefined;
-  /** Why, if an earlier release is restored. */
+  /** The reason, if this is a rollback. */
   rollback?: Pick<ReleaseRecord, "rolledBack" | "pinnedTo">;
 }
 
-/** What a release is to the extension: reason of the Event that tells it, and how it is spoken of. */
+/** The kinds of releases: the reason of the Event, and the words in its message. */
 const KINDS = {
   Installed: { doing: "install of", done: "installed" },
   Upgraded: { doing: "upgrade to", done: "upgraded to" },
@@ -36,25 +36,25 @@ const KINDS = {
   RolledBack: { doing: "rollback to", done: "rolled back to" },
 } as const;
 
-/** A release that is to be made. */
+/** A release before it is applied. */
 export interface NextRelease {
   kind: keyof typeof KINDS;
   bundle: ResolvedBundle;
-  /** As they are applied, in that order. */
+  /** The objects as they are applied, in that order. */
   objects: readonly KubeObject[];
-  /** What was dropped from them, in sentences. */
+  /** Sentences about fields that were dropped from the objects. */
   notes: readonly string[];
   kinds: ServedKinds;
   state: ReleaseState;
   /** The last release that was applied completely. */
   base: ReleaseRecord | undefined;
-  /** What is written down of it. */
+  /** The content of its record. */
   content: ReleaseContent;
-  /** Whether objects that somebody changed stay as they are: what is taken over is only looked at. */
+  /** Whether the release leaves drift uncorrected: the first release after a takeover only reports it. */
   leavesDrift: boolean;
 }
 
-/** Returns the release that `rendered` comes to for an extension. */
+/** Returns the next release of an extension with the rendered bundle. */
 export function nextRelease(phase: WithReleases, rendered: RenderedBundle, { objects, notes, kinds }: PreparedObjects): NextRelease {
   const { extension, releases, hidden } = phase;
   const { history } = releases;
@@ -87,12 +87,12 @@ export function nextRelease(phase: WithReleases, rendered: RenderedBundle, { obj
   };
 }
 
-/** Such as `upgrade to bundle "hello.v2"`. */
+/** Describes a release in progress, such as `upgrade to bundle "hello.v2"`. */
 export function underWay({ kind, bundle }: NextRelease): string {
   return `${KINDS[kind].doing} bundle "${bundle.name}"`;
 }
 
-/** Such as `upgraded to bundle "hello.v2" from "hello.v1"`. */
+/** Describes a completed release, such as `upgraded to bundle "hello.v2" from "hello.v1"`. */
 export function completed({ kind, bundle }: NextRelease, installed: string | undefined): string {
   const from = installed === undefined || installed === bundle.name || kind === "TakenOver" ? "" : ` from "${installed}"`;
   return `${KINDS[kind].done} bundle "${bundle.name}"${from}`;

@@ -10,7 +10,7 @@ import type { LiveObjects } from "../state/objectActions.ts";
 import { type IsOver, WaitingError } from "../state/waiting.ts";
 import { type Check, newFinding, type PreflightFinding } from "./preflightRequest.ts";
 
-/** What can be desired and is there, and for whom. */
+/** The desired and the live objects, and the owner of the desired ones. */
 interface KindRequest {
   desired: readonly KubeObject[];
   live: LiveObjects;
@@ -19,14 +19,14 @@ interface KindRequest {
 }
 
 const CRD = { apiVersion: "apiextensions.k8s.io/v1", kind: CRD_KIND } as const;
-/** Versions of a group that are looked at. */
+/** Versions of a group that are checked. */
 const MAX_API_VERSIONS = 20;
 
 /**
- * Finds kinds of definitions that do not exist yet which another definition gives to the API server already: it takes the second one, and
- * never serves it. A definition of the extension itself is no conflict. One request for each group of new definitions, and one for each
- * version of a group that is served.
- * @returns a finding for each that names the definition that is there, and whose it is as far as that may be read.
+ * Finds new CustomResourceDefinitions whose kind another definition already defines: the API server would accept the second one and never serve it.
+ * A definition of the extension itself is not a conflict. Sends one request for each group of new definitions, and one for each served version
+ * of a group.
+ * @returns a finding for each conflict, with the existing definition and, if it may be read, its owner.
  */
 async function kindConflicts(
   client: Pick<Client, "raw" | "get">,
@@ -45,7 +45,7 @@ async function kindConflicts(
       const ownership = found === "forbidden" ? undefined : ownershipOf(found, owner, extensionExists);
       if (ownership?.kind === "ours") continue;
       const claim: Claim | undefined = ownership && "claim" in ownership ? ownership.claim : undefined;
-      const conflict = `${CRD_KIND} '${name}' cannot define kind ${kind} of group '${group}', which is served as '${ref.name}' already`;
+      const conflict = `${CRD_KIND} '${name}' cannot define kind ${kind} of group '${group}', because '${ref.name}' already defines it`;
       const details = [{ group: "apiextensions.k8s.io", kind: CRD_KIND, name }];
       conflicts.push(
         newFinding("kindConflict", newProblem("KindConflict", { message: conflict, next: claim && claimText(claim), details })),
@@ -62,7 +62,7 @@ function readCrdNames(crd: KubeObject): { name: string; group: string; kind: str
   return [{ name: crd.metadata.name, group, kind, plural }];
 }
 
-/** Plural name by kind, over all served versions of a group; empty for a group that is not served. */
+/** Reads the plural names by kind, over all served versions of a group; empty for a group that is not served. */
 async function readPluralNames(client: Pick<Client, "raw">, group: string, signal: AbortSignal): Promise<Map<string, string>> {
   const path = `/apis/${encodeURIComponent(group)}`;
   const { versions = [] } = ((await orNothing(client.raw("GET", path, undefined, { signal }))) ?? {}) as {
@@ -90,7 +90,7 @@ async function readIfAllowed(
   }
 }
 
-/** A group that is not served, or discovery that may not be read: then the API server decides. */
+/** Returns undefined for a group that is not served, or discovery that is denied: then the API server decides. */
 async function orNothing(answer: Promise<unknown>): Promise<unknown> {
   try {
     return await answer;
@@ -100,18 +100,18 @@ async function orNothing(answer: Promise<unknown>): Promise<unknown> {
   }
 }
 
-/** Whose the desired objects are to be. */
+/** The desired objects, whose owners are checked. */
 export interface ConflictRequest extends KindRequest {
-  /** Keys of what the deployed release contains: that needs no proof that it is the extension's, unless another extension has it. */
+  /** Keys of the objects of the deployed release. They count as the extension's unless another extension owns them. */
   released: ReadonlySet<string>;
 }
 
 /** A desired object that belongs to another owner. */
 export interface ForeignObject {
   object: KubeObject;
-  /** Refuses it. */
+  /** The reason why it cannot be applied. */
   message: string;
-  /** The extension that owns it, if one does. */
+  /** The extension that owns it, if it is an extension. */
   owner: string | undefined;
   /** `message` in two parts. */
   refusal: string;
@@ -130,14 +130,14 @@ export function foreignObjects({ desired, live, owner, extensionExists, released
   });
 }
 
-/** Milliseconds between two checks whether an object or kind of another owner is free. */
+/** Milliseconds between two checks whether another owner has released an object or kind. */
 const CONFLICT_RECHECK_MS = 3_000;
 const GO_PREFIX = "failed to get release state using server-side dry-run: ";
 
 /**
- * Refuses objects that belong to another owner and stay so, and kinds that are defined already; what other extensions give up, since they aim at a
- * release without it, becomes `needs`. The controller waits for the object that an uninstallation of all of them would remove last: one request
- * for its metadata each time; without any, for the kinds.
+ * Denies objects that belong to another owner, and kinds that are already defined. Objects that other extensions give up, because their next
+ * release does not contain them, become `needs`. The controller waits for the object that an uninstall would remove last, with one request for
+ * its metadata each time; if no object is denied, it waits for the kinds.
  */
 export const ownershipCheck: Check = {
   name: "ownership",
@@ -165,7 +165,7 @@ export const ownershipCheck: Check = {
         return ownershipConflict(await client.get(ref, { metadataOnly: true, signal: until }), owner, extensionExists) === undefined;
       };
     };
-    // The ServiceAccount may not be allowed to read the definition, but the kinds that are served anybody may.
+    // The ServiceAccount may be denied to read the definition, but everyone may read the served kinds.
     const isUndefined: IsOver = async (until) => (await kindConflicts(client, readable, until)).length === 0;
     const error = new WaitingError(Reason.Retrying, `${GO_PREFIX}${findings.map(({ message }) => message).join("\n")}`, {
       isOver: last ? isFree(refOf(last)) : isUndefined,

@@ -12,26 +12,26 @@ import type { ServedKinds } from "./preparedObjects.ts";
 import { removals } from "./prune.ts";
 import type { ReleaseEvents } from "./releaseEvents.ts";
 
-/** With what, and of whom, rights are looked up. */
+/** The options of a PermissionCheck. */
 export interface PermissionCheckOptions {
   phase: ActingPhase;
   events: Pick<ReleaseEvents, "permissions">;
   memory: ExtensionCache;
-  /** How long what was found under Warn counts. */
+  /** How long a result under Warn is valid, in milliseconds. */
   intervalMs: number;
   /** Milliseconds since the epoch. */
   now: () => number;
   signal: AbortSignal;
 }
 
-/** What is to be written, and of which bundles it is. */
+/** The objects to write, with the images of their bundles. */
 export interface PermissionSubject {
   desired: readonly KubeObject[];
   images: readonly string[];
   kinds: ServedKinds;
 }
 
-/** Looks up which permissions an extension's ServiceAccount lacks, and keeps what `spec.install.permissions: Warn` reports of them. */
+/** Looks up the missing permissions of an extension's ServiceAccount, and reports them with `spec.install.permissions: Warn`. */
 export class PermissionCheck {
   readonly #options: PermissionCheckOptions;
 
@@ -39,7 +39,7 @@ export class PermissionCheck {
     this.#options = options;
   }
 
-  /** Looks up the missing permissions, if there are any, and records an Event when that has changed. */
+  /** Looks up the missing permissions, and records an Event when all of them have been granted. */
   async find({ desired, images, kinds }: PermissionSubject): Promise<LackingPermissions | undefined> {
     const { phase, events, signal } = this.#options;
     const { extension, releases, client } = phase;
@@ -55,48 +55,48 @@ export class PermissionCheck {
     if (!this.#warns) return;
     const { phase, memory, now } = this.#options;
     const problem = lacking && toleratedProblem(lacking);
-    memory.of(phase.extension).rights = { checkedAt: now(), lacking: problem };
+    memory.of(phase.extension).permissions = { checkedAt: now(), lacking: problem };
     if (problem) phase.report.lacking = problem;
   }
 
-  /** With Warn, says what is missing for a deployed release, looked up once an interval. */
+  /** With Warn, reports the missing permissions for a deployed release, and looks them up once an interval. */
   async warn(subject: () => Promise<PermissionSubject>): Promise<void> {
     const { phase, memory, intervalMs, now } = this.#options;
     if (!this.#warns || phase.report.lacking !== undefined) return;
-    const { rights } = memory.of(phase.extension);
-    const sinceMs = rights ? now() - rights.checkedAt : Number.POSITIVE_INFINITY;
-    if (!rights || sinceMs < 0 || sinceMs >= intervalMs) this.tell(await this.find(await subject()));
-    else if (rights.lacking !== undefined) phase.report.lacking = rights.lacking;
+    const { permissions } = memory.of(phase.extension);
+    const sinceMs = permissions ? now() - permissions.checkedAt : Number.POSITIVE_INFINITY;
+    if (!permissions || sinceMs < 0 || sinceMs >= intervalMs) this.tell(await this.find(await subject()));
+    else if (permissions.lacking !== undefined) phase.report.lacking = permissions.lacking;
   }
 
-  /** The same after a refusal, of which nothing that is remembered knows; the next pass looks again, as that may be over by then. */
+  /** With Warn, looks up the missing permissions after a denial. The next reconcile looks them up again, because they may be granted by then. */
   async warnOfRefusal(subject: () => Promise<PermissionSubject>): Promise<void> {
     const { phase, memory } = this.#options;
     if (!this.#warns) return;
     delete phase.report.lacking;
     this.tell(await this.find(await subject()));
-    delete memory.of(phase.extension).rights;
+    delete memory.of(phase.extension).permissions;
   }
 
-  /** Whether to go on without rights that are missing. */
+  /** Whether missing permissions only cause a warning. */
   get #warns(): boolean {
     return this.#options.phase.extension.spec.install?.permissions === "Warn";
   }
 }
 
-/** Returns the problem of missing permissions that do not refuse a release. */
+/** Returns the problem for missing permissions that do not stop a release. */
 function toleratedProblem({ problem }: LackingPermissions): Problem {
   return { ...problem, severity: "Warning" };
 }
 
-/** Returns the error that refuses a release for missing permissions; over once they are granted. */
+/** Returns the error for a release with missing permissions; the controller retries when they are granted. */
 export function permissionsError({ text, problem, isOver }: LackingPermissions): WaitingError {
   return new WaitingError(Reason.Retrying, text, { isOver, problems: [problem] });
 }
 
-/** Returns the error of a release that was denied although it was not certain that permissions are missing. */
+/** Returns the error for a denied release whose permissions may be missing. */
 export function withLacking(err: unknown, { text, problem, isOver }: LackingPermissions): WaitingError {
-  const said = err instanceof DeniedError ? err.said : messageOf(err);
-  const problems = [{ ...problem, message: `${problem.message}: ${said}` }];
+  const reason = err instanceof DeniedError ? err.apiMessage : messageOf(err);
+  const problems = [{ ...problem, message: `${problem.message}: ${reason}` }];
   return new WaitingError(Reason.Retrying, text, { cause: err, isOver, problems });
 }

@@ -15,7 +15,7 @@ import { type Check, type Checked, newFinding, type PreflightFinding, type Prefl
 import { leavingCrds } from "./prune.ts";
 import { quotaCheck } from "./quotaCheck.ts";
 
-/** Refuses a release for missing permissions, unless the extension permits that or only a try can tell. */
+/** Denies a release for missing permissions, unless the extension tolerates them or only the dry run can decide. */
 const permissionsCheck: Check = {
   name: "permissions",
   async run({ permissions, extension }, checked) {
@@ -32,7 +32,7 @@ function permissionsFinding({ text, problem }: LackingPermissions): PreflightFin
   return { ...newFinding("permissions", problem), message: text };
 }
 
-/** Reads the objects as they are. */
+/** Reads the live objects. */
 const readCheck: Check = {
   name: "read",
   async run({ applier, desired, kinds }, checked) {
@@ -50,7 +50,7 @@ const readCheck: Check = {
   },
 };
 
-/** Refuses CRDs that cannot replace those that exist. What cannot be checked refuses as well. */
+/** Denies CRDs that cannot replace the existing ones, and CRDs that cannot be checked. */
 const crdUpgradesCheck: Check = {
   name: "crdUpgrade",
   async run({ client, desired, extension, advice, objects, onlyTries = false, signal }, checked) {
@@ -78,7 +78,7 @@ function crdDetails({ name, findings, refusals }: CrdRefusal): { name: string; c
   return [...findings.map(({ check, text }) => ({ name, check, message: text })), ...refusals.map((text) => ({ name, message: text }))];
 }
 
-/** Refuses a release that takes away the conversion webhook of custom resources that stay. */
+/** Denies a release that removes the conversion webhook of custom resources that stay. */
 const conversionsCheck: Check = {
   name: "conversion",
   async run({ client, extension, applier, pruning, signal }, checked) {
@@ -89,7 +89,7 @@ const conversionsCheck: Check = {
       return { findings: [newFinding("conversion", refusal.problem)], error: refusal.error };
     } catch (err) {
       signal.throwIfAborted();
-      if (checked.findings.some(({ kind }) => kind === "read")) return undefined; // which has said why
+      if (checked.findings.some(({ kind }) => kind === "read")) return undefined; // that finding has the reason
       return { findings: [{ kind: "read", message: messageOf(err), problems: problemsIn(err) }], error: err };
     }
   },
@@ -97,38 +97,38 @@ const conversionsCheck: Check = {
 
 /** Runs before the controller compares a release with the deployed one. */
 export const KIND_CHECKS: readonly Check[] = [kindsCheck];
-/** Runs before the controller claims the objects, so that no other extension writes them. */
+/** Runs before the controller locks the objects against writes of other extensions. */
 export const PERMISSION_CHECKS: readonly Check[] = [permissionsCheck];
-/** Runs while the objects are claimed. */
+/** Runs while the objects are locked. */
 export const OBJECT_CHECKS: readonly Check[] = [readCheck, ownershipCheck, crdUpgradesCheck, dryRunCheck, quotaCheck, conversionsCheck];
-/** Everything that can refuse a release before anything is written, in the order in which the controller asks. */
+/** All checks that can deny a release before the controller writes anything, in the order of the controller. */
 const ALL_CHECKS: readonly Check[] = [...KIND_CHECKS, ...PERMISSION_CHECKS, ...OBJECT_CHECKS];
 
-/** How a preflight runs. */
+/** The options of a preflight. */
 export interface PreflightOptions {
-  /** stop: throws for the first check that refuses; collect: goes on, and leaves out objects that are refused already. */
+  /** stop: throws at the first check that denies the release; collect: continues, and skips objects that are already denied. */
   readonly mode: "stop" | "collect";
-  /** Default: all of them. */
+  /** Default: all checks. */
   readonly checks?: readonly Check[];
-  /** What earlier checks of the same release have found out. */
+  /** The results of earlier checks of the same release. */
   readonly checked?: Checked;
 }
 
-/** What is known before the first check. */
+/** Returns the empty results before the first check. */
 export function newChecked(): Checked {
   return { live: new Map(), after: new Map(), needs: [], notes: [], findings: [], refused: new Set(), untried: new Set() };
 }
 
 /**
- * Asks everything that can refuse a release before anything is written. The controller stops at the first refusal; `olmv1 plan` collects all of
- * them. Both run the same checks in the same order, so the first finding of a plan is what the controller refuses with.
- * @returns the objects as they are and as they would be, all findings, and what to know; the findings are in `options.checked` also if it throws.
- * @throws RetryableError in mode "stop", with every refusal of one check; a WaitingError if someone has to make room or to allow it.
+ * Runs all checks that can deny a release before the controller writes anything. The controller stops at the first denial; `olmv1 plan` collects
+ * all of them. Both run the same checks in the same order, so the first finding of a plan is the reason with which the controller denies it.
+ * @returns the objects before and after the release, all findings, and notes. If it throws, the findings are in `options.checked`.
+ * @throws RetryableError in mode "stop", with all findings of one check; a WaitingError if a change on the cluster can resolve it.
  */
 export async function preflight(request: PreflightRequest, options: PreflightOptions): Promise<Checked> {
   const { mode, checks = ALL_CHECKS, checked = newChecked() } = options;
   for (const check of checks) {
-    // The dry run has tried everything by then: the conversions say nothing about permissions.
+    // The dry run has tried all objects by then, and the conversions do not depend on permissions.
     const explained = (refused: Refusal): Refusal => (check === conversionsCheck ? refused : withDoubt(refused, checked));
     const refusal = await check.run(request, checked).catch((err: unknown) => {
       throw mode === "stop" ? explained({ findings: [], error: err }).error : err;
@@ -141,13 +141,13 @@ export async function preflight(request: PreflightRequest, options: PreflightOpt
   return checked;
 }
 
-/** Lets the error report its findings as problems, unless it reports problems of its own. */
+/** Adds the problems of the findings to the error, unless it has its own problems. */
 function reporting(error: unknown, findings: readonly PreflightFinding[]): unknown {
   if (error instanceof ReconcileError && error.problems.length === 0) error.problems = findings.flatMap(({ problems }) => problems);
   return error;
 }
 
-/** Reports permissions that may be missing first, with the refusal that they may have caused. */
+/** Adds permissions that may be missing in front of the denial that they may have caused. */
 function withDoubt({ findings, error }: Refusal, checked: Checked): Refusal {
   const { doubtful } = checked;
   if (!doubtful || !(error instanceof DeniedError || !waitingIn(error))) return { findings, error };

@@ -18,8 +18,8 @@ import type { PruneRequest } from "./prune.ts";
  * kindNotServed: the cluster does not serve kinds; permissions: the ServiceAccount lacks permissions; read: an object cannot be read;
  * ownership: an object belongs to another owner; kindConflict: another CustomResourceDefinition defines a kind already;
  * crdUpgrade: CustomResourceDefinitions cannot replace the existing ones; namespace: a namespace does not exist;
- * dryRun: the API server denies an object; quota: a ResourceQuota has no room for all objects together;
- * conversion: custom resources of a definition that stays need a conversion webhook that goes.
+ * dryRun: the API server denies an object; quota: a ResourceQuota does not allow all objects together;
+ * conversion: custom resources of a definition that stays need a conversion webhook that the release removes.
  */
 export type FindingKind =
   | "kindNotServed"
@@ -33,52 +33,52 @@ export type FindingKind =
   | "quota"
   | "conversion";
 
-/** What a preflight found out about a release: why the controller does not apply it. */
+/** A reason, found by the preflight, why the controller does not apply a release. */
 export interface PreflightFinding {
   readonly kind: FindingKind;
-  /** What is wrong. The message with which the controller refuses contains it. */
+  /** The reason. The error of the controller contains it. */
   readonly message: string;
-  /** What to do about it, where that is known. */
+  /** What to do about it, if that is known. */
   readonly next?: string;
-  /** What `status.problems` reports about it. */
+  /** The entries of `status.problems` about it. */
   readonly problems: readonly Problem[];
 }
 
-/** Returns a finding that `status.problems` reports as one problem, in the same words. */
+/** Returns a finding that `status.problems` reports as one problem, with the same text. */
 export function newFinding(kind: FindingKind, problem: Problem): PreflightFinding {
   const { message, next } = problem;
   return { kind, message, ...(next === undefined ? {} : { next }), problems: [problem] };
 }
 
-/** Separates what is wrong from what to do about it. */
+/** The separators between the message of a finding and what to do about it; default: "; ". */
 const SEPARATORS: Readonly<Partial<Record<FindingKind, string>>> = {
   kindNotServed: ": ",
   namespace: ": ",
 };
 
-/** Writes a finding as one text: what is wrong, then what to do about it. */
+/** Formats a finding as one text: its message, then what to do about it. */
 export function findingText({ kind, message, next }: PreflightFinding): string {
   return next === undefined ? message : `${message}${SEPARATORS[kind] ?? "; "}${next}`;
 }
 
-/** What is to be applied, for whom and with whose identity. */
+/** The release to check, with its extension and the identity that applies it. */
 export interface PreflightRequest {
   /** Prepared objects. */
   desired: readonly KubeObject[];
   kinds: ServedKinds;
-  /** The last deployed release: what it contains needs no proof that it belongs to the extension. */
+  /** The last deployed release. Its objects count as objects of the extension even without owner marks. */
   base: ReleaseRecord | undefined;
   owner: Owner;
   extensionExists: ExtensionExists;
   extension: Readonly<ClusterExtension>;
   /**
-   * Which objects of other extensions the release may take. The controller knows what every extension aims at; a plan is made outside of it, knows none of
-   * that, and counts such objects as denied.
+   * Decides which objects of other extensions the release may take over. The controller knows the target of every extension. A plan is computed
+   * outside the controller, does not know the targets, and counts such objects as denied.
    */
   handovers: Pick<Handovers, "excludes">;
   /**
-   * Whether an object that another owner has now will have been given to this extension before the release is applied. Only a conversion from OLM v0 gives
-   * objects; default: none is given. Such an object is tried in the order that its live lists have, which the apply after a conversion keeps too.
+   * Reports whether this extension adopts an object of another owner before the release is applied. Only a conversion from OLM v0 does that;
+   * default: false. The dry run of such an object keeps the order of its live lists, like the apply after a conversion.
    */
   willBeGiven?: ((live: KubeObject) => boolean) | undefined;
   /** Reads objects, with the identity of `client`. */
@@ -88,44 +88,44 @@ export interface PreflightRequest {
   client: Pick<Client, "get" | "list" | "listPage" | "patch" | "raw">;
   /** The controller's own identity, for discovery. */
   discovery: Pick<Client, "resourceFor">;
-  /** Looks up which permissions `client` lacks; not given for an identity that is not the one of the extension, as an administrator's. */
+  /** Looks up the missing permissions of `client`; absent for an identity other than the one of the extension, such as an administrator. */
   permissions?: (() => Promise<LackingPermissions | undefined>) | undefined;
-  /** How to get a permission that turns out to be needed only now. */
+  /** How to get a permission that only a check finds to be missing. */
   advice: string;
-  /** What the release removes. */
+  /** The objects that the release removes. */
   pruning: PruneRequest;
-  /** Checks custom resources before their CRD is upgraded; default: one of its own. */
+  /** Checks custom resources before their CRD is upgraded; default: a new checker. */
   objects?: ObjectChecker | undefined;
-  /** Writes nothing at all: versions that the controller takes from a CRD's status.storedVersions before the dry run are only tried. */
+  /** Writes nothing: the removal of versions from status.storedVersions of a CRD, which precedes the dry run, is a dry run too. */
   onlyTries?: boolean;
   signal: AbortSignal;
 }
 
-/** What the checks have found out so far; each check adds to it, and later checks build on it. */
+/** The results of the checks so far: each check adds to them, and later checks build on them. */
 export interface Checked {
-  /** The objects as they are on the cluster, by `objectKey`. */
+  /** The live objects, by `objectKey`. */
   live: LiveObjects;
-  /** The objects as they would be. */
+  /** The objects as the dry run returned them. */
   after: LiveObjects;
-  /** What is taken from other extensions. */
+  /** Objects to take over from other extensions. */
   needs: Need[];
-  /** What to know about CRD upgrades. */
+  /** Notes about CRD upgrades. */
   notes: string[];
   findings: PreflightFinding[];
-  /** Keys of objects that a finding is about: later checks leave them out, and how they would be is not known. */
+  /** Keys of objects with a finding: later checks skip them, and their result is unknown. */
   readonly refused: Set<string>;
-  /** Keys of objects that a dry run would deny only because something that precedes them was only tried. */
+  /** Keys of objects that a dry run would deny only because a preceding change was itself a dry run. */
   readonly untried: Set<string>;
-  /** Permissions that are missing, which `spec.install.permissions: Warn` permits. */
+  /** Missing permissions that `spec.install.permissions: Warn` tolerates. */
   tolerated?: LackingPermissions | undefined;
   /** Permissions that may be missing: the checks that follow decide. */
   doubtful?: LackingPermissions | undefined;
 }
 
-/** Why a check refuses the release. */
+/** The reason why a check denies the release. */
 export interface Refusal {
   readonly findings: readonly PreflightFinding[];
-  /** What the controller throws for all of them. */
+  /** The error that the controller throws for all findings. */
   readonly error: unknown;
 }
 

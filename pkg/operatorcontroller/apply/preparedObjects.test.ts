@@ -5,7 +5,7 @@ import { waitingIn } from "../state/waiting.ts";
 import { kindsNotServed } from "./kindsCheck.ts";
 import { servedKinds } from "./preparedObjects.ts";
 
-/** Discovery that knows core kinds only, and counts lookups. */
+/** Discovery with only core kinds, which counts lookups. */
 class CoreOnly {
   readonly lookups: string[] = [];
 
@@ -50,11 +50,13 @@ ensure CRDs are installed first]`,
   const kinds = await servedKinds(discovery, [object("v1", "ConfigMap", "x", "ns"), ...missing]);
   const { findings = [], error } = kindsNotServed(missing, kinds, discovery) ?? {};
   expect(error).toMatchObject({ message: text, reason: "KindNotServed", retry: true });
-  expect(findings).toMatchObject([{ kind: "kindNotServed", next: "install what brings it first" }]);
+  expect(findings).toMatchObject([
+    { kind: "kindNotServed", next: "install the operator or CustomResourceDefinition that provides it first" },
+  ]);
   expect(findings[0]?.message).toMatch(/^this cluster does not serve /);
 });
 
-test("kindsNotServed names the definition of the bundle when that defines an unserved kind", async () => {
+test("kindsNotServed names the CustomResourceDefinition of the bundle when it defines an unserved kind", async () => {
   const discovery = new CoreOnly();
   const spec = { group: "example.com", names: { kind: "Thing" }, versions: [{ name: "v1" }] };
   const crd = { ...object("apiextensions.k8s.io/v1", "CustomResourceDefinition", "things.example.com"), spec };
@@ -64,7 +66,7 @@ test("kindsNotServed names the definition of the bundle when that defines an uns
   expect(await findingOf(unserved)).toMatchObject({
     message: "this cluster does not serve Thing (example.com/v1), Thing (example.com/v2)",
     next: expect.stringMatching(
-      /^install what brings Thing \(example.com\/v2\) first, and apply the CustomResourceDefinition of Thing \(example.com\/v1\), which/,
+      /^install the operator that provides Thing \(example.com\/v2\) first, and apply the CustomResourceDefinition of Thing \(example.com\/v1\) from the bundle/,
     ),
     problems: [
       {
@@ -84,7 +86,7 @@ test("kindsNotServed names the definition of the bundle when that defines an uns
   expect(await findingOf([])).toBeUndefined();
 });
 
-test("each kind is looked up once, missing ones too", async () => {
+test("servedKinds looks up each kind once, including kinds that are not served", async () => {
   const discovery = new CoreOnly();
   const objects = ["ConfigMap", "ConfigMap", "Namespace"].map((kind, i) => object("v1", kind, `x${i}`));
   const lost = ["a", "b", "c"].map((name) => object("example.com/v1", "Thing", name));
@@ -94,12 +96,12 @@ test("each kind is looked up once, missing ones too", async () => {
   expect(kinds.unserved).toEqual(lost);
 });
 
-test("another failure of discovery is none about kinds", async () => {
+test("servedKinds fails when discovery fails for another reason", async () => {
   const broken = { resourceFor: () => Promise.reject(new Error("connection refused")) };
   await expect(servedKinds(broken, [object("v1", "ConfigMap", "x")])).rejects.toThrow("connection refused");
 });
 
-test("who waits for a kind asks for one of those that are missing", async () => {
+test("kindsNotServed returns an error that is over when the first missing kind is served", async () => {
   const discovery = new CoreOnly();
   const missing = [object("cert-manager.io/v1", "Issuer", "self", "ns"), object("example.com/v1", "Thing", "x")];
   const kinds = await servedKinds(discovery, missing);

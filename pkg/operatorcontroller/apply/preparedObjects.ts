@@ -14,17 +14,17 @@ import { prepareObjects } from "../../release/prepare.ts";
 import type { RenderableBundle } from "../bundles/bundleCache.ts";
 import { type ConfigInputs, configOf } from "../state/extensionSpec.ts";
 
-/** What the API server says about the kinds of a set of objects. */
+/** The API resources for the kinds of a set of objects. */
 export interface ServedKinds {
   /** Undefined for a kind that is not served. */
   isNamespaced(gvk: GroupVersionKind): boolean | undefined;
-  /** How a kind is called in requests and rules. */
+  /** Returns the resource of a kind for requests and rules; undefined for a kind that is not served. */
   resourceOf(gvk: GroupVersionKind): ApiResource | undefined;
   /** The objects whose kind is not served, in the order given. */
   readonly unserved: readonly KubeObject[];
 }
 
-/** Looks up every kind of `objects` once; a kind that is missing is looked for in fresh discovery. */
+/** Looks up every kind of `objects` once; refreshes discovery for an unknown kind. */
 export async function servedKinds(client: Pick<Client, "resourceFor">, objects: readonly KubeObject[]): Promise<ServedKinds> {
   const known = new Map<string, ApiResource | undefined>();
   for (const object of objects) {
@@ -36,12 +36,12 @@ export async function servedKinds(client: Pick<Client, "resourceFor">, objects: 
   return { isNamespaced, resourceOf: found, unserved: objects.filter((object) => found(object) === undefined) };
 }
 
-/** Such as "Certificate (cert-manager.io/v1), Issuer (cert-manager.io/v1)". */
+/** Formats kinds, such as "Certificate (cert-manager.io/v1), Issuer (cert-manager.io/v1)". */
 export function kindsOf(objects: readonly GroupVersionKind[]): string {
   return [...new Set(objects.map(({ apiVersion, kind }) => `${kind} (${apiVersion})`))].sort().join(", ");
 }
 
-/** What the API server calls a kind in requests; undefined for one that it does not serve. */
+/** Looks up the API resource of a kind; undefined if the API server does not serve it. */
 export async function resourceOf(client: Pick<Client, "resourceFor">, gvk: GroupVersionKind): Promise<ApiResource | undefined> {
   try {
     return await client.resourceFor(gvk);
@@ -51,12 +51,12 @@ export async function resourceOf(client: Pick<Client, "resourceFor">, gvk: Group
   }
 }
 
-/** One text for one kind in one version. */
+/** Returns the same text for the same version and kind. */
 export function kindKey({ apiVersion, kind }: GroupVersionKind): string {
   return `${apiVersion}/${kind}`;
 }
 
-/** Objects as they are applied, in that order; what was dropped from them, in sentences; and what is served of their kinds. */
+/** Objects as they are applied, in that order; sentences about fields that were dropped; and the API resources of their kinds. */
 export interface PreparedObjects {
   objects: KubeObject[];
   notes: string[];
@@ -64,8 +64,8 @@ export interface PreparedObjects {
 }
 
 /**
- * What a bundle comes to for an extension: its objects, and the roles for users where the extension wants them.
- * @param certProvider of the certificates of its webhooks. @param proxy variables of the cluster's proxy.
+ * Renders a bundle for an extension: its objects, and the roles for users if spec.install.userRoles is Aggregate.
+ * @param certProvider provides the certificates of its webhooks. @param proxy variables of the cluster's proxy.
  * @throws TerminalError for a bundle or configuration that cannot be rendered.
  */
 export async function renderFor(
@@ -80,8 +80,8 @@ export async function renderFor(
 }
 
 /**
- * Rendered objects, or those of a release, as they are applied for an extension. A release of another writer may hold them in another form.
- * @param bundle what rendered objects were rendered from; without it labels that name package and version stay as they are.
+ * Prepares rendered objects, or those of a release, for the apply. A release of another writer may contain them in another form.
+ * @param bundle the source of rendered objects; default: labels with package and version stay unchanged.
  * @throws TerminalError Blocked for objects that cannot be applied.
  */
 export async function prepareFor(

@@ -10,28 +10,28 @@ import type { Applier } from "./applier.ts";
 import { takeOver } from "./handovers.ts";
 import { asLeft, asObject, isKept, type KeptCrd, oursOf, recheckKept, removeCrds } from "./keptCrds.ts";
 
-/** What may be on the cluster, what is wanted there, and for whom. */
+/** The releases whose objects are pruned, the desired objects, and their owner. */
 export interface PruneRequest {
-  /** Every release that may have left objects behind. */
+  /** Every release that may have left objects on the cluster. */
   history: readonly ReleaseRecord[];
   desired: readonly KubeObject[];
   crdPolicy: CrdPolicy;
   owner: Owner;
-  /** Whether an object stays because another extension wants it. */
+  /** Reports whether an object stays because another extension needs it. */
   isWanted?: (object: KubeObject) => boolean;
 }
 
-/** What stays after a removal. */
+/** The objects that stay after pruning. */
 export interface Pruned {
   /** CustomResourceDefinitions that stay from now on, for Events. */
   kept: KeptCrd[];
-  /** Everything that stays with the owner's marks: what other extensions want, and the definitions that stay from now on or stayed before. */
+  /** Everything that stays with the owner's marks: objects that other extensions need, and new and earlier kept definitions. */
   left: LeftObject[];
 }
 
 /**
- * What is live and the owner's that the history holds and the desired objects do not: what `prune` would look at, in that order. Definitions that an
- * earlier release has left in use are not expected to go.
+ * Lists the live objects that `prune` would delete, in that order: objects of the history that belong to the owner and are not desired. Without
+ * the definitions that an earlier release has kept, which are expected to stay.
  */
 export async function leavingObjects(applier: Applier, request: PruneRequest): Promise<KubeObject[]> {
   const { prune: leaving, crds } = planOf(request);
@@ -42,8 +42,8 @@ export async function leavingObjects(applier: Applier, request: PruneRequest): P
 }
 
 /**
- * Removes what the history holds and the desired objects do not, as far as it is still the owner's.
- * @throws RetryableError Retrying with every refusal; what was removed until then is in the applier's actions.
+ * Deletes the objects of the history that are not desired, if they still belong to the owner.
+ * @throws RetryableError Retrying with all failures; the deletions so far are in the applier's actions.
  */
 export async function prune(applier: Applier, scoped: Client, request: PruneRequest, signal: AbortSignal): Promise<Pruned> {
   const { crdPolicy, owner, isWanted = () => false } = request;
@@ -70,8 +70,8 @@ export async function prune(applier: Applier, scoped: Client, request: PruneRequ
 }
 
 /**
- * The CustomResourceDefinitions that the desired objects leave out, with what keeps their custom resources readable.
- * One request for each such definition.
+ * Lists the live CustomResourceDefinitions of the history that are not desired, with the objects that may serve their conversion webhooks.
+ * Sends one request for each such definition.
  */
 export async function leavingCrds(
   applier: Applier,
@@ -82,25 +82,25 @@ export async function leavingCrds(
   const leaving = all.filter((crd) => !before.has(objectKey(crd)));
   const earlier = all.filter((crd) => before.has(objectKey(crd)));
   const live = leaving.length === 0 ? new Map<string, KubeObject>() : await applier.read(leaving.map(refOf));
-  // One that may no longer be read stays as it is, see recheckKept.
+  // A definition that may no longer be read stays unchanged, see recheckKept.
   const { objects: readable } = await applier.readEach(earlier.map(refOf));
   const crds = oursOf(all, new Map([...live, ...readable]), request.owner);
   return { crds, policy: request.crdPolicy, recorded: request.history.flatMap(({ objects }) => objects.map(refOf)) };
 }
 
-/** What the history holds and the desired objects do not, whosever it is by now. */
+/** Lists the objects of the history that are not desired, regardless of their current owner. */
 export function unwanted(request: Omit<PruneRequest, "owner">): KubeObject[] {
   const { prune: going, crds } = planOf(request);
   return [...going, ...crds.ifUnused, ...crds.kept];
 }
 
-/** The same without definitions that stay because they may not be deleted: what takes permissions to remove. */
+/** Lists the objects that need permissions for their deletion: like `unwanted`, without kept definitions that the policy does not delete. */
 export function removals(request: Omit<PruneRequest, "owner">): KubeObject[] {
   const kept = keptBefore(request);
   return unwanted(request).filter((object) => request.crdPolicy === "Delete" || !kept.has(objectKey(object)));
 }
 
-/** The definitions that an earlier release has kept, by `objectKey`. */
+/** Returns the definitions that an earlier release has kept, by `objectKey`. */
 function keptBefore({ history }: Pick<PruneRequest, "history">): ReadonlyMap<string, LeftObject> {
   const left = history.flatMap((release) => release.left ?? []).filter(isKept);
   return new Map(left.map((one) => [objectKey(one), one]));
@@ -119,7 +119,7 @@ function planOf({ history, desired, crdPolicy }: Omit<PruneRequest, "owner">): R
   return planRelease({ recorded: [...recorded.values()], desired: withSecrets(desired), crdPolicy });
 }
 
-/** Certificates are in no release, but come and go with the objects that need them. */
+/** Adds the Secrets of certificates: they are not part of a release, but are created and deleted with the objects that need them. */
 function withSecrets(objects: readonly KubeObject[]): KubeObject[] {
   return [...objects, ...certificateSecrets(objects)];
 }

@@ -9,12 +9,12 @@ import { DeniedError } from "../state/waiting.ts";
 import { type Check, type Checked, newFinding, type PreflightFinding, type PreflightRequest } from "./preflightRequest.ts";
 
 const QUOTA = { apiVersion: "v1", kind: "ResourceQuota" };
-/** ResourceQuotas of one namespace that are looked at. */
+/** ResourceQuotas of one namespace that are checked. */
 const MAX_QUOTAS = 500;
 
 /**
- * Finds the quotas that have room for each new object and not for all of them together. One request for each namespace in which something is new.
- * Nothing is found where the client may not list quotas, nor after the dry run denied objects: how many are created is not known then.
+ * Denies new objects that fit into a ResourceQuota one by one but not all together. Sends one request for each namespace with new objects.
+ * Finds nothing if the client may not list quotas, or if the dry run denied objects, because the number of created objects is unknown then.
  */
 export const quotaCheck: Check = {
   name: "quota",
@@ -29,7 +29,7 @@ export const quotaCheck: Check = {
   },
 };
 
-/** @throws what `signal` aborts with. */
+/** @throws the reason of `signal` when it aborts. */
 async function findExceeded(
   client: Pick<Client, "list">,
   created: readonly CountedObject[],
@@ -59,7 +59,7 @@ function createdObjects({ desired, kinds }: PreflightRequest, { live, refused }:
 
 function quotaFinding(exceeded: ExceededQuota): PreflightFinding {
   const { namespace, name, objects } = exceeded;
-  const message = `ResourceQuota ${namespace}/${name} has no room for all new objects: ${formatExceededQuota(exceeded)}; counted are ${formatFirst(objects.map(describeObject))}`;
+  const message = `ResourceQuota ${namespace}/${name} does not allow all new objects: ${formatExceededQuota(exceeded)}; counted objects: ${formatFirst(objects.map(describeObject))}`;
   const details = [{ namespace, name, message: formatExceededQuota(exceeded) }];
   return newFinding("quota", newProblem("QuotaExceeded", { message, details }));
 }

@@ -9,13 +9,13 @@ test.for<[why: string, err: unknown, want: boolean]>([
   ["a selector", invalid('Invalid value: {"a":"b"}: field is immutable'), true],
   ["a role reference", invalid("Invalid value: {}: cannot change roleRef"), true],
   ["a StatefulSet's fields", invalid("Forbidden: updates to statefulset spec for fields other than 'replicas' are forbidden"), true],
-  ["another mistake beside it", invalid("field is immutable", "must be greater than or equal to 0"), false],
+  ["an immutable field and another mistake", invalid("field is immutable", "must be greater than or equal to 0"), false],
   ["another mistake", invalid("must be no more than 63 characters"), false],
-  ["a cause that says nothing", invalid(undefined), false],
+  ["a cause without a message", invalid(undefined), false],
   ["no causes, but a message", new KubeError("spec: field is immutable", { status: 422, reason: "Invalid" }), true],
-  ["another answer", new KubeError("field is immutable", { status: 403, reason: "Forbidden" }), false],
-  ["no answer", new Error("field is immutable"), false],
-])("a refusal is about what cannot be changed, or not: %s", ([, err, want]) => {
+  ["another status", new KubeError("field is immutable", { status: 403, reason: "Forbidden" }), false],
+  ["no response", new Error("field is immutable"), false],
+])("isImmutableField recognizes only errors about immutable fields when the error is %s", ([, err, want]) => {
   expect(isImmutableField(err)).toBe(want);
 });
 
@@ -33,12 +33,12 @@ test.for<[why: string, err: unknown, want: boolean]>([
   ["a missing permission", new KubeError('pods "a" is forbidden: User "u" cannot patch', { status: 403, reason: "Forbidden" }), false],
   ["another status", new KubeError("exceeded quota: q", { status: 422, reason: "Invalid" }), false],
   ["another error", new Error("exceeded quota: q"), false],
-])("isQuotaExceeded recognises only denials of a quota when the answer is %s", ([, err, want]) => {
+])("isQuotaExceeded recognizes only denials of a quota when the error is %s", ([, err, want]) => {
   expect(isQuotaExceeded(err)).toBe(want);
 });
 
 // Source: O-04.
-test("Deployments and bindings are created anew, and nothing that could hold data", () => {
+test("isRecreated is true only for Deployments and bindings, which contain no data", () => {
   const kinds = [
     ["apps/v1", "Deployment"],
     ["rbac.authorization.k8s.io/v1", "RoleBinding"],

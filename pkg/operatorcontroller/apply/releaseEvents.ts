@@ -13,7 +13,7 @@ import { proxyChange } from "../state/proxyVariables.ts";
 import { type ApiWarning, warningTexts } from "./dryRun.ts";
 import type { NextRelease } from "./nextRelease.ts";
 
-/** What is told about the release of a bundle on its way to the cluster. What a pass finds again is not told again. */
+/** Records the Events about a release while it is applied. Does not repeat an Event when a reconcile finds the same again. */
 export class ReleaseEvents {
   readonly #extension: Readonly<ClusterExtension>;
   readonly #events: EventSink;
@@ -29,26 +29,26 @@ export class ReleaseEvents {
     this.#events.record(this.#extension, type, reason, message);
   }
 
-  /** @param lacking whether the ServiceAccount lacks rights now; that it does is told by the condition that says so. */
+  /** Records when no permissions are missing any more. @param lacking whether permissions are missing now, which the condition reports. */
   permissions(lacking: boolean): void {
     const remembered = this.#memory.of(this.#extension);
-    const before = remembered.lacked ?? findProblem(this.#extension.status, "MissingPermissions") !== undefined;
-    remembered.lacked = lacking;
-    if (before && !lacking) this.record("Normal", "PermissionsGranted", `${this.#account()} has got every right that it lacked`);
+    const before = remembered.lackedPermissions ?? findProblem(this.#extension.status, "MissingPermissions") !== undefined;
+    remembered.lackedPermissions = lacking;
+    if (before && !lacking) this.record("Normal", "PermissionsGranted", `${this.#account()} now has all permissions that were missing`);
   }
 
-  /** What was found out before anything is written, once for the same input. */
+  /** Records the notes and warnings of the preflight, once for the same input. */
   preflight(bundle: string, inputDigest: string | undefined, remarks: readonly string[], warnings: readonly ApiWarning[]): void {
     const texts = warningTexts(warnings, bundle);
     const remembered = this.#memory.of(this.#extension);
-    const told = JSON.stringify([inputDigest ?? "", remarks, texts]);
-    if (remembered.told === told) return;
-    remembered.told = told;
+    const reported = JSON.stringify([inputDigest ?? "", remarks, texts]);
+    if (remembered.reportedPreflight === reported) return;
+    remembered.reportedPreflight = reported;
     for (const remark of remarks) this.record("Normal", "CrdUpgradeSafety", remark);
     for (const text of texts) this.record("Warning", "ApiWarning", text);
   }
 
-  /** Which proxy variables of the cluster the Deployments got or lost in an upgrade, and who says so. */
+  /** Records which proxy variables of the Deployments an upgrade changed, and their source. */
   proxy(
     { kind, base, content }: Pick<NextRelease, "kind" | "base" | "content">,
     phase: ConfigInputs & Pick<WithExtension, "clusterProxy">,
@@ -57,34 +57,35 @@ export class ReleaseEvents {
     const changed = kind === "Upgraded" ? proxyChange(base?.proxy, content.proxy) : undefined;
     if (changed === undefined || overridesProxy(configOf(phase))) return;
     const source = cluster.kind === "known" ? cluster.source : "the cluster has no proxy";
-    this.record("Normal", "ProxyChanged", `proxy variables of the Deployments changed as those of the cluster did (${source}): ${changed}`);
+    this.record("Normal", "ProxyChanged", `updated the proxy variables of the Deployments to match the cluster (${source}): ${changed}`);
   }
 
-  /** Told once for the same plan, although a plan that fails is carried out again. */
+  /** Records that an approved plan is applied, once for the same plan even if it is retried after a failure. */
   approved(bundle: string, digest: string): void {
     const remembered = this.#memory.of(this.#extension);
-    if (remembered.approved === digest) return;
-    remembered.approved = digest;
-    this.record("Normal", "Approved", `carrying out the approved plan for bundle "${bundle}": ${digest}`);
+    if (remembered.reportedApproval === digest) return;
+    remembered.reportedApproval = digest;
+    this.record("Normal", "Approved", `applying the approved plan for bundle "${bundle}": ${digest}`);
   }
 
-  /** What was done to single objects on the way to `bundle`. @param live the objects as they were before. */
+  /** Records deleted, recreated and adopted objects of a release. @param live the objects before the release. */
   applied(bundle: string, actions: readonly ObjectAction[], live: LiveObjects, owner: Owner, extensionExists: ExtensionExists): void {
     const done = (verb: ObjectAction["verb"]): string[] =>
       actions.filter((action) => action.verb === verb).map(({ ref }) => describeObject(ref));
     const [deleted, recreated] = [done("deleted"), done("recreated")];
-    if (deleted.length > 0) this.record("Normal", "Pruned", `deleted what bundle "${bundle}" does not hold: ${formatFirst(deleted)}`);
+    if (deleted.length > 0)
+      this.record("Normal", "Pruned", `deleted objects that bundle "${bundle}" does not contain: ${formatFirst(deleted)}`);
     if (recreated.length > 0)
-      this.record("Normal", "Recreated", `created anew for bundle "${bundle}", since a field cannot be changed: ${formatFirst(recreated)}`);
+      this.record("Normal", "Recreated", `recreated for bundle "${bundle}" because an immutable field changed: ${formatFirst(recreated)}`);
     const written = new Set(actions.map(({ ref }) => objectKey(ref)));
     const adopted = [...live].flatMap(([key, object]) => (written.has(key) ? this.#orphan(object, owner, extensionExists) : []));
-    if (adopted.length > 0) this.record("Normal", "Adopted", `took into bundle "${bundle}": ${formatFirst(adopted)}`);
+    if (adopted.length > 0) this.record("Normal", "Adopted", `adopted into bundle "${bundle}": ${formatFirst(adopted)}`);
   }
 
   #orphan(object: KubeObject, owner: Owner, extensionExists: ExtensionExists): string[] {
     const ownership = ownershipOf(object, owner, extensionExists);
     if (ownership.kind !== "orphan") return [];
-    return [`${describeObject(object)}, left behind by ClusterExtension "${ownership.owner}", which does not exist any more`];
+    return [`${describeObject(object)}, left by ClusterExtension "${ownership.owner}", which no longer exists`];
   }
 
   #account(): string {

@@ -165,7 +165,7 @@ test("resolveBundle reports a problem of at most 2,000 characters that says wher
   expect(error?.message.startsWith('no bundles found for package "p" in channels [cc')).toBe(true);
   const [problem] = problemsIn(error);
   expect(problem?.message.length).toBe(2_000);
-  expect(problem?.message.endsWith("(cut; all of it: olmv1 resolve x --explain, or /debug/resolution/x of operator-controller)")).toBe(
+  expect(problem?.message.endsWith("(cut; full text: olmv1 resolve x --explain, or /debug/resolution/x of operator-controller)")).toBe(
     true,
   );
 });
@@ -215,7 +215,7 @@ test("the cluster's version warns under the default policy and decides under Enf
   const held = await pass({ ...given, source: { clusterVersionPolicy: "Enforce" } });
   expect(held.next?.bundle).toMatchObject({ name: "p.v1.0.0", edge: "stay" });
   expect(problemTexts(held.phase)).toEqual([
-    `clusterVersionPolicy Enforce does not move to bundle "p.v1.1.0" (its olm.maxOpenShiftVersion 4.17 is below the cluster's 4.18); Warn would`,
+    `clusterVersionPolicy Enforce excludes bundle "p.v1.1.0" (its olm.maxOpenShiftVersion 4.17 is below the cluster's 4.18); Warn would allow it`,
   ]);
 });
 
@@ -241,7 +241,7 @@ test("resolveBundle keeps the installed bundle and names the catalog when that c
   expect(error).toBeUndefined();
   expect(next?.bundle).toMatchObject({ ...INSTALLED });
   expect(problemTexts(phase)).toEqual([
-    'catalog "c" cannot be asked and may have a better bundle (error retrieving cache for catalog "c": error performing request: connection refused): bundle "p.v1.0.0" stays installed until the catalog answers, is deleted, or has a lower spec.priority',
+    'catalog "c" is unavailable and may have a better bundle (error retrieving cache for catalog "c": error performing request: connection refused): the controller keeps bundle "p.v1.0.0" until the catalog is available, is deleted, or has a lower spec.priority',
   ]);
 });
 
@@ -277,7 +277,7 @@ test("resolveBundle upgrades from the catalog of the installed bundle when a new
   const catalogs = [catalogNamed("b", { serving: false, priority: 5 }), catalogNamed("c", SERVED)];
   const { phase, next } = await passAmong(catalogs, packages, { from: "c" });
   expect(next?.bundle).toMatchObject({ name: "p.v1.1.0", catalog: "c" });
-  expect(problemTexts(phase)).toEqual(['catalogs not asked: "b" (catalog "b" is not being served; catalogd has not reported on it yet)']);
+  expect(problemTexts(phase)).toEqual(['unavailable catalogs: "b" (catalog "b" is not being served; catalogd has not reported on it yet)']);
 });
 
 test("resolveBundle reports an error when the wanted channels are known not to have the installed bundle", async () => {

@@ -66,7 +66,7 @@ test("retrieveReleases stops at a release that cannot be read, and keeps what is
   const known = releasesIn(phase);
   expect(error).toMatchObject({
     message:
-      'retrying to get installed bundle; release secret "copy" cannot be read: damaged. Restore or delete that Secret; until then the extension is neither changed nor removed',
+      'retrying to get installed bundle; release secret "copy" cannot be read: damaged. Restore or delete that Secret; until then, the controller neither changes nor removes the extension',
     retry: true,
   });
   expect([known.installed?.version, known.unreadable]).toEqual(["1.0.0+2", ['release secret "copy" cannot be read: damaged']]);

@@ -18,7 +18,7 @@ const log = createLogger({ component: "test", level: "silent" });
 const stop: AbortController[] = [];
 afterEach(() => stop.splice(0).forEach((each) => each.abort()));
 
-/** What extensions have installed, on a cluster in memory. */
+/** InstalledBundles on a cluster in memory. */
 class InstalledFixture {
   readonly clock = new FakeClock();
   readonly records = new Map<string, ReleaseRecord | Error>();
@@ -81,7 +81,7 @@ class InstalledFixture {
   }
 }
 
-test("each extension has what its last complete release holds, in the order of names", async () => {
+test("InstalledBundles lists the bundle of each extension's last deployed release, in order of name", async () => {
   const world = new InstalledFixture("b", "a", "none");
   world.release("b", 1, "superseded");
   world.release("b", 2, "deployed");
@@ -94,7 +94,7 @@ test("each extension has what its last complete release holds, in the order of n
   expect(world.bundles.list()[1]?.packageName).toBe("b");
 });
 
-test("a change of what is installed is told, and a release that is written anew with the same in it is none", async () => {
+test("InstalledBundles notifies when an installed bundle changes, but not when a release is rewritten with the same content", async () => {
   const world = new InstalledFixture("a", "b");
   world.release("a", 1, "deployed");
   await world.listed();
@@ -113,7 +113,7 @@ test("a change of what is installed is told, and a release that is written anew 
   expect(world.changes).toBe(later + 1);
 });
 
-test("what was known stays while a newer version of its Secret is read, or cannot be", async () => {
+test("InstalledBundles keeps the last known bundle when a newer version of its Secret is being read or is unreadable", async () => {
   const world = new InstalledFixture("a");
   world.release("a", 1, "deployed");
   await world.listed();
@@ -124,7 +124,7 @@ test("what was known stays while a newer version of its Secret is read, or canno
   expect([...world.bundles.unreadable()]).toEqual([["a", "broken"]]);
 });
 
-test("it is told whose releases are not known yet, and when they are", async () => {
+test("InstalledBundles lists extensions as unread when their releases are being read, and notifies afterwards", async () => {
   const world = new InstalledFixture("a", "b");
   world.release("a", 1, "deployed");
   await settled();
@@ -134,7 +134,7 @@ test("it is told whose releases are not known yet, and when they are", async () 
   expect(world.changes).toBeGreaterThan(0);
 });
 
-test("without the right to read releases nothing is known, and it is said why", async () => {
+test("InstalledBundles reports the reason when the permission to read releases is missing", async () => {
   const world = new InstalledFixture("a");
   world.secrets.refusal = refusal(403, "Forbidden", "secrets is forbidden");
   expect(await world.listed()).toEqual([]);

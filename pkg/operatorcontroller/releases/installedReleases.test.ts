@@ -16,14 +16,14 @@ const X = { name: "x", uid: "uid-x" };
 const stop: AbortController[] = [];
 afterEach(() => stop.splice(0).forEach((each) => each.abort()));
 
-/** Release v`version` holds bundle x.v`version`, which states 4.`version`. */
+/** Release v`version` with bundle x.v`version` and maximum OpenShift version 4.`version`. */
 const record = (version: number): ReleaseRecord =>
   releaseRecord(version, "deployed", {
     labels: { "olm.operatorframework.io/bundle-name": `x.v${version}`, "olm.operatorframework.io/bundle-version": `${version}` },
     annotations: { "olm.properties": `[{"type":"olm.maxOpenShiftVersion","value":4.${version}}]` },
   });
 
-/** Records by number; what is an error cannot be read, what is missing is incomplete. */
+/** Records by number: an Error is unreadable, a missing one is incomplete. */
 class StoredRecords {
   readonly records = new Map<number, ReleaseRecord | UnreadableRelease | Error>();
   readonly reads: number[] = [];
@@ -58,7 +58,7 @@ function started() {
       },
     });
   };
-  /** What counts, once everything is read that can be. */
+  /** The active releases, after everything readable has been read. */
   const counting = async (later = 1_000): Promise<string[] | undefined> => {
     await settled();
     releases.of([X]);
@@ -70,7 +70,7 @@ function started() {
 }
 
 // Source: G-02 and G-08.
-test("the last deployed release counts, and every attempt after it; none is read twice", async () => {
+test("InstalledReleases counts the last deployed release and later attempts, and reads each once", async () => {
   const { store, release, counting } = started();
   release(1, "superseded");
   release(2, "deployed");
@@ -84,7 +84,7 @@ test("the last deployed release counts, and every attempt after it; none is read
   expect(store.reads).toEqual([4, 3, 2, 4]);
 });
 
-test("nothing is said while a release is being read", async () => {
+test("InstalledReleases returns undefined while a release is being read", async () => {
   const { releases, release } = started();
   release(1, "deployed");
   await settled();
@@ -92,7 +92,7 @@ test("nothing is said while a release is being read", async () => {
   expect(releases.of([{ name: "y", uid: "uid-y" }])).toEqual([]);
 });
 
-test("what this process has written itself is not read", async () => {
+test("InstalledReleases does not read a release when this process wrote it", async () => {
   const { store, cache, release, counting } = started();
   const secret = release(1, "deployed");
   await settled();
@@ -101,7 +101,7 @@ test("what this process has written itself is not read", async () => {
   expect(store.reads).toEqual([]);
 });
 
-test("nor when the writer tells what it has written after the Secret was seen, or before", async () => {
+test("InstalledReleases does not read a release that this process wrote when the cache learns of it before or after the watch", async () => {
   const { store, cache, clock, releases, release } = started();
   const first = release(1, "pending-install");
   await settled();
@@ -143,7 +143,7 @@ test("InstalledReleases blocks when the status names an installed bundle and no 
   expect(releases.of([{ ...X, installed }])).toEqual([{ extension: "x", because }]);
 });
 
-test("InstalledReleases reports an older release that is deployed as well when it cannot be read", async () => {
+test("InstalledReleases reports an unreadable older release when it is deployed too", async () => {
   const { store, release, counting } = started();
   store.records.set(1, { kind: "unreadable", secret: releaseKey("x", 1), because: "damaged" });
   release(1, "deployed");
@@ -153,14 +153,14 @@ test("InstalledReleases reports an older release that is deployed as well when i
   expect(await counting(60_000)).toEqual(["x.v2"]);
 });
 
-test("nothing is on the cluster of what was uninstalled", async () => {
+test("InstalledReleases does not count releases when they are uninstalled", async () => {
   const { release, counting } = started();
   release(1, "superseded");
   release(2, "uninstalled");
   expect(await counting()).toEqual([]);
 });
 
-test("an attempt whose record was never complete does not count until it is", async () => {
+test("InstalledReleases does not count an attempt until its record is complete", async () => {
   const { store, release, counting } = started();
   release(1, "deployed");
   release(2, "pending-upgrade");
@@ -170,14 +170,14 @@ test("an attempt whose record was never complete does not count until it is", as
   expect(await counting(60_000)).toEqual(["x.v2", "x.v1"]);
 });
 
-test("of an uninstallation that cannot be read nobody knows what it has left", async () => {
+test("InstalledReleases reports an unreadable release when it is being uninstalled", async () => {
   const { store, release, counting } = started();
   release(1, "uninstalling");
   store.records.set(1, { kind: "unreadable", secret: releaseKey("x", 1), because: "a chunk is missing" });
   expect(await counting()).toEqual(['release secret "sh.helm.release.v1.x.v1" cannot be read: a chunk is missing']);
 });
 
-test("what cannot be read is never nothing, and is tried again", async () => {
+test("InstalledReleases reports an unreadable release, and retries", async () => {
   const { store, release, counting } = started();
   store.records.set(1, new Error("failed to get chunk 2 secret"));
   release(1, "deployed");
@@ -193,7 +193,7 @@ test.for<[version: string, because: string]>([
   ["01", 'its label version "01" is not a positive whole number'],
   ["", 'its label version "" is not a positive whole number'],
 ])(
-  "InstalledReleases reports a Secret with label version %j beside a healthy release, and reads only that one",
+  "InstalledReleases reports a Secret with label version %j next to a healthy release, and reads only the healthy one",
   async ([version, because]) => {
     const { secrets, releases, release, counting } = started();
     const labels = { name: "x", owner: "operator-controller", type: "index", status: "deployed", version };
@@ -207,7 +207,7 @@ test.for<[version: string, because: string]>([
   },
 );
 
-test("a bundle that several releases hold is said once", async () => {
+test("InstalledReleases returns a bundle once when several releases contain it", async () => {
   const { store, release, counting } = started();
   store.records.set(2, record(1));
   release(1, "deployed");
@@ -215,7 +215,7 @@ test("a bundle that several releases hold is said once", async () => {
   expect(await counting()).toEqual(["x.v1"]);
 });
 
-test("removed releases are forgotten", async () => {
+test("InstalledReleases forgets releases when they are deleted", async () => {
   const { secrets, releases, release, counting } = started();
   release(1, "deployed");
   expect(await counting()).toEqual(["x.v1"]);
@@ -226,7 +226,7 @@ test("removed releases are forgotten", async () => {
   expect([changes, await counting()]).toEqual([1, []]);
 });
 
-test("without the right to list the Secrets no extension can be told about", async () => {
+test("InstalledReleases reports the reason for every extension when the permission to list Secrets is missing", async () => {
   const { secrets, clock, releases, release, counting } = started();
   release(1, "deployed");
   expect(await counting()).toEqual(["x.v1"]);

@@ -16,26 +16,26 @@ import { compareText } from "../../text/compare.ts";
 import { type ReleaseFacts, type ReleaseFactsCache, ReleaseReader } from "./releaseReader.ts";
 import type { ReleaseOwner, ReleaseStore } from "./releaseStore.ts";
 
-/** What InstalledReleases is built from. */
+/** The options of InstalledReleases. */
 export interface InstalledReleasesOptions {
   client: Pick<Client, "list" | "watch">;
   store: Pick<ReleaseStore, "read">;
-  /** Shared with the store that the passes use. */
+  /** The cache of the store that the reconciles use. */
   cache: ReleaseFactsCache;
   systemNamespace: string;
   log: Logger;
   clock?: Clock;
 }
 
-/** An extension that the gate asks about. */
+/** An extension whose releases the cluster upgrade gate requests. */
 export interface ReleasesQuestion extends ReleaseOwner {
-  /** The bundle that its status names as installed. */
+  /** The installed bundle in its status. */
   readonly installed?: { readonly name: string; readonly version: string } | undefined;
-  /** It is being deleted, so that it may have no release any more although its status names a bundle. */
+  /** It is being deleted, so it may have no releases although its status names a bundle. */
   readonly isDeleted?: boolean;
 }
 
-/** What is known of what an extension has installed. */
+/** What is known about the installed bundle of an extension. */
 export type InstalledState =
   | { readonly kind: "installed"; readonly bundle: ProvidedBundle }
   | { readonly kind: "absent" }
@@ -45,7 +45,7 @@ export type InstalledState =
 const SECRET = { apiVersion: "v1", kind: "Secret" } as const;
 const BY_EXTENSION = "extension";
 
-/** The releases of all extensions as their Secrets change: metadata is watched, and what a release holds is read once. */
+/** Follows the releases of all extensions: watches the metadata of their Secrets, and reads the content of each release once. */
 export class InstalledReleases {
   readonly #secrets: Informer;
   readonly #reader: ReleaseReader;
@@ -54,11 +54,11 @@ export class InstalledReleases {
   readonly #secretHandlers: ((extension: string) => void)[] = [];
   /** Extensions by the uid of their Secrets. */
   readonly #extensions = new Map<string, string>();
-  /** What the Secrets of an extension tell, and what was answered about it, until something of it changes. */
+  /** The Secrets of an extension and the last result of `of` for it, until one of its Secrets changes. */
   readonly #kept = new Map<string, { uid: string; found: FoundReleases; answer?: Answer }>();
   readonly #answered = Promise.withResolvers<void>();
   #isAnswered = false;
-  /** Why nothing can be read. */
+  /** The reason why the Secrets cannot be listed. */
   #refusal: string | undefined;
 
   constructor({ client, store, cache, systemNamespace, log, clock = systemClock }: InstalledReleasesOptions) {
@@ -78,23 +78,23 @@ export class InstalledReleases {
       else if (uid !== undefined) this.#reader.forget(uid);
       if (uid !== undefined && type === "delete") this.#extensions.delete(uid);
       else if (uid !== undefined) this.#extensions.set(uid, extension);
-      // Its label may have been another one.
+      // The label with the extension may have changed.
       this.#changed(old && old.metadata.labels?.["name"] !== extension ? undefined : extension);
       for (const handler of this.#secretHandlers) handler(extension);
     });
     this.#reader.onChange((extension) => this.#changed(extension));
     cache.onChange((secret) => {
       const extension = this.#extensions.get(secret);
-      if (extension !== undefined) this.#changed(extension); // else its Secret is still to come
+      if (extension !== undefined) this.#changed(extension); // otherwise the watch has not seen its Secret yet
     });
   }
 
-  /** Resolves when the first complete list of release Secrets is in, or was refused; not when stopped before. */
+  /** Resolves when the release Secrets are listed completely for the first time, or the list is denied. Never resolves if stopped before. */
   get synced(): Promise<void> {
     return this.#answered.promise;
   }
 
-  /** Calls `handler` whenever `of` or `providedBy` may return something else for an extension; without its name, for any of them. */
+  /** Calls `handler` when the results of `of` and `providedBy` may have changed: for one extension, or without a name for all. */
   onChange(handler: (extension?: string) => void): void {
     this.#handlers.push(handler);
   }
@@ -104,17 +104,17 @@ export class InstalledReleases {
     this.#secretHandlers.push(handler);
   }
 
-  /** Follows until `signal` aborts; never throws. Call once. */
+  /** Follows the Secrets until `signal` aborts; never throws. Call once. */
   async run(signal: AbortSignal): Promise<void> {
     this.#reader.start(signal);
     await this.#secrets.run(signal);
   }
 
   /**
-   * The releases that count of each extension: the last deployed one and every attempt after it, without those whose record was never complete.
-   * A bundle that several of them hold is given once. Every Secret that cannot be read is given as such, and so is an extension whose status
-   * names an installed bundle while it has no release. Releases that refer to another extension of the same name count as well, as long as
-   * their Secrets exist, unless the status names another bundle than they hold.
+   * Returns the active releases of each extension: the last deployed one and every attempt after it, without incomplete records. Returns a bundle
+   * once if several releases contain it. Includes an entry for each unreadable Secret, and for an extension without releases whose status names an
+   * installed bundle. While their Secrets exist, releases that refer to another extension of the same name count too, unless the status names
+   * another bundle.
    * @returns undefined while some of them are still being read.
    */
   of(extensions: readonly ReleasesQuestion[]): Releases | undefined {
@@ -125,8 +125,8 @@ export class InstalledReleases {
   }
 
   /**
-   * What the last release of an extension that was applied completely provides.
-   * @returns `absent` without one; `unknown` while it is being read, or with the cause when it cannot be.
+   * Returns the bundle of the last deployed release of an extension, with its provided APIs.
+   * @returns `absent` without such a release; `unknown` while it is being read, or with the reason if it cannot be read.
    */
   providedBy({ name, uid }: ReleaseOwner): InstalledState {
     if (this.#refusal !== undefined) return { kind: "unknown", because: this.#refusal };
@@ -176,7 +176,7 @@ export class InstalledReleases {
     return [...found.values()];
   }
 
-  /** The Secrets of an extension by what their metadata tells; `foreign` refer to another extension of the same name. */
+  /** Returns the Secrets of an extension by their metadata; `foreign` ones refer to another extension of the same name. */
   #found({ name, uid }: ReleaseOwner): FoundReleases {
     const kept = this.#kept.get(name);
     if (kept?.uid === uid) return kept.found;
@@ -204,7 +204,7 @@ export class InstalledReleases {
     if (!isSame) this.#changed();
   }
 
-  /** @param extension undefined: of all of them. */
+  /** Drops cached results and calls the handlers. @param extension undefined: all extensions. */
   #changed(extension?: string): void {
     if (extension === undefined) this.#kept.clear();
     else this.#kept.delete(extension);
@@ -226,36 +226,36 @@ interface Answer {
   readonly releases: Releases;
 }
 
-/** Whether a release holds the bundle that a status names. */
+/** Reports whether a release contains the bundle that a status names. */
 function matchesInstalled({ name, version }: NonNullable<ReleasesQuestion["installed"]>, facts: ReleaseFacts): boolean {
   return facts.bundle === name && facts.version === version;
 }
 
-/** A bundle that an extension has installed, as others see it that may depend on it. */
+/** The installed bundle of an extension, as a provider for other extensions. */
 export interface InstalledProvider extends ProvidedBundle {
   /** Name of the ClusterExtension. */
   readonly extension: string;
 }
 
-/** What InstalledBundles is built from. */
+/** The options of InstalledBundles. */
 export interface InstalledBundlesOptions {
   extensions: Pick<Informer<ClusterExtension>, "list" | "onEvent">;
   releases: Pick<InstalledReleases, "providedBy" | "onChange">;
   clock?: Clock;
 }
 
-/** Changes within this time are told together. */
+/** Changes within this time cause one notification, in milliseconds. */
 const COALESCE_MS = 200;
 
 /**
- * What all extensions of the cluster have installed: the bundle of the last release of each that was applied completely. Made of what the
- * controller knows of their releases anyway, so that asking costs no request. After a change, only the changed extension is read again.
+ * The installed bundles of all extensions: for each, the bundle of its last deployed release. Uses the releases that the controller has cached, so
+ * that reading it needs no request. After a change, reads only the changed extension again.
  */
 export class InstalledBundles {
   readonly #options: InstalledBundlesOptions;
   readonly #clock: Clock;
   readonly #handlers: (() => void)[] = [];
-  /** By name of the extension: what was known last stays while a newer version of its Secret is being read. */
+  /** By name of the extension. The last known bundle stays while a newer version of its Secret is being read. */
   readonly #known = new Map<string, { uid: string; provider: InstalledProvider }>();
   /** Uids of all extensions, by name. */
   #extensions = new Map<string, string>();
@@ -263,7 +263,7 @@ export class InstalledBundles {
   readonly #unreadable = new Map<string, string>();
   /** Names of the changed extensions; undefined: all of them. */
   #outdated: Set<string> | undefined;
-  /** Of `#known`, by name; undefined when it has changed. */
+  /** The values of `#known`, by name; undefined after a change. */
   #list: readonly InstalledProvider[] | undefined = [];
   #isTold = true;
 
@@ -279,24 +279,24 @@ export class InstalledBundles {
     });
   }
 
-  /** Calls `handler` soon after every change of what the others give; changes at the same time are told once. */
+  /** Calls `handler` shortly after the results of the other methods change; once for changes at the same time. */
   onChange(handler: () => void): void {
     this.#handlers.push(handler);
   }
 
-  /** One for each extension that has something installed, by name of the extension. Read-only: it is shared with everybody. */
+  /** Returns one entry for each extension with an installed bundle, by name of the extension. The list is shared; do not modify it. */
   list(): readonly InstalledProvider[] {
     this.#refresh();
     return (this.#list ??= [...this.#known].sort(([a], [b]) => compareText(a, b)).map(([, { provider }]) => provider));
   }
 
-  /** Names of the extensions whose releases are being read for the first time: what they have installed is not in `list` yet. */
+  /** Returns the names of extensions whose releases are being read for the first time, so that `list` does not contain their bundles yet. */
   unread(): readonly string[] {
     this.#refresh();
     return [...this.#unread].sort();
   }
 
-  /** Why the releases of an extension cannot be read, by its name; what was known of them before is in `list`. */
+  /** Returns the reason why releases cannot be read, by name of the extension; `list` contains their last known bundles. */
   unreadable(): ReadonlyMap<string, string> {
     this.#refresh();
     return this.#unreadable;
@@ -351,7 +351,7 @@ export class InstalledBundles {
   }
 }
 
-/** Whether `known` says what `bundle` does: a release is written several times with the same in it. */
+/** Reports whether `known` equals `bundle`: a release is written several times with the same content. */
 function isOf(known: InstalledProvider, bundle: ProvidedBundle): boolean {
   return known.properties === bundle.properties || canonicalJson(known) === canonicalJson({ ...bundle, extension: known.extension });
 }

@@ -14,7 +14,7 @@ function journalOf(store: MemoryReleases): ReleaseJournal {
   return new ReleaseJournal({ store, owner: { name: "x", uid: "u" }, history: store.now(), now: () => NOW, signal, log });
 }
 
-/** Begins a release of ConfigMaps with these names. */
+/** Begins a release with ConfigMaps of these names. */
 async function begin(
   store: MemoryReleases,
   names: string[],
@@ -29,7 +29,7 @@ async function begin(
 const record = (version: number, status: ReleaseStatus, objects: string[] = ["a"]): ReleaseRecord =>
   releaseRecord(version, status, { objects, labels: LABELS });
 
-test("a release is pending before it is deployed, and the one before is superseded then", async () => {
+test("ReleaseJournal stores a release as pending, then as deployed, and supersedes the previous one", async () => {
   const store = new MemoryReleases();
   const [first, installed] = await begin(store, ["a"]);
   expect(store.state).toEqual(["v1 pending-install"]);
@@ -42,13 +42,13 @@ test("a release is pending before it is deployed, and the one before is supersed
 });
 
 test.for<[why: string, latest: ReleaseRecord, names: string[], labels: Record<string, string>, version: number]>([
-  ["it was left pending and the same is wanted", record(2, "pending-upgrade"), ["a"], LABELS, 2],
-  ["it failed and the same is wanted", record(2, "failed"), ["a"], LABELS, 2],
-  ["it was left pending and other objects are wanted", record(2, "pending-upgrade"), ["b"], LABELS, 3],
-  ["it failed and another bundle with the same objects is wanted", record(2, "failed"), ["a"], { bundle: "p.v1.2.0" }, 3],
-  ["it was superseded and nothing followed", record(2, "superseded"), ["a"], LABELS, 3],
-  ["it was being uninstalled", record(2, "uninstalling"), ["a"], LABELS, 3],
-])("the newest release is gone on with or followed by another: %s", async ([, latest, names, labels, version]) => {
+  ["it is pending and the content is the same", record(2, "pending-upgrade"), ["a"], LABELS, 2],
+  ["it failed and the content is the same", record(2, "failed"), ["a"], LABELS, 2],
+  ["it is pending and the objects differ", record(2, "pending-upgrade"), ["b"], LABELS, 3],
+  ["it failed and another bundle has the same objects", record(2, "failed"), ["a"], { bundle: "p.v1.2.0" }, 3],
+  ["it is superseded and is the newest", record(2, "superseded"), ["a"], LABELS, 3],
+  ["it is being uninstalled", record(2, "uninstalling"), ["a"], LABELS, 3],
+])("ReleaseJournal continues the newest release or begins another one when %s", async ([, latest, names, labels, version]) => {
   const store = new MemoryReleases(latest);
   const [, begun] = await begin(store, names, labels);
   expect(begun.version).toBe(version);
@@ -56,7 +56,7 @@ test.for<[why: string, latest: ReleaseRecord, names: string[], labels: Record<st
   expect(store.records.get(version)?.status).toBe("pending-install");
 });
 
-test("numbers that are in use are not used again: those of attempts, of incomplete records and of an earlier extension", async () => {
+test("ReleaseJournal does not reuse numbers of attempts, of incomplete records and of an earlier extension", async () => {
   const store = new MemoryReleases(record(3, "deployed"));
   store.unfinished.push(4);
   const [, begun] = await begin(store, ["b"]);
@@ -64,7 +64,7 @@ test("numbers that are in use are not used again: those of attempts, of incomple
   expect(store.calls).toEqual(["remove v4", "create v5 pending-upgrade"]);
 });
 
-test("a failure is recorded, bounded, and whatever goes wrong with that is not thrown", async () => {
+test("ReleaseJournal records a failure with a bounded description, and does not throw when that fails", async () => {
   const store = new MemoryReleases();
   const [journal, begun] = await begin(store, ["a"]);
   await journal.failed(begun, `no: ${"x".repeat(5_000)}`);
@@ -74,7 +74,7 @@ test("a failure is recorded, bounded, and whatever goes wrong with that is not t
   await journal.failed(begun, "no");
 });
 
-test("a night of the same failure leaves one record", async () => {
+test("ReleaseJournal keeps one record when the same failure repeats", async () => {
   const store = new MemoryReleases(record(1, "deployed"));
   for (let i = 0; i < 50; i++) {
     const [journal, begun] = await begin(store, ["a", "b"]);
@@ -83,7 +83,7 @@ test("a night of the same failure leaves one record", async () => {
   expect(store.state).toEqual(["v1 deployed", "v2 failed"]);
 });
 
-test("many different failures leave ten, but none goes that alone names an object which may be on the cluster", async () => {
+test("ReleaseJournal keeps ten different failures, and every record that is the only one with an object on the cluster", async () => {
   const store = new MemoryReleases(record(1, "deployed"));
   for (let i = 0; i < 30; i++) {
     const [journal, begun] = await begin(store, i === 3 ? ["a", "leftover"] : ["a"], { bundle: `p.v${i}` });
@@ -99,7 +99,7 @@ test("many different failures leave ten, but none goes that alone names an objec
   expect(store.state.filter((line) => line.endsWith("deployed"))).toEqual([`v${begun.version} deployed`]);
 });
 
-test("what a crash left behind the newest release is put in order, by the next release or by a pass without one", async () => {
+test("ReleaseJournal settles older releases after a crash, in the next release or in a reconcile without one", async () => {
   const leftBehind = (): MemoryReleases => new MemoryReleases(record(1, "deployed"), record(2, "pending-upgrade"), record(3, "deployed"));
   const store = leftBehind();
   const journal = journalOf(store);
@@ -113,7 +113,7 @@ test("what a crash left behind the newest release is put in order, by the next r
   expect(again.state).toEqual(["v1 deployed", "v2 pending-upgrade", "v3 deployed"]);
 });
 
-test("releases that were orphaned are marked as the extension's that took them over", async () => {
+test("ReleaseJournal adds owner references to orphaned releases when an extension takes them over", async () => {
   const store = new MemoryReleases(record(1, "superseded"), record(2, "deployed"), record(3, "failed"));
   store.orphaned = true;
   expect(journalOf(store).isUnsettled).toBe(true);
@@ -121,7 +121,7 @@ test("releases that were orphaned are marked as the extension's that took them o
   expect(store.calls).toEqual(["update v3 failed", "update v2 deployed"]);
 });
 
-test("when the success cannot be stored the release stays pending and the error is thrown", async () => {
+test("ReleaseJournal throws and leaves the release pending when it cannot store the success", async () => {
   const store = new MemoryReleases();
   const [journal, begun] = await begin(store, ["a"]);
   store.failures.update = new Error("connection refused");
@@ -129,7 +129,7 @@ test("when the success cannot be stored the release stays pending and the error 
   expect(store.state).toEqual(["v1 pending-install"]);
 });
 
-test("an unchanged release learns what it was rendered from, once", async () => {
+test("ReleaseJournal.renew stores a new input digest of an unchanged release once", async () => {
   const store = new MemoryReleases(record(1, "deployed"));
   const [current] = store.now().current;
   await journalOf(store).renew(current!, { inputDigest: "d2", imageDigest: "sha256:1" });
@@ -139,7 +139,7 @@ test("an unchanged release learns what it was rendered from, once", async () => 
   expect(store.calls).toEqual(["update v1 deployed"]);
 });
 
-test("the proxy variables that a release tells are those that it was rendered with last", async () => {
+test("ReleaseJournal.renew stores the proxy variables of the last rendering", async () => {
   const [store, proxy] = [new MemoryReleases(record(1, "deployed")), { HTTP_PROXY: "http://proxy:1" }];
   const renewed = async (content: { inputDigest: string; proxy?: typeof proxy }): Promise<unknown> => {
     await journalOf(store).renew(store.records.get(1)!, content);

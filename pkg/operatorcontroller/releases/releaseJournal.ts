@@ -14,7 +14,7 @@ import type { ReleaseState } from "../../release/state.ts";
 import type { Logger } from "../../telemetry/log.ts";
 import { type ReleaseHistory, type ReleaseOwner, type ReleaseStore, recordOf, requireReadable } from "./releaseStore.ts";
 
-/** What a release that begins is about. */
+/** The content of a release when it begins. */
 export type ReleaseContent = Pick<
   ReleaseRecord,
   | "namespace"
@@ -34,7 +34,7 @@ export type ReleaseContent = Pick<
   | "sourced"
 >;
 
-/** Where and for whom one pass keeps its record. */
+/** The options of a ReleaseJournal. */
 export interface JournalOptions {
   store: Pick<ReleaseStore, "create" | "update" | "read" | "remove">;
   owner: ReleaseOwner;
@@ -49,9 +49,8 @@ export interface JournalOptions {
 const MAX_DESCRIPTION = 1_024;
 
 /**
- * Keeps the record of one pass: a release is pending before the first object is written, deployed after the last, failed when one was
- * refused. A release that stopped or failed is gone on with under its number while the very same is wanted, so that trying again for a
- * night writes no second record.
+ * Records the release of one reconcile: pending before the first object is written, deployed after the last one, failed after a failure.
+ * If the same content is applied again, an interrupted or failed release continues under its number, so that retries do not create more records.
  */
 export class ReleaseJournal {
   readonly #options: JournalOptions;
@@ -64,8 +63,8 @@ export class ReleaseJournal {
 
   /**
    * Stores that a release begins.
-   * @returns the record to give to `deployed` or `failed`.
-   * @throws ReleaseUnreadable when there is a release that cannot be read: it may own objects that this one would overwrite or prune.
+   * @returns the record for `deployed` or `failed`.
+   * @throws ReleaseUnreadable if a release cannot be read: it may own objects that this one would overwrite or prune.
    */
   async begin(content: ReleaseContent, state: ReleaseState): Promise<ReleaseRecord> {
     const { store, owner, history, now } = this.#options;
@@ -91,8 +90,8 @@ export class ReleaseJournal {
   }
 
   /**
-   * Stores that everything of a release is on the cluster and nothing else of the extension; then puts the others in order.
-   * @returns the record as it is stored; one without any object that could be unhealthy is rolled out with that.
+   * Stores that a release is completely on the cluster, and then settles the other releases.
+   * @returns the stored record. If no object of the release has a health status, its rollout is complete at once.
    */
   async deployed(record: ReleaseRecord): Promise<ReleaseRecord> {
     const rolledOut = record.objects.some(hasHealth) ? {} : { rolledOutAt: new Date(this.#options.now()).toISOString() };
@@ -102,7 +101,7 @@ export class ReleaseJournal {
     return deployed;
   }
 
-  /** Stores that a release failed. What goes wrong here is only logged: the failure itself must be told. @returns the record as it is stored. */
+  /** Stores that a release failed. Only logs its own errors, so that they do not hide the failure. @returns the stored record. */
   async failed(record: ReleaseRecord, description: string): Promise<ReleaseRecord> {
     const { store, owner, history, log } = this.#options;
     const failed: ReleaseRecord = { ...record, status: "failed", description: description.slice(0, MAX_DESCRIPTION) };
@@ -110,15 +109,15 @@ export class ReleaseJournal {
       await store.update(failed, owner, this.#calls);
       await this.#trim(failed, this.#holdingMoreThan([record, ...history.current.filter(({ status }) => status === "deployed")]));
     } catch (err) {
-      log.warn({ release: record.version, reason: messageOf(err) }, "failed release not recorded as such; it counts as interrupted");
+      log.warn({ release: record.version, reason: messageOf(err) }, "cannot record that the release failed; it counts as interrupted");
     }
     return failed;
   }
 
   /**
-   * Renews what an unchanged release was rendered from, so that the next pass need not render again to find it unchanged, and adds what
-   * is known of its bundle by now where the release does not say it.
-   * @returns the record as it is stored: what else this reconcile stores of the release must start from it.
+   * Stores the new input digest of an unchanged release, so that the next reconcile need not render it again. Adds properties and requirements of
+   * its bundle if the record lacks them.
+   * @returns the stored record, on which later updates in this reconcile must be based.
    */
   async renew(
     release: ReleaseRecord,
@@ -143,8 +142,8 @@ export class ReleaseJournal {
   }
 
   /**
-   * Stores what a release leaves behind by now. The record is read again, because an earlier step of the reconcile may have renewed it.
-   * @returns the record as it is stored.
+   * Stores which objects a release leaves on the cluster. Reads the record again, because an earlier step of the reconcile may have renewed it.
+   * @returns the stored record.
    */
   async leave(release: ReleaseRecord, left: readonly LeftObject[]): Promise<ReleaseRecord> {
     const { store, owner } = this.#options;
@@ -155,8 +154,8 @@ export class ReleaseJournal {
   }
 
   /**
-   * Leaves `newest` as the only deployed release and none pending, all of them marked as the extension's, and as many as the history keeps.
-   * What goes wrong is only logged, and put in order by a later pass.
+   * Makes `newest` the only deployed release, ends pending ones, adds missing owner references, and deletes releases beyond the history limit.
+   * Only logs errors; a later reconcile repeats it.
    */
   async settle(newest: ReleaseRecord): Promise<void> {
     const { store, owner, history, log } = this.#options;
@@ -173,11 +172,11 @@ export class ReleaseJournal {
       if (history.orphaned && known.has(newest.version)) await store.update(newest, owner, this.#calls);
       await this.#trim(newest, () => false);
     } catch (err) {
-      log.warn({ release: newest.version, reason: messageOf(err) }, "older releases not put in order");
+      log.warn({ release: newest.version, reason: messageOf(err) }, "cannot update older releases");
     }
   }
 
-  /** Whether releases other than the newest are left as if they were current, or some are not marked as the extension's. */
+  /** Whether releases other than the newest are still deployed or pending, are unfinished, or have no owner reference. */
   get isUnsettled(): boolean {
     const { history } = this.#options;
     const [, ...others] = history.current;
@@ -195,7 +194,7 @@ export class ReleaseJournal {
     for (const version of [...history.unfinished, ...removable]) await store.remove(owner.name, version, this.#calls);
   }
 
-  /** True of an attempt that may have left an object on the cluster that `known` do not name: without its record nobody would prune it. */
+  /** Returns a check for attempts with objects that `known` do not contain. Their records must stay, or these objects would never be pruned. */
   #holdingMoreThan(known: readonly ReleaseRecord[]): (version: number) => boolean {
     const named = new Set(known.flatMap(({ objects }) => objects.map(objectKey)));
     const { current } = this.#options.history;
@@ -211,7 +210,7 @@ function beginning({ rolledBack, pinnedTo }: ReleaseContent, isUpgrade: boolean)
   return { status: "pending-install", description: "initial install underway" };
 }
 
-/** What was given up has failed, although all of it was on the cluster. */
+/** Returns the final status of a release. A release that was rolled back has failed, although it was deployed. */
 function endingOf(version: number, status: ReleaseStatus, newest: ReleaseRecord): Pick<ReleaseRecord, "status" | "description"> {
   if (newest.rolledBack?.release !== version) return { status, description: `followed by release v${newest.version}` };
   return {
@@ -228,7 +227,7 @@ async function storing({ version, status }: ReleaseRecord, work: Promise<void>):
   }
 }
 
-/** Whether the newest release stopped or failed with exactly this content. */
+/** Reports whether the newest release was interrupted or failed with exactly this content. */
 function goesOn(state: ReleaseState, { labels }: ReleaseContent): boolean {
   if (state.kind !== "Interrupted" && state.kind !== "Failed") return false;
   const recorded = state.release.labels;

@@ -15,15 +15,15 @@ test.for([
   ["[]", "[]"],
   ["", ""],
   ['{"not":"a list"}', '{"not":"a list"}'],
-] as const)("of the properties %s what counts is kept", ([text, kept]) => {
+] as const)("releaseFacts keeps only the maximum OpenShift version of properties %s", ([text, kept]) => {
   expect(releaseFacts(stating(text))).toMatchObject({ bundle: "a.v1.0.0", version: "1.0.0", properties: kept });
 });
 
-test("a release without the annotation states nothing", () => {
+test("releaseFacts has no properties when the release has no annotation", () => {
   expect(releaseFacts({ labels: LABELS, annotations: {}, objects: [] }).properties).toBeUndefined();
 });
 
-test("of many maxima two are kept, which is one too many", () => {
+test("releaseFacts keeps two maxima when there are more, because two are already an error", () => {
   const many = `[${Array.from({ length: 50_000 }, () => '{"type":"olm.maxOpenShiftVersion","value":"4.18"}').join(",")}]`;
   const one = '{"type":"olm.maxOpenShiftVersion","value":"4.18"}';
   expect(releaseFacts(stating(many)).properties).toBe(`[${one},${one}]`);
@@ -32,11 +32,11 @@ test("of many maxima two are kept, which is one too many", () => {
 test.for([
   ["does not decode", `[]${" ".repeat(20_000)}!`],
   ["states olm.maxOpenShiftVersion with", `[{"type":"olm.maxOpenShiftVersion","value":"${"4".repeat(20_000)}"}]`],
-] as const)("properties that are too long to keep cannot be told: it %s", ([message, text]) => {
+] as const)("releaseFacts fails when the properties are too long: it %s", ([message, text]) => {
   expect(() => releaseFacts(stating(text))).toThrow(message);
 });
 
-test("what one has read is known to all, for exactly that version of the Secret", () => {
+test("ReleaseFactsCache returns facts only for the exact version of the Secret", () => {
   const cache = new ReleaseFactsCache();
   const noted: string[] = [];
   cache.onChange((uid) => void noted.push(uid));
@@ -52,7 +52,7 @@ test("what one has read is known to all, for exactly that version of the Secret"
   expect(cache.get(secret)).toBeUndefined();
 });
 
-test("what is known is bounded", () => {
+test("ReleaseFactsCache evicts entries when it is full", () => {
   const cache = new ReleaseFactsCache(2);
   for (const uid of ["a", "b", "c"]) cache.note({ uid, resourceVersion: "1" }, stating("[]"));
   expect(["a", "b", "c"].map((uid) => cache.get({ uid, resourceVersion: "1" }) !== undefined)).toEqual([false, true, true]);

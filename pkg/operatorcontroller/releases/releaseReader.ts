@@ -12,24 +12,24 @@ import { releaseIndex, unreadableText } from "../../release/storage/decode.ts";
 import type { Logger } from "../../telemetry/log.ts";
 import type { ReleaseStore } from "./releaseStore.ts";
 
-/** What a release may state at most; a maximum takes some dozens of characters. */
+/** Longest properties of a release, in characters; a maximum OpenShift version needs a few dozen. */
 const MAX_PROPERTIES = 16_384;
 
-/** What of a release is kept in mind: what decides about cluster upgrades, and what others may depend on. */
+/** The cached part of a release: what decides about cluster upgrades, and what other extensions may depend on. */
 export interface ReleaseFacts {
   readonly bundle: string;
   readonly version: string;
-  /** Annotation olm.properties with nothing but what decides about cluster upgrades; undefined when there is none. */
+  /** Annotation olm.properties, reduced to what decides about cluster upgrades; undefined without the annotation. */
   readonly properties: string | undefined;
   readonly provided: ProvidedBundle;
 }
 
-/** The part of a release that the gate reads. */
+/** The part of a release that the cluster upgrade gate reads. */
 export type NotedRelease = Pick<ReleaseRecord, "labels" | "annotations" | "properties" | "objects">;
 
 /**
- * The facts of a release.
- * @throws Error when its properties neither decode nor are short enough to be shown as they are.
+ * Extracts the facts of a release.
+ * @throws Error if its properties do not decode and are too long to show unchanged.
  */
 export function releaseFacts(release: NotedRelease): ReleaseFacts {
   const { labels, annotations } = release;
@@ -42,7 +42,7 @@ export function releaseFacts(release: NotedRelease): ReleaseFacts {
   };
 }
 
-/** The properties that count, two at most: the second is wrong already. A text that does not decode stays, for the error that it gives. */
+/** Returns the maximum OpenShift versions, at most two, because a second one is already an error. Keeps an invalid text for its error. */
 function decisiveProperties(text: string): string {
   let kept: string;
   try {
@@ -56,46 +56,46 @@ function decisiveProperties(text: string): string {
   }
   if (kept.length > MAX_PROPERTIES)
     throw new Error(`annotation ${ANNOTATION_PROPERTIES} states ${MAX_OPENSHIFT_VERSION} with ${kept.length} characters`);
-  return Buffer.from(kept).toString(); // a copy: a part of a text keeps the whole of it in memory
+  return Buffer.from(kept).toString(); // a copy, because a substring keeps the whole text in memory
 }
 
-/** Facts by the Secret that holds the release and its resourceVersion: who has written or read a release shares what it knows. */
+/** Caches the facts of releases by Secret and resourceVersion, shared between everything that reads or writes releases. */
 export class ReleaseFactsCache {
-  /** The longest unused ones, which nobody forgot, make room. */
+  /** Evicts the least recently used entries. */
   readonly #known: LRUCache<string, { resourceVersion: string; facts: ReleaseFacts }>;
   readonly #handlers: ((uid: string) => void)[] = [];
 
-  /** @param maxEntries more Secrets than there are releases on any cluster. */
+  /** @param maxEntries default: more than the releases of any cluster. */
   constructor(maxEntries = 20_000) {
-    // The bound as a size: for `max` the cache would allocate all of its slots at once.
+    // Limits the size, because with `max` the cache would allocate all slots at once.
     this.#known = new LRUCache({ maxSize: maxEntries, sizeCalculation: () => 1 });
   }
 
-  /** Calls `handler` with the uid of a Secret whenever something new is known of it. */
+  /** Calls `handler` with the uid of a Secret whenever its facts change. */
   onChange(handler: (uid: string) => void): void {
     this.#handlers.push(handler);
   }
 
-  /** Takes note of a release as it stands in a Secret. */
+  /** Caches the facts of a release in one version of its Secret. */
   note({ uid, resourceVersion }: SecretVersion, record: NotedRelease): void {
     if (uid === undefined || resourceVersion === undefined || this.#known.peek(uid)?.resourceVersion === resourceVersion) return;
     let facts: ReleaseFacts;
     try {
       facts = releaseFacts(record);
     } catch {
-      return; // whoever asks reads it for himself, and is told what is wrong
+      return; // a later read of the release reports the error
     }
     this.#known.set(uid, { resourceVersion, facts });
     for (const handler of this.#handlers) handler(uid);
   }
 
-  /** The facts of that version of a Secret, if anybody has seen it. */
+  /** Returns the facts for that version of a Secret; undefined if they are not cached. */
   get({ uid, resourceVersion }: SecretVersion): ReleaseFacts | undefined {
     const known = uid === undefined ? undefined : this.#known.get(uid);
     return known?.resourceVersion === resourceVersion ? known?.facts : undefined;
   }
 
-  /** Drops what is known of a Secret that is gone. */
+  /** Drops a deleted Secret. */
   forget(uid: string): void {
     this.#known.delete(uid);
   }
@@ -107,14 +107,14 @@ export interface SecretVersion {
   readonly resourceVersion?: string;
 }
 
-/** What came of reading a release. */
+/** The result of reading a release. */
 export type ReadOutcome =
   | { readonly kind: "read"; readonly facts: ReleaseFacts }
-  /** Its record was not stored completely, so nothing was applied from it; or it is gone by now. */
+  /** Its record was not stored completely, so nothing was applied from it; or it no longer exists. */
   | { readonly kind: "unfinished" }
   | { readonly kind: "unreadable"; readonly because: string };
 
-/** What ReleaseReader is built from. */
+/** The options of a ReleaseReader. */
 export interface ReleaseReaderOptions {
   store: Pick<ReleaseStore, "read">;
   cache: ReleaseFactsCache;
@@ -129,7 +129,7 @@ interface Reading {
   cancel: () => void;
 }
 
-/** Who writes a release notes what it holds right after; reading it as well before that would be work for nothing. */
+/** Delay before a release is read, in milliseconds: if this process wrote the release, its facts are cached by then. */
 const GRACE_MS = 100;
 const CONCURRENCY = 4;
 const READ_TIMEOUT_MS = 20_000;
@@ -138,8 +138,8 @@ const MAX_BACKOFF_MS = 60_000;
 const MAX_CAUSE = 1_024;
 
 /**
- * Reads the releases that nobody in this process has read or written yet, each version of a Secret once and some at a time.
- * What cannot be read, or is not complete, is tried again with back-off.
+ * Reads the releases that this process has neither read nor written yet: each version of a Secret once, a few in parallel.
+ * Retries unreadable and incomplete releases with backoff.
  */
 export class ReleaseReader {
   readonly #options: ReleaseReaderOptions;
@@ -164,12 +164,12 @@ export class ReleaseReader {
     this.#work();
   }
 
-  /** Calls `handler` after every outcome, with the name of the extension. */
+  /** Calls `handler` with the name of the extension after every read. */
   onChange(handler: (extension: string) => void): void {
     this.#handlers.push(handler);
   }
 
-  /** What is known of the release in that index Secret; undefined while it is being read. */
+  /** Returns the result for the release in that index Secret; undefined while it is being read. */
   outcomeOf(index: ObjectMeta): ReadOutcome | undefined {
     const { uid, resourceVersion } = index;
     const facts = this.#options.cache.get(index);
@@ -184,12 +184,12 @@ export class ReleaseReader {
     return undefined;
   }
 
-  /** Tells that a Secret has that version now: where that one is known, nothing about an earlier one need be read. */
+  /** Notes the current version of a Secret. If its facts are cached, stops reading an earlier version. */
   moved(index: ObjectMeta): void {
     if (index.uid !== undefined && this.#options.cache.get(index)) this.#drop(index.uid);
   }
 
-  /** Drops everything about a Secret that is gone. */
+  /** Drops a deleted Secret, and stops reading it. */
   forget(uid: string): void {
     this.#drop(uid);
     this.#options.cache.forget(uid);

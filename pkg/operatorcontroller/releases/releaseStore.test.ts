@@ -12,7 +12,7 @@ import { StreamingCodec } from "./releaseStore.ts";
 const WHERE = { systemNamespace: "olmv1-system", owner: { name: "x", uid: "11111111-2222-3333-4444-555555555555" } };
 const MIB = 1024 * 1024;
 
-/** A release of so many ConfigMaps with a text of so many characters each, and others. */
+/** A release with `count` ConfigMaps, each with a text of that length, and other objects. */
 function large(count: number, characters: number, others: readonly KubeObject[] = []): ReleaseRecord {
   const objects = Array.from({ length: count }, (_, i) => configMap(`c${i}`, "x", { a: `${i}${"x <\u2028".repeat(characters / 4)}` }));
   return releaseRecord(1, "deployed", { objects: [...objects, ...others] });
@@ -30,13 +30,13 @@ function withPayload(payload: string): KubeObject {
   return { ...index, data: { ...(index["data"] as object), chunk: gzipSync(payload).toString("base64") } };
 }
 
-/** What no usual text or number survives as. */
+/** Values that a usual JSON round trip would change. */
 const UNUSUAL: KubeObject = { apiVersion: "v1", kind: "A", metadata: { name: "u" }, big: 9_007_199_254_740_993n, zero: -0 };
 const SURROGATE = JSON.stringify(`${JSON.stringify({ apiVersion: "v1", kind: "A", metadata: { name: "s" } })}\n`).replace(
   '"s\\"',
   '"\ud800\\"',
 );
-/** Members that Go passes over, of so many bytes. */
+/** Members of that many bytes that Go ignores. */
 const padding = (bytes: number): string => `"other":"${"x".repeat(bytes)}"`;
 
 test.for<[what: string, record: ReleaseRecord]>([
@@ -54,7 +54,7 @@ test.for<[what: string, record: ReleaseRecord]>([
 test.for<[what: string, payload: string]>([
   ["a lone surrogate", `{${padding(MIB)},"name":"x","version":1,"info":{"status":"deployed"},"manifest":${SURROGATE}}`],
   ["a wrong type", `{${padding(MIB)},"manifest":{}}`],
-  ["no JSON", `{${padding(MIB)},"manifest":`],
+  ["invalid JSON", `{${padding(MIB)},"manifest":`],
   ["a broken object", `{${padding(MIB)},"manifest":"{}\\n"}`],
   ["an object that begins with a byte order mark", `{${padding(MIB)},"manifest":"\ufeff{}\\n"}`],
   ["the release of another Secret", `{${padding(MIB)},"name":"y"}`],
@@ -114,7 +114,7 @@ test.for<[what: string, text: string, message: string]>([
     "-".repeat(300_000),
     'release too large: "x" has more than the 2000000 lines, list items and members that can be read again',
   ],
-])("a release with more %s than can be read again is not encoded", async ([, text, message]) => {
+])("encodeRelease and StreamingCodec reject a release when it has more %s than can be decoded", async ([, text, message]) => {
   const record = releaseRecord(1, "deployed", { objects: Array.from({ length: 8 }, (_, i) => configMap(`c${i}`, "x", { a: text })) });
   expect(() => encodeRelease(record, WHERE)).toThrow(message);
   const failed = new StreamingCodec().encode(record, WHERE);

@@ -37,7 +37,7 @@ import {
 import { PayloadReader } from "../../release/storage/payloadReader.ts";
 
 const SECRET = { apiVersion: "v1", kind: "Secret" } as const;
-/** How often a history is read again because it changed while it was read. */
+/** Attempts to read a history that changes while it is read. */
 const MAX_READS = 5;
 
 /** The extension that releases are for. */
@@ -48,23 +48,23 @@ export interface ReleaseOwner {
 
 /** The releases of one extension, each list newest first. */
 export interface ReleaseHistory {
-  /** The last deployed release and every attempt after it; all of them where none was ever deployed. */
+  /** The last deployed release and every attempt after it; all releases if none was ever deployed. */
   current: ReleaseRecord[];
-  /** What came before, without content. */
+  /** The earlier releases, without content. */
   older: ReleaseSummary[];
   /** Releases whose writer stopped before all of the record was stored; nothing was applied from them. */
   unfinished: number[];
-  /** The highest number in use, also by an earlier extension of this name that the garbage collector is still clearing away; 0 without any. */
+  /** The highest number in use, including releases of an earlier extension of this name that await garbage collection; 0 without releases. */
   highest: number;
-  /** Releases there are that do not refer to the extension: it, or an earlier one of its name, was deleted with --cascade=orphan. */
+  /** Some releases have no owner: the extension, or an earlier one of its name, was deleted with --cascade=orphan. */
   orphaned: boolean;
-  /** Secrets that may hold a current or deployed release of the extension and cannot be read. While there is one, nothing may be written. */
+  /** Unreadable Secrets that may contain a current or deployed release of the extension. While one exists, nothing may be written. */
   unreadable: readonly UnreadableRelease[];
   /** Releases that refer to another extension of the same name, without content: the garbage collector removes them. */
   foreign: ReleaseSummary[];
 }
 
-/** The history of an extension that never had a release. */
+/** Returns the history of an extension that never had a release. */
 export function noReleases(): ReleaseHistory {
   return { current: [], older: [], unfinished: [], highest: 0, orphaned: false, unreadable: [], foreign: [] };
 }
@@ -74,11 +74,11 @@ export function withCurrent(history: ReleaseHistory, release: ReleaseRecord): Re
   return { ...history, current: history.current.map((one) => (one.version === release.version ? release : one)) };
 }
 
-/** A release that is needed cannot be read. Retries succeed once its Secret is repaired or deleted. */
+/** The error for a release that cannot be read. A retry succeeds when its Secret has been restored or deleted. */
 export class ReleaseUnreadable extends RetryableError {
   readonly releases: readonly UnreadableRelease[];
 
-  /** @param parts.doing what failed, with ": " or "; " after it; `parts.effect` what does not happen until the Secret is repaired. */
+  /** @param parts.doing the failed action, with ": " or "; " after it; `parts.effect` says what is blocked until the Secret is restored. */
   constructor(
     releases: readonly [UnreadableRelease, ...UnreadableRelease[]],
     { doing = "", effect = "" }: { doing?: string | undefined; effect?: string } = {},
@@ -91,41 +91,44 @@ export class ReleaseUnreadable extends RetryableError {
 }
 
 /**
- * Checks that every release of a history that counts could be read.
- * @throws ReleaseUnreadable that names the Secret.
+ * Checks that a history has no unreadable releases.
+ * @throws ReleaseUnreadable with the name of the Secret.
  */
 export function requireReadable({ unreadable: [first, ...others] }: Pick<ReleaseHistory, "unreadable">, doing?: string): void {
   if (first)
-    throw new ReleaseUnreadable([first, ...others], { doing, effect: "; until then the extension is neither changed nor removed" });
+    throw new ReleaseUnreadable([first, ...others], {
+      doing,
+      effect: "; until then, the controller neither changes nor removes the extension",
+    });
 }
 
 /**
- * The record of a release that was read; undefined when there is none, or only the beginning of one.
- * @throws ReleaseUnreadable that names the Secret.
+ * Returns the record of a decoded release; undefined if the release does not exist or is incomplete.
+ * @throws ReleaseUnreadable with the name of the Secret.
  */
 export function recordOf(release: DecodedRelease | undefined): ReleaseRecord | undefined {
   if (release?.kind === "unreadable") throw new ReleaseUnreadable([release]);
   return release?.kind === "readable" ? release.record : undefined;
 }
 
-/** Turns releases into Secrets and back. */
+/** Encodes releases to Secrets, and decodes them. */
 interface ReleaseCodec {
   encode(...args: Parameters<typeof encodeRelease>): KubeObject[] | Promise<KubeObject[]>;
   decode(...args: Parameters<typeof decodeRelease>): DecodedRelease | Promise<DecodedRelease>;
 }
 
-/** Told of every release that the store has read or written as a whole, with the metadata of its index Secret. */
+/** Observes every release that the store has read or written completely, with the metadata of its index Secret. */
 export interface ReleaseObserver {
   note(index: ObjectMeta, record: ReleaseRecord): void;
 }
 
-/** A Secret was written between two reads that belong together. */
+/** The error if a Secret was written between two reads that belong together. */
 class ChangedMeanwhile extends RetryableError {}
 
 /**
- * The numbered releases of extensions, kept as chunked Secrets in the system namespace with the controller's own rights.
- * A reader sees the old release or the new one: chunks are named by content, fresh ones are there before the index names them, and stale ones
- * go after it; a reader that is overtaken reads again.
+ * Stores the numbered releases of extensions as chunked Secrets in the system namespace, with the controller's own permissions.
+ * A reader sees either the old release or the new one: chunks are named by content, new chunks exist before the index names them, and stale chunks
+ * are deleted after it. A reader that is overtaken by a writer reads again.
  * @see helm-operator-plugins v0.9.1 pkg/storage/chunked.go
  */
 export class ReleaseStore {
@@ -134,7 +137,7 @@ export class ReleaseStore {
   readonly #observer: ReleaseObserver | undefined;
   readonly #codec: ReleaseCodec;
 
-  /** @param codec for a process that must stay responsive; by default all work is done at once. */
+  /** @param codec for a process that must stay responsive; default: a synchronous codec. */
   constructor(
     client: Client,
     systemNamespace: string,
@@ -148,9 +151,9 @@ export class ReleaseStore {
   }
 
   /**
-   * The releases of an extension. Only those that say something about the cluster's state are read as a whole.
-   * Releases that refer to an earlier extension of the same name are not its own: the garbage collector is about to remove them.
-   * @throws RetryableError Retrying when the Secrets keep changing; KubeError when the API server denies or fails the request.
+   * Reads the releases of an extension; only current and deployed releases completely.
+   * Releases that refer to an earlier extension of the same name do not belong to it: they await garbage collection.
+   * @throws RetryableError Retrying if the Secrets keep changing; KubeError if the API server denies or fails the request.
    */
   async history(owner: ReleaseOwner, options: CallOptions = {}): Promise<ReleaseHistory> {
     for (let read = 1; ; read++) {
@@ -163,8 +166,8 @@ export class ReleaseStore {
   }
 
   /**
-   * Stores a new release. Its number is the fence between two controllers: only one of them can create it.
-   * @throws RetryableError Retrying when that number exists already.
+   * Stores a new release. Its number protects against a second controller: only one of them can create it.
+   * @throws RetryableError Retrying if that number already exists.
    */
   async create(record: ReleaseRecord, owner: ReleaseOwner, options: CallOptions = {}): Promise<void> {
     const { index, chunks } = await this.#encode(record, owner);
@@ -174,7 +177,7 @@ export class ReleaseStore {
       stored = await this.#client.create(isLarge ? withIncompleteMark(index) : index, options);
     } catch (err) {
       if (!isAlreadyExists(err)) throw err;
-      const text = `release "${record.name}" v${record.version} exists already: another controller is at work on this extension`;
+      const text = `release "${record.name}" v${record.version} already exists: another controller is reconciling this extension`;
       throw new RetryableError("Retrying", text, { cause: err });
     }
     await this.#createChunks(chunks, stored, options);
@@ -184,13 +187,16 @@ export class ReleaseStore {
 
   /**
    * Stores a changed release under its number.
-   * @throws KubeError 409 when somebody else wrote it at the same time.
+   * @throws KubeError 409 if another writer changed it at the same time.
    */
   async update(record: ReleaseRecord, owner: ReleaseOwner, options: CallOptions = {}): Promise<void> {
     const key = releaseKey(record.name, record.version);
     const live = await this.#client.get({ ...SECRET, name: key, namespace: this.#systemNamespace }, options);
     if (!live)
-      throw new RetryableError("Retrying", `release "${record.name}" v${record.version} is gone from namespace "${this.#systemNamespace}"`);
+      throw new RetryableError(
+        "Retrying",
+        `release "${record.name}" v${record.version} no longer exists in namespace "${this.#systemNamespace}"`,
+      );
     const { index, chunks } = await this.#encode(record, owner);
     const before = extraChunks(live);
     const isSmall = chunks.length === 0 && Array.isArray(before) && before.length === 0;
@@ -207,14 +213,14 @@ export class ReleaseStore {
     for (const name of known) if (!wanted.has(name)) await this.#delete(name, options);
   }
 
-  /** One release as a whole; undefined when it does not exist. */
+  /** Reads one release completely; undefined if it does not exist. */
   async read(extension: string, version: number, options: CallOptions = {}): Promise<DecodedRelease | undefined> {
     const key = releaseKey(extension, version);
     const index = await this.#client.get({ ...SECRET, name: key, namespace: this.#systemNamespace }, options);
     return index && this.#decode(index, options);
   }
 
-  /** Removes one release with its chunks. */
+  /** Deletes one release with its chunks. */
   async remove(extension: string, version: number, options: CallOptions = {}): Promise<void> {
     const key = releaseKey(extension, version);
     await this.#delete(key, options);
@@ -296,7 +302,7 @@ export class ReleaseStore {
   }
 }
 
-/** Marks an index whose chunks are not stored yet: nothing is applied from such a release. */
+/** Marks an index whose chunks are not stored yet. Nothing is applied from such a release. */
 function withIncompleteMark(index: KubeObject): KubeObject {
   const { metadata } = index;
   return { ...index, metadata: { ...metadata, annotations: { ...metadata.annotations, [ANNOTATION_INCOMPLETE]: "true" } } };
@@ -308,23 +314,23 @@ function withoutIncompleteMark(index: KubeObject): KubeObject {
   return { ...index, metadata: { ...metadata, ...(Object.keys(others).length > 0 ? { annotations: others } : {}) } };
 }
 
-/** Bytes of a payload that are in memory at once, on either side of zlib. */
+/** Bytes of a payload that are in memory at once, before and after zlib. */
 const CHUNK_BYTES = 64 * 1024;
 
 /**
- * Encodes and decodes releases as `encodeRelease` and `decodeRelease` do, without stopping the process and without holding a payload: zlib works in its
- * own threads and passes on 64 KiB at a time, and the rest is done in short turns. It processes one release at a time, in the order of the calls.
- * Not in a worker thread: Node aborts when a thread ends while it creates a stream of zlib, and a thread takes 20 MB.
+ * Encodes and decodes releases like `encodeRelease` and `decodeRelease`, but neither blocks the event loop nor keeps a whole payload in memory: zlib
+ * runs in its own threads with chunks of 64 KiB, and the rest runs in short turns. Processes one release at a time, in the order of the calls.
+ * Does not use a worker thread: Node.js aborts when a thread ends while it creates a zlib stream, and a thread needs 20 MB.
  */
 export class StreamingCodec implements ReleaseCodec {
   #last: Promise<unknown> = Promise.resolve();
 
-  /** @throws as `encodeRelease`. */
+  /** Encodes a release. @throws the errors of `encodeRelease`. */
   encode(record: ReleaseRecord, options: EncodeOptions): Promise<KubeObject[]> {
     return this.#inTurn(async () => releaseSecrets(record, await compressRecord(record), options));
   }
 
-  /** Returns what `decodeRelease` does. */
+  /** Decodes a release, with the result of `decodeRelease`. */
   async decode(index: KubeObject, chunks: readonly KubeObject[]): Promise<DecodedRelease> {
     const found = compressedRelease(index, chunks);
     if (found.kind !== "compressed") return found;
@@ -351,7 +357,7 @@ async function compressRecord(record: ReleaseRecord): Promise<Buffer> {
   return Buffer.concat(compressed);
 }
 
-/** Yields a payload with its small pieces joined, as each chunk that zlib gets costs a change of threads. */
+/** Yields a payload with its small pieces joined, because each chunk for zlib costs a switch of threads. */
 async function* payloadChunks(record: ReleaseRecord): AsyncGenerator<Buffer> {
   const turns = new Turns();
   let kept: Buffer[] = [];
@@ -379,7 +385,7 @@ async function readRecord(found: CompressedRelease): Promise<ReleaseRecord> {
   return reader.end();
 }
 
-/** @throws Error as `decompressionFailure`. */
+/** @throws the error of `decompressionFailure`. */
 async function* decompress(found: CompressedRelease): AsyncGenerator<Buffer> {
   const gunzip = createGunzip({ chunkSize: CHUNK_BYTES });
   gunzip.end(found.data);

@@ -64,7 +64,7 @@ test("an object has one writer at a time, and a refused claim holds nothing", ()
   const claims = new ObjectClaims();
   const done = claims.claim("one", ["/ConfigMap/n/a", "/ConfigMap/n/b"]);
   expect(() => claims.claim("two", ["/ConfigMap/n/c", "/ConfigMap/n/b"])).toThrow(
-    'ClusterExtension "one" is just writing /ConfigMap/n/b, which this bundle holds too',
+    'ClusterExtension "one" is currently writing /ConfigMap/n/b, which this bundle also contains',
   );
   claims.claim("three", ["/ConfigMap/n/c"])();
   done();

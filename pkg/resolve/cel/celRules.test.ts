@@ -29,8 +29,8 @@ describe.for(loadCases<RuleCase>("cel"))("$name", ({ properties = [], rules }) =
 
 describe("rules that would take long end", () => {
   const many = Array.from({ length: 1_000 }, (_, i) => ({ type: `t${i}`, value: { a: i, text: "ab".repeat(500), list: [1, 2, 3] } }));
-  const tooMuch = { holds: false, steps: MOST + 1, failure: "it takes more than it may" };
-  /** `seed` put into `form` as `#` again and again. */
+  const tooMuch = { holds: false, steps: MOST + 1, failure: "it exceeds its step limit" };
+  /** Nests `seed` in `form` repeatedly, in place of `#`. */
   const repeated = (times: number, form: string, seed: string): string =>
     Array.from({ length: times }).reduce<string>((text) => form.replace("#", text), seed);
 
@@ -57,8 +57,8 @@ describe("rules that would take long end", () => {
   });
 
   test.for([
-    ["texts as numbers", `properties.exists(p, int(p.value.text) == 4)`, "a text of 1000 characters is not read as a number"],
-    ["texts as versions", `properties.exists(p, semver_compare(p.value.text, "1") == 4)`, "a text of 1000 characters is no version"],
+    ["texts as numbers", `properties.exists(p, int(p.value.text) == 4)`, "a string of 1000 characters is too long for a number"],
+    ["texts as versions", `properties.exists(p, semver_compare(p.value.text, "1") == 4)`, "a string of 1000 characters is not a version"],
     [
       "regular expressions from properties",
       "properties.exists(p, p.type.matches(p.value.text))",
@@ -68,13 +68,13 @@ describe("rules that would take long end", () => {
     expect(new CelRules().compiled(rule).evaluate(many)).toMatchObject({ holds: false, failure });
   });
 
-  test("though they hold nothing back from the rules after them", () => {
+  test("CelRules evaluates later rules when earlier ones are rejected", () => {
     const cel = new CelRules();
     expect(cel.compile("properties.all(p, properties.all(q, true))")(many)).toBe(false);
     expect(cel.compiled("properties.exists(p, p.type == 't5' && p.value.a == 5)").evaluate(many)).toEqual({ holds: true, steps: 18_005 });
   });
 
-  test("for properties that are too large", () => {
+  test("CelRules returns false when the properties are too large", () => {
     const rule = new CelRules().compiled("true");
     const failure = "the properties of the bundle are too large for a rule";
     let deep: unknown = 1;
@@ -84,17 +84,14 @@ describe("rules that would take long end", () => {
   });
 });
 
-describe("rules that are too large are refused", () => {
+describe("CelRules rejects rules that are too large", () => {
   test.for([
     ["true".padEnd(1_025), "the rule has 1025 characters, more than 1024"],
     [`${"(".repeat(65)}true${")".repeat(65)}`, "it has brackets nested deeper than 64"],
     [`[${Array.from({ length: 500 }, () => "1").join(",")}] == []`, "the rule has more than 500 parts"],
     [`${"1 + ".repeat(100)}1 == 1`, "the rule is nested deeper than 64"],
     [`properties${".a".repeat(80)} == 1`, "the rule is nested deeper than 64"],
-    [
-      "properties.all(p, properties.all(q, properties.all(r, properties.all(s, true))))",
-      "the rule goes through lists inside lists deeper than 3",
-    ],
+    ["properties.all(p, properties.all(q, properties.all(r, properties.all(s, true))))", "the rule nests loops over lists deeper than 3"],
     ["'a'.matches('((a{30}){30}){30}')", "the regular expression repeats too much"],
     [String.raw`'a'.matches('\\pL{100}')`, "the regular expression repeats too much"],
     [`'a'.matches('${"a".repeat(257)}')`, "the regular expression has more than 256 characters"],
@@ -103,7 +100,7 @@ describe("rules that are too large are refused", () => {
   });
 });
 
-test("comparing costs as much as the smaller of the two values, and counting it no more", () => {
+test("a comparison costs as much as the smaller value, and so does computing its cost", () => {
   const large = celList(Array.from({ length: 10_000 }, (_, i) => i));
   const text = "x".repeat(6_400);
   expect(comparisonCost(large, celList([1, 2]), 50_000)).toBe(1);
@@ -116,11 +113,11 @@ test("comparing costs as much as the smaller of the two values, and counting it 
   expect(deepCost(celList([large, large]), 20)).toBe(21);
 });
 
-test("the size of a regular expression counts what repetitions write out", () => {
+test("patternSize counts expanded repetitions of a regular expression", () => {
   expect(["abc", "a{3}", "(a{2,5}b{3}){2}", "a{0}", "\\pL"].map(patternSize)).toEqual([3, 12, 450, 4, 150]);
 });
 
-test("a rule is compiled once, and its answer for the same properties is kept", () => {
+test("CelRules compiles a rule once and caches its result for the same properties", () => {
   const cel = new CelRules();
   const rule = cel.compiled("properties.size() == 1");
   expect(cel.compiled("properties.size() == 1")).toBe(rule);
@@ -131,7 +128,7 @@ test("a rule is compiled once, and its answer for the same properties is kept", 
   expect(rule.holds([...properties])).toBe(false);
 });
 
-test("the least recently used rule is dropped beyond 256", () => {
+test("CelRules drops the least recently used rule when it holds more than 256", () => {
   const cel = new CelRules();
   const [first, second] = [cel.compiled("true && true"), cel.compiled("true || true")];
   for (let i = 0; i < 254; i++) cel.compiled(`${i} == 1`);
@@ -141,7 +138,7 @@ test("the least recently used rule is dropped beyond 256", () => {
   expect(cel.compiled("true || true")).not.toBe(second);
 });
 
-test("a number that kept its text is a number", () => {
+test("CelRules treats a number that kept its text as a number", () => {
   const text = '{"properties": [{"type": "olm.maxOpenShiftVersion", "value": 4.10}]}';
   const { properties } = withNumberTokens(JSON.parse(text), text) as { properties: Property[] };
   expect(new CelRules().compile("properties[0].value == 4.1")(properties)).toBe(true);

@@ -19,17 +19,17 @@ import type { CelCompiler, CelRule } from "../constraint/constraint.ts";
 import { Meter, meteredFunctions } from "./metering.ts";
 import { ALIVE, RuleTree } from "./ruleTree.ts";
 
-/** A value of CEL as JSON has them. */
+/** A CEL value that JSON can represent. */
 type Value = null | boolean | number | string | CelList | CelMap;
 
-/** Values inside the properties of one bundle; the largest real bundles have some thousands. */
+/** Maximum number of values in the properties of one bundle; the largest real bundles have several thousand. */
 const MAX_VALUES = 100_000;
 const MAX_DEPTH = 100;
 
 /**
- * Properties as the variable `properties` holds them: a list of maps with `type` and `value`. Numbers are doubles, as cel-go has those of
- * JSON; large whole ones and those that keep their text (see `numberToken`) too.
- * @throws Error for more than 100,000 values, or values inside values deeper than 100.
+ * Converts properties to the variable `properties`: a list of maps with `type` and `value`. All numbers are doubles, as cel-go decodes JSON,
+ * including large integers and numbers that keep their text (see `numberToken`).
+ * @throws Error for more than 100,000 values, or values nested deeper than 100.
  */
 function inputFrom(properties: readonly Property[]): CelList {
   let count = 0;
@@ -50,31 +50,31 @@ function inputFrom(properties: readonly Property[]): CelList {
   return celList(items);
 }
 
-/** What came of a rule for the properties of one bundle. */
+/** The result of a rule for the properties of one bundle. */
 interface Evaluation {
   readonly holds: boolean;
-  /** One more than there may be where they ran out. */
+  /** One more than the limit if the evaluation ran out of steps. */
   readonly steps: number;
-  /** Why there is no result: the rule fails for these properties, gives no bool, or takes more than it may. */
+  /** Why there is no result: the rule fails for these properties, does not return a bool, or exceeds its steps. */
   readonly failure?: string;
 }
 
-/** A rule ready to be evaluated any number of times. */
+/** A compiled rule that can be evaluated any number of times. */
 class CompiledRule {
   readonly #run: (variables: Record<string, CelInput>) => CelResult;
   readonly #meter: Meter;
   readonly #weight: number;
-  /** What came of it for lists of properties that are still in use. */
+  /** Results for property lists that are still referenced. */
   readonly #known = new WeakMap<readonly Property[], boolean>();
 
-  /** @param weight the steps that the rule takes outside its loops. */
+  /** @param weight steps that the rule takes outside its loops */
   constructor(env: CelEnv, expr: ReturnType<typeof parse>, weight: number, meter: Meter) {
     this.#run = plan(env, expr) as (variables: Record<string, CelInput>) => CelResult;
     this.#weight = weight;
     this.#meter = meter;
   }
 
-  /** Whether the rule is true of `properties`, which are taken not to change. False where there is no result, or the meter admits no evaluation. */
+  /** Reports whether the rule is true of `properties`, which must not change. False if there is no result or the meter admits no evaluation. */
   holds(properties: readonly Property[]): boolean {
     const known = this.#known.get(properties);
     if (known !== undefined) return known;
@@ -85,7 +85,7 @@ class CompiledRule {
     return holds;
   }
 
-  /** The same anew, and what it took. */
+  /** Evaluates the rule without the cache, and reports the steps. */
   evaluate(properties: readonly Property[]): Evaluation {
     const meter = this.#meter;
     meter.reset();
@@ -93,39 +93,42 @@ class CompiledRule {
     try {
       meter.spend(this.#weight);
       const result = this.#run(variablesFrom(properties, meter));
-      if (meter.exhausted) return failed("it takes more than it may");
+      if (meter.exhausted) return failed("it exceeds its step limit");
       if (isCelError(result)) return failed(result.message);
-      return typeof result === "boolean" ? { holds: result, steps: Math.ceil(meter.spent) } : failed("it gives no bool");
+      return typeof result === "boolean" ? { holds: result, steps: Math.ceil(meter.spent) } : failed("it does not return a bool");
     } catch (err) {
       return failed(messageOf(err));
     }
   }
 }
 
-/** The variables of a rule. What a function throws is a value to the library, which goes on with it; what `ALIVE` throws ends the evaluation. */
+/**
+ * Returns the variables of a rule. The library treats an error thrown by a function as a value and continues; an error thrown by `ALIVE` ends
+ * the evaluation.
+ */
 function variablesFrom(properties: readonly Property[], meter: Meter): Record<string, CelInput> {
   const variables = { properties: inputFrom(properties) };
   Object.defineProperty(variables, ALIVE, { get: () => meter.alive });
-  // Without a prototype there is no variable "constructor".
+  // Without a prototype, the variable "constructor" does not exist.
   return Object.setPrototypeOf(variables, null) as Record<string, CelInput>;
 }
 
-/** Longest rule; those that are written by hand have some hundred characters. */
+/** Maximum length of a rule; handwritten rules have several hundred characters. */
 const MAX_RULE = 1_024;
-/** Brackets inside brackets, those in texts among them. */
+/** Maximum nesting of brackets, including those in string literals. */
 const MAX_BRACKETS = 64;
-/** For each bundle: a thousand properties gone through three times, or fifty for each of fifty others; some ten milliseconds. */
+/** Limit for each bundle: a thousand properties iterated three times, or fifty iterated for each of fifty others; about ten milliseconds. */
 const MAX_STEPS = 50_000;
-/** Rules that are kept ready. */
+/** Maximum number of cached rules. */
 const MAX_KEPT = 256;
 
-/** A rule that was compiled before, or why it is none. */
+/** A cached rule, or the reason why its text is not a valid rule. */
 type Kept = { readonly rule: CompiledRule } | { readonly fault: string };
 
 /**
- * Compiles rules of CEL and keeps them. Rules come from catalogs, which may be anybody's: their length, size and nesting have bounds, and
- * each evaluation has a number of steps. A loop is paid for before it begins, functions by the size of what they are given.
- * The variable `properties` is the list of a bundle's properties, maps with `type` and `value`.
+ * Compiles and caches CEL rules. Rules come from catalogs, which are not trusted: their length, size and nesting are limited, and each
+ * evaluation has a step limit. A loop is charged before it begins, a function by the size of its arguments. The variable `properties` is the
+ * list of a bundle's properties, maps with `type` and `value`.
  * @see https://github.com/operator-framework/api/blob/v0.34.0/pkg/constraints/cel.go
  */
 export class CelRules implements CelCompiler {
@@ -133,7 +136,7 @@ export class CelRules implements CelCompiler {
   readonly #env: CelEnv;
   readonly #kept = new LRUCache<string, Kept>({ max: MAX_KEPT });
 
-  /** @param most steps of one evaluation. */
+  /** @param most maximum steps of one evaluation */
   constructor(most = MAX_STEPS) {
     this.#meter = new Meter(most);
     this.#env = celEnv({ funcs: meteredFunctions(this.#meter) });
@@ -152,7 +155,7 @@ export class CelRules implements CelCompiler {
     return (properties) => rule.holds(properties);
   }
 
-  /** The same as an object. @throws Error as `compile` does. */
+  /** Compiles a rule, or returns the cached one. @throws Error as `compile` does */
   compiled(text: string): CompiledRule {
     if (text.length > MAX_RULE) throw new Error(`the rule has ${text.length} characters, more than ${MAX_RULE}`);
     const kept = this.#kept.get(text) ?? this.#compiledAnew(text);
@@ -174,7 +177,7 @@ export class CelRules implements CelCompiler {
   }
 }
 
-/** @throws Error for what the parser would take long, or a deep stack, to read. */
+/** @throws Error if parsing the text would take too long or overflow the stack */
 function checkBrackets(text: string): void {
   let depth = 0;
   for (const char of text) {

@@ -17,28 +17,28 @@ import {
 import { compareVersions, operatorVersion, parseVersion, type Version } from "../../version/version.ts";
 
 /**
- * Counts the steps of one evaluation after another and ends what takes more than it may. A step is about what it takes to look at one node
- * of a rule, some tenths of a microsecond to one.
+ * Counts the steps of each evaluation and ends one that exceeds its limit. A step is about the cost of visiting one node of a rule: 0.1 to 1
+ * microseconds.
  */
 export class Meter {
   readonly #most: number;
-  readonly #end = new Error("it takes more than it may");
+  readonly #end = new Error("it exceeds its step limit");
   #spent = 0;
-  /** Steps that evaluations may take together from now on. */
+  /** Steps left for all further evaluations together. */
   #allowance = Number.POSITIVE_INFINITY;
   #wasRefused = false;
 
-  /** @param most steps of one evaluation. */
+  /** @param most maximum steps of one evaluation */
   constructor(most: number) {
     this.#most = most;
   }
 
-  /** Steps since the last `reset`; one more than there may be once they have run out. */
+  /** Steps since the last `reset`; one more than the limit after they have run out. */
   get spent(): number {
     return this.#spent;
   }
 
-  /** Steps that are left. */
+  /** Remaining steps. */
   get left(): number {
     return Math.max(0, this.#most - this.#spent);
   }
@@ -47,30 +47,30 @@ export class Meter {
     return this.#spent > this.#most;
   }
 
-  /** True. @throws Error when the steps have run out. */
+  /** Always true. @throws Error if the steps have run out */
   get alive(): true {
     if (this.exhausted) throw this.#end;
     return true;
   }
 
-  /** Whether evaluations have been refused since the last grant. */
+  /** Reports whether an evaluation has been refused since the last grant. */
   get wasRefused(): boolean {
     return this.#wasRefused;
   }
 
-  /** How many steps all evaluations may take together from now on; the last of them may take its own on top. */
+  /** Sets how many steps all further evaluations may take together; the last of them may exceed this by its own limit. */
   grant(steps: number): void {
     this.#allowance = steps;
     this.#wasRefused = false;
   }
 
-  /** Whether there may be another evaluation. */
+  /** Reports whether another evaluation is allowed. */
   admits(): boolean {
     if (this.#allowance <= 0) this.#wasRefused = true;
     return this.#allowance > 0;
   }
 
-  /** After an evaluation. */
+  /** Deducts the steps of a finished evaluation. */
   settle(): void {
     this.#allowance -= this.#spent;
   }
@@ -80,8 +80,8 @@ export class Meter {
   }
 
   /**
-   * To be called before the work is done.
-   * @throws Error when there is no more to spend, now and ever until `reset`.
+   * Charges steps. Call it before doing the work.
+   * @throws Error if the steps have run out, then for every call until `reset`
    */
   spend(steps: number): void {
     this.#spent = Math.min(this.#spent + steps, this.#most + 1);
@@ -89,23 +89,23 @@ export class Meter {
   }
 }
 
-/** Characters or bytes that one step compares or copies. */
+/** Number of characters or bytes that one step compares or copies. */
 const TEXT_STEP = 64;
 
-/** Length of a text or of bytes, number of the values in a list or map; 0 for everything else. */
+/** Returns the length of a string or of bytes, or the number of values in a list or map; 0 for everything else. */
 function sizeOf(value: CelValue | undefined): number {
   if (typeof value === "string" || value instanceof Uint8Array) return value.length;
   return isContainer(value) ? value.size : 0;
 }
 
-/** Whether other values are inside it. */
+/** Reports whether a value contains other values. */
 function isContainer(value: unknown): value is CelList | CelMap {
   return isCelList(value) || isCelMap(value);
 }
 
 /**
- * What looking at `value` and at all that is inside it costs, in steps; where one value is reached in several ways, each counts.
- * @param most where counting ends.
+ * Returns the cost, in steps, of visiting `value` and everything in it. A value that is reachable in several ways counts each time.
+ * @param most counting stops at this limit
  */
 export function deepCost(value: CelValue, most: number): number {
   let cost = 0;
@@ -113,7 +113,10 @@ export function deepCost(value: CelValue, most: number): number {
   return cost;
 }
 
-/** What comparing two values costs: the first difference ends it, at the latest when the smaller one has been seen, so counting goes on in both by turns. */
+/**
+ * Returns the cost of comparing two values. A comparison ends at the first difference, or when the smaller value has been read, so both are
+ * counted alternately.
+ */
 export function comparisonCost(left: CelValue, right: CelValue, most: number): number {
   if (!isContainer(left) || !isContainer(right)) return Math.min(sizeOf(left), sizeOf(right)) / TEXT_STEP;
   if (isCelList(left) !== isCelList(right) || left.size !== right.size) return 1;
@@ -128,7 +131,7 @@ export function comparisonCost(left: CelValue, right: CelValue, most: number): n
   return Math.min(cost, otherCost);
 }
 
-/** The cost of each value inside `root`, one after another, with its own. */
+/** Yields the cost of each value inside `root`, itself included. */
 function* costsOf(root: CelValue): Generator<number, void> {
   const open: Iterator<CelValue>[] = [[root].values()];
   for (let last = open.at(-1); last; last = open.at(-1)) {
@@ -143,13 +146,13 @@ function* costsOf(root: CelValue): Generator<number, void> {
 
 const MAX_PATTERN = 256;
 const MAX_EXPANDED = 2_000;
-/** What a class of Unicode, such as `\pL`, counts for: hundreds of ranges. */
+/** Assumed size of a Unicode class such as `\pL`, which has hundreds of ranges. */
 const CLASS_SIZE = 50;
 
 /**
- * About how many instructions a regular expression (RE2) has, never less: repetitions are written out, and counts inside counts multiply.
+ * Returns an upper estimate of the number of instructions of a regular expression (RE2): repetitions are expanded, and nested counts multiply.
  * Matching takes at most that many steps for each character.
- * @throws Error when there are more than 2,000, or the expression is longer than 256 characters.
+ * @throws Error for more than 2,000 instructions, or an expression longer than 256 characters
  */
 export function patternSize(pattern: string): number {
   if (pattern.length > MAX_PATTERN) throw new Error(`the regular expression has more than ${MAX_PATTERN} characters`);
@@ -160,23 +163,23 @@ export function patternSize(pattern: string): number {
   return size;
 }
 
-/** Put around what a comprehension goes through: it is paid for at once, `weight` steps for each of its values. */
+/** Wraps the range of a comprehension, which is charged `weight` steps for each of its values before it begins. */
 export const RANGE = "@range";
-/** Put around what is indexed: a map may be searched through. */
+/** Wraps an indexed operand, because indexing a map may search it. */
 export const INDEXED = "@indexed";
 
 const { DYN, INT } = CelScalar;
 const LIST = listType(DYN);
-/** Longest text that is read as a number. */
+/** Maximum length of a string that is parsed as a number. */
 const MAX_NUMBER = 64;
 const MAX_VERSION = 256;
-/** Of a list or map, how many values one step copies or searches. */
+/** Number of values of a list or map that one step copies or searches. */
 const COPY_STEP = 32;
-/** Times and durations are no part of a bundle's properties, and zones of time cost much. */
+/** Times and durations do not occur in bundle properties, and time zones are expensive. */
 const LEFT_OUT = /^(timestamp|duration|get[A-Z]\w*)$/;
-/** Steps that a call takes besides its node, by the values that it is given: the target of a method first. */
+/** Steps that a call takes in addition to its node, by its arguments; the target of a method comes first. */
 type Cost = (values: readonly CelValue[], meter: Meter) => number;
-/** By name; the functions of other names take the same time whatever they are given. */
+/** By name. Functions that are not listed take constant time. */
 const COSTS: Readonly<Record<string, Cost>> = {
   "_==_": equalityCost,
   "_!=_": equalityCost,
@@ -187,7 +190,7 @@ const COSTS: Readonly<Record<string, Cost>> = {
   "_+_": textCost,
   size: ([value]) => (typeof value === "string" ? value.length / 8 : 0),
   "@in": membershipCost,
-  // A search may come back to each character for every one of what is searched.
+  // A search may compare every position with every character of the searched part.
   contains: ([text, part]) => (sizeOf(text) * sizeOf(part)) / TEXT_STEP,
   startsWith: ([, part]) => sizeOf(part) / TEXT_STEP,
   endsWith: ([, part]) => sizeOf(part) / TEXT_STEP,
@@ -201,8 +204,8 @@ const COSTS: Readonly<Record<string, Cost>> = {
 };
 
 /**
- * The functions that rules may call, by name: those of CEL's standard without times and durations, and `semver_compare(a, b)`, which OLM v0
- * adds. Each spends on `meter` before it works.
+ * Returns the functions that rules may call, by name: the CEL standard library without times and durations, and `semver_compare(a, b)`, which
+ * OLM v0 adds. Each charges `meter` before it works.
  */
 export function meteredFunctions(meter: Meter): CelFunc[] {
   const standard = [...celEnv().funcs].filter(({ name }) => !LEFT_OUT.test(name));
@@ -225,7 +228,7 @@ export function meteredFunctions(meter: Meter): CelFunc[] {
   ];
 }
 
-/** Whether rules may call the function of this name, which the standard or OLM has. */
+/** Reports whether rules may call the function with this name, from the standard library or OLM. */
 export function isAvailable(name: string): boolean {
   return !LEFT_OUT.test(name);
 }
@@ -244,8 +247,8 @@ function metered(func: CelFunc, cost: Cost, meter: Meter): CelFunc {
 }
 
 /**
- * Lists joined into a flat one: the library's own remembers the parts, and walking a list that grew by one at a time takes the square of its
- * length.
+ * Returns a function that joins lists into a flat list. The library's own result keeps its parts, so walking a list that grew one by one takes
+ * quadratic time.
  */
 function concatenation(meter: Meter): (left: CelList, right: CelList) => CelList {
   const arrays = new WeakMap<CelList, readonly CelValue[]>();
@@ -281,13 +284,14 @@ function matchCost([text, pattern]: readonly CelValue[]): number {
 }
 
 function numberCost([text]: readonly CelValue[]): number {
-  if (typeof text === "string" && text.length > MAX_NUMBER) throw new Error(`a text of ${text.length} characters is not read as a number`);
+  if (typeof text === "string" && text.length > MAX_NUMBER)
+    throw new Error(`a string of ${text.length} characters is too long for a number`);
   return 0;
 }
 
-/** As OLM v0's `semver_compare` reads its arguments: texts and numbers, with or without a leading v, of one to three parts. */
+/** Parses an argument as OLM v0's `semver_compare` does: strings and numbers, with or without a leading v, of one to three parts. */
 function tolerantVersion(value: CelValue): Version {
   const text = typeof value === "string" || typeof value === "number" || typeof value === "bigint" ? String(value) : "";
-  if (text.length > MAX_VERSION) throw new Error(`a text of ${text.length} characters is no version`);
+  if (text.length > MAX_VERSION) throw new Error(`a string of ${text.length} characters is not a version`);
   return parseVersion(operatorVersion(text));
 }

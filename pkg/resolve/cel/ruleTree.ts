@@ -3,28 +3,25 @@ import { goQuote } from "../../golang/quote.ts";
 import { excerpt } from "../../text/truncate.ts";
 import { INDEXED, isAvailable, RANGE } from "./metering.ts";
 
-/** A parsed rule, or a part of one. */
+/** A parsed rule or a part of one. */
 export type Expr = ReturnType<typeof parse>["expr"];
 type Comprehension = Extract<Expr["exprKind"], { case: "comprehensionExpr" }>["value"];
 type Call = Extract<Expr["exprKind"], { case: "callExpr" }>["value"];
 type Kind = "bool" | "dyn" | "other";
 
-/** A variable that each loop asks for before each value; it ends the evaluation where there are no more steps. */
+/** A variable that each loop reads before each value; it ends the evaluation if no steps are left. */
 export const ALIVE = "@alive";
 const MAX_NODES = 500;
 const MAX_DEPTH = 64;
-/** Macros that go through a list for each value of another. */
+/** Maximum nesting of macros that iterate a list for each value of another. */
 const MAX_LOOPS = 3;
-/** What the planner of the library knows without a function. */
+/** Operators that the library's planner implements without a function. */
 const OPERATORS: ReadonlySet<string> = new Set(["_[_]", "_?_:_", "_&&_", "_||_", "@not_strictly_false"]);
 const BOOLEAN = /^(!_|_&&_|_\|\|_|_==_|_!=_|_<_|_<=_|_>_|_>=_|@in|@not_strictly_false|contains|startsWith|endsWith|matches|bool)$/;
 const DYNAMIC = /^(dyn|_\[_\]|_\?_:_)$/;
 const TYPES = ["int", "uint", "double", "bool", "string", "bytes", "list", "map", "null_type", "type"];
 
-/**
- * Checks a parsed rule as far as it can be without properties, and puts what counts its steps around each loop and index.
- * The tree is changed in place.
- */
+/** Checks a parsed rule without knowing the properties, and wraps each loop and index with step counters. Changes the tree in place. */
 export class RuleTree {
   readonly #functions: CelEnv["funcs"];
   #nodes = 0;
@@ -35,12 +32,12 @@ export class RuleTree {
   }
 
   /**
-   * @returns the steps that evaluating `root` takes, those inside loops not counted.
-   * @throws Error for names that nobody declares, for a result that is not of type bool, and when the rule is too large.
+   * @returns the steps for evaluating `root`, without those inside loops
+   * @throws Error for undeclared names, for a result that is not of type bool, and for rules that are too large
    */
   prepare(root: Expr): number {
     const weight = this.#weigh(root, new Set(["properties", ...TYPES]), 0, 0);
-    if (kindOf(root, new Map()) === "other") throw new Error("the rule gives no bool");
+    if (kindOf(root, new Map()) === "other") throw new Error("the rule does not return a bool");
     return weight;
   }
 
@@ -56,7 +53,7 @@ export class RuleTree {
       case "identExpr":
         return this.#declared(exprKind.value.name, names);
       case "selectExpr":
-        // A chain of names is tried as one name first, then as shorter ones.
+        // The library tries a chain of names as one name first, then as shorter ones.
         return chainLength(expr) + inner(exprKind.value.operand);
       case "callExpr":
         return this.#weighCall(exprKind.value, inner);
@@ -71,7 +68,7 @@ export class RuleTree {
         return this.#weighLoop(exprKind.value, names, depth, loops);
       case undefined:
       default:
-        throw new Error("the rule has a part that nobody knows");
+        throw new Error("the rule has a part of an unknown kind");
     }
   }
 
@@ -90,7 +87,7 @@ export class RuleTree {
     return weight;
   }
 
-  /** @throws Error when a regular expression that stands in the rule itself is none. */
+  /** @throws Error if a regular expression literal is invalid */
   #checkPattern(pattern: Expr | undefined): void {
     const kind = pattern?.exprKind;
     if (kind?.case !== "constExpr" || kind.value.constantKind.case !== "stringValue") return;
@@ -99,7 +96,7 @@ export class RuleTree {
   }
 
   #weighLoop(loop: Comprehension, names: ReadonlySet<string>, depth: number, loops: number): number {
-    if (loops >= MAX_LOOPS) throw new Error(`the rule goes through lists inside lists deeper than ${MAX_LOOPS}`);
+    if (loops >= MAX_LOOPS) throw new Error(`the rule nests loops over lists deeper than ${MAX_LOOPS}`);
     const below = new Set([...names, loop.accuVar, loop.iterVar]);
     const once = sum([loop.iterRange, loop.accuInit], (part) => this.#weigh(part, names, depth + 1, loops));
     const each = sum([loop.loopCondition, loop.loopStep], (part) => this.#weigh(part, below, depth + 1, loops + 1));
@@ -139,7 +136,7 @@ function chainLength(expr: Expr | undefined): number {
   return expr?.exprKind.case === "selectExpr" ? 1 + chainLength(expr.exprKind.value.operand) : 0;
 }
 
-/** The type of what `expr` gives, as far as it can be told without properties. @param variables kinds of the accumulators of loops. */
+/** Returns the type of `expr`, if it is known without the properties. @param variables types of the loop accumulators */
 function kindOf(expr: Expr | undefined, variables: ReadonlyMap<string, Kind>): Kind {
   const kind = expr?.exprKind;
   switch (kind?.case) {

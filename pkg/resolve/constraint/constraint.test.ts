@@ -41,14 +41,17 @@ describe.for(cases.filter(({ properties }) => properties))("$name", ({ propertie
     if (texts) expect(constraints.map(described)).toEqual(texts);
   });
 
-  test.for(among.map((row, i) => ({ i, ...row })))("$i: holds or not", ({ bundles = [], served = [], holds: want, unmet: parts }) => {
-    const providers = bundles.map((stated) => providerFrom(bundleFrom(stated)));
-    const apis = served.map(gvkOf);
-    expect(constraints.every((constraint) => holds(constraint, providers, apis))).toBe(want);
-    const found = constraints.flatMap((constraint) => findUnmet(constraint, providers, apis)).map(unmetText);
-    expect(found.length === 0).toBe(want);
-    if (parts) expect(found).toEqual(parts);
-  });
+  test.for(among.map((row, i) => ({ i, ...row })))(
+    "$i: holds matches the expected result",
+    ({ bundles = [], served = [], holds: want, unmet: parts }) => {
+      const providers = bundles.map((stated) => providerFrom(bundleFrom(stated)));
+      const apis = served.map(gvkOf);
+      expect(constraints.every((constraint) => holds(constraint, providers, apis))).toBe(want);
+      const found = constraints.flatMap((constraint) => findUnmet(constraint, providers, apis)).map(unmetText);
+      expect(found.length === 0).toBe(want);
+      if (parts) expect(found).toEqual(parts);
+    },
+  );
 });
 
 interface DependencyCase extends CaseHead {
@@ -84,7 +87,7 @@ function gvkOf(text: string): Gvk {
   return { group, version, kind };
 }
 
-test("what the documentation shows to authors can be read", () => {
+test("constraintsOf reads the examples of the documentation", () => {
   const page = readFileSync(join(import.meta.dirname, "../../../docs/how-to/declare-constraints.md"), "utf8");
   const examples = [...page.matchAll(/^```yaml\n(.*?)^```$/gms)].map((match) => match[1] ?? "");
   const read = examples.map((text) => {
@@ -98,7 +101,7 @@ test("what the documentation shows to authors can be read", () => {
 });
 
 describeWithData("real catalogs", (data) => {
-  test("have no constraint that cannot be read, and APIs that can be provided", { timeout: 60_000 }, async () => {
+  test("constraintsOf reads all constraints, and every required API is well-formed", { timeout: 60_000 }, async () => {
     const root = join(data, "fbc/community-v4.19");
     let [constraints, apis] = [0, 0];
     for (const file of globSync("**/*.{json,yaml,yml}", { cwd: root })) {
@@ -116,29 +119,29 @@ describeWithData("real catalogs", (data) => {
   });
 });
 
-test("a fault names the bundle, the place and whose mistake it is, whatever the length of what it quotes", () => {
+test("formatError names the bundle, the path and who must fix it, however long the quoted text", () => {
   const fault = { bundle: "red.v1.0.0", property: 3, type: "olm.constraint", path: "all.constraints[1].package", reason: "must be set" };
   expect(formatError(fault)).toBe(
-    'bundle "red.v1.0.0" declares a constraint that cannot be read, a mistake for the catalog\'s author to correct: ' +
+    'bundle "red.v1.0.0" declares an invalid constraint, which the catalog\'s author must correct: ' +
       'properties[3] of type "olm.constraint", at all.constraints[1].package: must be set',
   );
   const long = "x".repeat(100_000);
   expect(formatError({ bundle: long, property: 3, type: long, path: long, reason: long }).length).toBeLessThan(1_100);
 });
 
-describe("bounds", () => {
+describe("limits", () => {
   const leaf = { package: { name: "a", version: "1.0.0" } };
   const nested = (depth: number): unknown => (depth === 0 ? leaf : { all: { constraints: [nested(depth - 1)] } });
   const read = (...values: unknown[]): ReturnType<typeof constraintsOf> =>
     constraintsOf({ name: "red", properties: values.map((value) => ({ type: "olm.constraint", value })) }, cel);
 
-  test("of nesting", () => {
+  test("constraintsOf limits nesting", () => {
     expect(read(nested(16)).faults).toEqual([]);
     expect(read(nested(17)).faults).toMatchObject([{ reason: "constraints are nested deeper than 16" }]);
     expect(read(nested(900)).faults).toHaveLength(1);
   });
 
-  test("of number, over all properties of a bundle", () => {
+  test("constraintsOf limits the number of constraints over all properties of a bundle", () => {
     const reason = "the bundle declares more than 512 constraints";
     const many = (count: number): unknown => ({ any: { constraints: Array.from({ length: count }, () => leaf) } });
     expect(read(many(255), many(255)).faults).toEqual([]);
@@ -148,14 +151,14 @@ describe("bounds", () => {
     expect(read(...single).faults).toHaveLength(20);
   });
 
-  test("of rules", () => {
+  test("constraintsOf limits rules of CEL", () => {
     const rules = (count: number): unknown => ({ any: { constraints: Array.from({ length: count }, () => ({ cel: { rule: "true" } })) } });
     expect(read(rules(10), rules(6)).faults).toEqual([]);
     const reason = "the bundle declares more than 16 rules of CEL";
     expect(read(rules(17)).faults).toMatchObject([{ path: "any.constraints[16].cel.rule", reason }]);
   });
 
-  test("of what is told", () => {
+  test("constraintsOf limits the length of messages", () => {
     const long = "x".repeat(100_000);
     const { constraints } = read({ failureMessage: long, any: { constraints: Array.from({ length: 500 }, () => leaf) } });
     const [first] = constraints as [BundleConstraint];
@@ -167,12 +170,12 @@ describe("bounds", () => {
       { reason: "the package's name has 100000 characters" },
     ]);
     expect(read({ package: { name: "a", version: long } }).faults).toMatchObject([
-      { reason: "the range of versions has 100000 characters, more than 1024" },
+      { reason: "the version range has 100000 characters, more than 1024" },
     ]);
   });
 });
 
-test("a bundle provides each API that it states and that can be one, once", () => {
+test("providerFrom lists each valid API of a bundle once", () => {
   const gvk = (value: unknown): Property => ({ type: "olm.gvk", value });
   const provider = providerFrom({
     ...bundleFrom({ package: "a", version: "1.2.3+4", apis: ["g.example.com/v1/A", "g.example.com/v1/A", "g.example.com/v2/A"] }),
@@ -187,7 +190,7 @@ test("a bundle provides each API that it states and that can be one, once", () =
   expect(provider.version).toBeUndefined();
 });
 
-test("rules of CEL are seen wherever they stand", () => {
+test("mentionsCel finds rules of CEL at any depth", () => {
   const value = (rule: unknown): Property[] => [{ type: "olm.constraint", value: rule }];
   expect(mentionsCel(value({ all: { constraints: [{ CEL: { rule: "true" } }] } }))).toBe(true);
   expect(mentionsCel(value({ package: { name: "cel", version: "1.0.0" } }))).toBe(false);
@@ -235,7 +238,7 @@ describe("laws", () => {
     return constraints[0] as BundleConstraint;
   }
 
-  test("a compound is what its members are, by logic", () => {
+  test("holds combines the members of a compound by its logic", () => {
     const property = fc.property(constraint, constraint, providers, served, (a, b, set, apis) => {
       const is = (kind: "all" | "any" | "not", ...constraints: BundleConstraint[]): boolean => holds({ kind, constraints }, set, apis);
       const [left, right] = [holds(a, set, apis), holds(b, set, apis)];
@@ -249,7 +252,7 @@ describe("laws", () => {
     fc.assert(property);
   });
 
-  test("the order of bundles, and repeating one, never matters", () => {
+  test("holds does not depend on the order of bundles or on duplicates", () => {
     const property = fc.property(constraint, providers, served, (asked, set, apis) => {
       const truth = holds(asked, set, apis);
       expect(holds(asked, set.toReversed(), apis.toReversed())).toBe(truth);
@@ -258,14 +261,14 @@ describe("laws", () => {
     fc.assert(property);
   });
 
-  test("another bundle never makes a constraint without not false", () => {
+  test("holds stays true for a constraint without not when a bundle is added", () => {
     const property = fc.property(positive, providers, provider, served, (asked, set, more, apis) => {
       if (holds(asked, set, apis)) expect(holds(asked, [...set, more], apis)).toBe(true);
     });
     fc.assert(property);
   });
 
-  test("something is told exactly where a constraint does not hold", () => {
+  test("findUnmet returns something exactly when a constraint is not met", () => {
     const property = fc.property(constraint, providers, served, (asked, set, apis) => {
       const parts = findUnmet(asked, set, apis);
       expect(parts.length === 0).toBe(holds(asked, set, apis));

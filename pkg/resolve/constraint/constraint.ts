@@ -3,7 +3,7 @@ import { foldKey } from "../../golang/members.ts";
 import type { Range } from "../../version/blang.ts";
 import type { VersionRelease } from "../../version/version.ts";
 
-/** An API as bundles provide and require it. */
+/** An API that bundles provide or require. */
 export interface Gvk {
   readonly group: string;
   readonly version: string;
@@ -11,74 +11,73 @@ export interface Gvk {
 }
 
 interface Stated {
-  /** What the author wants users to read when the constraint cannot be met; clipped. */
+  /** The author's message for an unmet constraint; truncated. */
   readonly failureMessage?: string | undefined;
 }
 
-/** Some bundle of the package, of a version in the range, is there. */
+/** Requires a bundle of the package with a version in the range. */
 export interface PackageConstraint extends Stated {
   readonly kind: "package";
   readonly packageName: string;
-  /** As written, with what it means. */
+  /** As written, and parsed. */
   readonly range: { readonly text: string; readonly versions: Range };
 }
 
-/** The API is provided by some bundle, or served by the cluster. */
+/** Requires that a bundle provides the API or the cluster serves it. */
 interface GvkConstraint extends Stated {
   readonly kind: "gvk";
   readonly gvk: Gvk;
 }
 
-/** The properties of some single bundle make the rule true. */
+/** Requires a single bundle whose properties make the rule true. */
 export interface CelConstraint extends Stated {
   readonly kind: "cel";
   /** As written. */
   readonly rule: string;
-  /** False also where the rule fails for these properties, or takes more than it may. */
+  /** Also false if the rule fails for these properties or exceeds its steps. */
   readonly holds: (properties: readonly Property[]) => boolean;
 }
 
-/** `all`: every one of them holds, each perhaps by another bundle; `any`: at least one does; `not`: none does. */
+/** `all`: every member is true, possibly by different bundles; `any`: at least one is true; `not`: none is true. */
 export interface CompoundConstraint extends Stated {
   readonly kind: "all" | "any" | "not";
   /** At least one. */
   readonly constraints: readonly BundleConstraint[];
 }
 
-/** A constraint that one bundle alone can make true. */
+/** A constraint that one bundle can make true on its own. */
 export type LeafConstraint = PackageConstraint | GvkConstraint | CelConstraint;
 
-/** What a bundle asks of the set of bundles it is installed among. */
+/** A condition of a bundle on the set of bundles that it is installed with. */
 export type BundleConstraint = LeafConstraint | CompoundConstraint;
 
-/** A bundle as constraints see it. */
+/** The parts of a bundle that constraints refer to. */
 export interface Provider {
   readonly packageName: string;
-  /** Undefined where the bundle has none that can be read: it is in no range. */
+  /** Undefined if the bundle has no valid version: it is in no range. */
   readonly version: VersionRelease | undefined;
-  /** The APIs that it provides. */
+  /** The APIs that the bundle provides. */
   readonly apis: readonly Gvk[];
   readonly properties: readonly Property[];
 }
 
-/** Whether a rule is true of the properties of one bundle; false also where it fails for them, or takes more than it may. */
+/** Reports whether a rule is true of the properties of one bundle; also false if it fails for them or exceeds its steps. */
 export type CelRule = (properties: readonly Property[]) => boolean;
 
 /**
- * What makes rules of CEL out of text. Reading constraints takes one in place of the library that knows CEL, since loading that costs a
- * process 11 MB (28 where the programs are not bundled) and a tenth of a second, and hardly a catalog has a rule: who reads loads it when
- * `mentionsCel` says so.
+ * Compiles CEL rules. The parser of constraints receives a compiler instead of importing the CEL library: loading it costs a process 11 MB (28
+ * if the programs are not bundled) and a tenth of a second, and few catalogs have rules. Callers load it if `mentionsCel` is true.
  */
 export interface CelCompiler {
-  /** @throws Error when the text is no rule, or one that takes more than it may; it says why, for the catalog's author. */
+  /** @throws Error if the text is not a valid rule or exceeds a limit; the message is for the catalog's author */
   compile(rule: string): CelRule;
-  /** How many steps, a million of which take about a second, all rules may take together from now on. What is known already takes none. */
+  /** Sets how many steps all rules may take together from now on. A million steps take about a second. Cached results take none. */
   grant(steps: number): void;
-  /** Whether rules wanted more since then: those that did are false without being known. */
+  /** True if rules needed more steps since the last grant; those rules count as false without being evaluated. */
   readonly wasRefused: boolean;
 }
 
-/** Whether there may be a rule of CEL among the properties; never false where there is one. */
+/** Reports whether the properties may contain a CEL rule; never false if they do. */
 export function mentionsCel(properties: readonly Property[]): boolean {
   const left: unknown[] = properties.filter(({ type }) => type === "olm.constraint").map(({ value }) => value);
   for (let value = left.pop(); value !== undefined || left.length > 0; value = left.pop()) {

@@ -3,11 +3,12 @@ import { truncate } from "../../text/truncate.ts";
 import type { BundleConstraint, Gvk, LeafConstraint, Provider } from "./constraint.ts";
 
 /**
- * Whether `constraint` is true of a set of bundles on a cluster. `gvk`: some bundle provides the API, or the cluster serves it. `package`: some
- * bundle is of that package and in the range. `cel`: the properties of some single bundle make the rule true. `all`, `any`, `not`: every
- * member of the list, at least one, none is true; each perhaps by another bundle.
- * Neither the order of the bundles nor that of the APIs matters.
- * @param served the APIs of the cluster that none of the bundles provides.
+ * Reports whether `constraint` is true of a set of bundles on a cluster. The order of bundles and APIs does not matter.
+ * - `gvk`: a bundle provides the API, or the cluster serves it.
+ * - `package`: a bundle is of that package and in the range.
+ * - `cel`: the properties of a single bundle make the rule true.
+ * - `all`, `any`, `not`: every member, at least one, or none is true, each possibly by a different bundle.
+ * @param served APIs of the cluster that none of the bundles provides
  */
 export function holds(constraint: BundleConstraint, providers: readonly Provider[], served: readonly Gvk[]): boolean {
   if ("constraints" in constraint) {
@@ -19,7 +20,7 @@ export function holds(constraint: BundleConstraint, providers: readonly Provider
   return providers.some((provider) => meets(provider, constraint));
 }
 
-/** Whether this one bundle makes the constraint true. */
+/** Reports whether this bundle makes the constraint true. */
 export function meets(provider: Provider, constraint: LeafConstraint): boolean {
   if (constraint.kind === "gvk") return provider.apis.some((gvk) => sameGvk(gvk, constraint.gvk));
   if (constraint.kind === "cel") return constraint.holds(provider.properties);
@@ -37,14 +38,14 @@ const MAX_RULE = 120;
 const COMPOUND = { all: "all of", any: "any of", not: "none of" } as const;
 
 /**
- * What is asked for in a few words, such as `package "b" >=2.0.0`, `API g.example.com/v1 Kind`, `all of (…, …)`; at most 200 characters on
- * one line. Failure messages are no part of it.
+ * Describes a constraint, such as `package "b" >=2.0.0`, `API g.example.com/v1 Kind`, `all of (…, …)`; at most 200 characters on one line.
+ * Failure messages are not included.
  */
 export function describeConstraint(constraint: BundleConstraint): string {
   return truncate(described(constraint, MAX_TEXT).trim(), MAX_TEXT);
 }
 
-/** The same, with work that ends soon after `room` characters. */
+/** Describes a constraint and stops soon after `room` characters. */
 function described(constraint: BundleConstraint, room: number): string {
   if (constraint.kind === "gvk") return `API ${shownGvk(constraint.gvk)}`;
   if (constraint.kind === "cel") return `a bundle with ${goQuote(truncate(constraint.rule.replace(/\s+/g, " ").trim(), MAX_RULE))}`;
@@ -58,30 +59,30 @@ function described(constraint: BundleConstraint, room: number): string {
   return `${COMPOUND[constraint.kind]} (${text})`;
 }
 
-/** An API in words, such as `g.example.com/v1 Kind`. */
+/** Formats an API, such as `g.example.com/v1 Kind`. */
 export function shownGvk({ group, version, kind }: Gvk): string {
   return `${truncate(group.trim(), MAX_NAME)}/${truncate(version.trim(), MAX_NAME)} ${truncate(kind.trim(), MAX_NAME)}`;
 }
 
-/** The range as it is written, in quotes only where it holds more than ranges need. */
+/** Formats a range as written; quoted only if it contains characters that ranges do not need. */
 function shownRange(text: string): string {
   const short = truncate(text.replace(/\s+/g, " ").trim(), MAX_NAME);
   return /^[-+.0-9A-Za-z<>=!| *\u2026]+$/.test(short) ? short : goQuote(short);
 }
 
-/** A part of a constraint that keeps it from being true. */
+/** A part of a constraint that is not met. */
 export interface UnmetConstraint {
   readonly leaf: LeafConstraint;
-  /** True under a `not`: the leaf is true and must not be. */
+  /** True inside a `not`: the leaf is true but must not be. */
   readonly excluded: boolean;
-  /** What authors say about it, from the constraint as a whole to the leaf; those without a message left out, none twice. */
+  /** The author's messages, from the whole constraint to the leaf, without empty ones and duplicates. */
   readonly failureMessages: readonly string[];
 }
 
-/** Most parts that are told of one constraint. */
+/** Maximum number of parts reported for one constraint. */
 const MAX_UNMET = 20;
 
-/** The parts that make `constraint` false, in its order, at most 20; none where it holds. */
+/** Returns the parts that make `constraint` false, in its order, at most 20; empty if the constraint is true. */
 export function findUnmet(constraint: BundleConstraint, providers: readonly Provider[], served: readonly Gvk[]): UnmetConstraint[] {
   const found: UnmetConstraint[] = [];
   const truth = (part: BundleConstraint): boolean => holds(part, providers, served);
@@ -95,7 +96,10 @@ export function findUnmet(constraint: BundleConstraint, providers: readonly Prov
   return found;
 }
 
-/** Such as `package "b" >=2.0.0 ("blue is needed for…")`, or `not package "b" >=2.0.0`; failure messages are the author's words, so quoted. */
+/**
+ * Formats an unmet part, such as `package "b" >=2.0.0 ("blue is needed for…")`, or `not package "b" >=2.0.0`. Failure messages are quoted
+ * because they are the author's words.
+ */
 export function unmetText({ leaf, excluded, failureMessages }: UnmetConstraint): string {
   const messages = failureMessages.length === 0 ? "" : ` (${failureMessages.map(goQuote).join("; ")})`;
   return `${excluded ? "not " : ""}${describeConstraint(leaf)}${messages}`;

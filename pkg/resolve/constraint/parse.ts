@@ -12,20 +12,20 @@ import type { BundleConstraint, CelCompiler, CompoundConstraint, Gvk, PackageCon
 
 const DEPENDENCY_TYPES: ReadonlySet<string> = new Set(["olm.package.required", "olm.gvk.required", "olm.constraint"]);
 
-/** Whether a property of this type declares what a bundle needs. */
+/** Reports whether a property of this type declares a dependency. */
 export function isDependency(type: string): boolean {
   return DEPENDENCY_TYPES.has(type);
 }
 
-/** The properties by which `bundle` declares what it needs, in the bundle's order. */
+/** Returns the properties in which `bundle` declares its dependencies, in the bundle's order. */
 export function dependenciesOf(bundle: FbcBundle): Property[] {
   return bundle.properties.filter(({ type }) => isDependency(type));
 }
 
-/** Thrown inside the reading of constraints; becomes a `ConstraintFault` there. */
+/** Thrown by the parser; converted to a `ConstraintFault`. */
 class ReadFault extends Error {
   override readonly name = "ReadFault";
-  /** Where in the property's value. */
+  /** Path in the property's value. */
   readonly path: string;
 
   constructor(path: string, reason: string, options?: ErrorOptions) {
@@ -34,43 +34,43 @@ class ReadFault extends Error {
   }
 }
 
-/** A constraint that a bundle declares and nobody can read. Only the author of the catalog can mend it. */
+/** A constraint of a bundle that cannot be parsed. Only the author of the catalog can correct it. */
 export interface ConstraintFault {
   /** Name of the bundle. */
   readonly bundle: string;
-  /** Its place among the bundle's properties, from 0. */
+  /** Index in the bundle's properties, from 0. */
   readonly property: number;
   /** The property's type, such as "olm.constraint". */
   readonly type: string;
-  /** Where in the property's value, such as "all.constraints[1].package.versionRange"; empty for the value as a whole. */
+  /** Path in the property's value, such as "all.constraints[1].package.versionRange"; empty for the whole value. */
   readonly path: string;
   readonly reason: string;
 }
 
-/** The fault as one sentence that says whose mistake it is; at most some 1,000 characters. */
+/** Formats the error as one sentence that says who must correct it; at most about 1,000 characters. */
 export function formatError({ bundle, property, type, path, reason }: ConstraintFault): string {
   const where = `properties[${property}] of type ${goQuote(excerpt(type))}${path === "" ? "" : `, at ${excerpt(path)}`}`;
-  return `bundle ${goQuote(excerpt(bundle))} declares a constraint that cannot be read, a mistake for the catalog's author to correct: ${where}: ${excerpt(reason)}`;
+  return `bundle ${goQuote(excerpt(bundle))} declares an invalid constraint, which the catalog's author must correct: ${where}: ${excerpt(reason)}`;
 }
 
-/** The members of an object of a constraint, by their names in lower case, without those that are null: Go's decoder passes over them. */
+/** The members of a constraint object by lower-case name, without null values, which Go's decoder ignores. */
 type Members = ReadonlyMap<string, unknown>;
 
-/** `path` with what stands below it. */
+/** Returns the path of a member. */
 function below(path: string, member: string): string {
   return path === "" ? member : `${path}.${member}`;
 }
 
-/** @throws ReadFault when `value` is no object. */
+/** @throws ReadFault if `value` is not an object */
 function objectAt(value: unknown, path: string): JsonObject {
   if (isObject(value)) return value;
   throw new ReadFault(path, `expected an object, got ${describeKind(value)}`);
 }
 
 /**
- * The members of `value`, whatever the case of their names.
- * @param known what may stand there; undefined where others are passed over.
- * @throws ReadFault when it is no object, has a member that nobody knows, or one twice.
+ * Returns the members of `value`, regardless of the case of their names.
+ * @param known allowed members; undefined if unknown ones are ignored
+ * @throws ReadFault if it is not an object, has an unknown member, or has one twice
  */
 function membersAt(value: unknown, path: string, known?: readonly string[]): Members {
   const object = objectAt(value, path);
@@ -80,13 +80,13 @@ function membersAt(value: unknown, path: string, known?: readonly string[]): Mem
     if (known && !known.some((other) => foldKey(other) === name))
       throw new ReadFault(path, `unknown key ${goQuote(excerpt(key))}; known here: ${known.join(", ")}`);
     if (object[key] === null) continue;
-    if (members.has(name)) throw new ReadFault(path, `key ${goQuote(excerpt(name))} stands there more than once`);
+    if (members.has(name)) throw new ReadFault(path, `key ${goQuote(excerpt(name))} is set more than once`);
     members.set(name, object[key]);
   }
   return members;
 }
 
-/** The text of a member; undefined where there is none. @throws ReadFault when it is no text. */
+/** Returns a string member; undefined if it does not exist. @throws ReadFault if it is not a string */
 function textOf(members: Members, key: string, path: string): string | undefined {
   const value = members.get(foldKey(key));
   if (value === undefined || typeof value === "string") return value;
@@ -97,8 +97,8 @@ function textOf(members: Members, key: string, path: string): string | undefined
 const GVK_KEYS = ["group", "version", "kind"];
 
 /**
- * An API as `olm.gvk`, `olm.gvk.required` and the constraint `gvk` state it: all three set, in the forms that Kubernetes has for them.
- * @throws ReadFault when one is not; no such API can be served.
+ * Parses an API as `olm.gvk`, `olm.gvk.required` and the constraint `gvk` state it: all three fields are set, in the formats of Kubernetes.
+ * @throws ReadFault if one is missing or malformed, because no such API can be served
  */
 function gvkFrom(members: Members, path: string): Gvk {
   const [group = "", version = "", kind = ""] = GVK_KEYS.map((key) => textOf(members, key, path));
@@ -109,24 +109,24 @@ function gvkFrom(members: Members, path: string): Gvk {
 
 /** The members of a required package, in all their spellings. */
 const PACKAGE_KEYS = ["packageName", "versionRange", "name", "version"];
-/** Longest range; the longest in public catalogs has some 40 characters. */
+/** Maximum length of a range; the longest in public catalogs has about 40 characters. */
 const MAX_RANGE = 1_024;
-/** Longest name; Kubernetes takes 253. */
+/** Maximum length of a name; Kubernetes allows 253. */
 const MAX_NAME = 512;
 
 /**
- * A required package, its name under `packageName` or `name`, its range of versions (blang's language) under `versionRange` or `version`.
- * @throws ReadFault when one of the two is missing, stands there in two spellings that differ, or is no range.
+ * Parses a required package: its name under `packageName` or `name`, its version range (syntax of blang) under `versionRange` or `version`.
+ * @throws ReadFault if one of the two is missing, has two spellings that differ, or is not a range
  */
 function packageFrom(members: Members, path: string): Omit<PackageConstraint, "failureMessage"> {
   const packageName = spelt(members, path, "packageName", "name");
   const text = spelt(members, path, "versionRange", "version");
   if (packageName.length > MAX_NAME) throw new ReadFault(path, `the package's name has ${packageName.length} characters`);
-  if (text.length > MAX_RANGE) throw new ReadFault(path, `the range of versions has ${text.length} characters, more than ${MAX_RANGE}`);
+  if (text.length > MAX_RANGE) throw new ReadFault(path, `the version range has ${text.length} characters, more than ${MAX_RANGE}`);
   try {
     return { kind: "package", packageName, range: { text, versions: parseRange(text) } };
   } catch (err) {
-    throw new ReadFault(path, `${goQuote(excerpt(text))} is no range of versions: ${messageOf(err)}`, { cause: err });
+    throw new ReadFault(path, `${goQuote(excerpt(text))} is not a version range: ${messageOf(err)}`, { cause: err });
   }
 }
 
@@ -142,20 +142,20 @@ function spelt(members: Members, path: string, key: string, other: string): stri
 const COMPOUNDS = ["all", "any", "not"] as const;
 const KINDS = ["gvk", "package", "cel", ...COMPOUNDS] as const;
 type Kind = (typeof KINDS)[number];
-/** Until it was renamed, `not` was `none`. */
+/** The former name of `not`. */
 const FORMER_NOT = "none";
 const KEYS = ["failureMessage", ...KINDS, FORMER_NOT];
-/** Longest message of an author that is told. Characters. */
+/** Maximum length of an author's message that is reported, in characters. */
 const MAX_MESSAGE = 512;
-/** Compounds inside compounds. */
+/** Maximum nesting of compounds. */
 const MAX_DEPTH = 16;
-/** Constraints of one bundle, the compound ones and those inside them each counted. */
+/** Maximum number of constraints of one bundle, including compounds and their members. */
 const MAX_CONSTRAINTS = 512;
-/** Rules of CEL of one bundle: compiling a long one takes some ten milliseconds. */
+/** Maximum number of CEL rules of one bundle; compiling a long one takes about ten milliseconds. */
 const MAX_RULES = 16;
 
 /**
- * Reads the constraints of one bundle, one property after another.
+ * Parses the constraints of one bundle, one property after another.
  * @see https://github.com/operator-framework/api/blob/v0.34.0/pkg/constraints/constraint.go
  */
 class ConstraintReader {
@@ -168,8 +168,8 @@ class ConstraintReader {
   }
 
   /**
-   * The value of a property as the constraint that it states. Keys are taken in any letter case.
-   * @throws ReadFault when it cannot be read.
+   * Parses the value of a property as a constraint. Keys match in any letter case.
+   * @throws ReadFault if it cannot be parsed
    */
   read(type: string, value: unknown): BundleConstraint {
     if (type === "olm.constraint") return this.#constraint(value, "", 0, undefined);
@@ -198,7 +198,7 @@ class ConstraintReader {
     const at = below(path, "constraints");
     const list = members.get("constraints") ?? [];
     if (!Array.isArray(list)) throw new ReadFault(at, `expected a list, got ${describeKind(list)}`);
-    if (list.length === 0) throw new ReadFault(at, "must hold at least one constraint");
+    if (list.length === 0) throw new ReadFault(at, "must contain at least one constraint");
     return { kind, constraints: list.map((item: unknown, i) => this.#constraint(item, `${at}[${i}]`, depth + 1, kind)) };
   }
 
@@ -219,7 +219,7 @@ class ConstraintReader {
   }
 }
 
-const NOT_ALONE = "a not stands only in the list of an all or any: on its own it excludes bundles and selects none";
+const NOT_ALONE = "not is only valid in the list of an all or any: on its own it excludes bundles and selects none";
 
 function onOneLine(message: string): string {
   return truncate(
@@ -231,7 +231,7 @@ function onOneLine(message: string): string {
   );
 }
 
-/** The one kind that the members state, and the key that does. */
+/** Returns the one kind that the members state, and its key. */
 function kindFrom(members: Members, path: string): [Kind, string] {
   const kinds = KINDS.filter((kind) => members.has(kind));
   const key = kinds[0];
@@ -241,21 +241,21 @@ function kindFrom(members: Members, path: string): [Kind, string] {
   throw new ReadFault(path, `one of ${KINDS.join(", ")} must be set`);
 }
 
-/** What a bundle asks of the bundles that it is installed among. */
+/** The constraints that a bundle declares. */
 export interface DeclaredConstraints {
-  /** In the order of the properties; all of them have to hold. */
+  /** In the order of the properties; all must be true. */
   readonly constraints: readonly BundleConstraint[];
-  /** Properties that cannot be read. With one, nobody can tell whether the bundle may be installed. */
+  /** Properties that cannot be parsed. If there are any, it is unknown whether the bundle can be installed. */
   readonly faults: readonly ConstraintFault[];
 }
 
-/** Most faults that are told of one bundle. */
+/** Maximum number of faults reported for one bundle. */
 const MAX_FAULTS = 20;
 
 /**
- * Reads the properties `olm.package.required`, `olm.gvk.required` and `olm.constraint` of a bundle; the others mean nothing here.
- * Work is bounded by the size of the properties, and by 512 constraints.
- * @param cel asked only where there is a rule of CEL, see `mentionsCel`.
+ * Parses the properties `olm.package.required`, `olm.gvk.required` and `olm.constraint` of a bundle; others are ignored. The effort is bounded
+ * by the size of the properties and by 512 constraints.
+ * @param cel used only if there is a CEL rule, see `mentionsCel`
  */
 export function constraintsOf(
   bundle: { readonly name: string; readonly properties: readonly Property[] },
@@ -277,10 +277,10 @@ export function constraintsOf(
   return { constraints, faults };
 }
 
-/** Most APIs of one bundle; real ones have up to 100. */
+/** Maximum number of APIs of one bundle; real ones have up to 100. */
 const MAX_APIS = 1_024;
 
-/** `bundle` as constraints see it. Properties `olm.gvk` that state no API are passed over: nobody can require what they name. */
+/** Returns the parts of a bundle that constraints refer to. Malformed `olm.gvk` properties are ignored, because they cannot be required. */
 export function providerFrom(bundle: Pick<FbcBundle, "package" | "name" | "properties">): Provider {
   return { packageName: bundle.package, version: findBundleVersion(bundle), apis: providedApis(bundle), properties: bundle.properties };
 }
@@ -303,7 +303,7 @@ function gvkOrNone(value: unknown): Gvk | undefined {
   }
 }
 
-/** The API as one text; equal for equal APIs only. */
+/** Returns a key for an API; only equal APIs have the same key. */
 export function gvkKey({ group, version, kind }: Gvk): string {
   return `${group}/${version}/${kind}`;
 }

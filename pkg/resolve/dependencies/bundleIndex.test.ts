@@ -11,7 +11,7 @@ function indexOf(...lines: object[]): BundleIndex {
   return builder.build();
 }
 
-test("bundles are found by their package, in the catalog's order, and packages by the APIs of any of their bundles", () => {
+test("BundleIndex finds bundles by package, in the catalog's order, and packages by the APIs of their bundles", () => {
   const index = indexOf(
     { package: "b", bundle: "b.v1.0.0", version: "1.0.0", properties: [gvk("Thing")] },
     { package: "a", bundle: "a.v2.0.0", properties: [gvk("Thing"), gvk("Other")] },
@@ -23,7 +23,7 @@ test("bundles are found by their package, in the catalog's order, and packages b
   expect(index.bundlesOf("none")).toEqual([]);
 });
 
-test("the metas of a catalog give the same, without manifests", () => {
+test("BundleIndex is the same without manifests when built from the metas of a catalog", () => {
   const properties = [gvk("Thing"), { type: "olm.bundle.object", value: { data: "e30=" } }, { type: "olm.csv.metadata", value: {} }];
   const index = indexOf(
     { schema: "olm.package", name: "a" },
@@ -33,14 +33,14 @@ test("the metas of a catalog give the same, without manifests", () => {
   expect(index.bundlesOf("a")).toEqual([{ package: "a", name: "a.v1.0.0", properties: [gvk("Thing")] }]);
 });
 
-test("equal properties of several bundles are kept once", () => {
+test("BundleIndex stores properties once when several bundles have equal ones", () => {
   const line = (version: string) => ({ package: "a", bundle: `a.v${version}`, properties: [gvk("Thing"), { type: "size", value: 1 }] });
   const [one, other] = indexOf(line("1.0.0"), line("1.1.0")).bundlesOf("a");
   expect(one?.properties).toEqual(other?.properties);
   expect(one?.properties.map((property, at) => property === other?.properties[at])).toEqual([true, true]);
 });
 
-test("what is no bundle, no property or no API is passed over", () => {
+test("BundleIndex ignores malformed bundles, properties and APIs", () => {
   const index = indexOf(
     { package: "", bundle: "b", properties: [] },
     { package: "a", properties: [] },
@@ -58,7 +58,7 @@ test("what is no bundle, no property or no API is passed over", () => {
   ]);
 });
 
-test("more than an index may hold is refused", () => {
+test("BundleIndex rejects a catalog that exceeds its limits", () => {
   const builder = new BundleIndexBuilder({ maxBundles: 2, maxCharacters: 100 });
   const add = (name: string, value: unknown): void =>
     builder.add(metaFrom({ package: "a", bundle: name, properties: [{ type: "x", value }] }));

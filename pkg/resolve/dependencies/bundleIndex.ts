@@ -4,33 +4,33 @@ import { isObject } from "../../golang/members.ts";
 import { type Gvk, mentionsCel } from "../constraint/constraint.ts";
 import { gvkKey } from "../constraint/parse.ts";
 
-/** A bundle of a catalog with what it says to a dependency solver: all properties but manifests. Equal ones of several bundles are one object. */
+/** A bundle of a catalog with the properties that a dependency solver needs: all but manifests. Bundles share equal properties. */
 export type AvailableBundle = Readonly<Pick<FbcBundle, "package" | "name" | "properties">>;
 
-/** Properties that hold manifests; no constraint is about them, and they are most of a catalog. */
+/** Properties that contain manifests; constraints never refer to them, and they are most of a catalog. */
 const MANIFESTS: ReadonlySet<unknown> = new Set(["olm.bundle.object", "olm.csv.metadata"]);
 
-/** Returns a line of the properties endpoint, or a meta of schema olm.bundle, with only what `OfferIndexBuilder.add` reads. */
+/** Returns a line of the properties endpoint, or a meta of schema olm.bundle, with only the fields that `BundleIndexBuilder.add` reads. */
 export function trimIndexMeta({ blob, ...meta }: Meta): Meta {
   const { bundle, properties } = blob;
   const kept = Array.isArray(properties) ? properties.filter((property) => isObject(property) && !MANIFESTS.has(property["type"])) : [];
   return { ...meta, blob: { ...(bundle !== undefined && { bundle }), properties: kept } };
 }
 
-/** How much an index may hold. */
+/** The limits of an index. */
 export interface IndexLimits {
   readonly maxBundles: number;
-  /** Of different properties together, as JSON, in characters. */
+  /** Total of distinct properties as JSON, in characters. */
   readonly maxCharacters: number;
 }
 
 const LIMITS: IndexLimits = { maxBundles: 200_000, maxCharacters: 64 * 1024 * 1024 };
 
-/** What a catalog offers to those who depend on something: its bundles by package, and its packages by the APIs that they provide. */
+/** Indexes the bundles of a catalog by package, and its packages by provided API. */
 export class BundleIndex {
   readonly #bundles: ReadonlyMap<string, readonly AvailableBundle[]>;
   readonly #providers: ReadonlyMap<string, readonly string[]>;
-  /** Whether any bundle may state a rule of CEL. */
+  /** Whether a bundle may contain a CEL rule. */
   readonly mentionsCel: boolean;
 
   constructor(bundles: ReadonlyMap<string, readonly AvailableBundle[]>, providers: ReadonlyMap<string, readonly string[]>, hasCel = false) {
@@ -39,28 +39,28 @@ export class BundleIndex {
     this.mentionsCel = hasCel;
   }
 
-  /** The bundles of a package, in the catalog's order. */
+  /** Returns the bundles of a package, in the catalog's order. */
   bundlesOf(packageName: string): readonly AvailableBundle[] {
     return this.#bundles.get(packageName) ?? [];
   }
 
-  /** Names of the packages of which at least one bundle provides the API. */
+  /** Returns the names of the packages with at least one bundle that provides the API. */
   packagesProviding(gvk: Gvk): readonly string[] {
     return this.#providers.get(gvkKey(gvk)) ?? [];
   }
 
-  /** Names of all packages. */
+  /** The names of all packages. */
   get packages(): Iterable<string> {
     return this.#bundles.keys();
   }
 }
 
-/** Collects an OfferIndex from the lines of a catalog, in their order. */
+/** Builds a BundleIndex from the lines of a catalog, in their order. */
 export class BundleIndexBuilder {
   readonly #limits: IndexLimits;
   readonly #bundles = new Map<string, AvailableBundle[]>();
   readonly #providers = new Map<string, Set<string>>();
-  /** By their JSON: bundles of one package mostly say the same. */
+  /** By their JSON, because most bundles of a package have the same properties. */
   readonly #properties = new Map<string, Property>();
   #bundleCount = 0;
   #characters = 0;
@@ -71,8 +71,8 @@ export class BundleIndexBuilder {
   }
 
   /**
-   * Takes one line of the properties endpoint, or a meta of schema olm.bundle; passes over what is neither, or names no package.
-   * @throws Error when there is more than an index may hold.
+   * Adds one line of the properties endpoint or a meta of schema olm.bundle; ignores anything else, and bundles without a package.
+   * @throws Error if the limits of the index are exceeded
    */
   add({ schema, package: packageName, name, blob }: Meta): void {
     const bundleName = schema === "" ? blob["bundle"] : name;

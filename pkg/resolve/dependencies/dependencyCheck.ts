@@ -5,7 +5,7 @@ import { type ConstraintFault, type DeclaredConstraints, formatError } from "../
 import type { ServedApi } from "../solver/problem.ts";
 import { formatEnumeration } from "../wording.ts";
 
-/** The bundle that an extension has installed, with the constraints that it declares. */
+/** The installed bundle of an extension and the constraints that it declares. */
 export interface InstalledPeer {
   /** Name of the ClusterExtension. */
   readonly extension: string;
@@ -15,26 +15,26 @@ export interface InstalledPeer {
   readonly declared: DeclaredConstraints;
 }
 
-/** The installed bundles and served APIs that a bundle of an extension would be installed with. */
+/** The installed bundles and served APIs among which a bundle is installed. */
 export interface InstallContext {
-  /** The installed bundles of all other extensions, by name of the extension. */
+  /** The installed bundles of all other extensions, by name of extension. */
   readonly peers: readonly InstalledPeer[];
-  /** What the extension itself has installed. */
+  /** The installed bundle of the extension itself. */
   readonly own: InstalledPeer | undefined;
   /** APIs of the cluster that no installed bundle provides. */
   readonly served: readonly ServedApi[];
 }
 
-/** Why a bundle cannot be installed: its own dependencies, or those of installed bundles on the one that it would replace. */
+/** Why a bundle cannot be installed: its own dependencies, or those of installed bundles on the bundle that it replaces. */
 export type DependencyConflict =
-  /** What it requires cannot be read: a mistake of the catalog's author. */
+  /** Its constraints cannot be parsed, which the catalog's author must correct. */
   | { readonly kind: "faulty"; readonly faults: readonly ConstraintFault[] }
-  /** Constraints of its own that do not hold. */
+  /** Its own constraints that are not met. */
   | { readonly kind: "unmet"; readonly constraints: readonly BundleConstraint[]; readonly because: readonly string[] }
-  /** Installed bundles whose constraints would no longer hold. */
+  /** Installed bundles whose constraints would no longer be met. */
   | { readonly kind: "breaks"; readonly dependents: readonly BrokenDependent[] };
 
-/** An installed bundle and what it would miss. */
+/** An installed bundle and the dependencies that it would lose. */
 interface BrokenDependent {
   readonly extension: string;
   readonly bundle: string;
@@ -49,8 +49,8 @@ export interface CheckedBundle {
 }
 
 /**
- * Returns what conflicts with installing a bundle in its context, in place of what the extension has installed; undefined where nothing does.
- * A constraint of a peer that does not hold as it is counts for nothing, so that what is broken already does not stand in the way.
+ * Returns why a bundle cannot be installed in its context in place of the extension's installed bundle; undefined if it can. Ignores constraints
+ * of peers that are already unmet, so that they do not block the installation.
  */
 export function findDependencyConflict({ provider, declared }: CheckedBundle, context: InstallContext): DependencyConflict | undefined {
   if (declared.faults.length > 0) return { kind: "faulty", faults: declared.faults };
@@ -70,7 +70,7 @@ export function findDependencyConflict({ provider, declared }: CheckedBundle, co
   return dependents.length > 0 ? { kind: "breaks", dependents } : undefined;
 }
 
-/** Whether any part of the constraint is met by one of the two and not by the other; only such a constraint can change its truth. */
+/** Reports whether only one of the two bundles meets a part of the constraint; otherwise its result cannot change. */
 function isConcerned(constraint: BundleConstraint, before: Provider | undefined, after: Provider): boolean {
   if ("constraints" in constraint) return constraint.constraints.some((member) => isConcerned(member, before, after));
   return (before !== undefined && meets(before, constraint)) !== meets(after, constraint);
@@ -85,7 +85,10 @@ function unmetTexts(constraints: readonly BundleConstraint[], providers: readonl
   return [...new Set(all)];
 }
 
-/** A clause such as `it requires package "b" >=2.0.0`, or `ClusterExtension "a" (bundle "a.v1.0.0") would lose API g/v1 Kind, which it requires`. */
+/**
+ * Formats a clause such as `it requires package "b" >=2.0.0`, or `ClusterExtension "a" (bundle "a.v1.0.0") would lose API g/v1 Kind, which it
+ * requires`.
+ */
 export function formatDependencyConflict(conflict: DependencyConflict): string {
   if (conflict.kind === "faulty") return formatEnumeration(conflict.faults.map(formatError));
   if (conflict.kind === "unmet") return `it requires ${formatEnumeration(conflict.because)}`;

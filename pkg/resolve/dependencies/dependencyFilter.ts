@@ -6,26 +6,26 @@ import { formatCandidateVersion } from "../wording.ts";
 
 /** Name of the filter in records. */
 const DEPENDENCIES = "dependencies";
-const ASKS = "that can be installed among what there is";
+const ASKS = "whose dependencies can be met";
 
-/** Says why a bundle cannot be installed, as a clause; undefined if it can. */
+/** Returns why a bundle cannot be installed, as a clause; undefined if it can. */
 export type DependencyCheck = (candidate: Candidate, result: FilterResult) => string | undefined;
 
-/** Most candidates of one catalog that are checked; bundles that are close in version rarely differ in their dependencies. */
+/** Maximum number of checked candidates of one catalog; bundles of similar versions rarely differ in their dependencies. */
 const MAX_CHECKED = 50;
-/** Most clauses that are reported if nothing is left. */
+/** Maximum number of reported reasons if nothing is left. */
 const MAX_NEAR = 3;
 
 /**
- * Removes the candidates that cannot be installed, as far as that matters: the best are checked first, and those after the first that can be
- * installed not at all. The installed bundle may stay whatever the check says.
+ * Removes candidates that cannot be installed. Checks the best candidates first and stops at the first that can be installed. The installed
+ * bundle may stay regardless of the check.
  */
 export function filterByDependencies(result: FilterResult, query: ResolutionQuery, check: DependencyCheck): FilterResult {
   const removed = new Map<Candidate, string>();
   for (const candidate of result.allowed.toSorted(byPreference)) {
     if (isInstalledBundle(candidate, query)) break;
     const clause =
-      removed.size < MAX_CHECKED ? check(candidate, result) : `none of ${MAX_CHECKED} better ones can be, and it was not tried`;
+      removed.size < MAX_CHECKED ? check(candidate, result) : `not checked, because none of ${MAX_CHECKED} better ones can be installed`;
     if (clause === undefined) break;
     removed.set(candidate, clause);
   }
@@ -42,8 +42,8 @@ export interface RejectedCandidate {
 }
 
 /**
- * Returns the best candidate that the filter removed and that would have been better than the chosen one: of the catalog that was chosen from, or of
- * any where nothing was chosen; the one with the higher priority first.
+ * Returns the best removed candidate that would have been preferred to the chosen one. Considers the catalog of the choice, or all catalogs, by
+ * priority, if nothing was chosen.
  */
 export function findBestRejected(resolution: Resolution, results: readonly FilterResult[]): RejectedCandidate | undefined {
   const removed = results
@@ -52,13 +52,13 @@ export function findBestRejected(resolution: Resolution, results: readonly Filte
   return removed.sort((a, b) => b.result.priority - a.result.priority || byPreference(a.candidate, b.candidate))[0];
 }
 
-/** Why a candidate cannot be installed and what would let it through, clauses. */
+/** Why a candidate cannot be installed, and a remedy, as clauses. */
 export interface Rejection {
   readonly text: string;
   readonly remedy: string;
 }
 
-/** Removes these candidates too, even if the filter did not check them. */
+/** Also removes these candidates, even if the filter did not check them. */
 export function rejectCandidates(result: FilterResult, rejections: ReadonlyMap<Candidate, Rejection>): FilterResult {
   const ours = new Set(result.all);
   const told = [...rejections].filter(([candidate]) => ours.has(candidate));

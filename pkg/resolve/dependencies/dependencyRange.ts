@@ -7,25 +7,25 @@ import { providerFrom } from "../constraint/parse.ts";
 import { resolve } from "../resolve.ts";
 import type { SolverBundle } from "../solver/problem.ts";
 
-/** A package that is to be installed for the sake of others, and among what. */
+/** A package to be installed as a dependency, and its context. */
 export interface DependencyRequest {
-  /** The bundle that a solution chose of it. */
+  /** The bundle that the solver chose. */
   readonly bundle: SolverBundle;
-  /** Everything else that is there then. */
+  /** All other bundles that are then present. */
   readonly others: readonly Provider[];
   readonly served: readonly Gvk[];
-  /** All that is asked of it: the constraints of those others, and its own. */
+  /** All constraints that it must meet: those of the other bundles and its own. */
   readonly constraints: readonly BundleConstraint[];
-  /** What the bundle's catalog says about the package, where that is known. */
+  /** The package in the bundle's catalog, if known. */
   readonly content: PackageContent | undefined;
 }
 
-/** Longest text that `spec.source.catalog.version` takes. */
+/** Maximum length of `spec.source.catalog.version`. */
 const MAX_RANGE = 64;
 
 /**
- * What to put into `spec.source.catalog.version` of an extension that is made for others, so that what is chosen for it satisfies them and updates
- * go on: nothing, or the range that they ask for; the version that was chosen where neither is sure to do.
+ * Returns the value of `spec.source.catalog.version` for an extension that is created as a dependency, so that its resolution satisfies the
+ * dependents and later updates continue: empty, or the range that the dependents require; if neither is sure to work, the chosen version.
  */
 export function dependencyRange(request: DependencyRequest): string {
   const { bundle, constraints } = request;
@@ -37,7 +37,7 @@ export function dependencyRange(request: DependencyRequest): string {
   return bundle.version ? formatVersion(bundle.version.version) : "";
 }
 
-/** The ranges of a package that are asked for and contain the bundle, as written. */
+/** Returns the required ranges of the package that contain the bundle, as written. */
 function rangesOf(constraint: BundleConstraint, bundle: SolverBundle): string[] {
   if (constraint.kind === "all" || constraint.kind === "any") return constraint.constraints.flatMap((member) => rangesOf(member, bundle));
   return constraint.kind === "package" && isMetBy(constraint, bundle) ? [constraint.range.text] : [];
@@ -47,7 +47,7 @@ function isMetBy({ packageName, range }: PackageConstraint, { packageName: name,
   return packageName === name && version !== undefined && range.versions.contains(version.version);
 }
 
-/** Whether what is resolved for the range, in the bundle's catalog, satisfies everybody. */
+/** Reports whether the bundle that the range resolves to in the bundle's catalog satisfies all dependents. */
 function wouldDo(version: string, { bundle, others, served, constraints, content }: DependencyRequest): boolean {
   const { packageName, catalog = "", priority } = bundle;
   const resolution = resolve({ source: { packageName, version }, catalogs: [{ name: catalog, priority, labels: {}, content }] });

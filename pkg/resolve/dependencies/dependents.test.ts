@@ -38,7 +38,7 @@ function memberFrom(extension: string, { version = "1.0.0", apis = [], propertie
   return { extension, bundle: `${extension}.v${version}`, provider, declared };
 }
 
-/** Who holds up whom, of all that go at once. */
+/** Returns which members block others when all are removed at once. */
 function heldAmong(installed: readonly InstalledMember[], names: readonly string[], served: readonly Gvk[]) {
   const all = names.map((leaving) => {
     const dependents = findDependents({ leaving, going: new Set(names.filter((name) => name !== leaving)), installed, served });
@@ -87,7 +87,7 @@ const members: fc.Arbitrary<InstalledMember[]> = fc.uniqueArray(fc.constantFrom(
 const served = fc.array(anyGvk, { maxLength: 2 });
 const some = fc.subarray(NAMES, { minLength: 1 });
 
-/** What holds of `member` among `present`, the APIs of everything that is installed being somebody's. */
+/** Returns the constraints of `member` that `present` satisfies; the APIs of all installed members belong to their providers. */
 function holding(
   member: InstalledMember,
   all: readonly InstalledMember[],
@@ -104,7 +104,7 @@ function holding(
   );
 }
 
-test("law: exactly those depend on an extension of which something breaks when it goes", () => {
+test("findDependents returns exactly the extensions that break when another is removed", () => {
   fc.assert(
     fc.property(members, served, fc.constantFrom(...NAMES), (installed, apis, leaving) => {
       const rest = installed.filter(({ extension }) => extension !== leaving);
@@ -118,7 +118,7 @@ test("law: exactly those depend on an extension of which something breaks when i
   );
 });
 
-test("law: whatever goes at once, nothing of what stays breaks, and all may go where all go", () => {
+test("findDependents protects everything that stays, and allows removing everything at once", () => {
   fc.assert(
     fc.property(members, served, some, (installed, apis, going) => {
       const held = Object.keys(heldAmong(installed, going, apis));
@@ -138,7 +138,7 @@ test("law: whatever goes at once, nothing of what stays breaks, and all may go w
   );
 });
 
-test("law: the order of what is installed changes nothing", () => {
+test("findDependents does not depend on the order of installed members", () => {
   fc.assert(
     fc.property(members, served, some, (installed, apis, going) => {
       expect(heldAmong(installed.toReversed(), going, apis)).toEqual(heldAmong(installed, going, apis));

@@ -3,9 +3,9 @@ import type { BundleConstraint, Gvk, Provider } from "../constraint/constraint.t
 import { describeConstraint, holds } from "../constraint/evaluate.ts";
 import { gvkKey } from "../constraint/parse.ts";
 
-/** A bundle that an extension has installed, with what it asks of others. */
+/** The installed bundle of an extension with its constraints. */
 export interface InstalledMember {
-  /** Name of the extension; no two are the same. */
+  /** Name of the extension; unique. */
   readonly extension: string;
   /** Name of the bundle. */
   readonly bundle: string;
@@ -13,15 +13,15 @@ export interface InstalledMember {
   readonly declared: { readonly constraints: readonly BundleConstraint[] };
 }
 
-/** What is to go, and from where. */
+/** An extension to remove, and its context. */
 export interface Removal {
-  /** The extension that is to go. */
+  /** The extension to remove. */
   readonly leaving: string;
-  /** Other extensions that are going as well, which hold nothing up. */
+  /** Other extensions that are being removed too, and therefore block nothing. */
   readonly going?: ReadonlySet<string>;
-  /** All that is installed, in any order. */
+  /** All installed bundles, in any order. */
   readonly installed: readonly InstalledMember[];
-  /** The APIs that the cluster serves, whoever provides them. */
+  /** The APIs that the cluster serves, regardless of provider. */
   readonly served: readonly Gvk[];
 }
 
@@ -29,16 +29,16 @@ export interface Removal {
 export interface Dependent {
   readonly extension: string;
   readonly bundle: string;
-  /** What of it would no longer hold, such as `package "b" >=2.0.0`; at least one, in the order of the bundle. */
+  /** Constraints that would no longer be met, such as `package "b" >=2.0.0`; at least one, in the bundle's order. */
   readonly needs: readonly string[];
 }
 
 /**
- * The installed bundles of which a constraint holds now and would not hold without the leaving extension, by name of the extension. The APIs
- * that it provides go with it, although its definitions may stay: nobody would look after them. A constraint that does not hold now holds
- * nothing up.
- * Extensions that go at the same time are taken in the order of their names, each of them for gone unless it is held up itself: of two of
- * which one has to stay the first may go, and of two that both have to stay none may.
+ * Returns the installed bundles with a constraint that is met now and would not be met without the leaving extension, by name of extension.
+ * The APIs that it provides count as removed even if their definitions stay, because no controller would serve them. A constraint that is not
+ * met now blocks nothing.
+ * Extensions that leave at the same time are processed in the order of their names, and each counts as removed unless it is blocked itself. If
+ * one of two must stay, the first may be removed; if both must stay, neither may.
  */
 export function findDependents({ leaving, going = new Set(), installed, served }: Removal): Dependent[] {
   if (!installed.some(({ extension }) => extension === leaving)) return [];

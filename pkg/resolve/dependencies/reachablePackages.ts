@@ -2,33 +2,34 @@ import type { BundleConstraint, CelConstraint } from "../constraint/constraint.t
 import type { DeclaredConstraints } from "../constraint/parse.ts";
 import type { AvailableBundle, BundleIndex } from "./bundleIndex.ts";
 
-/** One catalog that may be asked for what is missing. */
+/** A catalog to search for missing dependencies. */
 export interface IndexedCatalog {
   readonly catalog: string;
   readonly priority: number;
   readonly index: BundleIndex;
 }
 
-/** Reads what a bundle asks of others. */
+/** Parses the constraints of a bundle. */
 export type ReadConstraints = (bundle: AvailableBundle) => DeclaredConstraints;
 
-/** The packages that may have a part in a solution. */
+/** The packages that may be part of a solution. */
 export interface ReachablePackages {
   readonly packages: ReadonlySet<string>;
-  /** False where there are more, which were left out. */
+  /** False if the limits left some out. */
   readonly isComplete: boolean;
 }
 
-/** Most packages, and bundles of them together, that one search is about; public catalogs reach some dozens. */
+/** Maximum number of packages, and of their bundles together, in one search; public catalogs reach a few dozen. */
 const MAX_PACKAGES = 500;
 const MAX_BUNDLES = 20_000;
-/** Most bundles that rules over properties are tried on, of all rules of one search together. */
+/** Maximum number of bundles tried by all CEL rules of one search together. */
 const MAX_TRIED = 100_000;
 
 /**
- * The packages that could meet one of the constraints, or one of those of their bundles, and so on. What `settled` holds is given and leads
- * nowhere. Breadth first, so that the nearest are in it where there are too many; the order of constraints and catalogs does not matter otherwise.
- * It yields before it tries a rule of CEL on a bundle, or reads the constraints of one, which may take some ten milliseconds.
+ * Finds the packages that could meet one of the constraints, or a constraint of their bundles, and so on. Bundles in `settled` are given and not
+ * searched further. Searches breadth first, so that the nearest packages are included if there are too many; otherwise the order of constraints
+ * and catalogs does not matter. Yields before it tries a CEL rule on a bundle or parses the constraints of one, which may take about ten
+ * milliseconds.
  */
 export function* findReachablePackages(
   constraints: readonly BundleConstraint[],
@@ -62,15 +63,15 @@ export function* findReachablePackages(
   return { packages, isComplete };
 }
 
-/** What one search asks, and has asked. */
+/** The state of one search. */
 interface Asking {
   readonly catalogs: readonly IndexedCatalog[];
-  /** Rules that were asked before. */
+  /** Rules that were already tried. */
   readonly seen: Set<string>;
   readonly budget: { tried: number };
 }
 
-/** Packages of which a bundle may meet a part of the constraint; what a `not` excludes is none of them. */
+/** Yields the packages with a bundle that may meet a part of the constraint, without those that a `not` excludes. */
 function* packagesFor(constraint: BundleConstraint, asking: Asking): Generator<void, string[]> {
   if (constraint.kind === "package") return [constraint.packageName];
   if (constraint.kind === "gvk") return asking.catalogs.flatMap(({ index }) => index.packagesProviding(constraint.gvk));
@@ -81,7 +82,7 @@ function* packagesFor(constraint: BundleConstraint, asking: Asking): Generator<v
   return found;
 }
 
-/** Under a `not` only another `not` asks for something. */
+/** Inside a `not`, only another `not` requires something. */
 function* packagesExcluded(constraint: BundleConstraint, asking: Asking): Generator<void, string[]> {
   if (!("constraints" in constraint)) return [];
   const found: string[] = [];

@@ -6,35 +6,35 @@ import { formatEnumeration } from "../wording.ts";
 import { type DependencyConflict, findDependencyConflict, formatDependencyConflict, type InstallContext } from "./dependencyCheck.ts";
 import { buildProblem, type CatalogIndex } from "./solverProblem.ts";
 
-/** What would let a bundle be installed that cannot be. */
+/** A change that would allow installing a bundle whose dependencies are not met. */
 export type ResolutionHint =
-  /** Bundles that catalogs offer would be enough. */
+  /** Installing these bundles of the catalogs is sufficient. */
   | { readonly kind: "offered"; readonly bundles: readonly SolverBundle[] }
-  /** Other extensions would have to be at these bundles, too; `first` are those that can be updated by themselves. */
+  /** Other extensions must be at these bundles too; `first` are those that can be updated on their own. */
   | { readonly kind: "moves"; readonly moves: readonly Move[]; readonly first: readonly Move[] }
-  /** Nothing that the catalogs offer is enough; why, one sentence each. */
+  /** No bundles of the catalogs are sufficient; one sentence for each reason. */
   | { readonly kind: "none"; readonly sentences: readonly string[] }
-  /** It was not found out. */
+  /** The search did not finish. */
   | { readonly kind: "undecided"; readonly because: string };
 
-/** Another bundle for what an extension has installed. */
+/** A different bundle for an installed extension. */
 interface Move {
   readonly extension: string;
   readonly bundle: string;
 }
 
-/** A catalog that cannot answer, and why. */
+/** A catalog that is unavailable, and why. */
 export interface UnavailableCatalog {
   readonly name: string;
   readonly unavailable: string;
 }
 
-/** Most sentences of an explanation that are told in a condition. */
+/** Maximum number of sentences of an explanation in a condition. */
 const MAX_SENTENCES = 5;
 
 /**
- * Why a bundle cannot be installed, and what to do about it or why nothing can be done, in clauses of which none can be left out.
- * @param hint undefined where it was not looked for, since only the author of the catalog can help.
+ * Formats why a bundle cannot be installed, and what to do about it or why nothing can be done, as clauses.
+ * @param hint undefined if no search was made, because only the author of the catalog can help
  */
 export function formatHint(
   conflict: DependencyConflict,
@@ -42,11 +42,11 @@ export function formatHint(
   unavailable: readonly UnavailableCatalog[],
 ): string[] {
   const why = formatDependencyConflict(conflict);
-  const unasked = unavailable.map(({ name, unavailable }) => `catalog ${goQuote(name)} could not be asked (${unavailable})`);
+  const unasked = unavailable.map(({ name, unavailable }) => `catalog ${goQuote(name)} is unavailable (${unavailable})`);
   if (hint?.kind === "offered") return [why, offered(hint.bundles)];
   if (hint?.kind === "moves") return [why, moves(hint)];
   if (!hint || conflict.kind !== "unmet") return [why];
-  if (hint.kind === "undecided") return [why, `what would supply that was not found out: ${hint.because}`, ...unasked];
+  if (hint.kind === "undecided") return [why, `could not determine which bundles provide it: ${hint.because}`, ...unasked];
   return [...hint.sentences.slice(0, MAX_SENTENCES), ...unasked];
 }
 
@@ -55,23 +55,23 @@ function offered(bundles: readonly SolverBundle[]): string {
   const packages = formatEnumeration(bundles.map(({ packageName }) => goQuote(packageName)));
   const [bundle, extension, the] =
     bundles.length === 1 ? ["bundle", "a ClusterExtension", "package"] : ["bundles", "ClusterExtensions", "packages"];
-  return `${bundle} ${named} would supply that: apply ${extension} of ${the} ${packages}, or set spec.dependencies.policy to Install`;
+  return `${bundle} ${named} would provide it: apply ${extension} of ${the} ${packages}, or set spec.dependencies.policy to Install`;
 }
 
 function moves({ moves: all, first }: ResolutionHint & { kind: "moves" }): string {
   const text = (list: readonly Move[]): string =>
     formatEnumeration(list.map(({ extension, bundle }) => `ClusterExtension ${goQuote(extension)} at ${goQuote(bundle)}`));
-  if (first.length > 0) return `it can follow once there is ${text(first)}`;
-  return `version deadlock: it could only be installed at the same time as ${text(all)}, and neither can come first; spec.dependencies.policy Ignore on one of them lets it go first`;
+  if (first.length > 0) return `it can be installed after ${text(first)}`;
+  return `version deadlock: it can only be installed together with ${text(all)}, and neither can come first; to let one go first, set its spec.dependencies.policy to Ignore`;
 }
 
-/** Of one search: about 30 ms, in which nothing else runs. Real catalogs take some thousands. */
+/** Limit of one search: about 30 ms, during which nothing else runs. Real catalogs take several thousand. */
 const MAX_STEPS = 300_000;
 
 /**
- * What would let a bundle be installed in its context: bundles that catalogs offer beside what is installed, or else other versions of what
- * other extensions have installed.
- * @param packages those that may have a part in it.
+ * Finds a change that would allow installing a bundle in its context: additional bundles of the catalogs or, failing that, other versions of
+ * installed extensions.
+ * @param packages packages that may be part of a solution
  */
 export function findHint(
   bundle: SolverBundle,
@@ -86,7 +86,7 @@ export function findHint(
   return movesFor(bundle, context, packages, index) ?? failed(solution);
 }
 
-/** The chosen bundles of packages of which nothing was wanted or installed, by name of the package. */
+/** Returns the chosen bundles of packages that are neither wanted nor installed, by name of package. */
 function addedIn({ units }: SolverProblem, chosen: ReadonlyMap<string, SolverBundle>): SolverBundle[] {
   const offered = new Set(units.filter(({ kind }) => kind === "offered").map(({ packageName }) => packageName));
   return [...chosen.values()]
@@ -99,7 +99,7 @@ function failed(solution: Exclude<Solution, { kind: "solved" }>): ResolutionHint
   return { kind: "undecided", because: `the search took more than ${solution.steps} steps` };
 }
 
-/** The other extensions that would have to be at other versions; undefined where that would not help. */
+/** Returns the other extensions that must be at other versions; undefined if that would not help. */
 function movesFor(
   bundle: SolverBundle,
   context: InstallContext,

@@ -8,26 +8,26 @@ import type { AvailableBundle } from "./bundleIndex.ts";
 import type { InstallContext, InstalledPeer } from "./dependencyCheck.ts";
 import type { IndexedCatalog, ReadConstraints } from "./reachablePackages.ts";
 
-/** What a catalog says about a package beside its bundles; undefined where that is not known. */
+/** Returns a package of a catalog without its bundles; undefined if it is not known. */
 type FindPackage = (catalog: string, packageName: string) => PackageContent | undefined;
 
-/** The catalogs, and how to read them. */
+/** The catalogs and how to read them. */
 export interface CatalogIndex {
   readonly catalogs: readonly IndexedCatalog[];
   readonly packageOf: FindPackage;
   readonly read: ReadConstraints;
 }
 
-/** What is wanted: one of these bundles of the package, the first that can be. */
+/** A request for one of these bundles of the package, the first that is possible. */
 export interface WantedPackage {
   readonly packageName: string;
   readonly candidates: readonly SolverBundle[];
 }
 
 /**
- * The problem of installing one of the candidates in a context, with the bundles of `packages` to choose from for what is missing.
- * What is installed stays as it is, unless its package is one of `movable`: then what catalogs offer of it may take its place.
- * Of several extensions of one package, the first by name stands for it; the APIs of the others are theirs. What is broken already may stay broken.
+ * Builds the problem of installing one of the candidates in a context, with the bundles of `packages` as available dependencies.
+ * Installed bundles stay, unless their package is in `movable`: then a catalog's bundles may replace them. If several extensions install the
+ * same package, the first by name represents it, and the others own their APIs. Constraints that are already unmet may stay unmet.
  */
 export function buildProblem(
   wanted: WantedPackage,
@@ -61,7 +61,7 @@ export function buildProblem(
   return { units, served };
 }
 
-/** Bundles of one package of one catalog as the solver sees them, without those that have no version, or constraints that cannot be read. */
+/** Returns the bundles of one package of one catalog for the solver, without those that have no version or an invalid constraint. */
 export function toSolverBundles(
   packageName: string,
   bundles: readonly AvailableBundle[],
@@ -125,7 +125,7 @@ function installedBundle({ bundle, provider, declared }: InstalledPeer, apis: re
   };
 }
 
-/** Those of `apis` that nobody has claimed before; they are claimed from then on. */
+/** Returns those of `apis` that are not yet claimed, and claims them. */
 function unclaimed(apis: readonly Gvk[], claimed: Set<string>): Gvk[] {
   return apis.filter((gvk) => {
     const key = gvkKey(gvk);

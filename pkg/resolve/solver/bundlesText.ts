@@ -4,18 +4,18 @@ import { truncate } from "../../text/truncate.ts";
 import { compareVersionRelease, formatVersionRelease } from "../../version/version.ts";
 import type { SolverBundle } from "./problem.ts";
 
-/** Longest name that is told whole. */
+/** Maximum length of a name before it is truncated. */
 const MAX_NAME = 64;
-/** Most versions, or runs of them, and most packages and catalogs that are told. */
+/** Maximum number of listed versions or version runs, packages, and catalogs. */
 const MAX_LISTED = 4;
 
-/** A name of a package as messages have it: in quotes only where it has characters that such names have not. */
+/** Formats a package name; quoted only if it contains unusual characters. */
 export function shownName(name: string): string {
   const short = truncate(name.trim(), MAX_NAME);
   return /^[-.0-9A-Za-z]+\u2026?$/.test(short) ? short : goQuote(short);
 }
 
-/** `a, b and c`, and how many more there are than four. */
+/** Formats `a, b and c`; lists at most four and the number of the others. */
 export function formatConjunction(items: readonly string[], conjunction: "and" | "or" = "and"): string {
   const more = items.length - MAX_LISTED;
   const told = more > 0 ? [...items.slice(0, MAX_LISTED), `${more} more`] : items;
@@ -30,7 +30,7 @@ function compareBundles(a: SolverBundle, b: SolverBundle): number {
   return byVersion || compareText(a.name, b.name);
 }
 
-/** The bundle's version, or its name where it has none. */
+/** Returns the bundle's version, or its name if it has none. */
 export function versionText({ version, name }: SolverBundle): string {
   return truncate(version ? formatVersionRelease(version) : goQuote(name), MAX_NAME);
 }
@@ -39,7 +39,9 @@ function versionsInOrder(bundles: readonly SolverBundle[]): string[] {
   return [...new Set(bundles.toSorted(compareBundles).map(versionText))];
 }
 
-/** The versions of bundles of one package: `1.0.0, 1.1.0 and 1.3.0`; three or more that follow each other in `all` as `1.0.0 to 1.2.0`. */
+/**
+ * Formats the versions of bundles of one package: `1.0.0, 1.1.0 and 1.3.0`. Three or more that are consecutive in `all` become `1.0.0 to 1.2.0`.
+ */
 export function versionsText(bundles: readonly SolverBundle[], all: readonly SolverBundle[], conjunction: "and" | "or" = "and"): string {
   const told = new Set(versionsInOrder(bundles));
   const runs: string[][] = [];
@@ -55,7 +57,7 @@ export function versionsText(bundles: readonly SolverBundle[], all: readonly Sol
   );
 }
 
-/** Bundles of any packages: `b 1.0.0 to 1.5.0 and d 2.0.0`. */
+/** Formats bundles of several packages: `b 1.0.0 to 1.5.0 and d 2.0.0`. */
 export function bundlesText(bundles: readonly SolverBundle[], candidatesOf: (packageName: string) => readonly SolverBundle[]): string {
   const byPackage = Map.groupBy(bundles, ({ packageName }) => packageName);
   return formatConjunction(
@@ -65,7 +67,7 @@ export function bundlesText(bundles: readonly SolverBundle[], candidatesOf: (pac
   );
 }
 
-/** Whether the text for bundles names one only: the same version of a package may come from several catalogs. */
+/** Reports whether the formatted bundles are a single version. Several catalogs may offer the same version of a package. */
 export function isOneInText(bundles: readonly SolverBundle[]): boolean {
   return new Set(bundles.map((bundle) => `${bundle.packageName} ${versionText(bundle)}`)).size === 1;
 }

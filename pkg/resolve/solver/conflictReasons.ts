@@ -4,10 +4,10 @@ import { gvkKey } from "../constraint/parse.ts";
 import { leafKey } from "./offer.ts";
 import { decidedUnits, type SolverBundle, type SolverProblem, type Unit } from "./problem.ts";
 
-/** Whether a constraint is to hold or to fail. */
+/** Whether a constraint must be true or false. */
 export type Side = "holds" | "fails";
 
-/** What has to be for a compound to be on a side: each of its members, or one at least, is on `side`. */
+/** The condition for a compound to be on a side: all of its members, or at least one, are on `side`. */
 export interface Members {
   readonly quantity: "each" | "one";
   readonly side: Side;
@@ -19,17 +19,17 @@ const MEMBERS: Readonly<Record<CompoundConstraint["kind"], Readonly<Record<Side,
   not: { holds: { quantity: "each", side: "fails" }, fails: { quantity: "one", side: "holds" } },
 };
 
-/** What a compound asks of its members. */
+/** Returns the condition on a compound's members. */
 export function membersFor({ kind }: CompoundConstraint, side: Side): Members {
   return MEMBERS[kind][side];
 }
 
-/** Whether a constraint joins others, with all, any or none of them. */
+/** Reports whether a constraint is a compound. */
 export function isCompound(constraint: BundleConstraint): constraint is CompoundConstraint {
   return "constraints" in constraint;
 }
 
-/** Whether the constraint is on `side`, where `isMet` tells it of leaves. */
+/** Reports whether the constraint is on `side`, given `isMet` for leaves. */
 export function isOnSide(constraint: BundleConstraint, side: Side, isMet: (leaf: LeafConstraint) => boolean): boolean {
   if (!isCompound(constraint)) return isMet(constraint) === (side === "holds");
   const members = membersFor(constraint, side);
@@ -37,45 +37,45 @@ export function isOnSide(constraint: BundleConstraint, side: Side, isMet: (leaf:
   return members.quantity === "each" ? constraint.constraints.every(isMemberOn) : constraint.constraints.some(isMemberOn);
 }
 
-/** A constraint that has to hold, taken out of the `all` around it. */
+/** A constraint that must be true, extracted from the `all` around it. */
 export interface Requirement {
   readonly constraint: BundleConstraint;
-  /** What the author says of the constraints around it. */
+  /** The author's messages of the constraints around it. */
   readonly above: readonly string[];
 }
 
-/** Something that makes a problem what it is, and that an explanation may name. */
+/** A reason for the absence of a solution that an explanation may name. */
 export type Fact =
   /** A wanted or installed package has one of its candidates. */
   | { readonly kind: "unit"; readonly unit: Unit }
   /** The bundle requires this. */
   | { readonly kind: "requirement"; readonly bundle: SolverBundle; readonly requirement: Requirement }
-  /** Nothing meets the leaf but what the problem names. */
+  /** Only the bundles of the problem meet the leaf. */
   | { readonly kind: "offer"; readonly leaf: LeafConstraint }
-  /** Somebody who is none of the units owns the API. */
+  /** A bundle outside the problem owns the API. */
   | { readonly kind: "owned"; readonly gvk: Gvk }
   /** Two packages do not provide the same API. */
   | { readonly kind: "exclusive"; readonly gvk: Gvk };
 
-/** A constraint as its parts that each have to hold. */
+/** Splits a constraint into the parts that must all be true. */
 export function* splitRequirements(constraint: BundleConstraint, above: readonly string[] = []): Generator<Requirement> {
   if (constraint.kind !== "all") yield { constraint, above };
   else for (const member of constraint.constraints) yield* splitRequirements(member, withMessage(above, constraint));
 }
 
-/** `messages` and that of the constraint, none twice. */
+/** Adds the constraint's message to `messages`, without duplicates. */
 function withMessage(messages: readonly string[], { failureMessage }: BundleConstraint): readonly string[] {
   return failureMessage === undefined || messages.includes(failureMessage) ? messages : [...messages, failureMessage];
 }
 
-/** A leaf of a constraint, whether it is to hold or to fail there, and what the author says on the way to it. */
+/** A leaf of a constraint, whether it must be true or false there, and the author's messages on the path to it. */
 export interface PlacedLeaf {
   readonly leaf: LeafConstraint;
   readonly side: Side;
   readonly messages: readonly string[];
 }
 
-/** The leaves of what is required, in the author's order. */
+/** Yields the leaves of a requirement, in the author's order. */
 export function* leavesOf({ constraint, above }: Requirement, side: Side = "holds"): Generator<PlacedLeaf> {
   const messages = withMessage(above, constraint);
   if (!isCompound(constraint)) yield { leaf: constraint, side, messages };
@@ -84,7 +84,7 @@ export function* leavesOf({ constraint, above }: Requirement, side: Side = "hold
       yield* leavesOf({ constraint: member, above: messages }, membersFor(constraint, side).side);
 }
 
-/** Facts with the same key make one sentence: bundles of a package that require the same, what there is of a package or an API. */
+/** Returns the key of a fact; facts with the same key make one sentence, such as bundles of a package with the same requirement. */
 export function sentenceKey(fact: Fact): string {
   if (fact.kind === "unit") return unitKey(fact.unit.packageName);
   if (fact.kind === "offer") return offerKey(fact.leaf);
@@ -93,22 +93,22 @@ export function sentenceKey(fact: Fact): string {
   return `requirement ${JSON.stringify([fact.bundle.packageName, describeConstraint(constraint), withMessage(above, constraint)])}`;
 }
 
-/** The key of the fact that a wanted or installed package has to be there. */
+/** Returns the key of the fact that a wanted or installed package must be present. */
 export function unitKey(packageName: string): string {
   return `unit ${packageName}`;
 }
 
-/** The key of the fact that there is nothing else that meets the leaf. */
+/** Returns the key of the fact that nothing else meets the leaf. */
 export function offerKey(leaf: LeafConstraint): string {
   return leaf.kind === "package" ? packageOfferKey(leaf.packageName) : `offer of ${leafKey(leaf)}`;
 }
 
-/** The key of the fact that there are no other bundles of a package. */
+/** Returns the key of the fact that a package has no other bundles. */
 export function packageOfferKey(packageName: string): string {
   return `package offered ${packageName}`;
 }
 
-/** All facts about wanted and installed units and about `bundles`, in this order. */
+/** Yields all facts about wanted and installed units, then about `bundles`. */
 export function* factsAbout({ units }: SolverProblem, bundles: readonly SolverBundle[]): Generator<Fact> {
   for (const unit of decidedUnits(units)) yield { kind: "unit", unit };
   for (const bundle of bundles) {

@@ -7,9 +7,9 @@ import type { Search } from "./search.ts";
 import { type Literal, negate } from "./trail.ts";
 
 /**
- * A problem as clauses, written as the search comes to what they are about: a bundle's constraints when the bundle is chosen, the members of a
- * compound when it is to hold. One variable stands for each bundle, and one for each constraint that is to hold or to fail (Tseitin's
- * transformation in the one direction that is needed: a constraint may hold without its variable being true).
+ * Encodes a problem as clauses, lazily: a bundle's constraints when the bundle is chosen, the members of a compound when it must be true. There
+ * is one variable for each bundle, and one for each constraint that must be true or false (Tseitin's transformation in the required direction
+ * only: a constraint may be true without its variable).
  */
 export class ClauseEncoding {
   readonly #search: Search;
@@ -23,7 +23,7 @@ export class ClauseEncoding {
   readonly #true: Literal;
   readonly #written: SolverBundle[] = [];
 
-  /** @param labelOf the literal that says a fact counts; a fact without one always counts. */
+  /** @param labelOf returns the literal that enables a fact; a fact without one is always enabled */
   constructor(offer: Offer, search: Search, labelOf: (fact: Fact) => Literal | undefined = () => undefined) {
     this.#search = search;
     this.#offer = offer;
@@ -32,7 +32,7 @@ export class ClauseEncoding {
     search.addClause([this.#true]);
   }
 
-  /** Every wanted and installed package is there. */
+  /** Requires every wanted and installed package. */
   requireUnits(units: readonly Unit[]): void {
     for (const unit of decidedUnits(units)) {
       const isThere = this.#search.newVariable(() => this.#search.addOptions(isThere, this.#literalsOf(unit.candidates)));
@@ -40,24 +40,24 @@ export class ClauseEncoding {
     }
   }
 
-  /** The bundles whose constraints were written, in this order: no others played a part. */
+  /** The bundles whose constraints were written, in order; no other bundles influenced the result. */
   get written(): readonly SolverBundle[] {
     return this.#written;
   }
 
-  /** The literal that says the bundle is chosen. */
+  /** Returns the literal for choosing the bundle. */
   literalOf(bundle: SolverBundle): Literal {
     return this.#literals.get(bundle) ?? this.#introduced(bundle);
   }
 
-  /** The bundle that a literal stands for, if it stands for one. */
+  /** Returns the bundle of a literal, if there is one. */
   bundleOf(literal: Literal): SolverBundle | undefined {
     return this.#bundles.get(literal);
   }
 
   /**
-   * The literal that makes a constraint hold, or fail.
-   * @param catalog that of the bundle whose constraint it is.
+   * Returns the literal that makes a constraint true or false.
+   * @param catalog catalog of the bundle that declares the constraint
    */
   constraintLiteral(constraint: BundleConstraint, side: Side, catalog: string | undefined): Literal {
     if (isCompound(constraint)) {
@@ -70,12 +70,12 @@ export class ClauseEncoding {
     return remembered(this.#leaves, key, () => this.#leaf(constraint, side, catalog));
   }
 
-  /** The bundles that meet the leaf, the preferred first. */
+  /** Returns the bundles that meet the leaf, preferred ones first. */
   optionsOf(leaf: LeafConstraint, catalog: string | undefined): readonly SolverBundle[] {
     return this.#offer.meeting(leaf).toSorted((a, b) => comparePreference(a, b, catalog));
   }
 
-  /** Writes what chosen `bundle` means. */
+  /** Writes the constraints of a chosen bundle. */
   write(bundle: SolverBundle): void {
     this.#written.push(bundle);
     const not = negate(this.literalOf(bundle));
@@ -100,7 +100,7 @@ export class ClauseEncoding {
     return bundles.map((bundle) => this.literalOf(bundle));
   }
 
-  /** Makes the variables of all candidates of the bundle's package. */
+  /** Creates the variables of all candidates of the bundle's package. */
   #introduced(bundle: SolverBundle): Literal {
     const candidates = new Set(
       this.#offer.units.get(bundle.packageName)?.candidates.toSorted((a, b) => comparePreference(a, b, undefined)),
@@ -113,7 +113,7 @@ export class ClauseEncoding {
     }
     this.#search.addAtMostOne(this.#literalsOf([...candidates]));
     const literal = this.#literals.get(bundle);
-    if (literal === undefined) throw new Error(`bundle ${bundle.name} is no candidate of its package`);
+    if (literal === undefined) throw new Error(`bundle ${bundle.name} is not a candidate of its package`);
     return literal;
   }
 
@@ -138,7 +138,7 @@ export class ClauseEncoding {
     return literal;
   }
 
-  /** One variable a package says that it provides the API, and one of these at most is true. */
+  /** Writes one variable for each package that provides the API, and that at most one of them is true. */
   #writeExclusive(gvk: Gvk): void {
     const key = gvkKey(gvk);
     if (this.#exclusive.has(key)) return;

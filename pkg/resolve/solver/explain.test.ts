@@ -12,7 +12,7 @@ import { solve } from "./solve.ts";
 
 const STEPS = 1_000_000;
 
-/** The explanation, with the facts that each sentence stands for; none where there is a solution. */
+/** Returns the explanation with the facts of each sentence; empty if there is a solution. */
 function explained(problem: SolverProblem): Sentence[] {
   const search = new Search(STEPS);
   const offer = new Offer(problem);
@@ -21,7 +21,7 @@ function explained(problem: SolverProblem): Sentence[] {
   return search.conflictOf([]) ? explain(problem, offer, encoding.written, STEPS) : [];
 }
 
-test("what an explanation says leaves no solution, and without any of its sentences there is one", () => {
+test("explain returns sentences that together leave no solution, and of which none is redundant", () => {
   let count = 0;
   assert(
     property(smallProblems, (problem) => {
@@ -49,7 +49,7 @@ test("what an explanation says leaves no solution, and without any of its senten
   expect(count).toBeGreaterThan(100);
 });
 
-/** Packages that each require the next; the last requires one that is nowhere. */
+/** Returns packages that each require the next; the last requires a missing one. */
 function brokenChain(length: number): SolverProblem {
   const units = Array.from({ length }, (_, index): Unit => {
     const packageName = `package${index}`;
@@ -61,14 +61,14 @@ function brokenChain(length: number): SolverProblem {
   return { units, served: [] };
 }
 
-test("a long explanation is cut after its first sentences, and a chain of thousands of packages ends", () => {
+test("textsOf truncates a long explanation, and explain finishes when thousands of packages form a chain", () => {
   const solution = solve(brokenChain(20));
   expect(solution).toMatchObject({ kind: "unsolvable" });
   const sentences = solution.kind === "unsolvable" ? solution.sentences : [];
   expect(sentences).toHaveLength(12);
   expect(sentences.slice(0, 3)).toEqual([
     'package0 1.0.0 requires package "package1" >=1.0.0',
-    'catalog "x" has package1 1.0.0 only',
+    'catalog "x" has only package1 1.0.0',
     'package1 1.0.0 requires package "package2" >=1.0.0',
   ]);
   expect(sentences.at(-1)).toBe("there are 28 more reasons");

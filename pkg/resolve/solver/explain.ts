@@ -11,18 +11,18 @@ import { decidedUnits, type SolverBundle, type SolverProblem, type Unit } from "
 import { OutOfSteps, Search } from "./search.ts";
 import { type Literal, negate } from "./trail.ts";
 
-/** Steps of a search that take as long as going on with a label. */
+/** Search steps that take as long as continuing with a label. */
 const STEPS_OF_LABEL = 20;
 
 /** Facts that make one sentence. */
 type FactGroup = readonly Fact[];
 
 /**
- * Groups of facts for which there is no solution, while there is one without any of the groups; a few more than needed where finding out takes more
- * than `maxSteps`. What is far from what is wanted is left out first.
- * @param offer that of the problem.
- * @param bundles those whose constraints leave no solution, together with the units.
- * @returns the groups by the key of their sentence.
+ * Returns a minimal set of fact groups without a solution; slightly larger if minimizing takes more than `maxSteps`. Drops the facts that are
+ * furthest from the wanted package first.
+ * @param offer offer of the problem
+ * @param bundles bundles whose constraints, together with the units, leave no solution
+ * @returns the groups by the key of their sentence
  */
 function conflictingFacts(
   problem: SolverProblem,
@@ -57,14 +57,14 @@ function conflictingFacts(
   return new Map([...groups].filter(([key]) => left.has(key)));
 }
 
-/** Those of the labels that cannot be true together; undefined where all can. */
+/** Returns the labels that cannot be true together; undefined if all can. */
 function narrowed(labels: ReadonlyMap<string, Literal>, search: Search): Map<string, Literal> | undefined {
   const conflict = search.conflictOf([...labels.values()]);
   const needed = new Set(conflict);
   return conflict && new Map([...labels].filter(([, label]) => needed.has(label)));
 }
 
-/** Longest message of an author, and how many of one constraint are told. */
+/** Maximum length of an author's message, and number of reported messages for one constraint. */
 const MAX_MESSAGE = 160;
 const MAX_MESSAGES = 3;
 
@@ -75,14 +75,14 @@ class FactText {
   /** The packages that the explanation is about. */
   readonly #packages: ReadonlySet<string>;
 
-  /** @param groups the facts of the whole explanation, by the key of their sentence. */
+  /** @param groups facts of the whole explanation, by the key of their sentence */
   constructor(offer: Offer, groups: ReadonlyMap<string, FactGroup>) {
     this.#offer = offer;
     this.#groups = groups;
     this.#packages = new Set([...groups.values()].flat().flatMap((fact) => packagesIn(fact, offer)));
   }
 
-  /** @param facts a group of one kind. */
+  /** @param facts a group of one kind */
   of(facts: FactGroup): string {
     const [first] = facts;
     if (first === undefined) return "";
@@ -90,25 +90,25 @@ class FactText {
     if (first.kind === "requirement") return this.requirement(facts);
     if (first.kind === "offer") return this.#available(first.leaf);
     const providers = this.#bundles(this.#concerned({ kind: "gvk", gvk: first.gvk }));
-    if (first.kind === "exclusive") return `${providers} provide API ${shownGvk(first.gvk)}, of which there is one provider at most`;
+    if (first.kind === "exclusive") return `${providers} provide API ${shownGvk(first.gvk)}, which can have only one provider`;
     const owner = this.#offer.servedAs(first.gvk)?.owner ?? "";
-    return `API ${shownGvk(first.gvk)} of ${providers} belongs to ${goQuote(truncate(owner.trim(), MAX_MESSAGE))} already`;
+    return `API ${shownGvk(first.gvk)} of ${providers} already belongs to ${goQuote(truncate(owner.trim(), MAX_MESSAGE))}`;
   }
 
-  /** Such as `a is wanted as 1.0.0 to 1.3.0`, `b 1.9.0 is installed`. */
+  /** Formats a unit, such as `a is wanted as 1.0.0 to 1.3.0` or `b 1.9.0 is installed`. */
   unit({ kind, packageName, candidates }: Unit): string {
     const name = shownName(packageName);
     const [current, ...others] = candidates;
-    if (current === undefined) return `${name} is ${kind}, and no bundle of it can be chosen`;
+    if (current === undefined) return `${name} is ${kind}, but none of its bundles can be chosen`;
     if (kind === "wanted")
       return others.length === 0
         ? `${name} ${versionText(current)} is wanted`
         : `${name} is wanted as ${versionsText(candidates, candidates, "or")}`;
     const installed = `${name} ${versionText(current)} is installed`;
-    return others.length === 0 ? installed : `${installed} and can become ${versionsText(others, candidates, "or")} only`;
+    return others.length === 0 ? installed : `${installed} and can only become ${versionsText(others, candidates, "or")}`;
   }
 
-  /** Such as `a 1.0.0 to 1.3.0 require package "b" >=2.0.0 ("blue is needed")`. */
+  /** Formats a requirement, such as `a 1.0.0 to 1.3.0 require package "b" >=2.0.0 ("blue is needed")`. */
   requirement(facts: FactGroup): string {
     const bundles = facts.flatMap((fact) => (fact.kind === "requirement" ? [fact.bundle] : []));
     const requirement = facts.find((fact) => fact.kind === "requirement")?.requirement;
@@ -119,28 +119,28 @@ class FactText {
     return `${subject} ${isOneInText(bundles) ? "requires" : "require"} ${describeConstraint(requirement.constraint)}${this.#messages(requirement)}${this.#excluded(requirement)}`;
   }
 
-  /** Says that nothing at all meets the leaf; undefined where something does, though it cannot be chosen, or bundles of the package are there. */
+  /** Formats that nothing meets the leaf; undefined if something does but cannot be chosen, or if the package has bundles. */
   lack(leaf: LeafConstraint): string | undefined {
     if (leaf.kind === "package") {
       const isThere = (this.#offer.units.get(leaf.packageName)?.candidates.length ?? 0) > 0;
       return isThere ? undefined : `which no selected catalog has`;
     }
     if (this.#offer.meeting(leaf).length > 0) return undefined;
-    return leaf.kind === "gvk" ? "which no bundle of the selected catalogs provides" : "and there is none";
+    return leaf.kind === "gvk" ? "which no bundle of the selected catalogs provides" : "but no such bundle exists";
   }
 
   #bundles(bundles: readonly SolverBundle[]): string {
     return bundlesText(bundles, (name) => this.#offer.units.get(name)?.candidates ?? []);
   }
 
-  /** What there is that meets the leaf; of a package, all there is of it. */
+  /** Lists all bundles that meet the leaf, or all bundles of a package. */
   #available(leaf: LeafConstraint): string {
     if (leaf.kind === "package") return this.#packageText(leaf.packageName);
     const meeting = this.#bundles(this.#offer.meeting(leaf));
     if (leaf.kind === "cel") return `${meeting === "" ? "no bundle" : `only ${meeting}`} is ${describeConstraint(leaf)}`;
     return meeting === ""
       ? `no bundle of the selected catalogs provides ${describeConstraint(leaf)}`
-      : `${describeConstraint(leaf)} is provided by ${meeting} only`;
+      : `${describeConstraint(leaf)} is only provided by ${meeting}`;
   }
 
   #packageText(packageName: string): string {
@@ -151,13 +151,13 @@ class FactText {
     if (unit.kind !== "offered") return this.unit(unit);
     const byCatalog = Map.groupBy(unit.candidates, ({ catalog }) => catalog ?? "");
     const parts = [...byCatalog.keys()].sort(compareText).map((catalog) => {
-      const versions = `${name} ${versionsText(byCatalog.get(catalog) ?? [], unit.candidates)} only`;
+      const versions = `only ${name} ${versionsText(byCatalog.get(catalog) ?? [], unit.candidates)}`;
       return catalog === "" ? `there is ${versions}` : `catalog ${goQuote(truncate(catalog.trim(), MAX_MESSAGE))} has ${versions}`;
     });
     return formatConjunction(parts);
   }
 
-  /** What the author says, from the constraint as a whole to the parts that the explanation is about. */
+  /** Formats the author's messages, from the whole constraint to the parts that the explanation is about. */
   #messages(requirement: Requirement): string {
     const messages = new Set<string>();
     for (const { leaf, side, messages: said } of leavesOf(requirement))
@@ -166,7 +166,7 @@ class FactText {
     return told.length === 0 ? "" : ` (${told.join("; ")})`;
   }
 
-  /** What the constraint excludes, and yet is there. */
+  /** Formats what the constraint excludes but is present. */
   #excluded(requirement: Requirement): string {
     const parts: string[] = [];
     for (const { leaf, side } of leavesOf(requirement)) {
@@ -177,12 +177,12 @@ class FactText {
     return parts.length === 0 ? "" : `, while ${formatConjunction([...new Set(parts)])}`;
   }
 
-  /** The bundles of the explanation's packages that meet the leaf. */
+  /** Returns the bundles of the explanation's packages that meet the leaf. */
   #concerned(leaf: LeafConstraint): SolverBundle[] {
     return this.#offer.meeting(leaf).filter(({ packageName }) => this.#packages.has(packageName));
   }
 
-  /** Such as `b 1.0.0 provides API g/v1 K`; nothing where no bundle meets the leaf. */
+  /** Formats presence, such as `b 1.0.0 provides API g/v1 K`; empty if no bundle meets the leaf. */
   #presence(leaf: LeafConstraint): string[] {
     const concerned = this.#concerned(leaf);
     if (concerned.length === 0) return [];
@@ -193,34 +193,34 @@ class FactText {
   }
 }
 
-/** The packages that a fact is about. */
+/** Returns the packages that a fact is about. */
 function packagesIn(fact: Fact, offer: Offer): string[] {
   if (fact.kind === "unit") return [fact.unit.packageName];
   if (fact.kind === "requirement") return [fact.bundle.packageName];
   return fact.kind === "offer" ? offer.meeting(fact.leaf).map(({ packageName }) => packageName) : [];
 }
 
-/** Whether the fact is that of a requirement that is nothing but a leaf. */
+/** Returns the leaf of a requirement that consists of a single leaf. */
 function leafRequired(fact: Fact | undefined): LeafConstraint | undefined {
   if (fact?.kind !== "requirement" || "constraints" in fact.requirement.constraint) return undefined;
   return fact.requirement.constraint;
 }
 
-/** A part of an explanation, and what it stands for. */
+/** A part of an explanation and its facts. */
 export interface Sentence {
   readonly text: string;
   readonly facts: readonly Fact[];
 }
 
-/** Most sentences that are told, and the longest of them. */
+/** Maximum number and length of reported sentences. */
 const MAX_SENTENCES = 12;
 const MAX_LENGTH = 400;
 
 /**
- * Why a problem has no solution: sentences none of which can be left out, from what is wanted to what is missing.
- * @param offer that of the problem.
- * @param bundles those whose constraints leave no solution, together with the units.
- * @param maxSteps with fewer than it takes, some sentence may be one that could be left out.
+ * Explains why a problem has no solution: sentences from the wanted package to the missing dependency, of which none is redundant.
+ * @param offer offer of the problem
+ * @param bundles bundles whose constraints, together with the units, leave no solution
+ * @param maxSteps limit of the effort; if it is too low, a sentence may be redundant
  */
 export function explain(problem: SolverProblem, offer: Offer, bundles: readonly SolverBundle[], maxSteps: number): Sentence[] {
   const groups = conflictingFacts(problem, offer, bundles, maxSteps);
@@ -228,7 +228,7 @@ export function explain(problem: SolverProblem, offer: Offer, bundles: readonly 
   return new Explanation(problem, offer, groups).told();
 }
 
-/** At most twelve texts of at most 400 characters; the last says how many are left out. */
+/** Returns at most twelve texts of at most 400 characters; the last one gives the number of omitted sentences. */
 export function textsOf(sentences: readonly Sentence[]): string[] {
   const texts = sentences.map(({ text }) => truncate(text.trim(), MAX_LENGTH));
   if (texts.length <= MAX_SENTENCES) return texts;
@@ -239,11 +239,11 @@ class Explanation {
   readonly #units: readonly Unit[];
   readonly #offer: Offer;
   readonly #text: FactText;
-  /** What was not told yet. */
+  /** Groups without a sentence yet. */
   readonly #left: Map<string, FactGroup>;
-  /** How many groups say that something is required that only this offer could meet. */
+  /** Number of requirement groups that only this offer could meet. */
   readonly #uses = new Map<string, number>();
-  /** The keys of what each package requires. */
+  /** Requirement keys by package. */
   readonly #requirements: ReadonlyMap<string, readonly string[]>;
   readonly #sentences: Sentence[] = [];
 
@@ -263,7 +263,7 @@ class Explanation {
   }
 
   told(): Sentence[] {
-    // Packages that could meet what is told are appended, and come up here too.
+    // Packages that could meet a reported requirement are appended while iterating.
     const next = new Set(this.#units.map(({ packageName }) => packageName).filter((name) => this.#left.has(unitKey(name))));
     for (const name of next) for (const other of this.#visit(name)) next.add(other);
     for (const name of this.#requirements.keys()) this.#visit(name);
@@ -281,7 +281,7 @@ class Explanation {
     return facts;
   }
 
-  /** Tells what a package requires, and before that why it is there where that does not say it. @returns packages that could meet it. */
+  /** Explains what a package requires, and first why it is present unless that is clear. @returns packages that could meet the requirements */
   #visit(packageName: string): string[] {
     const standing = this.#take(unitKey(packageName));
     const keys = this.#requirements.get(packageName)?.filter((key) => this.#left.has(key)) ?? [];
@@ -292,7 +292,7 @@ class Explanation {
     return keys.flatMap((key) => this.#tellRequirement(this.#take(key), key === carrier ? standing : []));
   }
 
-  /** Tells of a requirement and of what could meet it. @returns the packages that could. */
+  /** Explains a requirement and what could meet it. @returns the packages that could */
   #tellRequirement(facts: FactGroup, standing: FactGroup): string[] {
     const [first] = facts;
     if (first?.kind !== "requirement") return [];
@@ -308,7 +308,7 @@ class Explanation {
     return [...meeting, ...leaves.flatMap((other) => (other.kind === "package" ? [other.packageName] : []))];
   }
 
-  /** Tells what meets a leaf; of a wanted or installed package that is what it can be, which also says that it is there. */
+  /** Explains what meets a leaf. For a wanted or installed package, this lists its possible versions, which also says that it is present. */
   #tellOffer(leaf: LeafConstraint): void {
     const facts = this.#take(offerKey(leaf));
     const standing = facts.length > 0 && leaf.kind === "package" ? this.#take(unitKey(leaf.packageName)) : [];
@@ -316,7 +316,7 @@ class Explanation {
   }
 }
 
-/** Whether what the group says is said of a package as it is wanted, or installed for good. */
+/** Reports whether the group is about all candidates of a wanted package, or about an installed package that cannot change. */
 function isOfAll(facts: FactGroup, unit: Unit | undefined): boolean {
   return unit !== undefined && facts.length === unit.candidates.length && (unit.kind === "wanted" || facts.length === 1);
 }

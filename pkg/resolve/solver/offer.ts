@@ -4,7 +4,7 @@ import { meets } from "../constraint/evaluate.ts";
 import { gvkKey } from "../constraint/parse.ts";
 import { comparePreference, type ServedApi, type SolverBundle, type SolverProblem, type Unit } from "./problem.ts";
 
-/** Two leaves have the same key when the same bundles meet them. */
+/** Returns a key for a leaf; the same bundles meet leaves with the same key. */
 export function leafKey(leaf: LeafConstraint): string {
   if (leaf.kind === "package") return `package ${JSON.stringify([leaf.packageName, leaf.range.text])}`;
   return leaf.kind === "gvk" ? `gvk ${gvkKey(leaf.gvk)}` : `cel ${leaf.rule}`;
@@ -12,12 +12,12 @@ export function leafKey(leaf: LeafConstraint): string {
 
 const STEPS_OF_RULE = 300;
 
-/** All bundles of a problem, found by package, by API and by rule; each rule is tried on each bundle once. */
+/** All bundles of a problem, indexed by package, API and rule. Tries each rule on each bundle once. */
 export class Offer {
   readonly units: ReadonlyMap<string, Unit>;
   readonly #served: ReadonlyMap<string, ServedApi>;
   readonly #meeting = new Map<string, readonly SolverBundle[]>();
-  /** Told before so much is looked at; set by whoever searches. Counted in steps of the search, of which trying a rule on a bundle takes some hundreds. */
+  /** Called before work is done; set by the search. Counts steps of the search; trying a rule on a bundle takes some hundreds. */
   spend: (steps: number) => void;
   #byApi: ReadonlyMap<string, readonly SolverBundle[]> | undefined;
 
@@ -28,7 +28,7 @@ export class Offer {
     this.spend = spend;
   }
 
-  /** The API as the cluster serves it already, apart from what the units provide. */
+  /** Returns the API as the cluster already serves it, apart from what the units provide. */
   servedAs(gvk: Gvk): ServedApi | undefined {
     return this.#served.get(gvkKey(gvk));
   }
@@ -38,7 +38,7 @@ export class Offer {
     return this.#byApi.get(gvkKey(gvk)) ?? [];
   }
 
-  /** The bundles that meet the leaf, in an order that is always the same. */
+  /** Returns the bundles that meet the leaf, in a deterministic order. */
   meeting(leaf: LeafConstraint): readonly SolverBundle[] {
     const key = leafKey(leaf);
     const known = this.#meeting.get(key);

@@ -5,11 +5,11 @@ import type { BundleConstraint, Gvk, Provider } from "../constraint/constraint.t
 /** A bundle that may be part of a solution. */
 export interface SolverBundle extends Provider {
   readonly name: string;
-  /** Name of the catalog that offers it; undefined for an installed bundle that no catalog is asked for. */
+  /** Name of the catalog that offers it; undefined for an installed bundle that comes from no searched catalog. */
   readonly catalog: string | undefined;
   /** The priority of that catalog. */
   readonly priority: number;
-  /** The channels that have it as an entry, those of the package's default channel marked by `inDefaultChannel`. */
+  /** The channels with the bundle as an entry; `inDefaultChannel` is true if one of them is the package's default channel. */
   readonly channels: readonly string[];
   readonly inDefaultChannel: boolean;
   readonly deprecated: boolean;
@@ -17,9 +17,10 @@ export interface SolverBundle extends Provider {
 }
 
 /**
- * A package of which at most one bundle is in a solution.
- * `wanted`: one of the candidates has to be in it, the first that can. `installed`: the same; the first candidate is what is installed.
- * `offered`: one of them where something needs it, else none; candidates come in any order.
+ * A package of which a solution contains at most one bundle.
+ * - `wanted`: the solution contains the first possible candidate.
+ * - `installed`: the same; the first candidate is the installed bundle.
+ * - `offered`: the solution contains a candidate only if something needs it; candidates come in any order.
  */
 export interface Unit {
   readonly kind: "wanted" | "installed" | "offered";
@@ -30,26 +31,26 @@ export interface Unit {
 /** An API that the cluster serves and none of the units provides. */
 export interface ServedApi {
   readonly gvk: Gvk;
-  /** Who owns it; undefined where anybody may take it over. No bundle of a solution may provide what somebody else owns. */
+  /** Its owner; undefined if any bundle may take it over. No bundle of a solution may provide an owned API. */
   readonly owner: string | undefined;
 }
 
-/** What there is to solve. Package names are unique among the units. */
+/** A problem to solve. Package names are unique among the units. */
 export interface SolverProblem {
   readonly units: readonly Unit[];
   readonly served: readonly ServedApi[];
 }
 
-/** What came of it. */
+/** The result of solving a problem. */
 export type Solution =
-  /** The chosen bundle of each package that is part of it; the bundles of units `wanted` and `installed` among them. */
+  /** The chosen bundle of each package in the solution, including units `wanted` and `installed`. */
   | { readonly kind: "solved"; readonly chosen: ReadonlyMap<string, SolverBundle> }
-  /** Why there is none, one sentence each; none of them can be left out. */
+  /** Why there is no solution, one sentence each; none is redundant. */
   | { readonly kind: "unsolvable"; readonly sentences: readonly string[] }
-  /** The search took more steps than it may. */
+  /** The search exceeded its step limit. */
   | { readonly kind: "undecided"; readonly steps: number };
 
-/** The first by name of the channels that have the bundle. */
+/** Returns the bundle's first channel by name. */
 function firstChannel({ channels }: SolverBundle): string {
   return channels.reduce((first, name) => (compareText(name, first) < 0 ? name : first), channels[0] ?? "");
 }
@@ -60,15 +61,14 @@ function compareChannels(a: SolverBundle, b: SolverBundle): number {
   );
 }
 
-/** The higher version first, those without one last. */
+/** Compares versions, highest first; bundles without one are last. */
 function compareVersions({ version: a }: SolverBundle, { version: b }: SolverBundle): number {
   return a && b ? compareVersionRelease(b, a) : Number(a === undefined) - Number(b === undefined);
 }
 
 /**
- * Negative where a bundle of catalog `dependent` that needs one of the two takes `a` first: the one of the catalog with the higher priority, then
- * of its own catalog, then one that is not deprecated, then of the default channel, then of the channel that comes first by name, then of the
- * highest version. What is left is told apart by the names of package, bundle and catalog.
+ * Compares two bundles for a dependent of catalog `dependent`; negative if `a` is preferred. In order: catalog with the higher priority, the
+ * dependent's own catalog, not deprecated, default channel, first channel by name, highest version, then names of package, bundle and catalog.
  */
 export function comparePreference(a: SolverBundle, b: SolverBundle, dependent: string | undefined): number {
   const isOther = ({ catalog }: SolverBundle): number => Number(catalog === undefined || catalog !== dependent);
@@ -84,7 +84,7 @@ export function comparePreference(a: SolverBundle, b: SolverBundle, dependent: s
   );
 }
 
-/** The units in the order in which they are decided: `wanted` as given, then `installed` by name of package. */
+/** Returns the units in decision order: `wanted` as given, then `installed` by name of package. */
 export function decidedUnits(units: readonly Unit[]): Unit[] {
   const installed = units.filter(({ kind }) => kind === "installed");
   return [...units.filter(({ kind }) => kind === "wanted"), ...installed.sort((a, b) => compareText(a.packageName, b.packageName))];

@@ -1,15 +1,15 @@
 import { type Antecedent, type Clause, isPositive, type Literal, negate, Propagation, Trail, variableOf } from "./trail.ts";
 
-/** The literals that were true and together made `implied` true. */
+/** Yields the true literals that together made `implied` true. */
 function* causesOf(implied: Literal, reason: Antecedent): Generator<Literal> {
   if (typeof reason === "number") yield reason;
   else for (const literal of reason.literals) if (literal !== implied) yield negate(literal);
 }
 
 /**
- * What a conflict at the current level teaches: a clause with one literal of that level, which comes first, and the others of earlier levels, the
- * latest of them second. It follows from all clauses, and after going back to the second's level it makes the first true.
- * @param conflict a clause whose literals are all false, two of them at least at the current level.
+ * Derives a clause from a conflict at the current level. Its first literal is of that level, the others are of earlier levels, the latest of
+ * them second. It follows from all clauses; after backtracking to the second literal's level it makes the first one true.
+ * @param conflict a clause whose literals are all false, at least two of them at the current level
  */
 function learnedFrom(conflict: Clause, trail: Trail): Literal[] {
   const seen = new Set<number>();
@@ -34,7 +34,7 @@ function learnedFrom(conflict: Clause, trail: Trail): Literal[] {
   }
 }
 
-/** Without the literals that follow from others among them. */
+/** Removes literals that follow from others among them. */
 function shortened(literals: readonly Literal[], seen: ReadonlySet<number>, trail: Trail): Literal[] {
   return literals.filter((literal) => {
     const reason = trail.reasonOf(literal);
@@ -53,7 +53,7 @@ function ordered(first: Literal, others: Literal[], trail: Trail): Literal[] {
   return second === undefined ? [first] : [first, second, ...others.toSpliced(latest, 1)];
 }
 
-/** The decisions that made `literal` true; itself among them when it was decided. */
+/** Returns the decisions that made `literal` true, including itself if it was decided. */
 function decisionsBehind(literal: Literal, trail: Trail): Set<Literal> {
   const seen = new Set([variableOf(literal)]);
   const decisions = new Set<Literal>();
@@ -68,7 +68,7 @@ function decisionsBehind(literal: Literal, trail: Trail): Set<Literal> {
   return decisions;
 }
 
-/** Thrown when a search takes more steps than it may. */
+/** Thrown if a search exceeds its step limit. */
 export class OutOfSteps extends Error {
   override readonly name = "OutOfSteps";
   readonly steps: number;
@@ -78,30 +78,29 @@ export class OutOfSteps extends Error {
   }
 }
 
-/** Going through a list takes as many steps as it has items, shifted by this: each takes less time than looking at a clause. */
+/** Scanning a list takes as many steps as it has items, shifted right by this, because that is cheaper than visiting a clause. */
 const SCAN = 2;
-/** Learned clauses that are kept at first; later the shorter half of them and a tenth more. */
+/** Initial limit of learned clauses; when it is reached, the longer half is dropped and the limit grows by a tenth. */
 const LEARNED = 4_000;
 
 /**
- * Finds out whether clauses can hold together (conflict-driven clause learning), as often as asked, under changing assumptions.
- * A variable is true only where something asks for it: by an assumption, a clause, or its `options`. Whatever it means may be told late, when it
- * is true for the first time, so what nobody comes to costs nothing.
+ * A SAT solver (conflict-driven clause learning) for repeated searches under changing assumptions. A variable is true only if an assumption, a
+ * clause, or its `options` require it. The meaning of a variable is added when it first becomes true, so unused variables cost nothing.
  * @see https://doi.org/10.1007/978-3-540-24605-3_37 Eén, Sörensson: An Extensible SAT-solver
  */
 export class Search {
   readonly #trail = new Trail();
   readonly #propagation = new Propagation(this.#trail);
   readonly #maxSteps: number;
-  /** Tells what a variable means, by `addClause`, `addOptions` and the like; called once for each variable that comes to be true. */
+  /** Adds the meaning of a variable with `addClause`, `addOptions` and the like; called once for each variable that becomes true. */
   readonly #explained: boolean[] = [];
   readonly #meaning: (() => void)[] = [];
-  /** By variable: the literals of which one is true when it is, the best first. */
+  /** By variable: literals of which at least one is true if it is, best first. */
   readonly #options: (Literal[] | undefined)[] = [];
-  /** How much of the trail was explained, and how much of it has what it asks for. */
+  /** How much of the trail is explained, and how much has its required options. */
   #explainedTo = 0;
   #fulfilledTo = 0;
-  /** By level: `#fulfilledTo` when it began. */
+  /** By level: `#fulfilledTo` at its start. */
   readonly #fulfilledAt: number[] = [];
   #assumptions: readonly Literal[] = [];
   #learned: Clause[] = [];
@@ -113,18 +112,18 @@ export class Search {
     this.#maxSteps = maxSteps;
   }
 
-  /** How much was looked at so far. */
+  /** Steps so far. */
   get steps(): number {
     return this.#spent + this.#propagation.steps;
   }
 
-  /** Counts work done elsewhere. @throws OutOfSteps */
+  /** Counts external work. @throws OutOfSteps */
   spend(steps: number): void {
     this.#spent += steps;
     if (this.steps > this.#maxSteps) throw new OutOfSteps(this.steps);
   }
 
-  /** @param meaning called when the variable is true for the first time. @returns the literal that says it is true. */
+  /** @param meaning called when the variable first becomes true @returns the positive literal */
   newVariable(meaning?: () => void): Literal {
     const variable = this.#trail.grow();
     this.#propagation.grow();
@@ -132,18 +131,18 @@ export class Search {
     return variable * 2;
   }
 
-  /** At most one of the literals, all of them positive and new, is true. */
+  /** Adds that at most one of the literals is true; all must be positive and new. */
   addAtMostOne(literals: readonly Literal[]): void {
     this.#propagation.addGroup(literals.map(variableOf));
   }
 
-  /** When `literal` is true, one of `options` is, the first that can be where nothing else decides. */
+  /** Adds that one of `options` is true if `literal` is, the first possible one unless something else decides. */
   addOptions(literal: Literal, options: readonly Literal[]): void {
     this.#options[variableOf(literal)] = [...options];
     this.addClause([negate(literal), ...options]);
   }
 
-  /** One of the literals is true. They may be assigned already: where all are false, it goes back until one is not. */
+  /** Adds that one of the literals is true. They may already be assigned: if all are false, it backtracks until one is not. */
   addClause(given: readonly Literal[]): void {
     const trail = this.#trail;
     const literals = [...new Set(given)];
@@ -157,7 +156,7 @@ export class Search {
     else this.#require(literals, isDecided ? Math.max(0, trail.levelOf(first) - 1) : trail.level);
   }
 
-  /** Goes back to `level`, where the first literal is not false, and makes it true if all others are. */
+  /** Backtracks to `level`, at which the first literal is not false, and makes it true if all others are false. */
   #require(literals: Literal[], level: number): Clause {
     const trail = this.#trail;
     const [first = 0, second] = literals;
@@ -170,8 +169,9 @@ export class Search {
   }
 
   /**
-   * Looks for an assignment in which all assumptions are true.
-   * @returns the assumptions that cannot be true together, none where nothing can; undefined when there is an assignment, for `trueLiterals`.
+   * Searches for an assignment in which all assumptions are true.
+   * @returns the assumptions that cannot be true together, empty if the clauses alone conflict; undefined if an assignment was found, for
+   * `trueLiterals`
    * @throws OutOfSteps
    */
   conflictOf(assumptions: readonly Literal[]): readonly Literal[] | undefined {
@@ -195,19 +195,19 @@ export class Search {
     }
   }
 
-  /** The positive literals of the assignment that was found last; valid until anything else is asked or added. */
+  /** Returns the positive literals of the last assignment; valid until the next search or addition. */
   trueLiterals(): Literal[] {
     return this.#trail.literals.filter(isPositive);
   }
 
-  /** Whether the literal is known to be false in every assignment in which `decisions` are true; asked without searching. */
+  /** Reports, without searching, whether the literal is false in every assignment in which `decisions` are true. */
   excludes(literal: Literal, decisions: ReadonlySet<Literal>): boolean {
     if (!this.#trail.isFalse(literal)) return false;
     this.#spent += this.#trail.literals.length >> SCAN;
     return [...decisionsBehind(negate(literal), this.#trail)].every((decision) => decisions.has(decision));
   }
 
-  /** Explains one more of the variables that are true. @returns false when all are. */
+  /** Explains one more true variable. @returns false if all are explained */
   #explain(): boolean {
     const { literals } = this.#trail;
     while (this.#explainedTo < literals.length) {
@@ -221,7 +221,7 @@ export class Search {
     return false;
   }
 
-  /** The first assumption that is not true yet; those that are get a level each. */
+  /** Returns the first assumption that is not yet true; true ones get a level each. */
   #nextAssumption(): Literal | undefined {
     for (;;) {
       const assumption = this.#assumptions[this.#trail.level];
@@ -230,14 +230,14 @@ export class Search {
     }
   }
 
-  /** The best option that is open, of the first true variable that has none that is true. */
+  /** Returns the best open option of the first true variable without a true option. */
   #wantedOption(): Literal | undefined {
     const trail = this.#trail;
     for (; this.#fulfilledTo < trail.literals.length; this.#fulfilledTo++) {
       const literal = trail.literals[this.#fulfilledTo] ?? 0;
       const options = isPositive(literal) ? this.#options[variableOf(literal)] : undefined;
       if (options === undefined) continue;
-      // What can never be is not looked at again.
+      // Options that are false at level 0 stay false.
       while (options[0] !== undefined && trail.isFalse(options[0]) && trail.levelOf(options[0]) === 0) options.shift();
       this.#spent += options.length >> SCAN;
       if (options.some((option) => trail.isTrue(option))) continue;
@@ -253,7 +253,7 @@ export class Search {
   }
 
   /**
-   * Learns why there is a conflict, and goes back by one level only: further back, the same decisions would follow again.
+   * Learns a clause from a conflict and backtracks by one level only: after a longer jump, the same decisions would follow again.
    * @see https://doi.org/10.1007/978-3-319-94144-8_7 Nadel, Ryvchin: Chronological Backtracking
    */
   #learn(conflict: Clause): void {
@@ -270,7 +270,7 @@ export class Search {
     if (this.#learned.length > this.#mostLearned) this.#forget();
   }
 
-  /** Drops the longer half of what was learned, except what is in use. */
+  /** Drops the longer half of the learned clauses, except those in use. */
   #forget(): void {
     const trail = this.#trail;
     const inUse = new Set(trail.literals.map((literal) => trail.reasonOf(literal)));

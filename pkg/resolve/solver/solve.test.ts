@@ -10,7 +10,7 @@ import type { Solution, SolverBundle, SolverProblem, Unit } from "./problem.ts";
 import { solve } from "./solve.ts";
 
 interface Expected {
-  /** What is chosen, by package. */
+  /** The chosen versions, by package. */
   want?: Record<string, string>;
   /** Why there is no solution. */
   sentences?: string[];
@@ -29,7 +29,7 @@ test.for(cases)("$name", (given) => {
   }
 });
 
-/** The bundles of the solution by package, or that there is none. */
+/** Returns the bundles of the solution by package, or `unsolvable`. */
 function answer(problem: SolverProblem): readonly SolverBundle[] | "unsolvable" {
   const solution = solve(problem);
   if (solution.kind === "undecided") throw new Error(`undecided after ${solution.steps} steps`);
@@ -40,7 +40,7 @@ function sorted(bundles: Iterable<SolverBundle>): SolverBundle[] {
   return [...bundles].sort((a, b) => compareText(a.packageName, b.packageName));
 }
 
-test("the answer is the one that the rules of preference name among all sets of bundles", () => {
+test("solve returns the solution that the preference rules select among all sets of bundles", () => {
   let solved = 0;
   assert(
     property(smallProblems, (problem) => {
@@ -53,7 +53,7 @@ test("the answer is the one that the rules of preference name among all sets of 
   expect(solved).toBeGreaterThan(200);
 });
 
-test("the order in which offered packages, their bundles and installed packages come never matters", () => {
+test("solve does not depend on the order of offered packages, their bundles and installed packages", () => {
   assert(
     property(smallProblems, integer(), (problem, seed) => {
       const shuffled = { units: shuffledUnits(problem.units, seed), served: problem.served.toReversed() };
@@ -63,7 +63,7 @@ test("the order in which offered packages, their bundles and installed packages 
   );
 });
 
-/** Wanted units keep their order among each other, and they and the installed ones that of their candidates. */
+/** Wanted units keep their relative order; wanted and installed units keep the order of their candidates. */
 function shuffledUnits(units: readonly Unit[], seed: number): Unit[] {
   const wanted = units.filter(({ kind }) => kind === "wanted");
   const others = units
@@ -81,7 +81,7 @@ function comparable(solution: Solution): unknown {
   return solution.kind === "solved" ? sorted(solution.chosen.values()) : solution;
 }
 
-test("a package that nothing asks for changes neither the answer nor the explanation", () => {
+test("solve returns the same solution and explanation when an unused package is added", () => {
   assert(
     property(tuple(smallProblems, smallProblems), ([problem, other]) => {
       const asked = problem.units.map(({ packageName }) => packageName);
@@ -92,7 +92,7 @@ test("a package that nothing asks for changes neither the answer nor the explana
   );
 });
 
-/** An offered unit that no constraint of `asked` packages can be about: of another name, without APIs and properties. */
+/** Returns an offered unit that no constraint of `asked` packages refers to: with another name, without APIs and properties. */
 function renamed({ packageName, candidates }: Unit, asked: readonly string[]): Unit {
   const name = `${packageName}-${asked.join("-")}`;
   return {
@@ -102,7 +102,7 @@ function renamed({ packageName, candidates }: Unit, asked: readonly string[]): U
   };
 }
 
-test("what is offered is there only where something needs it", () => {
+test("solve includes offered bundles only when something needs them", () => {
   assert(
     property(smallProblems, (problem) => {
       const solution = solve(problem);
@@ -116,13 +116,13 @@ test("what is offered is there only where something needs it", () => {
   );
 });
 
-test("gives up after as many steps as it may take", () => {
+test("solve gives up when it exceeds its step limit", () => {
   const problem = pigeons(9);
   expect(solve(problem, { maxSteps: 100_000 })).toEqual({ kind: "undecided", steps: expect.any(Number) as number });
   expect(solve(pigeons(4)).kind).toBe("unsolvable");
 });
 
-/** More packages that each need an API of their own choice than there are APIs: hard for any solver of this kind. */
+/** Returns packages that each need a different API, one more than there are APIs: hard for every solver of this kind. */
 function pigeons(holes: number): SolverProblem {
   const units = Array.from({ length: holes + 1 }, (_, pigeon): Unit => {
     const packageName = `pigeon${pigeon}`;

@@ -8,19 +8,19 @@ import { OutOfSteps, Search } from "./search.ts";
 import { type Literal, negate } from "./trail.ts";
 
 /**
- * Makes the choices of a solution one after the other, each the best that still leaves a solution.
- * First each wanted package in the order given, then each installed one by name, takes its first possible candidate. Then the constraints of what is
- * chosen are gone through, in that order and in the author's order, those of what they add at the end: a constraint that nothing chosen meets takes
- * the best possible bundle, an `any` the first possible of its members, those first that need nothing new.
+ * Makes the choices of a solution one after the other, each the best that still leaves a solution. First each wanted package in the given order,
+ * then each installed one by name, takes its first possible candidate. Then the constraints of the chosen bundles are fulfilled in that order
+ * and in the author's order, followed by those of added bundles: a constraint that no chosen bundle meets takes the best possible bundle; an
+ * `any` takes its first possible member, preferably one that needs nothing new.
  */
 class Choice {
   readonly #offer: Offer;
   readonly #encoding: ClauseEncoding;
   readonly #search: Search;
-  /** What was decided so far. */
+  /** Decided literals. */
   readonly #decided = new Set<Literal>();
   readonly #chosen = new Set<SolverBundle>();
-  /** True in an assignment in which all that was decided is true. */
+  /** The true literals of an assignment that contains all decisions. */
   #assignment: ReadonlySet<Literal> = new Set();
 
   constructor(offer: Offer, encoding: ClauseEncoding, search: Search) {
@@ -29,11 +29,11 @@ class Choice {
     this.#search = search;
   }
 
-  /** @returns the bundles in the order in which they were chosen; undefined where there is no solution. @throws OutOfSteps */
+  /** @returns the bundles in the order in which they were chosen; undefined if there is no solution @throws OutOfSteps */
   make(problem: SolverProblem): SolverBundle[] | undefined {
     if (!this.#isPossible([])) return undefined;
     for (const { candidates } of decidedUnits(problem.units)) this.#chooseFirst(candidates);
-    // Bundles chosen on the way are appended, and come up here too.
+    // Bundles chosen meanwhile are appended while iterating.
     for (const bundle of this.#chosen) for (const constraint of bundle.constraints) this.#fulfil(constraint, "holds", bundle.catalog);
     return [...this.#chosen];
   }
@@ -51,7 +51,7 @@ class Choice {
     const needsNothing = Map.groupBy(constraint.constraints, (member) => isOnSide(member, members.side, (leaf) => this.#isMet(leaf)));
     const inOrder = [...(needsNothing.get(true) ?? []), ...(needsNothing.get(false) ?? [])];
     const first = inOrder.find((member) => this.#decide(this.#encoding.constraintLiteral(member, members.side, catalog)));
-    if (first === undefined) throw new Error("none of the members can hold, though one has to");
+    if (first === undefined) throw new Error("none of the members can be true, but one must be");
     this.#fulfil(first, members.side, catalog);
   }
 
@@ -62,11 +62,11 @@ class Choice {
 
   #chooseFirst(candidates: readonly SolverBundle[]): void {
     const first = candidates.find((candidate) => this.#decide(this.#encoding.literalOf(candidate)));
-    if (first === undefined) throw new Error("none of the candidates can be chosen, though one has to");
+    if (first === undefined) throw new Error("none of the candidates can be chosen, but one must be");
     this.#chosen.add(first);
   }
 
-  /** Decides for the literal if that leaves a solution. */
+  /** Decides the literal if that leaves a solution. */
   #decide(literal: Literal): boolean {
     if (!this.#assignment.has(literal)) {
       if (this.#search.excludes(literal, this.#decided)) return false;
@@ -84,10 +84,9 @@ class Choice {
 }
 
 /**
- * Leaves out offered bundles that a solution does without, those first that were chosen last. Nothing more can be left out of what is returned: what
- * was chosen for one constraint may be of no use once another constraint brought in something that meets both, and bundles that only need each other
- * go together.
- * @param chosen a solution, in the order in which it was chosen. @throws OutOfSteps
+ * Removes redundant offered bundles, last chosen first, until none is redundant. A bundle chosen for one constraint becomes redundant if a later
+ * one meets that constraint too; bundles that only need each other are removed together.
+ * @param chosen a solution, in the order in which it was chosen @throws OutOfSteps
  */
 function pruned({ units, served }: SolverProblem, chosen: readonly SolverBundle[], maxSteps: number): SolverBundle[] {
   const byPackage = new Map(chosen.map((bundle) => [bundle.packageName, bundle]));
@@ -112,19 +111,19 @@ function pruned({ units, served }: SolverProblem, chosen: readonly SolverBundle[
   return chosen.filter((bundle) => needed.has(bundle));
 }
 
-/** How much work a search may be. */
+/** Limits of a search. */
 export interface SolveOptions {
-  /** After how many steps it gives up; some fifty million take a second. The same again may go into the explanation. */
+  /** Step limit; about fifty million steps take a second. The explanation may take as many steps again. */
   readonly maxSteps?: number;
 }
 
 const MAX_STEPS = 50_000_000;
 
 /**
- * The best set of bundles in which everything wanted and installed is there and every constraint of every bundle holds.
- * The same problem has the same solution, in whatever order offered units, offered candidates and installed units come; units that have nothing to
- * do with what is wanted or installed change nothing and cost next to nothing. A constraint of something installed that cannot be met leaves no
- * solution for anything; who wants one all the same leaves it out of the problem. What "best" means is told at `Choice` and `pruned`.
+ * Finds the best set of bundles that contains everything wanted and installed, and in which all constraints of all bundles are met. See `Choice`
+ * and `pruned` for the meaning of "best".
+ * The result does not depend on the order of offered units, offered candidates and installed units. Unrelated units change nothing and cost
+ * almost nothing. An unmet constraint of an installed bundle makes every problem unsolvable; to tolerate it, omit it from the problem.
  */
 export function solve(problem: SolverProblem, { maxSteps = MAX_STEPS }: SolveOptions = {}): Solution {
   const search = new Search(maxSteps);

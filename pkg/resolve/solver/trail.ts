@@ -1,47 +1,47 @@
-/** A variable `v` that is true is written `2 * v`, one that is false `2 * v + 1`. */
+/** A true variable `v` is written `2 * v`, a false one `2 * v + 1`. */
 export type Literal = number;
 
-/** At least one of the literals is true. The first two are watched: clauses are looked at only when one of these becomes false. */
+/** At least one of the literals is true. The first two are watched: the clause is visited only if one of them becomes false. */
 export interface Clause {
   readonly literals: Literal[];
-  /** Taken out of the search; watchers forget it when they come across it. */
+  /** Removed from the search; watchers skip it. */
   dropped: boolean;
 }
 
-/** Why a literal is true: the clause in which all others are false, or the one literal that excludes its opposite. */
+/** Why a literal is true: a clause in which all others are false, or the one literal that excludes its opposite. */
 export type Antecedent = Clause | Literal;
 
-/** The literal of which exactly one is true with `literal`. */
+/** Returns the opposite literal. */
 export function negate(literal: Literal): Literal {
   return literal ^ 1;
 }
 
-/** The variable of a literal. */
+/** Returns the variable of a literal. */
 export function variableOf(literal: Literal): number {
   return literal >> 1;
 }
 
-/** Whether the literal says that its variable is true. */
+/** Reports whether the literal is positive. */
 export function isPositive(literal: Literal): boolean {
   return (literal & 1) === 0;
 }
 
 /**
- * What is assigned, in order of time. Each decision begins a level; a literal is of the level of the latest decision that it follows from, though it
- * may come later, and of level 0 if it follows from none.
+ * The assignments in chronological order. Each decision begins a level. A literal is of the level of the latest decision that it follows from,
+ * even if it comes later, and of level 0 if it follows from none.
  */
 export class Trail {
-  /** All literals that are true. */
+  /** All true literals. */
   readonly literals: Literal[] = [];
   /** By literal: 1 true, -1 false, 0 neither. */
   readonly #values: number[] = [];
   /** By variable. */
   readonly #levels: number[] = [];
   readonly #reasons: (Antecedent | undefined)[] = [];
-  /** How long the trail was when each level began. */
+  /** Length of the trail at the start of each level. */
   readonly #starts: number[] = [];
 
-  /** @returns the new variable, assigned nothing. */
+  /** @returns the new, unassigned variable */
   grow(): number {
     this.#values.push(0, 0);
     this.#reasons.push(undefined);
@@ -64,17 +64,17 @@ export class Trail {
     return this.#values[literal] === 0;
   }
 
-  /** The level at which the literal's variable was assigned; of no meaning for one that is open. */
+  /** Returns the level at which the literal's variable was assigned; meaningless for an open one. */
   levelOf(literal: Literal): number {
     return this.#levels[variableOf(literal)] ?? 0;
   }
 
-  /** Undefined for a decision, and for what was given. */
+  /** Undefined for a decision and for given literals. */
   reasonOf(literal: Literal): Antecedent | undefined {
     return this.#reasons[variableOf(literal)];
   }
 
-  /** @param level of the latest literal that the reason names, which may be earlier than the current one. */
+  /** @param level level of the latest literal in the reason, which may be earlier than the current one */
   assign(literal: Literal, reason: Antecedent | undefined, level: number): void {
     this.#values[literal] = 1;
     this.#values[literal ^ 1] = -1;
@@ -87,7 +87,9 @@ export class Trail {
     this.#starts.push(this.literals.length);
   }
 
-  /** Takes back what is of levels after `level`; what is not, but came later, then stands at the end. @returns how much was left as it was. */
+  /**
+   * Removes the assignments of levels after `level` and moves later ones of earlier levels to the end. @returns the length of the unchanged part
+   */
   backTo(level: number): number {
     const start = this.#starts[level] ?? this.literals.length;
     const later: Literal[] = [];
@@ -108,16 +110,16 @@ export class Trail {
   }
 }
 
-/** What must hold: clauses, and groups of variables of which one at most is true. It draws what follows from what is assigned. */
+/** The constraints: clauses, and groups of variables of which at most one is true. Derives consequences of assignments. */
 export class Propagation {
   readonly #trail: Trail;
-  /** By literal: the clauses that watch it. */
+  /** By literal: clauses that watch it. */
   readonly #watches: Clause[][] = [];
-  /** By variable: the groups it is in. */
+  /** By variable: groups that contain it. */
   readonly #groups: (readonly number[])[][] = [];
-  /** How much of the trail was looked at. */
+  /** Length of the processed part of the trail. */
   #head = 0;
-  /** How many clauses and members of groups were looked at so far. */
+  /** Number of visited clauses and group members. */
   steps = 0;
 
   constructor(trail: Trail) {
@@ -130,22 +132,22 @@ export class Propagation {
     this.#groups.push([]);
   }
 
-  /** Tells how much of the trail is as it was. */
+  /** Tells it the length of the unchanged part of the trail. */
   rewind(kept: number): void {
     this.#head = Math.min(this.#head, kept);
   }
 
-  /** @param clause has two literals at least; the first two are not false, or were the last to become so. */
+  /** @param clause at least two literals; the first two are not false, or were the last to become false */
   watch(clause: Clause): void {
     for (const literal of clause.literals.slice(0, 2)) this.#watches[literal]?.push(clause);
   }
 
-  /** @param variables none of them is true. */
+  /** @param variables none of them is true */
   addGroup(variables: readonly number[]): void {
     for (const variable of variables) this.#groups[variable]?.push(variables);
   }
 
-  /** Assigns what follows. @returns a clause that cannot hold any more. */
+  /** Assigns consequences. @returns a clause that can no longer be true */
   run(): Clause | undefined {
     const { literals } = this.#trail;
     while (this.#head < literals.length) {
@@ -190,14 +192,14 @@ export class Propagation {
     return conflict;
   }
 
-  /** The latest level of the literals after the first. */
+  /** Returns the latest level of the literals after the first. */
   #latest(literals: readonly Literal[]): number {
     let latest = 0;
     for (let i = 1; i < literals.length; i++) latest = Math.max(latest, this.#trail.levelOf(literals[i] ?? 0));
     return latest;
   }
 
-  /** Puts `falsified` second; where the first is not true, another literal takes the watch over if one is not false. */
+  /** Moves `falsified` to second place; unless the first literal is true, another one that is not false takes over the watch. */
   #moveWatch(literals: Literal[], falsified: Literal, clause: Clause): boolean {
     const trail = this.#trail;
     if (literals[0] === falsified) {

@@ -1,5 +1,5 @@
 import { BUNDLE_RULES, type BundleCheckResult, formatBundleFinding } from "../../../../pkg/authoring/bundlecheck/checkBundle.ts";
-import { countOf, failsAt } from "../../../../pkg/authoring/validate/catalogFinding.ts";
+import { countSeverity, reachesSeverity } from "../../../../pkg/authoring/validate/catalogFinding.ts";
 import { type CheckedSource, checkSources } from "../../../../pkg/authoring/validate/checkBundles.ts";
 import { SEVERITIES, type Severity } from "../../../../pkg/fbc/validate/rules.ts";
 import { type ReaderOptions, withReader } from "../../../../pkg/sources/bundleReader.ts";
@@ -21,14 +21,14 @@ const NOTHING_FOUND = "All validation tests have completed successfully";
 export function buildBundleReport(bundles: readonly CheckedSource[]): object {
   const findings = bundles.flatMap((bundle) => bundle.findings);
   return {
-    passed: countOf(findings, "error") === 0,
-    errors: countOf(findings, "error"),
-    warnings: countOf(findings, "warning"),
-    infos: countOf(findings, "info"),
+    passed: countSeverity(findings, "error") === 0,
+    errors: countSeverity(findings, "error"),
+    warnings: countSeverity(findings, "warning"),
+    infos: countSeverity(findings, "info"),
     bundles: bundles.map(({ source, name, findings: found }) => ({
       source,
       ...(name === "" ? {} : { name }),
-      passed: countOf(found, "error") === 0,
+      passed: countSeverity(found, "error") === 0,
       findings: found,
     })),
   };
@@ -41,7 +41,7 @@ export function formatBundleReport(bundles: readonly CheckedSource[]): string {
 
 /** Whether something at least that bad was found. */
 export function fails(bundles: readonly BundleCheckResult[], least: Severity): boolean {
-  return bundles.some(({ findings }) => failsAt(findings, least));
+  return bundles.some(({ findings }) => reachesSeverity(findings, least));
 }
 
 /** The same as SARIF has it. @param pathOf where a file of a bundle is, for whoever reads it. */
@@ -60,7 +60,7 @@ function sarifFindings(bundles: readonly CheckedSource[], pathOf: (source: strin
 
 function textOf({ source, findings }: CheckedSource, isOneOfSeveral: boolean): string {
   const head = isOneOfSeveral ? [`${source}:`] : [];
-  const [errors, warnings, infos] = SEVERITIES.map((severity) => countOf(findings, severity));
+  const [errors, warnings, infos] = SEVERITIES.map((severity) => countSeverity(findings, severity));
   const counts = `${formatCount(errors ?? 0, "error")}, ${formatCount(warnings ?? 0, "warning")} and ${formatCount(infos ?? 0, "remark")}`;
   const verdict = findings.length === 0 ? NOTHING_FOUND : `the bundle is ${errors === 0 ? "valid" : "not valid"}: ${counts}`;
   return [...head, ...findings.map(formatBundleFinding), verdict, ""].map(escapeControlCharacters).join("\n");

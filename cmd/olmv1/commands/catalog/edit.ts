@@ -1,5 +1,5 @@
 import { promote, setDefaultChannel } from "../../../../pkg/authoring/edit/channelEdits.ts";
-import { type DeprecationTarget, deprecate, undoDeprecation } from "../../../../pkg/authoring/edit/deprecate.ts";
+import { type DeprecationTarget, deprecate, removeDeprecation } from "../../../../pkg/authoring/edit/deprecate.ts";
 import { addEdge, removeEdge, setSkipRange, skip, zstream } from "../../../../pkg/authoring/edit/edgeEdits.ts";
 import { EditError, type EditResult, editCatalog, type PackageEdit } from "../../../../pkg/authoring/edit/packageEdit.ts";
 import { unifiedDiff } from "../../../../pkg/authoring/edit/unifiedDiff.ts";
@@ -96,7 +96,7 @@ export async function runDeprecate(terminal: Terminal, root: string, packageName
         ? { schema: Schema.bundle, name: bundle }
         : { schema: Schema.package, name: "" };
   await editFolder(terminal, root, packageName, options, (edit) =>
-    undo ? undoDeprecation(edit, target) : deprecate(edit, target, message),
+    undo ? removeDeprecation(edit, target) : deprecate(edit, target, message),
   );
 }
 

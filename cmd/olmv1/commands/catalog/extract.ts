@@ -43,7 +43,7 @@ function extracted(all: ReadonlyMap<string, string>, options: ExtractOptions): {
     const result = editCatalog(files, name, (edit) =>
       extract(edit, {
         channels: selection?.channelsOf(name) ?? [],
-        holds: constraint && ((version): boolean => version?.parsed !== undefined && constraint.contains(version.parsed.version)),
+        includes: constraint && ((version): boolean => version?.parsed !== undefined && constraint.contains(version.parsed.version)),
         headsOnly,
         defaultChannel,
       }),

@@ -2,10 +2,10 @@ import {
   CATALOG_RULES,
   type CatalogFinding,
   compareCatalogFindings,
-  countOf,
-  failsAt,
+  convertFinding,
+  countSeverity,
   findingLine,
-  findingOf,
+  reachesSeverity,
   reportUnreadableFile,
   requireIgnorable,
   selectFindings,
@@ -36,7 +36,7 @@ export interface CatalogReport {
 export function reportOf(checked: CheckedCatalog): CatalogReport {
   return {
     checked,
-    findings: [...checked.faults.map(reportUnreadableFile), ...checked.findings.map(findingOf)].sort(compareCatalogFindings),
+    findings: [...checked.faults.map(reportUnreadableFile), ...checked.findings.map(convertFinding)].sort(compareCatalogFindings),
   };
 }
 
@@ -100,7 +100,7 @@ export function sarifFindings({ findings }: CatalogReport, pathOf: (file: string
 
 /** Whether opm takes the catalog, and every image that was asked for is there. */
 function isValid({ checked, findings }: CatalogReport): boolean {
-  return checked.refusal === undefined && countOf(findings, "error") === 0;
+  return checked.refusal === undefined && countSeverity(findings, "error") === 0;
 }
 
 function verdict(report: CatalogReport): string {
@@ -115,15 +115,15 @@ function verdict(report: CatalogReport): string {
 
 function totals({ checked, findings }: CatalogReport): { errors: number; warnings: number; infos: number } {
   return {
-    errors: countOf(findings, "error") + dropped(checked, "error"),
-    warnings: countOf(findings, "warning") + dropped(checked, "warning"),
-    infos: countOf(findings, "info"),
+    errors: countSeverity(findings, "error") + dropped(checked, "error"),
+    warnings: countSeverity(findings, "warning") + dropped(checked, "warning"),
+    infos: countSeverity(findings, "info"),
   };
 }
 
 /** Those that were only counted. */
 function dropped({ findings, errors, warnings }: CheckedCatalog, severity: "error" | "warning"): number {
-  return (severity === "error" ? errors : warnings) - countOf(findings, severity);
+  return (severity === "error" ? errors : warnings) - countSeverity(findings, severity);
 }
 
 /** How `olmv1 catalog validate` can be asked. */
@@ -158,6 +158,6 @@ export async function validateCatalog(terminal: Terminal, source: string, option
           CATALOG_RULES,
         ),
     });
-    if (failsAt(findings, failOn)) terminal.exit(EXIT.no);
+    if (reachesSeverity(findings, failOn)) terminal.exit(EXIT.no);
   });
 }

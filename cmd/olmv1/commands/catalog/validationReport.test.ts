@@ -83,7 +83,7 @@ test("remarks are told with their lines, and no more than fifty of a rule to peo
   const report = await check(files, "info");
   const lines = formatCatalogReport(report).split("\n");
   expect(lines[0]).toBe(
-    'warning: foo/catalog.yaml: document 4, line 19: olm.bundle "foo.v1" of package "foo": image quay.io/foo is that of bundle "foo.v0" too, in foo/catalog.yaml: document 3, line 10 [duplicate-image]',
+    'warning: foo/catalog.yaml: document 4, line 19: olm.bundle "foo.v1" of package "foo": image quay.io/foo is also the image of bundle "foo.v0", in foo/catalog.yaml: document 3, line 10 [duplicate-image]',
   );
   expect(lines.slice(-5)).toEqual([
     "and 9 more [duplicate-image]",

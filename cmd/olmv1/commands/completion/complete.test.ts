@@ -55,7 +55,7 @@ test("names that would mean something to a shell, or be options, are not propose
 
 test("commands and options come with what they do", async () => {
   expect(await proposed("whi")).toEqual([NO_FILES]);
-  expect(await proposed("why")).toEqual([expect.stringMatching(/^why-not\ttell why a version/), NO_FILES]);
+  expect(await proposed("why")).toEqual([expect.stringMatching(/^why-not\tExplain why a version/), NO_FILES]);
 });
 
 test("bash gets only what comes behind the last character at which it breaks words", async () => {
