@@ -20,7 +20,7 @@ import {
 import { addMigrate } from "./options/migrate.ts";
 import { addGraph, addSearch, addShow, addVersions } from "./options/packages.ts";
 import { addClusterUpgradeCheck, addPlan, addResolve, addWhyNot } from "./options/planning.ts";
-import { addCompletion, addDev, addDoctor } from "./options/running.ts";
+import { addCompletion, addDev, addDoctor, addVersion } from "./options/running.ts";
 
 /** Returns the description of an option in the help, without a default that is an empty list or that the description contains already. */
 function optionDescription(option: Option): string {
@@ -97,6 +97,7 @@ export function olmv1(terminal: Terminal, name = "olmv1"): Command {
   program.commandsGroup(GROUPS.running);
   addDev(program, terminal);
   addDoctor(program, terminal);
+  addVersion(program, terminal);
   addCompletion(program, terminal);
   program.addHelpText("after", PROGRAM_HELP);
   return program;

@@ -47,7 +47,7 @@ export function whyNot(packageName: string, version: string, resolution: Resolut
   const { filtered } = resolution;
   if (!filtered) throw new Error(resolution.kind === "unresolved" ? resolution.message : "nothing was considered");
   const all = filtered.results.flatMap((result) => result.all.map((candidate) => ({ result, candidate })));
-  const asked = versionAsked(version);
+  const asked = parseAskedVersion(version);
   const questioned = all.filter(({ candidate }) => isMeant(candidate, version, asked));
   if (!asked && questioned.length === 0)
     throw new Error(`${goQuote(version)} is not a version such as 1.2.3, and no catalog has a bundle with that name`);
@@ -79,11 +79,12 @@ export function whyNot(packageName: string, version: string, resolution: Resolut
 
 /** Returns the candidates that match `text`: those of that version, with any release unless it has one, or of that name. */
 export function findCandidates(candidates: readonly Candidate[], text: string): Candidate[] {
-  const asked = versionAsked(text);
+  const asked = parseAskedVersion(text);
   return candidates.filter((candidate) => isMeant(candidate, text, asked));
 }
 
-function versionAsked(text: string): VersionRelease | undefined {
+/** Parses a version, with or without a leading v and a release; undefined if it is not a version. */
+export function parseAskedVersion(text: string): VersionRelease | undefined {
   try {
     return parseVersionRelease(text.replace(/^v(?=\d)/, ""));
   } catch {

@@ -1,5 +1,6 @@
 import { type Command, InvalidArgumentError, Option } from "commander";
 import { writeExactJson } from "../../../pkg/golang/json.ts";
+import type { KubeObject } from "../../../pkg/api/k8s.ts";
 import { escapeControlCharacters } from "../../../pkg/text/escape.ts";
 import type { Terminal } from "./terminal.ts";
 
@@ -19,6 +20,24 @@ export interface Printed {
   names?(): readonly string[];
   /** A SARIF log of the findings. */
   sarif?(): object;
+}
+
+/** Options of a command that prints Kubernetes objects. */
+export interface ObjectOutputOptions {
+  output: Output;
+  showManagedFields?: boolean;
+}
+
+/** Declares `--show-managed-fields`. */
+export function addManagedFieldsOption(command: Command): Command {
+  return command.option("--show-managed-fields", "keep metadata.managedFields in JSON and YAML output");
+}
+
+/** Returns an object for printing: without metadata.managedFields in JSON and YAML, unless `--show-managed-fields` is given. As kubectl does. */
+export function printableObject<T extends KubeObject>(object: T, { output, showManagedFields }: ObjectOutputOptions): T {
+  if (showManagedFields || (output !== "json" && output !== "yaml")) return object;
+  const { managedFields: _, ...metadata } = object.metadata;
+  return { ...object, metadata };
 }
 
 const JSON_PATH = "jsonpath=";

@@ -10,7 +10,7 @@ import { withCluster } from "../cli/cluster.ts";
 import { columnsOf } from "../cli/columns.ts";
 import { catalogsOf, describeExtensionState, isOutdated, updateOf } from "../cli/extensionState.ts";
 import type { ClusterOptions } from "../cli/options.ts";
-import { type Output, print } from "../cli/output.ts";
+import { type ObjectOutputOptions, print, printableObject } from "../cli/output.ts";
 import { type Cell, table } from "../cli/table.ts";
 import type { Terminal } from "../cli/terminal.ts";
 
@@ -161,11 +161,10 @@ function messageText(status: ClusterExtension["status"]): string {
 }
 
 /** How `olmv1 list` can be asked. */
-export interface ListExtensionsOptions extends ClusterOptions {
+export interface ListExtensionsOptions extends ClusterOptions, ObjectOutputOptions {
   outdated?: boolean;
   apis?: boolean;
   namespace?: string;
-  output: Output;
 }
 
 /** `olmv1 list`. */
@@ -184,7 +183,7 @@ export async function listExtensions(terminal: Terminal, options: ListExtensions
       terminal.err(options.outdated ? "no extension is outdated\n" : "no extension is installed; olmv1 install PACKAGE installs one\n");
     const text = (isWide: boolean) => () => (extensions.length === 0 ? "" : listText(terminal, extensions, Date.now(), isWide));
     return print(terminal, options.output, {
-      data: { apiVersion: "v1", kind: "List", items: extensions },
+      data: { apiVersion: "v1", kind: "List", items: extensions.map((one) => printableObject(one, options)) },
       text: text(false),
       wide: text(true),
       names: () => extensions.map(formatResourceName),
@@ -193,12 +192,12 @@ export async function listExtensions(terminal: Terminal, options: ListExtensions
 }
 
 /** `olmv1 get`. */
-export async function getExtension(terminal: Terminal, name: string, options: ClusterOptions & { output: Output }): Promise<void> {
+export async function getExtension(terminal: Terminal, name: string, options: ClusterOptions & ObjectOutputOptions): Promise<void> {
   await withCluster(options, async (client) => {
     const extension = await readExtension(client, name);
     const text = (isWide: boolean) => () => listText(terminal, [extension], Date.now(), isWide);
     await print(terminal, options.output, {
-      data: extension,
+      data: printableObject(extension, options),
       text: text(false),
       wide: text(true),
       names: () => [formatResourceName(extension)],

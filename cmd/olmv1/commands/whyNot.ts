@@ -1,5 +1,5 @@
 import { resolveWithDependencies } from "../../../pkg/preview/resolveWithDependencies.ts";
-import { type QuestionedBundle, type WhyNot, whyNot } from "../../../pkg/resolve/whyNot.ts";
+import { parseAskedVersion, type QuestionedBundle, type WhyNot, whyNot } from "../../../pkg/resolve/whyNot.ts";
 import { oneLine } from "../../../pkg/text/escape.ts";
 import type { ResolutionOptions } from "../cli/catalogOptions.ts";
 import type { Terminal } from "../cli/terminal.ts";
@@ -7,34 +7,37 @@ import { type Named, withQuestion } from "./resolutionQuestion.ts";
 import { bundleText, printAnswer } from "./resolve.ts";
 
 /**
- * Why a version is not what somebody gets, for people: catalog by catalog each rule against it, and what would let it through.
- * @param unjudged what could not be judged.
+ * Formats why a version is not selected: for each catalog, every rule that excludes the version, and what would allow it.
+ * @param subject the extension or package, such as "ClusterExtension hello".
+ * @param unchecked what the command could not check.
  */
-function whyNotText(answer: WhyNot, subject: string, unjudged: readonly string[] = []): string {
+function formatWhyNot(answer: WhyNot, subject: string, unchecked: readonly string[] = []): string {
   const { bundles, gets, because, without, silent } = answer;
   const lines = [
     headLine(answer, subject),
     ...bundles.flatMap(bundleLines),
     ...(answer.verdict === "absent" ? nearestLines(answer) : []),
-    ...(without.length > 0 && bundles.length > 0 ? [`not in: ${catalogs(without)}`] : []),
-    ...silent.map(({ catalog, because: why }) => `catalog ${catalog} cannot be asked: ${why}`),
-    ...(gets ? [`it gets: ${bundleText(gets)}`] : []),
-    ...(because === undefined ? [] : [`it gets nothing: ${because}`]),
-    ...unjudged.map((text) => `not judged: ${text}`),
+    ...(without.length > 0 && bundles.length > 0 ? [`not in: ${formatCatalogs(without)}`] : []),
+    ...silent.map(({ catalog, because: why }) => `catalog ${catalog} is unavailable: ${why}`),
+    ...(gets && answer.verdict !== "chosen" ? [`selected: ${bundleText(gets)}`] : []),
+    ...(because === undefined ? [] : [`no bundle is selected: ${because}`]),
+    ...unchecked.map((text) => `not checked: ${text}`),
   ];
   return `${lines.map(oneLine).join("\n")}\n`;
 }
 
-function headLine({ verdict, version, without, silent, ...rest }: WhyNot, subject: string): string {
-  if (verdict === "chosen") return `${version} is what ${subject} gets`;
-  if (verdict === "notChosen") return `${version} is not what ${subject} gets`;
-  if (without.length === 0) return `${silent.length > 0 ? "no catalog that has it can be asked" : "no catalog is selected"}: ${version}`;
-  return `${version} of package ${rest.package} is not in ${catalogs(without)}`;
+function headLine({ verdict, version, without, silent, package: packageName }: WhyNot, subject: string): string {
+  const what = subject === `package ${packageName}` ? `${version} of ${subject}` : `${version} of package ${packageName}`;
+  const forWhom = subject === `package ${packageName}` ? "" : ` for ${subject}`;
+  if (verdict === "chosen") return `${what} is selected${forWhom}`;
+  if (verdict === "notChosen") return `${what} is not selected${forWhom}`;
+  if (without.length > 0) return `${what} is not in ${formatCatalogs(without)}`;
+  return `${what} is not selected${forWhom}: ${silent.length > 0 ? "the selected catalogs are unavailable" : "no catalog is selected"}`;
 }
 
 function bundleLines({ exclusions, ...bundle }: QuestionedBundle): string[] {
   return [
-    `${bundleText(bundle)}, priority ${bundle.priority}${exclusions.length === 0 ? ": it is taken" : ":"}`,
+    `${bundleText(bundle)}, priority ${bundle.priority}${exclusions.length === 0 ? ": selected" : ":"}`,
     ...exclusions.flatMap(({ rule, text, remedy }) => [`  ${rule}: ${text}`, ...(remedy === "" ? [] : [`    ${remedy}`])]),
   ];
 }
@@ -47,25 +50,25 @@ function nearestLines({ nearest: { lower, higher, highest } }: WhyNot): string[]
   ];
 }
 
-function catalogs(names: readonly string[]): string {
+function formatCatalogs(names: readonly string[]): string {
   return `${names.length === 1 ? "catalog" : "catalogs"} ${names.join(", ")}`;
 }
 
-/** How `olmv1 why-not` can be asked. */
+/** Options of `olmv1 why-not`. */
 export interface WhyNotOptions extends ResolutionOptions {
   extension?: string;
 }
 
-/** `olmv1 why-not`. */
+/** Runs `olmv1 why-not`. */
 export async function showWhyNot(terminal: Terminal, words: readonly string[], options: WhyNotOptions): Promise<void> {
   const find = async (): Promise<{ data: unknown; text: string; isYes: boolean }> => {
-    const { version, ...named } = questionFrom(words, options);
+    const { version, ...named } = parseWords(words, options);
     return withQuestion(terminal, named, options, async (question) => {
       const { resolution, unjudged } = await resolveWithDependencies(question, version);
       const answer = whyNot(question.request.source.packageName, version, resolution);
       return {
         data: unjudged.length > 0 ? { ...answer, unjudged } : answer,
-        text: whyNotText(answer, question.subject, unjudged),
+        text: formatWhyNot(answer, question.subject, unjudged),
         isYes: answer.verdict === "chosen",
       };
     });
@@ -73,10 +76,21 @@ export async function showWhyNot(terminal: Terminal, words: readonly string[], o
   await printAnswer(terminal, find, options.output);
 }
 
-function questionFrom(words: readonly string[], { extension, filename }: WhyNotOptions): Named & { version: string } {
-  const isExtensions = extension !== undefined || filename !== undefined;
-  const [packageName, version] = words.length === 1 && isExtensions ? [undefined, words[0]] : words;
-  if (version === undefined || words.length > 2 || (extension !== undefined && filename !== undefined))
-    throw new Error("name a package and a version, or a version and one of --extension and --filename");
-  return { version, package: packageName, extension };
+/**
+ * Parses the arguments: a version or bundle name, and the name of an extension or package unless an option names the extension. If only one of
+ * two words is a version, they may be in either order.
+ */
+export function parseWords(words: readonly string[], { extension, filename }: WhyNotOptions): Named & { version: string } {
+  const isNamed = extension !== undefined || filename !== undefined;
+  if (extension !== undefined && filename !== undefined) throw new Error("use only one of --extension and --filename");
+  const [first, second] = words;
+  if (first === undefined || words.length > 2 || (second === undefined && !isNamed))
+    throw new Error("name an extension or package, and a version; the name is optional with --extension or --filename");
+  if (second === undefined) return { version: first, extension };
+  const [name, version] = isVersion(first) && !isVersion(second) ? [second, first] : [first, second];
+  return isNamed ? { version, package: name, extension } : { version, either: name };
+}
+
+function isVersion(word: string): boolean {
+  return parseAskedVersion(word) !== undefined;
 }

@@ -1,6 +1,6 @@
 import { type Command, InvalidArgumentError, Option } from "commander";
 import { addClusterOptions, addRegistryOptions, type ClusterOptions, collect, durationOption } from "../cli/options.ts";
-import { type Output, outputOption } from "../cli/output.ts";
+import { addManagedFieldsOption, type ObjectOutputOptions, type Output, outputOption } from "../cli/output.ts";
 import type { Terminal } from "../cli/terminal.ts";
 import type { AddOptions } from "../commands/catalog/add.ts";
 import type { RemoveOptions } from "../commands/catalog/remove.ts";
@@ -96,9 +96,9 @@ Examples:
 /** Adds `olmv1 catalog list`. */
 function addCatalogList(catalog: Command, terminal: Terminal): void {
   const command = catalog.command("list").description("List ClusterCatalogs and their status");
-  outputOption(addClusterOptions(command), ["text", "wide", "name", "json", "yaml"])
+  addManagedFieldsOption(outputOption(addClusterOptions(command), ["text", "wide", "name", "json", "yaml"]))
     .addHelpText("after", LIST_HELP)
-    .action(async (options: ClusterOptions & { output: Output }) => {
+    .action(async (options: ClusterOptions & ObjectOutputOptions) => {
       const { listCatalogs } = await import("../commands/catalog/list.ts");
       await listCatalogs(terminal, options);
     });
@@ -110,9 +110,9 @@ function addCatalogGet(catalog: Command, terminal: Terminal): void {
     .command("get")
     .description("Show one ClusterCatalog and its conditions")
     .argument("<name>", "name of the ClusterCatalog");
-  outputOption(addClusterOptions(command), ["text", "wide", "name", "json", "yaml"])
+  addManagedFieldsOption(outputOption(addClusterOptions(command), ["text", "wide", "name", "json", "yaml"]))
     .addHelpText("after", GET_HELP)
-    .action(async (name: string, options: ClusterOptions & { output: Output }) => {
+    .action(async (name: string, options: ClusterOptions & ObjectOutputOptions) => {
       const { getCatalog } = await import("../commands/catalog/list.ts");
       await getCatalog(terminal, name, options);
     });

@@ -9,7 +9,7 @@ import {
   type InstallOptions,
   type ReleaseOptions,
 } from "../cli/options.ts";
-import { type Output, outputOption } from "../cli/output.ts";
+import { addManagedFieldsOption, type ObjectOutputOptions, type Output, outputOption } from "../cli/output.ts";
 import type { Terminal } from "../cli/terminal.ts";
 import type { ApproveOptions } from "../commands/approve.ts";
 import type { EventsOptions } from "../commands/events.ts";
@@ -257,7 +257,7 @@ export function addList(program: Command, terminal: Terminal): void {
     .option("--outdated", "list only extensions with an available update")
     .option("--apis", "list the APIs that extensions provide, with the operations you may perform")
     .option("-n, --namespace <name>", "namespace in which --apis checks your permissions (default: all namespaces)");
-  outputOption(addClusterOptions(command), ["text", "wide", "name", "json", "yaml"])
+  addManagedFieldsOption(outputOption(addClusterOptions(command), ["text", "wide", "name", "json", "yaml"]))
     .addHelpText("after", LIST_HELP)
     .action(async (options: ListExtensionsOptions) => {
       const { listExtensions } = await import("../commands/list.ts");
@@ -275,9 +275,9 @@ Examples:
 /** Adds `olmv1 get`, which shows one extension. */
 export function addGet(program: Command, terminal: Terminal): void {
   const command = program.command("get").description("Show one extension").argument("<name>", "name of the ClusterExtension");
-  outputOption(addClusterOptions(command), ["text", "wide", "name", "json", "yaml"])
+  addManagedFieldsOption(outputOption(addClusterOptions(command), ["text", "wide", "name", "json", "yaml"]))
     .addHelpText("after", GET_HELP)
-    .action(async (name: string, options: ClusterOptions & { output: Output }) => {
+    .action(async (name: string, options: ClusterOptions & ObjectOutputOptions) => {
       const { getExtension } = await import("../commands/list.ts");
       await getExtension(terminal, name, options);
     });

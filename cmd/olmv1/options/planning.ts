@@ -88,13 +88,13 @@ export function addResolve(program: Command, terminal: Terminal): void {
 const WHY_NOT_HELP = `
 For each catalog, lists the rules that exclude the version and how to allow it. If no rule excludes
 it, shows the preferred bundle. If no catalog contains it, shows the nearest versions.
-PACKAGE VERSION asks for a new installation or, with --installed, for an upgrade. With --extension
-or --filename it asks for that extension, and you may omit PACKAGE. VERSION is a version such as
-1.2.3 or the name of a bundle.
+NAME is a ClusterExtension if one exists, else a package: then the command explains a new
+installation or, with --installed, an upgrade. With --extension or --filename, NAME is optional.
+VERSION is a version such as 1.2.3 or the name of a bundle. A version may also come first.
 ${RESOLUTION_SOURCES_HELP}
 Examples:
   olmv1 why-not argocd-operator 0.14.0
-  olmv1 why-not 0.14.0 --extension argocd
+  olmv1 why-not argocd 0.14.0
   olmv1 why-not argocd-operator 0.14.0 --installed 0.12.0 --catalog-dir ./catalog
 
 Exit codes:
@@ -108,8 +108,8 @@ export function addWhyNot(program: Command, terminal: Terminal): void {
   const command = program
     .command("why-not")
     .description("Explain why a version is not selected and what would allow it")
-    .usage("[options] [package] <version>")
-    .argument("<words...>", "package and version; the package is optional with --extension and --filename")
+    .usage("[options] [name] <version>")
+    .argument("<words...>", "ClusterExtension or package, and version")
     .option("--extension <name>", "name of a ClusterExtension");
   addResolutionOptions(command)
     .addHelpText("after", WHY_NOT_HELP)

@@ -5,6 +5,7 @@ import type { Terminal } from "../cli/terminal.ts";
 import type { CompleteOptions } from "../commands/completion/complete.ts";
 import type { DevOptions } from "../commands/dev.ts";
 import type { DoctorOptions } from "../commands/doctor.ts";
+import type { VersionOptions } from "../commands/version.ts";
 
 const DEV_HELP = `
 Starts an embedded control plane (or uses --kubeconfig), catalogd and operator-controller, and
@@ -59,6 +60,29 @@ export function addDoctor(program: Command, terminal: Terminal): void {
     .action(async (options: DoctorOptions) => {
       const { doctor } = await import("../commands/doctor.ts");
       await doctor(terminal, options);
+    });
+}
+
+const VERSION_HELP = `
+The leader of each server writes its version to its Lease in the system namespace.
+
+Examples:
+  olmv1 version
+  olmv1 version --client
+  olmv1 version -o json
+`;
+
+/** Adds `olmv1 version`, which prints the versions of the command line, the servers and Kubernetes. */
+export function addVersion(program: Command, terminal: Terminal): void {
+  const command = program
+    .command("version")
+    .description("Print the versions of olmv1, the servers and Kubernetes")
+    .option("--client", "print only the version of this command line");
+  outputOption(addReleaseOptions(command), ["text", "json", "yaml"])
+    .addHelpText("after", VERSION_HELP)
+    .action(async (options: VersionOptions) => {
+      const { showVersions } = await import("../commands/version.ts");
+      await showVersions(terminal, options);
     });
 }
 

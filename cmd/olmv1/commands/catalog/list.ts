@@ -8,7 +8,7 @@ import { compareText, similarName } from "../../../../pkg/text/compare.ts";
 import { catalogState } from "../../cli/catalogState.ts";
 import { withCluster } from "../../cli/cluster.ts";
 import type { ClusterOptions } from "../../cli/options.ts";
-import { type Output, print } from "../../cli/output.ts";
+import { type ObjectOutputOptions, print, printableObject } from "../../cli/output.ts";
 import { type Cell, details, table } from "../../cli/table.ts";
 import type { Terminal } from "../../cli/terminal.ts";
 
@@ -19,7 +19,7 @@ type Screen = Pick<Terminal, "width" | "colour">;
 
 /** Catalogs, a row each. @param now milliseconds since the epoch. */
 export function catalogTable(terminal: Screen, catalogs: readonly ClusterCatalog[], now: number, isWide: boolean): string {
-  const head = ["NAME", "STATE", "PRIORITY", "IMAGE", ...(isWide ? ["DIGEST", "POLL", "UNPACKED", "LABELS"] : []), "AGE"];
+  const head = ["NAME", "STATE", "PRIORITY", "IMAGE", ...(isWide ? ["PACKAGES", "DIGEST", "POLL", "UNPACKED", "PAGE", "LABELS"] : []), "AGE"];
   const rows = catalogs.map((catalog): Cell[] => {
     const { metadata, spec, status } = catalog;
     return [
@@ -27,7 +27,7 @@ export function catalogTable(terminal: Screen, catalogs: readonly ClusterCatalog
       catalogState(catalog),
       String(spec.priority ?? 0),
       spec.source.image?.ref ?? "",
-      ...(isWide ? [digestOf(catalog), pollText(catalog), unpackedText(status?.lastUnpacked, now), labelsOf(catalog).join(",")] : []),
+      ...(isWide ? wideCells(catalog, now) : []),
       ageText(metadata.creationTimestamp, now),
     ];
   });
@@ -47,9 +47,28 @@ export function formatCatalogDetails(terminal: Screen, catalog: ClusterCatalog, 
     ["Priority", String(spec.priority ?? 0)],
     ["Labels", labelsOf(catalog)],
     ["Address", status?.urls?.base],
+    ["Page", pageAddress(catalog)],
     ["Age", ageText(metadata.creationTimestamp, now)],
     ...(status?.conditions ?? []).map(({ type, status: is, reason, message }) => [type, `${is} (${reason}): ${message}`] as const),
   ]);
+}
+
+function wideCells(catalog: ClusterCatalog, now: number): Cell[] {
+  const { status } = catalog;
+  return [
+    String(status?.content?.packages ?? ""),
+    digestOf(catalog),
+    pollText(catalog),
+    unpackedText(status?.lastUnpacked, now),
+    pageAddress(catalog) ?? "",
+    labelsOf(catalog).join(","),
+  ];
+}
+
+/** Returns the address of the page on which catalogd shows its catalogs; undefined if the catalog is not served. */
+export function pageAddress({ status }: Pick<ClusterCatalog, "status">): string | undefined {
+  const base = status?.urls?.base;
+  return base !== undefined && URL.canParse(base) ? new URL("/ui", base).href : undefined;
 }
 
 function digestOf({ status }: ClusterCatalog): string {
@@ -71,7 +90,7 @@ function labelsOf({ metadata }: ClusterCatalog): string[] {
 }
 
 /** `olmv1 catalog list`. */
-export async function listCatalogs(terminal: Terminal, options: ClusterOptions & { output: Output }): Promise<void> {
+export async function listCatalogs(terminal: Terminal, options: ClusterOptions & ObjectOutputOptions): Promise<void> {
   await withCluster(options, async (client) => {
     const { items } = await client.list<ClusterCatalog>({ apiVersion: API_VERSION, kind: CLUSTER_CATALOG }, { signal: terminal.signal });
     const catalogs = items.toSorted(
@@ -80,7 +99,7 @@ export async function listCatalogs(terminal: Terminal, options: ClusterOptions &
     if (catalogs.length === 0) terminal.err("the cluster has no ClusterCatalog; olmv1 catalog add NAME IMAGE adds one\n");
     const text = (isWide: boolean) => () => (catalogs.length === 0 ? "" : catalogTable(terminal, catalogs, Date.now(), isWide));
     await print(terminal, options.output, {
-      data: { apiVersion: "v1", kind: "List", items: catalogs },
+      data: { apiVersion: "v1", kind: "List", items: catalogs.map((one) => printableObject(one, options)) },
       text: text(false),
       wide: text(true),
       names: () => catalogs.map(({ metadata }) => catalogName(metadata.name)),
@@ -89,11 +108,11 @@ export async function listCatalogs(terminal: Terminal, options: ClusterOptions &
 }
 
 /** `olmv1 catalog get`. */
-export async function getCatalog(terminal: Terminal, name: string, options: ClusterOptions & { output: Output }): Promise<void> {
+export async function getCatalog(terminal: Terminal, name: string, options: ClusterOptions & ObjectOutputOptions): Promise<void> {
   await withCluster(options, async (client) => {
     const catalog = await readCatalog(client, name, terminal.signal);
     await print(terminal, options.output, {
-      data: catalog,
+      data: printableObject(catalog, options),
       text: () => formatCatalogDetails(terminal, catalog, Date.now()),
       wide: () => catalogTable(terminal, [catalog], Date.now(), true),
       names: () => [catalogName(name)],
