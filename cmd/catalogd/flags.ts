@@ -5,14 +5,16 @@ import { CATALOG_VALIDATIONS } from "../../pkg/catalogd/load/findingsArtifact.ts
 import { parseDuration } from "../../pkg/golang/time.ts";
 import { parseBindAddress } from "../../pkg/telemetry/health.ts";
 import {
+  describeFlags,
   duration,
+  type FlagHelp,
   featureGatesFlag,
+  formatUsage,
   ignoredFlags,
   logFlags,
   parseFlagsWith,
   switchFlag,
   systemNamespaceFlag,
-  usageOf,
 } from "../internal/flags.ts";
 import { imageFlags, namesPullSecret, PULL_SECRET_FORMAT } from "../internal/imageFlags.ts";
 import { ELECTION_TIMES, electionTimesFit, leaderFlags } from "../internal/leaderFlags.ts";
@@ -32,12 +34,12 @@ const MAX_DELAY_MS = 60_000;
  */
 const Flags = z
   .strictObject({
-    kubeconfig: z.string().optional().describe("path of a kubeconfig; default: $KUBECONFIG, else the pod's own identity"),
-    "system-namespace": systemNamespaceFlag("namespace the program runs in"),
-    "catalogs-server-addr": z.string().default(":8443").describe("address where catalog content is served"),
+    kubeconfig: z.string().optional().describe("path of a kubeconfig (default: $KUBECONFIG, else the Pod's ServiceAccount)"),
+    "system-namespace": systemNamespaceFlag("namespace of the program"),
+    "catalogs-server-addr": z.string().default(":8443").describe("address for catalog content"),
     "insecure-plain-http": switchFlag(
       false,
-      "serve content by plain HTTP to the network; by default, and without a certificate, only to this machine",
+      "serve content over plain HTTP to the network; if disabled, plain HTTP is limited to this machine",
     ),
     "shutdown-delay": z
       .string()
@@ -47,31 +49,27 @@ const Flags = z
         'want a duration of at most a minute, such as "5s"; 0 for none',
       )
       .transform((text) => parseDuration(text) ?? 0)
-      .describe("how long content is served after a stop request, so that clients switch to other replicas"),
+      .describe("time to continue serving content after SIGTERM, so that clients switch to other replicas"),
     "external-address": z
       .string()
       .default("catalogd-service.olmv1-system.svc")
-      .describe("host, and port if needed, under which clients reach the content; without scheme"),
-    "cache-dir": z.string().default("/var/cache/catalogd").describe("folder for unpacked images and stored content"),
-    "gc-interval": duration("12h").describe(
-      "how often content of catalogs that no longer exist is looked for, and stored content is checked against its checksums",
-    ),
+      .describe("host, and optionally port, for clients of the content; without scheme"),
+    "cache-dir": z.string().default("/var/cache/catalogd").describe("folder for unpacked images and content"),
+    "gc-interval": duration("12h").describe("interval for deleting content of removed catalogs and verifying checksums of stored content"),
     "catalog-validation": z
       .enum(CATALOG_VALIDATIONS)
       .default("Warn")
-      .describe(
-        "effect of errors that opm validate would find in a catalog: Warn reports them in condition Valid, Strict rejects the content",
-      ),
+      .describe("handling of errors that opm validate would find: Warn reports them in condition Valid, Strict rejects the content"),
     "load-deadline": duration("5m").describe(
-      "how long a replica that could not load all content stays unready after the start; then it serves the content that it has",
+      "maximum time that a replica stays unready because content is missing; then it serves the available content",
     ),
-    ...leaderFlags("looks up tags and writes the status of catalogs; all replicas serve"),
-    ...servingFlags({ served: "serving content and /metrics", metricsAddress: METRICS_ADDRESS }),
+    ...leaderFlags("looks up tags and writes status; all replicas serve content"),
+    ...servingFlags({ served: "content and /metrics", metricsAddress: METRICS_ADDRESS }),
     ...imageFlags(),
     "health-probe-bind-address": z
       .string()
       .default(":8081")
-      .describe("address of /healthz, /readyz and, without a certificate, /metrics; 0 turns it off"),
+      .describe("address of /healthz, /readyz and, without a certificate, /metrics; 0 disables it"),
     "feature-gates": featureGatesFlag({
       APIV1MetasHandler: { stage: "alpha", byDefault: true },
       GraphQLCatalogQueries: { stage: "alpha", byDefault: true },
@@ -110,9 +108,17 @@ export function checkPlainHttp(
   );
 }
 
+/** Describes the program in its help. */
+const PROGRAM_DESCRIPTION = "catalogd: unpacks and serves the content of ClusterCatalogs";
+
+/** Returns the flags with their descriptions. */
+export function flagHelp(): FlagHelp[] {
+  return describeFlags(Flags.shape);
+}
+
 /** Returns the text for `--help`. */
 export function usage(): string {
-  return usageOf("catalogd: unpacks and serves the content of ClusterCatalogs", Flags.shape);
+  return formatUsage(PROGRAM_DESCRIPTION, Flags.shape);
 }
 
 /** @throws Error that lists each invalid flag. */

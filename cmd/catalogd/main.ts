@@ -12,7 +12,7 @@ import { CATALOG_IMAGE_LIMITS } from "../../pkg/oci/limits.ts";
 import { parseBindAddress, startProbeServer } from "../../pkg/telemetry/health.ts";
 import { createLogger } from "../../pkg/telemetry/log.ts";
 import { createMetrics, restClientMetrics } from "../../pkg/telemetry/metrics.ts";
-import { logLevelOf, tellIgnored } from "../internal/flags.ts";
+import { logIgnoredFlags, logLevelOf } from "../internal/flags.ts";
 import { pullerFor, pullSecretsFor } from "../internal/imageFlags.ts";
 import { leadershipFor } from "../internal/leaderFlags.ts";
 import { runProgram, surviveLostConnections } from "../internal/program.ts";
@@ -33,7 +33,7 @@ const CONTENT_GRACE_MS = 15_000;
 async function run(flags: Flags): Promise<void> {
   checkPlainHttp(flags);
   const log = createLogger({ component: "catalogd", level: logLevelOf(flags) });
-  tellIgnored(flags, log);
+  logIgnoredFlags(flags, log);
   surviveLostConnections(log);
   const metrics = createMetrics("catalogd");
   metrics.collectProcess();

@@ -57,19 +57,32 @@ export function switchFlag(byDefault: boolean, description: string) {
 /** Width of all names except those of klog. */
 const NAME_WIDTH = 30;
 
-/** Returns the default value for a flag's help; empty if there is none, or if the help contains it. */
+/** Returns the default value for a flag's help; empty if there is none, or if the description contains it. */
 function defaultNote(type: z.ZodType): string {
   let inner: unknown = type;
   while (inner instanceof z.ZodPipe || inner instanceof z.ZodOptional) inner = inner instanceof z.ZodPipe ? inner.in : inner.unwrap();
-  if (!(inner instanceof z.ZodDefault) || type.description?.includes("default")) return "";
+  if (!(inner instanceof z.ZodDefault) || type.description?.includes("(default: ")) return "";
   const value: unknown = inner.def.defaultValue;
-  return (typeof value === "string" || typeof value === "number") && value !== "" ? ` (default ${value})` : "";
+  return (typeof value === "string" || typeof value === "number") && value !== "" ? ` (default: ${value})` : "";
+}
+
+/** A flag with its description, for help and reference. */
+export interface FlagHelp {
+  /** Without hyphens. */
+  readonly name: string;
+  /** Including the default value. */
+  readonly description: string;
+}
+
+/** Returns the flags of a program with their descriptions. */
+export function describeFlags(shape: FlagShape): FlagHelp[] {
+  return Object.entries(shape).map(([name, type]) => ({ name, description: `${type.description ?? ""}${defaultNote(type)}` }));
 }
 
 /** Returns the text for `--help`: a line that describes the program, then one line per flag. */
-export function usageOf(head: string, shape: FlagShape): string {
-  const lines = Object.entries(shape).map(([name, type]) => `  --${name.padEnd(NAME_WIDTH)} ${type.description ?? ""}${defaultNote(type)}`);
-  return `${head}\n\n${lines.join("\n")}\n\nWith the one word version in place of flags its version is printed.\n`;
+export function formatUsage(head: string, shape: FlagShape): string {
+  const lines = describeFlags(shape).map(({ name, description }) => `  --${name.padEnd(NAME_WIDTH)} ${description}`);
+  return `${head}\n\n${lines.join("\n")}\n\nThe argument "version" prints the version.\n`;
 }
 
 /**
@@ -112,14 +125,14 @@ function isMarked(type: z.ZodType | undefined, mark: "isSwitch" | "isList"): boo
 }
 
 const LEVELS = ["debug", "info", "warn", "error"] as const;
-const KLOG = "the log is JSON lines on standard output";
+const KLOG = "logs are JSON lines on standard output";
 /**
  * Flags of the reference implementation that have no effect here, with the reason; boolean flags
  * take no value here either.
  */
 const IGNORED = {
-  "pprof-bind-address": { why: "Node.js has no pprof; SIGUSR1 opens a process's inspector", isSwitch: false },
-  "webhook-server-port": { why: "there is no webhook: the controller sets the label of catalogs itself", isSwitch: false },
+  "pprof-bind-address": { why: "Node.js has no pprof; SIGUSR1 starts the inspector", isSwitch: false },
+  "webhook-server-port": { why: "no webhook: the controller sets the label of catalogs", isSwitch: false },
   add_dir_header: { why: KLOG, isSwitch: true },
   alsologtostderr: { why: KLOG, isSwitch: true },
   legacy_stderr_threshold_behavior: { why: KLOG, isSwitch: true },
@@ -139,13 +152,13 @@ type IgnoredFlag = keyof typeof IGNORED;
 /** Flags for the log of both servers, to spread into their flags. */
 export function logFlags() {
   return {
-    "log-level": z.enum(LEVELS).optional().describe("minimum level that is logged: debug, info, warn or error; default: by -v, else info"),
+    "log-level": z.enum(LEVELS).optional().describe("minimum log level: debug, info, warn or error (default: from -v, else info)"),
     v: z.coerce
       .number({ error: "want a whole number, 0 or greater" })
       .int()
       .min(0)
       .optional()
-      .describe("verbosity as klog counts it, also as -v: 0 is --log-level=info, more is --log-level=debug; --log-level comes first"),
+      .describe("klog verbosity, also as -v: 0 is info, higher is debug; --log-level takes precedence"),
   };
 }
 
@@ -161,7 +174,7 @@ export function ignoredFlags() {
     z
       .string()
       .optional()
-      .meta({ description: `without effect, taken for compatibility: ${why}`, isSwitch }),
+      .meta({ description: `no effect, accepted for compatibility: ${why}`, isSwitch }),
   ]);
   return Object.fromEntries(shape) as Record<IgnoredFlag, z.ZodOptional<z.ZodString>>;
 }
@@ -170,7 +183,7 @@ export function ignoredFlags() {
  * Logs once which given flags and feature gates have no effect. Skips values that only disable a
  * feature (no pprof).
  */
-export function tellIgnored(
+export function logIgnoredFlags(
   flags: Partial<Record<IgnoredFlag, string | undefined>> & { "feature-gates": FeatureGates<string> },
   log: Logger,
 ): void {
@@ -218,7 +231,7 @@ export function featureGatesFlag<Name extends string>(gates: Readonly<Record<Nam
       }
       return resolveGates(settings, gates);
     })
-    .meta({ description: `features to switch on or off, such as Name=false,Other=true; they are ${shown.join(", ")}`, isList: true });
+    .meta({ description: `features to enable or disable, such as Name=false,Other=true (default: ${shown.join(",")})`, isList: true });
 }
 
 /** Returns the gates by name, or the error with the text of k8s.io/component-base. */
@@ -270,7 +283,7 @@ export function systemNamespaceFlag(purpose: string, file: string = POD_NAMESPAC
     .string()
     .default("")
     .transform((text) => text || podNamespace(file) || SYSTEM_NAMESPACE)
-    .describe(`${purpose}; default: that of the Pod, else ${SYSTEM_NAMESPACE}`);
+    .describe(`${purpose} (default: namespace of the Pod, else ${SYSTEM_NAMESPACE})`);
 }
 
 function podNamespace(file: string): string {

@@ -3,7 +3,7 @@ import packageJson from "../../package.json" with { type: "json" };
 import { createLogger } from "../../pkg/telemetry/log.ts";
 import { usage as catalogdUsage, parseFlags as parseCatalogd } from "../catalogd/flags.ts";
 import { usage as controllerUsage, parseFlags as parseController } from "../operator-controller/flags.ts";
-import { logLevelOf, tellIgnored } from "./flags.ts";
+import { logIgnoredFlags, logLevelOf } from "./flags.ts";
 import { PROGRAM_VERSION } from "./program.ts";
 
 /** Every flag of the Go programs. Source: C-04, I-30; klog v2. */
@@ -55,14 +55,14 @@ test("flags without effect are reported once, in one line", () => {
   const lines: string[] = [];
   const log = createLogger({ component: "test", destination: { write: (line) => lines.push(line) } });
   const flags = parseCatalogd(["--logtostderr", "--pprof-bind-address=0", "--webhook-server-port", "9443", "--vmodule=a=1"]);
-  if (flags !== "help") tellIgnored(flags, log);
+  if (flags !== "help") logIgnoredFlags(flags, log);
   expect(lines.map((line) => JSON.parse(line) as unknown)).toMatchObject([
     {
       msg: "flags without effect",
       flags: [
-        "--webhook-server-port: there is no webhook: the controller sets the label of catalogs itself",
-        "--logtostderr: the log is JSON lines on standard output",
-        "--vmodule: the log is JSON lines on standard output",
+        "--webhook-server-port: no webhook: the controller sets the label of catalogs",
+        "--logtostderr: logs are JSON lines on standard output",
+        "--vmodule: logs are JSON lines on standard output",
       ],
     },
   ]);

@@ -12,16 +12,16 @@ import { optionalText } from "./flags.ts";
  */
 export function imageFlags() {
   return {
-    "pull-cas-dir": optionalText().describe("folder of PEM files that sign registries' certificates; read at each pull"),
-    "registries-conf": optionalText().describe("path of a registries.conf; default: the system's; read for each pull"),
+    "pull-cas-dir": optionalText().describe("folder of PEM files with certificate authorities for registries; read for each pull"),
+    "registries-conf": optionalText().describe("path of a registries.conf; read for each pull (default: that of the system)"),
     "signature-policy": optionalText().describe(
-      "path of a policy.json that defines which images and signatures are accepted; default: the system's; without one, every image is accepted; read for each pull",
+      "path of a policy.json with the accepted images and signatures; read for each pull; without one, all images are accepted (default: that of the system)",
     ),
     "global-pull-secret": optionalText().describe(
-      "Secret with registry credentials, as <namespace>/<name>; imagePullSecrets of the program's own ServiceAccount come before it",
+      "Secret with registry credentials, as <namespace>/<name>; imagePullSecrets of the program's ServiceAccount take precedence",
     ),
     "service-account-token": optionalText().describe(
-      `path of the token of the program's ServiceAccount, whose imagePullSecrets are used; default: ${SERVICE_ACCOUNT_TOKEN}`,
+      `path of the token of the ServiceAccount whose imagePullSecrets are used (default: ${SERVICE_ACCOUNT_TOKEN})`,
     ),
     "auth-file": optionalText().describe(
       "path of a docker config file with registry credentials; pull secrets take precedence; read for each pull",

@@ -12,12 +12,14 @@ import { PROGRAM_VERSION } from "./program.ts";
  */
 export function leaderFlags(led: string) {
   return {
-    "leader-elect": switchFlag(false, `let one of several replicas lead, which alone ${led}; without it, this process leads`),
-    "leader-election-lease-duration": duration("137s").describe("how long other replicas respect a leader that does not renew its lease"),
-    "leader-election-renew-deadline": duration("107s").describe(
-      "how long a leader that cannot renew its lease continues; must be shorter than the lease duration",
+    "leader-elect": switchFlag(false, `elect a leader among replicas, which ${led}; if disabled, this process leads`),
+    "leader-election-lease-duration": duration("137s").describe(
+      "time until another replica replaces a leader that does not renew its lease",
     ),
-    "leader-election-retry-period": duration("26s").describe("interval of lease renewals, and delay after a failed attempt"),
+    "leader-election-renew-deadline": duration("107s").describe(
+      "time that a leader continues without renewing its lease; must be shorter than the lease duration",
+    ),
+    "leader-election-retry-period": duration("26s").describe("interval of lease renewals, and delay after a failure"),
   };
 }
 

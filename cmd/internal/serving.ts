@@ -37,16 +37,16 @@ const SERVING_CERTIFICATES = ["files", "self-managed"] as const;
  */
 export function servingFlags({ served, metricsAddress }: { served: string; metricsAddress: string }) {
   return {
-    "tls-cert": optionalText().describe(`certificate file for ${served}; needs tls-key; read again when it changes`),
-    "tls-key": optionalText().describe(`key file for ${served}; needs tls-cert`),
+    "tls-cert": optionalText().describe(`certificate file for ${served}; requires tls-key; reloaded when it changes`),
+    "tls-key": optionalText().describe(`key file for ${served}; requires tls-cert`),
     "serving-certificates": z
       .enum(SERVING_CERTIFICATES)
       .default("files")
       .describe(
-        `source of the certificate for ${served}: files (tls-cert and tls-key), or self-managed (issued and renewed by the program, in a Secret of the system namespace)`,
+        `source of the certificate for ${served}: files (tls-cert and tls-key) or self-managed (issued and renewed by the program, in a Secret in the system namespace)`,
       ),
     "metrics-bind-address": optionalText().describe(
-      `address of /metrics over HTTPS, for those with the right to get it; needs a certificate; default with one: ${metricsAddress}; 0 turns it off`,
+      `address of /metrics over HTTPS, for clients with permission to get it; requires a certificate; 0 disables it (default: ${metricsAddress} with a certificate)`,
     ),
     "tls-profile": z
       .string()
@@ -55,13 +55,11 @@ export function servingFlags({ served, metricsAddress }: { served: string; metri
         error: ({ input }) => `unknown TLS profile: ${JSON.stringify(input)}`,
       })
       .describe(
-        "which TLS connections are accepted and made: Mozilla's modern, intermediate or old, custom, or cluster: what APIServer cluster of OpenShift says, as it is by then",
+        "TLS profile of all connections: Mozilla's modern, intermediate or old; custom; or cluster, which follows APIServer cluster of OpenShift",
       ),
-    "tls-custom-ciphers": nameList("cipher", isKnownCipher).describe(
-      "cipher suites of the profile custom by IANA name, separated by commas",
-    ),
+    "tls-custom-ciphers": nameList("cipher", isKnownCipher).describe("comma-separated cipher suites of profile custom, by IANA name"),
     "tls-custom-curves": nameList("curve", (name) => TLS_CURVES.has(name)).describe(
-      `curves of the profile custom, preferred ones first: ${[...TLS_CURVES.keys()].join(", ")}`,
+      `comma-separated curves of profile custom, in order of preference: ${[...TLS_CURVES.keys()].join(", ")}`,
     ),
     "tls-custom-version": z
       .string()
@@ -71,7 +69,7 @@ export function servingFlags({ served, metricsAddress }: { served: string; metri
         context.addIssue({ code: "custom", message: `unknown TLS version: ${JSON.stringify(name)}` });
         return z.NEVER;
       })
-      .describe(`least version of the profile custom: ${Object.keys(TLS_VERSIONS).join(", ")}`),
+      .describe(`minimum version of profile custom: ${Object.keys(TLS_VERSIONS).join(", ")}`),
   };
 }
 

@@ -88,5 +88,5 @@ test("by default installed operators use the cluster's proxy, and an empty flag 
 
 test("--help lists every flag", () => {
   expect(parseFlags(["--help"])).toBe("help");
-  expect(usage()).toMatch(/--drift-interval +how often/);
+  expect(usage()).toMatch(/--drift-interval +interval/);
 });

@@ -4,15 +4,17 @@ import { messageOf } from "../../pkg/errors/errors.ts";
 import { CLUSTER_OPERATOR_MODES } from "../../pkg/operatorcontroller/openshift/clusterOperator.ts";
 import { parseClusterVersion } from "../../pkg/operatorcontroller/openshift/clusterVersion.ts";
 import {
+  describeFlags,
   duration,
+  type FlagHelp,
   featureGatesFlag,
+  formatUsage,
   ignoredFlags,
   logFlags,
   optionalText,
   parseFlagsWith,
   switchFlag,
   systemNamespaceFlag,
-  usageOf,
 } from "../internal/flags.ts";
 import { imageFlags, namesPullSecret, PULL_SECRET_FORMAT } from "../internal/imageFlags.ts";
 import { ELECTION_TIMES, electionTimesFit, leaderFlags } from "../internal/leaderFlags.ts";
@@ -39,60 +41,52 @@ const GATES = {
  */
 const Flags = z
   .strictObject({
-    kubeconfig: z.string().optional().describe("path of a kubeconfig; default: $KUBECONFIG, else the pod's own identity"),
-    "system-namespace": systemNamespaceFlag("namespace that holds the release Secrets"),
+    kubeconfig: z.string().optional().describe("path of a kubeconfig (default: $KUBECONFIG, else the Pod's ServiceAccount)"),
+    "system-namespace": systemNamespaceFlag("namespace of the program and the release Secrets"),
     "cache-path": z.string().default("/var/cache/operator-controller").describe("folder for unpacked bundle images"),
     "catalogd-cas-dir": optionalText().describe(
-      "folder of PEM files that sign catalogd's certificate; with serving-certificates=self-managed those of catalogd's Secret are trusted as well",
+      "folder of PEM files with certificate authorities for catalogd; with serving-certificates=self-managed, those in its Secret are trusted too",
     ),
     ...imageFlags(),
     "health-probe-bind-address": z
       .string()
       .default(":8081")
-      .describe("address of /healthz, /readyz and, without a certificate, /metrics; 0 turns it off"),
-    ...servingFlags({ served: "serving /metrics", metricsAddress: METRICS_ADDRESS }),
+      .describe("address of /healthz, /readyz and, without a certificate, /metrics; 0 disables it"),
+    ...servingFlags({ served: "/metrics", metricsAddress: METRICS_ADDRESS }),
     "service-account-fallback": z.enum(["deny", "controller"]).default("deny").describe("identity for extensions without a ServiceAccount"),
     "shared-watches": switchFlag(
       false,
-      "watch installed objects with the permissions of operator-controller, one watch per kind for all extensions, where it has them: see config/overlays/shared-watch",
+      "watch installed objects with the permissions of operator-controller, if granted: one watch per kind for all extensions; see config/overlays/shared-watch",
     ),
     "webhook-cert-provider": z
       .enum(WEBHOOK_CERT_PROVIDERS)
       .default("auto")
       .describe(
-        "provider of certificates for bundles with webhooks or API services; none: such bundles are rejected; auto: a provider of the cluster, chosen once",
+        "provider of certificates for webhooks and API services; none: reject such bundles; auto: select a provider of the cluster once",
       ),
     ...operatorProxyFlags(),
-    "max-concurrent-reconciles": z.coerce
-      .number()
-      .int()
-      .min(1)
-      .max(64)
-      .default(4)
-      .describe("number of extensions that are reconciled concurrently"),
+    "max-concurrent-reconciles": z.coerce.number().int().min(1).max(64).default(4).describe("maximum number of concurrent reconciles"),
     "drift-interval": duration("5m").describe(
-      "how often objects without a watch are compared with the cluster; every 12th time all objects are compared",
+      "interval for comparing objects without a watch with the cluster; every 12th time, all objects",
     ),
     "max-backoff": duration("2m").describe("maximum delay before a failing extension is retried"),
     "cluster-operator": z
       .enum(CLUSTER_OPERATOR_MODES)
       .default("auto")
-      .describe("whether this program writes ClusterOperator olm (on, off); auto: unless cluster-olm-operator exists"),
+      .describe("whether to write ClusterOperator olm: on, off, or auto (unless cluster-olm-operator exists)"),
     "cluster-version": clusterVersion()
       .optional()
-      .describe('version of the OpenShift cluster without a ClusterVersion object, such as "4.18" or "4.18.3"'),
+      .describe('version of an OpenShift cluster without ClusterVersion, such as "4.18" or "4.18.3"'),
     "operator-image-version": z
       .string()
       .optional()
-      .describe("version that ClusterOperator olm reports; default: $OPERATOR_IMAGE_VERSION, else the cluster's version"),
+      .describe("version that ClusterOperator olm reports (default: $OPERATOR_IMAGE_VERSION, else the version of the cluster)"),
     "release-version": z
       .string()
       .optional()
-      .describe(
-        "target release of the cluster update: Progressing is True until ClusterOperator olm reports it; default: $RELEASE_VERSION",
-      ),
-    "recheck-interval": duration("15s").describe("how often to check for permissions, ServiceAccounts and kinds that an extension needs"),
-    ...leaderFlags("works on extensions"),
+      .describe("target release of a cluster update; Progressing is True until ClusterOperator olm reports it (default: $RELEASE_VERSION)"),
+    "recheck-interval": duration("15s").describe("interval for checking missing permissions, ServiceAccounts and kinds"),
+    ...leaderFlags("reconciles extensions"),
     "feature-gates": featureGatesFlag(GATES),
     ...logFlags(),
     ...ignoredFlags(),
@@ -118,9 +112,17 @@ function clusterVersion() {
 
 export type Flags = z.output<typeof Flags>;
 
+/** Describes the program in its help. */
+const PROGRAM_DESCRIPTION = "operator-controller: installs, upgrades and removes ClusterExtensions";
+
+/** Returns the flags with their descriptions. */
+export function flagHelp(): FlagHelp[] {
+  return describeFlags(Flags.shape);
+}
+
 /** Returns the text for `--help`. */
 export function usage(): string {
-  return usageOf("operator-controller: installs, upgrades, keeps and removes ClusterExtensions", Flags.shape);
+  return formatUsage(PROGRAM_DESCRIPTION, Flags.shape);
 }
 
 /** @throws Error that lists each invalid flag. */

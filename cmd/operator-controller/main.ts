@@ -13,7 +13,7 @@ import { clientSettings } from "../../pkg/serving/tlsProfile.ts";
 import { startProbeServer } from "../../pkg/telemetry/health.ts";
 import { createLogger } from "../../pkg/telemetry/log.ts";
 import { createMetrics, restClientMetrics } from "../../pkg/telemetry/metrics.ts";
-import { logLevelOf, tellIgnored } from "../internal/flags.ts";
+import { logIgnoredFlags, logLevelOf } from "../internal/flags.ts";
 import { pullerFor, pullSecretsFor } from "../internal/imageFlags.ts";
 import { leadershipFor } from "../internal/leaderFlags.ts";
 import { operatorProxySettings } from "../internal/operatorProxyFlags.ts";
@@ -26,7 +26,7 @@ const LEASE_NAME = "9c4404e7.operatorframework.io";
 
 async function run(flags: Flags): Promise<void> {
   const log = createLogger({ component: "operator-controller", level: logLevelOf(flags) });
-  tellIgnored(flags, log);
+  logIgnoredFlags(flags, log);
   surviveLostConnections(log);
   const metrics = createMetrics("operator_controller");
   metrics.collectProcess();

@@ -1,121 +1,121 @@
 import type { KubeObject } from "./k8s.ts";
 
-/** What an Event of one reason is about. */
+/** Describes the Events of one reason. */
 export interface EventDescription {
   readonly type: "Normal" | "Warning";
-  /** Kinds of the objects that it is about. */
+  /** Kinds of the involved objects. */
   readonly on: readonly ("ClusterExtension" | "ClusterCatalog" | "ClusterOperator" | "Secret")[];
-  /** When it is recorded, and what its message holds; a sentence in Markdown. */
+  /** When it is recorded, and the content of its message; sentences in Markdown. */
   readonly when: string;
 }
 
 const EXTENSION = ["ClusterExtension"] as const;
-/** About a certificate for a bundle, and about one of the servers' own. */
+/** Certificates for bundles and serving certificates of the servers. */
 const CERTIFICATE = ["ClusterExtension", "Secret"] as const;
 
-/** Every reason that an Event of ours can have, in the order of the reference. Names are stable: alerts and scripts rely on them. */
+/** All Event reasons, in the order of the reference. Reasons are stable: alerts and scripts rely on them. */
 export const EVENTS = {
   Resolved: {
     type: "Normal",
     on: EXTENSION,
-    when: "Resolution came to another bundle or catalog than before, or to one again; with why it is that one. Why it comes to none is told by `Retrying` and `Blocked`.",
+    when: "Resolution selected another bundle or catalog than before; the message explains the choice. If no bundle is selected, see `Retrying` and `Blocked`.",
   },
-  Installed: { type: "Normal", on: EXTENSION, when: "A first bundle was applied completely; with how many objects were created." },
+  Installed: { type: "Normal", on: EXTENSION, when: "The first bundle was applied completely; with the number of created objects." },
   Upgraded: {
     type: "Normal",
     on: EXTENSION,
-    when: "Another bundle or configuration was applied completely; from which bundle, and with what was done.",
+    when: "Another bundle or configuration was applied completely; with the previous bundle and the changes.",
   },
   Pruned: {
     type: "Normal",
     on: EXTENSION,
-    when: "Objects that the new release no longer holds were deleted, or a CustomResourceDefinition that an earlier release had kept; with their names.",
+    when: "Objects that the new release does not contain were deleted, or a CustomResourceDefinition that an earlier release kept; with their names.",
   },
   Recreated: {
     type: "Normal",
     on: EXTENSION,
-    when: "A Deployment or binding was deleted and created anew in an upgrade, since a field of it cannot be changed; with their names.",
+    when: "An upgrade deleted and recreated a Deployment or binding, because an immutable field changed; with their names.",
   },
   Adopted: {
     type: "Normal",
     on: EXTENSION,
-    when: "Objects that a ClusterExtension left behind which does not exist any more were taken into a release, such as a CustomResourceDefinition that had been kept.",
+    when: "Objects left by a deleted ClusterExtension, such as a kept CustomResourceDefinition, became part of the release.",
   },
   HandedOver: {
     type: "Normal",
     on: EXTENSION,
-    when: "An object passed from one ClusterExtension to another: the owner's next release no longer contains it and the other one's does. The extension that takes it records the object and the owner; the one that leaves it records the objects.",
+    when: "An object moved from one ClusterExtension to another: the next release of its owner does not contain it, and the release of the other one does. Recorded for both extensions; with the object and the owner.",
   },
   TakenOver: {
     type: "Normal",
     on: EXTENSION,
-    when: "What another operator-controller had installed is ours from now on; with what that changed.",
+    when: "The controller adopted an extension of the Go operator-controller; with the changes.",
   },
   RolledBack: {
     type: "Normal",
     on: EXTENSION,
-    when: "An earlier release was brought back: after an upgrade was refused in the middle or missed its deadline, or because an annotation asks for it.",
+    when: "An earlier release was restored: the API server rejected an upgrade midway, the upgrade missed its deadline, or an annotation requested it.",
   },
   ApplyFailed: {
     type: "Warning",
     on: EXTENSION,
-    when: "Applying a bundle was refused in the middle; with what had been done until then, and what refused it.",
+    when: "The API server rejected an object while a bundle was applied; with the changes until then and the error.",
   },
-  InstallUndone: {
+  InstallRolledBack: {
     type: "Warning",
     on: EXTENSION,
-    when: "A first install did not fit into a ResourceQuota, and what it had created was removed again.",
+    when: "A first installation exceeded a ResourceQuota, and the objects that it had created were deleted.",
   },
   ApiWarning: {
     type: "Warning",
     on: EXTENSION,
-    when: "The API server, or an admission policy or webhook, warned about objects of a bundle without refusing them, such as of Pods that the namespace's Pod Security level does not allow. Once for a bundle and configuration; at most six.",
+    when: "The API server, an admission policy or a webhook warned about objects of a bundle without rejecting them, for example about the Pod Security level of the namespace. Once per bundle and configuration, at most six.",
   },
   ProxyChanged: {
     type: "Normal",
     on: EXTENSION,
-    when: "The Deployments of an extension got other proxy variables with a new release, since the proxy of the cluster is another one; with the names of the variables and where they come from.",
+    when: "A new release changed proxy variables of Deployments to match the cluster proxy; with the variables and their source.",
   },
-  ManifestAdjusted: {
+  ManifestNormalized: {
     type: "Normal",
     on: EXTENSION,
-    when: "A manifest of the bundle was changed before it was applied, since the API server would not take it as it is.",
+    when: "A manifest of the bundle was changed before it was applied, because the API server would reject it unchanged.",
   },
   CrdUpgradeSafety: {
     type: "Normal",
     on: EXTENSION,
-    when: "What the check of a CustomResourceDefinition upgrade passed over or did, such as taking a version from its stored versions.",
+    when: "The CustomResourceDefinition upgrade check ignored a finding or made a change, such as removing a version from the stored versions.",
   },
-  UnadvisedBundle: {
+  UpgradeConstraintOverridden: {
     type: "Warning",
     on: EXTENSION,
-    when: "A bundle is moved to although no upgrade edge leads to it, which `upgradeConstraintPolicy: SelfCertified` overrides, or although another entry of the channel skips it. Once for each decision.",
+    when: "An upgrade went to a bundle without an upgrade edge (`upgradeConstraintPolicy: SelfCertified`), or to a bundle that another channel entry skips. Once per decision.",
   },
-  FlawedBundle: {
+  BundleWarning: {
     type: "Warning",
     on: EXTENSION,
-    when: "A bundle is taken although its author has made a mistake: its ClusterServiceVersion or annotations have another version or package than its catalog says, or it has several ClusterServiceVersions, or one without name or version. With all of these; once for a bundle.",
+    when: "A bundle was installed despite mistakes of its author: its ClusterServiceVersion or annotations name another version or package than the catalog, or it has several ClusterServiceVersions, or one without name or version. With all mistakes; once per bundle.",
   },
   BundleContentChanged: {
     type: "Warning",
     on: EXTENSION,
-    when: "The catalog names another image for the installed bundle and version; what was installed stays.",
+    when: "The catalog has another image for the installed bundle and version; the installed content is kept.",
   },
   CertificateIssued: {
     type: "Normal",
     on: CERTIFICATE,
-    when: "operator-controller made a serving certificate for webhooks or API services, or one of the servers made its own; with its Secret, and why a new one was needed.",
+    when: "operator-controller issued a serving certificate for webhooks or API services, or a server issued its own; with the Secret and the reason.",
   },
   CertificatePrepared: {
     type: "Normal",
     on: CERTIFICATE,
-    when: "The successor of a serving certificate was made, and its authority is trusted from now on; with its Secret.",
+    when: "The next serving certificate was issued, and its authority is trusted from now on; with the Secret.",
   },
-  CertificateRenewed: { type: "Normal", on: CERTIFICATE, when: "A serving certificate was replaced before its end; with its Secret." },
+  CertificateRenewed: { type: "Normal", on: CERTIFICATE, when: "A serving certificate was replaced before it expired; with the Secret." },
   CertificateRestored: {
     type: "Warning",
     on: ["Secret"],
-    when: "The Secret of a server's own certificate was damaged, emptied or deleted, and was written back from what is served; with what was wrong.",
+    when: "The Secret with a server's own certificate was damaged, emptied or deleted, and was restored from the certificate in use; with the cause.",
   },
   CertificateRefused: {
     type: "Warning",
@@ -125,50 +125,54 @@ export const EVENTS = {
   PermissionsMissing: {
     type: "Warning",
     on: EXTENSION,
-    when: "The ServiceAccount lacks rights; with all of them and the command that prints the roles.",
+    when: "The ServiceAccount lacks permissions; with all of them and the command that prints the roles.",
   },
-  PermissionsGranted: { type: "Normal", on: EXTENSION, when: "The ServiceAccount has got the rights that it lacked." },
+  PermissionsGranted: { type: "Normal", on: EXTENSION, when: "The ServiceAccount has the permissions that it lacked." },
   RequirementsNotMet: {
     type: "Warning",
     on: EXTENSION,
-    when: "A bundle wants a newer Kubernetes, or definitions or APIs of others that are not served; with each of them. Under `spec.install.requirements: Enforce` it is not installed until they are, otherwise it is told once.",
+    when: "A bundle requires a newer Kubernetes version, or CustomResourceDefinitions or APIs that are not served; with each of them. With `spec.install.requirements: Enforce` the installation waits, otherwise the Event is recorded once.",
   },
-  AwaitingApproval: { type: "Warning", on: EXTENSION, when: "A change waits for approval; with what it would do and how to approve it." },
-  Approved: { type: "Normal", on: EXTENSION, when: "A change that was approved is carried out; with the digest of its plan." },
-  Suspended: { type: "Normal", on: EXTENSION, when: "`spec.suspend` was set: nothing is done any more." },
-  Resumed: { type: "Normal", on: EXTENSION, when: "`spec.suspend` was taken back." },
+  AwaitingApproval: {
+    type: "Warning",
+    on: EXTENSION,
+    when: "A plan waits for approval; with its changes and the command that approves it.",
+  },
+  Approved: { type: "Normal", on: EXTENSION, when: "An approved plan is being applied; with its digest." },
+  Suspended: { type: "Normal", on: EXTENSION, when: "`spec.suspend` was set to true: reconciliation stops." },
+  Resumed: { type: "Normal", on: EXTENSION, when: "`spec.suspend` was set to false: reconciliation resumes." },
   Drifted: {
     type: "Warning",
     on: EXTENSION,
-    when: "Objects were found changed or deleted; with object, field and who changed it, or that it happened while they were compared. With `spec.drift.policy: Warn` once for each, until it is different.",
+    when: "Objects were changed or deleted; with object, field and field manager, or a note that the change happened during the comparison. With `spec.drift.policy: Warn` once per change.",
   },
-  DriftCorrected: { type: "Normal", on: EXTENSION, when: "Objects that had drifted were put back; with their names." },
-  Healthy: { type: "Normal", on: EXTENSION, when: "Condition `Available` has become True." },
+  DriftCorrected: { type: "Normal", on: EXTENSION, when: "Drifted objects were corrected; with their names." },
+  Healthy: { type: "Normal", on: EXTENSION, when: "Condition `Available` became True." },
   Unhealthy: {
     type: "Warning",
     on: EXTENSION,
-    when: "Condition `Available` has become False after a rollout, or since Pods cannot be created; with object and cause.",
+    when: "Condition `Available` became False after a rollout, or because Pods cannot be created; with object and cause.",
   },
   ProgressDeadlineExceeded: {
     type: "Warning",
     on: EXTENSION,
-    when: "A rollout takes longer than `spec.progressDeadlineMinutes`, or was rolled back for that.",
+    when: "A rollout took longer than `spec.progressDeadlineMinutes`, or was rolled back for that reason.",
   },
   ClusterUpgradeBlocked: {
     type: "Warning",
     on: EXTENSION,
-    when: "An installed bundle has begun to keep the cluster from being upgraded; with the maximum and the remedy.",
+    when: "An installed bundle started to block cluster upgrades; with the maximum version and the remedy.",
   },
-  ClusterUpgradeUnblocked: { type: "Normal", on: EXTENSION, when: "It has stopped to do so." },
+  ClusterUpgradeUnblocked: { type: "Normal", on: EXTENSION, when: "The extension no longer blocks cluster upgrades." },
   RequiredByOthers: {
     type: "Warning",
     on: EXTENSION,
-    when: "An extension is deleted on which installed bundles of others depend: nothing is removed until they do not, or it is annotated; with who they are and what they need.",
+    when: "A deleted extension has dependents: the controller removes nothing until they are gone or the extension is annotated; with the dependents and their dependencies.",
   },
   ConversionNeeded: {
     type: "Warning",
     on: EXTENSION,
-    when: "An uninstall, upgrade or rollback would keep a CustomResourceDefinition and remove the conversion webhook that its custom resources need: nothing is removed; with the custom resources and what to do.",
+    when: "An uninstall, upgrade or rollback would keep a CustomResourceDefinition and remove the conversion webhook that its custom resources need: nothing is removed; with the custom resources and the remedy.",
   },
   ConversionDropped: {
     type: "Normal",
@@ -178,70 +182,74 @@ export const EVENTS = {
   Uninstalled: {
     type: "Normal",
     on: EXTENSION,
-    when: "Objects of a deleted extension were deleted; one for each stage of an uninstall, with how many.",
+    when: "Objects of a deleted extension were deleted; once per stage of the uninstall, with the number of objects.",
   },
-  Kept: { type: "Normal", on: EXTENSION, when: "A CustomResourceDefinition stays after an upgrade or uninstall; with the reason." },
+  Kept: { type: "Normal", on: EXTENSION, when: "A CustomResourceDefinition was kept after an upgrade or uninstall; with the reason." },
   Orphaned: { type: "Normal", on: EXTENSION, when: "An extension was deleted with `--cascade=orphan`: objects and releases stay." },
   FinalizerRemoved: {
     type: "Warning",
     on: EXTENSION,
-    when: "Finalizer `orphan` or `foregroundDeletion` was on an extension that was not being deleted, and was removed: it would have decided what a later deletion leaves behind.",
+    when: "Finalizer `orphan` or `foregroundDeletion` was removed from an extension that was not being deleted, because it would have affected a later deletion.",
   },
   UninstalledByGarbageCollector: {
     type: "Warning",
     on: EXTENSION,
-    when: "An extension was deleted by force, or names no ServiceAccount: its objects go by their ownerReferences, CustomResourceDefinitions stay.",
+    when: "An extension without a ServiceAccount, or with forced deletion, was deleted: the garbage collector deletes its objects, CustomResourceDefinitions stay.",
   },
-  InvalidConfiguration: { type: "Warning", on: EXTENSION, when: "`spec.config` does not fit the bundle." },
+  InvalidConfiguration: { type: "Warning", on: EXTENSION, when: "`spec.config` does not match the schema of the bundle." },
   UnsatisfiedDependencies: {
     type: "Warning",
     on: EXTENSION,
-    when: "No bundle can be installed, since what it requires is neither installed nor served, or since others would lose what they require; with what would supply it.",
+    when: "No bundle can be installed, because a dependency is neither installed nor served, or because other extensions would lose a dependency; with bundles that provide it.",
   },
   DependencyCreated: {
     type: "Normal",
     on: EXTENSION,
-    when: "`spec.dependencies.policy: Install` made a ClusterExtension that the bundle depends on; with its name, package and catalog.",
+    when: "`spec.dependencies.policy: Install` created a ClusterExtension for a dependency; with its name, package and catalog.",
   },
   DependencyRemoved: {
     type: "Normal",
     on: EXTENSION,
-    when: "A ClusterExtension that was made for a deleted one is deleted with it, since nothing else needs it; with its name.",
+    when: "A ClusterExtension that was created for a deleted extension is deleted too, because it has no other dependents; with its name.",
   },
   DependencyKept: {
     type: "Normal",
     on: EXTENSION,
-    when: "A ClusterExtension that was made for a deleted one stays, since another extension needs it; with both names.",
+    when: "A ClusterExtension that was created for a deleted extension is kept, because another extension needs it; with both names.",
   },
   Retrying: {
     type: "Warning",
     on: ["ClusterExtension", "ClusterCatalog"],
-    when: "A pass failed with something that time or somebody else may cure, and condition `Progressing` says so; once for each text.",
+    when: "Reconciliation failed with a retryable error, and condition `Progressing` reports it; once per message.",
   },
   ImageRejected: {
     type: "Warning",
     on: ["ClusterExtension", "ClusterCatalog"],
-    when: "The signature policy does not let an image pass, and condition `Progressing` says why, such as that a signature is missing; it is tried again. Once for each text, in place of `Retrying`.",
+    when: "The signature policy rejected an image, for example because a signature is missing, and condition `Progressing` reports it. The controller retries. Once per message, instead of `Retrying`.",
   },
   Blocked: {
     type: "Warning",
     on: ["ClusterExtension", "ClusterCatalog"],
-    when: "Nothing goes on before the object is edited, and condition `Progressing` says why.",
+    when: "Reconciliation needs a change of the object, and condition `Progressing` reports the reason.",
   },
   InvalidContent: {
     type: "Warning",
     on: ["ClusterCatalog"],
-    when: "New content is served in which errors were found; with their number and the first three. The first ten are in condition `Valid`.",
+    when: "New content with errors is served; with their number and the first three. Condition `Valid` has the first ten.",
   },
-  ContentStored: { type: "Normal", on: ["ClusterCatalog"], when: "New content is served; with its size and the image's digest." },
+  ContentStored: { type: "Normal", on: ["ClusterCatalog"], when: "New content is served; with its size and the digest of the image." },
   Recovered: {
     type: "Normal",
     on: ["ClusterCatalog"],
-    when: "Condition `Progressing` is Succeeded again after it was Retrying or Blocked; with what had been wrong.",
+    when: "Condition `Progressing` is Succeeded again after Retrying or Blocked; with the previous error.",
   },
-  Unavailable: { type: "Warning", on: ["ClusterCatalog"], when: "Content that was served is served no longer." },
-  UserSpecifiedUnavailable: { type: "Normal", on: ["ClusterCatalog"], when: "The same, since `spec.availabilityMode` is Unavailable." },
-  ContentRemoved: { type: "Normal", on: ["ClusterCatalog"], when: "The same, since the catalog is deleted." },
+  Unavailable: { type: "Warning", on: ["ClusterCatalog"], when: "Content is no longer served." },
+  UserSpecifiedUnavailable: {
+    type: "Normal",
+    on: ["ClusterCatalog"],
+    when: "Content is no longer served, because `spec.availabilityMode` is Unavailable.",
+  },
+  ContentRemoved: { type: "Normal", on: ["ClusterCatalog"], when: "Content is no longer served, because the catalog is deleted." },
   OperatorStatusChanged: {
     type: "Normal",
     on: ["ClusterOperator"],
@@ -250,10 +258,10 @@ export const EVENTS = {
   OperatorVersionChanged: { type: "Normal", on: ["ClusterOperator"], when: "Versions that ClusterOperator `olm` reports changed." },
 } as const satisfies Record<string, EventDescription>;
 
-/** Reason of an Event of ours. */
+/** Reason of an Event. */
 export type EventReason = keyof typeof EVENTS;
 
-/** Takes Events about objects. */
+/** Records Events about objects. */
 export interface EventSink {
   /** @param message verb, result, object and cause; cut at 1,024 characters. */
   record<R extends EventReason>(object: KubeObject, type: (typeof EVENTS)[R]["type"], reason: R, message: string): void;
@@ -261,12 +269,12 @@ export interface EventSink {
 
 type WarningReason = { [R in EventReason]: (typeof EVENTS)[R]["type"] extends "Warning" ? R : never }[EventReason];
 
-/** The types of problems that have an Event reason of their own, in place of the condition's reason. */
+/** Problem types with their own Event reason, which replaces the reason of the condition. */
 const PROBLEM_EVENTS = { MissingPermissions: "PermissionsMissing", ImageRejected: "ImageRejected" } as const;
 
 /**
- * Returns the reason of the Event about a condition that changed for the worse: that of the first Error with an Event of its own, else the
- * condition's reason if an Event may have it, else Blocked.
+ * Returns the reason of the Event for a condition that got worse: that of the first Error in `PROBLEM_EVENTS`, else the reason of the
+ * condition if it is an Event reason, else Blocked.
  */
 export function warningReason(
   reason: string,

@@ -1,21 +1,20 @@
-/** Who provides the certificates of webhooks and API services: flag --webhook-cert-provider. */
+/** Providers of the certificates of webhooks and API services: values of flag --webhook-cert-provider. */
 export const WEBHOOK_CERT_PROVIDERS = ["auto", "cert-manager", "openshift-service-ca", "self-signed", "none"] as const;
 
 /** One of `WEBHOOK_CERT_PROVIDERS`. */
 export type WebhookCertProvider = (typeof WEBHOOK_CERT_PROVIDERS)[number];
 
-/** Where the proxy variables of installed operators may come from: what OpenShift says (auto), or nowhere (none). */
+/** Sources of the proxy variables of installed operators: the OpenShift cluster (auto) or none. */
 export const OPERATOR_PROXY_MODES = ["auto", "none"] as const;
 
 /** One of `OPERATOR_PROXY_MODES`. */
 export type OperatorProxyMode = (typeof OPERATOR_PROXY_MODES)[number];
 
-/** The help of each flag about the proxy of installed operators. */
+/** Descriptions of the flags for the proxy of installed operators. */
 export const OPERATOR_PROXY_HELP = {
-  "operator-proxy":
-    'which proxy installed operators are told in HTTP_PROXY, HTTPS_PROXY and NO_PROXY: that of OpenShift\'s Proxy "cluster" (auto), or none',
+  "operator-proxy": 'source of HTTP_PROXY, HTTPS_PROXY and NO_PROXY of installed operators: Proxy "cluster" of OpenShift (auto), or none',
   "operator-http-proxy":
-    "URL for their HTTP_PROXY; with any of these three, the cluster is not asked; whoever may see this program's arguments sees a password in it",
-  "operator-https-proxy": "URL for their HTTPS_PROXY",
-  "operator-no-proxy": "hosts, domains and networks for their NO_PROXY, with commas between them",
+    "HTTP_PROXY of installed operators; any of these three flags replaces the cluster's proxy; passwords are visible in the arguments",
+  "operator-https-proxy": "HTTPS_PROXY of installed operators",
+  "operator-no-proxy": "NO_PROXY of installed operators: comma-separated hosts, domains and networks",
 } as const;

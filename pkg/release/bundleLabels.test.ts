@@ -13,7 +13,7 @@ const deployment = (labels?: Record<string, string>, image = "i:1"): KubeObject 
 });
 
 // Source: D-30.
-test("an object is labelled with package and version, in place of labels of its own under these keys, and its Pods are not", () => {
+test("withBundleLabels sets labels for package and version on an object, but not on its Pods", () => {
   const given = deployment({ app: "d", [PACKAGE]: "theirs", [VERSION]: "9.9.9" });
   const before = structuredClone(given);
   const labelled = withBundleLabels(given, { packageName: "hello", version: "1.0.0+7" });
@@ -23,7 +23,7 @@ test("an object is labelled with package and version, in place of labels of its 
   expect(given).toEqual(before);
 });
 
-test("without labels it is as it was; what is not known is no label", () => {
+test("withBundleLabels changes nothing when the bundle is unknown, and withoutBundleLabels reverts it", () => {
   expect(withoutBundleLabels(withBundleLabels(deployment(), { packageName: "hello", version: "1.0.0" }))).toEqual(deployment());
   expect(withBundleLabels(deployment({ app: "d" }), { packageName: "hello", version: "" }).metadata.labels).toEqual({
     app: "d",
@@ -38,6 +38,6 @@ test.for<[what: string, before: KubeObject, after: KubeObject, only: boolean]>([
   ["another label too", deployment({ [VERSION]: "1.0.0" }), deployment({ [VERSION]: "1.1.0", app: "d" }), false],
   ["the image too", deployment({ [VERSION]: "1.0.0" }), deployment({ [VERSION]: "1.1.0" }, "i:2"), false],
   ["the image", deployment(), deployment(undefined, "i:2"), false],
-])("whether nothing but these labels differs: %s", ([, before, after, only]) => {
+])("onlyBundleLabelsDiffer is correct when %s", ([, before, after, only]) => {
   expect(onlyBundleLabelsDiffer(before, after)).toBe(only);
 });

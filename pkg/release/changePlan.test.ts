@@ -7,9 +7,9 @@ import { withBundleLabels } from "./labels.ts";
 const config = (name: string, value: string): KubeObject => ({ apiVersion: "v1", kind: "ConfigMap", metadata: { name }, data: { value } });
 const byKey = (...objects: KubeObject[]): Map<string, KubeObject> => new Map(objects.map((object) => [objectKey(object), object]));
 
-// Source: what `status.plan` and `olmv1 plan` have to say.
-describe("a plan", () => {
-  test("tells for each object what becomes of it, changes first", () => {
+// Source: the output of `status.plan` and `olmv1 plan`.
+describe("changePlan", () => {
+  test("changePlan lists the action for each object, changes first", () => {
     const plan = changePlan({
       digest: "sha256:x",
       desired: [config("same", "1"), config("new", "1"), config("changed", "2"), config("defaulted", "1")],
@@ -30,13 +30,13 @@ describe("a plan", () => {
     expect(countActions(plan)).toEqual({ Create: 1, Update: 2, Delete: 1, Unchanged: 1 });
   });
 
-  test("an object that the API server was not asked about counts as it is desired", () => {
+  test("changePlan uses the desired object when there is no dry-run result", () => {
     const desired = [config("a", "2")];
     const plan = changePlan({ digest: "", desired, live: byKey(config("a", "1")), after: new Map(), leaving: [], widens: () => false });
     expect(plan.objects).toMatchObject([{ action: "Update", changes: [{ path: "data.value", before: '"1"', after: '"2"' }] }]);
   });
 
-  test("labels that name package and version are no change of an object, nor told with others; they are counted", () => {
+  test("changePlan counts changed bundle labels but does not list them", () => {
     const at = (version: string, object: KubeObject): KubeObject => withBundleLabels(object, { packageName: "p", version });
     const desired = [config("same", "1"), config("changed", "2"), config("unlabelled", "1")].map((object) => at("2.0.0", object));
     const live = byKey(at("1.0.0", config("same", "1")), at("1.0.0", config("changed", "1")), config("unlabelled", "1"));
@@ -49,7 +49,7 @@ describe("a plan", () => {
     expect(plan.relabeled).toBe(2);
   });
 
-  test("has a digest of bundle and configuration, objects in any order, and the deployed release", () => {
+  test("planDigest depends on the bundle, the configuration and the deployed release, not on the order of objects", () => {
     const base = { inputDigest: "i", rendered: [config("a", "1"), config("b", "1")], base: 3 };
     const digest = planDigest(base);
     expect(digest).toMatch(/^sha256:[0-9a-f]{64}$/);

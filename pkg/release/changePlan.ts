@@ -5,49 +5,49 @@ import { changedFields, type FieldChange, type Hidden } from "./diff.ts";
 import { objectKey, objectsDigest } from "./identity.ts";
 import { onlyBundleLabelsDiffer, withoutBundleLabels } from "./labels.ts";
 
-/** What a release would do to one object. */
+/** The action of a release on one object. */
 export type PlannedAction = "Create" | "Update" | "Delete" | "Unchanged";
 
-/** One object of a plan. `changes` are the fields of an update; `more` is how many of them are left out. */
+/** One object of a plan. `changes` are the fields of an update; `more` is the number of omitted ones. */
 export interface PlannedObject {
   action: PlannedAction;
   ref: ObjectRef;
   changes: readonly FieldChange[];
   more: number;
-  /** The object's rules give rights that they did not give before. */
+  /** The object's rules grant permissions that they did not grant before. */
   widens: boolean;
 }
 
-/** What a release would do to the cluster. */
+/** The changes that a release would make on the cluster. */
 export interface ChangePlan {
-  /** Says the same of the same plan, whatever the cluster holds, see `planDigest`. */
+  /** Identifies the plan, regardless of the state of the cluster; see `planDigest`. */
   digest: string;
-  /** Objects that change first, in the order in which they would; then those that stay as they are. */
+  /** Changed objects in the order of their changes, then unchanged ones. */
   objects: readonly PlannedObject[];
-  /** How many of those that stay as they are get other labels that name package and version. */
+  /** Number of unchanged objects whose labels for package and version change. */
   relabeled: number;
 }
 
-/** What a plan is made of. */
+/** The input of a plan. */
 export interface PlanInput {
   digest: string;
   desired: readonly KubeObject[];
   /** By `objectKey`; objects that do not exist are absent. */
   live: ReadonlyMap<string, KubeObject>;
-  /** What the API server says the objects would be, by `objectKey`; an object that it was not asked about counts as it is desired. */
+  /** The results of the dry run by `objectKey`. An object without a result counts as desired. */
   after: ReadonlyMap<string, KubeObject>;
   /** Live objects that the release would remove, in that order. */
   leaving: readonly KubeObject[];
-  /** Whether an object gives rights that its earlier state did not give. */
+  /** Reports whether an object grants permissions that its earlier state did not grant. */
   widens: (before: KubeObject | undefined, after: KubeObject) => boolean;
-  /** Takes out of paths and values what is not to be shown. */
+  /** Redacts paths and values. */
   hidden?: Hidden;
 }
 
 /**
- * `sha256:` and the SHA-256 (hex) of what is going to be applied in place of what: the identity of bundle and configuration, the objects
- * rendered from them, and the number of the release that is deployed. Never of what else is on the cluster.
- * @param base number of the release that is deployed; 0 without one.
+ * Returns `sha256:` and the SHA-256 (hex) of bundle, configuration, rendered objects, and the number of the deployed release. Independent of
+ * other cluster state.
+ * @param base number of the deployed release; 0 without one
  */
 export function planDigest(input: { inputDigest: string | undefined; rendered: readonly KubeObject[]; base: number }): string {
   const identity = canonicalJson([input.inputDigest ?? "", objectsDigest(input.rendered), input.base]);
@@ -55,8 +55,8 @@ export function planDigest(input: { inputDigest: string | undefined; rendered: r
 }
 
 /**
- * What applying `desired` and removing `leaving` would do, object by object. Labels that name package and version change on every object
- * with every upgrade: they are counted, and are no change.
+ * Computes the effect of applying `desired` and removing `leaving`, for each object. Labels for package and version change on every object with
+ * every upgrade: they are counted, but are not changes.
  */
 export function changePlan({ digest, desired, live, after, leaving, widens, hidden }: PlanInput): ChangePlan {
   const applied = desired.map((object): PlannedObject => {
@@ -81,7 +81,7 @@ export function changePlan({ digest, desired, live, after, leaving, widens, hidd
   };
 }
 
-/** How many objects of a plan there are for each action. */
+/** Returns the number of objects of a plan for each action. */
 export function countActions({ objects }: ChangePlan): Record<PlannedAction, number> {
   const counts: Record<PlannedAction, number> = { Create: 0, Update: 0, Delete: 0, Unchanged: 0 };
   for (const { action } of objects) counts[action]++;

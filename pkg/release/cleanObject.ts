@@ -3,7 +3,7 @@ import type { KubeObject, ObjectMeta } from "../api/k8s.ts";
 import { isObject } from "../golang/members.ts";
 import { isCrd } from "./identity.ts";
 
-/** Members of metadata that only the API server writes. */
+/** Metadata fields that only the API server writes. */
 const SERVER_SIDE: ReadonlySet<string> = new Set([
   "creationTimestamp",
   "deletionGracePeriodSeconds",
@@ -15,13 +15,12 @@ const SERVER_SIDE: ReadonlySet<string> = new Set([
   "uid",
 ]);
 
-/** Maps of strings, in which the API server reads a null as the empty string. */
+/** String maps, in which the API server reads null as the empty string. */
 const STRING_MAPS: ReadonlySet<string> = new Set(["annotations", "data", "labels", "matchLabels", "nodeSelector", "stringData"]);
 
 /**
- * `object` as an apply can state it: without status, nulls and what the API server writes itself; a Secret's `stringData` as `data`; without the
- * empty `data` of a ConfigMap that OpenShift fills, which would be ours otherwise.
- * The argument is not changed.
+ * Returns `object` as an apply can state it: without status, nulls, server-side fields, and the empty `data` of a ConfigMap that OpenShift
+ * fills, which the apply would otherwise own. A Secret's `stringData` becomes `data`. Does not change the argument.
  */
 export function cleanObject(object: KubeObject): KubeObject {
   const { status: _, ...members } = object;
@@ -34,8 +33,8 @@ export function cleanObject(object: KubeObject): KubeObject {
 }
 
 /**
- * Returns `value` itself when it holds no nulls, so that large objects are read and not copied.
- * @param parent name of the member that holds `value`; undefined where maps of strings cannot be told by their name.
+ * Returns `value` itself if it contains no nulls, so that large objects are not copied.
+ * @param parent name of the field that contains `value`; undefined if string maps cannot be recognized by name
  */
 function withoutNulls(value: unknown, parent: string | undefined): unknown {
   if (Array.isArray(value)) {
@@ -66,7 +65,7 @@ function withoutTemplateTimestamp(object: KubeObject): KubeObject {
   return { ...object, spec: { ...spec, template: { ...template, metadata: others } } };
 }
 
-/** A Secret as the API server gives it: what was written as `stringData` stands in `data`. An apply would own both and see a difference for ever. */
+/** Converts a Secret to the form that the API server returns: with `stringData` in `data`. An apply would otherwise own both and differ forever. */
 export function withStringData(secret: KubeObject): KubeObject {
   const { stringData, ...rest } = secret;
   if (!isObject(stringData)) return rest;

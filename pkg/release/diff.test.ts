@@ -12,8 +12,8 @@ const object = (members: JsonObject = {}, metadata: JsonObject = {}, kind = "Con
 const lines = (before: KubeObject | undefined, after: KubeObject): string[] =>
   changedFields(before, after).changes.map((change) => `${change.path}: ${change.before ?? "-"} → ${change.after ?? "-"}`);
 
-// Source: what `olmv1 plan` shows, D-04.
-describe("the fields in which an object changes", () => {
+// Source: the output of `olmv1 plan`, D-04.
+describe("changedFields", () => {
   test.for<[string, KubeObject | undefined, KubeObject, string[]]>([
     ["are none without a difference", object({ data: { a: "1" } }), object({ data: { a: "1" } }), []],
     [
@@ -65,14 +65,14 @@ describe("the fields in which an object changes", () => {
     expect(JSON.stringify(found)).not.toMatch(/b2xk|bmV3|eA==/);
   });
 
-  test("are cut where there are many, and where a value is long", () => {
+  test("changedFields truncates the list and long values", () => {
     const data = Object.fromEntries(Array.from({ length: 80 }, (_, i) => [`k${i}`, "v".repeat(1_000)]));
     const { changes, more } = changedFields(object({ data: {} }), object({ data }));
     expect([changes.length, more]).toEqual([MAX_FIELD_CHANGES, 80 - MAX_FIELD_CHANGES]);
     expect(Math.max(...changes.map(({ after = "" }) => after.length))).toBeLessThan(210);
   });
 
-  test("are none of an object with itself and never throw", () => {
+  test("changedFields returns nothing for an object and itself, and never throws", () => {
     assert(
       property(dictionary(string(), jsonValue()), dictionary(string(), jsonValue()), (a, b) => {
         expect(changedFields(object({ spec: a }), object({ spec: a })).changes).toEqual([]);

@@ -6,7 +6,7 @@ import { redactUserinfo } from "../text/redact.ts";
 import { excerpt } from "../text/truncate.ts";
 import { cleanObject } from "./cleanObject.ts";
 
-/** One field that differs; a value that is absent on one side is undefined there. Values are canonical JSON, cut to 200 characters, without users and passwords in URLs. */
+/** A changed field. An absent value is undefined. Values are canonical JSON, truncated to 200 characters, without credentials in URLs. */
 export interface FieldChange {
   /** Such as `spec.template.spec.containers[name=manager].image`. */
   path: string;
@@ -14,38 +14,37 @@ export interface FieldChange {
   after?: string;
 }
 
-/** Takes out of texts, and out of JSON values, what is not to be shown. */
+/** Redacts strings and JSON values. */
 export interface Hidden {
   hide(text: string): string;
   hideIn(value: unknown): unknown;
 }
 
-/** One step on the way to a field: a member, an entry of a list by what tells it apart, or one by its position. */
+/** One step of a path to a field: a member, a list entry by key, or a list entry by index. */
 export type PathStep = string | { readonly key: string; readonly value: string | number } | { readonly index: number };
 
-/** A field in which two states of an object differ, and its value in each. */
+/** A field in which two states of an object differ, with both values. */
 export interface Difference {
   readonly path: readonly PathStep[];
   readonly before: unknown;
   readonly after: unknown;
 }
 
-/** Fields told of one object at most. */
+/** Maximum number of changed fields for one object. */
 export const MAX_FIELD_CHANGES = 50;
 const MAX_VALUE = 200;
-/** What stands for a value of a Secret: that it differs may be told, what it is may not. */
+/** Replaces a value of a Secret: a difference is reported, the value is not. */
 const MASKED = "(secret)";
-/** Members that tell the entries of a list apart, as server-side apply merges them; the first that all entries have counts. */
+/** Fields that identify list entries, as in server-side apply; the first that all entries have is used. */
 const LIST_KEYS = ["name", "key", "containerPort", "port", "mountPath", "ip", "type"];
-/** Annotations too: kubectl keeps a copy of the whole object in one. */
+/** Includes annotations: kubectl keeps a copy of the whole object in one. */
 const SECRET_PATH = /^(data|stringData|metadata\.annotations|metadata$)/;
 const PLAIN_MEMBER = /^[A-Za-z_$][\w$-]*$/;
 
 /**
- * The fields in which two states of one object differ, in the order of their paths, at most fifty; `more` is how many are left out.
- * What the API server alone writes, and status, do not count. Values of a Secret are masked.
- * @param before as it is; undefined where there is no such object yet. @param after as it would be. @param hidden takes out of paths and
- * values what is not to be shown.
+ * Returns the fields in which two states of one object differ, in order of path, at most fifty; `more` is the number of omitted ones. Ignores
+ * status and fields that only the API server writes. Masks values of Secrets.
+ * @param before current state; undefined if the object does not exist @param after new state @param hidden redacts paths and values
  */
 export function changedFields(
   before: KubeObject | undefined,
@@ -59,14 +58,14 @@ export function changedFields(
   return { changes: secret ? changes.map(masked) : changes, more: found.length - changes.length };
 }
 
-/** The same with paths in steps and whole values, in the order of the objects' members. */
+/** Returns the differences with paths as steps and complete values, in the order of the objects' fields. */
 export function findDifferences(before: KubeObject | undefined, after: KubeObject): Difference[] {
   const found: Difference[] = [];
   compare(before ? cleanObject(before) : {}, cleanObject(after), [], found);
   return found;
 }
 
-/** Such as `spec.template.spec.containers[name=manager].image`. */
+/** Formats a path, such as `spec.template.spec.containers[name=manager].image`. */
 export function formatDiffPath(path: readonly PathStep[]): string {
   return path.reduce<string>((text, step) => {
     if (typeof step === "object") return `${text}[${"key" in step ? `${step.key}=${step.value}` : step.index}]`;
@@ -130,7 +129,7 @@ function textOf(value: unknown): string | undefined {
   return value === undefined ? undefined : canonicalJson(value);
 }
 
-/** Without users and passwords before it is cut: the cut may go through one. */
+/** Redacts credentials before truncating, which could cut through one. */
 function shown(value: string): string {
   return excerpt(redactUserinfo(value), { length: MAX_VALUE });
 }

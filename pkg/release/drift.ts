@@ -17,15 +17,15 @@ import { parseJsonPointer, pointerOf, replaceAt, valueAt } from "./jsonPointer.t
 import { isApplied, managersOf } from "./managedFields.ts";
 import type { ReleaseRecord } from "./record.ts";
 
-/** What happens to what has drifted, and whether that is so only because the extension was taken over. */
+/** The action on drift, and whether it only applies because the extension was taken over. */
 export interface DriftPolicy {
   readonly policy: "Correct" | "Warn" | "Ignore";
   readonly isTakenOver: boolean;
 }
 
 /**
- * What `spec.drift.policy` says; where it says nothing, what another operator-controller installed is left alone until something newer is
- * installed, since somebody may rely on how it is, and everything else is put back.
+ * Returns the policy of `spec.drift.policy`. The default is to correct drift. If another operator-controller installed the release, the default
+ * is to keep drift until a newer bundle is installed, because users may rely on it.
  */
 export function driftPolicyOf(spec: ClusterExtension["spec"], deployed: Pick<ReleaseRecord, "takenOver">): DriftPolicy {
   const { policy } = spec.drift ?? {};
@@ -34,7 +34,7 @@ export function driftPolicyOf(spec: ClusterExtension["spec"], deployed: Pick<Rel
   return { policy: isTakenOver ? "Warn" : "Correct", isTakenOver };
 }
 
-/** Fields of some objects that others decide. What `target` leaves out, any object meets. */
+/** Fields of some objects that other managers own. An omitted part of `target` matches any object. */
 export interface IgnoreRule {
   /** JSON pointers (RFC 6901). */
   readonly paths: readonly string[];
@@ -46,7 +46,7 @@ export interface IgnoreRule {
   };
 }
 
-/** Where certificates are injected; a bundle may hold a placeholder there. `*` stands for every position of a list. */
+/** Where certificates are injected; a bundle may contain a placeholder. `*` matches every index of a list. */
 const INJECTED: Readonly<Record<string, string>> = {
   "admissionregistration.k8s.io/MutatingWebhookConfiguration": "/webhooks/*/clientConfig/caBundle",
   "admissionregistration.k8s.io/ValidatingWebhookConfiguration": "/webhooks/*/clientConfig/caBundle",
@@ -55,10 +55,9 @@ const INJECTED: Readonly<Record<string, string>> = {
 };
 
 /**
- * `object` as it is applied to `live` so that the fields which the rules name stay as they are: left out where somebody else owns them or
- * where they are not there, and with the live value where nobody else does, since an apply removes a field that only we own and no longer
- * state. The same holds for certificates that somebody injected, and certificate authorities too. An object that does not exist yet is applied as it
- * is.
+ * Returns `object` for an apply to `live` that keeps the fields named by the rules. A field is omitted if another manager owns it or if it does
+ * not exist. It gets the live value if only we own it, because an apply removes such a field if it is omitted. Injected certificates and
+ * certificate authorities are kept too. If the object does not exist, it is returned unchanged.
  */
 export function withIgnored(object: KubeObject, live: KubeObject | undefined, rules: readonly IgnoreRule[]): KubeObject {
   if (!live) return object;
@@ -80,7 +79,7 @@ function injectedPaths(object: KubeObject): string[][] {
   return Array.isArray(list) ? list.map((_item, i) => path.with(star, String(i))) : [];
 }
 
-/** `path`, or in place of an object the paths of its members: each may be somebody else's. */
+/** Returns `path`, or the paths of the members if the value is an object, because each may have a different owner. */
 function leavesAt(value: unknown, path: string[]): string[][] {
   if (!isObject(value)) return [path];
   return Object.entries(value).flatMap(([member, below]) => leavesAt(below, [...path, member]));
@@ -96,7 +95,7 @@ function isMeant({ apiVersion, kind, metadata }: KubeObject, target: IgnoreRule[
   );
 }
 
-/** Where `path` of the applied object is in the live one: items that have a name are found by it. Undefined where it is not there. */
+/** Returns the path in the live object; items with a name are found by it. Undefined if it does not exist. */
 function livePath(object: unknown, live: unknown, path: readonly string[]): string[] | undefined {
   const found: string[] = [];
   let [ours, theirs] = [object, live];
@@ -119,14 +118,14 @@ function positionByName(list: readonly unknown[], item: unknown, position: strin
 export interface DriftedField {
   /** Such as `spec.ports[name=metrics].port`. */
   readonly path: string;
-  /** Who else than we owns the live value; empty where nobody does, as of a field that was removed. */
+  /** The other owners of the live value; empty if there are none, for example for a removed field. */
   readonly managers: readonly string[];
 }
 
 /**
- * The fields of our applies in which a live object differs from what the API server makes of an apply to it, dry run or not; both as the
- * server gave them, so that defaults and ways of writing play no part, nor does what others wrote between the two. In the order of the object.
- * @param before the live object. @param after the answer to the apply.
+ * Returns the fields of our applies in which a live object differs from the result of an apply to it (dry run or not). Both states come from the
+ * API server, so that defaults and notation do not matter, nor do later writes by other managers. In the order of the object.
+ * @param before the live object @param after the response to the apply
  */
 export function driftedFields(before: KubeObject, after: KubeObject): DriftedField[] {
   return driftIn(before, after).map(({ path }) => ({
@@ -135,12 +134,12 @@ export function driftedFields(before: KubeObject, after: KubeObject): DriftedFie
   }));
 }
 
-/** The same with paths in steps and the values. */
+/** Returns the drifted fields with paths as steps and both values. */
 export function driftIn(before: KubeObject, after: KubeObject): Difference[] {
   return findDifferences(before, after).filter(({ path }) => isApplied(after, positionsIn(after, path)));
 }
 
-/** The same path with the position of each entry of a list in `object`; -1 for one that is not there. */
+/** Converts a path to indexes of list entries in `object`; -1 for an entry that does not exist. */
 export function positionsIn(object: unknown, path: readonly PathStep[]): string[] {
   let at = object;
   return path.map((step) => {
@@ -165,19 +164,18 @@ const OURS: ReadonlySet<string> = new Set([
   LABEL_PACKAGE_NAME,
 ]);
 
-/** A release that another program applied, and what the cluster says; by `objectKey` what is not there is absent. */
+/** A release that another program applied, and the cluster state by `objectKey`, without missing objects. */
 export interface TakenOver {
   recorded: readonly KubeObject[];
-  /** With the fields of that program as ours already. */
+  /** With the fields of that program already transferred to us. */
   live: ReadonlyMap<string, KubeObject>;
-  /** What the API server says a full apply would make of the objects. */
+  /** The results of a full apply as the API server returns them. */
   after: ReadonlyMap<string, KubeObject>;
 }
 
 /**
- * `objects` as they are applied so that what has drifted from the recorded release stays as it is on the cluster, while their marks and what
- * they say otherwise than the recorded ones are applied: how a release is taken over. Objects that somebody deleted are left out; one of
- * which nothing has drifted is the same as given.
+ * Returns `objects` for taking over a release: drift from the recorded release is kept, while ownership marks and changes of the new rendering
+ * are applied. Omits deleted objects. An object without drift is returned unchanged.
  */
 export function withoutDrifted(objects: readonly KubeObject[], { recorded, live, after }: TakenOver): KubeObject[] {
   const before = new Map(recorded.map((object) => [objectKey(object), object]));
@@ -206,7 +204,7 @@ function saysTheSame(path: readonly PathStep[], object: KubeObject, recorded: Ku
   return now !== undefined && then !== undefined && canonicalJson(now) === canonicalJson(then);
 }
 
-/** Labels and annotations one by one, where all of them are gone. */
+/** Returns labels and annotations one by one if all of them were removed. */
 function membersAt(path: readonly PathStep[], after: KubeObject): (readonly PathStep[])[] {
   const [root, map, ...rest] = path;
   if (root !== "metadata" || (map !== "labels" && map !== "annotations") || rest.length > 0) return [path];
@@ -217,7 +215,7 @@ function isMark([root, member, key]: readonly PathStep[]): boolean {
   return root === "metadata" && (member === "ownerReferences" || (typeof key === "string" && OURS.has(key)));
 }
 
-/** An entry of a list without keys cannot be left to others by itself: the list as a whole is. */
+/** Truncates a path before a list without keys, because such a list can only be kept as a whole. */
 function asFarAsKeyed(path: readonly PathStep[]): readonly PathStep[] {
   const at = path.findIndex((step) => typeof step === "object" && "index" in step);
   return at < 0 ? path : path.slice(0, at);

@@ -10,7 +10,7 @@ import {
   releasesWithObjects,
 } from "./record.ts";
 
-/** `statuses` of releases 1, 2, 3, … */
+/** Returns releases 1, 2, 3, … with these statuses. */
 function historyOf(statuses: readonly ReleaseStatus[]): ReleaseRecord[] {
   return statuses.map((status, i) => ({
     name: "x",
@@ -49,7 +49,7 @@ test.for<[statuses: ReleaseStatus[], versions: number[]]>([
     [2, 1],
   ],
   [[], []],
-])("after %j objects of releases %j may be there", ([statuses, versions]) => {
+])("releasesWithObjects returns for statuses %j the releases %j", ([statuses, versions]) => {
   expect(releasesWithObjects(historyOf(statuses)).map(({ version }) => version)).toEqual(versions);
 });
 
@@ -71,11 +71,11 @@ test.for<[statuses: ReleaseStatus[], versions: number[]]>([
   ],
   [["deployed", "uninstalled", "deployed"], [3]],
   [[], []],
-])("of %j releases %j count as installed", ([statuses, versions]) => {
+])("activeReleases returns for statuses %j the releases %j", ([statuses, versions]) => {
   expect(activeReleases(historyOf(statuses)).map(({ version }) => version)).toEqual(versions);
 });
 
-test("law: at most ten stay, the last deployed one among them", () => {
+test("releasesToRemove keeps at most ten releases, including the last deployed one", () => {
   fc.assert(
     fc.property(fc.array(fc.constantFrom(...RELEASE_STATUSES), { maxLength: 30 }), (statuses) => {
       const history = historyOf(statuses);

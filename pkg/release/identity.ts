@@ -4,32 +4,33 @@ import { newProblem } from "../api/problems.ts";
 import { TerminalError } from "../errors/errors.ts";
 import { canonicalJson } from "../golang/json.ts";
 
-/** The kind whose deletion takes user data along. */
+/** The kind whose deletion also deletes user data. */
 export const CRD_KIND = "CustomResourceDefinition";
 
 /**
- * One text for one object of the cluster: group, kind, namespace and name.
- * The version is no part of it, an object read in another version is the same object.
+ * Returns a key for an object of the cluster: group, kind, namespace and name. It omits the version, because an object is the same in every
+ * version.
  */
 export function objectKey(object: KubeObject | ObjectRef): string {
   const { apiVersion, kind, namespace, name } = "metadata" in object ? refOf(object) : object;
   return `${groupOf(apiVersion)}/${kind}/${namespace ?? ""}/${name}`;
 }
 
-/** "Kind ns/name", or "Kind name" without a namespace, for messages. */
+/** Formats an object for messages: "Kind ns/name", or "Kind name" without a namespace. */
 export function describeObject(object: KubeObject | ObjectRef): string {
   const { kind, namespace, name } = "metadata" in object ? refOf(object) : object;
   return namespace ? `${kind} ${namespace}/${name}` : `${kind} ${name}`;
 }
 
-/** True for a CustomResourceDefinition of the API server's own group. */
+/** Reports whether an object is a CustomResourceDefinition of the API server's own group. */
 export function isCrd(object: { apiVersion: string; kind: string }): boolean {
   return object.kind === CRD_KIND && groupOf(object.apiVersion) === "apiextensions.k8s.io";
 }
 
 /**
- * Real bundles hold manifests without an apiVersion, which no API server takes; everything that looks at kinds calls this first.
- * @throws TerminalError Blocked that names every object without apiVersion, kind or name, and what it lacks.
+ * Checks that all objects have an identity. Real bundles contain manifests without an apiVersion, which no API server accepts; call this before
+ * code that uses kinds.
+ * @throws TerminalError Blocked that names every object without apiVersion, kind or name, and the missing fields
  */
 export function requireIdentities(objects: readonly KubeObject[]): void {
   const nameless = objects.flatMap((object: Partial<KubeObject>, i) => {
@@ -40,22 +41,22 @@ export function requireIdentities(objects: readonly KubeObject[]): void {
     const label = [kind || "object", metadata?.name ? `"${metadata.name}"` : `number ${i + 1}`].join(" ");
     return lacks.length === 0 ? [] : [`${label} has no ${lacks.join(" and no ")}`];
   });
-  if (nameless.length > 0) throw new UnidentifiedObjectsError(`the bundle holds objects that cannot be applied: ${nameless.join(", ")}`);
+  if (nameless.length > 0) throw new UnidentifiedObjectsError(`the bundle contains objects that cannot be applied: ${nameless.join(", ")}`);
 }
 
-/** Objects without apiVersion, kind or name. */
+/** Thrown for objects without apiVersion, kind or name. */
 export class UnidentifiedObjectsError extends TerminalError {
   constructor(message: string) {
     super("Blocked", message, { problems: [newProblem("BundleInvalid", { message })] });
   }
 }
 
-/** SHA-256 (hex) of one object, whatever the order of its members. */
+/** Returns the SHA-256 (hex) of one object, independent of the order of its fields. */
 export function objectDigest(object: KubeObject): string {
   return createHash("sha256").update(canonicalJson(object)).digest("hex");
 }
 
-/** SHA-256 (hex) of a set of objects, whatever their order and that of their members. */
+/** Returns the SHA-256 (hex) of a set of objects, independent of their order and that of their fields. */
 export function objectsDigest(objects: readonly KubeObject[]): string {
   const lines = objects.map((object) => `${objectKey(object)} ${objectDigest(object)}\n`);
   return createHash("sha256").update(lines.sort().join("")).digest("hex");

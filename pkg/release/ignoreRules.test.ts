@@ -50,7 +50,7 @@ test.for<[name: string, live: KubeObject | undefined, rules: IgnoreRule[], want:
   expect(object).toEqual(deployment({ replicas: 1, paused: true }));
 });
 
-test("an entry of a list is found by its name in the live object, where it may stand elsewhere", () => {
+test("withIgnored finds a list entry by its name when the live object has it at another index", () => {
   const object = deployment({ containers: [{ name: "manager", image: "i:1" }] });
   const live = deployment({
     containers: [
@@ -63,14 +63,14 @@ test("an entry of a list is found by its name in the live object, where it may s
   });
 });
 
-test("annotations with a slash in their name are reached", () => {
+test("withIgnored reaches annotations with a slash in their name", () => {
   const object = deployment({}, { annotations: { "example.com/team": "a", other: "b" } });
   const applied = withIgnored(object, deployment({}), [rule(["/metadata/annotations/example.com~1team"])]);
   expect(applied.metadata.annotations).toEqual({ other: "b" });
 });
 
 // Source: D-31 (CA injection).
-test("certificates that somebody injected are left alone without a rule, a placeholder of the bundle's own stays", () => {
+test("withIgnored keeps injected certificates without a rule, and the bundle's own placeholders", () => {
   const webhooks = (caBundle: string): JsonObject => ({ webhooks: [{ name: "w", clientConfig: { caBundle, url: "https://w" } }] });
   const hook = (members: JsonObject, managedFields: JsonObject[] = []): KubeObject => ({
     apiVersion: "admissionregistration.k8s.io/v1",
@@ -89,7 +89,7 @@ test("certificates that somebody injected are left alone without a rule, a place
 });
 
 // Source: S0-090.
-test("authorities that OpenShift wrote over a placeholder stay, and nothing else of the ConfigMap", () => {
+test("withIgnored keeps authorities that OpenShift injected into a ConfigMap, and nothing else of it", () => {
   const bundled = (label: string, data: JsonObject, metadata: JsonObject = {}): KubeObject => ({
     apiVersion: "v1",
     kind: "ConfigMap",

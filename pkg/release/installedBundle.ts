@@ -7,30 +7,30 @@ import {
 } from "../api/constants.ts";
 import { lastDeployed, type ReleaseRecord } from "./record.ts";
 
-/** What a release says about the bundle it holds. */
+/** The bundle that a release records. */
 export interface InstalledBundle {
   packageName: string;
   name: string;
   version: string;
-  /** Present only where the release was written with an explicit bundle release. */
+  /** Only set if the release was written with an explicit bundle release. */
   release?: string | undefined;
-  /** Reference of the image the bundle came from, as the catalog named it. */
+  /** Reference of the bundle's image, as in the catalog. */
   image: string;
-  /** What the catalog says, or said when it was installed, as `keptProperties` writes it; absent where no catalog was asked. */
+  /** The bundle's properties in the catalog at installation or later, as `keptProperties` writes them; absent if no catalog was used. */
   properties?: string;
-  /** Digest of that image as it was pulled; absent where a release does not tell it. */
+  /** Digest of the pulled image; absent if the release does not record it. */
   imageDigest?: string | undefined;
-  /** What was disregarded when the bundle was chosen, a sentence each; absent where there was nothing. */
+  /** Warnings about the choice of the bundle, one sentence each; absent if there are none. */
   cautions?: readonly string[] | undefined;
 }
 
-/** The bundle of the last release that was applied completely, if there is one. */
+/** Returns the bundle of the last completely applied release, if there is one. */
 export function installedOf(history: readonly ReleaseRecord[]): InstalledBundle | undefined {
   const deployed = lastDeployed(history);
   return deployed && installedFrom(deployed);
 }
 
-/** The bundle that a release holds, from the labels it was written with. */
+/** Returns the bundle of a release, from the labels that it was written with. */
 export function installedFrom(release: ReleaseRecord): InstalledBundle {
   const { labels, properties, imageDigest, cautions } = release;
   return {
@@ -45,7 +45,7 @@ export function installedFrom(release: ReleaseRecord): InstalledBundle {
   };
 }
 
-/** The labels that make `installedFrom` give back `bundle`. */
+/** Returns the labels from which `installedFrom` reads `bundle`. */
 export function labelsFrom(bundle: InstalledBundle): Record<string, string> {
   const labels: Record<string, string> = {
     [LABEL_PACKAGE_NAME]: bundle.packageName,

@@ -1,6 +1,6 @@
 import { isObject } from "../golang/members.ts";
 
-/** Members and positions, from the outside in, of a JSON pointer (RFC 6901) such as "/metadata/annotations/example.com~1team". */
+/** Parses a JSON pointer (RFC 6901) such as "/metadata/annotations/example.com~1team" into members and indexes. */
 export function parseJsonPointer(pointer: string): string[] {
   return pointer
     .split("/")
@@ -8,12 +8,12 @@ export function parseJsonPointer(pointer: string): string[] {
     .map((member) => member.replaceAll("~1", "/").replaceAll("~0", "~"));
 }
 
-/** The JSON pointer of `path`. */
+/** Formats `path` as a JSON pointer. */
 export function pointerOf(path: readonly string[]): string {
   return path.map((member) => `/${member.replaceAll("~", "~0").replaceAll("/", "~1")}`).join("");
 }
 
-/** What is at `path`; undefined where there is nothing. */
+/** Returns the value at `path`; undefined if it does not exist. */
 export function valueAt(value: unknown, path: readonly string[]): unknown {
   return path.reduce((at: unknown, member) => {
     if (Array.isArray(at)) return at[Number(member)] as unknown;
@@ -22,8 +22,8 @@ export function valueAt(value: unknown, path: readonly string[]): unknown {
 }
 
 /**
- * `value` with something else at `path`, or without it where `replacement` is undefined; as it is where `path` leads nowhere.
- * What is changed is copied on the way; items of a list are replaced, never removed.
+ * Returns `value` with `replacement` at `path`, or without that field if `replacement` is undefined; unchanged if `path` does not exist. Copies
+ * what it changes; list items are replaced, never removed.
  */
 export function replaceAt<T>(value: T, path: readonly string[], replacement: unknown): T {
   const [member, ...rest] = path;

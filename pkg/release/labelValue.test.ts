@@ -2,7 +2,7 @@ import * as fc from "fast-check";
 import { expect, test } from "vitest";
 import { labelValue } from "./labels.ts";
 
-/** What the API server takes. @see k8s.io/apimachinery v0.36.3 pkg/util/validation IsValidLabelValue */
+/** Valid label values. @see k8s.io/apimachinery v0.36.3 pkg/util/validation IsValidLabelValue */
 const VALID = /^([A-Za-z0-9]([-A-Za-z0-9_.]{0,61}[A-Za-z0-9])?)?$/;
 
 // Source: D-30; Kubernetes' rules for labels.
@@ -22,7 +22,7 @@ test.for<[what: string, text: string, value: string]>([
   expect([labelValue(text), VALID.test(value)]).toEqual([value, true]);
 });
 
-test("law: whatever the text, the value is valid; a valid text stays as it is, and valid texts stay apart", () => {
+test("labelValue returns a valid value for any text, keeps valid texts, and keeps them distinct", () => {
   const version = fc.tuple(fc.nat(99), fc.stringMatching(/^[0-9A-Za-z.+-]{0,70}$/)).map(([major, rest]) => `${major}.0.0-${rest}`);
   const text = fc.oneof(fc.string({ maxLength: 100 }), fc.string({ unit: "grapheme", maxLength: 100 }), version);
   fc.assert(

@@ -4,21 +4,21 @@ import type { KubeObject, ObjectMeta } from "../api/k8s.ts";
 import { findDifferences } from "./diff.ts";
 import { isCrd } from "./identity.ts";
 
-/** Longest value of a label. */
+/** Maximum length of a label value. */
 const MAX = 63;
-/** Hexadecimal digits of the SHA-256 that tell values apart which had to be cut or changed. */
+/** Hex digits of the SHA-256 that distinguish changed or truncated values. */
 const HASH = 8;
 const VALID = /^([A-Za-z0-9]([A-Za-z0-9._-]*[A-Za-z0-9])?)?$/;
 
 /**
- * `text` as the value of a label, which the API server takes whatever the text is:
+ * Converts `text` to a valid label value:
  *
  * | text                                    | value                                                                          |
  * | a valid value                           | itself                                                                         |
- * | valid but for `+`, as of build metadata | with `_` in place of each, which no version holds                              |
- * | anything else, or longer than 63        | what is valid of it, cut, then `-` and the first 8 hex digits of its SHA-256   |
+ * | valid except for `+` of build metadata  | with `_` in place of each, which versions never contain                        |
+ * | anything else, or longer than 63        | its valid characters, truncated, then `-` and 8 hex digits of its SHA-256      |
  *
- * The same text always gives the same value, and valid values stay apart.
+ * Deterministic; different valid values stay different.
  * @see https://kubernetes.io/docs/concepts/overview/working-with-objects/labels/#syntax-and-character-set
  */
 export function labelValue(text: string): string {
@@ -30,15 +30,15 @@ export function labelValue(text: string): string {
   return kept === "" ? hash : `${kept}-${hash}`;
 }
 
-/** The bundle that objects come from; an empty text is one that is not known. */
+/** The bundle that objects come from; unknown parts are empty. */
 export interface ObjectBundle {
   packageName: string;
   version: string;
 }
 
 /**
- * `object` with labels that name the package and the bundle's version, in place of any under these keys. They are on the object itself and
- * never on a Pod template, so that no Pod is replaced for them; nor are they annotations, with which the generation of a Deployment rises.
+ * Returns `object` with labels for the package and the bundle's version, replacing existing ones. They are on the object and never on a Pod
+ * template, so that they replace no Pods. They are not annotations, because those increase the generation of a Deployment.
  */
 export function withBundleLabels(object: KubeObject, { packageName, version }: ObjectBundle): KubeObject {
   const { metadata } = withoutBundleLabels(object);
@@ -50,7 +50,7 @@ export function withBundleLabels(object: KubeObject, { packageName, version }: O
   return { ...object, metadata: { ...metadata, labels } };
 }
 
-/** `object` without the labels of `withBundleLabels`. */
+/** Returns `object` without the labels of `withBundleLabels`. */
 export function withoutBundleLabels(object: KubeObject): KubeObject {
   const { labels, ...rest } = object.metadata;
   if (!labels || !(LABEL_PACKAGE_NAME in labels || LABEL_BUNDLE_VERSION in labels)) return object;
@@ -59,12 +59,12 @@ export function withoutBundleLabels(object: KubeObject): KubeObject {
   return { ...object, metadata };
 }
 
-/** Whether two states of an object differ, and in nothing but the labels of `withBundleLabels`. */
+/** Reports whether two states of an object differ only in the labels of `withBundleLabels`. */
 export function onlyBundleLabelsDiffer(before: KubeObject, after: KubeObject): boolean {
   return findDifferences(before, after).length > 0 && findDifferences(withoutBundleLabels(before), withoutBundleLabels(after)).length === 0;
 }
 
-/** The extension that objects are marked with. */
+/** The extension that owns the objects. */
 export interface ObjectOwner {
   apiVersion: string;
   kind: string;
@@ -73,8 +73,8 @@ export interface ObjectOwner {
 }
 
 /**
- * `object` marked as the owner's: two labels on everything; a CRD gets the uid as an annotation, everything else a controller
- * reference that does not block the owner's deletion. Other ownerReferences go: a manifest cannot know a uid.
+ * Returns `object` with the owner's marks: two labels, and a controller reference that does not block the owner's deletion; a CRD gets the uid
+ * as an annotation instead. Removes other ownerReferences, because a manifest cannot know a uid.
  */
 export function withOwner(object: KubeObject, owner: ObjectOwner): KubeObject {
   const { ownerReferences: _, ...rest } = object.metadata;
@@ -88,7 +88,7 @@ export function withOwner(object: KubeObject, owner: ObjectOwner): KubeObject {
   return { ...object, metadata };
 }
 
-/** `object` without the marks of `withOwner`. */
+/** Returns `object` without the marks of `withOwner`. */
 export function withoutOwner(object: KubeObject): KubeObject {
   const { ownerReferences: _, labels, annotations, ...rest } = object.metadata;
   const metadata: ObjectMeta = rest;

@@ -66,7 +66,7 @@ test.for<[what: string, live: KubeObject, after: KubeObject, want: KubeObject]>(
     deployment({ labels: Object.fromEntries(Object.entries(LABELS).filter(([key]) => key !== "app")) }),
   ],
   ["what is not ours", deployment({ paused: true, manager: [all, somebody("paused")] }), deployment({ manager: [all] }), deployment()],
-])("of a release that is taken over this has drifted: %s", ([, live, after, want]) => {
+])("withoutDrifted keeps drift of a release that is taken over: %s", ([, live, after, want]) => {
   const object = deployment();
   const recorded = [deployment({ labels: { app: "d" } })];
   const [applied] = withoutDrifted([object], { recorded, live: byKey(live), after: byKey(after) });
@@ -74,14 +74,14 @@ test.for<[what: string, live: KubeObject, after: KubeObject, want: KubeObject]>(
   if (want === object) expect(applied).toBe(object);
 });
 
-test("what the new rendering says otherwise than the recorded one is applied", () => {
+test("withoutDrifted applies changes of the new rendering", () => {
   const object = deployment({ replicas: 3 });
   const live = deployment({ manager: [all] });
   const after = deployment({ replicas: 3, manager: [all] });
   expect(withoutDrifted([object], { recorded: [deployment()], live: byKey(live), after: byKey(after) })).toEqual([object]);
 });
 
-test("an object that was deleted stays deleted, one that is new is made", () => {
+test("withoutDrifted keeps deleted objects deleted and creates new ones", () => {
   const made = { ...deployment(), metadata: { name: "new", namespace: "ns" } };
   expect(withoutDrifted([deployment(), made], { recorded: [deployment()], live: new Map(), after: new Map() })).toEqual([made]);
 });

@@ -12,7 +12,7 @@ function deployment(pod: JsonObject, annotations: Record<string, string> = {}): 
 }
 const named = (...names: string[]): JsonObject[] => names.map((name) => ({ name }));
 
-test("lists of a Pod come in the order of the live object, what it has not last", () => {
+test("inLiveOrder sorts lists of a Pod like the live object, with new entries last", () => {
   const live = deployment({ volumes: named("c", "x", "a"), containers: [{ name: "m", env: named("B", "OTHER", "A") }] });
   const wanted = deployment({ volumes: named("a", "b", "c"), containers: [{ name: "m", env: named("A", "B"), args: ["2", "1"] }] });
   expect(inLiveOrder(wanted, live)).toEqual(
@@ -20,14 +20,14 @@ test("lists of a Pod come in the order of the live object, what it has not last"
   );
 });
 
-test("entries are told apart as the API server does", () => {
+test("inLiveOrder identifies entries as the API server does", () => {
   const mounts = (...paths: string[]): JsonObject => ({
     containers: [{ name: "m", volumeMounts: paths.map((mountPath) => ({ name: "v", mountPath })) }],
   });
   expect(inLiveOrder(deployment(mounts("/a", "/b")), deployment(mounts("/b", "/a")))).toEqual(deployment(mounts("/b", "/a")));
 });
 
-test("without a live object, or Pods, nothing changes", () => {
+test("inLiveOrder changes nothing when there is no live object or no Pod", () => {
   const wanted = deployment({ volumes: named("a") });
   const service: KubeObject = {
     apiVersion: "v1",
@@ -44,6 +44,6 @@ test.for<[string, KubeObject, KubeObject, "none" | "annotations" | "other"]>([
   ["another order", deployment({ volumes: named("a", "b") }), deployment({ volumes: named("b", "a") }), "other"],
   ["an annotation", deployment({ volumes: [] }), deployment({ volumes: [] }, { a: "b" }), "annotations"],
   ["an annotation and a field", deployment({ volumes: [] }), deployment({ volumes: named("a") }, { a: "b" }), "other"],
-])("%s are told", ([, before, after, want]) => {
+])("podChange reports %s", ([, before, after, want]) => {
   expect(podChange(before, after)).toBe(want);
 });

@@ -2,7 +2,7 @@ import type { JsonObject, KubeObject } from "../api/k8s.ts";
 import { canonicalJson } from "../golang/json.ts";
 import { isObject } from "../golang/members.ts";
 
-/** Lists of a Pod whose entries the API server tells apart by this member, and whose order it keeps as it was last applied. */
+/** Lists of a Pod whose entries the API server identifies by this field, and whose order it keeps as last applied. */
 const KEYS: Readonly<Record<string, string>> = {
   containers: "name",
   env: "name",
@@ -11,12 +11,12 @@ const KEYS: Readonly<Record<string, string>> = {
   volumes: "name",
 };
 
-/** What applying an object makes of its Pods: nothing; other annotations and nothing else; or anything that may matter to what runs. */
+/** The effect of an apply on the Pods of an object: none, only annotations, or other changes that may affect running containers. */
 export type PodChange = "none" | "annotations" | "other";
 
 /**
- * `object` with the lists of its Pod template in the order in which the live object has the same entries; what that has not comes last. The order of
- * such lists is part of the template: applied in another one, the same entries make all Pods anew.
+ * Returns `object` with the lists of its Pod template in the order of the live object; new entries come last. The order of such lists is part of
+ * the template: applying the same entries in another order would replace all Pods.
  */
 export function inLiveOrder(object: KubeObject, live: KubeObject | undefined): KubeObject {
   const [template, there] = [templateOf(object), templateOf(live)];
@@ -25,7 +25,7 @@ export function inLiveOrder(object: KubeObject, live: KubeObject | undefined): K
   return { ...object, spec: { ...spec, template: { ...template, spec: ordered(template["spec"], there["spec"]) } } };
 }
 
-/** Whether two states of one object have the same Pods, the order of lists included. */
+/** Compares the Pod templates of two states of one object, including the order of lists. */
 export function podChange(before: KubeObject, after: KubeObject): PodChange {
   const [from, to] = [templateOf(before), templateOf(after)];
   if (!from || !to || canonicalJson(from) === canonicalJson(to)) return "none";

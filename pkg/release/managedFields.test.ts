@@ -15,20 +15,20 @@ const entry = (manager: string, operation: string, fieldsV1: JsonObject, more: J
 const moved = (entries: readonly JsonObject[]): JsonObject[] | undefined => handOverFields(entries, "operator-controller", OURS);
 
 // Source: k8s.io/client-go v0.36.3 util/csaupgrade; O-04.
-describe("what another manager wrote by updates", () => {
-  test("becomes what ours applies", () => {
+describe("handOverFields", () => {
+  test("handOverFields moves fields of the other manager to our apply", () => {
     const data = { "f:data": { "f:a": {} } };
     expect(moved([entry("operator-controller", "Update", data)])).toEqual([entry(OURS, "Apply", data)]);
   });
 
-  test("is joined with what ours applies already, at every depth; the entry has the later time and version", () => {
+  test("handOverFields merges them with fields of our apply at every depth, and keeps the later time and version", () => {
     const theirs = entry("operator-controller", "Update", { "f:data": { "f:a": {}, ".": {} }, "f:immutable": {} });
     const ours = entry(OURS, "Apply", { "f:data": { "f:b": {} } }, { apiVersion: "v2", time: "2026-02-01T00:00:00Z" });
     const joined = { "f:data": { "f:a": {}, "f:b": {}, ".": {} }, "f:immutable": {} };
     expect(moved([theirs, ours])).toEqual([{ ...ours, fieldsV1: joined }]);
   });
 
-  test("leaves the entries of others, of applies and of subresources as they are", () => {
+  test("handOverFields keeps entries of other managers, of applies and of subresources", () => {
     const others = [
       entry("kubectl-edit", "Update", { "f:data": { "f:c": {} } }),
       entry("operator-controller", "Apply", {}),
@@ -40,7 +40,7 @@ describe("what another manager wrote by updates", () => {
     expect(moved([])).toBeUndefined();
   });
 
-  test("keeps Helm's marks out, and with them the maps that they are in", () => {
+  test("handOverFields excludes Helm's marks and their maps", () => {
     const labels = { ".": {}, "f:app": {}, "f:app.kubernetes.io/managed-by": {} };
     const annotations = { ".": {}, "f:meta.helm.sh/release-name": {}, "f:meta.helm.sh/release-namespace": {} };
     const given = entry("operator-controller", "Update", { "f:metadata": { "f:labels": labels, "f:annotations": annotations, "f:x": {} } });
@@ -51,7 +51,7 @@ describe("what another manager wrote by updates", () => {
     ]);
   });
 
-  test("entries without fields or with odd ones are no obstacle", () => {
+  test("handOverFields accepts entries without fields or with malformed ones", () => {
     expect(moved([{ manager: "operator-controller", operation: "Update" }])).toEqual([{ manager: OURS, operation: "Apply", fieldsV1: {} }]);
     const odd = entry("operator-controller", "Update", { "f:metadata": "x", "f:data": [] });
     expect(moved([odd])).toEqual([{ ...odd, manager: OURS, operation: "Apply" }]);

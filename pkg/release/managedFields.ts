@@ -4,7 +4,7 @@ import { canonicalJson } from "../golang/json.ts";
 import { isObject } from "../golang/members.ts";
 import { valueAt } from "./jsonPointer.ts";
 
-/** One entry of metadata.managedFields, as far as it is read here. */
+/** The used parts of an entry in metadata.managedFields. */
 interface Entry extends JsonObject {
   manager?: string;
   operation?: string;
@@ -17,8 +17,8 @@ interface Entry extends JsonObject {
 export const GO_FIELD_MANAGER = "operator-controller";
 
 /**
- * Labels and annotations with which Helm marks what it wrote. They stay on the object as nobody's: the Go operator-controller asks for them
- * when it gets its extension back, and a Deployment's generation counts changes of its annotations too.
+ * Labels and annotations that Helm adds. They stay on the object without an owner: the Go operator-controller needs them if it gets its
+ * extension back, and changed annotations increase a Deployment's generation.
  */
 const HELM_MARKS: Readonly<Record<string, readonly string[]>> = {
   "f:labels": ["f:app.kubernetes.io/managed-by"],
@@ -26,10 +26,9 @@ const HELM_MARKS: Readonly<Record<string, readonly string[]>> = {
 };
 
 /**
- * `managedFields` with the fields that `from` wrote by updates in the hands of the applies of `to`, so that the next apply removes those
- * that it leaves out; undefined where `from` has none. Fields that others hold too stay theirs as well. Entries about subresources stay.
- * Helm's marks become nobody's.
- * @param managedFields as the API server gives them; what is no entry stays as it is.
+ * Transfers the fields that `from` wrote by updates to the applies of `to`, so that the next apply removes those that it omits; undefined if
+ * `from` has none. Other owners of these fields, and entries for subresources, stay. Helm's marks lose their owner.
+ * @param managedFields as the API server returns them; malformed entries stay unchanged
  * @see k8s.io/client-go v0.36.3 util/csaupgrade/upgrade.go
  */
 export function handOverFields(managedFields: readonly JsonObject[], from: string, to: string): JsonObject[] | undefined {
@@ -42,7 +41,7 @@ export function handOverFields(managedFields: readonly JsonObject[], from: strin
   return [...managedFields.filter((entry) => !taken.includes(entry as Entry)), merged];
 }
 
-/** Whether an entry is about what this manager did to the object itself, not to a subresource. */
+/** Reports whether an entry is for writes of this manager to the object itself, not to a subresource. */
 export function isEntryOf(entry: Entry, manager: string, operation: string): boolean {
   return entry.manager === manager && entry.operation === operation && (entry.subresource ?? "") === "";
 }
@@ -52,8 +51,8 @@ function timeOf({ time }: Entry): string {
 }
 
 /**
- * A map that keeps a mark is not owned as a whole any more, or an apply without it would remove the mark with it. An empty tree stands for the
- * whole as well, so a map of which nothing is owned any more is left out.
+ * A map that keeps a mark must not be owned as a whole, because an apply without it would remove the mark too. An empty tree also means the
+ * whole map, so a map without owned fields is omitted.
  */
 function withoutHelmMarks(fieldsV1: JsonObject): JsonObject {
   const metadata = fieldsV1["f:metadata"];
@@ -68,7 +67,7 @@ function withoutHelmMarks(fieldsV1: JsonObject): JsonObject {
   return owned.length === 0 ? others : { ...others, "f:metadata": Object.fromEntries(owned) };
 }
 
-/** A set of fields is a tree of its path elements, so the union of two sets is their trees merged. */
+/** Merges two sets of fields: a set is a tree of its path elements. */
 export function mergeFieldTrees(a: JsonObject, b: JsonObject): JsonObject {
   const merged = new Map(Object.entries(a));
   for (const [key, value] of Object.entries(b)) {
@@ -78,20 +77,20 @@ export function mergeFieldTrees(a: JsonObject, b: JsonObject): JsonObject {
   return Object.fromEntries(merged);
 }
 
-/** One entry of metadata.managedFields, as far as it is read here. */
+/** The used parts of an entry in metadata.managedFields. */
 interface ManagedFieldsEntry {
   manager: string;
   operation: string;
   subresource: string;
   apiVersion: string;
-  /** When the API server last changed the entry or what it holds, in whole seconds. */
+  /** When the API server last changed the entry or its fields, in whole seconds. */
   time: string;
   fields: JsonObject;
 }
 
 /**
- * The fields that our last apply of an object still owns, as the API server notes them; undefined where it notes none. Whoever changes or
- * removes one of them takes it from this set, so that metadata alone tells whether anything of what we applied is other than we applied it.
+ * Returns the fields that our last apply of an object still owns; undefined if the API server records none. A manager that changes or removes
+ * one of them takes it from this set, so metadata alone shows whether applied fields changed.
  * @see https://kubernetes.io/docs/reference/using-api/server-side-apply/#field-management
  */
 export function appliedFields(metadata: Pick<ObjectMeta, "managedFields">): JsonObject | undefined {
@@ -99,33 +98,33 @@ export function appliedFields(metadata: Pick<ObjectMeta, "managedFields">): Json
 }
 
 /**
- * Whether our apply wrote an object although the object as it was read before had all that it applies: somebody changed a field of ours
- * between the two. The API server gives our entry a new time with an apply that changes anything, and lets it be otherwise; what others write
- * elsewhere, such as the status, does not touch it. False where it cannot be told, as within the second of the apply before.
- * @param before as it was read. @param after the answer to the apply, which differs from it in no field of ours.
+ * Reports whether our apply wrote an object although the object read before already had all applied fields: another manager changed one of our
+ * fields in between. The API server gives our entry a new time only if an apply changes something; writes to other fields, such as the status,
+ * do not affect it. False if unknown, for example within the second of the previous apply.
+ * @param before as it was read @param after the response to the apply, which differs from it in none of our fields
  * @see k8s.io/apimachinery v0.36.3 pkg/util/managedfields/internal/managedfieldsupdater.go
  */
 export function wroteAlthoughSame(before: Pick<ObjectMeta, "managedFields">, after: Pick<ObjectMeta, "managedFields">): boolean {
   const [was, is] = [appliedEntry(before), appliedEntry(after)];
   if (was === undefined || is === undefined || was.apiVersion !== is.apiVersion) return false;
-  return is.time > was.time && canonicalJson(was.fields) === canonicalJson(is.fields); // other fields: we apply others than we did
+  return is.time > was.time && canonicalJson(was.fields) === canonicalJson(is.fields); // different fields: the apply itself changed
 }
 
-/** Whether this manager has applied the object and still owns anything of it. */
+/** Reports whether this manager has applied the object and still owns a part of it. */
 export function hasApplied(metadata: Pick<ObjectMeta, "managedFields">, manager: string): boolean {
   return entriesOf(metadata).some((entry) => entry.manager === manager && entry.operation === "Apply");
 }
 
 /**
- * Who else than we owns the value at `path` of a live object, or something below it; in the order of managedFields.
- * @param path members and positions of `object`, from the outside in.
+ * Returns the other managers that own the value at `path` of a live object, or a part of it; in the order of managedFields.
+ * @param path members and indexes of `object`
  */
 export function managersOf(object: { readonly metadata: Pick<ObjectMeta, "managedFields"> }, path: readonly string[]): string[] {
   const owners = entriesOf(object.metadata).filter(({ manager, fields }) => manager !== FIELD_MANAGER && owns(fields, object, path));
   return [...new Set(owners.map(({ manager }) => manager))];
 }
 
-/** Whether our applies own the value at `path` of an object; true where the API server notes no fields of ours at all. */
+/** Reports whether our applies own the value at `path` of an object; true if the API server records none of our fields. */
 export function isApplied(object: { readonly metadata: Pick<ObjectMeta, "managedFields"> }, path: readonly string[]): boolean {
   const fields = appliedFields(object.metadata);
   return fields === undefined || owns(fields, object, path);
@@ -158,7 +157,7 @@ function textOf(value: unknown): string {
   return typeof value === "string" ? value : "";
 }
 
-/** A node without children owns all that is below it, as of a list that is replaced as a whole. */
+/** A node without children owns everything inside it, for example an atomic list. */
 function owns(fields: JsonObject, object: unknown, path: readonly string[]): boolean {
   let node = fields;
   let value = object;
@@ -171,7 +170,7 @@ function owns(fields: JsonObject, object: unknown, path: readonly string[]): boo
   return true;
 }
 
-/** Members are noted as "f:name", items of a list as "k:{keys}", "v:value" or "i:position". */
+/** Fields are recorded as "f:name", list items as "k:{keys}", "v:value" or "i:index". */
 function childOf(node: JsonObject, value: unknown, member: string, isItem: boolean): JsonObject | undefined {
   const found = isItem ? Object.keys(node).find((key) => isItemKey(key, value, member)) : `f:${member}`;
   const child = found === undefined ? undefined : node[found];

@@ -10,7 +10,7 @@ const object = (kind: string, name = "a", namespace?: string): KubeObject => ({
   metadata: namespace === undefined ? { name } : { name, namespace },
 });
 
-test("kinds come in Helm's order, unknown kinds last and by name", () => {
+test("installOrder sorts kinds in Helm's order, unknown kinds last and by name", () => {
   const kinds = [
     "ValidatingWebhookConfiguration",
     "Deployment",
@@ -50,18 +50,18 @@ test("kinds come in Helm's order, unknown kinds last and by name", () => {
   ]);
 });
 
-test("a custom resource that is called like a built-in kind comes after its CRD", () => {
+test("installOrder puts a custom resource after its CRD when it has the name of a built-in kind", () => {
   const custom: KubeObject = { apiVersion: "ecr.example.com/v1", kind: "Secret", metadata: { name: "a" } };
   const definition: KubeObject = { apiVersion: "apiextensions.k8s.io/v1", kind: "CustomResourceDefinition", metadata: { name: "b" } };
   expect(installOrder([custom, definition])).toEqual([definition, custom]);
 });
 
-test("within a kind namespace and name decide", () => {
+test("installOrder sorts objects of a kind by namespace and name", () => {
   const objects = [object("Role", "b", "x"), object("Role", "a", "y"), object("Role", "a", "x"), object("Role", "c")];
   expect(installOrder(objects).map(describeObject)).toEqual(["Role c", "Role x/a", "Role x/b", "Role y/a"]);
 });
 
-test("law: the order does not depend on the input's order, and removal is exactly the reverse", () => {
+test("installOrder does not depend on the input's order, and uninstallOrder is its exact reverse", () => {
   const kinds = fc.constantFrom("Deployment", "Role", "Service", "Zebra", "Antelope", "Secret");
   const some = fc.uniqueArray(fc.tuple(kinds, fc.constantFrom("a", "b", "c"), fc.constantFrom("n", "m")), {
     selector: (entry) => entry.join(),

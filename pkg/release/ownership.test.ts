@@ -17,7 +17,7 @@ test.for(loadCases<OwnershipCase>("release-ownership"))("$name", ({ given: { liv
   expect(ownershipConflict(live, OWNER, exists)).toBe(want.kind === "foreign" ? want.message : undefined);
 });
 
-test("another extension counts as existing unless the caller knows better", () => {
+test("ownershipOf assumes that another extension exists unless the caller knows better", () => {
   const labels = { "olm.operatorframework.io/owner-kind": "ClusterExtension", "olm.operatorframework.io/owner-name": "other" };
   const live: KubeObject = { apiVersion: "v1", kind: "ConfigMap", metadata: { name: "a", namespace: "ns", labels } };
   expect(ownershipOf(live, OWNER)).toMatchObject({ kind: "foreign", owner: "other" });

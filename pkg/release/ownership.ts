@@ -2,29 +2,29 @@ import { ANNOTATION_OWNER_UID, CLUSTER_EXTENSION, GROUP, LABEL_OWNER_KIND, LABEL
 import { groupOf, type JsonObject, type KubeObject, type OwnerReference } from "../api/k8s.ts";
 import { describeObject } from "./identity.ts";
 
-/** Names of field managers beyond this many are not listed. */
+/** Maximum number of listed field managers. */
 const MANAGERS = 3;
 
-/** To whom a live object belongs, for the end of a message. */
+/** The owner of a live object, for the end of a message. */
 export interface Claim {
   /** Such as `it belongs to Helm release "ns/name"`. */
   readonly text: string;
-  /** What to do about it, such as "uninstall that release first". */
+  /** What the user can do, such as "uninstall that release first". */
   readonly remedy?: string;
 }
 
-/** Writes a claim and what to do about it as one sentence. */
+/** Formats a claim and its remedy. */
 export function claimText({ text, remedy }: Claim): string {
   return remedy === undefined ? text : `${text}: ${remedy}`;
 }
 
-/** Finds out who claims a live object that no controller owns, from the marks that installers leave. */
+/** Finds the owner of a live object without a controller reference, from the marks of installers. */
 function claimOf(live: KubeObject): Claim {
   const claimant = claimantOf(live);
   return claimant ? { text: `it belongs to ${claimant.who}`, remedy: claimant.remedy } : ofNobody(live);
 }
 
-/** Whom the marks of an installer name, such as `Helm release "ns/name"`, and what to do about it; undefined where they name none. */
+/** Returns the owner that an installer's marks name, such as `Helm release "ns/name"`, and a remedy; undefined without such marks. */
 export function claimantOf(live: KubeObject): { who: string; remedy: string } | undefined {
   return ofHelm(live) ?? ofClassicOlm(live) ?? ofApiServer(live);
 }
@@ -37,24 +37,24 @@ function ofHelm({ metadata: { annotations } }: KubeObject): ReturnType<typeof cl
   return { who: `Helm release "${release}"`, remedy: "uninstall that release first" };
 }
 
-/** Objects of the older lifecycle manager, and CRDs that it installed, carry these labels. */
+/** OLM v0 sets these labels on its objects and on CRDs that it installs. */
 function ofClassicOlm({ metadata: { labels } }: KubeObject): ReturnType<typeof claimantOf> {
   const remedy = "convert that Subscription (olmv1 migrate check), or remove it and its ClusterServiceVersion first";
   if (labels?.["olm.owner"] !== undefined) {
     const namespace = labels["olm.owner.namespace"];
     const csv = namespace ? `${namespace}/${labels["olm.owner"]}` : labels["olm.owner"];
-    return { who: `${labels["olm.owner.kind"] ?? "ClusterServiceVersion"} "${csv}" of the classic Operator Lifecycle Manager`, remedy };
+    return { who: `${labels["olm.owner.kind"] ?? "ClusterServiceVersion"} "${csv}" of OLM v0`, remedy };
   }
   const component = Object.keys(labels ?? {}).find((key) => key.startsWith("operators.coreos.com/"));
   if (component === undefined) return undefined;
-  return { who: `Operator "${component.slice(component.indexOf("/") + 1)}" of the classic Operator Lifecycle Manager`, remedy };
+  return { who: `Operator "${component.slice(component.indexOf("/") + 1)}" of OLM v0`, remedy };
 }
 
-/** APIServices of what the API server serves itself; it makes them anew when they are deleted. */
+/** APIServices of the API server's own APIs; it recreates them when they are deleted. */
 function ofApiServer({ metadata: { labels } }: KubeObject): ReturnType<typeof claimantOf> {
   if (labels?.["kube-aggregator.kubernetes.io/automanaged"] === undefined) return undefined;
-  const remedy = "a bundle cannot serve it in its place";
-  return { who: "the API server, which serves that group and version itself or by a CustomResourceDefinition", remedy };
+  const remedy = "a bundle cannot serve it instead";
+  return { who: "the API server, which serves that group and version itself or through a CustomResourceDefinition", remedy };
 }
 
 function ofNobody(live: KubeObject): Claim {
@@ -66,12 +66,12 @@ function ofNobody(live: KubeObject): Claim {
   ];
   const hint = hints.filter((part) => part !== "").join(", ");
   return {
-    text: `it belongs to nobody in particular${hint === "" ? "" : ` (${hint})`}`,
-    remedy: `delete ${describeObject(live)} if it is not needed, and the install goes on by itself`,
+    text: `it has no known owner${hint === "" ? "" : ` (${hint})`}`,
+    remedy: `delete ${describeObject(live)} if it is not needed; the installation then resumes automatically`,
   };
 }
 
-/** Such as `"kubectl-create", "helm"`: the managers that wrote something other than the status. */
+/** Formats the managers that wrote more than the status, such as `"kubectl-create", "helm"`. */
 function managersOf({ metadata: { managedFields = [] } }: KubeObject): string {
   const names = managedFields.filter((entry: JsonObject) => entry["subresource"] === undefined || entry["subresource"] === "");
   const unique = [...new Set(names.flatMap(({ manager }) => (typeof manager === "string" ? [manager] : [])))];
@@ -81,7 +81,7 @@ function managersOf({ metadata: { managedFields = [] } }: KubeObject): string {
     .join(", ");
 }
 
-/** The extension that wants an object. */
+/** The extension that applies an object. */
 export interface Owner {
   name: string;
   uid: string;
@@ -89,9 +89,13 @@ export interface Owner {
 }
 
 /**
- * Whose a live object is:
- * free: it does not exist; ours: it carries our uid; orphan: it was an extension's that is no more, and may be taken over;
- * foreign: somebody else's, or nobody's that we know. `owner` is the extension that the object's marks name; `message` is `refusal`, then the claim.
+ * The ownership of a live object:
+ * - free: it does not exist
+ * - ours: it has our uid
+ * - orphan: its extension no longer exists, so it can be adopted
+ * - foreign: it has another owner, or no known one
+ *
+ * `owner` is the extension in the object's marks; `message` is `refusal`, then the claim.
  */
 export type Ownership =
   | { readonly kind: "free" | "ours" }
@@ -101,22 +105,22 @@ export type Ownership =
 /** Why an object cannot be managed. */
 interface Refusal {
   readonly message: string;
-  /** In the words of the Go operator-controller. */
+  /** The text of the Go operator-controller. */
   readonly refusal: string;
   readonly claim: Claim;
 }
 
-/** Whether the cluster has an extension of that name; `uid` is absent where the object's marks hold none. */
+/** Reports whether an extension with that name exists; `uid` is absent if the object's marks have none. */
 export type ExtensionExists = (name: string, uid: string | undefined) => boolean;
 
 const WEBHOOK_CONFIGURATIONS: ReadonlySet<string> = new Set(["ValidatingWebhookConfiguration", "MutatingWebhookConfiguration"]);
 
 /**
- * Tells whose `live` is, with a message for condition or log that names the owner and what to do.
- * The uid decides, in the controller reference or, on CRDs, in the annotation; labels alone name an owner that is no more.
- * @param live what the API server answered; undefined where there is no such object.
- * @param extensionExists asked about another extension that the marks name without a reference to it. By default every other
- * extension counts as existing, so that nothing is taken from it.
+ * Determines the ownership of `live`, with a message that names the owner and a remedy. The uid in the controller reference or, on CRDs, in the
+ * annotation decides; labels without it name an owner that no longer exists.
+ * @param live response of the API server; undefined if the object does not exist
+ * @param extensionExists called for another extension that the marks name without a reference. The default is true, so that nothing is taken
+ * from another extension.
  */
 export function ownershipOf(live: KubeObject | undefined, owner: Owner, extensionExists: ExtensionExists = () => true): Ownership {
   if (!live) return { kind: "free" };
@@ -131,22 +135,22 @@ export function ownershipOf(live: KubeObject | undefined, owner: Owner, extensio
   const named = labels?.[LABEL_OWNER_KIND] === CLUSTER_EXTENSION ? labels[LABEL_OWNER_NAME] : undefined;
   if (named === undefined) return foreign(live, owner, claimOf(live));
   if (named === owner.name || !extensionExists(named, uid)) {
-    const claim = { text: `it was left behind by ${CLUSTER_EXTENSION} "${named}", which does not exist any more` };
+    const claim = { text: `it was left behind by ${CLUSTER_EXTENSION} "${named}", which no longer exists` };
     return { kind: "orphan", owner: named, ...refusalOf(live, owner, claim) };
   }
   return foreign(live, owner, claimOfExtension(named), named);
 }
 
 /**
- * The message that refuses `live` to the owner, or undefined where it may be applied: free, ours or an orphan.
- * Its beginning is the Go operator-controller's.
+ * Returns the message that denies `live` to the owner; undefined if it can be applied: free, ours or orphan. It starts with the text of the Go
+ * operator-controller.
  */
 export function ownershipConflict(live: KubeObject | undefined, owner: Owner, extensionExists?: ExtensionExists): string | undefined {
   const ownership = ownershipOf(live, owner, extensionExists);
   return ownership.kind === "foreign" ? ownership.message : undefined;
 }
 
-/** Uid of the owner that the object's marks name, in the controller reference or, on CRDs, in the annotation; undefined without one. */
+/** Returns the uid of the owner in the controller reference or, on CRDs, in the annotation; undefined without one. */
 export function controllerOf({ metadata: { annotations, ownerReferences } }: KubeObject): string | undefined {
   return ownerReferences?.find(({ controller }) => controller)?.uid ?? annotations?.[ANNOTATION_OWNER_UID];
 }
@@ -155,7 +159,9 @@ function foreign(live: KubeObject, owner: Owner, claim: Claim, extension?: strin
   return { kind: "foreign", ...(extension === undefined ? {} : { owner: extension }), ...refusalOf(live, owner, claim) };
 }
 
-/** The namespace is that of the rendered object: empty where there is none, but the install namespace for webhook configurations. */
+/**
+ * The namespace is that of the rendered object: empty for cluster-scoped objects, except that webhook configurations have the install namespace.
+ */
 function refusalOf({ kind, metadata }: KubeObject, { installNamespace }: Owner, claim: Claim): Refusal {
   const namespace = WEBHOOK_CONFIGURATIONS.has(kind) ? installNamespace : (metadata.namespace ?? "");
   const refusal = `${kind} '${metadata.name}' already exists in namespace '${namespace}' and cannot be managed by operator-controller`;
@@ -176,10 +182,13 @@ function claimOfController(controller: OwnerReference, owner: Owner): Claim {
   if (name !== owner.name) return claimOfExtension(name);
   return {
     text: `it belongs to an earlier ${CLUSTER_EXTENSION} "${name}", and the garbage collector removes it`,
-    remedy: "it is looked at again until it is gone",
+    remedy: "the controller retries until it is gone",
   };
 }
 
 function claimOfExtension(name: string): Claim {
-  return { text: `it belongs to ${CLUSTER_EXTENSION} "${name}"`, remedy: "a cluster can hold it once only, remove that extension first" };
+  return {
+    text: `it belongs to ${CLUSTER_EXTENSION} "${name}"`,
+    remedy: "it can exist only once in a cluster, remove that extension first",
+  };
 }

@@ -13,7 +13,7 @@ test.for<[CrdPolicy | undefined, prune: string[], ifUnused: string[], kept: stri
   ["DeleteIfUnused", ["Service old", "ConfigMap old"], ["CustomResourceDefinition a"], []],
   [undefined, ["Service old", "ConfigMap old"], ["CustomResourceDefinition a"], []],
   ["Retain", ["Service old", "ConfigMap old"], [], ["CustomResourceDefinition a"]],
-])("with CRD policy %s what is no longer wanted goes in reverse order", ([crdPolicy, prune, ifUnused, kept]) => {
+])("planRelease prunes in reverse order when the CRD policy is %s", ([crdPolicy, prune, ifUnused, kept]) => {
   const recorded = [crd("a"), crd("b"), object("ConfigMap", "old"), object("Service", "old"), object("Service", "new")];
   const desired = [object("Service", "new"), crd("b"), object("Secret", "s")];
   const plan = planRelease({ recorded, desired, ...(crdPolicy === undefined ? {} : { crdPolicy }) });
@@ -23,7 +23,7 @@ test.for<[CrdPolicy | undefined, prune: string[], ifUnused: string[], kept: stri
   expect(names(plan.crds.kept)).toEqual(kept);
 });
 
-test("the same object in another version of its group is not removed", () => {
+test("planRelease keeps an object when its version within the group changes", () => {
   const plan = planRelease({
     recorded: [object("PodDisruptionBudget", "a", "policy/v1beta1")],
     desired: [object("PodDisruptionBudget", "a", "policy/v1")],
@@ -31,12 +31,12 @@ test("the same object in another version of its group is not removed", () => {
   expect(plan.prune).toEqual([]);
 });
 
-test("a kind of that name in another group is another kind", () => {
+test("planRelease distinguishes kinds of the same name in different groups", () => {
   const plan = planRelease({ recorded: [object("CustomResourceDefinition", "a", "example.com/v1")], desired: [], crdPolicy: "Retain" });
   expect(names(plan.prune)).toEqual(["CustomResourceDefinition a"]);
 });
 
-test("law: every recorded or desired object is in exactly one part of the plan", () => {
+test("planRelease puts every recorded or desired object into exactly one part", () => {
   const some = fc.uniqueArray(
     fc.tuple(fc.constantFrom("Secret", "Service", "Role", "CustomResourceDefinition"), fc.constantFrom("a", "b", "c", "d")),
     {

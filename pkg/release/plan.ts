@@ -4,8 +4,8 @@ import { compareText } from "../text/compare.ts";
 import { isCrd, objectKey } from "./identity.ts";
 
 /**
- * Kinds of Kubernetes itself in the order in which they are applied; others come last, by name. Helm takes a custom resource that
- * is called like one of these for it, and then applies it before its CustomResourceDefinition.
+ * Kubernetes kinds in the order of an apply; others come last, by name. Unlike here, Helm sorts a custom resource with one of these names like
+ * the built-in kind, so it is applied before its CustomResourceDefinition.
  * @see helm.sh/helm/v3 v3.21.3 pkg/releaseutil/kind_sorter.go
  */
 const INSTALL_ORDER: readonly string[] = [
@@ -44,12 +44,12 @@ const INSTALL_ORDER: readonly string[] = [
 
 const RANKS: ReadonlyMap<string, number> = new Map(INSTALL_ORDER.map((kind, rank) => [kind, rank]));
 
-/** `objects` in the order of an apply: by kind as Helm has it, within a kind by namespace and name. */
+/** Returns `objects` in the order of an apply: by kind in Helm's order, then by namespace and name. */
 export function installOrder<T extends KubeObject>(objects: readonly T[]): T[] {
   return objects.toSorted(compare);
 }
 
-/** `objects` in the order of a removal: exactly the reverse of `installOrder`. */
+/** Returns `objects` in the order of a removal: the exact reverse of `installOrder`. */
 export function uninstallOrder<T extends KubeObject>(objects: readonly T[]): T[] {
   return installOrder(objects).reverse();
 }
@@ -70,23 +70,23 @@ function rankOf({ apiVersion, kind }: KubeObject): number {
   return (isBuiltIn ? RANKS.get(kind) : undefined) ?? INSTALL_ORDER.length;
 }
 
-/** What becomes of a CustomResourceDefinition that is no longer wanted: `spec.uninstall.crdPolicy`. */
+/** The action on a CustomResourceDefinition that is no longer needed: `spec.uninstall.crdPolicy`. */
 export type CrdPolicy = "DeleteIfUnused" | "Delete" | "Retain";
 
-/** What `spec` says of them; what a reader without the API server's defaults gets as well. */
+/** Returns the policy of `spec`, with the default of the API server. */
 export function crdPolicyOf(spec: ClusterExtension["spec"]): CrdPolicy {
   return spec.uninstall?.crdPolicy ?? "DeleteIfUnused";
 }
 
-/** What a change of release does to the cluster. */
+/** The effect of a change of release on the cluster. */
 export interface ReleasePlan {
-  /** Everything that is wanted, in the order of the apply. */
+  /** All desired objects, in the order of the apply. */
   apply: KubeObject[];
-  /** Recorded objects that are no longer wanted, in the order of their removal. CRDs are here under policy `Delete` only. */
+  /** Recorded objects that are no longer desired, in the order of their removal. CRDs are included only with policy `Delete`. */
   prune: KubeObject[];
-  /** Recorded CRDs that are no longer wanted and not simply removed. */
+  /** Recorded CRDs that are no longer desired and not removed unconditionally. */
   crds: {
-    /** Policy `DeleteIfUnused`: to be removed after `prune` once no custom resource of them exists. */
+    /** Policy `DeleteIfUnused`: removed after `prune` if they have no custom resources. */
     ifUnused: KubeObject[];
     /** Policy `Retain`: they stay. */
     kept: KubeObject[];
@@ -94,8 +94,8 @@ export interface ReleasePlan {
 }
 
 /**
- * What to apply and what to remove to get from the recorded objects to the desired ones.
- * An object counts as the same in another version of its group.
+ * Computes what to apply and what to remove to get from the recorded objects to the desired ones. An object stays the same in another version of
+ * its group.
  */
 export function planRelease(request: {
   recorded?: readonly KubeObject[];

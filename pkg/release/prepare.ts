@@ -8,24 +8,23 @@ import { describeObject, objectKey, requireIdentities } from "./identity.ts";
 import { type ObjectBundle, type ObjectOwner, withBundleLabels, withOwner } from "./labels.ts";
 import { type Adjusted, collapseDuplicates, releaseReplicas } from "./workloads.ts";
 
-/** For whom and where objects are prepared. */
+/** The owner and namespace for prepared objects. */
 export interface PrepareOptions {
-  /** Absent: nobody's, as for people to look at. */
+  /** Absent: without an owner, for display. */
   owner?: ObjectOwner | undefined;
-  /** For namespaced objects that name no namespace. */
+  /** For namespaced objects without a namespace. */
   installNamespace: string;
-  /** Undefined for a kind that the cluster does not serve: the object's namespace stays as it is. */
+  /** Undefined for a kind that the cluster does not serve: the object's namespace stays unchanged. */
   isNamespaced(gvk: GroupVersionKind): boolean | undefined;
-  /** The bundle that the objects come from; absent for those of a release, whose labels stay as they were recorded. */
+  /** The bundle of the objects; absent for those of a release, whose labels stay as recorded. */
   bundle?: ObjectBundle | undefined;
 }
 
 /**
- * Rendered objects as they are applied and recorded: stated completely (namespace, owner, bundle), and without what an apply cannot
- * or must not state (status, nulls, server-side metadata, repeated keys of a list, replicas that an autoscaler decides).
- * Objects that are there twice collapse to one. Preparing prepared objects changes nothing. The arguments are not changed.
- * `notes` says in one sentence each what was dropped that the author of the bundle had written.
- * @throws TerminalError Blocked that names an object of which there are two different ones, or objects without kind or name.
+ * Prepares rendered objects for apply and record: adds namespace, owner and bundle labels, and removes what an apply cannot or must not state
+ * (status, nulls, server-side metadata, repeated list keys, replicas that an autoscaler sets). Duplicates become one object. Idempotent. Does
+ * not change the arguments. `notes` describes everything removed that the author of the bundle wrote, one sentence each.
+ * @throws TerminalError Blocked that names an object with two different definitions, or objects without kind or name
  */
 export function prepareObjects(objects: readonly KubeObject[], options: PrepareOptions): Adjusted {
   requireIdentities(objects);
@@ -48,13 +47,13 @@ function withNamespace(object: KubeObject, options: PrepareOptions): KubeObject 
   return { ...object, metadata };
 }
 
-/** An object that is there twice counts once; where one says more than the other, as of a generated and a shipped ServiceAccount, that one. */
+/** Removes duplicate objects. If one contains more than the other, such as a generated and a shipped ServiceAccount, it stays. */
 function withoutRepeats(objects: readonly KubeObject[]): KubeObject[] {
   const byKey = new Map<string, KubeObject>();
   for (const object of objects) {
     const other = byKey.get(objectKey(object));
     if (other && !says(other, object) && !says(object, other)) {
-      const message = `the bundle holds two different objects ${describeObject(object)}: only one of them could be applied`;
+      const message = `the bundle contains two different objects ${describeObject(object)}: only one of them can be applied`;
       throw new TerminalError("Blocked", message, { problems: [newProblem("BundleInvalid", { message })] });
     }
     byKey.set(objectKey(object), other && says(other, object) ? other : object);
@@ -62,7 +61,7 @@ function withoutRepeats(objects: readonly KubeObject[]): KubeObject[] {
   return [...byKey.values()];
 }
 
-/** True when everything that `less` says is said by `more` as well, member by member; lists must be equal. */
+/** Reports whether `more` contains everything in `less`, field by field; lists must be equal. */
 function says(more: unknown, less: unknown): boolean {
   if (isObject(more) && isObject(less))
     return Object.entries(less).every(([member, value]) => Object.hasOwn(more, member) && says(more[member], value));

@@ -23,7 +23,7 @@ const API_SERVICE: KubeObject = {
 
 interface Given {
   labels?: Record<string, string>;
-  /** What the catalog said. */
+  /** The properties in the catalog. */
   properties?: string;
   /** Annotation of the ClusterServiceVersion. */
   annotation?: string;
@@ -81,7 +81,7 @@ test.for<[why: string, given: Given, apis: string[], types: string[]]>([
     [],
     ["olm.gvk", "olm.gvk"],
   ],
-])("a release provides %s", ([, given, apis, types]) => {
+])("providedBundle returns the APIs and properties of a release %s", ([, given, apis, types]) => {
   const bundle = provided(given);
   expect(bundle.apis.map(({ group, version, kind }) => `${group}/${version}/${kind}`)).toEqual(apis);
   expect(bundle.properties.map(({ type }) => type)).toEqual(types);
@@ -92,13 +92,13 @@ test.for<[why: string, given: Given, apis: string[], types: string[]]>([
   ]);
 });
 
-test("a version that is none, or a release that is none, is not there", () => {
+test("providedBundle ignores an invalid version or bundle release", () => {
   expect(provided({ labels: {} })).toMatchObject({ packageName: "", name: "", version: undefined });
   expect(provided({ labels: { ...LABELS, "olm.operatorframework.io/bundle-release": "01" } }).version).toBeUndefined();
   expect(provided({ labels: { ...LABELS, "olm.operatorframework.io/bundle-release": "3" } }).version?.release).toEqual(["3"]);
 });
 
-test("of a bundle's properties those are kept that decide, and small others", () => {
+test("keptProperties keeps properties that dependencies need, and small other ones", () => {
   const all: Property[] = [
     { type: "olm.bundle.object", value: { data: "x" } },
     { type: "olm.csv.metadata", value: {} },
@@ -111,7 +111,7 @@ test("of a bundle's properties those are kept that decide, and small others", ()
   );
 });
 
-test("there is an end to them, and what decides comes first", () => {
+test("keptProperties limits the total size, and keeps properties that dependencies need first", () => {
   const others = Array.from({ length: 100 }, (_, i): Property => ({ type: "theirs", value: `${i} ${"x".repeat(900)}` }));
   const text = keptProperties([...others, REQUIRED]);
   expect(text.length).toBeLessThanOrEqual(32_768);

@@ -17,7 +17,7 @@ import { parseVersionRelease, type VersionRelease } from "../version/version.ts"
 import { isCrd } from "./identity.ts";
 import type { ReleaseRecord } from "./record.ts";
 
-/** What a bundle is, provides and needs: kept before anything else. */
+/** What a bundle is, provides and requires: kept before other properties. */
 const DECISIVE: ReadonlySet<string> = new Set([
   "olm.package",
   "olm.gvk",
@@ -26,16 +26,16 @@ const DECISIVE: ReadonlySet<string> = new Set([
   "olm.constraint",
   "olm.maxOpenShiftVersion",
 ]);
-/** Catalogs carry manifests in these. */
+/** Properties in which catalogs store manifests. */
 const BULKY: ReadonlySet<string> = new Set(["olm.bundle.object", "olm.csv.metadata"]);
-/** Longest property of any other type, in characters of its JSON. */
+/** Maximum length of a property of another type, in characters of its JSON. */
 const MAX_OTHER = 1_024;
-/** Characters of all of them together. */
+/** Maximum total, in characters. */
 const MAX_PROPERTIES = 32_768;
 
 /**
- * The properties of a bundle as they are kept with its release: a JSON list of type and value in the bundle's order, without those that
- * carry manifests and without long ones that decide about nothing; at most 32,768 characters, what decides coming first where that is too little.
+ * Formats the properties of a bundle for its release: a JSON list of type and value in the bundle's order, without manifests and without long
+ * properties that dependencies do not need. At most 32,768 characters; properties that dependencies need take precedence.
  */
 export function keptProperties(properties: readonly Property[]): string {
   const all = properties
@@ -53,8 +53,8 @@ export function keptProperties(properties: readonly Property[]): string {
 }
 
 /**
- * The APIs that the CustomResourceDefinitions among `objects` serve, in their order, then those of its APIServices; a definition that names no
- * group or kind gives none.
+ * Returns the APIs that the CustomResourceDefinitions in `objects` serve, in their order, then those of the APIServices; malformed definitions
+ * are ignored.
  */
 function servedApis(objects: readonly KubeObject[]): Gvk[] {
   const defined = objects.filter(isCrd).flatMap((crd) => {
@@ -65,19 +65,19 @@ function servedApis(objects: readonly KubeObject[]): Gvk[] {
   return [...defined, ...aggregatedApis(objects).map(({ group, version, kind }) => ({ group, version, kind }))];
 }
 
-/** The bundle of a release as others see it that may depend on it. */
+/** The bundle of a release as its dependents see it. */
 export interface ProvidedBundle extends Provider {
   /** Name of the bundle. */
   readonly name: string;
 }
 
-/** APIs of one release at most. */
+/** Maximum number of APIs of one release. */
 const MAX_APIS = 500;
 
 /**
- * The bundle that a release holds. Its properties are those that its catalog stated when it was applied, else those of the
- * ClusterServiceVersion. It provides what its CustomResourceDefinitions serve and, of other kinds, what its properties of type olm.gvk say.
- * Never throws: what cannot be read is not there.
+ * Returns the bundle of a release. Its properties are those of the catalog at installation, otherwise those of the ClusterServiceVersion. It
+ * provides the APIs of its CustomResourceDefinitions and, for other kinds, those of its olm.gvk properties. Never throws: invalid parts are
+ * ignored.
  */
 export function providedBundle(release: Pick<ReleaseRecord, "labels" | "annotations" | "properties" | "objects">): ProvidedBundle {
   const { labels, annotations, objects } = release;
@@ -88,7 +88,7 @@ export function providedBundle(release: Pick<ReleaseRecord, "labels" | "annotati
   return { ...stated, name, version, apis: mergeProvidedApis(servedApis(objects), stated.apis) };
 }
 
-/** What definitions serve, with what else is stated. */
+/** Merges APIs from definitions with otherwise stated ones. */
 export function mergeProvidedApis(served: readonly Gvk[], stated: readonly Gvk[]): Gvk[] {
   const defined = new Set(served.map(({ group, kind }) => `${group}/${kind}`));
   const others = stated.filter(({ group, kind }) => !defined.has(`${group}/${kind}`));

@@ -59,12 +59,12 @@ test.for<[what: string, quota: KubeObject, created: CountedObject[], text: strin
     "exceeded quota: q, requested: services.loadbalancers=1,services.nodeports=1, used: services.loadbalancers=0,services.nodeports=0, limited: services.loadbalancers=0,services.nodeports=0",
   ],
   ["is no load balancer", quota({ "services.loadbalancers": "0" }), [counted("services", "", nodePorts)], undefined],
-])("what is created %s", ([, of, created, text]) => {
+])("exceededQuotas compares the created objects with the quota: %s", ([, of, created, text]) => {
   const [exceeded] = exceededQuotas([of], created);
   expect(exceeded && formatExceededQuota(exceeded)).toBe(text);
 });
 
-test("the objects that count are named", () => {
+test("exceededQuotas lists the counted objects", () => {
   const created = [...configMaps(1), counted("secrets")];
   expect(exceededQuotas([quota({ configmaps: "0" })], created)).toMatchObject([
     { namespace: "ns", name: "q", objects: [created[0]?.object] },

@@ -1,7 +1,7 @@
 import type { JsonObject, KubeObject } from "../api/k8s.ts";
 import { compareText } from "../text/compare.ts";
 
-/** An object that is to be created, with the resource that requests call its kind. */
+/** An object to be created, with the resource name of its kind. */
 export interface CountedObject {
   readonly object: KubeObject;
   /** API group; empty for the core one. */
@@ -10,13 +10,13 @@ export interface CountedObject {
   readonly resource: string;
 }
 
-/** A ResourceQuota that has no room for all objects together. */
+/** A ResourceQuota that the objects together exceed. */
 export interface ExceededQuota {
   readonly namespace: string;
   readonly name: string;
-  /** Names of what is limited, in order, with counts. */
+  /** Exceeded resources in order, with counts. */
   readonly limits: readonly { readonly key: string; readonly requested: number; readonly used: number; readonly limited: number }[];
-  /** Those of the objects that count. */
+  /** The counted objects. */
   readonly objects: readonly KubeObject[];
 }
 
@@ -43,10 +43,11 @@ const SUFFIXES: Readonly<Record<string, number>> = {
 };
 
 /**
- * The quotas that creating all of `created` would exceed, though each of them alone may fit: a dry run is checked against a quota, and is not
- * counted by it. Numbers of objects only: what Pods request is decided when they are made. A quota with scopes counts no objects.
- * @param quotas ResourceQuotas, of any namespace.
- * @see k8s.io/apiserver v0.36.3 pkg/admission/plugin/resourcequota/controller.go, k8s.io/kubernetes v1.36.0 pkg/quota/v1/evaluator/core/services.go
+ * Returns the quotas that creating all of `created` would exceed, even if each object alone fits: a dry run checks a quota, but does not count
+ * toward it. Counts objects only, because Pods do not exist yet. Ignores quotas with scopes, which do not count objects.
+ * @param quotas ResourceQuotas of any namespace
+ * @see k8s.io/apiserver v0.36.3 pkg/admission/plugin/resourcequota/controller.go, k8s.io/kubernetes v1.36.0
+ * pkg/quota/v1/evaluator/core/services.go
  */
 export function exceededQuotas(quotas: readonly KubeObject[], created: readonly CountedObject[]): ExceededQuota[] {
   return quotas.flatMap((quota) => {
@@ -65,7 +66,7 @@ export function exceededQuotas(quotas: readonly KubeObject[], created: readonly 
   });
 }
 
-/** As the API server says it of one object: `exceeded quota: q, requested: configmaps=3, used: configmaps=1, limited: configmaps=3`. */
+/** Formats the error as the API server does: `exceeded quota: q, requested: configmaps=3, used: configmaps=1, limited: configmaps=3`. */
 export function formatExceededQuota({ name, limits }: ExceededQuota): string {
   const values = (of: (limit: ExceededQuota["limits"][number]) => number): string =>
     limits.map((limit) => `${limit.key}=${of(limit)}`).join(",");
@@ -75,7 +76,7 @@ export function formatExceededQuota({ name, limits }: ExceededQuota): string {
   );
 }
 
-/** What one object counts for, by what a quota calls it. */
+/** Returns what one object counts for, by the resource names of quotas. */
 function usageOf({ object, group, resource }: CountedObject): ReadonlyMap<string, number> {
   const usage = new Map([[`count/${group === "" ? resource : `${resource}.${group}`}`, 1]]);
   if (group !== "" || !BARE.has(resource)) return usage;
@@ -101,7 +102,7 @@ function isScoped({ spec }: KubeObject & { spec?: unknown }): boolean {
   return (Array.isArray(scopes) && scopes.length > 0) || (scopeSelector !== undefined && scopeSelector !== null);
 }
 
-/** What can be read as a number; a quota that has no status yet refuses each object by itself. */
+/** Returns the numbers that can be parsed. A quota without a status denies each object anyway. */
 function amounts(quota: KubeObject, member: "hard" | "used"): Map<string, number> {
   const given = ((quota["status"] ?? {}) as Record<string, unknown>)[member] ?? {};
   return new Map(

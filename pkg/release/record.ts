@@ -4,7 +4,7 @@ import type { ProxyVariables } from "../api/proxy.ts";
 import type { BundleRequirements } from "../bundle/requirements.ts";
 import type { RolledBack } from "./rollbackBackoff.ts";
 
-/** Helm's names of what a release can be; `pending-*` is a release under way, or one that was left behind by a crash. */
+/** Helm's release statuses; `pending-*` is a release in progress, or one that a crash interrupted. */
 export const RELEASE_STATUSES = [
   "unknown",
   "deployed",
@@ -20,19 +20,19 @@ export const RELEASE_STATUSES = [
 /** One of `RELEASE_STATUSES`. */
 export type ReleaseStatus = (typeof RELEASE_STATUSES)[number];
 
-/** An object of earlier releases that still carries the extension's marks. */
+/** An object of earlier releases that still has the extension's marks. */
 export interface LeftObject extends ObjectRef {
-  /** Why a CustomResourceDefinition stays. Absent on an object that stays because another extension wants it. */
+  /** Why a CustomResourceDefinition stays. Absent if another extension needs the object. */
   readonly kept?: string;
 }
 
-/** One numbered release of an extension: what was applied, of which bundle, and how that went. */
+/** One numbered release of an extension: the applied objects, the bundle, and the result. */
 export interface ReleaseRecord {
   /** The extension's name. */
   name: string;
   /** The install namespace. */
   namespace: string;
-  /** From 1, never used twice. */
+  /** From 1, never reused. */
   version: number;
   status: ReleaseStatus;
   /** One sentence about `status`, such as Helm's "Install complete". */
@@ -41,70 +41,70 @@ export interface ReleaseRecord {
   firstDeployed: string;
   /** RFC 3339. */
   lastDeployed: string;
-  /** Which bundle this is: package, name, version, image. They are part of the record and not labels of a Secret. */
+  /** The bundle: package, name, version, image. They are part of the record, not labels of a Secret. */
   labels: Record<string, string>;
   /** The CSV's annotations, `olm.properties` among them. */
   annotations: Record<string, string>;
   /**
-   * What its catalog said about the bundle when it was applied, as `keptProperties` writes it: a JSON list of type and value; absent on
-   * releases of other writers and on those for which no catalog was asked.
+   * The bundle's properties in the catalog at installation, as `keptProperties` writes them: a JSON list of type and value. Absent on releases
+   * of other writers and if no catalog was used.
    */
   properties?: string;
-  /** What the bundle wants of the cluster; absent where that is nothing, and on releases of other writers. */
+  /** The bundle's requirements on the cluster; absent if there are none, and on releases of other writers. */
   requirements?: BundleRequirements;
-  /** As they were applied, owner labels and references included, in the order of the apply. */
+  /** As applied, with owner labels and references, in the order of the apply. */
   objects: KubeObject[];
-  /** Identity of everything the objects were rendered from; absent on releases of other writers. */
+  /** Identity of all inputs of the rendering; absent on releases of other writers. */
   inputDigest?: string;
-  /** Digest of the image that the objects were rendered from, as it was pulled; absent on releases of other writers. */
+  /** Digest of the pulled image of the rendered objects; absent on releases of other writers. */
   imageDigest?: string;
-  /** The cluster's proxy variables, where the Deployments were rendered with them; values may hold passwords. */
+  /** The cluster's proxy variables, if the Deployments were rendered with them; values may contain passwords. */
   proxy?: ProxyVariables;
-  /** What was disregarded when this bundle was chosen, a sentence each. */
+  /** Warnings about the choice of this bundle, one sentence each. */
   cautions?: readonly string[];
-  /** What is wrong with the bundle itself, a sentence each; absent where nothing is, and on releases of other writers. */
+  /** Problems of the bundle itself, one sentence each; absent if there are none, and on releases of other writers. */
   flaws?: readonly string[];
   /**
-   * Objects of earlier releases that still carry the extension's marks: those that another extension wants, and CustomResourceDefinitions that are
-   * kept. Absent if there are none, and on releases of other writers.
+   * Objects of earlier releases that still have the extension's marks: those that another extension needs, and kept CustomResourceDefinitions.
+   * Absent if there are none, and on releases of other writers.
    */
   left?: readonly LeftObject[];
-  /** When all of it was healthy for the first time, RFC 3339; absent on releases of other writers. */
+  /** When the whole release first was healthy, RFC 3339; absent on releases of other writers. */
   rolledOutAt?: string;
-  /** On a release that went back to an earlier one: what was given up for it. */
+  /** On a release that went back to an earlier one: the release that was given up. */
   rolledBack?: RolledBack;
-  /** On a release that went back to an earlier one because somebody said so: the number of that. */
+  /** On a release that went back to an earlier one by annotation: the revision of that. */
   pinnedTo?: number;
-  /** Values of its objects that came from `spec.config.valuesFrom`, and are not shown; in any order. */
+  /** Values of its objects that came from `spec.config.valuesFrom` and must be redacted; in any order. */
   sourced?: readonly string[];
-  /** On a release that took over what another operator-controller had installed: nothing newer was installed since. */
+  /** On a release that took over the release of another operator-controller, as long as no newer bundle was installed. */
   takenOver?: true;
 }
 
-/** The part of a release that can be told without reading what it holds. */
+/** The part of a release that is known without its payload. */
 export type ReleaseSummary = Pick<ReleaseRecord, "version" | "status">;
 
-/** True while a release is being applied, or was when its writer stopped. */
+/** Reports whether a release is being applied, or was when its writer stopped. */
 export function isPending(release: Pick<ReleaseRecord, "status">): boolean {
   return release.status.startsWith("pending-") || release.status === "uninstalling";
 }
 
-/** The newest release that was applied completely, in whatever order `history` comes. */
+/** Returns the newest completely applied release, for `history` in any order. */
 export function lastDeployed<T extends ReleaseSummary>(history: readonly T[]): T | undefined {
   return newestFirst(history).find((release) => release.status === "deployed");
 }
 
-/** `history` by version, highest first. */
+/** Returns `history` by version, highest first. */
 export function newestFirst<T extends ReleaseSummary>(history: readonly T[]): T[] {
   return history.toSorted((a, b) => b.version - a.version);
 }
 
-/** How many releases of an extension are kept, as Helm does. */
+/** Number of kept releases of an extension, as in Helm. */
 export const MAX_HISTORY = 10;
 
 /**
- * The versions that go, oldest first: all but the newest ten, and never the last deployed one,
- * so that any number of failed attempts leaves something to go back to.
+ * Returns the versions to remove, oldest first: all but the newest ten, and never the last deployed one, so that a rollback stays possible after
+ * any number of failed attempts.
  */
 export function releasesToRemove(history: readonly ReleaseSummary[]): number[] {
   const keep = lastDeployed(history)?.version;
@@ -116,8 +116,8 @@ export function releasesToRemove(history: readonly ReleaseSummary[]): number[] {
 }
 
 /**
- * The releases whose objects may be on the cluster, newest first: the last deployed one and every attempt after it;
- * all of them where none was ever deployed.
+ * Returns the releases whose objects may be on the cluster, newest first: the last deployed one and every later attempt; all releases if none
+ * was ever deployed.
  */
 export function releasesWithObjects<T extends ReleaseSummary>(history: readonly T[]): T[] {
   const deployed = lastDeployed(history);
@@ -125,8 +125,8 @@ export function releasesWithObjects<T extends ReleaseSummary>(history: readonly 
 }
 
 /**
- * The releases that count as installed, newest first: the last deployed one and every attempt after it, but for records of an uninstallation.
- * Without a deployed one every release counts that is newer than the last uninstallation, since objects of each may be on the cluster.
+ * Returns the releases that count as installed, newest first: the last deployed one and every later attempt, without records of an
+ * uninstallation. Without a deployed release, all releases after the last uninstallation count, because their objects may be on the cluster.
  */
 export function activeReleases<T extends ReleaseSummary>(history: readonly T[]): T[] {
   const all = newestFirst(history);
@@ -143,7 +143,7 @@ function isAmongNewest(history: readonly ReleaseSummary[], version: number): boo
 const BUNDLE: readonly string[] = [LABEL_PACKAGE_NAME, LABEL_BUNDLE_NAME, LABEL_BUNDLE_VERSION];
 
 /**
- * Whether with the next release what another operator-controller installed is only taken over, and nothing newer is installed:
+ * Reports whether the next release only takes over the bundle that another operator-controller installed:
  *
  * | deployed release             | next release                               | taken over |
  * | none                         | any                                        | no         |
@@ -152,53 +152,56 @@ const BUNDLE: readonly string[] = [LABEL_PACKAGE_NAME, LABEL_BUNDLE_NAME, LABEL_
  * | of ours, which took it over  | the same bundle, back after a failed upgrade | yes      |
  * | of ours                      | any other                                  | no         |
  *
- * The image does not count: it may come from a mirror by now.
- * @param deployed the last release that was applied completely.
- * @param next what a release that is to be made says of itself.
+ * The image does not count, because it may come from a mirror now.
+ * @param deployed last completely applied release
+ * @param next the release to create
  */
 export function isTakeOver(deployed: ReleaseRecord | undefined, next: Pick<ReleaseRecord, "labels" | "rolledBack">): boolean {
   if (!deployed || BUNDLE.some((label) => deployed.labels[label] !== next.labels[label])) return false;
   return isOfAnotherWriter(deployed) || (deployed.takenOver === true && next.rolledBack !== undefined);
 }
 
-/** Whether another operator-controller wrote a release. Every one of ours has an input digest, but one that went back to a release without. */
+/**
+ * Reports whether another operator-controller wrote a release. All of ours have an input digest, except one that went back to a release without
+ * it.
+ */
 export function isOfAnotherWriter({ inputDigest, rolledBack, pinnedTo }: ReleaseRecord): boolean {
   return inputDigest === undefined && rolledBack === undefined && pinnedTo === undefined;
 }
 
-/** What a release was once all of it was on the cluster. */
+/** Statuses of a completely applied release, then and later. */
 const COMPLETE: readonly ReleaseStatus[] = ["deployed", "superseded"];
 
 /**
- * The revision of an annotation `rollback-to`.
- * @throws Error for anything but a whole number from 1.
+ * Parses the revision of an annotation `rollback-to`.
+ * @throws Error unless it is an integer from 1
  */
 export function parseRevision(text: string): number {
   const revision = Number(text);
-  if (!/^[0-9]{1,9}$/.test(text) || revision < 1) throw new Error(`"${text.slice(0, 64)}" is no revision, which is a whole number from 1`);
+  if (!/^[0-9]{1,9}$/.test(text) || revision < 1) throw new Error(`"${text.slice(0, 64)}" is not a revision: specify an integer from 1`);
   return revision;
 }
 
 /**
- * Checks that a revision can be rolled back to: it is among the releases, and all of it was on the cluster.
- * @throws Error that names those that can.
+ * Checks that a revision is available for a rollback: it is in the history and was completely applied.
+ * @throws Error that lists the available ones
  */
 export function requireRevision(releases: readonly ReleaseSummary[], revision: number): void {
   const found = releases.find(({ version }) => version === revision);
   const able = newestFirst(releases.filter(({ status }) => COMPLETE.includes(status))).map(({ version }) => version);
-  const others = able.length === 0 ? "there is none to go back to" : `one of these can be gone back to: ${able.join(", ")}`;
-  if (!found) throw new Error(`revision ${revision} is not among the releases that are kept: ${others}`);
+  const others = able.length === 0 ? "no revision is available for a rollback" : `available for a rollback: ${able.join(", ")}`;
+  if (!found) throw new Error(`revision ${revision} is not in the release history: ${others}`);
   if (!COMPLETE.includes(found.status))
-    throw new Error(`revision ${revision} was never applied completely, it is ${found.status}: ${others}`);
+    throw new Error(`revision ${revision} was never applied completely (status ${found.status}): ${others}`);
 }
 
 /**
- * The revision before the one that is deployed.
- * @throws Error when there is none.
+ * Returns the revision before the deployed one.
+ * @throws Error if it does not exist
  */
 export function previousRevision(releases: readonly ReleaseSummary[]): number {
   const deployed = newestFirst(releases).find(({ status }) => status === "deployed");
   const before = newestFirst(releases).find(({ version, status }) => status === "superseded" && version < (deployed?.version ?? 0));
-  if (!before) throw new Error("there is no earlier revision to go back to");
+  if (!before) throw new Error("no earlier revision is available for a rollback");
   return before.version;
 }

@@ -26,16 +26,17 @@ const EDITED = service(
   ],
 );
 
-// Source: https://kubernetes.io/docs/reference/using-api/server-side-apply/#merge-strategy, and what an API server notes after `kubectl edit`.
-describe("a port that got another number", () => {
-  test("becomes ours, so that the next apply takes it away, and the rest stays whose it is", () => {
+// Source: https://kubernetes.io/docs/reference/using-api/server-side-apply/#merge-strategy, and managed fields on an API server after `kubectl
+// edit`.
+describe("supplantedPorts", () => {
+  test("supplantedPorts takes over a renumbered port, so that the next apply removes it", () => {
     expect(supplantedPorts(WANTED, EDITED)?.managedFields).toEqual([
       entry(OURS, "Apply", { "f:spec": { "f:ports": { [port(9999)]: WHOLE }, "f:type": {} } }),
       entry("kubectl-edit", "Update", { "f:spec": { "f:ports": { ".": {} } } }),
     ]);
   });
 
-  test("is told as drift, by whom, before anything is applied", () => {
+  test("supplantedPorts allows reporting the drift and its manager before an apply", () => {
     const after = supplantedPorts(WANTED, EDITED)?.after;
     expect(after?.["spec"]).toEqual({
       ports: [{ name: "metrics", port: 8080, protocol: "TCP", targetPort: "metrics" }],
@@ -44,7 +45,7 @@ describe("a port that got another number", () => {
     expect(after && driftedFields(EDITED, after)).toEqual([{ path: "spec.ports[name=metrics].port", managers: ["kubectl-edit"] }]);
   });
 
-  test("of a container too, in the Pod template of a workload", () => {
+  test("supplantedPorts finds container ports in the Pod template of a workload", () => {
     const deployment = (containerPort: number, managedFields: JsonObject[]): KubeObject => ({
       apiVersion: "apps/v1",
       kind: "Deployment",
@@ -66,7 +67,7 @@ describe("a port that got another number", () => {
   });
 });
 
-describe("nothing is to be done", () => {
+describe("supplantedPorts returns nothing", () => {
   const other = { name: "extra", port: 9999, protocol: "TCP" };
   const { managedFields = [] } = EDITED.metadata;
   test.each([

@@ -3,31 +3,31 @@ import type { JsonObject, KubeObject } from "../api/k8s.ts";
 import { isObject } from "../golang/members.ts";
 import { isEntryOf, mergeFieldTrees } from "./managedFields.ts";
 
-/** Members that name a port among others, as server-side apply sees it; a Service has the first, a container the second. */
+/** Fields that identify a port in server-side apply: the first for a Service, the second for a container. */
 const NUMBERS = ["port", "containerPort"] as const;
 const LISTS_OF_NAMED = new Set(["containers", "initContainers"]);
 
-/** What has to be done about ports of a live object that others gave another number. */
+/** The correction of ports of a live object whose number another manager changed. */
 export interface Supplanted {
-  /** The fields of these ports in the hands of our applies, so that the next one removes them. */
+  /** The managed fields after these ports are transferred to our applies, so that the next one removes them. */
   readonly managedFields: JsonObject[];
-  /** The live object with these ports as they are wanted, in our hands, and nothing else changed. */
+  /** The live object with these ports as desired and owned by us, otherwise unchanged. */
   readonly after: KubeObject;
 }
 
-/** Elements of a tree of managed fields, from the outside in. */
+/** Path elements in a tree of managed fields. */
 type FieldPath = readonly string[];
 
-/** A port that is there in place of a wanted one. */
+/** A live port in place of a desired one. */
 interface Found {
   readonly live: FieldPath;
   readonly wanted: FieldPath;
 }
 
 /**
- * Ports that somebody gave another number or protocol while they keep the name of a wanted one. To server-side apply they are other ports, which it
- * leaves to whoever wrote them; beside them ours would have a name that is taken, so that the API server refuses the apply.
- * Undefined where there are none, or we never applied the object.
+ * Finds ports whose number or protocol another manager changed while they keep the name of a desired one. Server-side apply treats them as
+ * different ports and keeps them; adding the desired ports would duplicate the names, so the API server rejects the apply. Undefined if there
+ * are none, or we never applied the object.
  * @see k8s.io/api v0.36.3 core/v1/types.go, markers listMapKey of ServiceSpec.ports and Container.ports
  */
 export function supplantedPorts(wanted: KubeObject, live: KubeObject): Supplanted | undefined {
@@ -44,7 +44,7 @@ function isOurs(entry: JsonObject): boolean {
   return isEntryOf(entry, FIELD_MANAGER, "Apply");
 }
 
-/** `live` with wanted ports in place of those that have their names; what they take the place of is added to `found`. */
+/** Returns `live` with desired ports in place of those with the same names, which are added to `found`. */
 function mended(wanted: unknown, live: unknown, path: FieldPath, found: Found[]): unknown {
   if (!isObject(wanted) || !isObject(live)) return live;
   return Object.fromEntries(
@@ -76,20 +76,20 @@ function mendedPorts(wanted: readonly unknown[], live: readonly unknown[], path:
   });
 }
 
-/** How managed fields call a port. */
+/** Formats the key of a port in managed fields. */
 function keyOf(port: unknown): string | undefined {
   const member = isObject(port) ? NUMBERS.find((name) => name in port) : undefined;
   if (member === undefined || !isObject(port)) return undefined;
   return `k:${JSON.stringify({ [member]: port[member], protocol: port["protocol"] ?? "TCP" })}`;
 }
 
-/** A Service has one port without a name at most; containers may have several. */
+/** A Service has at most one port without a name; containers may have several. */
 function haveSameName(a: unknown, b: unknown): boolean {
   if (!isObject(a) || !isObject(b) || a["name"] !== b["name"]) return false;
   return a["name"] !== undefined || "port" in b;
 }
 
-/** What all but our applies own at `path` becomes what our applies own. */
+/** Transfers everything at `path` from other managers to our applies. */
 function handedOverAt(managedFields: readonly JsonObject[], path: FieldPath): JsonObject[] {
   let taken: JsonObject = {};
   const left = managedFields.map((entry) => {
@@ -113,7 +113,7 @@ function treeOf(path: FieldPath): JsonObject {
   return path.reduceRight<JsonObject>((inner, step) => ({ [step]: inner }), {});
 }
 
-/** A tree of fields without what is at `path`, and that alone; without `cut` where there is nothing. */
+/** Removes the subtree at `path`; `cut` is undefined if it does not exist. */
 function cutOut(fields: JsonObject, [step = "", ...deeper]: FieldPath): { rest: JsonObject; cut?: JsonObject } {
   const { [step]: child, ...others } = fields;
   if (!isObject(child)) return { rest: fields };

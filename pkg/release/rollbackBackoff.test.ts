@@ -33,12 +33,12 @@ test.for<[why: string, attempt: Partial<typeof SAME>, attempts: number, minutes:
   ["not another bundle or configuration", { inputDigest: "e" }, 1, 0, undefined],
   ["not after an edit of the extension", { generation: 4 }, 1, 0, undefined],
   ["not with other content in the catalog", { catalog: "c@sha256:2" }, 1, 0, undefined],
-])("what was given up is held back: %s", ([, attempt, attempts, minutes, heldFor]) => {
+])("heldUntil holds a failed upgrade: %s", ([, attempt, attempts, minutes, heldFor]) => {
   const until = heldUntil({ ...GIVEN, attempts }, { ...SAME, ...attempt }, AT + minutes * MINUTE);
   expect(until).toBe(heldFor === undefined ? undefined : AT + heldFor * MINUTE);
 });
 
-test("attempts are counted for the very same only", () => {
+test("attemptsOf only counts attempts with the same input", () => {
   expect([attemptsOf(SAME, undefined), attemptsOf(SAME, GIVEN), attemptsOf({ inputDigest: "e" }, GIVEN)]).toEqual([1, 2, 1]);
 });
 
@@ -49,7 +49,7 @@ const crd = (name: string, version: number): KubeObject => ({
   spec: { version },
 });
 
-test("a rollback leaves definitions as they are on the cluster, and brings back those that were removed", () => {
+test("rollbackObjects keeps current definitions and restores removed ones", () => {
   const target = [configMap("a"), crd("both", 1), crd("removed", 1)];
   const given = [configMap("b"), crd("both", 2), crd("added", 2)];
   expect(rollbackObjects(target, given)).toEqual([crd("both", 2), crd("added", 2), configMap("a"), crd("removed", 1)]);
@@ -66,11 +66,11 @@ test.for<[why: string, value: unknown, want: RolledBack | undefined]>([
   ["a member that is missing", { ...GIVEN, at: undefined }, undefined],
   ["a number that is none", { ...GIVEN, attempts: "1" }, undefined],
   ["a reason that nobody knows", { ...GIVEN, reason: "Other" }, undefined],
-])("a stored rollback is read, or is none: %s", ([, value, want]) => {
+])("rolledBackFrom parses a stored rollback or ignores it: %s", ([, value, want]) => {
   expect(rolledBackFrom(value)).toEqual(want);
 });
 
-test("a long message is cut before it is stored", () => {
+test("shortMessage truncates a long message", () => {
   expect([shortMessage("no"), shortMessage("x".repeat(10_000)).length]).toEqual(["no", 4_096]);
 });
 
@@ -94,6 +94,6 @@ test.for<[why: string, object: KubeObject, want: boolean]>([
     false,
   ],
   ["no status at all", { ...workload("Deployment", {}), status: undefined }, false],
-])("whether a new Pod is ready for certain: %s", ([, object, want]) => {
+])("hasReadyNewPod is true only when a new Pod is certainly ready: %s", ([, object, want]) => {
   expect([replacesPods(object), hasReadyNewPod(object)]).toEqual([true, want]);
 });

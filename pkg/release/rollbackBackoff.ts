@@ -3,42 +3,42 @@ import { isObject } from "../golang/members.ts";
 import { truncate } from "../text/truncate.ts";
 import { isCrd, objectKey } from "./identity.ts";
 
-/** What was given up for an earlier release, and is not tried again for a while. */
+/** A release that was rolled back, and is not retried for a time. */
 export interface RolledBack {
-  /** Number of the release that was given up. */
+  /** Number of the release that was rolled back. */
   release: number;
-  /** Its bundle, and that one's version. */
+  /** Its bundle and the bundle's version. */
   bundle: string;
   version: string;
-  /** Identity of everything its objects were rendered from. */
+  /** Identity of all inputs of its rendering. */
   inputDigest: string;
   /** The extension's `metadata.generation` at that time. */
   generation: number;
-  /** Content of the catalog that the bundle came from, by digest; empty where that is not known. */
+  /** Digest of the content of the catalog that the bundle came from; empty if unknown. */
   catalog: string;
-  /** Reason and message of condition Progressing, until it is tried again. */
+  /** Reason and message of condition Progressing until the retry. */
   reason: "ProgressDeadlineExceeded" | "Retrying";
   message: string;
-  /** How often the very same was given up in a row, this time included. */
+  /** Number of consecutive rollbacks of the same input, including this one. */
   attempts: number;
   /** RFC 3339. */
   at: string;
 }
 
-/** What would be tried now. */
+/** The inputs of the next attempt. */
 export type Attempt = Pick<RolledBack, "inputDigest" | "generation" | "catalog">;
 
-/** The first wait; it doubles with every attempt, up to the longest. */
+/** The first wait; it doubles with every attempt, up to the maximum. */
 const FIRST_WAIT_MS = 10 * 60_000;
 const LONGEST_WAIT_MS = 24 * 60 * 60_000;
-/** By how much the clocks of two replicas may differ. */
+/** Maximum clock difference between two replicas. */
 const CLOCKS_DIFFER_MS = 5 * 60_000;
 const MAX_MESSAGE = 4_096;
 
 /**
- * Until when the attempt must wait, in milliseconds since the epoch.
- * @returns undefined when it need not: it is another one, spec or catalog changed, the wait is over, or it begins in the future because a clock was
- * put back since.
+ * Returns when the attempt may start, in milliseconds since the epoch.
+ * @returns undefined if it need not wait: its input, spec or catalog changed, the wait is over, or the wait begins in the future because a clock
+ * was adjusted
  */
 export function heldUntil(given: RolledBack, attempt: Attempt, now: number): number | undefined {
   const same = given.inputDigest === attempt.inputDigest && given.generation === attempt.generation && given.catalog === attempt.catalog;
@@ -47,21 +47,21 @@ export function heldUntil(given: RolledBack, attempt: Attempt, now: number): num
   return same && now < until && !isOfOtherClock ? until : undefined;
 }
 
-/** When what was given up is tried again although nothing changed, in milliseconds since the epoch. */
+/** Returns when an unchanged attempt is retried, in milliseconds since the epoch. */
 export function waitEnds({ at, attempts }: RolledBack): number {
   const began = Date.parse(at) || 0;
   return began + Math.min(FIRST_WAIT_MS * 2 ** (Math.max(attempts, 1) - 1), LONGEST_WAIT_MS);
 }
 
-/** How often `attempt` was given up in a row, this time included, when the release before says what was given up then. */
+/** Returns the number of consecutive rollbacks of `attempt`, including this one. `before` is the rollback that the previous release records. */
 export function attemptsOf(attempt: Pick<Attempt, "inputDigest">, before: RolledBack | undefined): number {
   return before?.inputDigest === attempt.inputDigest ? before.attempts + 1 : 1;
 }
 
 /**
- * The objects that a rollback applies: those of `target`, but definitions of custom resources as they are on the cluster, since going back
- * with one can lose data: those that `given` holds and has applied, and of `target` those that it does not.
- * @param applied tells by `objectKey` which objects of `given` got onto the cluster.
+ * Returns the objects that a rollback applies: those of `target`, except for CustomResourceDefinitions, because reverting one can lose data.
+ * Definitions that `given` contains and has applied stay; missing ones come from `target`.
+ * @param applied reports by `objectKey` which objects of `given` were applied
  */
 export function rollbackObjects(
   target: readonly KubeObject[],
@@ -73,7 +73,7 @@ export function rollbackObjects(
   return [...newer, ...target.filter((object) => !replaced.has(objectKey(object)))];
 }
 
-/** What a stored release says about it; undefined where it says nothing, or nothing that makes sense. */
+/** Parses the rollback in a stored release; undefined if it is missing or invalid. */
 export function rolledBackFrom(value: unknown): RolledBack | undefined {
   if (!isObject(value)) return undefined;
   const { release, bundle, version, inputDigest, generation, catalog, reason, message, attempts, at } = value;
@@ -84,7 +84,7 @@ export function rolledBackFrom(value: unknown): RolledBack | undefined {
   return { release, bundle, version, inputDigest, generation, catalog, reason, message, attempts, at } as RolledBack;
 }
 
-/** `message` cut to what a record holds of it. */
+/** Truncates `message` for the record. */
 export function shortMessage(message: string): string {
   return truncate(message, MAX_MESSAGE);
 }

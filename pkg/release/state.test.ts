@@ -39,7 +39,7 @@ interface StateCase {
 }
 
 test.for<StateCase>([
-  { name: "nothing released", history: [], desired: same, want: { kind: "NeedsInstall", reason: "nothing was released yet" } },
+  { name: "nothing released", history: [], desired: same, want: { kind: "NeedsInstall", reason: "no release exists yet" } },
   {
     name: "uninstalled",
     history: [release(1, "uninstalled")],
@@ -50,7 +50,7 @@ test.for<StateCase>([
     name: "deployed, the same wanted",
     history: [release(2, "deployed"), release(1, "superseded")],
     desired: same,
-    want: { kind: "Unchanged", reason: "release v2 holds exactly these objects" },
+    want: { kind: "Unchanged", reason: "release v2 contains exactly these objects" },
   },
   {
     name: "deployed before objects were labelled with their bundle",
@@ -62,7 +62,7 @@ test.for<StateCase>([
     name: "deployed, the objects of another version wanted",
     history: [release(1, "deployed", [withBundleLabels(configMap("a"), { packageName: "op", version: "1.0.0" })])],
     desired: { objects: [withBundleLabels(configMap("a"), { packageName: "op", version: "2.0.0" })], labels: { bundle: "op.v2" } },
-    want: { kind: "NeedsUpgrade", reason: "release v1 differs: another bundle (bundle)" },
+    want: { kind: "NeedsUpgrade", reason: "release v1 differs: different bundle (bundle)" },
   },
   {
     name: "deployed, other objects wanted",
@@ -70,14 +70,14 @@ test.for<StateCase>([
     desired: other,
     want: {
       kind: "NeedsUpgrade",
-      reason: "release v1 differs: 2 objects are new, 1 object is changed, 1 object is no longer wanted, another bundle (bundle)",
+      reason: "release v1 differs: 2 objects are new, 1 object is changed, 1 object is no longer desired, different bundle (bundle)",
     },
   },
   {
     name: "deployed, the same objects of another bundle wanted",
     history: [release(1, "deployed")],
     desired: { ...same, labels: { bundle: "op.v2" } },
-    want: { kind: "NeedsUpgrade", reason: "release v1 differs: another bundle (bundle)" },
+    want: { kind: "NeedsUpgrade", reason: "release v1 differs: different bundle (bundle)" },
   },
   {
     name: "left pending on the first install",
@@ -87,7 +87,7 @@ test.for<StateCase>([
       kind: "Interrupted",
       sameObjects: true,
       base: undefined,
-      reason: "release v1 was left pending-install: its writer stopped in the middle",
+      reason: "release v1 was left in status pending-install: its writer stopped before it finished",
     },
   },
   {
@@ -100,7 +100,7 @@ test.for<StateCase>([
     name: "failed, the same wanted",
     history: [release(3, "failed"), release(2, "failed"), release(1, "deployed")],
     desired: same,
-    want: { kind: "Failed", sameObjects: true, base: release(1, "deployed"), reason: "release v3 failed and the same objects are wanted" },
+    want: { kind: "Failed", sameObjects: true, base: release(1, "deployed"), reason: "release v3 failed and the same objects are desired" },
   },
   {
     name: "failed, other objects wanted",
@@ -110,7 +110,7 @@ test.for<StateCase>([
       kind: "Failed",
       sameObjects: false,
       base: undefined,
-      reason: "release v1 failed and other objects are wanted now: 1 object is new",
+      reason: "release v1 failed and different objects are desired now: 1 object is new",
     },
   },
   {
@@ -123,7 +123,7 @@ test.for<StateCase>([
   expect(determineState(history, desired)).toMatchObject(want);
 });
 
-test("the digest of objects depends on their content only", () => {
+test("objectsDigest depends only on the content of objects", () => {
   const a = { apiVersion: "v1", kind: "ConfigMap", metadata: { name: "a", namespace: "n" }, data: { x: "1", y: "2" } };
   const swapped = { kind: "ConfigMap", data: { y: "2", x: "1" }, metadata: { namespace: "n", name: "a" }, apiVersion: "v1" };
   expect(objectsDigest([swapped, configMap("b")])).toBe(objectsDigest([configMap("b"), a]));

@@ -48,7 +48,7 @@ test.for<[what: string, deployed: ReleaseRecord | undefined, next: Parameters<ty
   ["back to our own", ours, { labels, rolledBack }, false],
   ["our own, which once went back to what another controller installed", release({ rolledBack }), { labels }, false],
   ["our own, which somebody took back to what another controller installed", release({ pinnedTo: 1 }), { labels }, false],
-])("is a take-over or not: %s", ([, deployed, next, is]) => {
+])("isTakeOver is correct for %s", ([, deployed, next, is]) => {
   expect(isTakeOver(deployed, next)).toBe(is);
 });
 
@@ -62,7 +62,7 @@ test.for<[spec: DriftSpec, takenOver: true | undefined, policy: string, isTakenO
   [{ policy: "Correct" }, true, "Correct", false],
   [{ policy: "Warn" }, true, "Warn", false],
   [{ policy: "Ignore" }, true, "Ignore", false],
-])("with spec.drift %j and takenOver %j the policy is %s", ([drift, takenOver, policy, isTakenOver]) => {
+])("driftPolicyOf, with spec.drift %j and takenOver %j, returns %s", ([drift, takenOver, policy, isTakenOver]) => {
   const spec = { drift } as ClusterExtension["spec"];
   expect(driftPolicyOf(spec, takenOver ? { takenOver } : {})).toEqual({ policy, isTakenOver });
 });

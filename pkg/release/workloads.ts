@@ -2,11 +2,11 @@ import { groupOf, type JsonObject, type KubeObject, type ObjectRef } from "../ap
 import { isObject } from "../golang/members.ts";
 import { describeObject, objectKey } from "./identity.ts";
 
-/** Which members together name an entry of a list, with the value of a member that is absent. */
+/** The fields that identify a list entry, with the default of an absent field. */
 type ListKey = readonly (readonly [member: string, absent: string])[];
 
 /**
- * The lists of Pods that an apply reads as maps and a plain create accepts with repeated keys.
+ * The lists of Pods that an apply treats as maps, and that a create accepts with repeated keys.
  * @see k8s.io/api v0.36.3 core/v1/types.go, markers listMapKey
  */
 const CONTAINER_LISTS: Readonly<Record<string, ListKey>> = {
@@ -25,7 +25,7 @@ const POD_LISTS: Readonly<Record<string, ListKey>> = {
 const CONTAINERS = ["initContainers", "containers"] as const;
 const LISTED_VALUE = 80;
 
-/** A list entry that was dropped in favour of a later one with the same key. */
+/** A list entry that was dropped because a later one has the same key. */
 interface DroppedEntry {
   /** Such as `container "manager"`; empty for a list of the Pod itself. */
   container: string;
@@ -35,7 +35,7 @@ interface DroppedEntry {
   kept: JsonObject;
 }
 
-/** `spec` with every repeated key collapsed to its last entry, and what was dropped for that. */
+/** Removes all but the last entry of each repeated key, and returns the dropped ones. */
 function collapsePodSpec(spec: JsonObject): { spec: JsonObject; dropped: DroppedEntry[] } {
   const dropped: DroppedEntry[] = [];
   const pod = collapseLists(spec, POD_LISTS, "", dropped);
@@ -49,7 +49,7 @@ function collapsePodSpec(spec: JsonObject): { spec: JsonObject; dropped: Dropped
   return { spec: pod, dropped };
 }
 
-/** One list with every repeated key collapsed to its last entry. */
+/** Removes all but the last entry of each repeated key from one list. */
 function collapseList(list: readonly unknown[], members: ListKey, onDrop: (entry: JsonObject, kept: JsonObject) => void): unknown[] {
   const last = new Map<string, JsonObject>();
   for (const entry of list) if (isObject(entry)) last.set(keyOf(entry, members), entry);
@@ -62,7 +62,7 @@ function collapseList(list: readonly unknown[], members: ListKey, onDrop: (entry
   });
 }
 
-/** Such as `container "manager": env "A" is given more than once, the last one counts`. */
+/** Formats a dropped entry, such as `container "manager": env "A" is given more than once, the last one counts`. */
 function describeDrop({ container, list, entry }: DroppedEntry): string {
   const members = CONTAINER_LISTS[list] ?? POD_LISTS[list] ?? [["name", ""]];
   const key = members.map(([member, absent]) => textOf(entry[member] ?? absent)).join("/");
@@ -86,13 +86,13 @@ function textOf(value: unknown): string {
   return typeof value === "string" ? value : JSON.stringify(value);
 }
 
-/** A name that a container port had before its entry was dropped, and the number it stood for. */
+/** A port name that was lost with a dropped entry, and its number. */
 interface LostPortName {
   name: string;
   port: unknown;
 }
 
-/** `value` with every probe and lifecycle handler that names a lost port naming its number instead. */
+/** Replaces lost port names in probes and lifecycle handlers with numbers. */
 function withPortNumbers(value: unknown, lost: readonly LostPortName[]): unknown {
   if (lost.length === 0) return value;
   if (Array.isArray(value)) return value.map((entry: unknown) => withPortNumbers(entry, lost));
@@ -107,8 +107,8 @@ function withPortNumbers(value: unknown, lost: readonly LostPortName[]): unknown
 }
 
 /**
- * `service` with target ports that name a lost port as numbers.
- * @param lostIn of the workloads of the same set, with the labels of their Pods and their namespace.
+ * Replaces lost port names in the target ports of `service` with numbers.
+ * @param lostIn lost names of workloads in the same set, with the labels and namespace of their Pods
  */
 function withTargetNumbers(
   service: KubeObject,
@@ -131,15 +131,15 @@ function numberFor(port: unknown, lost: readonly LostPortName[]): unknown {
   return lost.find(({ name }) => name === port)?.port ?? port;
 }
 
-/** Objects and what was changed in them, one sentence a change. */
+/** Objects and their adjustments, one sentence each. */
 export interface Adjusted {
   objects: KubeObject[];
   notes: string[];
 }
 
 /**
- * Collapses list entries that repeat a key to the last one: a create accepts them, an apply does not.
- * Where a container port loses its name that way, probes and Services of the set that use the name get the number.
+ * Removes all but the last list entry of each repeated key: a create accepts them, an apply does not. If a container port loses its name, probes
+ * and Services of the set that use the name get the number.
  */
 export function collapseDuplicates(objects: readonly KubeObject[]): Adjusted {
   const notes: string[] = [];
@@ -162,7 +162,7 @@ export function collapseDuplicates(objects: readonly KubeObject[]): Adjusted {
   return { objects: lostIn.length === 0 ? collapsed : collapsed.map((object) => withTargetNumbers(object, lostIn)), notes };
 }
 
-/** Leaves `replicas` to the HorizontalPodAutoscaler of the same set that targets a workload. */
+/** Removes `replicas` from workloads that a HorizontalPodAutoscaler of the same set targets. */
 export function releaseReplicas(objects: readonly KubeObject[]): Adjusted {
   const scaled = new Set(objects.filter((object) => object.kind === "HorizontalPodAutoscaler").map(targetOf));
   const notes: string[] = [];
@@ -187,7 +187,7 @@ function collapseOwnLists(object: KubeObject, notes: string[]): KubeObject {
   const { finalizers } = object.metadata;
   if (finalizers && new Set(finalizers).size < finalizers.length) {
     result = { ...result, metadata: { ...object.metadata, finalizers: [...new Set(finalizers)] } };
-    notes.push(`${describeObject(object)}: finalizers are given more than once, they count once`);
+    notes.push(`${describeObject(object)}: finalizers are given more than once, each counts once`);
   }
   const secrets = object["secrets"];
   if (object.kind === "ServiceAccount" && groupOf(object.apiVersion) === "" && Array.isArray(secrets)) {
@@ -198,7 +198,7 @@ function collapseOwnLists(object: KubeObject, notes: string[]): KubeObject {
   return result;
 }
 
-/** The Pod template of a workload, with a way to put a changed Pod spec back. */
+/** Returns the Pod template of a workload, and a function that replaces its Pod spec. */
 function templateOf(
   object: KubeObject,
 ): { podSpec: JsonObject; labels: JsonObject; withPodSpec(podSpec: JsonObject): KubeObject } | undefined {

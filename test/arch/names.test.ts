@@ -8,7 +8,7 @@ const EXPORTED_DECLARATION = /^export (?:default )?(?:abstract )?(?:async )?(?:f
 /** Names that several files may declare: which files, and why nobody confuses them. */
 const ARGUED: readonly { readonly names: readonly string[]; readonly files: RegExp; readonly why: string }[] = [
   {
-    names: ["Flags", "METRICS_ADDRESS", "parseFlags", "usage"],
+    names: ["Flags", "METRICS_ADDRESS", "parseFlags", "usage", "flagHelp"],
     files: /^cmd\/(catalogd|operator-controller)\/flags\.ts$/,
     why: "Each server program describes its own flags in a file of the same form, and only that program and its tests import it.",
   },

@@ -1,4 +1,4 @@
-import { objectText } from "../../pkg/authoring/render/catalogText.ts";
+import { formatMeta } from "../../pkg/authoring/render/catalogText.ts";
 import { MIGRATION_LEVELS, migrateMeta } from "../../pkg/authoring/render/migrate.ts";
 import { renderCatalogBundle } from "../../pkg/authoring/render/renderBundle.ts";
 import type { BundleFiles } from "../../pkg/bundle/types.ts";
@@ -19,7 +19,7 @@ export async function catalogOutcomeOf(files: BundleFiles): Promise<Outcome> {
     for (const level of MIGRATION_LEVELS) {
       const { blob } = migrateMeta(meta, level);
       for (const format of ["json", "yaml"] as const) {
-        const text = Buffer.from(objectText(blob, format));
+        const text = Buffer.from(formatMeta(blob, format));
         const again = await Array.fromAsync(decodeMetas([text], `catalog.${format}`));
         if (again.map((one) => goJson(one.blob)).join() !== goJson(blob))
           return { result: "1 objects", fault: `${level}, ${format}: what is written reads back as something else` };

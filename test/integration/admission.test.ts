@@ -164,14 +164,14 @@ describeWithPrivateCluster("extensions that admission or quotas deny", (cluster)
     await eventually(async () => {
       const { Progressing } = await world.conditions("blind", WAITING);
       expect(Progressing).toMatch(
-        /ConfigMap blind-system\/[abc]: configmaps "[abc]" is forbidden: exceeded quota: small, requested: count\/configmaps=1, .*; what had been created was removed again: \d deleted; with the right to list resourcequotas/,
+        /ConfigMap blind-system\/[abc]: configmaps "[abc]" is forbidden: exceeded quota: small, requested: count\/configmaps=1, .*; the controller removed the objects that it had created: \d deleted; grant the ServiceAccount list on resourcequotas/,
       );
     });
     await eventually(async () => expect(await ownObjects(cluster.client, "blind")).toEqual([]));
     // Later attempts can create fewer: the quota's use falls a moment after the objects are deleted.
     await eventually(async () =>
-      expect(await eventsOf("blind", "InstallUndone")).toContainEqual(
-        "InstallUndone: install did not fit into a quota; what had been created was removed again: 2 deleted",
+      expect(await eventsOf("blind", "InstallRolledBack")).toContainEqual(
+        "InstallRolledBack: install exceeded a quota; the controller removed the objects that it had created: 2 deleted",
       ),
     );
     await raise("blind-system", { "count/configmaps": "4" });

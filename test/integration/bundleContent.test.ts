@@ -58,14 +58,14 @@ describeWithPrivateCluster("the content of bundles", (cluster) => {
     await serve("1.2.0");
     await world.extension("flawed");
     const told =
-      'bundle "p.v1.2.0" has mistakes for its author to correct: ' +
-      'it holds 2 ClusterServiceVersions, "p.v0.9.0" (manifests/a.yaml), "p.v1.2.1" (manifests/csv.yaml), of which the last is taken, ' +
-      'and its ClusterServiceVersion has version "1.2.1", the catalog says "1.2.0"';
+      'bundle "p.v1.2.0" has mistakes that its author must fix: ' +
+      'it holds 2 ClusterServiceVersions, "p.v0.9.0" (manifests/a.yaml), "p.v1.2.1" (manifests/csv.yaml), of which the last is taken; ' +
+      'its ClusterServiceVersion has version "1.2.1", the catalog says "1.2.0"';
     await world.conditions("flawed", INSTALLED);
     await world.expectProblem("flawed", "BundleWarning", { message: told });
     world.controller.healthChanged("flawed"); // a reconcile without a pull reports it as well
     await world.expectProblem("flawed", "BundleWarning", { message: told });
-    await eventually(async () => expect(await events("flawed", "FlawedBundle")).toEqual([`FlawedBundle: ${told}`]));
+    await eventually(async () => expect(await events("flawed", "BundleWarning")).toEqual([`BundleWarning: ${told}`]));
     world.bundle("p.v1.3.0", tinyBundle("1.3.0"));
     await world.serve({
       channels: { stable: ["p.v1.2.0", { name: "p.v1.3.0", replaces: "p.v1.2.0" }] },

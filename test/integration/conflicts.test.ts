@@ -70,7 +70,7 @@ describeWithPrivateCluster("objects that another owner has", (cluster) => {
       { type: "merge" },
     );
     await world.conditions("later", { ...REFUSED, Installed: "True/Succeeded" });
-    await world.expectProblem("later", "ObjectConflict", { next: "it belongs to nobody in particular" });
+    await world.expectProblem("later", "ObjectConflict", { next: "it has no known owner" });
     await cluster.client.delete({ apiVersion: role.apiVersion, kind: role.kind, name: "only-once" });
     await eventually(async () => expect((await world.get("later")).status?.install?.bundle.name).toBe("p.v1.0.0"));
     await world.remove("later");

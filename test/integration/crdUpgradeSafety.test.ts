@@ -211,7 +211,7 @@ describeWithCluster("CRD upgrade safety on a real API server", (cluster) => {
     const wider = { type: "object", properties: { size: { type: "string", maxLength: 4 } } };
     expect(await it.apply("2", [widgets(it.ns, { v1: { spec: wider } })])).toBe("");
     const note = it.events.seen.find((event) => event.includes("CrdUpgradeSafety"));
-    expect(note).toContain(`existingObjects: the custom resources of CRD "widgets.${it.ns}.example.com" were not looked at: `);
+    expect(note).toContain(`existingObjects: the custom resources of CRD "widgets.${it.ns}.example.com" were not checked: `);
     expect(note).toContain(`cannot list resource "widgets" in API group "${it.ns}.example.com"`);
   });
 
@@ -246,7 +246,7 @@ describeWithCluster("CRD upgrade safety on a real API server", (cluster) => {
       const gone = [widgets(it.ns, { v1: { spec: STRING } })];
       expect(await it.apply("2", gone)).toBe(
         `servedVersionRemoval: served versions removed : [v1beta1] of CRD "widgets.${it.ns}.example.com" while custom resources exist: ` +
-          "a version has to be served no longer in one upgrade before a later one removes it",
+          "first upgrade to a bundle that no longer serves the version, and then to one that removes it",
       );
       expect(await it.apply("2", [widgets(it.ns, { ...versions, v1beta1: { served: false, spec: STRING } })])).toBe("");
       expect(await it.apply("3", gone)).toBe("");
@@ -300,7 +300,7 @@ describeWithCluster("CRD upgrade safety on a real API server", (cluster) => {
       expect(await it.apply("3", [without(it.ns)])).toBe("");
       await it.stores("v1");
       expect(it.events.seen).toContain(
-        `Normal CrdUpgradeSafety: took v1alpha1 from status.storedVersions of CRD "widgets.${it.ns}.example.com": no custom resource of it exists`,
+        `Normal CrdUpgradeSafety: removed v1alpha1 from status.storedVersions of CRD "widgets.${it.ns}.example.com": no custom resource of it exists`,
       );
     });
 
@@ -309,7 +309,7 @@ describeWithCluster("CRD upgrade safety on a real API server", (cluster) => {
       await it.apply("1", [old(it.ns)]);
       await it.stores("v1alpha1");
       const refused = await it.apply("2", [without(it.ns)]);
-      expect(refused).toContain("are stored in version v1alpha1: first upgrade to a version that stores them in another one");
+      expect(refused).toContain("are stored in version v1alpha1: first upgrade to a bundle that stores them in another version");
       expect(await it.schemaOf("v1alpha1")).toEqual(STRING);
     });
   });

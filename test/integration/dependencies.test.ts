@@ -194,7 +194,7 @@ describeWithPrivateCluster("dependencies", (cluster) => {
     await world.extension("writer", of("writer", { dependencies: { policy: "Install" } }));
     const { Progressing } = await world.conditions("writer", { Installed: "False/Failed", Progressing: "True/Retrying" });
     expect(Progressing).toContain(
-      'waiting until what bundle "writer.v1.0.0" depends on is installed: ClusterExtension "ours" of package "ink": Retrying: ',
+      'waiting for the dependencies of bundle "writer.v1.0.0": ClusterExtension "ours" of package "ink": Retrying: ',
     );
     await world.expectProblem("writer", "DependenciesInstalling", {
       details: [{ message: expect.stringContaining('ClusterExtension "ours" of package "ink"') as string }],

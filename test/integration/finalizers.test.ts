@@ -43,7 +43,7 @@ describeWithPrivateCluster("finalizers of the garbage collector on an extension"
       );
       await eventually(async () =>
         expect(await removed(name)).toEqual([
-          `FinalizerRemoved: finalizer ${finalizer} removed: the extension is not being deleted. To leave its objects behind, delete it with --cascade=orphan`,
+          `FinalizerRemoved: finalizer ${finalizer} removed: the extension is not being deleted. To keep its objects, delete it with --cascade=orphan`,
         ]),
       );
       await cluster.client.patch(refOf(x), { metadata: { finalizers: [FINALIZER_UNINSTALL] } }, { type: "merge" });

@@ -29,10 +29,10 @@ describeWithPrivateCluster("the health of what is installed", (cluster) => {
   test("an extension whose objects become ready is Available and Ready, and causes no further requests", async () => {
     const { spec } = await world.extension("fine");
     expect(await world.conditions("fine", READY)).toMatchObject({
-      Available: "the one object that has a health is healthy",
+      Available: "the only object with a health check is healthy",
       Ready: 'bundle "p.v1.0.0" is installed and available',
     });
-    await eventually(async () => expect(await world.events("fine")).toContain("Healthy: the one object that has a health is healthy"));
+    await eventually(async () => expect(await world.events("fine")).toContain("Healthy: the only object with a health check is healthy"));
     const before = await requestsOf(spec.namespace);
     for (let pass = 0; pass < 3; pass++) await world.serve({ channels: { stable: ["p.v1.0.0"] }, bundles: ["p.v1.0.0"] });
     const other = await world.extension("fine-2");

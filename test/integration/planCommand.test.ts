@@ -364,7 +364,7 @@ describeWithPrivateCluster("olmv1 plan", (cluster) => {
       { kind: "ownership", text: expect.stringContaining("CustomResourceDefinition 'podmonitors.monitoring.coreos.com' already exists") },
     ]);
     expect(notes.join("\n")).toContain("its minKubeVersion is 9.1.0 and the API server's version v1.");
-    expect(notes.join("\n")).toContain("only tried: took v1alpha1 from status.storedVersions");
+    expect(notes.join("\n")).toContain("dry run: removed v1alpha1 from status.storedVersions");
     expect(notes).toContain(
       'it depends on package "q" >=1.0.0; whether that is met is not looked at here, spec.dependencies.policy is Require',
     );

@@ -34,7 +34,7 @@ describeWithPrivateCluster("requirements of a bundle", (cluster) => {
     });
     expect(Progressing).toContain('CustomResourceDefinition "things.enforced.example.com" is required and not served');
     const details = ['CustomResourceDefinition "things.enforced.example.com" is required and not served'];
-    await world.expectProblem("enforced", "RequirementsNotMet", { next: "install what is missing", details });
+    await world.expectProblem("enforced", "RequirementsNotMet", { next: "install the missing APIs or upgrade the cluster", details });
     const deployments = await cluster.client.list({ apiVersion: "apps/v1", kind: "Deployment" }, { namespace: "enforced-system" });
     expect(deployments.items).toEqual([]);
     await eventually(async () => expect(await events("enforced")).toHaveLength(1));

@@ -136,7 +136,7 @@ describeWithPrivateCluster("changes of catalogs", (cluster) => {
     const skipped = 'bundle "p.v1.1.0" (version 1.1.0) was chosen although entry "p.v2.0.0" of channel "stable" skips it';
     await says("bold", DONE, "Desired state reached");
     await world.expectProblem("bold", "UpgradeWarning", { message: skipped });
-    await told("bold", "UnadvisedBundle", skipped);
+    await told("bold", "UpgradeConstraintOverridden", skipped);
     await editCatalog("bold", { version: null, channels: ["old"] });
     await says(
       "bold",
@@ -156,7 +156,7 @@ describeWithPrivateCluster("changes of catalogs", (cluster) => {
     await cluster.client.delete(phrases("bold"));
     await eventually(async () => expect(await text("bold")).toBe("1.0.0"));
     await says("bold", DONE, back);
-    await told("bold", "UnadvisedBundle", back, skipped);
+    await told("bold", "UpgradeConstraintOverridden", back, skipped);
     await world.remove("bold");
   });
 

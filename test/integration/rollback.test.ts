@@ -93,7 +93,7 @@ describeWithPrivateCluster("rollbacks to the previous release", (cluster) => {
       Ready: "False/ProgressDeadlineExceeded",
     });
     expect(Progressing).toMatch(
-      /^Revision has not rolled out for 10 minute\(s\)\. Last status: Revision 2\.0\.0 is rolling out\.; Deployment late-system\/tiny: .*; bundle "p\.v1\.0\.0" was rolled back to; bundle "p\.v2\.0\.0" is tried again after 20\S+Z, or as soon as spec, bundle or catalog change$/,
+      /^Revision has not rolled out for 10 minute\(s\)\. Last status: Revision 2\.0\.0 is rolling out\.; Deployment late-system\/tiny: .*; rolled back to bundle "p\.v1\.0\.0"; bundle "p\.v2\.0\.0" is retried after 20\S+Z, or as soon as spec, bundle or catalog change$/,
     );
     expect(await installed("late")).toBe("1.0.0");
     expect(await world.releases("late")).toEqual(["v1 superseded", "v2 failed", "v3 deployed"]);
@@ -131,9 +131,9 @@ describeWithPrivateCluster("rollbacks to the previous release", (cluster) => {
       Ready: "False/Retrying",
     });
     expect(Progressing).toMatch(
-      /^error for resolved bundle "p\.v2\.0\.0" with version "2\.0\.0": Service refused-system\/refused: .*not today; bundle "p\.v1\.0\.0" was put back; bundle "p\.v2\.0\.0" is tried again after 20\S+Z, or as soon as spec, bundle or catalog change$/,
+      /^error for resolved bundle "p\.v2\.0\.0" with version "2\.0\.0": Service refused-system\/refused: .*not today; bundle "p\.v1\.0\.0" was restored; bundle "p\.v2\.0\.0" is retried after 20\S+Z, or as soon as spec, bundle or catalog change$/,
     );
-    await world.expectProblem("refused", "RolledBack", { message: 'bundle "p.v1.0.0" was put back' });
+    await world.expectProblem("refused", "RolledBack", { message: 'bundle "p.v1.0.0" was restored' });
     expect(await installed("refused")).toBe("1.0.0");
     expect(await world.releases("refused")).toEqual(["v1 superseded", "v2 failed", "v3 deployed"]);
     expect([await valueOf("refused-system", "kept"), await valueOf("refused-system", "new")]).toEqual(["1", undefined]);
@@ -157,12 +157,10 @@ describeWithPrivateCluster("rollbacks to the previous release", (cluster) => {
     await serve("1.0.0");
     await world.extension("manual");
     await world.conditions("manual", READY);
-    await expect(rollback("manual")).rejects.toThrow("there is no earlier revision to go back to");
+    await expect(rollback("manual")).rejects.toThrow("no earlier revision is available for a rollback");
     await serve("1.0.0", "2.0.0");
     await eventually(async () => expect(await installed("manual")).toBe("2.0.0"));
-    await expect(rollback("manual", "7")).rejects.toThrow(
-      "revision 7 is not among the releases that are kept: one of these can be gone back to: 2, 1",
-    );
+    await expect(rollback("manual", "7")).rejects.toThrow("revision 7 is not in the release history: available for a rollback: 2, 1");
     const back = await olmv1("rollback", "manual", "--kubeconfig", cluster.kubeconfig);
     expect(back).toMatchObject({ code: 0 });
     expect(back.out).toBe(
@@ -187,7 +185,7 @@ describeWithPrivateCluster("rollbacks to the previous release", (cluster) => {
     );
     const blocked = await world.conditions("manual", { Progressing: "False/Blocked" });
     expect(blocked["Progressing"]).toBe(
-      'annotation olm.operatorframework.io/rollback-to: "x" is no revision, which is a whole number from 1',
+      'annotation olm.operatorframework.io/rollback-to: "x" is not a revision: specify an integer from 1',
     );
     await world.expectProblem("manual", "InvalidSpec", { message: '"x" is no revision' });
     expect(await rollback("manual", "--cancel")).toBe('ClusterExtension "manual" follows its catalogs again\n');

@@ -201,7 +201,9 @@ describe("a catalog that is served", () => {
     const before = await packages();
     expect(before.trim().split("\n")).toHaveLength(2);
     temp.write("My Shop", { "catalog.yaml": `${sound}---\n[` });
-    await eventually(() => expect(ended.err).toMatch(/catalog\.yaml: document \d+, line \d+: .*; what was read before is still served\n/));
+    await eventually(() =>
+      expect(ended.err).toMatch(/reload failed: .*catalog\.yaml: document \d+, line \d+: .*; still serving the previous content\n/),
+    );
     expect(await packages()).toBe(before);
     temp.write("My Shop", { "catalog.yaml": sound, "more/more.yaml": "schema: olm.package\nname: more\ndefaultChannel: a\n" });
     await eventually(async () => expect((await packages()).trim().split("\n")).toHaveLength(3));

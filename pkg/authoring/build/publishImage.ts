@@ -10,50 +10,50 @@ import { imageLabels } from "../../oci/store/imageStore.ts";
 import { ImageStores } from "../../oci/store/imageStores.ts";
 import { createLogger } from "../../telemetry/log.ts";
 
-/** An image that is where it was to be, for people and programs. */
+/** A published image, as printed for users and scripts. */
 export interface ImageReport {
-  /** by digest, such as "quay.io/team/catalog@sha256:…"; of a layout the layout, a "@" and the digest */
+  /** Reference by digest, such as "quay.io/team/catalog@sha256:…"; for a layout, its path, "@" and the digest. */
   readonly image: string;
-  /** as it was asked for, by tag */
+  /** The requested reference, by tag. */
   readonly reference: string;
   readonly digest: string;
   readonly mediaType: string;
-  /** whether it was there before */
+  /** Whether the image already existed. */
   readonly present: boolean;
 }
 
-/** The report of an image at a place. */
-function imageReport(place: ImagePlace, image: { digest: string; mediaType: string }, present: boolean): ImageReport {
+/** Reports an image at a place. */
+function reportImage(place: ImagePlace, image: { digest: string; mediaType: string }, present: boolean): ImageReport {
   const { digest, mediaType } = image;
   const name = place.kind === "registry" ? nameOf(place.ref) : formatImagePlace({ ...place, tag: "" });
   return { image: `${name}@${digest}`, reference: formatImagePlace(place), digest, mediaType, present };
 }
 
-/** Builds an image and puts it where it is to be: into a layout, or straight into a registry. @throws Error of the files, or of the registry. */
+/** Builds an image and writes it to a layout or pushes it to a registry. @throws Error of the files or of the registry. */
 export async function publishImage(stores: ImageStores, place: ImagePlace, parts: ImageParts, signal: AbortSignal): Promise<ImageReport> {
   const scratch = await stores.scratch();
   const { manifest } = await buildImage(scratch, "", parts, signal);
   const tag = tagOf(place);
   const { fate } = await stores.writing(place, signal, (writer) => copyImage(scratch, manifest, writer, { tag, signal }));
-  return imageReport(place, manifest, fate === "present");
+  return reportImage(place, manifest, fate === "present");
 }
 
-/** The tag that an image gets at a place; "" of a layout for none. */
+/** Returns the tag of an image at a place; "" for an untagged image in a layout. */
 function tagOf(place: ImagePlace): string {
   return place.kind === "registry" ? (place.ref.tag ?? "latest") : place.tag;
 }
 
-/** What an image has to be, told by a label. */
+/** The label that identifies an expected kind of image. */
 export interface ExpectedLabel {
-  /** such as "catalog" */
+  /** Kind of image, such as "catalog". */
   readonly what: string;
   readonly label: string;
 }
 
 /**
- * Copies an image from one place to another, of several platforms all; its digest stays.
- * @param expected undefined where any image will do
- * @throws Error for an image that is something else; of either place.
+ * Copies an image with all its platforms to another place. Keeps its digest.
+ * @param expected undefined to accept any image
+ * @throws Error if the image is of another kind, or of either place.
  */
 export async function pushInto(
   stores: ImageStores,
@@ -63,31 +63,33 @@ export async function pushInto(
   const { from, to, expected } = request;
   const { reader, manifest } = await stores.find(from, signal);
   if (expected && (await imageLabels(reader, manifest, signal))[expected.label] === undefined)
-    throw new Error(`${formatImagePlace(from)} is no ${expected.what}: it has no label ${expected.label}; --force pushes it all the same`);
+    throw new Error(
+      `${formatImagePlace(from)} is not a ${expected.what}: it has no label ${expected.label}. To push it anyway, use --force.`,
+    );
   const copied = await stores.writing(to, signal, (writer) => copyImage(reader, manifest, writer, { tag: tagOf(to), signal }));
-  return imageReport(to, copied, copied.fate === "present");
+  return reportImage(to, copied, copied.fate === "present");
 }
 
-/** Texts `KEY=VALUE` as a record. @throws Error for one without a key. */
+/** Parses texts of the form `KEY=VALUE`. @throws Error if the key is missing. */
 export function keyValues(what: string, texts: readonly string[] = []): Record<string, string> {
   return Object.fromEntries(
     texts.map((text) => {
       const at = text.indexOf("=");
-      if (at <= 0) throw new Error(`invalid ${what} ${goQuote(text)}: KEY=VALUE is expected`);
+      if (at <= 0) throw new Error(`invalid ${what} ${goQuote(text)}: must have the form KEY=VALUE`);
       return [text.slice(0, at), text.slice(at + 1)];
     }),
   );
 }
 
-/** How registries are reached. */
+/** Options for access to registries. */
 export interface ImageOptions {
   registriesConf?: string | undefined;
   authFile?: string | undefined;
-  /** about where images are pushed to */
+  /** Whether to push over plain HTTP or without verifying certificates. */
   insecure?: boolean | undefined;
 }
 
-/** What of a terminal such commands need. */
+/** Terminal for commands that handle images. */
 export interface ImageTerminal {
   readonly out: (text: string) => void;
   readonly err: (text: string) => void;
@@ -95,7 +97,7 @@ export interface ImageTerminal {
   readonly env: Readonly<Record<string, string | undefined>>;
 }
 
-/** Lends `work` what opens images in registries and layouts; it is closed afterwards, and nothing temporary is left. */
+/** Calls `work` with access to images in registries and layouts. Closes it afterwards and removes temporary files. */
 export async function withImages<T>(options: ImageOptions, terminal: ImageTerminal, work: (stores: ImageStores) => Promise<T>): Promise<T> {
   const { registriesConf, authFile, insecure } = options;
   const { env } = terminal;

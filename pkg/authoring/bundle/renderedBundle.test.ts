@@ -12,8 +12,8 @@ function kinds(request: Partial<RenderRequest>): string[] {
   return renderForInstall(sound, { ...REQUEST, ...request }).objects.map(({ kind }) => kind);
 }
 
-describe("a rendered bundle", () => {
-  test("is for the namespace that is asked for, else for the one that the bundle suggests, else for its package's", () => {
+describe("renderForInstall", () => {
+  test("renderForInstall uses the requested namespace, or else the suggested one, or else the package name", () => {
     const namespaces = (namespace?: string) =>
       new Set(renderForInstall(sound, { ...REQUEST, namespace }).objects.flatMap(({ metadata }) => metadata.namespace ?? []));
     expect(namespaces("ns")).toEqual(new Set(["ns"]));
@@ -23,7 +23,7 @@ describe("a rendered bundle", () => {
     expect(renderForInstall(unsuggested, REQUEST).objects[0]?.metadata.namespace).toBe("pack");
   });
 
-  test("has no marks of an extension, no status, and is always the same", () => {
+  test("renderForInstall returns the same objects each time, without owner references and status", () => {
     const { objects } = renderForInstall(sound, REQUEST);
     expect(objects.filter((object) => "status" in object || "ownerReferences" in object.metadata)).toEqual([]);
     expect(renderForInstall(loadBundle(brokenFiles({})), REQUEST).objects).toEqual(objects);
@@ -34,23 +34,23 @@ describe("a rendered bundle", () => {
     ["self-signed", []],
     ["openshift-service-ca", []],
     ["cert-manager", ["Certificate", "Issuer"]],
-  ])("has what certificates of %s need", ([certProvider, own]) => {
+  ])("renderForInstall adds the objects for certificates of provider %s", ([certProvider, own]) => {
     expect(kinds({ certProvider }).filter((kind) => !kinds({}).includes(kind))).toEqual(own);
   });
 
-  test("has the roles for users where they are wanted", () => {
+  test("renderForInstall adds user roles when they are requested", () => {
     const count = (aggregateUserRoles: boolean) => kinds({ aggregateUserRoles }).filter((kind) => kind === "ClusterRole").length;
     expect(count(true) - count(false)).toBe(4);
   });
 
-  test("is refused as operator-controller refuses it", () => {
+  test("renderForInstall rejects bundles and configurations like operator-controller", () => {
     expect(() => renderForInstall(sound, { ...REQUEST, certProvider: "none" })).toThrow(
       "unsupported bundle: webhookDefinitions are not supported: certificate provider is nil",
     );
     expect(() => renderForInstall(sound, { ...REQUEST, config: { watchNamespace: "a" } })).toThrow('unknown field "watchNamespace"');
   });
 
-  test("comes with a note about definitions that no API server takes", () => {
+  test("renderForInstall adds a note when a CRD uses a removed API version", () => {
     const legacy = { ...crdOf("as.example.com", { group: "example.com" }), apiVersion: "apiextensions.k8s.io/v1beta1" };
     const { objects, notes } = renderForInstall(bundleOf({ crds: [legacy] }), REQUEST);
     expect(objects.map(({ kind }) => kind)).toEqual(["CustomResourceDefinition"]);
@@ -58,13 +58,13 @@ describe("a rendered bundle", () => {
   });
 });
 
-test("YAML documents and a List in JSON are the same objects", () => {
+test("formatObjects prints the same objects as YAML documents and as a JSON List", () => {
   const { objects } = renderForInstall(sound, REQUEST);
   expect(parseYamlDocuments(formatObjects(objects, "yaml"))).toEqual(objects);
   expect(JSON.parse(formatObjects(objects, "json"))).toEqual({ apiVersion: "v1", kind: "List", items: objects });
 });
 
-test("integers that no double holds are printed whole", () => {
+test("formatObjects prints integers above 2^53 exactly", () => {
   const crd = {
     ...crdOf("as.example.com"),
     spec: { versions: [{ name: "v1", schema: { openAPIV3Schema: { default: 9007199254740993n } } }] },

@@ -21,28 +21,28 @@ import { mergedConfig, type ReadSource } from "../../render/configSources.ts";
 import { HiddenTexts } from "../../render/redaction.ts";
 import { renderBundle } from "../../render/render.ts";
 
-/** How a bundle is to be installed. */
+/** Options for rendering a bundle for installation. */
 export interface RenderRequest {
-  /** Default: what the bundle suggests, else its package. */
+  /** Default: the suggested namespace of the bundle, or else its package name. */
   namespace?: string | undefined;
   /** `spec.config.inline`. */
   config?: JsonObject | undefined;
   certProvider: WebhookCertProvider;
-  /** Variables of the cluster's proxy. */
+  /** Proxy variables of the cluster. */
   proxy?: ProxyVariables | undefined;
   /** Whether `spec.install.userRoles` is Aggregate. */
   aggregateUserRoles: boolean;
 }
 
-/** The objects of a bundle in the order in which they are applied, and what there is to say about them. */
+/** The objects of a bundle, in the order of their application, and notes about them. */
 export interface BundleRendering {
   objects: KubeObject[];
   notes: string[];
 }
 
 /**
- * What operator-controller would apply, without the marks that make it the extension's.
- * @throws Error in operator-controller's words where the bundle or the configuration is refused.
+ * Renders the objects that operator-controller would apply, without ownership labels and annotations.
+ * @throws Error of operator-controller if it rejects the bundle or the configuration.
  */
 export function renderForInstall(bundle: RegistryV1Bundle, request: RenderRequest): BundleRendering {
   const { namespace: installNamespace = chooseNamespace(bundle), config, proxy, aggregateUserRoles } = request;
@@ -52,13 +52,13 @@ export function renderForInstall(bundle: RegistryV1Bundle, request: RenderReques
   return { objects: installOrder(objects), notes: [...legacyCrdFaults(bundle), ...configNotes(config, rendered), ...notes] };
 }
 
-/** As YAML documents, or as JSON on one line: a List. */
+/** Formats objects as YAML documents, or as a List in JSON on one line. */
 export function formatObjects(objects: readonly KubeObject[], format: "yaml" | "json"): string {
   if (format === "yaml") return objects.map((object) => `---\n${toYaml(object)}`).join("");
   return `${goJson({ apiVersion: "v1", kind: "List", items: objects }, { sortKeys: false, escapeHtml: false })}\n`;
 }
 
-/** Auto is what it is on a cluster that has neither cert-manager nor OpenShift's service CA. */
+/** Finds a provider. `auto` is self-signed, as on a cluster without cert-manager and the service CA of OpenShift. */
 function providerFor(name: WebhookCertProvider) {
   return name === "auto" ? selfSigned : CERTIFICATE_PROVIDERS.find((provider) => provider.name === name);
 }
@@ -67,19 +67,19 @@ function isNamespaced(gvk: GroupVersionKind): boolean | undefined {
   return knownResource(gvk)?.namespaced;
 }
 
-/** A configuration that is put together from sources. */
+/** A configuration that was merged from sources. */
 export interface ConfigFromFiles {
   readonly config: JsonObject;
-  /** What of it is shown in no message. */
+  /** Values that messages must not contain. */
   readonly hidden: HiddenTexts;
 }
 
 /**
- * The configuration that sources in files make with `inline` over them, as operator-controller merges those of spec.config.valuesFrom.
- * @param paths files with ConfigMaps and Secrets in the order of spec.config.valuesFrom, with `KEY=` before those that are read from another key.
- * @throws Error that says which source is at fault, with nothing of what the sources hold.
+ * Merges sources from files and `inline`, like operator-controller merges spec.config.valuesFrom. `inline` has the highest precedence.
+ * @param paths files with ConfigMaps and Secrets, in the order of spec.config.valuesFrom. A prefix `KEY=` selects another key.
+ * @throws Error that names the invalid source, without values of the sources.
  */
-export async function configWithSources(
+export async function mergeConfigFiles(
   paths: readonly string[],
   namespace: string,
   inline: JsonObject | undefined,
@@ -91,18 +91,18 @@ export async function configWithSources(
   return { config, hidden: new HiddenTexts(texts) };
 }
 
-/** A key has no slash in it, and no path is written with one before `=` by those who mean a key. */
+/** `KEY=PATH`. A key contains no slash, so a path with a slash before `=` does not match. */
 const KEYED = /^([-._a-zA-Z0-9]+)=(.+)$/s;
 
 async function sourcesIn(given: string, terminal: { readonly stdin: () => Promise<string> }): Promise<ReadSource[]> {
   const [, key, path = given] = KEYED.exec(given) ?? [];
   try {
-    // What the parser quotes of a file that it cannot read may be secret.
+    // documentsIn hides the error of the parser, which can quote secrets.
     const documents = documentsIn(path === "-" ? await terminal.stdin() : await readFile(path, "utf8"));
     const objects = documents.flatMap((one) =>
       isObject(one) && one["kind"] === "List" && Array.isArray(one["items"]) ? one["items"] : [one],
     );
-    if (objects.length === 0) throw new Error("there is no ConfigMap or Secret in it");
+    if (objects.length === 0) throw new Error("contains no ConfigMap or Secret");
     return objects.map((object) => sourceOf(object, key));
   } catch (err) {
     throw wrapError(`--values-from ${path === "-" ? "standard input" : path}: `, err);
@@ -113,7 +113,7 @@ function documentsIn(text: string): unknown[] {
   try {
     return parseYamlDocuments(text);
   } catch {
-    throw new Error("it is neither YAML nor JSON");
+    throw new Error("not valid YAML or JSON");
   }
 }
 
@@ -121,7 +121,7 @@ function sourceOf(object: unknown, key: string | undefined): ReadSource {
   const { kind, metadata } = isObject(object) ? object : {};
   const name = isObject(metadata) ? metadata["name"] : undefined;
   const source = ValuesSource.safeParse({ kind, name, ...(key === undefined ? {} : { key }) });
-  if (!source.success) throw new Error("it holds something else than ConfigMaps and Secrets with names");
+  if (!source.success) throw new Error("must contain only ConfigMaps and Secrets with names");
   const given = object as KubeObject;
   return { source: source.data, object: kind === "Secret" ? withStringData(given) : given };
 }

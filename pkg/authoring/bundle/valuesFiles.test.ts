@@ -3,7 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { runCli } from "../../../test/support/runCli.ts";
-import { configWithSources } from "./renderedBundle.ts";
+import { mergeConfigFiles } from "./renderedBundle.ts";
 
 const SAMPLE = join(import.meta.dirname, "../../devcluster/sample/bundles/1.0.0");
 const FILES = {
@@ -34,9 +34,9 @@ beforeAll(async () => {
 afterAll(() => rm(folder, { recursive: true }));
 
 // Source: docs/how-to/configuration-values.md, as operator-controller merges spec.config.valuesFrom.
-test("sources are merged in their order, and what is said inline over all of them", async () => {
+test("mergeConfigFiles merges sources in order and then the inline configuration", async () => {
   const files = ["map.yaml", "prod.yaml=secrets.yaml", "list.json"].map(at);
-  const { config, hidden } = await configWithSources(
+  const { config, hidden } = await mergeConfigFiles(
     files,
     "ns",
     { a: { b: null } },
@@ -48,8 +48,8 @@ test("sources are merged in their order, and what is said inline over all of the
   );
 });
 
-test("one file may be the standard input", async () => {
-  const { config } = await configWithSources(["-"], "ns", undefined, { stdin: () => Promise.resolve(FILES["map.yaml"]) });
+test("mergeConfigFiles reads standard input when the path is -", async () => {
+  const { config } = await mergeConfigFiles(["-"], "ns", undefined, { stdin: () => Promise.resolve(FILES["map.yaml"]) });
   expect(config).toEqual({ a: { b: 1, c: 2 } });
 });
 
@@ -60,11 +60,11 @@ test.for<[file: string, text: RegExp]>([
   ],
   ["secrets.yaml", /spec\.config\.valuesFrom\[0\]: Secret .*one.*spec\.config\.valuesFrom\[1\]: Secret .*two/s],
   ["wrong.yaml", /^olmv1: .*unknown field "password"/s],
-  ["pod.yaml", /^olmv1: --values-from .*pod\.yaml: it holds something else than ConfigMaps and Secrets with names\n$/],
-  ["torn.yaml", /^olmv1: --values-from .*torn\.yaml: it is neither YAML nor JSON\n$/],
-  ["empty.yaml", /: there is no ConfigMap or Secret in it\n$/],
+  ["pod.yaml", /^olmv1: --values-from .*pod\.yaml: must contain only ConfigMaps and Secrets with names\n$/],
+  ["torn.yaml", /^olmv1: --values-from .*torn\.yaml: not valid YAML or JSON\n$/],
+  ["empty.yaml", /: contains no ConfigMap or Secret\n$/],
   ["nowhere.yaml", /^olmv1: --values-from .*nowhere\.yaml: ENOENT/],
-])("%s is refused without a word of what it holds", async ([file, text]) => {
+])("bundle render rejects %s without printing its values", async ([file, text]) => {
   const { code, out, err } = await runCli(["bundle", "render", SAMPLE, "--values-from", at(file)]);
   expect({ code, out }).toEqual({ code: 2, out: "" });
   expect(err).toMatch(text);

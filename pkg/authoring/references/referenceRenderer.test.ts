@@ -1,11 +1,11 @@
 import { setImmediate } from "node:timers/promises";
 import { expect, test } from "vitest";
-import { sideBySide } from "./referenceRenderer.ts";
+import { mapConcurrently } from "./referenceRenderer.ts";
 
-test("results are in the order of the items, and four are worked on at a time", async () => {
+test("mapConcurrently returns results in the order of the items and runs four calls at a time", async () => {
   let running = 0;
   let most = 0;
-  const results = await sideBySide([5, 1, 4, 2, 3, 6], async (turns) => {
+  const results = await mapConcurrently([5, 1, 4, 2, 3, 6], async (turns) => {
     most = Math.max(most, ++running);
     for (let i = 0; i < turns; i++) await setImmediate();
     running--;
@@ -14,10 +14,10 @@ test("results are in the order of the items, and four are worked on at a time", 
   expect([results, most]).toEqual([[50, 10, 40, 20, 30, 60], 4]);
 });
 
-test("of what fails the first item is told, nothing else is begun, and nothing runs on", async () => {
+test("mapConcurrently throws the first error, starts no more calls and waits for the running ones when calls fail", async () => {
   const begun: number[] = [];
   const ended: number[] = [];
-  const all = sideBySide([1, 2, 3, 4, 5, 6, 7], async (item) => {
+  const all = mapConcurrently([1, 2, 3, 4, 5, 6, 7], async (item) => {
     begun.push(item);
     for (let i = 0; i < 10 - item; i++) await setImmediate();
     ended.push(item);

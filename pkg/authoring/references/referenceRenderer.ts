@@ -18,19 +18,19 @@ import { type MigrationLevel, migrateMeta } from "../render/migrate.ts";
 import { type BundleIdentity, renderCatalogBundle } from "../render/renderBundle.ts";
 
 /**
- * The objects of the catalog in a folder, in the order of its files.
- * @throws ContentError or Error for what opm does not load: no YAML or JSON, an object without a schema, a member of the wrong kind.
+ * Reads the objects of the catalog in a folder, in the order of its files.
+ * @throws ContentError or Error if opm cannot load it: invalid YAML or JSON, an object without a schema, or a field of the wrong type.
  */
 export async function readFolderMetas(root: string): Promise<Meta[]> {
   const metas: Meta[] = [];
   for (const { path, location } of catalogFiles(root, CONTENT_LIMITS)) {
-    metas.push(...(await metasFrom(createReadStream(location) as AsyncIterable<Uint8Array>, path)));
+    metas.push(...(await readMetas(createReadStream(location) as AsyncIterable<Uint8Array>, path)));
   }
   return metas;
 }
 
-/** The objects in one stream, checked in the same way. @param file names the stream in errors. */
-export async function metasFrom(chunks: AsyncIterable<Uint8Array> | Iterable<Uint8Array>, file: string): Promise<Meta[]> {
+/** Reads the objects of a stream, with the same checks. @param file names the stream in errors. */
+export async function readMetas(chunks: AsyncIterable<Uint8Array> | Iterable<Uint8Array>, file: string): Promise<Meta[]> {
   const onEmpty = (place: ContentPlace): never => {
     throw new ContentError(place, "object '' is missing root schema field");
   };
@@ -42,47 +42,47 @@ export async function metasFrom(chunks: AsyncIterable<Uint8Array> | Iterable<Uin
 const BUNDLE_LABEL = "operators.operatorframework.io.bundle.package.v1";
 const DATABASE_LABEL = "operators.operatorframework.io.index.database.v1";
 
-/** What an image holds, and where. */
+/** The kind of an image and the folder of its content. */
 interface ImageKind {
   readonly kind: "catalog" | "bundle";
   readonly root: string;
 }
 
 /**
- * What an image holds, as its labels say; the first that is known counts.
- * @throws TerminalError for an index with a database, and for labels that do not say.
+ * Determines the kind of an image from its labels. The first known label counts.
+ * @throws TerminalError for an index image with a database, and for unknown labels.
  * @see C-20
  */
-function imageKind(labels: Readonly<Record<string, string>>, ref: string): ImageKind {
+function detectImageKind(labels: Readonly<Record<string, string>>, ref: string): ImageKind {
   const root = labels[CONFIG_DIR_LABEL];
   if (root !== undefined) return { kind: "catalog", root };
   if (labels[BUNDLE_LABEL] !== undefined) return { kind: "bundle", root: "" };
-  const refused = (why: string): Error => new TerminalError("Blocked", `render ${goQuote(ref)}: ${why}`);
+  const reject = (reason: string): Error => new TerminalError("Blocked", `render ${goQuote(ref)}: ${reason}`);
   if (labels[DATABASE_LABEL] !== undefined)
-    throw refused("sqlite-based index images are no longer supported, migrate to a file-based catalog: not allowed");
+    throw reject("sqlite-based index images are no longer supported, migrate to a file-based catalog: not allowed");
   const found = Object.entries(labels).map(([key, value]) => `  ${key}=${value}`);
-  if (found.length === 0) throw refused("image type could not be determined: image has no labels");
-  throw refused(`image type could not be determined, found labels\n${found.sort().join("\n")}`);
+  if (found.length === 0) throw reject("image type could not be determined: image has no labels");
+  throw reject(`image type could not be determined, found labels\n${found.sort().join("\n")}`);
 }
 
-/** What a reference can be. */
+/** The kinds of references. */
 export type ReferenceKind = "catalog folder" | "bundle folder" | "catalog image" | "bundle image";
 
-/** How references are rendered. */
+/** Options for rendering references. */
 export interface ReferenceRenderOptions {
   readonly level: MigrationLevel;
-  /** The image of a bundle in a folder or a layout; default: none. */
+  /** Returns the image of a bundle in a folder or layout. Default: none. */
   readonly imageOf?: ((identity: BundleIdentity) => string) | undefined;
   /** Default: all kinds. */
   readonly allowed?: readonly ReferenceKind[];
 }
 
-/** What a reference has for a catalog. */
-export interface Rendered {
+/** The rendered objects of a reference. */
+export interface RenderedReference {
   readonly metas: Meta[];
   /** The ClusterServiceVersion of a bundle. */
   readonly csv?: JsonObject;
-  /** What was passed over. */
+  /** A sentence for each skipped part. */
   readonly warnings: readonly string[];
 }
 
@@ -93,7 +93,7 @@ const REFUSALS: Readonly<Record<ReferenceKind, (ref: string) => string>> = {
   "bundle image": () => "cannot render bundle image: not allowed",
 };
 
-/** Renders folders and images into objects of a catalog. */
+/** Renders folders and images as catalog objects. */
 export class ReferenceRenderer {
   readonly #reader: BundleReader;
   readonly #options: ReferenceRenderOptions;
@@ -104,20 +104,20 @@ export class ReferenceRenderer {
   }
 
   /**
-   * What a folder or image has for a catalog, in the order in which it stands there.
-   * @throws Error `render reference "…": …` in opm's words.
+   * Renders a folder or image. Keeps the order of its objects.
+   * @throws Error `render reference "…": …` of opm.
    * @see C-20
    */
-  render(ref: string): Promise<Rendered> {
-    return this.#named(ref, () => this.#rendered(ref));
+  render(ref: string): Promise<RenderedReference> {
+    return this.#migrate(ref, () => this.#renderReference(ref));
   }
 
-  /** The same for an image, also where there is a folder of its name. */
-  renderImage(ref: string): Promise<Rendered> {
-    return this.#named(ref, () => this.#image(ref));
+  /** Renders an image, even if a folder has the same name. */
+  renderImage(ref: string): Promise<RenderedReference> {
+    return this.#migrate(ref, () => this.#renderImage(ref));
   }
 
-  async #named(ref: string, work: () => Promise<Rendered>): Promise<Rendered> {
+  async #migrate(ref: string, work: () => Promise<RenderedReference>): Promise<RenderedReference> {
     try {
       const rendered = await work();
       return { ...rendered, metas: rendered.metas.map((meta) => migrateMeta(meta, this.#options.level)) };
@@ -126,33 +126,33 @@ export class ReferenceRenderer {
     }
   }
 
-  async #rendered(ref: string): Promise<Rendered> {
+  async #renderReference(ref: string): Promise<RenderedReference> {
     const layout = await layoutNamed(ref);
-    if (layout) return this.#image(ref, layout);
+    if (layout) return this.#renderImage(ref, layout);
     const found = await stat(ref).catch(() => undefined);
-    if (found === undefined) return this.#image(ref);
+    if (found === undefined) return this.#renderImage(ref);
     if (!found.isDirectory()) throw new Error(`ref ${goQuote(ref)} is not a directory: not allowed`);
     if (!(await isBundle(ref))) {
       this.#allow("catalog folder", ref);
-      return catalogOf(ref);
+      return renderCatalogFolder(ref);
     }
     this.#allow("bundle folder", ref);
-    return bundleOf(ref, this.#imageOf);
+    return renderBundleFolder(ref, this.#imageOf);
   }
 
-  /** @param layout where the image is in none of a registry; no cluster could pull a bundle from there. */
-  async #image(ref: string, layout?: LayoutPlace): Promise<Rendered> {
-    // No image begins so; to ask a registry for it would hide that a folder is missing.
+  /** @param layout set if the image is in a layout. A cluster cannot pull a bundle from there, so it gets the image of `imageOf`. */
+  async #renderImage(ref: string, layout?: LayoutPlace): Promise<RenderedReference> {
+    // Not an image reference: a request to a registry would hide that the folder is missing.
     if (!layout && /^\.{0,2}\//.test(ref))
-      throw new Error(`failed to pull image ${goQuote(ref)}: there is no such folder, and no image is called so`);
-    let refused: unknown;
+      throw new Error(`failed to pull image ${goQuote(ref)}: the folder does not exist, and this is not an image reference`);
+    let rejection: unknown;
     const filter = ({ labels }: { labels: Readonly<Record<string, string>> }): { root: string } => {
       try {
-        const found = imageKind(labels, ref);
+        const found = detectImageKind(labels, ref);
         this.#allow(`${found.kind} image`, ref);
         return found;
       } catch (err) {
-        refused = err;
+        rejection = err;
         throw err;
       }
     };
@@ -160,11 +160,11 @@ export class ReferenceRenderer {
     try {
       return await this.#reader.withImage(layout ?? ref, filter, async ({ dir, root, labels }) => {
         pulled = true;
-        if (imageKind(labels, ref).kind === "catalog") return catalogOf(join(dir, root));
-        return bundleOf(dir, layout ? this.#imageOf : (): string => ref);
+        if (detectImageKind(labels, ref).kind === "catalog") return renderCatalogFolder(join(dir, root));
+        return renderBundleFolder(dir, layout ? this.#imageOf : (): string => ref);
       });
     } catch (err) {
-      if (refused !== undefined || pulled) throw refused ?? err;
+      if (rejection !== undefined || pulled) throw rejection ?? err;
       if (layout) throw err;
       throw new Error(`failed to pull image ${goQuote(ref)}: ${messageOf(err)}`, { cause: err });
     }
@@ -179,11 +179,11 @@ export class ReferenceRenderer {
   }
 }
 
-async function catalogOf(root: string): Promise<Rendered> {
+async function renderCatalogFolder(root: string): Promise<RenderedReference> {
   return { metas: (await readFolderMetas(root)).map(orderMetaMembers), warnings: [] };
 }
 
-async function bundleOf(root: string, imageOf: (identity: BundleIdentity) => string): Promise<Rendered> {
+async function renderBundleFolder(root: string, imageOf: (identity: BundleIdentity) => string): Promise<RenderedReference> {
   const { meta, csv, warnings } = renderCatalogBundle(await readBundleFiles(root), imageOf);
   return { metas: [meta], csv, warnings };
 }
@@ -193,14 +193,15 @@ async function isBundle(folder: string): Promise<boolean> {
   return folders.includes("manifests") && folders.includes("metadata");
 }
 
-/** Registries allow a client some more at a time. */
-const AT_A_TIME = 4;
+/** Concurrent calls. Registries allow a client a few more. */
+const CONCURRENCY = 4;
 
 /**
- * What `work` makes of each item, four at a time, in the order of the items. Once one fails no other is begun, and those that run are waited for.
- * @throws the error of the first item in that order that failed.
+ * Calls `work` for all items, four at a time. Returns the results in the order of the items. After an error it starts no more calls and waits for
+ * the running ones.
+ * @throws the error of the first failed item in that order.
  */
-export async function sideBySide<T, R>(items: readonly T[], work: (item: T) => Promise<R>): Promise<R[]> {
+export async function mapConcurrently<T, R>(items: readonly T[], work: (item: T) => Promise<R>): Promise<R[]> {
   const results: R[] = [];
   const errors = new Map<number, unknown>();
   const open = items.entries();
@@ -214,7 +215,7 @@ export async function sideBySide<T, R>(items: readonly T[], work: (item: T) => P
       if (errors.size > 0) return;
     }
   };
-  await Promise.all(Array.from({ length: AT_A_TIME }, worker));
+  await Promise.all(Array.from({ length: CONCURRENCY }, worker));
   const [first] = [...errors].sort(([a], [b]) => a - b);
   if (first !== undefined) throw first[1];
   return results;

@@ -14,34 +14,34 @@ import { formatList } from "../../text/lists.ts";
 import { excerpt } from "../../text/truncate.ts";
 
 const CSV = "ClusterServiceVersion";
-/** The largest real manifests have some 100,000; each is written out as often as an alias refers to it. */
+/** Maximum values of a document. The largest real manifests have about 100,000. Values of an alias count for each reference. */
 const MAX_VALUES = 500_000;
-/** Of what was passed over, that an error tells of. */
-const MAX_TOLD = 3;
+/** Maximum warnings in an error. */
+const MAX_WARNINGS = 3;
 
-/** The manifests of a bundle as opm takes them into a catalog. */
+/** The manifests of a bundle that opm adds to a catalog. */
 export interface BundleObjects {
-  /** One of each file, in the order of their names; a second ClusterServiceVersion is left out. */
+  /** The first object of each file, in the order of file names, without further ClusterServiceVersions. */
   readonly objects: readonly JsonObject[];
   readonly csv: JsonObject;
-  /** What was passed over, a sentence each. */
+  /** A sentence for each skipped part. */
   readonly warnings: readonly string[];
 }
 
-/** The folders that a bundle keeps its files in: those that its annotations state, as far as these can be read and the folders exist. */
+/** Returns the folders in the annotations of a bundle if these can be read and the folders exist, or else the default folders. */
 export function bundleFolders(files: BundleFiles): BundleFolders {
   const annotations = files.get(ANNOTATIONS_FILE);
   try {
     if (annotations) return foldersIn(files.keys(), bundleAnnotations(annotations));
   } catch {
-    // What is wrong with them is no matter of where the files lie.
+    // Errors of the annotations are reported elsewhere.
   }
   return { manifests: "manifests", metadata: "metadata" };
 }
 
 /**
- * The manifests of a bundle. Of a file with several documents the first counts; files whose names begin with a dot, and those that hold no object with
- * a kind, are passed over with a warning.
+ * Reads the manifests of a bundle: the first document of each file. Skips files whose names begin with a dot. Skips files without an object with a
+ * kind, with a warning.
  * @throws Error `no bundle objects found` and `no csv in bundle`.
  * @see C-20; operator-registry v1.73.0 pkg/registry/parse.go, addManifests
  */
@@ -55,48 +55,48 @@ export function bundleObjects(files: BundleFiles): BundleObjects {
     if (object === undefined) continue;
     const isCsv = object["kind"] === CSV;
     if (isCsv && csv !== undefined) {
-      warnings.push(`${path}: a second ${CSV}, of which the first counts`);
+      warnings.push(`${path}: skipped, because it is a second ${CSV}`);
       continue;
     }
     if (isCsv) csv = object;
     objects.push(object);
   }
-  if (objects.length === 0) throw new Error(`no bundle objects found${reasons(warnings)}`);
-  if (csv === undefined) throw new Error(`no csv in bundle${reasons(warnings)}`);
+  if (objects.length === 0) throw new Error(`no bundle objects found${formatWarnings(warnings)}`);
+  if (csv === undefined) throw new Error(`no csv in bundle${formatWarnings(warnings)}`);
   return { objects, csv, warnings };
 }
 
-/** The first document in `text` that holds something. @throws Error that says why it is no YAML, or that it holds far more than its text. */
+/** Parses the first non-empty document. @throws Error if it is not YAML, or if its aliases expand to more than MAX_VALUES values. */
 export function firstDocument(content: Uint8Array): { document: unknown; count: number } {
   const documents = parseYamlDocuments(new TextDecoder().decode(content)).filter((document) => document !== null);
   const document = documents[0] ?? null;
-  if (countValues(document, 0, MAX_VALUES) > MAX_VALUES) throw new Error(`the document holds more than ${MAX_VALUES} values`);
+  if (countValues(document, 0, MAX_VALUES) > MAX_VALUES) throw new Error(`the document contains more than ${MAX_VALUES} values`);
   return { document, count: documents.length };
 }
 
-/** The paths of the files in `folder` and in none below it, in the order of their names. */
+/** Returns the paths of the files directly in `folder`, in the order of their names. */
 function filesDirectlyIn(files: BundleFiles, folder: string): string[] {
   const inside = `${folder}/`;
   return [...files.keys()].filter((path) => path.startsWith(inside) && !path.slice(inside.length).includes("/")).sort();
 }
 
-/** Why there may be less in a bundle than its author thinks. */
-function reasons(warnings: readonly string[]): string {
-  return warnings.length === 0 ? "" : `; ${formatList(warnings, { max: MAX_TOLD, separator: "; " })}`;
+/** Formats warnings that can explain an error. */
+function formatWarnings(warnings: readonly string[]): string {
+  return warnings.length === 0 ? "" : `; ${formatList(warnings, { max: MAX_WARNINGS, separator: "; " })}`;
 }
 
 function objectIn(path: string, files: BundleFiles, warnings: string[]): JsonObject | undefined {
   try {
     const { document, count } = firstDocument(files.get(path) ?? new Uint8Array());
     if (!isObject(document) || typeof document["kind"] !== "string" || document["kind"] === "") {
-      warnings.push(`${path}: it is passed over, since it holds no object with a kind`);
+      warnings.push(`${path}: skipped, because it contains no object with a kind`);
       return undefined;
     }
-    if (count > 1) warnings.push(`${path}: of its ${count} documents only the first goes into the catalog`);
+    if (count > 1) warnings.push(`${path}: only the first of its ${count} documents is added to the catalog`);
     return document;
   } catch (err) {
     const fault = err instanceof YAMLException ? `line ${(err.mark?.line ?? 0) + 1}: ${err.reason}` : messageOf(err);
-    warnings.push(`${path}: it is passed over, since it cannot be read: ${excerpt(fault)}`);
+    warnings.push(`${path}: skipped, because it cannot be read: ${excerpt(fault)}`);
     return undefined;
   }
 }
@@ -105,24 +105,24 @@ const PACKAGE_KEY = "operators.operatorframework.io.bundle.package.v1";
 const CHANNELS_KEY = "operators.operatorframework.io.bundle.channels.v1";
 const DEFAULT_CHANNEL_KEY = "operators.operatorframework.io.bundle.channel.default.v1";
 
-/** What the metadata folder of a bundle says, in files of any name. */
+/** The content of the metadata folder of a bundle. Its files can have any name. */
 export interface MetadataFolder {
   readonly packageName: string;
-  /** Of a properties file. */
+  /** From the properties file. */
   readonly properties: readonly Property[];
-  /** Of a dependencies file, as the properties that they become. */
+  /** Dependencies of the dependencies file, converted to properties. */
   readonly required: readonly Property[];
   readonly warnings: readonly string[];
 }
 
 /**
- * What the files in folder `metadata` say; of each kind of file the first counts, whatever it is called.
+ * Reads the files in folder `metadata`. Uses the first file of each kind, with any name.
  * @throws Error `Could not find annotations file`.
  * @see C-20; operator-registry v1.73.0 pkg/registry/parse.go, addMetadata
  */
 export function bundleMetadata(files: BundleFiles, metadata: string): MetadataFolder {
   const documents = filesDirectlyIn(files, metadata).flatMap((path) => documentIn(files.get(path)));
-  const annotations = documents.map((document) => memberOf(document, "annotations")).find(saysWhatItIs);
+  const annotations = documents.map((document) => memberOf(document, "annotations")).find(identifiesBundle);
   if (annotations === undefined) throw new Error("Could not find annotations file");
   const properties = documents.map((document) => memberOf(document, "properties")).find((list) => Array.isArray(list) && list.length > 0);
   const { properties: required, faults } = dependenciesIn(files, metadata);
@@ -130,21 +130,21 @@ export function bundleMetadata(files: BundleFiles, metadata: string): MetadataFo
     packageName: textIn(annotations, PACKAGE_KEY),
     properties: (Array.isArray(properties) ? properties : []).flatMap(propertyIn),
     required,
-    warnings: faults.map((fault) => `it is passed over: ${fault}`),
+    warnings: faults.map((fault) => `skipped: ${fault}`),
   };
 }
 
-/** The properties in the CSV's annotation `olm.properties`; with a warning, and none, where its text is no list of properties. */
+/** Parses the annotation `olm.properties` of the CSV. Returns a warning and no properties if it is not a list of properties. */
 export function annotatedProperties(text: string): { properties: Property[]; warnings: string[] } {
   try {
     const properties = rawProperties(text).map(({ type, value }) => ({ type, value: parsedValue(type, value) }));
     return { properties, warnings: [] };
   } catch (err) {
-    return { properties: [], warnings: [`annotation olm.properties of the ClusterServiceVersion is passed over: ${messageOf(err)}`] };
+    return { properties: [], warnings: [`annotation olm.properties of the ClusterServiceVersion: skipped: ${messageOf(err)}`] };
   }
 }
 
-/** A number of olm.maxOpenShiftVersion keeps its text. */
+/** Parses the value of a property. A number in olm.maxOpenShiftVersion keeps its digits. */
 function parsedValue(type: string, value: string): unknown {
   const text = `{"properties":[{"type":${JSON.stringify(type)},"value":${value === "" ? "null" : value}}]}`;
   const { properties } = withNumberTokens(JSON.parse(text), text) as { properties: [{ value: unknown }] };
@@ -160,7 +160,7 @@ function documentIn(content: Uint8Array | undefined): JsonObject[] {
   }
 }
 
-function saysWhatItIs(annotations: unknown): boolean {
+function identifiesBundle(annotations: unknown): boolean {
   return [PACKAGE_KEY, CHANNELS_KEY, DEFAULT_CHANNEL_KEY].some((key) => textIn(annotations, key) !== "");
 }
 

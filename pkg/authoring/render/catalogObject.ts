@@ -4,32 +4,32 @@ import type { Meta } from "../../fbc/types.ts";
 import { numberToken } from "../../golang/json.ts";
 import { foldKey, isObject, memberOf } from "../../golang/members.ts";
 
-/** A member of a typed object. */
-interface MemberForm {
+/** A field of a typed object. */
+interface FieldForm {
   readonly key: string;
-  /** What stands where there is none; absent: nothing does. */
+  /** The value of a missing field; absent if the field is omitted. */
   readonly zero?: unknown;
-  /** Members of the object, or of each object in the list. */
-  readonly members?: readonly MemberForm[];
+  /** Fields of the object, or of each object in the list. */
+  readonly members?: readonly FieldForm[];
 }
 
-const PROPERTIES: MemberForm = {
+const PROPERTIES: FieldForm = {
   key: "properties",
   members: [
     { key: "type", zero: "" },
     { key: "value", zero: null },
   ],
 };
-const ENTRIES: MemberForm = {
+const ENTRIES: FieldForm = {
   key: "entries",
   zero: null,
   members: [{ key: "name", zero: "" }, { key: "replaces" }, { key: "skips" }, { key: "skipRange" }],
 };
-const REFERENCE: MemberForm = { key: "reference", zero: { schema: "" }, members: [{ key: "schema", zero: "" }, { key: "name" }] };
-const SCHEMA: MemberForm = { key: "schema", zero: "" };
+const REFERENCE: FieldForm = { key: "reference", zero: { schema: "" }, members: [{ key: "schema", zero: "" }, { key: "name" }] };
+const SCHEMA: FieldForm = { key: "schema", zero: "" };
 
-/** What opm prints of the objects that it knows, in its order. @see operator-registry v1.73.0 alpha/declcfg/declcfg.go */
-const FORMS: ReadonlyMap<string, readonly MemberForm[]> = new Map([
+/** The fields that opm prints for each schema that it knows, in its order. @see operator-registry v1.73.0 alpha/declcfg/declcfg.go */
+const FORMS: ReadonlyMap<string, readonly FieldForm[]> = new Map([
   [
     Schema.package,
     [
@@ -72,40 +72,40 @@ const FORMS: ReadonlyMap<string, readonly MemberForm[]> = new Map([
 ]);
 
 /**
- * An object of a catalog with its members in opm's order: what opm always prints is there, what it leaves out where it is empty is not. Members that opm
- * does not know, and drops, stay behind the others; objects of other schemas have all their members by name.
+ * Orders the fields of a catalog object like opm. Adds fields that opm always prints and omits empty fields that it omits. Unknown fields, which opm
+ * drops, are kept at the end. In objects of other schemas, all fields are sorted by name.
  */
 export function orderMetaMembers(meta: Meta): Meta {
   const form = FORMS.get(meta.schema);
-  const blob = byName(meta.blob) as JsonObject;
-  return { ...meta, blob: form === undefined ? blob : formed(blob, form) };
+  const blob = sortFields(meta.blob) as JsonObject;
+  return { ...meta, blob: form === undefined ? blob : applyForm(blob, form) };
 }
 
-/** All members by name, a number that kept its text as it is. */
-function byName(value: unknown): unknown {
-  if (Array.isArray(value)) return value.map(byName);
+/** Sorts the fields of all objects by name. Keeps number tokens. */
+function sortFields(value: unknown): unknown {
+  if (Array.isArray(value)) return value.map(sortFields);
   if (!isObject(value) || numberToken(value) !== undefined) return value;
   return Object.fromEntries(
     Object.keys(value)
       .sort()
-      .map((key) => [key, byName(value[key])]),
+      .map((key) => [key, sortFields(value[key])]),
   );
 }
 
-function formed(object: JsonObject, form: readonly MemberForm[]): JsonObject {
+function applyForm(object: JsonObject, form: readonly FieldForm[]): JsonObject {
   const stated = form.flatMap(({ key, zero, members }): [string, unknown][] => {
     const value = memberOf(object, key) ?? zero;
     if (zero === undefined && isEmpty(value)) return [];
-    return [[key, members === undefined ? value : within(value, members)]];
+    return [[key, members === undefined ? value : applyInside(value, members)]];
   });
   const known = new Set(form.map(({ key }) => foldKey(key)));
   const others = Object.entries(object).filter(([key]) => !known.has(foldKey(key)));
   return Object.fromEntries([...stated, ...others]);
 }
 
-function within(value: unknown, members: readonly MemberForm[]): unknown {
-  if (Array.isArray(value)) return value.map((item: unknown) => within(item, members));
-  return isObject(value) ? formed(value, members) : value;
+function applyInside(value: unknown, members: readonly FieldForm[]): unknown {
+  if (Array.isArray(value)) return value.map((item: unknown) => applyInside(item, members));
+  return isObject(value) ? applyForm(value, members) : value;
 }
 
 function isEmpty(value: unknown): boolean {

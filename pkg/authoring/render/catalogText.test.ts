@@ -1,16 +1,16 @@
 import { describe, expect, test } from "vitest";
 import { metaFrom } from "../../fbc/content.ts";
 import { orderMetaMembers } from "./catalogObject.ts";
-import { catalogFilesOf, catalogOrder, catalogText } from "./catalogText.ts";
-import { migrateMeta, migrationLevel } from "./migrate.ts";
+import { catalogText, formatCatalogFiles, sortMetas } from "./catalogText.ts";
+import { migrateMeta, parseMigrationLevel } from "./migrate.ts";
 
 const named = ({ schema, name }: { schema: string; name: string }) => `${schema} ${name}`;
 const metas = (...blobs: object[]) => blobs.map((blob) => orderMetaMembers(metaFrom(blob)));
 
 // Source: C-19.
-describe("a catalog as text", () => {
-  test("packages by name, in each the package, channels, bundles, others and deprecations, and last what has no package", () => {
-    const ordered = catalogOrder(
+describe("sortMetas and catalogText", () => {
+  test("sortMetas sorts packages by name, the objects of each by schema, and objects without a package last", () => {
+    const ordered = sortMetas(
       metas(
         { schema: "example.com.note", name: "everywhere" },
         { schema: "olm.deprecations", package: "b", entries: [] },
@@ -39,7 +39,7 @@ describe("a catalog as text", () => {
     ]);
   });
 
-  test("JSON has members in opm's order, what it always prints and nothing that is empty; members that it does not know stay", () => {
+  test("catalogText prints the fields of opm in its order and keeps unknown fields", () => {
     const objects = metas(
       { defaultChannel: "stable", Name: "a", schema: "olm.package", note: { b: "<1>", a: [] }, properties: [] },
       { schema: "olm.channel", package: "a", name: "stable", entries: [{ skipRange: "<2.0.0", skips: [], name: "a.v2.0.0" }] },
@@ -67,28 +67,28 @@ describe("a catalog as text", () => {
 `);
   });
 
-  test("YAML documents begin with dashes", () => {
+  test("catalogText begins YAML documents with dashes", () => {
     expect(catalogText(metas({ schema: "olm.package", name: "a" }, { schema: "x", b: 1, a: 2 }), "yaml")).toBe(
       '---\ndefaultChannel: ""\nname: a\nschema: olm.package\n---\na: 2\nb: 1\nschema: x\n',
     );
   });
 
-  test("each package has a file, and one is left for what belongs to none", () => {
-    const files = catalogFilesOf(
+  test("formatCatalogFiles returns a file for each package and one for objects without a package", () => {
+    const files = formatCatalogFiles(
       metas({ schema: "olm.package", name: "b" }, { schema: "x" }, { schema: "olm.package", name: "a" }),
       "json",
     );
     expect([...files.keys()]).toEqual(["a/catalog.json", "b/catalog.json", "catalog.json"]);
   });
 
-  test.for(["..", ".", "a/b", "a\\b", "C:x", "a\u0000"])("a package called %j is no folder", (name) => {
-    expect(() => catalogFilesOf(metas({ schema: "olm.package", name }), "yaml")).toThrow(
+  test.for(["..", ".", "a/b", "a\\b", "C:x", "a\u0000"])("formatCatalogFiles rejects package name %j", (name) => {
+    expect(() => formatCatalogFiles(metas({ schema: "olm.package", name }), "yaml")).toThrow(
       /^invalid package name .*: must be a single local path element$/,
     );
   });
 });
 
-describe("migration of bundles", () => {
+describe("migrateMeta", () => {
   const object = (manifest: object) => ({
     type: "olm.bundle.object",
     value: { data: Buffer.from(JSON.stringify(manifest)).toString("base64") },
@@ -103,7 +103,7 @@ describe("migration of bundles", () => {
     metaFrom({ schema: "olm.bundle", name: "a", package: "a", image: "example.com/a", properties });
   const propertiesOf = (meta: { blob: Record<string, unknown> }) => meta.blob["properties"];
 
-  test("by itself it only puts manifests last and images in order", () => {
+  test("migrateMeta moves manifests to the end and sorts images when the level is none", () => {
     const meta = bundle(object(csv), own);
     meta.blob["relatedImages"] = [
       { name: "b", image: "b" },
@@ -117,24 +117,24 @@ describe("migration of bundles", () => {
     ]);
   });
 
-  test("manifests give way to what is told of the ClusterServiceVersion", () => {
+  test("migrateMeta replaces manifests by olm.csv.metadata", () => {
     const meta = bundle(object({ kind: "Service" }), object(csv), own);
     expect(propertiesOf(migrateMeta(meta, "bundle-object-to-csv-metadata"))).toEqual([own, METADATA]);
   });
 
-  test("a bundle that has it already stays as it is", () => {
+  test("migrateMeta keeps the manifests of a bundle that has olm.csv.metadata", () => {
     const meta = bundle(METADATA, object(csv), own);
     expect(propertiesOf(migrateMeta(meta, "bundle-object-to-csv-metadata"))).toEqual([own, METADATA, object(csv)]);
   });
 
-  test("so does one without an image, of which the manifests are all there is", () => {
+  test("migrateMeta keeps the manifests of a bundle without an image", () => {
     const meta = bundle(object(csv), own);
     meta.blob["image"] = "";
     expect(propertiesOf(migrateMeta(meta, "bundle-object-to-csv-metadata"))).toEqual([own, object(csv)]);
   });
 
-  test("an unknown level is refused", () => {
-    expect(() => migrationLevel("v3")).toThrow('unknown migration level "v3"; there are none and bundle-object-to-csv-metadata');
-    expect(migrationLevel("none")).toBe("none");
+  test("parseMigrationLevel rejects an unknown level", () => {
+    expect(() => parseMigrationLevel("v3")).toThrow('unknown migration level "v3": use none or bundle-object-to-csv-metadata');
+    expect(parseMigrationLevel("none")).toBe("none");
   });
 });

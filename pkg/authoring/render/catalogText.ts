@@ -5,19 +5,19 @@ import { goQuote } from "../../golang/quote.ts";
 import { goYaml } from "../../golang/yamlWriter.ts";
 import { compareText } from "../../text/compare.ts";
 
-/** How a catalog is written. */
+/** Formats of a catalog. */
 const CATALOG_FORMATS = ["json", "yaml"] as const;
 export type CatalogFormat = (typeof CATALOG_FORMATS)[number];
 
-/** The order of schemas within a package; all others come between bundles and deprecations. */
+/** The order of schemas in a package. All other schemas are between bundles and deprecations. */
 const RANKS: readonly string[] = [Schema.package, Schema.channel, Schema.bundle];
 
 /**
- * The objects in opm's order: packages by name, and in each the package, channels and bundles by name, others by schema, deprecations; at the end others
- * that belong to no package. Typed objects that name no package are left out, as opm does it.
+ * Sorts objects in the order of opm. Packages are sorted by name. In each package: the olm.package, channels and bundles by name, other objects by
+ * schema, then deprecations. Objects without a package are last. Omits typed objects without a package, like opm.
  * @see C-19
  */
-export function catalogOrder(metas: readonly Meta[]): Meta[] {
+export function sortMetas(metas: readonly Meta[]): Meta[] {
   const kept = metas.filter((meta) => packageOf(meta) !== "" || !isTyped(meta));
   return kept.toSorted(
     (a, b) =>
@@ -28,35 +28,35 @@ export function catalogOrder(metas: readonly Meta[]): Meta[] {
   );
 }
 
-/** The objects as text: JSON objects one after another, indented by four, or YAML documents with members by name. */
+/** Formats objects as consecutive JSON objects with an indentation of four, or as YAML documents with fields sorted by name. */
 export function catalogText(metas: readonly Meta[], format: CatalogFormat): string {
-  return metas.map(({ blob }) => objectText(blob, format)).join("");
+  return metas.map(({ blob }) => formatMeta(blob, format)).join("");
 }
 
-/** One object as text, see `catalogText`. */
-export function objectText(blob: object, format: CatalogFormat): string {
+/** Formats one object like `catalogText`. */
+export function formatMeta(blob: object, format: CatalogFormat): string {
   if (format === "yaml") return `---\n${goYaml(blob)}`;
   return `${indentJson(goJson(blob, { sortKeys: false, escapeHtml: false }), 4)}\n`;
 }
 
 /**
- * The files that a catalog is kept in, by path: `PACKAGE/catalog.json` for each package, and `catalog.json` for what belongs to none.
- * @throws Error for a package whose name can be no folder.
+ * Formats the files of a catalog, by path: `PACKAGE/catalog.json` for each package, and `catalog.json` for objects without a package.
+ * @throws Error if the name of a package is not a valid folder name.
  * @see operator-registry v1.73.0 alpha/declcfg/write.go, WriteFS
  */
-export function catalogFilesOf(metas: readonly Meta[], format: CatalogFormat): Map<string, string> {
+export function formatCatalogFiles(metas: readonly Meta[], format: CatalogFormat): Map<string, string> {
   const texts = new Map<string, string>();
-  for (const meta of catalogOrder(metas)) {
+  for (const meta of sortMetas(metas)) {
     const folder = packageOf(meta);
     if (folder !== "" && !isPathElement(folder))
       throw new Error(`invalid package name ${goQuote(folder)}: must be a single local path element`);
     const path = `${folder === "" ? "" : `${folder}/`}catalog.${format}`;
-    texts.set(path, (texts.get(path) ?? "") + objectText(meta.blob, format));
+    texts.set(path, (texts.get(path) ?? "") + formatMeta(meta.blob, format));
   }
   return texts;
 }
 
-/** Whether `name` is the name of something in a folder and leads nowhere else, on any system. */
+/** Reports whether `name` is a single path element on every operating system. */
 export function isPathElement(name: string): boolean {
   return name !== "" && name !== "." && name !== ".." && !/[/\\\u0000:]/.test(name); // oxlint-disable-line no-control-regex
 }

@@ -20,8 +20,8 @@ LABEL operators.operatorframework.io.index.configs.v1=/configs
 const OPTIONS = { folder: "catalog", base: "example.com/base", builder: "example.com/opm", labels: new Map<string, string>() };
 
 // Source: C-25.
-describe("the Dockerfile of a catalog", () => {
-  test("serves the catalog with opm", () => {
+describe("catalogDockerfile", () => {
+  test("catalogDockerfile serves the catalog with opm", () => {
     expect(catalogDockerfile(OPTIONS)).toBe(`${FIRST}
 FROM example.com/base
 # The base image is expected to contain
@@ -33,7 +33,7 @@ CMD ["serve", "/configs", "--cache-dir=/tmp/cache"]
 ${LAST}`);
   });
 
-  test("holds nothing but the catalog on base image scratch", () => {
+  test("catalogDockerfile contains only the catalog when the base image is scratch", () => {
     expect(catalogDockerfile({ ...OPTIONS, base: "scratch" })).toBe(`${FIRST}
 FROM scratch
 # OLMv0 CatalogSources that use binary-less images must set:
@@ -45,7 +45,7 @@ FROM scratch
 ${LAST}`);
   });
 
-  test("has labels by name at its end", () => {
+  test("catalogDockerfile ends with labels sorted by name", () => {
     const labels = parseLabels(["vendor=example", "a.b/c=x=y", "empty="]);
     expect(catalogDockerfile({ ...OPTIONS, labels }).slice(-100)).toBe(
       `${LAST}\n# Set other custom labels\nLABEL "a.b/c"="x=y"\nLABEL "empty"=""\nLABEL "vendor"="example"\n`.slice(-100),
@@ -59,11 +59,11 @@ ${LAST}`);
     ["a base image that would be two lines", { base: "a\nRUN x" }, 'invalid base image: "a\\nRUN x"'],
     ["a folder with a space", { folder: "my catalog" }, 'invalid index directory: "my catalog"'],
     ["a label with a quote", { labels: new Map([["a", 'b"']]) }, 'invalid label "a=b\\""'],
-  ])("with %s is refused", ([, given, error]) => {
+  ])("catalogDockerfile rejects %s", ([, given, error]) => {
     expect(() => catalogDockerfile({ ...OPTIONS, ...given })).toThrow(error);
   });
 
-  test.for(["x", "=x", ""])("%j is no label", (text) => {
+  test.for(["x", "=x", ""])("parseLabels rejects %j", (text) => {
     expect(() => parseLabels([text])).toThrow(`invalid label "${text}"`);
   });
 });

@@ -1,18 +1,18 @@
 import { goQuote } from "../../golang/quote.ts";
 import { compareText } from "../../text/compare.ts";
 
-/** What the Dockerfile of a catalog image says. */
+/** Options for the Dockerfile of a catalog image. */
 export interface DockerfileOptions {
-  /** The catalog's folder, beside the Dockerfile. */
+  /** Folder of the catalog, next to the Dockerfile. */
   readonly folder: string;
   readonly base: string;
   readonly builder: string;
   readonly labels: ReadonlyMap<string, string>;
 }
 
-/** The image that opm's Dockerfiles build with and on. */
+/** The builder and base image in Dockerfiles of opm. */
 export const OPM_IMAGE = "quay.io/operator-framework/opm:latest";
-/** An image with nothing in it. */
+/** The empty base image. */
 const SCRATCH = "scratch";
 
 const SERVER = `# The base image is expected to contain
@@ -31,8 +31,8 @@ const CONTENT_ONLY = `# OLMv0 CatalogSources that use binary-less images must se
 `;
 
 /**
- * The Dockerfile of an image with the catalog in a folder, labels by name.
- * @throws Error in opm's words for an image or folder that is not set, for builder `scratch`, and for a label that a Dockerfile could not hold.
+ * Returns the Dockerfile of a catalog image, with labels sorted by name.
+ * @throws Error of opm for an unset image or folder, and for builder `scratch`; Error for values that a Dockerfile cannot contain.
  * @see C-25
  */
 export function catalogDockerfile({ folder, base, builder, labels }: DockerfileOptions): string {
@@ -40,7 +40,7 @@ export function catalogDockerfile({ folder, base, builder, labels }: DockerfileO
   if (folder === "") throw new Error("index directory is unset");
   if (builder === SCRATCH || /\s/.test(builder)) throw new Error(`invalid builder image: ${goQuote(builder)}`);
   for (const [what, text] of Object.entries({ "base image": base, "index directory": folder }))
-    if (/\s/.test(text)) throw new Error(`invalid ${what}: ${goQuote(text)}: a Dockerfile takes none with white space`);
+    if (/\s/.test(text)) throw new Error(`invalid ${what}: ${goQuote(text)}: must not contain white space`);
   return `# The builder image is expected to contain
 # /bin/opm (with serve subcommand)
 FROM ${builder} as builder
@@ -60,7 +60,7 @@ LABEL operators.operatorframework.io.index.configs.v1=/configs
 ${labelLines(labels)}`;
 }
 
-/** Labels from texts such as `vendor=example`. @throws Error `invalid label "…"`. */
+/** Parses labels such as `vendor=example`. @throws Error `invalid label "…"`. */
 export function parseLabels(texts: readonly string[]): Map<string, string> {
   return new Map(
     texts.map((text) => {
@@ -76,9 +76,9 @@ function labelLines(labels: ReadonlyMap<string, string>): string {
   const lines = [...labels]
     .sort(([a], [b]) => compareText(a, b))
     .map(([key, value]) => {
-      // Values are not escaped: what would end the text or the line is refused.
+      // Values are not escaped: reject characters that end the string or the line.
       if (/["\\\r\n]/.test(key + value))
-        throw new Error(`invalid label ${goQuote(`${key}=${value}`)}: quotes, backslashes and line breaks cannot stand in it`);
+        throw new Error(`invalid label ${goQuote(`${key}=${value}`)}: must not contain quotes, backslashes or line breaks`);
       return `LABEL "${key}"="${value}"\n`;
     });
   return `\n# Set other custom labels\n${lines.join("")}`;

@@ -8,15 +8,15 @@ import { isObject, memberOf, objectAt, objectMembers, textMember } from "../../g
 import { goQuote } from "../../golang/quote.ts";
 import { parseYaml } from "../../golang/yaml.ts";
 import { excerpt } from "../../text/truncate.ts";
-import { byImage } from "./relatedImages.ts";
+import { sortByImage } from "./relatedImages.ts";
 
-/** The property that tells a catalog's readers what a ClusterServiceVersion says of its operator, without the manifest. */
+/** The property with the metadata of a ClusterServiceVersion, instead of its manifest. */
 export const CSV_METADATA = "olm.csv.metadata";
 
 /**
- * Property `olm.csv.metadata` of a ClusterServiceVersion, members in opm's order. Lists, maps and texts that are empty are left out, `apiServiceDefinitions`,
- * `crdDescriptions` and `provider` are always there.
- * @throws GoTypeError when a member of the manifest has the wrong type.
+ * Returns the property `olm.csv.metadata` of a ClusterServiceVersion, with fields in the order of opm. Omits empty lists, maps and strings.
+ * `apiServiceDefinitions`, `crdDescriptions` and `provider` are always set.
+ * @throws GoTypeError if a field of the manifest has the wrong type.
  * @see operator-registry v1.73.0 alpha/property/property.go, MustBuildCSVMetadata
  */
 function csvMetadata(manifest: JsonObject): Property {
@@ -40,29 +40,29 @@ function csvMetadata(manifest: JsonObject): Property {
   return { type: CSV_METADATA, value: Object.fromEntries(Object.entries(value).filter(([, member]) => !isEmpty(member))) };
 }
 
-/** As Go's `omitempty` has it, which never leaves out a struct. */
+/** Implements `omitempty` of Go, which never omits a struct. */
 function isEmpty(member: unknown): boolean {
   if (member === undefined || member === null || member === "") return true;
   return Array.isArray(member) && member.length === 0;
 }
 
-/** How far catalogs are brought to newer forms, each level with those before it. @see operator-registry v1.73.0 alpha/action/migrations */
+/** Migration levels for catalogs. Each level includes the previous ones. @see operator-registry v1.73.0 alpha/action/migrations */
 export const MIGRATION_LEVELS = ["none", "bundle-object-to-csv-metadata"] as const;
 export type MigrationLevel = (typeof MIGRATION_LEVELS)[number];
 
 const OBJECT = "olm.bundle.object";
 
-/** @throws Error `unknown migration level "…"`. */
-export function migrationLevel(text: string): MigrationLevel {
+/** Parses a migration level. @throws Error `unknown migration level "…"`. */
+export function parseMigrationLevel(text: string): MigrationLevel {
   const level = MIGRATION_LEVELS.find((known) => known === text);
-  if (level === undefined) throw new Error(`unknown migration level ${goQuote(text)}; there are ${MIGRATION_LEVELS.join(" and ")}`);
+  if (level === undefined) throw new Error(`unknown migration level ${goQuote(text)}: use ${MIGRATION_LEVELS.join(" or ")}`);
   return level;
 }
 
 /**
- * An object of a catalog as opm prints it: in bundles the manifests, and what is told of them, stand behind all other properties, and images are ordered.
- * From level bundle-object-to-csv-metadata on a bundle with an image has property olm.csv.metadata in place of its manifests.
- * @throws Error where the manifest of a ClusterServiceVersion cannot be read.
+ * Migrates an object of a catalog like opm. In bundles, moves manifests and olm.csv.metadata after all other properties, and sorts images. From level
+ * bundle-object-to-csv-metadata, replaces the manifests of a bundle with an image by the property olm.csv.metadata.
+ * @throws Error if the manifest of a ClusterServiceVersion cannot be read.
  * @see C-20
  */
 export function migrateMeta(meta: Meta, level: MigrationLevel): Meta {
@@ -71,7 +71,7 @@ export function migrateMeta(meta: Meta, level: MigrationLevel): Meta {
   const properties = memberOf(blob, "properties");
   if (Array.isArray(properties)) blob[keyOf(blob, "properties")] = objectsLast(migratedProperties(blob, level));
   const images = memberOf(blob, "relatedImages");
-  if (Array.isArray(images) && images.every(hasImage)) blob[keyOf(blob, "relatedImages")] = byImage(images);
+  if (Array.isArray(images) && images.every(hasImage)) blob[keyOf(blob, "relatedImages")] = sortByImage(images);
   return { ...meta, blob };
 }
 
@@ -79,7 +79,7 @@ function migratedProperties(blob: JsonObject, level: MigrationLevel): JsonObject
   const properties = [...objectMembers(blob, "properties")];
   if (level === "none" || textMember(blob, "image") === "") return properties;
   if (properties.some((property) => textMember(property, "type") === CSV_METADATA)) return properties;
-  const csv = csvOf(properties);
+  const csv = findCsv(properties);
   if (csv === undefined) return properties;
   return [...properties.filter((property) => textMember(property, "type") !== OBJECT), { ...metadataOf(csv, textMember(blob, "name")) }];
 }
@@ -92,8 +92,8 @@ function metadataOf(csv: JsonObject, bundle: string): Property {
   }
 }
 
-/** The first ClusterServiceVersion among the manifests in `properties`. */
-export function csvOf(properties: readonly JsonObject[]): JsonObject | undefined {
+/** Finds the first ClusterServiceVersion among the manifests in `properties`. */
+export function findCsv(properties: readonly JsonObject[]): JsonObject | undefined {
   for (const property of properties) {
     if (textMember(property, "type") !== OBJECT) continue;
     const manifest: unknown = parseYaml(Buffer.from(textMember(objectAt(property, "value"), "data"), "base64").toString());

@@ -9,34 +9,34 @@ import { catalogText } from "./catalogText.ts";
 import { migrateMeta } from "./migrate.ts";
 import { renderCatalogBundle } from "./renderBundle.ts";
 
-/** Larger ones take seconds to read and show nothing more. */
-const ENOUGH = 500_000;
+/** Skips larger files, in bytes, which take seconds to read. */
+const MAX_BYTES = 500_000;
 
-describeWithData("catalogs that opm has written", (folder) => {
-  /** Those of which there are bundles as well, and those in JSON. */
+describeWithData("catalogs that opm wrote", (folder) => {
+  /** Catalogs whose bundles are also available, and catalogs in JSON. */
   const files = globSync(["fbc/community-v4.19/*/*.yaml", "fbc/*/*/catalog.json"], { cwd: folder })
     .filter((file) => file.endsWith(".json") || existsSync(join(folder, "bundles", basename(dirname(file)))))
     .map((file) => join(folder, file))
-    .filter((file) => statSync(file).size < ENOUGH);
+    .filter((file) => statSync(file).size < MAX_BYTES);
 
   const catalogs = new Map<string, Meta[]>();
   beforeAll(async () => {
     for (const file of files) catalogs.set(file, await Array.fromAsync(decodeMetas([readFileSync(file)], file)));
   });
 
-  test("are written again byte for byte", () => {
+  test("catalogText reproduces catalogs of opm byte for byte", () => {
     for (const [file, found] of catalogs) {
       const text = readFileSync(file, "utf8");
-      if (text.includes(": []\n")) continue; // opm leaves out empty lists: somebody else wrote these
-      // Of one that was rendered from bundles the properties' values are not ordered by name, as they are once it is read.
+      if (text.includes(": []\n")) continue; // opm omits empty lists: another tool wrote these
+      // opm sorts the fields of property values only when it reads a catalog, not when it renders bundles.
       const again = file.endsWith(".json") ? catalogText(found, "json") : catalogText(found.map(orderMetaMembers), "yaml");
       expect(again === text, file).toBe(true);
     }
     expect(files.length).toBeGreaterThan(0);
   });
 
-  describe("hold bundles", () => {
-    test("which are rendered byte for byte as they stand there", () => {
+  describe("bundles in catalogs that opm wrote", () => {
+    test("renderCatalogBundle reproduces bundles of opm byte for byte", () => {
       const bundles = [...catalogs.values()].flat().filter(({ schema }) => schema === "olm.bundle");
       const known = new Map(bundles.map((meta) => [`${meta.package} ${meta.name}`, meta]));
       const compared: string[] = [];

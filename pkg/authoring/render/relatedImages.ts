@@ -2,16 +2,16 @@ import type { JsonObject } from "../../api/k8s.ts";
 import { wrongKind } from "../../fbc/content.ts";
 import { isObject, listMember, objectAt, objectMember, objectMembers, textMember } from "../../golang/members.ts";
 
-/** An image that a bundle needs; the name is empty where nobody gave one. */
+/** An image that a bundle needs. The name is empty if the bundle does not set it. */
 export interface RelatedImage {
   readonly name: string;
   readonly image: string;
 }
 
 /**
- * The images that a bundle needs, by image: those that its ClusterServiceVersion lists, the bundle's own, and those of the containers in its Deployments.
- * @param bundleImage empty where it is not known.
- * @throws Error where the list in the ClusterServiceVersion is none.
+ * Returns the images of a bundle, sorted: the related images of its ClusterServiceVersion, its own image, and those of containers in its Deployments.
+ * @param bundleImage empty if unknown.
+ * @throws Error if spec.relatedImages is not a list.
  * @see operator-registry v1.73.0 alpha/action/render.go, getRelatedImages
  */
 export function relatedImages(csv: JsonObject, bundleImage: string): RelatedImage[] {
@@ -24,11 +24,11 @@ export function relatedImages(csv: JsonObject, bundleImage: string): RelatedImag
     known.add(image);
     listed.push({ name: "", image });
   }
-  return byImage(listed);
+  return sortByImage(listed);
 }
 
-/** By image, in the order of its bytes; those of one image stay in their order. */
-export function byImage<T extends { readonly image: string }>(images: readonly T[]): T[] {
+/** Sorts by the bytes of the image. The sort is stable. */
+export function sortByImage<T extends { readonly image: string }>(images: readonly T[]): T[] {
   return images.toSorted((a, b) => Buffer.compare(Buffer.from(a.image), Buffer.from(b.image)));
 }
 

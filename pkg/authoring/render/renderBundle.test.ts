@@ -8,14 +8,14 @@ import { renderCatalogBundle } from "./renderBundle.ts";
 
 interface RenderCase extends CaseHead {
   files: Record<string, string>;
-  /** Files that do not stand in. */
+  /** Files to omit. */
   without?: string[];
   image?: string;
   bundle?: string;
   package?: string;
-  /** Those of other types than olm.bundle.object. */
+  /** Properties of types other than olm.bundle.object. */
   properties?: Property[];
-  /** A part of all the properties as text. */
+  /** A part of the serialized properties. */
   text?: string;
   /** Kind and name of each manifest. */
   objects?: string[];
@@ -45,7 +45,7 @@ test.for(loadCases<RenderCase>("fbc-render"))("$name", ({ files: given, without 
   expect(warnings).toEqual(expected.warnings ?? []);
 });
 
-test("the reference is made of what the bundle says of itself", () => {
+test("renderCatalogBundle passes package, name and version of the bundle to imageOf", () => {
   const { meta } = renderCatalogBundle(
     bundleFiles({}),
     ({ packageName, name, version }) => `example.com/${packageName}/${name}:${version}`,

@@ -11,7 +11,7 @@ import { excerpt } from "../../text/truncate.ts";
 import { annotatedProperties, type BundleObjects, bundleFolders, bundleMetadata, bundleObjects } from "./bundleObjects.ts";
 import { relatedImages } from "./relatedImages.ts";
 
-/** A kind of an API, and how it is called in paths. */
+/** The group, version, kind and plural name of an API. */
 interface ApiKey {
   readonly group: string;
   readonly version: string;
@@ -19,21 +19,21 @@ interface ApiKey {
   readonly plural: string;
 }
 
-/** Of the APIs of a bundle, that an error names. */
-const MAX_TOLD = 50;
+/** Maximum APIs in an error. */
+const MAX_APIS = 50;
 
-/** The APIs that a bundle's CRDs define, each version of each, and those that its API services serve. */
+/** Returns the APIs of all versions of the CRDs of a bundle, and those of its API services. */
 function providedApis(objects: readonly JsonObject[], csv: JsonObject): ApiKey[] {
   const crds = objects.filter(({ kind }) => kind === "CustomResourceDefinition");
   return [...crds.flatMap(crdApis), ...apiServices(csv, "owned")];
 }
 
-/** The APIs that the ClusterServiceVersion wants from others. @throws Error for a CRD whose name has no dot. */
+/** Returns the APIs that the ClusterServiceVersion requires. @throws Error if the name of a CRD has no dot. */
 function requiredApis(csv: JsonObject): ApiKey[] {
   return [...definedApis(csv, "required"), ...apiServices(csv, "required")];
 }
 
-/** @throws Error where the ClusterServiceVersion owns a CRD that the bundle does not hold. */
+/** @throws Error if the ClusterServiceVersion owns a CRD that is not in the bundle. */
 function checkOwnedApis(provided: readonly ApiKey[], csv: JsonObject): void {
   const names = new Set(provided.map(apiName));
   const missing = definedApis(csv, "owned")
@@ -41,7 +41,7 @@ function checkOwnedApis(provided: readonly ApiKey[], csv: JsonObject): void {
     .find((name) => !names.has(name));
   if (missing === undefined) return;
   const found = [...names].sort().map((name) => `${name}:{}`);
-  throw new Error(`couldn't find ${missing} in bundle. found: map[${formatList(found, { max: MAX_TOLD, separator: " " })}]`);
+  throw new Error(`couldn't find ${missing} in bundle. found: map[${formatList(found, { max: MAX_APIS, separator: " " })}]`);
 }
 
 function crdApis(crd: JsonObject): ApiKey[] {
@@ -80,20 +80,20 @@ function apiName({ group, version, kind, plural }: ApiKey): string {
   return excerpt(`${group}/${version}/${kind} (${plural})`);
 }
 
-/** What an image reference can be made of. */
+/** The fields of an image reference template. */
 export interface BundleIdentity {
   readonly packageName: string;
   readonly name: string;
   readonly version: string;
 }
 
-/** A bundle as a catalog has it. */
+/** A bundle in the form of a catalog. */
 export interface CatalogBundle {
-  /** Of schema olm.bundle, members in opm's order. */
+  /** The olm.bundle, with fields in the order of opm. */
   readonly meta: Meta;
-  /** The ClusterServiceVersion as it stands in the bundle. */
+  /** The ClusterServiceVersion of the bundle, unchanged. */
   readonly csv: JsonObject;
-  /** What was passed over, a sentence each. */
+  /** A sentence for each skipped part. */
   readonly warnings: readonly string[];
 }
 
@@ -101,9 +101,9 @@ const SUBSTITUTES_FOR = "olm.substitutesFor";
 const OBJECT = "olm.bundle.object";
 
 /**
- * The catalog's object for a registry+v1 bundle: properties by type and value, the manifests among them as `olm.bundle.object` at the end, and images.
- * @param imageOf the reference that the bundle is pulled by; empty where it has none yet.
- * @throws Error in opm's words where the bundle is none, its CSV owns a CRD that it does not hold, or its version is no text.
+ * Renders a registry+v1 bundle as an olm.bundle. Sorts properties by type and value, with manifests as `olm.bundle.object` at the end, and images.
+ * @param imageOf returns the image reference of the bundle; empty if it has none yet.
+ * @throws Error of opm if the bundle is invalid, its CSV owns a CRD that is not in the bundle, or its version is not a string.
  * @see C-20 "Bundle to FBC"; operator-registry v1.73.0 pkg/registry/registry_to_model.go, alpha/action/render.go
  */
 export function renderCatalogBundle(files: BundleFiles, imageOf: (identity: BundleIdentity) => string): CatalogBundle {
@@ -129,14 +129,14 @@ export function renderCatalogBundle(files: BundleFiles, imageOf: (identity: Bund
     name,
     package: metadata.packageName,
     image,
-    properties: [...sorted(properties), ...sorted(objectProperties(found))],
+    properties: [...sortProperties(properties), ...sortProperties(objectProperties(found))],
     relatedImages: naming(`get related images for bundle ${goQuote(name)}: `, () => relatedImages(csv, image)),
   };
   const warnings = [...found.warnings, ...metadata.warnings, ...annotated.warnings];
   return { meta: { schema: blob.schema, name, package: blob.package, blob: withoutEmpty(blob) }, csv, warnings };
 }
 
-/** `name`, `package` and `relatedImages` are left out where they are empty, as opm does it. */
+/** Omits empty `name`, `package` and `relatedImages`, like opm. */
 function withoutEmpty(blob: JsonObject): JsonObject {
   return Object.fromEntries(
     Object.entries(blob).filter(([key, value]) => key === "image" || (value !== "" && !(Array.isArray(value) && value.length === 0))),
@@ -148,7 +148,7 @@ function annotationsOf(csv: JsonObject): { properties: Property[]; warnings: str
   return typeof text === "string" ? annotatedProperties(text) : { properties: [], warnings: [] };
 }
 
-/** What the bundle states itself comes before what follows from package and version. */
+/** Returns the property olm.package: the stated one, or else one with the package and version of the bundle. */
 function ownProperty(stated: readonly Property[], packageName: string, bundle: string, csv: JsonObject): Property {
   const given = stated.find(({ type, value }) => type === "olm.package" && typeof value === "object" && value !== null);
   if (given) {
@@ -183,7 +183,7 @@ function requiredProperties(required: readonly Property[], csv: JsonObject): Pro
   return [...required, ...fromCsv.filter((property) => !known.has(keyOf(property)))];
 }
 
-/** Each API once. */
+/** Returns a property for each distinct API. */
 function apiProperties(type: string, apis: readonly ApiKey[]): Property[] {
   const properties = apis.map(({ group, kind, version }): Property => ({ type, value: { group, kind, version } }));
   return [...new Map(properties.map((property) => [keyOf(property), property])).values()];
@@ -193,8 +193,8 @@ function objectProperties({ objects }: BundleObjects): Property[] {
   return objects.map((object) => ({ type: OBJECT, value: { data: Buffer.from(goJson(object)).toString("base64") } }));
 }
 
-/** By type, then by the bytes of the value. */
-function sorted(properties: readonly Property[]): Property[] {
+/** Sorts distinct properties by type, then by the bytes of the value. */
+function sortProperties(properties: readonly Property[]): Property[] {
   const keyed = properties.map((property) => ({ property, key: Buffer.from(keyOf(property)) }));
   const distinct = [...new Map(keyed.map((item) => [`${item.property.type} ${item.key.toString()}`, item])).values()];
   const compared = distinct.sort(
@@ -234,18 +234,18 @@ const FIELDS: ReadonlyMap<string, keyof BundleIdentity> = new Map([
 ]);
 
 /**
- * Makes references of bundle images from a template such as `quay.io/example/{{.Package}}:v{{.Version}}`; `.Name` is there as well.
- * @throws Error for anything else between braces.
+ * Parses a template for image references such as `quay.io/example/{{.Package}}:v{{.Version}}`. Also supports `.Name`.
+ * @throws Error for other expressions in braces.
  */
 export function imageTemplate(template: string): (identity: BundleIdentity) => string {
   for (const [, action = ""] of template.matchAll(ACTION)) fieldOf(action);
   if (/\{\{|\}\}/.test(template.replaceAll(ACTION, "")))
-    throw new Error(`image reference template ${goQuote(template)}: a brace is left open`);
+    throw new Error(`image reference template ${goQuote(template)}: unbalanced braces`);
   return (identity) => template.replaceAll(ACTION, (_, action: string) => identity[fieldOf(action)]);
 }
 
 function fieldOf(action: string): keyof BundleIdentity {
   const field = FIELDS.get(action.trim());
   if (field !== undefined) return field;
-  throw new Error(`image reference template: ${goQuote(action.trim())} is none of ${[...FIELDS.keys()].join(", ")}`);
+  throw new Error(`image reference template: ${goQuote(action.trim())} is not one of ${[...FIELDS.keys()].join(", ")}`);
 }

@@ -12,100 +12,100 @@ import { escapeControlCharacters } from "../../text/escape.ts";
 import { formatCount } from "../../text/lists.ts";
 import type { ImageTerminal } from "../build/publishImage.ts";
 
-/** Editors write a file in several steps, and tools several files. */
+/** Reload delay after the last change. Editors write a file in several steps, and tools write several files. */
 const QUIET_MS = 200;
-/** How often it is looked whether another folder lies there. */
-const LOOK_MS = 500;
+/** Poll interval for a replaced folder. */
+const POLL_MS = 500;
 
 /**
- * Calls `changed` after changes below a folder, when nothing has changed any more for a moment; one call at a time, and once more for what changed meanwhile.
- * A folder that is removed, or moved away, is waited for until there is one at its place again, as tools make it that write a folder anew.
- * Ends when `signal` is aborted and no call is under way.
- * @throws Error where the folder cannot be watched; what `changed` throws.
+ * Calls `onChange` after changes in a folder, QUIET_MS after the last one. Runs one call at a time, and another one for changes during a call.
+ * If the folder is removed or moved, waits for a new one at the same path, because some tools replace the folder.
+ * Returns when `signal` is aborted and no call is running.
+ * @throws Error if the folder cannot be watched, or the error of `onChange`.
  */
-async function watchFolder(dir: string, signal: AbortSignal, changed: () => Promise<void>): Promise<void> {
+async function watchFolder(dir: string, signal: AbortSignal, onChange: () => Promise<void>): Promise<void> {
   let changes = 0;
-  let answered = Promise.resolve();
-  let isAnswering = false;
+  let running = Promise.resolve();
+  let isRunning = false;
   const failed = new AbortController();
   const either = AbortSignal.any([signal, failed.signal]);
-  const answer = async (): Promise<void> => {
+  const handleChanges = async (): Promise<void> => {
     for (let seen = 0; seen !== changes; ) {
       for (let before = -1; before !== changes; await sleep(QUIET_MS, undefined, { signal: either })) before = changes;
       seen = changes;
-      await changed();
+      await onChange();
     }
   };
-  const noted = (): void => {
+  const countChange = (): void => {
     changes += 1;
-    if (isAnswering) return;
-    isAnswering = true;
-    answered = answer()
+    if (isRunning) return;
+    isRunning = true;
+    running = handleChanges()
       .catch((err: unknown) => failed.abort(err))
       .finally(() => {
-        isAnswering = false;
+        isRunning = false;
         changes = 0;
       });
   };
   try {
-    for (let folder = await identityOf(dir); ; noted()) folder = await watchOne(dir, folder, either, noted);
+    for (let folder = await readIdentity(dir); ; countChange()) folder = await watchOne(dir, folder, either, countChange);
   } catch (err) {
     if (!either.aborted) throw err;
   }
-  await answered;
+  await running;
   if (failed.signal.aborted && !signal.aborted) throw failed.signal.reason;
 }
 
-/** Tells of changes until another folder lies at its place. @returns that one's identity. @throws once `signal` is aborted. */
-async function watchOne(dir: string, folder: string | undefined, signal: AbortSignal, noted: () => void): Promise<string> {
+/** Reports changes until the folder is replaced. @returns the identity of the new folder. @throws when `signal` is aborted. */
+async function watchOne(dir: string, folder: string | undefined, signal: AbortSignal, onChange: () => void): Promise<string> {
   const replaced = new AbortController();
-  const other = awaitOther(dir, folder, signal).finally(() => replaced.abort());
-  other.catch(() => undefined); // it is awaited below, unless the folder cannot be watched
+  const replacement = waitForReplacement(dir, folder, signal).finally(() => replaced.abort());
+  replacement.catch(() => undefined); // awaited below, unless the folder cannot be watched
   try {
-    for await (const _ of watch(dir, { recursive: true, signal: replaced.signal })) noted();
+    for await (const _ of watch(dir, { recursive: true, signal: replaced.signal })) onChange();
   } catch (err) {
-    if (!replaced.signal.aborted && (await identityOf(dir)) === folder) throw err;
+    if (!replaced.signal.aborted && (await readIdentity(dir)) === folder) throw err;
   }
-  return other;
+  return replacement;
 }
 
-/** A watch stays with the folder that it was made for: it hears nothing of one that takes its place. */
-async function awaitOther(dir: string, folder: string | undefined, signal: AbortSignal): Promise<string> {
+/** Polls for another folder at the same path. A watch follows its original folder and does not see a replacement. */
+async function waitForReplacement(dir: string, folder: string | undefined, signal: AbortSignal): Promise<string> {
   for (;;) {
-    await sleep(LOOK_MS, undefined, { signal });
-    const now = await identityOf(dir);
+    await sleep(POLL_MS, undefined, { signal });
+    const now = await readIdentity(dir);
     if (now !== undefined && now !== folder) return now;
   }
 }
 
-/** The same for the same folder only; undefined where there is none. A number may be given to a new one, its time of birth is its own. */
-async function identityOf(dir: string): Promise<string | undefined> {
+/** Returns an identifier of a folder; undefined if it does not exist. Contains the creation time, because inode numbers are reused. */
+async function readIdentity(dir: string): Promise<string | undefined> {
   const found = await stat(dir).catch(() => undefined);
   return found && `${found.dev}/${found.ino}/${found.birthtimeMs}`;
 }
 
-/** A catalog that is to be served. */
+/** Options for serving a catalog. */
 export interface ServeRequest {
-  /** under which it is served */
+  /** Name of the catalog in its URL. */
   readonly name: string;
-  /** where its files are */
+  /** Folder with its files. */
   readonly dir: string;
-  /** for people: the folder or image */
+  /** The folder or image, for messages. */
   readonly source: string;
   readonly host: string;
   readonly port: number;
   readonly watch: boolean;
 }
 
-/** Requests under way have so long to end. */
+/** Grace period for running requests at shutdown. */
 const GRACE_MS = 1_000;
 const NO_DIGEST = `sha256:${"0".repeat(64)}`;
 
 /**
- * Serves a catalog as catalogd does until `terminal.signal` is aborted. With `watch` it is read again when its files change; what cannot be read is told, and
- * what was served last goes on being served.
- * @param ready is told the address of the catalog.
- * @throws Error where the catalog cannot be read at the start, or the address not be listened on.
+ * Serves a catalog like catalogd until `terminal.signal` is aborted. With `watch`, reloads it when its files change. If a reload fails, prints the error
+ * and continues to serve the previous content.
+ * @param ready is called with the URL of the catalog.
+ * @throws Error if the catalog cannot be read at start, or if the server cannot listen on the address.
  */
 export async function serveCatalog(request: ServeRequest, terminal: ImageTerminal, ready?: (url: string) => void): Promise<void> {
   const { name, dir, source, host, port } = request;
@@ -122,7 +122,7 @@ export async function serveCatalog(request: ServeRequest, terminal: ImageTermina
       const found =
         faults === 0
           ? ""
-          : `, ${formatCount(findings.errors, "error")} and ${formatCount(findings.warnings, "warning")}: see catalog validate`;
+          : `, ${formatCount(findings.errors, "error")} and ${formatCount(findings.warnings, "warning")}; run catalog validate for details`;
       return `${formatCount(catalog.index.lines, "object")} in ${((performance.now() - began) / 1000).toFixed(1)} s${found}`;
     };
     const first = await read();
@@ -135,13 +135,14 @@ export async function serveCatalog(request: ServeRequest, terminal: ImageTermina
       terminal.err(`read ${escapeControlCharacters(source)}: ${first}\n`);
       terminal.out(`${base}\n`);
       ready?.(base);
-      if (!isLoopback(server.address.address)) terminal.err("everybody who reaches this machine can read the catalog, over plain HTTP\n");
+      if (!isLoopback(server.address.address))
+        terminal.err("warning: the catalog is served over plain HTTP to all clients that can reach this machine\n");
       const reload = async (): Promise<void> => {
-        const said = await read().then(
-          (text) => `read again: ${text}`,
-          (err: unknown) => `${messageOf(err)}; what was read before is still served`,
+        const message = await read().then(
+          (text) => `reloaded: ${text}`,
+          (err: unknown) => `reload failed: ${messageOf(err)}; still serving the previous content`,
         );
-        if (!signal.aborted) terminal.err(`${escapeControlCharacters(said)}\n`);
+        if (!signal.aborted) terminal.err(`${escapeControlCharacters(message)}\n`);
       };
       await (request.watch ? watchFolder(dir, signal, reload) : aborted(signal));
     } finally {

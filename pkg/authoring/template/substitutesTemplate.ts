@@ -8,7 +8,7 @@ import { isObject, listMember, memberOf, objectAt, objectMembers, textMember } f
 import { goQuote } from "../../golang/quote.ts";
 import { compareVersionRelease, parseVersionRelease, type VersionRelease } from "../../version/version.ts";
 import { orderMetaMembers } from "../render/catalogObject.ts";
-import { CSV_METADATA, csvOf } from "../render/migrate.ts";
+import { CSV_METADATA, findCsv } from "../render/migrate.ts";
 import { readTemplateEntries, templateDocument } from "./basicTemplate.ts";
 
 /** The text with which opm refuses these objects as a catalog; undefined where it does not. */
@@ -189,7 +189,7 @@ function versionOf({ blob }: Meta): VersionRelease {
 function annotationsOf(properties: readonly JsonObject[]): JsonObject {
   const metadata = properties.find((property) => textMember(property, "type") === CSV_METADATA);
   if (metadata) return objectAt(objectAt(metadata, "value"), "annotations");
-  return objectAt(objectAt(csvOf(properties) ?? {}, "metadata"), "annotations");
+  return objectAt(objectAt(findCsv(properties) ?? {}, "metadata"), "annotations");
 }
 
 function naming<T>(prefix: string, work: () => T): T {

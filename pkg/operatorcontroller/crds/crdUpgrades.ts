@@ -18,42 +18,42 @@ import { WaitingError } from "../state/waiting.ts";
 import { servedKindOf } from "./crdUse.ts";
 import { ObjectChecker, type ObjectsFound } from "./existingObjects.ts";
 
-/** Why a CRD cannot replace the one that exists. */
+/** The reasons why a CRD cannot replace the existing one. */
 export interface CrdRefusal {
   /** Name of the CRD. */
   readonly name: string;
   readonly findings: readonly CrdFinding[];
-  /** What refuses it in addition to the findings. */
+  /** Further reasons. */
   readonly refusals: readonly string[];
 }
 
-/** Why an upgrade is refused. */
+/** The reasons why an upgrade of CRDs is denied. */
 export interface UpgradeRefusal {
   readonly crds: readonly CrdRefusal[];
   /** The text of the condition: the findings of the Go implementation if there are any. */
   readonly message: string;
-  /** What this implementation adds: existing custom resources, and what could not be checked. */
+  /** The findings of this implementation only: about existing custom resources, and about failed checks. */
   readonly more: readonly string[];
-  /** What to do about it, where that is known. */
+  /** What to do about it, if that is known. */
   readonly next?: string;
-  /** Has `message`. */
+  /** The error with `message`. */
   readonly error: RetryableError;
 }
 
-/** What came of checking the CRDs of an upgrade. */
+/** The result of checking the CRDs of an upgrade. */
 interface CheckedUpgrades {
-  /** What could not be looked at, and what was done. */
+  /** Sentences about skipped checks and about changes. */
   readonly notes: readonly string[];
-  /** The CRDs whose status.storedVersions would be changed first, and was not; empty unless `onlyTries`. */
+  /** The CRDs whose status.storedVersions was only changed in a dry run; empty unless `onlyTries`. */
   readonly tried: readonly KubeObject[];
   readonly refusal?: UpgradeRefusal;
 }
 
 /**
- * Takes versions from a CRD's status.storedVersions, which the API server demands before it lets them go. For a CRD without custom
- * resources, in versions that none is written in: then none can be stored in them.
- * @returns the sentence that says so; or why not: WaitingError Retrying that names the permission for it, if that is not granted, else RetryableError
- * Retrying if the CRD is no longer as it was read, or cannot be written just now.
+ * Removes versions from status.storedVersions of a CRD, which the API server requires before an upgrade may remove them. Only for a CRD without
+ * custom resources, and for versions that are not the storage version: then no object can be stored in them.
+ * @returns a sentence about the change. If it fails, a refusal with WaitingError Retrying that names the missing permission, or with RetryableError
+ * Retrying if the CRD has changed since it was read or cannot be written now.
  */
 async function dropStoredVersions(
   client: Pick<Client, "patch" | "raw">,
@@ -81,40 +81,40 @@ async function dropStoredVersions(
     const error = new WaitingError(Reason.Retrying, message, { cause: err, isOver });
     return { crds, message, more: [], next: advice, error };
   }
-  return `took ${versions.join(", ")} from status.storedVersions of CRD ${goQuote(name)}: no custom resource of it exists`;
+  return `removed ${versions.join(", ")} from status.storedVersions of CRD ${goQuote(name)}: no custom resource of it exists`;
 }
 
-/** What is to be applied over what. */
+/** The CRDs to apply, and the live ones. */
 export interface CrdUpgradeRequest {
   desired: readonly KubeObject[];
   live: LiveObjects;
   spec: ClusterExtension["spec"];
-  /** How to get the permission to take versions from a CRD's status, where it turns out to be needed. */
+  /** How to get the permission to remove versions from a CRD's status, if that is necessary. */
   advice: string;
-  /** Writes nothing: what would be taken from status.storedVersions is only tried. */
+  /** Writes nothing: versions are removed from status.storedVersions only in a dry run. */
   onlyTries: boolean;
   /** Checks custom resources; callers share one, so that one check runs at a time. */
   objects?: ObjectChecker | undefined;
 }
 
-/** What was found out about one CRD that exists already. */
+/** The check of one existing CRD. */
 interface CrdUpgrade {
   name: string;
   live: KubeObject;
-  /** Empty: nothing is wrong. */
+  /** Empty without findings. */
   findings: readonly CrdFinding[];
-  /** What refuses it in addition to the findings. */
+  /** Further reasons to deny the upgrade. */
   refusals: string[];
-  /** What else is worth knowing. */
+  /** Sentences for the user. */
   notes: string[];
-  /** Versions to take from status.storedVersions, which lifts the only finding there is. */
+  /** Versions to remove from status.storedVersions, which resolves the only finding. */
   drop: string[];
 }
 
 /**
- * Refuses CRDs that could lose data of custom resources or break their users, unless spec.install.preflight.crdUpgradeSafety says
- * otherwise. Versions that no object is stored in any more are taken from the CRD's status, as the API server demands.
- * @returns what refuses them: RetryableError Retrying with every finding of every CRD, first those of the Go operator-controller; and notes.
+ * Checks that CRD upgrades neither lose data of custom resources nor break their users, according to spec.install.preflight.crdUpgradeSafety.
+ * Removes versions in which no object is stored from the status of a CRD, as the API server requires.
+ * @returns notes, and the refusal with RetryableError Retrying and all findings of all CRDs, those of the Go operator-controller first.
  */
 export async function checkCrdUpgrades(
   client: Pick<Client, "list" | "listPage" | "patch" | "raw">,
@@ -145,7 +145,7 @@ export async function checkCrdUpgrades(
     const dropped = await dropStoredVersions(client, crd, drop, { advice, onlyTries }, signal);
     if (onlyTries) tried.push(crd);
     if (typeof dropped !== "string") return { notes, tried, refusal: dropped };
-    notes.push(onlyTries ? `only tried: ${dropped}` : dropped);
+    notes.push(onlyTries ? `dry run: ${dropped}` : dropped);
   }
   return { notes, tried };
 }
@@ -181,7 +181,7 @@ function isEmpty(objects: ObjectsFound): boolean {
 
 function tellInvalid({ name, refusals, notes }: CrdUpgrade, objects: ObjectsFound, refused: boolean): void {
   if (objects.kind === "unseen") {
-    notes.push(`existingObjects: the custom resources of CRD ${goQuote(name)} were not looked at: ${objects.because}`);
+    notes.push(`existingObjects: the custom resources of CRD ${goQuote(name)} were not checked: ${objects.because}`);
     return;
   }
   const { count, cut, invalid, named, someUnknown } = objects;
@@ -203,21 +203,21 @@ function tellRemoved({ name, refusals, notes }: CrdUpgrade, objects: ObjectsFoun
   const versions = `served versions removed : [${removed.join(" ")}]`;
   if (objects.kind === "unseen") {
     notes.push(
-      `servedVersionRemoval: ${versions} of CRD ${goQuote(name)}: whether custom resources exist could not be seen: ${objects.because}`,
+      `servedVersionRemoval: ${versions} of CRD ${goQuote(name)}: cannot check whether custom resources exist: ${objects.because}`,
     );
   } else if (!isEmpty(objects)) {
-    const advice = "a version has to be served no longer in one upgrade before a later one removes it";
+    const advice = "first upgrade to a bundle that no longer serves the version, and then to one that removes it";
     refusals.push(`servedVersionRemoval: ${versions} of CRD ${goQuote(name)} while custom resources exist: ${advice}`);
   }
 }
 
 function storedAdvice(name: string, { versions, writtenNow }: { versions: string[]; writtenNow: string[] }): string {
   if (writtenNow.length > 0) {
-    return `storedVersionRemoval: objects of CRD ${goQuote(name)} are stored in version ${writtenNow.join(", ")}: first upgrade to a version that stores them in another one`;
+    return `storedVersionRemoval: objects of CRD ${goQuote(name)} are stored in version ${writtenNow.join(", ")}: first upgrade to a bundle that stores them in another version`;
   }
   return (
     `storedVersionRemoval: objects of CRD ${goQuote(name)} may be stored in version ${versions.join(", ")}: write every custom resource once ` +
-    `(kubectl get ${name} --all-namespaces --output json | kubectl replace --filename -), then take the version out of the CRD's ` +
+    `(kubectl get ${name} --all-namespaces --output json | kubectl replace --filename -), then remove the version from the CRD's ` +
     "status.storedVersions (kubectl patch --subresource status)"
   );
 }

@@ -20,7 +20,7 @@ type Version = { name: string; served: boolean; storage: boolean };
 const V1: Version = { name: "v1", served: true, storage: true };
 const V2: Version = { name: "v2", served: true, storage: false };
 
-/** A definition as the API server has it. */
+/** A definition as the API server returns it. */
 function definition({
   versions = [V1],
   conditions = ACCEPTED,
@@ -35,10 +35,10 @@ function definition({
   };
 }
 
-/** What the list through each version answers; KindNotServed without an entry. */
+/** The lists by version; KindNotServed without an entry. */
 type Lists = Record<string, KubeObject[] | Error>;
 
-/** Who answers for the versions: APIServices by apiVersion, or a refusal to read them, and the resource lists of discovery by path. */
+/** The servers of the versions: APIServices by apiVersion, or the error of reading them, and the resource lists of discovery by path. */
 interface Serving {
   apiServices?: Record<string, KubeObject> | Error;
   discovery?: Record<string, unknown>;
@@ -93,8 +93,8 @@ test.for<[name: string, live: KubeObject, lists: Lists, want: string]>([
   ],
   ["it is being deleted", definition({ deletionTimestamp: "2026-01-01T00:00:00Z" }), { "g.io/v1": [] }, "BeingDeleted"],
   ["another definition has its name", definition({ uid: "2" }), { "g.io/v1": [] }, "gone"],
-  ["one of two versions answers with an empty list", definition({ versions: [V1, V2] }), { "g.io/v1": BUSY, "g.io/v2": [] }, "unused"],
-  ["one of two versions answers with objects", definition({ versions: [V1, V2] }), { "g.io/v2": [THING] }, "CustomResourcesExist"],
+  ["the list of one of two versions is empty", definition({ versions: [V1, V2] }), { "g.io/v1": BUSY, "g.io/v2": [] }, "unused"],
+  ["the list of one of two versions has objects", definition({ versions: [V1, V2] }), { "g.io/v2": [THING] }, "CustomResourcesExist"],
 ])("crdUse decides when %s", async ([, live, lists, want]) => {
   const { use } = await useOf(live, lists);
   expect(use.kind === "in use" ? `${use.reason}${use.retry ? ", retry" : ""}` : use.kind).toBe(want);
@@ -104,7 +104,7 @@ test("crdUse returns gone when the definition does not exist", async () => {
   expect((await useOf(undefined)).use).toEqual({ kind: "gone" });
 });
 
-test("crdUse lists through the storage version first, so that nothing has to be converted", async () => {
+test("crdUse lists through the storage version first, so that no object needs conversion", async () => {
   const live = definition({ versions: [V2, V1] });
   expect((await useOf(live, { "g.io/v1": [], "g.io/v2": WEBHOOK })).listed).toEqual(["g.io/v1"]);
 });
@@ -119,15 +119,15 @@ const LOCAL = apiService({ group: "g.io" });
 const SHADOW = apiService({ group: "g.io", service: { namespace: "ns", name: "server" } });
 const DENIED = refusal(403, "Forbidden", "no");
 const discovered = (...resources: object[]): object => ({ kind: "APIResourceList", resources });
-/** Of g.io/v1/Thing. */
+/** The hash of g.io/v1/Thing. */
 const HASH = "bME24V7Wk94=";
 const STATUS = { name: "things/status", kind: "Thing" };
 
 test.for<[name: string, versions: Version[], serving: Serving, want: string]>([
   ["its APIService is local", [V1], { apiServices: { "v1.g.io": LOCAL } }, "unused"],
-  ["another API server answers for its version", [V1], { apiServices: { "v1.g.io": SHADOW } }, "ServedElsewhere"],
-  ["another API server answers for the first of two versions", [V1, V2], { apiServices: { "v1.g.io": SHADOW } }, "unused"],
-  ["another API server answers for both versions", [V1, V2], { apiServices: { "v1.g.io": SHADOW, "v2.g.io": SHADOW } }, "ServedElsewhere"],
+  ["another API server serves its version", [V1], { apiServices: { "v1.g.io": SHADOW } }, "ServedElsewhere"],
+  ["another API server serves the first of two versions", [V1, V2], { apiServices: { "v1.g.io": SHADOW } }, "unused"],
+  ["another API server serves both versions", [V1, V2], { apiServices: { "v1.g.io": SHADOW, "v2.g.io": SHADOW } }, "ServedElsewhere"],
   ["the cluster has no APIServices", [V1], { apiServices: new KindNotServed("apiregistration.k8s.io/v1", "APIService") }, "unused"],
   [
     "APIServices are denied and discovery has its hash",

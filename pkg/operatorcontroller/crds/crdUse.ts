@@ -12,18 +12,19 @@ import { isAllowed } from "../permissions/ownRules.ts";
 const HASH_BYTES = 8;
 
 /**
- * Finds out whether another API server answers for a group version of a CustomResourceDefinition: an APIService with a Service takes the
- * requests away from the definition, whose custom resources stay stored and are not listed.
+ * Finds out whether another API server serves a group version of a CustomResourceDefinition. An APIService with a Service redirects the requests;
+ * the custom resources of the definition stay stored but are not listed.
  *
- * | APIService of the group version | answers                                                                            |
- * | without a Service, or absent    | the definition                                                                     |
- * | with a Service                  | another API server                                                                 |
- * | may not be read                 | the definition, if discovery has the storage version's hash of it for the resource |
+ * | APIService of the group version | is served by                                                                     |
+ * | without a Service, or absent    | the definition                                                                   |
+ * | with a Service                  | another API server                                                               |
+ * | may not be read                 | the definition, if discovery has the hash of its storage version for the resource |
  *
- * Few ServiceAccounts may read APIServices, because no bundle needs that, so a denial must not keep every definition. Everyone may read discovery. Its hash proves less: an API server that stores the same group, version and kind has the same one. An API server without a
- * hash, or that stores another version, is found.
- * @returns undefined if the definition answers; otherwise who does, as a sentence.
- * @throws what the requests throw.
+ * Few ServiceAccounts may read APIServices, because no bundle needs that, so a denial must not keep every definition. Everyone may read discovery.
+ * Its hash proves less: an API server that stores the same group, version and kind has the same hash. An API server without a hash, or with another
+ * storage version, is detected.
+ * @returns undefined if the definition is served; otherwise a sentence about the other server.
+ * @throws KubeError if a request fails.
  */
 export async function otherServer(
   client: Pick<Client, "get" | "raw">,
@@ -50,7 +51,7 @@ export async function otherServer(
   return `discovery of ${apiVersion} does not show the storage version of the definition, and APIService ${name} may not be read`;
 }
 
-/** Asks first, because a denied request looks like an attack in an audit log. */
+/** Reviews the permission first, because a denied request looks like an attack in an audit log. */
 function mayRead(client: Pick<Client, "raw">, name: string, signal: AbortSignal): Promise<boolean> {
   return isAllowed(client, "", { group: "apiregistration.k8s.io", resource: "apiservices", name, verb: "get" }, signal);
 }
@@ -59,7 +60,7 @@ function apiServiceRef(name: string): ObjectRef {
   return { apiVersion: "apiregistration.k8s.io/v1", kind: "APIService", name };
 }
 
-/** Such as "ns/name"; undefined for an APIService that is local. */
+/** Returns the Service of an APIService, such as "ns/name"; undefined for a local APIService. */
 function serviceOf(apiService: KubeObject | undefined): string | undefined {
   const spec = apiService?.["spec"];
   if (!isObject(spec) || !isObject(spec["service"])) return undefined;
@@ -69,14 +70,14 @@ function serviceOf(apiService: KubeObject | undefined): string | undefined {
 
 function hashIn(resourceList: unknown, kind: string): string | undefined {
   const resources = isObject(resourceList) && Array.isArray(resourceList["resources"]) ? resourceList["resources"] : [];
-  // Subresources, such as things/status, have the kind too, and no hash.
+  // Subresources, such as things/status, have the same kind but no hash.
   const found = resources.find((one) => isObject(one) && one["kind"] === kind && !String(one["name"]).includes("/")) as unknown;
   return isObject(found) && typeof found["storageVersionHash"] === "string" ? found["storageVersionHash"] : undefined;
 }
 
 /**
- * What discovery shows for the version in which custom resources are stored. Kubernetes may change it, and has not since 1.14; a definition whose
- * hash is not recognized is kept.
+ * Computes the hash that discovery shows for the storage version. Kubernetes may change it, but has not since 1.14. A definition with an unknown
+ * hash is kept.
  * @see https://github.com/kubernetes/kubernetes/blob/v1.36.0/staging/src/k8s.io/apiserver/pkg/endpoints/discovery/storageversionhash.go
  */
 function storageHash(crd: KubeObject, group: string, kind: string): string | undefined {
@@ -88,14 +89,14 @@ function storageHash(crd: KubeObject, group: string, kind: string): string | und
 /** Why a CustomResourceDefinition counts as in use. */
 type CrdUseReason =
   | "CustomResourcesExist"
-  /** Someone has deleted the definition already. */
+  /** The definition is already being deleted. */
   | "BeingDeleted"
   | "NamesNotAccepted"
   | "NotEstablished"
   | "NoServedVersion"
-  /** The API server does not answer for a version that the definition serves, as shortly after a restart. */
+  /** The API server does not serve a version of the definition, for example shortly after a restart. */
   | "NotServed"
-  /** Another API server answers for the versions that the definition serves, see `otherServer`. */
+  /** Another API server serves the versions of the definition, see `otherServer`. */
   | "ServedElsewhere"
   | "ListDenied"
   | "ListFailed"
@@ -112,7 +113,7 @@ export type CrdUse =
       readonly reason: CrdUseReason;
       /** The reason as a sentence for Events and messages. */
       readonly text: string;
-      /** Set when the same question may be answered in a moment: the API server was busy or could not be reached. */
+      /** Set if a retry may succeed: the API server was busy or could not be reached. */
       readonly retry?: { readonly cause: unknown };
     };
 
@@ -125,8 +126,8 @@ export interface CustomResourceKind {
 /**
  * Decides whether a CustomResourceDefinition is in use. It is unused only if the API server lists its custom resources now, through a version
  * that the definition itself serves now, and the complete list is empty. Everything else counts as in use, because deleting the definition deletes
- * all of its custom resources, also those that no version serves.
- * @throws what reading the definition throws.
+ * all of its custom resources, including those that no version serves.
+ * @throws KubeError if reading the definition fails.
  */
 export async function crdUse(client: Pick<Client, "get" | "list" | "raw">, crd: KubeObject, signal: AbortSignal): Promise<CrdUse> {
   const live = await client.get(refOf(crd), { signal });
@@ -165,12 +166,12 @@ export async function crdUse(client: Pick<Client, "get" | "list" | "raw">, crd: 
   if (last instanceof KindNotServed)
     return inUse("NotServed", `it counts as in use because the API server does not serve its custom resources now (${messageOf(last)})`);
   const text = `it counts as in use because its custom resources could not be listed (${messageOf(last)})`;
-  // A conversion webhook that fails answers 500, for as long as its operator is broken.
+  // A failing conversion webhook causes status 500 for as long as its operator is broken.
   const isTransient = isPassing(last) && !(last instanceof KubeError && last.status === 500);
   return { kind: "in use", crd: live, reason: "ListFailed", text, ...(isTransient ? { retry: { cause: last } } : {}) };
 }
 
-/** The versions through which custom resources are served, the storage version first, since it needs no conversion. */
+/** Lists the served versions of a definition, the storage version first, because it needs no conversion. */
 export function servedKindsOf(crd: KubeObject): CustomResourceKind[] {
   const {
     group,
@@ -190,7 +191,7 @@ export function servedKindsOf(crd: KubeObject): CustomResourceKind[] {
   }));
 }
 
-/** The first of `servedKindsOf`; undefined when no version is served. */
+/** Returns the first of `servedKindsOf`; undefined if no version is served. */
 export function servedKindOf(crd: KubeObject): CustomResourceKind | undefined {
   return servedKindsOf(crd)[0];
 }

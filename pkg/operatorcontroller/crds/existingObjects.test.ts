@@ -20,7 +20,7 @@ afterEach(async () => {
   for (const checker of checkers.splice(0)) await checker.end();
 });
 
-/** An API server that holds custom resources, and counts what is read of them. */
+/** An API server with custom resources that counts the objects read. */
 class Server {
   readonly requests: { limit: number; bytes: number }[] = [];
   readonly #objects: readonly KubeObject[];
@@ -59,7 +59,7 @@ function check(server: Server, limits: Partial<ObjectLimits> = {}, schema: unkno
   return checker.check(server, [{ apiVersion: "e.com/v1", kind: "Thing", version: "v1", schema }], undefined, signal);
 }
 
-test("ObjectChecker reads more objects a page as long as pages are small, and finds every invalid one", async () => {
+test("ObjectChecker reads more objects for each page while pages are small, and finds every invalid one", async () => {
   const server = new Server(things(200, (index) => ({ size: index % 20 === 7 ? "large" : "s" })));
   const names = [7, 27, 47, 67, 87].map((index) => `ns/t${index} (v1): spec.size: has more than 3 characters`);
   expect(await check(server)).toEqual({ kind: "seen", count: 200, cut: undefined, invalid: 10, named: names, someUnknown: false });
@@ -80,7 +80,7 @@ test("ObjectChecker keeps pages near 1 MiB and stops at the limit on bytes when 
   expect(read).toBeLessThan(16 * KIB * KIB + LIMITS.pageBytes);
 });
 
-test("ObjectChecker checks the objects before one that is larger than a page, and says so", async () => {
+test("ObjectChecker checks the objects before one that is larger than a page, and reports it", async () => {
   const server = new Server(things(10, (index) => ({ size: index === 3 ? "x".repeat(300 * KIB) : "s" })));
   const found = await check(server, { pageBytes: 256 * KIB });
   expect(found).toMatchObject({ count: 3, cut: { total: 10, because: "a custom resource has more than 262144 bytes" } });

@@ -20,12 +20,12 @@ import {
 
 const MIB = 1024 * 1024;
 
-/** How much of the custom resources of one version of a CRD is checked. */
+/** The limits of a check of the custom resources of one version of a CRD. */
 export interface ObjectLimits {
   readonly objects: number;
-  /** Of all pages. */
+  /** Bytes of all pages. */
   readonly bytes: number;
-  /** Of one page; a larger one is read again with fewer objects. */
+  /** Bytes of one page; a larger one is read again with fewer objects. */
   readonly pageBytes: number;
   /** Lines, list items and members of one page. */
   readonly pageValues: number;
@@ -35,7 +35,7 @@ export interface ObjectLimits {
   readonly patternMs: number;
 }
 
-/** An object of etcd has at most 1.5 MiB, so that a page holds two of the largest. Five million steps take about a second. */
+/** An object in etcd has at most 1.5 MiB, so a page can contain two of the largest ones. Five million steps take about a second. */
 const LIMITS: ObjectLimits = {
   objects: 500,
   bytes: 64 * MIB,
@@ -45,39 +45,39 @@ const LIMITS: ObjectLimits = {
   patternMs: 250,
 };
 const THREAD: TaskThreadLimits = { heapMib: 112, deadlineMs: 60_000, idleMs: 3_000 };
-/** Objects of the first page; the size of a page decides how many the next one has. */
+/** Objects of the first page; the size of a page determines the number of objects of the next one. */
 const FIRST_PAGE = 4;
 const LARGEST_PAGE = 100;
 const GOAL_BYTES = MIB;
-/** Before a comparison that exceeded a limit is tried again, in milliseconds. */
+/** Delay before a retry of a comparison that exceeded a limit, in milliseconds. */
 const REST_MS = 300_000;
-/** An empty list is no larger. */
+/** Largest size of an empty list. */
 const EMPTY_BYTES = 1_024;
 
-/** What a look at the custom resources of one CRD found. */
+/** The result of checking the custom resources of one CRD. */
 export type ObjectsFound =
-  /** `because`: the text of the API server. */
+  /** They cannot be read; `because` is the error of the API server. */
   | { kind: "unseen"; because: string }
   | {
       kind: "seen";
-      /** Custom resources that were checked; without a check, one if there is any. */
+      /** Number of checked custom resources; without a check, one if any exists. */
       count: number;
-      /** Set when there are more than were checked: how many there are, if that is known, and which limit was reached. */
+      /** Set if not all of them were checked: their total, if known, and the limit that was reached. */
       cut: { total: number | undefined; because: string } | undefined;
-      /** Objects that are not valid under the new schema, the first of them with their faults. */
+      /** Number of objects that are invalid under the new schema; `named` has the first ones with their errors. */
       invalid: number;
       named: string[];
       /** Some patterns could not be evaluated. */
       someUnknown: boolean;
     };
 
-/** Definitions that are compared in the main thread have at most so many bytes as JSON, both together. */
+/** Definitions with at most this many bytes of JSON, both together, are compared in the main thread. */
 const MAIN_THREAD_BYTES = 128 * 1024;
 
 type Seen = ObjectsFound & { kind: "seen" };
 type PageResult = PageFindings | { kind: "exceeded"; because: string };
 
-/** Checks custom resources against schemas in a worker thread, one page at a time: any user of a namespace may have created them. */
+/** Checks custom resources against schemas, one page at a time. Uses a worker thread, because they are untrusted input of namespace users. */
 export class ObjectChecker {
   readonly #thread: TaskThread<PageTask | CrdComparisonTask, PageFindings | CrdComparison>;
   readonly #limits: ObjectLimits;
@@ -93,9 +93,9 @@ export class ObjectChecker {
   }
 
   /**
-   * Checks whether existing custom resources are valid under the schemas they are to have; without any check it only finds out if there are some.
-   * Reads pages of about 1 MiB, and keeps one of them.
-   * @param listAs how to read them where there is no check; undefined: no version of them is served.
+   * Checks whether existing custom resources are valid under their new schemas; without checks, only whether any exist. Reads pages of about 1 MiB,
+   * and keeps one in memory.
+   * @param listAs the kind to list if there is no check; undefined: no version is served.
    */
   async check(
     client: Pick<Client, "list" | "listPage">,
@@ -126,7 +126,7 @@ export class ObjectChecker {
 
   /**
    * Compares two definitions, large ones in the thread.
-   * @throws RetryableError Retrying when they take more memory or time than the thread has: what was not compared does not count as safe.
+   * @throws RetryableError Retrying if they need more memory or time than the thread has, because an upgrade is only safe after a full comparison.
    */
   async compare(before: KubeObject, after: KubeObject, ignored: Iterable<string>): Promise<CrdComparison> {
     const encoder = new TextEncoder();
@@ -204,7 +204,7 @@ export class ObjectChecker {
   }
 }
 
-/** How many objects the next page is to have, after one of `limit` objects and `bytes` bytes. */
+/** Computes the number of objects of the next page, after one of `limit` objects and `bytes` bytes. */
 function nextLimit(limit: number, bytes: number): number {
   const fitting = Math.floor((limit * GOAL_BYTES) / Math.max(bytes, 1));
   return Math.min(Math.max(fitting, 1), limit * 4, LARGEST_PAGE);

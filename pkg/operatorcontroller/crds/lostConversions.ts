@@ -12,18 +12,18 @@ import { formatFirst } from "../state/objectActions.ts";
 import { WaitingError } from "../state/waiting.ts";
 import { type CrdUse, crdUse, servedKindOf } from "./crdUse.ts";
 
-/** CustomResourceDefinitions that an extension gives up, and what goes with them. */
+/** The CustomResourceDefinitions that an extension no longer contains, and the objects that leave with them. */
 export interface LostConversionRequest {
   /** The extension's name. */
   extension: string;
-  /** The live definitions of the extension that it gives up. */
+  /** The live definitions that the extension no longer contains. */
   crds: readonly KubeObject[];
   policy: CrdPolicy;
-  /** Every object that the extension's releases hold: a Service among them no longer converts. */
+  /** All objects of the extension's releases: a conversion Service among them goes away. */
   recorded: readonly ObjectRef[];
   /** Annotation drop-conversion of the extension is "true". */
   isForced: boolean;
-  /** What is not done because of it, such as "not uninstalled". */
+  /** The start of the message, such as "not uninstalled". */
   refusal: string;
 }
 
@@ -31,19 +31,19 @@ export interface LostConversionRequest {
 interface LostConversion {
   crd: KubeObject;
   use: CrdUse;
-  /** Its custom resources can do without the webhook, or there are none, or the annotation accepts the loss. */
+  /** Its custom resources do not need the webhook, none exist, or the annotation accepts the loss. */
   isSafe: boolean;
 }
 
 /** Milliseconds between two checks whether the custom resources are gone. */
 const RECHECK_MS = 3_000;
-/** Custom resources that are read to name them. */
+/** Limit of custom resources that are read to name them. */
 const READ_MAX = 100;
 
 /** A CRD that is kept and whose custom resources only the leaving operator can convert. */
 export interface NeededConversion {
   readonly crd: KubeObject;
-  /** The definition, why it stays, and its custom resources. */
+  /** The definition, the reason why it stays, and its custom resources. */
   readonly text: string;
 }
 
@@ -63,8 +63,8 @@ export async function neededConversions(
 }
 
 /**
- * Refuses what `neededConversions` finds.
- * @returns what is found, and WaitingError ConversionNeeded that names the definitions, their custom resources, and what to do; undefined if nothing is.
+ * Denies the loss of conversion webhooks that `neededConversions` finds.
+ * @returns the problem, and WaitingError ConversionNeeded with the definitions, their custom resources, and what to do; undefined if none is found.
  */
 export async function conversionRefusal(
   client: Pick<Client, "get" | "list" | "raw">,
@@ -113,7 +113,7 @@ export async function dropConversions(
   return dropped;
 }
 
-/** The request for an upgrade or rollback of an extension to a release without the definitions that `leavingCrds` found. */
+/** Returns the request for an upgrade or rollback of an extension to a release without the definitions that `leavingCrds` found. */
 export function upgradeConversions(
   { metadata: { name, annotations } }: Readonly<ClusterExtension>,
   leaving: Pick<LostConversionRequest, "crds" | "policy" | "recorded">,
@@ -140,7 +140,7 @@ async function lostConversions(
   return lost;
 }
 
-/** A Service that may not be read is another owner's, and counts as there. */
+/** Reports whether a Service does not exist. A Service that may not be read belongs to another owner, and counts as existing. */
 async function isAbsent(client: Pick<Client, "get">, service: ObjectRef, signal: AbortSignal): Promise<boolean> {
   try {
     return (await client.get(service, { metadataOnly: true, signal })) === undefined;

@@ -18,10 +18,13 @@ function definition(type: string, fields: number): KubeObject {
   };
 }
 
-test.for([10, 2_000])("ObjectChecker finds the same in two definitions of %i fields as a comparison in the main thread", async (fields) => {
-  const [before, after] = [definition("string", fields), definition("integer", fields)];
-  const bytes = (object: KubeObject): Uint8Array => new TextEncoder().encode(JSON.stringify(object));
-  const found = await checker.compare(before, after, ["existingObjects"]);
-  expect(found).toEqual(compareCrds({ before: bytes(before), after: bytes(after), ignored: ["existingObjects"] }));
-  expect([found.findings.length > 0, found.checks]).toEqual([true, []]);
-});
+test.for([10, 2_000])(
+  "ObjectChecker.compare returns the same for two definitions of %i fields as a comparison in the main thread",
+  async (fields) => {
+    const [before, after] = [definition("string", fields), definition("integer", fields)];
+    const bytes = (object: KubeObject): Uint8Array => new TextEncoder().encode(JSON.stringify(object));
+    const found = await checker.compare(before, after, ["existingObjects"]);
+    expect(found).toEqual(compareCrds({ before: bytes(before), after: bytes(after), ignored: ["existingObjects"] }));
+    expect([found.findings.length > 0, found.checks]).toEqual([true, []]);
+  },
+);

@@ -7,11 +7,11 @@ import { isObject } from "../../golang/members.ts";
 import { formatList } from "../../text/lists.ts";
 import { Patterns } from "./patternMatcher.ts";
 
-/** One page of custom resources, and the schema that they have to be valid under. */
+/** One page of custom resources, and the schema for their validation. */
 export interface PageTask {
   /** JSON. */
   readonly schema: Uint8Array;
-  /** The version of the new CRD whose schema it is, for messages. */
+  /** The version of the new CRD with that schema, for messages. */
   readonly version: string;
   /** A list as the API server sends it. */
   readonly page: Uint8Array;
@@ -23,16 +23,16 @@ export interface PageTask {
   readonly patternMs: number;
 }
 
-/** What a page holds. */
+/** The result of checking a page. */
 export type PageFindings =
   /** Nothing was parsed. */
   | { readonly kind: "tooManyValues"; readonly values: number }
   | {
       readonly kind: "checked";
-      /** Custom resources that were checked, of those in the page. */
+      /** Number of checked custom resources, of those `listed` in the page. */
       readonly count: number;
       readonly listed: number;
-      /** Those of them that are not valid, the first with their names and faults. */
+      /** Number of invalid ones; `named` has the first ones with their errors. */
       readonly invalid: number;
       readonly named: readonly string[];
       /** Some patterns could not be evaluated. */
@@ -45,7 +45,7 @@ export type PageFindings =
       readonly remaining: number | undefined;
     };
 
-/** Invalid custom resources that are named, in each page and in all. */
+/** Limit of invalid custom resources that are named, in each page and in total. */
 export const OBJECTS_NAMED = 5;
 const FAULTS_NAMED = 3;
 
@@ -53,7 +53,7 @@ class StepsSpent extends Error {}
 
 /**
  * Checks the custom resources of one page, until the steps are spent.
- * @throws Error for what is not a list in JSON.
+ * @throws Error if the page is not a list in JSON.
  */
 export function checkPage({ schema: schemaJson, version, page, maxValues, maxSteps, patternMs }: PageTask): PageFindings {
   const values = countSeparators(page);
@@ -82,7 +82,7 @@ export function checkPage({ schema: schemaJson, version, page, maxValues, maxSte
   let found = look(objects);
   if (patterns.isAsked) {
     patterns.answer();
-    steps = 0; // The second look costs what the first one did.
+    steps = 0; // The second round costs as much as the first one.
     found = look(objects.slice(0, found.count));
   }
   const { someUnknown, tookMs } = patterns;
@@ -90,13 +90,13 @@ export function checkPage({ schema: schemaJson, version, page, maxValues, maxSte
   return { kind: "checked", ...found, listed, someUnknown, steps, patternMs: tookMs, continue: next, remaining };
 }
 
-/** Reads a list as the API server sends it. @throws Error for anything else: taken for an empty list, it would say that no object exists. */
+/** Parses a list from the API server. @throws Error for anything else, which must not count as an empty list. */
 export function listIn(page: Uint8Array): { objects: KubeObject[]; next: string | undefined; remaining: number | undefined } {
   const list: unknown = JSON.parse(new TextDecoder().decode(page));
-  if (!isObject(list)) throw new Error("the API server answered a list with something else");
+  if (!isObject(list)) throw new Error("the API server did not return a list");
   const { kind, items = null, metadata } = list;
   const isList = Array.isArray(items) || (items === null && typeof kind === "string" && kind.endsWith("List"));
-  if (!isList) throw new Error("the API server answered a list with something else");
+  if (!isList) throw new Error("the API server did not return a list");
   const { continue: token, remainingItemCount: remaining } = isObject(metadata) ? metadata : {};
   return {
     objects: (items ?? []) as KubeObject[],
@@ -111,7 +111,7 @@ interface Look {
   named: string[];
 }
 
-/** Returns what `check` does; undefined when the steps are spent before its end. */
+/** Returns the errors that `check` finds; undefined if the steps are spent before it ends. */
 function faultsBefore(check: () => string[]): string[] | undefined {
   try {
     return check();
@@ -129,14 +129,14 @@ function nameOf({ metadata: { name, namespace } }: KubeObject): string {
   return namespace === undefined ? name : `${namespace}/${name}`;
 }
 
-/** Two definitions, as JSON, and the checks to leave out. */
+/** Two definitions, as JSON, and the checks to skip. */
 export interface CrdComparisonTask {
   readonly before: Uint8Array;
   readonly after: Uint8Array;
   readonly ignored: readonly string[];
 }
 
-/** What an upgrade of a definition changes, and what of it has to be compared with the custom resources that exist. */
+/** The changes in an upgrade of a definition, and the checks that it requires of existing custom resources. */
 export interface CrdComparison {
   readonly findings: CrdFinding[];
   readonly checks: ObjectCheck[];
@@ -145,7 +145,8 @@ export interface CrdComparison {
 }
 
 /**
- * Compares two definitions. Integers beyond 2^53 are rounded on both sides, as the API server has them. The cost grows with their schemas, and findings are texts about parts of them.
+ * Compares two definitions. Rounds integers beyond 2^53 on both sides, like the API server. The time and the size of the findings grow with the
+ * schemas.
  */
 export function compareCrds({ before: oldJson, after: newJson, ignored }: CrdComparisonTask): CrdComparison {
   const decoder = new TextDecoder();

@@ -1,15 +1,15 @@
 import { createContext, Script } from "node:vm";
 
-/** How long all patterns together may take, in milliseconds: one may be made to take for ever. */
+/** Time limit for all patterns together, in milliseconds: a malicious pattern could run forever. */
 const TIMEOUT_MS = 250;
 const LONGEST_TEXT = 4_096;
 const MOST_QUESTIONS = 20_000;
-/** Of all questions. */
+/** Limit of the characters of all questions. */
 const MOST_CHARACTERS = 4_000_000;
-/** RE2's way to set flags; JavaScript has none at this place. */
+/** Flags at the start of a pattern in RE2; JavaScript does not have them there. */
 const INLINE_FLAGS = /^\(\?([is]+)\)/;
 
-/** Runs in a context of its own, where a time limit ends also a search that goes on for ever. */
+/** Runs in its own context, where a time limit ends even an endless match. */
 const ANSWER = new Script(`
 for (let at = 0; at < questions.length; at++) {
   const [pattern, flags, text] = questions[at];
@@ -21,8 +21,8 @@ for (let at = 0; at < questions.length; at++) {
 type Question = [pattern: string, flags: string, text: string];
 
 /**
- * Whether texts match patterns that nobody vouches for. Questions are noted in a first look at the objects, where every text matches;
- * `answer` answers all of them within a time limit, for the second look.
+ * Matches texts against untrusted patterns in two rounds. In the first round, `matches` records its questions and returns true. Then `answer`
+ * evaluates all of them within a time limit, and in the second round `matches` returns the results.
  */
 export class Patterns {
   readonly #questions = new Map<string, Question>();
@@ -37,7 +37,7 @@ export class Patterns {
     this.#timeoutMs = timeoutMs;
   }
 
-  /** Whether there is a question to answer. */
+  /** Whether the first round recorded questions. */
   get isAsked(): boolean {
     return this.#questions.size > 0 || this.#long;
   }
@@ -47,7 +47,7 @@ export class Patterns {
     return this.#tookMs;
   }
 
-  /** Whether there was a question without an answer: a pattern that JavaScript has not, a long text, no time left. */
+  /** Whether a question has no result: a pattern that JavaScript does not support, a long text, or the time limit. */
   get someUnknown(): boolean {
     return this.#unknown;
   }
@@ -73,7 +73,7 @@ export class Patterns {
     return true;
   };
 
-  /** Answers what was asked so far. */
+  /** Evaluates the recorded questions. */
   answer(): void {
     const answers: (boolean | undefined)[] = [];
     const began = performance.now();
@@ -81,7 +81,7 @@ export class Patterns {
     try {
       ANSWER.runInContext(context, { timeout: Math.ceil(this.#timeoutMs) });
     } catch (err) {
-      // What was answered in time holds; the rest stays unknown.
+      // The results so far are valid; the rest stays unknown.
       if ((err as { code?: string }).code !== "ERR_SCRIPT_EXECUTION_TIMEOUT") throw err;
     }
     this.#tookMs = performance.now() - began;

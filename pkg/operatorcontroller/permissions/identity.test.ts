@@ -42,28 +42,28 @@ test.for<[why: string, answers: Record<string, Answer>, missing: boolean, messag
   ["the account does not exist", { [TOKEN]: noAccount }, true, notFound, "ServiceAccountNotFound"],
   ["the namespace does not exist", { [TOKEN]: noNamespace }, true, notFound, "NamespaceNotFound"],
   [
-    "rights in a namespace that does not exist are missing",
+    "permissions in a namespace that does not exist are missing",
     { [TOKEN]: forbidden, [NAMESPACE]: noNamespace },
     true,
     notFound,
     "NamespaceNotFound",
   ],
   [
-    "the right to mint tokens is missing",
+    "the permission to create tokens is missing",
     { [TOKEN]: forbidden, [NAMESPACE]: { json: { metadata: { name: "x-system" } } } },
     false,
     `${VALIDATION}operator-controller may not create serviceaccounts/token "x-installer" in namespace "x-system"`,
     "TokenDenied",
   ],
   [
-    "that and the right to look at namespaces are missing",
+    "the permissions to create tokens and to read namespaces are missing",
     { [TOKEN]: forbidden, [NAMESPACE]: forbidden },
     false,
     `${VALIDATION}operator-controller may not create serviceaccounts/token "x-installer" in namespace "x-system"`,
     "TokenDenied",
   ],
-  ["the API server has a bad moment", { [TOKEN]: statusAnswer(500, "InternalError", "etcd is gone") }, false, "etcd is gone"],
-])("why there is no client is said: %s", async ([, answers, missing, message, problem]) => {
+  ["the API server fails", { [TOKEN]: statusAnswer(500, "InternalError", "etcd is gone") }, false, "etcd is gone"],
+])("Identities.clientFor explains the failure when %s", async ([, answers, missing, message, problem]) => {
   const { identities } = await start(answers);
   const err: unknown = await identities.clientFor(X, signal).catch((thrown: unknown) => thrown);
   expect(err).toMatchObject({ message });
@@ -72,7 +72,7 @@ test.for<[why: string, answers: Record<string, Answer>, missing: boolean, messag
 });
 
 test.for([{}, { serviceAccount: undefined }, { serviceAccount: {} }])(
-  "without a ServiceAccount nobody acts, unless the controller is told to: %o",
+  "Identities.clientFor fails when no ServiceAccount is set and the fallback is deny, and else returns the controller's client: %o",
   async (part) => {
     const extension = { ...X, spec: { ...X.spec, serviceAccount: undefined, ...part } } as ClusterExtension;
     const denied = await start({});
@@ -90,7 +90,7 @@ test.for([{}, { serviceAccount: undefined }, { serviceAccount: {} }])(
   },
 );
 
-test("the client is kept and is the ServiceAccount; extensions of one account share its token until the last of them is gone", async () => {
+test("Identities.clientFor keeps the client, and extensions with one ServiceAccount share its token until the last one is deleted", async () => {
   const { identities, api } = await start({});
   const other = { ...X, metadata: { ...X.metadata, name: "other" } };
   const client = await identities.clientFor(X, signal);
@@ -106,7 +106,7 @@ test("the client is kept and is the ServiceAccount; extensions of one account sh
   expect(api.requests.at(-1)?.headers.authorization).toBe("Bearer t2");
 });
 
-test("another account in the spec is another client", async () => {
+test("Identities.clientFor returns another client when the ServiceAccount in spec changes", async () => {
   const { identities, api } = await start({});
   await identities.clientFor(X, signal);
   const changed = { ...X, spec: { ...X.spec, serviceAccount: { name: "second" } } };
@@ -115,7 +115,7 @@ test("another account in the spec is another client", async () => {
   expect(api.log).toContain(`POST ${TOKEN.replace("x-installer", "second")}`);
 });
 
-test("a stop does not wait for a token", async () => {
+test("Identities.clientFor does not wait for a token when the signal aborts", async () => {
   const { identities } = await start({ [TOKEN]: () => undefined });
   const stop = new AbortController();
   const waiting = identities.clientFor(X, stop.signal);
@@ -123,7 +123,7 @@ test("a stop does not wait for a token", async () => {
   await expect(waiting).rejects.toThrow("stopped");
 });
 
-test("who waits for a namespace in which no token may be created is told when it is there", async () => {
+test("ServiceAccountMissing is over when the namespace exists, if creating the token was denied", async () => {
   const answers: Record<string, Answer> = { [TOKEN]: forbidden, [NAMESPACE]: noNamespace };
   const { identities } = await start(answers);
   const err: unknown = await identities.clientFor(X, signal).catch((thrown: unknown) => thrown);
@@ -133,7 +133,7 @@ test("who waits for a namespace in which no token may be created is told when it
   expect(await isOver(signal)).toBe(true);
 });
 
-test("who waits for a ServiceAccount is told when there is one, or another reason why there is none", async () => {
+test("ServiceAccountMissing is over when creating the token succeeds or fails with another error", async () => {
   const answers: Record<string, Answer> = { [TOKEN]: noNamespace };
   const { identities, api } = await start(answers);
   const err: unknown = await identities.clientFor(X, signal).catch((thrown: unknown) => thrown);

@@ -9,13 +9,13 @@ import { type IsOver, WaitingError } from "../state/waiting.ts";
 import type { WatchIdentity } from "../watches/streamPool.ts";
 import type { MayWatchAll } from "./ownRules.ts";
 
-/** What stands in for an extension that names no ServiceAccount: nobody, or the controller itself. */
+/** The identity for an extension without ServiceAccount: none (deny), or the controller's own. */
 export type ServiceAccountFallback = "deny" | "controller";
 
-/** The named ServiceAccount, or its namespace, does not exist. */
+/** The error if the ServiceAccount, or its namespace, does not exist. */
 export class ServiceAccountMissing extends WaitingError {}
 
-/** An extension's ServiceAccount and the client that is it. */
+/** The ServiceAccount of an extension, and a client with its token. */
 interface Scoped {
   namespace: string;
   account: string;
@@ -25,8 +25,8 @@ interface Scoped {
 const FAILED_VALIDATION = "operation cannot proceed due to the following validation error(s): ";
 
 /**
- * Gives each extension a client that is its ServiceAccount: bundle content is read, written and deleted through it only.
- * The controller's own rights end at minting that ServiceAccount's token.
+ * Provides a client with the token of the ServiceAccount for each extension. Only this client reads, writes and deletes bundle content; the
+ * controller itself only needs the permission to create that token.
  */
 export class Identities {
   readonly #client: Client;
@@ -42,10 +42,10 @@ export class Identities {
   }
 
   /**
-   * The client that acts as the extension's ServiceAccount; a token has been minted when this returns.
-   * @throws TerminalError Blocked when the extension names no ServiceAccount and the fallback is deny.
-   * @throws WaitingError Retrying when the ServiceAccount or its namespace does not exist (ServiceAccountMissing), or its token may not be
-   * minted; the signal's reason when it aborts.
+   * Returns the client with the identity of the extension's ServiceAccount, after creating its token.
+   * @throws TerminalError Blocked if the extension names no ServiceAccount and the fallback is deny.
+   * @throws WaitingError Retrying if the ServiceAccount or its namespace does not exist (ServiceAccountMissing), or creating its token is denied; the
+   * signal's reason when it aborts.
    */
   async clientFor(extension: Readonly<ClusterExtension>, signal: AbortSignal): Promise<Client> {
     const { namespace, serviceAccount } = extension.spec;
@@ -75,7 +75,7 @@ export class Identities {
     return client;
   }
 
-  /** Drops the client of an extension that is gone, and the token with it when no other extension uses the ServiceAccount. */
+  /** Drops the client of a deleted extension, and the token if no other extension uses the ServiceAccount. */
   forget(extension: string): void {
     const scoped = this.#scoped.get(extension);
     if (!scoped) return;
@@ -120,7 +120,7 @@ export class Identities {
     });
   }
 
-  /** Without the right to look, the namespace is taken to exist: the message about rights then stays the right one. */
+  /** Reports whether a namespace exists. If reading it is denied, it counts as existing, so that the missing permission is reported. */
   async #namespaceExists(name: string): Promise<boolean> {
     try {
       return (await this.#client.get({ apiVersion: "v1", kind: "Namespace", name })) !== undefined;
@@ -130,7 +130,7 @@ export class Identities {
   }
 }
 
-/** Who watches an extension's objects: extensions of one ServiceAccount share their watches. */
+/** Returns the identity that watches an extension's objects: extensions with one ServiceAccount share their watches. */
 export function watchIdentityOf({ spec }: Readonly<ClusterExtension>, scoped: Client, mayWatchAll?: MayWatchAll): WatchIdentity {
   const account = spec.serviceAccount?.name;
   return account
@@ -138,12 +138,12 @@ export function watchIdentityOf({ spec }: Readonly<ClusterExtension>, scoped: Cl
     : controllerWatchIdentity(scoped);
 }
 
-/** operator-controller itself, watching. */
+/** Returns the identity of operator-controller itself for watches. */
 export function controllerWatchIdentity(client: Client): WatchIdentity {
   return { key: "controller", isController: true, client };
 }
 
-/** Asks for the token once more: whether there is one now, or another reason why there is none. */
+/** Returns a check that creates the token again, and is true if that succeeds or fails with another error. */
 function unlike(before: unknown, source: () => Promise<string>): IsOver {
   return async (signal) => {
     try {

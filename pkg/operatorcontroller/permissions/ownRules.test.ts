@@ -10,7 +10,7 @@ const ROLE = { apiVersion: "rbac.authorization.k8s.io/v1", kind: "ClusterRole", 
 const MAPS = { apiVersion: "v1", kind: "ConfigMap", namespace: "ns" };
 const ROLES = { apiVersion: ROLE.apiVersion, kind: ROLE.kind, namespace: undefined };
 
-/** An API server that lists these rules in namespace ns, and none for the cluster. */
+/** A client of an API server with these rules in namespace ns, and none for the cluster. */
 function answering(rules: PolicyRule[], incomplete = false): Pick<Client, "raw"> {
   return {
     raw: (_method, _path, body) => {
@@ -30,14 +30,14 @@ const rule = (verbs: string[], more: Partial<PolicyRule> = {}): PolicyRule => ({
 test.for<[why: string, rules: PolicyRule[], maps: boolean]>([
   ["list and watch without names", [rule(["get"]), rule(["list"]), rule(["watch"])], true],
   ["list and watch by name", [rule(["list", "watch"], { resourceNames: ["a"] })], false],
-  ["list alone", [rule(["list"])], false],
+  ["only list", [rule(["list"])], false],
   ["everything in the namespace", [{ apiGroups: ["*"], resources: ["*"], verbs: ["*"] }], true],
-])("which kinds may be watched as a whole: %s", async ([, rules, maps]) => {
+])("watchPermissions decides which kinds may be watched as a whole when the rules allow %s", async ([, rules, maps]) => {
   const may = await watchPermissions(answering(rules), [configMap("a", "ns"), configMap("b", "ns"), ROLE], knownResource, signal);
   expect([may?.(MAPS), may?.(ROLES), may?.({ ...MAPS, namespace: "other" })]).toEqual([maps, false, false]);
 });
 
-test("what cannot be listed or asked is not known", async () => {
+test("watchPermissions returns undefined when rules are incomplete or the review is denied", async () => {
   expect(await watchPermissions(answering([], true), [ROLE], knownResource, signal)).toBeUndefined();
   expect(await watchPermissions({ raw: () => Promise.reject(new Error("no")) }, [ROLE], knownResource, signal)).toBeUndefined();
 });

@@ -7,16 +7,16 @@ import type { Resource, ResourceOf } from "../../rbac/resources.ts";
 import { type GrantedRules, missingIn } from "../../rbac/ruleSets.ts";
 import type { StreamSpec } from "../watches/metadataStream.ts";
 
-/** What somebody holds in one scope, as far as the API server can list it. */
+/** The rules of an identity in one scope that the API server can list. */
 export interface ScopeRules {
   rules: PolicyRule[];
-  /** There are authorizers that cannot list what they allow. */
+  /** Some authorizers cannot list their rules. */
   incomplete: boolean;
-  /** What went wrong while rules were gathered, such as a binding to a role that does not exist; empty without. */
+  /** The error while the API server gathered rules, such as a binding to a missing role; empty without an error. */
   error: string;
 }
 
-/** Every scope that was asked about. */
+/** The rules of an identity in all requested scopes. */
 export interface OwnRules {
   granted: GrantedRules;
   incomplete: boolean;
@@ -26,13 +26,13 @@ export interface OwnRules {
 type RawClient = Pick<Client, "raw">;
 
 const AUTHORIZATION = "/apis/authorization.k8s.io/v1";
-/** Not the name of any namespace: what answers there holds in the whole cluster. */
+/** Not a valid name of a namespace: a review there returns cluster-wide rules. */
 const NO_NAMESPACE = "-";
 const MAX_ERROR = 300;
 
 /**
- * What the client's identity holds in the cluster and in these namespaces, with one SelfSubjectRulesReview each.
- * @throws KubeError when it may not ask.
+ * Lists the rules of the client's identity in the cluster and in these namespaces, with one SelfSubjectRulesReview each.
+ * @throws KubeError if a review fails or is denied.
  */
 export async function ownRules(client: RawClient, namespaces: readonly string[], signal: AbortSignal): Promise<OwnRules> {
   const scopes = ["", ...namespaces];
@@ -45,7 +45,7 @@ export async function ownRules(client: RawClient, namespaces: readonly string[],
   };
 }
 
-/** As `ownRules` for one scope; "" is the cluster. */
+/** Lists the rules of the client's identity in one scope; "" is the cluster. @throws KubeError if the review fails or is denied. */
 export async function scopeRules(client: RawClient, namespace: string, signal: AbortSignal): Promise<ScopeRules> {
   const body = review("SelfSubjectRulesReview", { namespace: namespace || NO_NAMESPACE });
   const { status } = (await client.raw("POST", `${AUTHORIZATION}/selfsubjectrulesreviews`, body, { signal })) as RulesReview;
@@ -56,7 +56,7 @@ export async function scopeRules(client: RawClient, namespace: string, signal: A
   };
 }
 
-/** Whether every authorizer together lets the client's identity do one thing. */
+/** Reports whether the client's identity has one permission, according to all authorizers. */
 export async function isAllowed(client: RawClient, namespace: string, grant: Grant, signal: AbortSignal): Promise<boolean> {
   const { group, resource, name, verb } = grant;
   const [plural, subresource] = resource.split("/");
@@ -66,7 +66,7 @@ export async function isAllowed(client: RawClient, namespace: string, grant: Gra
   return status?.allowed ?? false;
 }
 
-/** One text for the same rules, in whatever order they come. */
+/** Computes a hash of rules that does not depend on their order. */
 export function rulesDigest(rules: readonly PolicyRule[]): string {
   return createHash("sha256")
     .update(canonicalJson(rules.map((rule) => canonicalJson(rule)).sort()))
@@ -85,12 +85,12 @@ function review(kind: string, spec: Record<string, unknown>): Record<string, unk
   return { apiVersion: "authorization.k8s.io/v1", kind, spec };
 }
 
-/** Whether objects of a kind may be watched all at once, by their label; where it is not known, that is tried. */
+/** Reports whether the identity may watch all objects of a kind with one watch, by label. */
 export type MayWatchAll = (spec: StreamSpec) => boolean;
 
 /**
- * Looks up with one request in each scope which kinds the client's identity may list and watch as a whole, so that nothing is asked of the API
- * server that it refuses. Undefined where that cannot be told.
+ * Looks up which kinds the client's identity may list and watch as a whole, with one request for each scope, so that no watch is denied.
+ * @returns undefined if that cannot be determined.
  */
 export async function watchPermissions(
   client: Pick<Client, "raw">,

@@ -20,7 +20,7 @@ interface Asked {
   spec: { namespace?: string; resourceAttributes?: { verb: string; name?: string; namespace: string } };
 }
 
-/** What is missing for ConfigMaps a and b, on an API server that answers like this. */
+/** Returns the missing permissions for ConfigMaps a and b, from an API server with these responses. */
 async function lacking(rules: (namespace: string) => Answer, allowed: (verb: string, name: string) => boolean = () => false) {
   const asked: string[] = [];
   const api = await LoopbackApi.start(({ url, body }): Answer => {
@@ -52,7 +52,7 @@ const listed = (text: string | undefined): string[] =>
     .filter((line) => line.startsWith("  "))
     .map((line) => line.split(";")[0] ?? "");
 
-test("where the API server can list all, nothing more is asked", async () => {
+test("lackingPermissions sends no access reviews when the API server lists all rules", async () => {
   const { found, asked } = await lacking((namespace) => answer(namespace === "x-system" ? [ON_A] : []));
   expect(listed(found?.text)).toEqual([
     '  Namespace:"x-system" APIGroups:[] Resources:[configmaps] ResourceNames:[b] Verbs:[create,delete,get,list,patch,watch]',
@@ -61,7 +61,7 @@ test("where the API server can list all, nothing more is asked", async () => {
   expect(asked).toEqual([]);
 });
 
-test("where it cannot, what it did not list is asked for right by right", async () => {
+test("lackingPermissions reviews each permission that is not listed when the list of rules is incomplete", async () => {
   const incomplete = (): Answer =>
     answer([ON_A], { incomplete: true, evaluationError: "webhook authorizer does not support user rule resolution" });
   const some = await lacking(incomplete, (verb) => verb !== "delete");
@@ -74,14 +74,14 @@ test("where it cannot, what it did not list is asked for right by right", async 
   expect((await lacking(incomplete, () => true)).found).toBeUndefined();
 });
 
-test("rights to list and watch alone are no hindrance", async () => {
+test("lackingPermissions ignores missing permissions when they are only list and watch", async () => {
   const { found } = await lacking(() =>
     answer([{ apiGroups: [""], resources: ["configmaps"], verbs: ["get", "create", "patch", "delete"] }]),
   );
   expect(found).toBeUndefined();
 });
 
-test("who may not ask is told by the refusals themselves; what is wrong for a while ends the pass", async () => {
+test("lackingPermissions returns undefined when reviews are denied, and fails when the API server fails", async () => {
   expect((await lacking(() => statusAnswer(403, "Forbidden", "you may not ask"))).found).toBeUndefined();
   await expect(lacking(() => statusAnswer(500, "InternalError", "etcd is gone"))).rejects.toThrow("etcd is gone");
 });

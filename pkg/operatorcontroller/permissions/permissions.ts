@@ -16,16 +16,16 @@ import { createdTrustedCas } from "../../render/trustedCa.ts";
 import type { IsOver } from "../state/waiting.ts";
 import { isAllowed, type OwnRules, ownRules, rulesDigest, scopeRules } from "./ownRules.ts";
 
-/** Most options of one kind that a configuration adds, and most namespaces that a valid one names. It may be invalid, and large. */
+/** Limit of options of one kind from a configuration, as many as a valid one has namespaces. A configuration can be invalid and large. */
 const MAX_OPTIONS = 100;
 
-/** A word that a shell takes as it is. */
+/** A word that needs no quotes in a shell. */
 const PLAIN_WORD = /^[\w@%+=:,./-]+$/;
 
 /**
- * The command that prints the ServiceAccount and the roles with which an extension can have the bundles of these images.
- * @param certProvider name of who provides the certificates of their webhooks; undefined where they have none.
- * @param config of the bundles, where that is not `spec.config.inline`.
+ * Formats the command that prints the ServiceAccount and roles for an extension with the bundles of these images.
+ * @param certProvider provider of the certificates of their webhooks; undefined without webhooks.
+ * @param config configuration of the bundles; default: `spec.config.inline`.
  */
 export function rbacCommand(
   { spec }: Pick<ClusterExtension, "spec">,
@@ -53,7 +53,7 @@ export function rbacCommand(
   return ["olmv1 rbac", ...words.map(quoteWord)].join(" ");
 }
 
-/** What a configuration says about namespaces, as far as it is text. */
+/** Returns the watched namespaces of a configuration that are text. */
 function watchedIn({ watchNamespace, watchNamespaces }: { watchNamespace?: unknown; watchNamespaces?: unknown } = {}): string[] {
   const listed: readonly unknown[] = Array.isArray(watchNamespaces) ? watchNamespaces : [];
   return [watchNamespace, ...listed].filter((namespace) => typeof namespace === "string");
@@ -63,17 +63,17 @@ function quoteWord(word: string): string {
   return PLAIN_WORD.test(word) ? word : `'${word.replaceAll("'", String.raw`'\''`)}'`;
 }
 
-/** What is to be done with whose rights. */
+/** The objects to write and delete, whose permissions are checked. */
 export interface PermissionRequest {
   extension: Readonly<ClusterExtension>;
   /** Prepared objects. */
   desired: readonly KubeObject[];
-  /** Objects of older releases that go. */
+  /** Objects of older releases to delete. */
   pruned: readonly KubeObject[];
   resourceOf: ResourceOf;
-  /** The configuration, where that is not `spec.config.inline`. */
+  /** The configuration; default: `spec.config.inline`. */
   config?: JsonObject | undefined;
-  /** The images that a printed role has to do for: the installed bundle's, if there is one, and the new one's. */
+  /** The images that the printed roles must cover: of the installed bundle, if there is one, and of the new one. */
   images: readonly string[];
 }
 
@@ -85,7 +85,7 @@ export interface LackingPermissions {
   problem: Problem;
   /** All of them, as rules. */
   missing: RequiredRules;
-  /** It cannot be told without trying: what is missing are rights to bind roles of others, whose rules the ServiceAccount may hold itself. */
+  /** Only a dry run can decide: only `bind` on foreign roles is missing, and the ServiceAccount may hold the rules of these roles itself. */
   doubtful: boolean;
   isOver: IsOver;
 }
@@ -93,15 +93,15 @@ export interface LackingPermissions {
 /** @see operator-controller v1.5.0 internal/operator-controller/applier/helm.go runPreAuthorizationChecks */
 const HEAD = "pre-authorization failed: service account requires the following permissions to manage cluster extension:";
 
-/** The condition has room for more, but nobody reads more. */
+/** Limit of rules in the condition, in bytes, so that its message stays readable. */
 const MAX_RULE_BYTES = 8_192;
-/** Single questions where the API server cannot list what is allowed; what is left then is decided when it is tried. */
+/** Limit of access reviews if the API server cannot list all permissions; the dry run decides about the rest. */
 const MAX_QUESTIONS = 300;
 const PARALLEL_QUESTIONS = 8;
 
 /**
- * What the client's identity lacks to install, keep and uninstall the objects; undefined when that is nothing, or when it may not ask.
- * Missing rights to watch and to look at Pods and custom resources are told with the others, but are no hindrance by themselves.
+ * Finds the permissions that the client's identity lacks to install, maintain and uninstall the objects; undefined if none is missing, or if it may
+ * not review its permissions. Lists missing permissions to watch objects, and to read Pods and custom resources, but they alone do not count.
  */
 export async function lackingPermissions(
   client: Pick<Client, "raw">,
@@ -120,7 +120,7 @@ export async function lackingPermissions(
   });
   if (!own) return undefined;
   const heldIn = (namespace: string): PolicyRule[] => [...own.granted.clusterRules, ...(own.granted.namespaceRules.get(namespace) ?? [])];
-  // Whether rules may be handed on is decided by RBAC alone, which lists all that it allows.
+  // Only RBAC decides whether an identity may grant rules, and RBAC lists all rules that it allows.
   const isHeld: HeldCheck = (namespace, rules) => missingIn(rules, heldIn(namespace)).length === 0;
   const needed = (essentialOnly: boolean): RequiredRules => requiredRules(desired, { ...options, isHeld, essentialOnly });
   const unlisted = missingRules(needed(false), own.granted);
@@ -151,7 +151,7 @@ function problemOf(missing: RequiredRules, { extension, images, desired, config 
   });
 }
 
-/** Missing rules as a problem lists them, those of the whole cluster first. */
+/** Converts missing rules to the details of a problem, cluster-wide rules first. */
 export function ruleDetails({ clusterRules, namespaceRules }: RequiredRules): NonNullable<ProblemData["permissions"]> {
   return [["", clusterRules] as const, ...namespaceRules].flatMap(([namespace, rules]) =>
     rules.map(({ apiGroups, resources, resourceNames, nonResourceURLs, verbs }) => ({
@@ -165,7 +165,7 @@ export function ruleDetails({ clusterRules, namespaceRules }: RequiredRules): No
   );
 }
 
-/** What of `rules` is allowed nevertheless, asked for right by right. */
+/** Finds the rules that are allowed although no rule lists them, with one access review for each permission. */
 async function allowedOf(client: Pick<Client, "raw">, rules: RequiredRules, signal: AbortSignal): Promise<GrantedRules> {
   const questions = placedGrants(rules);
   const asked = questions.slice(0, MAX_QUESTIONS);
@@ -176,14 +176,14 @@ async function allowedOf(client: Pick<Client, "raw">, rules: RequiredRules, sign
   return { clusterRules: rulesIn(""), namespaceRules };
 }
 
-/** Only rights to bind roles that are not of the set. */
+/** Reports whether only `bind` on roles outside of the set is missing. */
 function isDoubtful(missing: RequiredRules, desired: readonly KubeObject[]): boolean {
   const isOfSet = ({ resource, name }: Grant): boolean =>
     desired.some(({ kind, metadata }) => `${kind.toLowerCase()}s` === resource && metadata.name === name);
   return placedGrants(missing).every(({ grant }) => grant.verb === "bind" && !isOfSet(grant));
 }
 
-/** Asks for the rules of one scope in which something is missing, or for one right where they cannot be listed. */
+/** Returns a check that is true when the rules of a scope with a missing permission change, or when a review of that permission succeeds. */
 function changeIn(client: Pick<Client, "raw">, missing: RequiredRules, { granted, incomplete }: OwnRules): IsOver {
   const [first] = placedGrants(missing);
   if (!first) return () => Promise.resolve(true);

@@ -3,7 +3,7 @@ import { extensionNamed } from "../../../test/support/extensions.ts";
 import type { ClusterExtensionSpec } from "../../api/clusterExtension.ts";
 import { rbacCommand } from "./permissions.ts";
 
-test("who provides the certificates of webhooks changes the rules", () => {
+test("rbacCommand contains the certificate provider of webhooks, which changes the rules", () => {
   const { spec } = extensionNamed("x", { packageName: "p" });
   const command = "olmv1 rbac quay.io/p:v1 --namespace x-system --service-account x-installer --webhook-cert-provider cert-manager";
   expect(rbacCommand({ spec }, ["quay.io/p:v1"], "cert-manager")).toBe(command);
@@ -12,13 +12,13 @@ test("who provides the certificates of webhooks changes the rules", () => {
 test.for<[why: string, spec: Partial<ClusterExtensionSpec>, images: string[], command: string]>([
   ["one bundle", {}, ["quay.io/p:v1"], "olmv1 rbac quay.io/p:v1 --namespace x-system --service-account x-installer"],
   [
-    "an upgrade takes the rights of both",
+    "an upgrade, which needs the permissions of both bundles",
     {},
     ["quay.io/p:v1", "quay.io/p:v2"],
     "olmv1 rbac quay.io/p:v1 quay.io/p:v2 --namespace x-system --service-account x-installer",
   ],
   [
-    "the same bundle in another configuration",
+    "the same bundle with another configuration",
     { config: { configType: "Inline", inline: { watchNamespace: "watched" } } },
     ["quay.io/p:v1", "quay.io/p:v1"],
     "olmv1 rbac quay.io/p:v1 --namespace x-system --service-account x-installer --watch-namespace watched",
@@ -56,7 +56,7 @@ test.for<[why: string, spec: Partial<ClusterExtensionSpec>, images: string[], co
     "olmv1 rbac quay.io/p@sha256:1 --namespace x-system --service-account x-installer --crd-policy Delete --aggregate-user-roles",
   ],
   [
-    "what the configuration is read from, each once",
+    "the sources of the configuration, each once",
     {
       config: {
         configType: "Inline",
@@ -71,17 +71,17 @@ test.for<[why: string, spec: Partial<ClusterExtensionSpec>, images: string[], co
     "olmv1 rbac quay.io/p:v1 --namespace x-system --service-account x-installer --values-from Secret/a ConfigMap/b",
   ],
   [
-    "a shell takes no word apart",
+    "words that need quotes",
     { serviceAccount: {}, config: { configType: "Inline", inline: { watchNamespace: "a; echo 'b' $(c)" } } },
     ["quay.io/p:v1"],
     String.raw`olmv1 rbac quay.io/p:v1 --namespace x-system --watch-namespace 'a; echo '\''b'\'' $(c)'`,
   ],
-])("the command that prints what is missing: %s", ([, spec, images, command]) => {
+])("rbacCommand formats the command for %s", ([, spec, images, command]) => {
   const x = extensionNamed("x", { packageName: "p" });
   expect(rbacCommand({ spec: { ...x.spec, ...spec } }, images)).toBe(command);
 });
 
-test("a configuration adds at most 100 namespaces, and as many ConfigMaps", () => {
+test("rbacCommand contains at most 100 namespaces and 100 ConfigMaps of a configuration", () => {
   const { spec } = extensionNamed("x", { packageName: "p" });
   const deploymentConfigs = Array.from({ length: 1_000 }, (_, i) => ({ trustedCA: { configMapName: `c${i}`, create: true } }));
   const command = rbacCommand({ spec }, [], undefined, { watchNamespaces: deploymentConfigs.map((_, i) => `n${i}`), deploymentConfigs });

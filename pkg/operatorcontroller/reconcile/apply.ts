@@ -19,7 +19,7 @@ import { selectChanges, summarizeActions } from "../state/objectActions.ts";
 import { type Applied, type Authenticated, hasClient, type Phase, type ReconcileStep, type Unpacked } from "../state/phases.ts";
 import { proxyOf } from "../state/proxyVariables.ts";
 import { requireCurrentCrds } from "./check.ts";
-import { finishRollback, goToPinned, type RollbackServices, undoFailed } from "./rollback.ts";
+import { applyPinnedRelease, finishRollback, type RollbackServices, undoFailedUpgrade } from "./rollback.ts";
 import type { Services } from "./services.ts";
 
 function exceedsQuota(err: unknown): boolean {
@@ -27,12 +27,12 @@ function exceedsQuota(err: unknown): boolean {
 }
 
 /**
- * Takes away again what a first install has created in this pass, when a quota of the namespace refused the rest: half an operator is of no
- * use, and the namespace has no room for the other half. Whatever else refuses a first install leaves it as it is, to go on from there. A
- * CustomResourceDefinition that is in use by now stays, and so does what is somebody else's by now.
- * @throws RetryableError Retrying with the cause, and with what was removed, or why it could not be.
+ * Removes what a first install created in this reconcile if a ResourceQuota rejected the rest: the remaining objects do
+ * not fit, so a partial operator would block the namespace. After any other failure the objects stay, and the next
+ * reconcile continues from there. Keeps CustomResourceDefinitions in use, and objects that now belong to another owner.
+ * @throws RetryableError Retrying with the cause, and with the removed objects or the reason why they were not removed.
  */
-async function withdrawRefused(
+async function removeAfterQuotaExceeded(
   deps: Pick<Services, "events">,
   { changes: { failed }, releases, client, extension }: Unpacked,
   { log, signal }: StepContext,
@@ -51,29 +51,29 @@ async function withdrawRefused(
     const ours = oursOf(written, live, owner);
     await applier.remove(ours.filter((object) => !isCrd(object)));
     const { kept } = await removeCrds(applier, client, ours.filter(isCrd), "DeleteIfUnused", signal);
-    const stays = kept.length === 0 ? "" : `; kept: ${kept.map(({ text }) => text).join("; ")}`;
-    outcome = `what had been created was removed again: ${summarizeActions(selectChanges(applier.actions))}${stays}`;
+    const keptText = kept.length === 0 ? "" : `; kept: ${kept.map(({ text }) => text).join("; ")}`;
+    outcome = `the controller removed the objects that it had created: ${summarizeActions(selectChanges(applier.actions))}${keptText}`;
   } catch (err) {
     signal.throwIfAborted();
-    outcome = `removing again what had been created failed as well: ${messageOf(err)}`;
+    outcome = `removing the created objects also failed: ${messageOf(err)}`;
   }
-  deps.events.record(extension, "Warning", "InstallUndone", `install did not fit into a quota; ${outcome}`);
-  const advice = "with the right to list resourcequotas in its namespace the ServiceAccount finds that out before anything is written";
+  deps.events.record(extension, "Warning", "InstallRolledBack", `install exceeded a quota; ${outcome}`);
+  const advice = "grant the ServiceAccount list on resourcequotas in its namespace to detect this before anything is written";
   throw new RetryableError("Retrying", `${messageOf(cause)}; ${outcome}; ${advice}`, { cause });
 }
 
 /**
- * Brings the cluster to what the resolved bundle says, as a numbered release:
+ * Applies the resolved bundle as a numbered release:
  *
  * | release on record           | bundle content | action                                              |
- * | deployed, same input        | not needed     | compare and correct objects when the interval is up |
- * | deployed                    | not available  | the same (maintain what is installed)               |
- * | none, failed or left behind | any            | preflight, then apply as a release                  |
+ * | deployed, same input        | not needed     | compare and correct objects if the interval is over |
+ * | deployed                    | not available  | the same: maintain the installed objects            |
+ * | none, failed or interrupted | any            | preflight, then apply as a release                  |
  * | deployed, other objects     | available      | preflight, then apply as a new release and prune    |
  * | a rollback, bundle held     | not needed     | complete the rollback, then compare and correct     |
  *
- * A pinned release is applied, or maintained, in place of all this. An upgrade that is refused in the middle is undone, see
- * `undoFailed`, and so is an install that exceeds a quota, see `withdrawRefused`.
+ * A pinned release is applied or maintained instead. If an upgrade is rejected midway, `undoFailedUpgrade` undoes it.
+ * If a first install exceeds a quota, `removeAfterQuotaExceeded` removes it.
  */
 export function applyBundle(deps: RollbackServices): ReconcileStep<Unpacked, Applied> {
   return {
@@ -81,7 +81,7 @@ export function applyBundle(deps: RollbackServices): ReconcileStep<Unpacked, App
     async run(phase, context) {
       const { content, pinned, held, releases } = phase;
       const [latest] = releases.history.current;
-      if (pinned) await goToPinned(deps, pinned, phase, context);
+      if (pinned) await applyPinnedRelease(deps, pinned, phase, context);
       else if (held && latest?.status !== "deployed") await finishRollback(deps, phase, context);
       else if (content) await applyContent(deps, phase, content, context);
       else {
@@ -105,19 +105,20 @@ async function applyContent(deps: RollbackServices, phase: Unpacked, content: Re
     await new ApplyPass(deps, phase, context).release({ bundle, objects, annotations, requirements, flaws, inputDigest, proxy });
     releases.installed = bundle;
   } catch (err) {
-    await withdrawRefused(deps, phase, context, err);
-    if (!(await undoFailed(deps, phase, context, err))) throw err;
+    await removeAfterQuotaExceeded(deps, phase, context, err);
+    if (!(await undoFailedUpgrade(deps, phase, context, err))) throw err;
   }
 }
 
-/** Reports what of the configuration has no effect on the objects. */
+/** Reports configuration that has no effect on the objects. */
 function warnOfConfig(phase: Unpacked, objects: readonly KubeObject[]): void {
   phase.report.problems.push(...configNotes(configOf(phase), objects).map((message) => newProblem("ConfigurationWarning", { message })));
 }
 
 /**
- * Keeps what is installed as it is in a pass that could not get to anything newer: no bundle was found, or it cannot be fetched, rendered or
- * applied. Once a release of something newer has begun there is nothing to keep: putting the old objects back would undo it half.
+ * Maintains the installed objects in a reconcile that did not reach a newer bundle: resolving, pulling, rendering or
+ * applying it failed. Does nothing after a new release has begun, because restoring the old objects would revert half
+ * of it.
  */
 export async function keepInstalled(deps: RollbackServices, phase: Phase, context: StepContext): Promise<void> {
   if (!hasClient(phase) || phase.changes.began) return;
@@ -129,8 +130,8 @@ export async function keepInstalled(deps: RollbackServices, phase: Phase, contex
 }
 
 /**
- * Puts back at once what was seen to be deleted or changed, before anything is resolved: neither catalogs nor registries are needed for it.
- * A failure is left to the steps that follow, which try again: what they are about to install may be the cure.
+ * Corrects deleted and changed objects before the bundle is resolved, because this needs neither catalogs nor
+ * registries. Ignores failures: later steps retry, and the bundle that they install may fix the cause.
  */
 export function correctDrift(deps: ApplyServices): ReconcileStep<Authenticated> {
   return {
@@ -145,7 +146,7 @@ export function correctDrift(deps: ApplyServices): ReconcileStep<Authenticated> 
       } catch (err) {
         context.signal.throwIfAborted();
         done.began = false;
-        context.log.debug({ reason: messageOf(err) }, "drift not corrected at once");
+        context.log.debug({ reason: messageOf(err) }, "drift not corrected before resolution");
       }
       return phase;
     },

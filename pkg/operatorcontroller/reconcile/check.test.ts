@@ -21,28 +21,28 @@ const THINGS: BundleRequirements = { definitions: [{ name: "things.g.io", versio
 const THING: ServedResource = { group: "g.io", version: "v1", resource: "things", kind: "Thing" };
 const TOO_OLD = "its minKubeVersion is 1.40.0 and the API server's version v1.36.3";
 const NO_THINGS = 'CustomResourceDefinition "things.g.io" is required and not served';
-const note = (told: string): string => `bundle "p.v1.1.0" may not work: the cluster does not meet its requirements: ${told}`;
+const note = (findings: string): string => `bundle "p.v1.1.0" may not work: the cluster does not meet its requirements: ${findings}`;
 
 interface Given {
   policy?: "Enforce" | "Warn";
   installed?: ResolvedBundle;
-  /** What the bundle that was fetched requires. */
+  /** Requirements of the pulled bundle. */
   bundle?: BundleRequirements;
-  /** What the one of the deployed release does. */
+  /** Requirements of the deployed release. */
   release?: BundleRequirements;
   parts?: PhaseParts<Unpacked>;
   fails?: Error;
 }
 
-/** One extension and a cluster that serves what `served` says. */
+/** One extension, and a cluster that serves the APIs in `served`. */
 class RequirementsFixture {
   readonly served: ServedResource[] = [];
   readonly events = new RecordedEvents();
   readonly #memory = new ExtensionCache();
 
   async pass({ policy, installed, bundle, release, parts = {}, fails }: Given): Promise<{ phase: Phase; error: unknown }> {
-    const made = extensionNamed("x", { packageName: "p" });
-    const extension = policy ? { ...made, spec: { ...made.spec, install: { requirements: policy } } } : made;
+    const base = extensionNamed("x", { packageName: "p" });
+    const extension = policy ? { ...base, spec: { ...base.spec, install: { requirements: policy } } } : base;
     let phase = unpacked(extension, BUNDLE, { releases: { installed }, ...parts });
     if (bundle) {
       const [sample] = sampleBundles();
@@ -68,16 +68,20 @@ const BOTH: BundleRequirements = { ...NEWER, ...THINGS };
 
 // Source: H-12, S0-136, S0-142, D-06.
 test.for<[why: string, given: Given, notes: string[]]>([
-  ["nothing is required", { policy: "Enforce" }, []],
-  ["all is met", { policy: "Enforce", bundle: { minKubeVersion: "1.36.3" } }, []],
-  ["it is only warned of, which is the default", { bundle: BOTH }, [note(`${TOO_OLD}, ${NO_THINGS}`)]],
-  ["the same, written down", { policy: "Warn", bundle: BOTH }, [note(`${TOO_OLD}, ${NO_THINGS}`)]],
-  ["it is installed, and the release says what it requires", { installed: BUNDLE, release: THINGS }, [note(NO_THINGS)]],
-  ["it is installed, whatever the policy", { policy: "Enforce", installed: BUNDLE, bundle: THINGS }, [note(NO_THINGS)]],
-  ["it was given up", { policy: "Enforce", bundle: THINGS, parts: { held: { reason: "Retrying", message: "" } } }, []],
-  ["the cluster cannot be asked", { bundle: THINGS, fails: new Error("other side closed") }, []],
-  ["the same, and it is installed", { policy: "Enforce", installed: BUNDLE, release: THINGS, fails: new Error("other side closed") }, []],
-])("a bundle is taken: %s", async ([, given, notes]) => {
+  ["the bundle requires nothing", { policy: "Enforce" }, []],
+  ["all requirements are met", { policy: "Enforce", bundle: { minKubeVersion: "1.36.3" } }, []],
+  ["some requirements are not met under the default policy", { bundle: BOTH }, [note(`${TOO_OLD}, ${NO_THINGS}`)]],
+  ["some requirements are not met under policy Warn", { policy: "Warn", bundle: BOTH }, [note(`${TOO_OLD}, ${NO_THINGS}`)]],
+  ["the bundle is installed and the release contains its requirements", { installed: BUNDLE, release: THINGS }, [note(NO_THINGS)]],
+  ["the bundle is installed under policy Enforce", { policy: "Enforce", installed: BUNDLE, bundle: THINGS }, [note(NO_THINGS)]],
+  ["the bundle is on hold", { policy: "Enforce", bundle: THINGS, parts: { held: { reason: "Retrying", message: "" } } }, []],
+  ["the API server does not respond", { bundle: THINGS, fails: new Error("other side closed") }, []],
+  [
+    "the API server does not respond and the bundle is installed under policy Enforce",
+    { policy: "Enforce", installed: BUNDLE, release: THINGS, fails: new Error("other side closed") },
+    [],
+  ],
+])("checkRequirements accepts a bundle when %s", async ([, given, notes]) => {
   const world = new RequirementsFixture();
   const { phase, error } = await world.pass(given);
   expect([error, problemTexts(phase)]).toEqual([undefined, notes]);
@@ -86,9 +90,9 @@ test.for<[why: string, given: Given, notes: string[]]>([
 });
 
 test.for<[why: string, given: Given]>([
-  ["to begin with", {}],
-  ["in place of what is installed", { installed: OLDER, release: NEWER }],
-])("under Enforce a bundle is not installed before all is met: %s", async ([, given]) => {
+  ["nothing is installed", {}],
+  ["another bundle is installed", { installed: OLDER, release: NEWER }],
+])("checkRequirements waits under Enforce until requirements are met when %s", async ([, given]) => {
   const world = new RequirementsFixture();
   const { phase, error } = await world.pass({ policy: "Enforce", bundle: BOTH, ...given });
   expect(error).toMatchObject({ reason: "RequirementsNotMet", retry: true });
@@ -107,18 +111,16 @@ test.for<[why: string, given: Given]>([
   const { signal } = new AbortController();
   expect(await waitingIn(error)?.isOver(signal)).toBe(false);
   world.served.push(THING);
-  expect(await waitingIn(error)?.isOver(signal)).toBe(true); // another text, although the version is still too low
+  expect(await waitingIn(error)?.isOver(signal)).toBe(true); // the message changes, although the version is still too low
 });
 
-test("under Enforce a cluster that cannot be asked is asked again", async () => {
+test("checkRequirements retries under Enforce when the API server does not respond", async () => {
   const { error } = await new RequirementsFixture().pass({ policy: "Enforce", bundle: THINGS, fails: new Error("other side closed") });
   expect(error).toMatchObject({ reason: "Retrying", retry: true });
-  expect((error as Error).message).toBe(
-    'what bundle "p.v1.1.0" requires cannot be compared with what this cluster serves: other side closed',
-  );
+  expect((error as Error).message).toBe('cannot compare the requirements of bundle "p.v1.1.0" with the cluster: other side closed');
 });
 
-test("what is not met is told by one Event until it is another thing", async () => {
+test("checkRequirements records one Event until the unmet requirements change", async () => {
   const world = new RequirementsFixture();
   const given: Given = { installed: BUNDLE, release: BOTH };
   const { phase } = await world.pass(given);
@@ -131,7 +133,7 @@ test("what is not met is told by one Event until it is another thing", async () 
   expect(world.events.seen).toHaveLength(2);
 });
 
-test("of many findings twenty are told, and how many more there are", async () => {
+test("checkRequirements reports twenty findings and the number of the others", async () => {
   const definitions = Array.from({ length: 30 }, (_, i) => ({ name: `d${i}.g.io`, version: "v1" }));
   const { phase } = await new RequirementsFixture().pass({ bundle: { definitions } });
   expect(problemTexts(phase)[0]).toContain('"d19.g.io" is required and not served, and 10 more');

@@ -28,10 +28,13 @@ import {
   type WithContent,
 } from "../state/phases.ts";
 import { proxyNote } from "../state/proxyVariables.ts";
-import { either, WaitingError } from "../state/waiting.ts";
+import { anyIsOver, WaitingError } from "../state/waiting.ts";
 import type { Services } from "./services.ts";
 
-/** Stops a pass over an extension without spec, which older definitions let in, before any other step reads it. */
+/**
+ * Ends the reconcile of an extension without spec, which older CustomResourceDefinitions allowed, before another step
+ * reads it.
+ */
 export const requireSpec: ReconcileStep<Started> = {
   name: "RequireSpec",
   run(phase) {
@@ -41,7 +44,7 @@ export const requireSpec: ReconcileStep<Started> = {
   },
 };
 
-/** Ends the pass over a suspended extension. Nothing of it is watched either: once it resumes, everything is compared. */
+/** Ends the reconcile of a suspended extension and stops its watches. Everything is compared again when it resumes. */
 export function skipSuspended({ watches, sources }: Pick<Services, "watches" | "sources">): ReconcileStep<Observed> {
   return {
     name: "SkipSuspended",
@@ -55,7 +58,7 @@ export function skipSuspended({ watches, sources }: Pick<Services, "watches" | "
   };
 }
 
-/** Makes sure that the pass can act as the extension's ServiceAccount before it looks for anything to do. */
+/** Checks that the controller can act as the extension's ServiceAccount before later steps need it. */
 export function validate({ identities }: Pick<Services, "identities">): ReconcileStep<Observed, Authenticated> {
   return {
     name: "Validate",
@@ -75,8 +78,8 @@ export function validate({ identities }: Pick<Services, "identities">): Reconcil
 }
 
 /**
- * Tells what is wrong with a bundle that is installed all the same: its catalog says something else of it, or its author has made a mistake. A note
- * for as long as it is installed, and an Event once.
+ * Reports mistakes in a bundle that is installed anyway: its metadata contradicts its catalog or itself. Adds a problem
+ * while the bundle is installed, and records an Event once.
  */
 export function checkBundle({ events, memory }: Pick<Services, "events" | "memory">): ReconcileStep<Unpacked> {
   return {
@@ -88,44 +91,43 @@ export function checkBundle({ events, memory }: Pick<Services, "events" | "memor
       const phase: Unpacked = { ...unpacked, flaws };
       const remembered = memory.of(extension);
       if (flaws.length === 0) {
-        delete remembered.flawed;
+        delete remembered.reportedFlaws;
         return Promise.resolve(phase);
       }
-      const warning = `bundle ${goQuote(bundle.name)} has mistakes for its author to correct: ${flaws.join(", and ")}`;
+      const warning = `bundle ${goQuote(bundle.name)} has mistakes that its author must fix: ${flaws.join("; ")}`;
       report.problems.push(newProblem("BundleWarning", { message: warning }));
-      if (remembered.flawed !== warning) events.record(extension, "Warning", "FlawedBundle", warning);
-      remembered.flawed = warning;
+      if (remembered.reportedFlaws !== warning) events.record(extension, "Warning", "BundleWarning", warning);
+      remembered.reportedFlaws = warning;
       return Promise.resolve(phase);
     },
   };
 }
 
-/** Definitions that need the same are one finding. */
+/** Maximum number of definitions that a message names. Definitions with the same mistake count as one finding. */
 const MAX_LEGACY_CRDS = 3;
 
 /**
- * Refuses a bundle for definitions that no API server takes any more.
- * @param name the bundle's, as its catalog has it.
- * @throws TerminalError Blocked that names each of them and what its author has to do.
+ * Rejects a bundle with definitions that API servers no longer accept.
+ * @param name name of the bundle in its catalog.
+ * @throws TerminalError Blocked that names each definition and the change that its author must make.
  */
 export function requireCurrentCrds(name: string, bundle: Pick<BundleSummary, "legacyCrds">): void {
   const faults = legacyCrdFaults(bundle);
   if (faults.length === 0) return;
-  const more =
-    faults.length > MAX_LEGACY_CRDS ? [`${faults.length - MAX_LEGACY_CRDS} more such findings, which olmv1 bundle validate tells`] : [];
-  const told = [...faults.slice(0, MAX_LEGACY_CRDS), ...more].join(", and ");
-  const message = `bundle ${goQuote(name)} cannot be applied: ${told}`;
+  const more = faults.length > MAX_LEGACY_CRDS ? [`${faults.length - MAX_LEGACY_CRDS} more (run olmv1 bundle validate to list them)`] : [];
+  const findings = [...faults.slice(0, MAX_LEGACY_CRDS), ...more].join("; ");
+  const message = `bundle ${goQuote(name)} cannot be applied: ${findings}`;
   const next = "choose another version with spec.source.catalog.version";
   throw new TerminalError(Reason.Blocked, message, { problems: [newProblem("BundleInvalid", { message, next })] });
 }
 
 /**
- * Compares the maximum that the bundle itself states with the cluster's version, since a catalog need not repeat it:
+ * Compares the maximum in the bundle itself with the version of the cluster, because a catalog may omit it:
  *
- * | clusterVersionPolicy | the bundle               | it does not fit the cluster                   |
- * | Enforce              | is not the installed one | refused; what is installed is kept as it is   |
- * | Enforce              | is the installed one     | stays, with a note                            |
- * | Warn                 | any                      | taken, with a note                            |
+ * | clusterVersionPolicy | the bundle               | if the cluster's version is too high             |
+ * | Enforce              | is not the installed one | rejected; the controller keeps the installed one |
+ * | Enforce              | is the installed one     | kept, with a problem                             |
+ * | Warn                 | any                      | accepted, with a problem                         |
  */
 export const checkClusterVersion: ReconcileStep<Unpacked> = {
   name: "CheckClusterVersion",
@@ -135,7 +137,7 @@ export const checkClusterVersion: ReconcileStep<Unpacked> = {
     const conflict = findClusterVersionConflict(statedMax(phase), clusterVersion);
     if (!conflict) return Promise.resolve(phase);
     if (extension.spec.source.catalog?.clusterVersionPolicy === "Enforce" && !isInstalled(phase)) {
-      const message = `bundle ${goQuote(bundle.name)} is not installed: ${formatClusterVersionConflict(conflict)}, as its ClusterServiceVersion says and the catalog does not`;
+      const message = `bundle ${goQuote(bundle.name)} is not installed: ${formatClusterVersionConflict(conflict)} (stated by its ClusterServiceVersion, not by the catalog)`;
       const next = "exclude the version with spec.source.catalog.version, or set clusterVersionPolicy to Warn";
       const problems = [newProblem("ClusterVersionNotSupported", { severity: "Error", message, next })];
       return Promise.reject(new RetryableError(Reason.Retrying, message, { problems }));
@@ -146,7 +148,9 @@ export const checkClusterVersion: ReconcileStep<Unpacked> = {
   },
 };
 
-/** What the bundle's own annotation states; that of the release where the bundle was not fetched, since it is installed already. */
+/**
+ * Returns the maximum in the bundle's own annotation, or in that of the release if an installed bundle was not pulled.
+ */
 function statedMax({ content, releases }: WithContent): MaxVersion {
   const annotations = content ? content.annotations : lastDeployed(releases.history.current)?.annotations;
   const properties = annotations?.[ANNOTATION_PROPERTIES];
@@ -158,18 +162,18 @@ function statedMax({ content, releases }: WithContent): MaxVersion {
   }
 }
 
-/** Findings that are told, of all that there are. */
+/** Maximum number of unmet requirements in a message. */
 const MAX_UNMET = 20;
 
 /**
- * Compares what the bundle requires of the cluster with what the API server is and serves:
+ * Compares the requirements of the bundle with the version and the APIs of the API server:
  *
- * | requirements | the bundle               | some are not met                                                  |
- * | Enforce      | is not the installed one | refused until they are; what is installed is kept as it is        |
- * | Enforce      | is the installed one     | stays, with a note until they are                                 |
- * | Warn         | any                      | taken, with a note until they are, and an Event once              |
+ * | requirements | the bundle               | if some are not met                                       |
+ * | Enforce      | is not the installed one | waits until they are met, and keeps the installed bundle  |
+ * | Enforce      | is the installed one     | kept, with a problem until they are met                   |
+ * | Warn         | any                      | accepted, with a problem until they are met, and an Event |
  *
- * Where the cluster cannot be asked, only what would be refused waits.
+ * If the API server does not respond, only an extension whose bundle could be rejected waits.
  */
 export function checkRequirements({ apis, events, memory }: Pick<Services, "apis" | "events" | "memory">): ReconcileStep<Unpacked> {
   return {
@@ -179,40 +183,40 @@ export function checkRequirements({ apis, events, memory }: Pick<Services, "apis
       const remembered = memory.of(extension);
       if (keepsEarlierRelease(phase)) return phase;
       const requirements = requirementsIn(phase);
-      const isRefusal = extension.spec.install?.requirements === "Enforce" && !isInstalled(phase);
+      const isEnforced = extension.spec.install?.requirements === "Enforce" && !isInstalled(phase);
       let unmet: readonly string[];
       try {
         unmet = requirements ? await unmetNow(requirements, apis) : [];
       } catch (err) {
         signal.throwIfAborted();
-        const text = `what bundle ${goQuote(bundle.name)} requires cannot be compared with what this cluster serves: ${messageOf(err)}`;
-        if (isRefusal) throw new RetryableError(Reason.Retrying, text, { cause: err });
+        const text = `cannot compare the requirements of bundle ${goQuote(bundle.name)} with the cluster: ${messageOf(err)}`;
+        if (isEnforced) throw new RetryableError(Reason.Retrying, text, { cause: err });
         log.warn({ bundle: bundle.name, reason: messageOf(err) }, "requirements of bundle not checked");
         return phase;
       }
       if (!requirements || unmet.length === 0) {
-        delete remembered.unmet;
+        delete remembered.reportedRequirements;
         return phase;
       }
-      const isOver = async (): Promise<boolean> => formatUnmet(await unmetNow(requirements, apis)) !== told;
-      const told = formatUnmet(unmet);
-      if (isRefusal) {
-        const message = `bundle ${goQuote(bundle.name)} is not installed: the cluster does not meet its requirements: ${told}`;
-        const next = "install what is missing, or set spec.install.requirements to Warn";
+      const isOver = async (): Promise<boolean> => formatUnmet(await unmetNow(requirements, apis)) !== missing;
+      const missing = formatUnmet(unmet);
+      if (isEnforced) {
+        const message = `bundle ${goQuote(bundle.name)} is not installed: the cluster does not meet its requirements: ${missing}`;
+        const next = "install the missing APIs or upgrade the cluster, or set spec.install.requirements to Warn";
         const problems = [newProblem("RequirementsNotMet", { message, next, details: unmet.slice(0, MAX_UNMET) })];
         throw new WaitingError(Reason.RequirementsNotMet, message, { isOver, problems });
       }
-      const warning = `bundle ${goQuote(bundle.name)} may not work: the cluster does not meet its requirements: ${told}`;
+      const warning = `bundle ${goQuote(bundle.name)} may not work: the cluster does not meet its requirements: ${missing}`;
       report.problems.push(newProblem("RequirementsNotMet", { severity: "Warning", message: warning, details: unmet.slice(0, MAX_UNMET) }));
-      if (remembered.unmet !== warning) events.record(extension, "Warning", "RequirementsNotMet", warning);
-      remembered.unmet = warning;
-      report.awaits = either(report.awaits, isOver);
+      if (remembered.reportedRequirements !== warning) events.record(extension, "Warning", "RequirementsNotMet", warning);
+      remembered.reportedRequirements = warning;
+      report.awaits = anyIsOver(report.awaits, isOver);
       return phase;
     },
   };
 }
 
-/** Asks what is not met by now, and only for what is required. @throws as `ClusterApis` does. */
+/** Returns requirements that are currently not met. Requests only what they need. @throws as `ClusterApis` does. */
 async function unmetNow(requirements: BundleRequirements, apis: Services["apis"]): Promise<string[]> {
   const { minKubeVersion, ...kinds } = requirements;
   const [served, kubeVersion] = await Promise.all([
@@ -222,7 +226,7 @@ async function unmetNow(requirements: BundleRequirements, apis: Services["apis"]
   return unmetRequirements(requirements, { served, kubeVersion });
 }
 
-/** Those of the bundle; those of the release where it was not fetched, since it is installed already. */
+/** Returns the requirements of the bundle, or of the release if an installed bundle was not pulled. */
 function requirementsIn({ content, releases }: WithContent): BundleRequirements | undefined {
   return content ? content.requirements : lastDeployed(releases.history.current)?.requirements;
 }
@@ -231,7 +235,7 @@ function formatUnmet(unmet: readonly string[]): string {
   return formatList(unmet, { max: MAX_UNMET, rest: (more) => `and ${more} more` });
 }
 
-/** Reports where Deployments differ from the proxy of the cluster. */
+/** Reports Deployments whose proxy variables differ from the proxy of the cluster. */
 export const reportProxy: ReconcileStep<Unpacked> = {
   name: "ReportProxy",
   run(phase) {

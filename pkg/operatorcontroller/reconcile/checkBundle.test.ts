@@ -12,9 +12,9 @@ import { checkBundle } from "./check.ts";
 
 const BUNDLE: ResolvedBundle = { packageName: "p", name: "a.v1.0.0", version: "1.0.0", image: "i", explanation: "" };
 const FLAW = 'its ClusterServiceVersion has version "1.0.0", the catalog says "1.0.1"';
-const WARNING = `bundle "a.v1.0.0" has mistakes for its author to correct: ${FLAW}`;
+const WARNING = `bundle "a.v1.0.0" has mistakes that its author must fix: ${FLAW}`;
 
-/** One extension, and the Events about it. */
+/** One extension and its Events. */
 class CheckFixture {
   readonly events = new RecordedEvents();
   readonly #memory = new ExtensionCache();
@@ -31,22 +31,22 @@ const kept = { releases: { history: { ...noReleases(), current: [releaseRecord(1
 
 // Source: H-02, S0-010, S3-33.
 test.for<[why: string, parts: PhaseParts<Unpacked>, notes: string[]]>([
-  ["it is what the catalog says", { content: contentOf(bundleOf()) }, []],
-  ["it is not", { content: contentOf(bundleOf()), bundle: OTHER }, [WARNING]],
-  ["it is installed, and the release has its mistakes", kept, [WARNING]],
-  ["it was fetched: then what the release has of another does not count", { ...kept, content: contentOf(bundleOf()) }, []],
-  ["it was given up", { content: contentOf(bundleOf()), bundle: OTHER, held: { reason: "Retrying", message: "" } }, []],
-])("a bundle is told about, and nothing keeps it back: %s", async ([, given, notes]) => {
+  ["it matches its catalog", { content: contentOf(bundleOf()) }, []],
+  ["it contradicts its catalog", { content: contentOf(bundleOf()), bundle: OTHER }, [WARNING]],
+  ["it is installed and the release contains its mistakes", kept, [WARNING]],
+  ["it was pulled, which replaces the mistakes in the release", { ...kept, content: contentOf(bundleOf()) }, []],
+  ["it is on hold", { content: contentOf(bundleOf()), bundle: OTHER, held: { reason: "Retrying", message: "" } }, []],
+])("checkBundle reports mistakes of a bundle and accepts it when %s", async ([, given, notes]) => {
   const phase = await new CheckFixture().pass(given);
   expect(phase && problemTexts(phase)).toEqual(notes);
   if (!given.held) expect(phase?.flaws).toEqual(notes.length > 0 ? [FLAW] : []);
 });
 
-test("an Event tells it once, and again after it was well", async () => {
+test("checkBundle records an Event once, and again after the mistakes were fixed", async () => {
   const fixture = new CheckFixture();
   const flawed = { content: contentOf(bundleOf()), bundle: OTHER };
   for (const parts of [flawed, flawed, kept]) await fixture.pass(parts);
-  expect(fixture.events.seen).toEqual([`Warning FlawedBundle: ${WARNING}`]);
+  expect(fixture.events.seen).toEqual([`Warning BundleWarning: ${WARNING}`]);
   await fixture.pass({ content: contentOf(bundleOf()) });
   await fixture.pass(flawed);
   expect(fixture.events.seen).toHaveLength(2);

@@ -18,9 +18,9 @@ interface Given {
   policy?: CatalogSource["clusterVersionPolicy"];
   cluster?: ClusterFixture;
   installed?: ResolvedBundle;
-  /** Annotation olm.properties of the bundle that was fetched. */
+  /** Annotation olm.properties of the pulled bundle. */
   bundle?: string;
-  /** That of the deployed release. */
+  /** Annotation olm.properties of the deployed release. */
   release?: string;
 }
 
@@ -42,53 +42,53 @@ async function pass({ policy, cluster, installed, bundle, release }: Given): Pro
 }
 
 test.for<[why: string, given: Given, notes: string[]]>([
-  ["the cluster is beyond what the bundle supports", { cluster: "4.18.0", bundle: max('"4.17"') }, [WARNING]],
-  ["it is installed, and the release says so", { cluster: "4.18.0", installed: BUNDLE, release: max('"4.17"') }, [WARNING]],
-  ["it is installed, whatever the policy", { policy: "Enforce", cluster: "4.18.0", installed: BUNDLE, bundle: max('"4.17"') }, [WARNING]],
+  ["the cluster's version is too high", { cluster: "4.18.0", bundle: max('"4.17"') }, [WARNING]],
+  ["it is installed and the release contains the maximum", { cluster: "4.18.0", installed: BUNDLE, release: max('"4.17"') }, [WARNING]],
+  ["it is installed under policy Enforce", { policy: "Enforce", cluster: "4.18.0", installed: BUNDLE, bundle: max('"4.17"') }, [WARNING]],
   [
-    "the maximum cannot be read",
+    "the maximum is malformed",
     { cluster: "4.18.0", bundle: max("4.0e1") },
     [
       'bundle "p.v1.1.0" may not work on this cluster: its olm.maxOpenShiftVersion cannot be read (error converting to semver for version 4.0e1: invalid semver format "4.0e1": expected <major>.<minor>)',
     ],
   ],
   [
-    "the properties of a release of somebody else cannot be read",
+    "the properties of an adopted release are malformed",
     { cluster: "4.18.0", installed: BUNDLE, release: "" },
     ['bundle "p.v1.1.0" may not work on this cluster: its olm.maxOpenShiftVersion cannot be read (unexpected end of JSON input)'],
   ],
-  ["the cluster is not beyond it", { policy: "Enforce", cluster: "4.10.0", bundle: max("4.10") }, []],
-  ["the cluster's version is not known", { cluster: { unknown: "why" }, bundle: max('"4.17"') }, []],
-  ["there is no OpenShift cluster", { policy: "Enforce", bundle: max('"4.17"') }, []],
-  ["the bundle states none", { policy: "Enforce", cluster: "4.18.0", bundle: "[]" }, []],
-  ["the bundle was not fetched and nothing is deployed", { policy: "Enforce", cluster: "4.18.0" }, []],
-])("a bundle is taken, with a note where it may not work: %s", async ([, given, notes]) => {
+  ["the cluster's version is supported", { policy: "Enforce", cluster: "4.10.0", bundle: max("4.10") }, []],
+  ["the cluster's version is unknown", { cluster: { unknown: "why" }, bundle: max('"4.17"') }, []],
+  ["the cluster is not OpenShift", { policy: "Enforce", bundle: max('"4.17"') }, []],
+  ["the bundle has no maximum", { policy: "Enforce", cluster: "4.18.0", bundle: "[]" }, []],
+  ["the bundle was not pulled and nothing is deployed", { policy: "Enforce", cluster: "4.18.0" }, []],
+])("checkClusterVersion accepts a bundle, with a problem if it may not work, when %s", async ([, given, notes]) => {
   expect(await pass(given)).toEqual({ notes });
 });
 
 test.for<[why: string, given: Given, because: string]>([
   [
-    "the cluster is beyond what it supports",
+    "the cluster's version is too high",
     { cluster: "4.18.0", installed: OLDER, bundle: max('"4.17"') },
     "its olm.maxOpenShiftVersion 4.17 is below the cluster's 4.18",
   ],
   [
-    "the same, and nothing is installed",
+    "the cluster's version is too high and nothing is installed",
     { cluster: "4.18.0", bundle: max("4.1") },
     "its olm.maxOpenShiftVersion 4.1 is below the cluster's 4.18",
   ],
   [
-    "its maximum cannot be read",
+    "its maximum is malformed",
     { cluster: "4.18.0", installed: OLDER, bundle: max("null") },
     "its olm.maxOpenShiftVersion cannot be read (error converting to semver for version null: invalid type <nil> for olm.maxOpenshiftVersion: null)",
   ],
   [
-    "the cluster's version is not known",
+    "the cluster's version is unknown",
     { cluster: { unknown: "forbidden" }, installed: OLDER, bundle: max('"4.17"') },
     "its olm.maxOpenShiftVersion 4.17 cannot be compared, since the cluster's version is not known (forbidden)",
   ],
-])("under Enforce an extension does not move to a bundle: %s", async ([, given, because]) => {
+])("checkClusterVersion rejects a bundle under Enforce when %s", async ([, given, because]) => {
   const { error } = await pass({ ...given, policy: "Enforce" });
   expect(error).toMatchObject({ retry: true, reason: "Retrying" });
-  expect(error?.message).toBe(`bundle "p.v1.1.0" is not installed: ${because}, as its ClusterServiceVersion says and the catalog does not`);
+  expect(error?.message).toBe(`bundle "p.v1.1.0" is not installed: ${because} (stated by its ClusterServiceVersion, not by the catalog)`);
 });

@@ -12,7 +12,7 @@ const X = extensionNamed("x", { packageName: "p" });
 const bundle = (version: string): InstalledBundle => ({ packageName: "p", name: `p.v${version}`, version, image: "i" });
 const chosen = (version: string, catalog = "c"): ResolvedBundle => ({ ...bundle(version), explanation: `why ${version}`, catalog });
 
-/** A pass, from what was installed before it to what was resolved. */
+/** Returns the phase of a reconcile, with the bundle that was installed before it and the resolved one. */
 function pass(
   installed: InstalledBundle | undefined,
   chosenBundle: ResolvedBundle | undefined,
@@ -26,17 +26,25 @@ function pass(
 }
 
 // Source: D-24.
-test.for<[why: string, passes: Phase[], told: string[]]>([
-  ["the first bundle, once", [pass(undefined, chosen("1.0.0")), pass(bundle("1.0.0"), chosen("1.0.0"))], ["1.0.0"]],
-  ["not what is installed already, after a start", [pass(bundle("1.0.0"), chosen("1.0.0"))], []],
-  ["another bundle", [pass(bundle("1.0.0"), chosen("1.0.0")), pass(bundle("1.0.0"), chosen("1.1.0"))], ["1.1.0"]],
-  ["the same of another catalog", [pass(bundle("1.0.0"), chosen("1.0.0")), pass(bundle("1.0.0"), chosen("1.0.0", "d"))], ["1.0.0"]],
-  ["again after there was none", [chosen("1.0.0"), undefined, chosen("1.0.0")].map((one) => pass(bundle("1.0.0"), one)), ["1.0.0"]],
-  ["not while a release is pinned", [pass(bundle("1.0.0"), chosen("1.1.0"), { pinned: { revision: 1 } as PinnedRevision })], []],
-  ["not where no catalog was asked", [resolved(X, chosen("1.0.0"))], []],
-])("an Event tells %s", ([, passes, told]) => {
+test.for<[why: string, passes: Phase[], want: string[]]>([
+  ["one Event for the first bundle", [pass(undefined, chosen("1.0.0")), pass(bundle("1.0.0"), chosen("1.0.0"))], ["1.0.0"]],
+  ["no Event for the installed bundle after a start", [pass(bundle("1.0.0"), chosen("1.0.0"))], []],
+  ["an Event for another bundle", [pass(bundle("1.0.0"), chosen("1.0.0")), pass(bundle("1.0.0"), chosen("1.1.0"))], ["1.1.0"]],
+  [
+    "an Event for the same bundle from another catalog",
+    [pass(bundle("1.0.0"), chosen("1.0.0")), pass(bundle("1.0.0"), chosen("1.0.0", "d"))],
+    ["1.0.0"],
+  ],
+  [
+    "an Event after resolution had failed",
+    [chosen("1.0.0"), undefined, chosen("1.0.0")].map((one) => pass(bundle("1.0.0"), one)),
+    ["1.0.0"],
+  ],
+  ["no Event while a release is pinned", [pass(bundle("1.0.0"), chosen("1.1.0"), { pinned: { revision: 1 } as PinnedRevision })], []],
+  ["no Event without catalogs", [resolved(X, chosen("1.0.0"))], []],
+])("choiceEvents records %s", ([, passes, want]) => {
   const events = new RecordedEvents();
-  const tell = choiceEvents({ events, memory: new ExtensionCache() });
-  for (const phase of passes) tell(phase);
-  expect(events.seen).toEqual(told.map((version) => `Normal Resolved: why ${version}`));
+  const record = choiceEvents({ events, memory: new ExtensionCache() });
+  for (const phase of passes) record(phase);
+  expect(events.seen).toEqual(want.map((version) => `Normal Resolved: why ${version}`));
 });

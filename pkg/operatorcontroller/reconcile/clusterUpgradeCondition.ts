@@ -20,14 +20,15 @@ type ActiveReleases = NonNullable<KnownReleases["active"]>;
 type Stated = Exclude<ReleaseVerdict, { kind: "unlimited" }>;
 
 /**
- * Condition ClusterUpgradeBlocked: what the active releases of an extension mean for the cluster's upgrade to its next minor version. Undefined
- * when none of them limits the cluster's version. The first row that some release makes true decides, every release has its say in the message:
+ * Computes condition ClusterUpgradeBlocked: whether the active releases of an extension block the upgrade of the
+ * cluster to its next minor version. Undefined if none limits the cluster's version. The first matching row decides;
+ * the message lists every release:
  *
- * | a maximum that is too low   | True / IncompatibleOperatorInstalled |
- * | one that cannot be read     | True / InvalidMaxOpenShiftVersion    |
- * | a release that cannot be    | True / ReleasesUnreadable            |
- * | an unknown cluster version  | Unknown / ClusterVersionUnknown      |
- * | a maximum                   | False / Compatible                   |
+ * | a maximum that is too low     | True / IncompatibleOperatorInstalled |
+ * | a malformed maximum           | True / InvalidMaxOpenShiftVersion    |
+ * | an unreadable release         | True / ReleasesUnreadable            |
+ * | an unknown cluster version    | Unknown / ClusterVersionUnknown      |
+ * | a maximum                     | False / Compatible                   |
  */
 export function upgradeVerdict(phase: Phase, active: ActiveReleases): UpgradeVerdict | undefined {
   const { extension, clusterVersion } = phase;
@@ -57,7 +58,7 @@ export function upgradeVerdict(phase: Phase, active: ActiveReleases): UpgradeVer
   };
 }
 
-/** What the gate looks at in a release. */
+/** Returns the fields of a release that the upgrade check needs. */
 function activeRelease(extension: string, { labels, annotations }: ActiveReleases[number]): ActiveRelease {
   const properties = annotations[ANNOTATION_PROPERTIES];
   return { extension, bundle: labels[LABEL_BUNDLE_NAME] ?? "", version: labels[LABEL_BUNDLE_VERSION] ?? "", properties };
@@ -78,12 +79,12 @@ function sentence(verdict: Stated, cluster: ClusterVersion): string {
   const states = `bundle ${goQuote(verdict.bundle)} (version ${verdict.version}) states ${MAX_OPENSHIFT_VERSION} ${max}`;
   if (verdict.kind === "compatible") return `${states}: the cluster may be upgraded to ${max}`;
   if (verdict.kind === "undecided")
-    return `${states}, and the cluster's version is not known (${verdict.because}): --cluster-version of operator-controller would tell it`;
+    return `${states}, but the cluster's version is unknown (${verdict.because}): set --cluster-version of operator-controller`;
   const next = cluster.kind === "known" ? minorText(nextMinor(cluster.minor)) : "its next minor version";
   return `${states}, which keeps the cluster from being upgraded to ${next}`;
 }
 
-/** What would lift the block, when the catalogs were asked in this pass. */
+/** Returns a version that would unblock the upgrade, if this reconcile read the catalogs. */
 function remedyIn(phase: Phase, blocking: readonly string[]): string | undefined {
   const { extension, clusterVersion, report } = phase;
   const { installed } = releasesIn(phase);
@@ -95,10 +96,10 @@ function remedyIn(phase: Phase, blocking: readonly string[]): string | undefined
 }
 
 /**
- * Returns what would allow an upgrade of the cluster that an extension blocks, such as `version 1.1.0 of catalog "x" lifts the block`, as its status
- * reports it. Undefined if the status does not report it, or reports it about another target.
- * @param target.text major and minor version that the cluster is to be upgraded to, such as "4.19".
- * @param target.isNext it is the cluster's next minor version, which a problem without a target is about.
+ * Returns the remedy in the status of an extension that blocks an upgrade of the cluster, such as `version 1.1.0 of
+ * catalog "x" lifts the block`. Undefined if the status has none, or if it is about another target.
+ * @param target.text major and minor version to upgrade to, such as "4.19".
+ * @param target.isNext whether this is the cluster's next minor version, which a problem without a target is about.
  */
 export function reportedRemedy(
   status: Pick<ClusterExtensionStatus, "problems"> | undefined,
@@ -109,5 +110,5 @@ export function reportedRemedy(
   return isAboutTarget ? clusterUpgrade?.remedy : undefined;
 }
 
-/** A condition as a pass sees it. */
+/** The part of a condition that a reconcile computes. */
 export type ConditionVerdict = Pick<Condition, "type" | "status" | "reason" | "message">;

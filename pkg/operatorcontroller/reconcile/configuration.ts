@@ -16,19 +16,19 @@ import { formatUnwatched } from "../watches/objectWatches.ts";
 import type { ReadObject } from "../watches/sourceWatches.ts";
 import type { Services } from "./services.ts";
 
-/** The objects that `spec.config.valuesFrom` names, in its order, an object that is named twice only once. */
+/** Returns the objects that `spec.config.valuesFrom` names, in its order and without duplicates. */
 function sourceRefs({ spec }: Pick<ClusterExtension, "spec">): ObjectRef[] {
   const named = (spec.config?.valuesFrom ?? []).map(({ kind, name }) => [`${kind}/${name}`, { kind, name }] as const);
   return [...new Map(named).values()].map(({ kind, name }) => ({ apiVersion: "v1", kind, name, namespace: spec.namespace }));
 }
 
-/** Objects that were read, and what went wrong with the others. */
+/** Objects that were read, and the errors of the others. */
 interface Sources {
   readonly read: readonly ReadSource[];
   readonly failures: readonly unknown[];
 }
 
-/** Reads everything that `spec.config.valuesFrom` names, in spec.namespace and nowhere else, with the identity of `client`. */
+/** Reads all objects of `spec.config.valuesFrom`, only in spec.namespace, with the identity of `client`. */
 async function readSources(client: Pick<Client, "get">, extension: Pick<ClusterExtension, "spec">, signal: AbortSignal): Promise<Sources> {
   const refs = sourceRefs(extension);
   const answers = await Promise.allSettled(refs.map((ref) => client.get(ref, { signal })));
@@ -41,25 +41,28 @@ async function readSources(client: Pick<Client, "get">, extension: Pick<ClusterE
   return { read, failures };
 }
 
-/** What reading the configuration works with. */
+/** Dependencies of reading the configuration. */
 export interface ConfigurationServices extends Pick<Services, "driftIntervalMs">, Partial<Pick<Services, "sources">> {
-  /** Whether the reconcile acts as the extension's ServiceAccount, whose permissions explain a refusal. Default true. */
+  /**
+   * Whether the reconcile acts as the extension's ServiceAccount, whose missing permissions explain a denied request.
+   * Default true.
+   */
   readonly isServiceAccount?: boolean;
 }
 
 /**
- * Puts the configuration together from `spec.config` and the objects that it names, as the extension's ServiceAccount:
+ * Builds the configuration from `spec.config` and the objects that it names, as the extension's ServiceAccount:
  *
- * | sources                                  | the pass                                                             |
- * | an earlier release is pinned             | continues, since nothing is rendered                                 |
- * | `spec.config.inline` is too large        | ends with InvalidConfiguration, until the extension changes          |
- * | none named                               | continues with `spec.config.inline`                                  |
- * | all of them can be read and merged       | goes on                                                              |
- * | one may not be read                      | ends, and goes on by itself once the rights are there                |
- * | one is missing and not optional          | ends, and goes on by itself once it is there                         |
- * | one holds something else than an object  | ends with InvalidConfiguration, until it, or the extension, changes  |
+ * | sources                               | the reconcile                                                         |
+ * | an earlier release is pinned          | continues, because nothing is rendered                                |
+ * | `spec.config.inline` is too large     | ends with InvalidConfiguration until the extension changes            |
+ * | none                                  | continues with `spec.config.inline`                                   |
+ * | all are readable and can be merged    | continues                                                             |
+ * | reading one is forbidden              | ends; resumes when the permission is granted                          |
+ * | one is missing and not optional       | ends; resumes when it exists                                          |
+ * | one contains anything but an object   | ends with InvalidConfiguration until it or the extension changes      |
  *
- * What was read is hidden in any case, so that it is shown nowhere.
+ * All values that were read are hidden in every message.
  */
 export function readConfiguration(services: ConfigurationServices): ReconcileStep<Resolved> {
   const { sources: watches, driftIntervalMs, isServiceAccount = true } = services;
@@ -95,7 +98,7 @@ export function readConfiguration(services: ConfigurationServices): ReconcileSte
   };
 }
 
-/** Why what was read is no configuration; it is over once one of the sources has changed. */
+/** Returns the error for sources that cannot be merged. It is over when one of them has changed. */
 function faulty({ missing, invalid }: { missing: readonly string[]; invalid: readonly string[] }, isOver: IsOver): Error {
   const text = [...invalid, ...missing].join("; ");
   const details = (texts: readonly string[]) => texts.map((message) => ({ path: "valuesFrom", message }));
@@ -113,7 +116,7 @@ function failed(failures: readonly unknown[]): RetryableError {
   return new RetryableError(Reason.Retrying, `read spec.config.valuesFrom: ${failures.map(messageOf).join("; ")}`, { cause: failures[0] });
 }
 
-/** Names the rules that are missing; it is over once they are there. */
+/** Returns an error with the missing rules. It is over when they are granted. */
 async function denied(phase: Resolved, failures: readonly unknown[], signal: AbortSignal): Promise<Error> {
   const { extension, client, releases, bundle } = phase;
   const [first] = failures;

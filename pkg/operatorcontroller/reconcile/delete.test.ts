@@ -26,18 +26,18 @@ function extension(finalizers: readonly string[] | undefined, deletionTimestamp?
   return { ...made, metadata: deletionTimestamp === undefined ? metadata : { ...metadata, deletionTimestamp } };
 }
 
-/** An API server that holds nothing, so that there is nothing to delete and nothing to wait for. */
+/** An API server without objects, so that there is nothing to delete and nothing to wait for. */
 const CORE: Answer = { json: { resources: [{ name: "configmaps", kind: "ConfigMap", namespaced: true, verbs: ["get"] }] } };
 
 interface Given {
   extension: ClusterExtension;
   releases?: MemoryReleases;
   memory?: ExtensionCache;
-  /** What there is instead of a client that may delete. */
+  /** The error of getting a client, if any. */
   noClient?: Error;
   patchFails?: Error;
   objects?: (url: string) => Answer | undefined;
-  /** Who depends on it; undefined while that is not known. */
+  /** Its dependents; undefined while they are unknown. */
   dependents?: Dependent[] | undefined;
 }
 
@@ -73,17 +73,17 @@ async function pass(given: Given): Promise<Outcome> {
   return { ...outcome, patches, events: events.seen, forgotten, asked: api.log };
 }
 
-/** What conditions say about the deletion; undefined if the extension is not being deleted. */
+/** Returns the progress of the deletion in conditions; undefined if the extension is not being deleted. */
 function progressOf(phase: Phase): string | undefined {
   return phase.phase === "deleting" ? phase.progress : undefined;
 }
 
-test("an extension that lives goes on to the next step", async () => {
+test("handleDeletion continues when the extension is not being deleted", async () => {
   const { next, phase, patches } = await pass({ extension: extension([FINALIZER_UNINSTALL]) });
   expect([next, progressOf(phase), patches.bodies]).toEqual([phase, undefined, []]);
 });
 
-test("the finalizer is added to what others have put there, on condition that nobody changed it", async () => {
+test("ensureFinalizer adds the finalizer to existing ones, with a check for conflicts", async () => {
   const patches = new RecordedPatches();
   expect((await runStep(ensureFinalizer({ client: patches }), observed(extension(["theirs"])))).next).toBeDefined();
   expect(patches.bodies).toEqual([{ metadata: { uid: "u", resourceVersion: "7", finalizers: ["theirs", FINALIZER_UNINSTALL] } }]);
@@ -94,18 +94,21 @@ test("the finalizer is added to what others have put there, on condition that no
 test.for([
   [["orphan", FINALIZER_UNINSTALL], "orphan", [FINALIZER_UNINSTALL]],
   [["theirs", "foregroundDeletion", "orphan"], "foregroundDeletion, orphan", ["theirs"]],
-] as const)("removeCollectorFinalizers takes %j off an extension that is not being deleted", async ([finalizers, named, left]) => {
-  const [patches, events] = [new RecordedPatches(), new RecordedEvents()];
-  const step = removeCollectorFinalizers({ client: patches, events });
-  const { result, isLeft } = await runStep(step, started(extension(finalizers)));
-  expect(result).toEqual({ requeueAfterMs: 20 });
-  expect([isLeft, patches.bodies]).toEqual([true, [{ metadata: { uid: "u", resourceVersion: "7", finalizers: left } }]]);
-  expect(events.seen).toEqual([
-    `Warning FinalizerRemoved: finalizer ${named} removed: the extension is not being deleted. To leave its objects behind, delete it with --cascade=orphan`,
-  ]);
-});
+] as const)(
+  "removeCollectorFinalizers removes collector finalizers from %j when the extension is not being deleted",
+  async ([finalizers, named, left]) => {
+    const [patches, events] = [new RecordedPatches(), new RecordedEvents()];
+    const step = removeCollectorFinalizers({ client: patches, events });
+    const { result, isLeft } = await runStep(step, started(extension(finalizers)));
+    expect(result).toEqual({ requeueAfterMs: 20 });
+    expect([isLeft, patches.bodies]).toEqual([true, [{ metadata: { uid: "u", resourceVersion: "7", finalizers: left } }]]);
+    expect(events.seen).toEqual([
+      `Warning FinalizerRemoved: finalizer ${named} removed: the extension is not being deleted. To keep its objects, delete it with --cascade=orphan`,
+    ]);
+  },
+);
 
-test("removeCollectorFinalizers leaves other finalizers, and all of them while the extension is being deleted", async () => {
+test("removeCollectorFinalizers keeps other finalizers, and all while the extension is being deleted", async () => {
   const [patches, events] = [new RecordedPatches(), new RecordedEvents()];
   const step = removeCollectorFinalizers({ client: patches, events });
   for (const one of [extension(["theirs", FINALIZER_UNINSTALL]), extension([FINALIZER_UNINSTALL, "orphan"], DELETED)])
@@ -114,9 +117,9 @@ test("removeCollectorFinalizers leaves other finalizers, and all of them while t
 });
 
 test.for<[why: string, failure: Error, result: StepResult | undefined]>([
-  ["changed meanwhile: looked at again at once", refusal(409, "Conflict"), { requeueAfterMs: 20 }],
-  ["gone meanwhile: nothing to do", refusal(404, "NotFound"), {}],
-])("an extension that is %s, without a word in its status", async ([, failure, result]) => {
+  ["reconciles an extension again immediately when it has changed", refusal(409, "Conflict"), { requeueAfterMs: 20 }],
+  ["ends when the extension no longer exists", refusal(404, "NotFound"), {}],
+])("a write of finalizers %s, without a status", async ([, failure, result]) => {
   const patches = new RecordedPatches();
   patches.failures.push(failure);
   const outcome = await runStep(ensureFinalizer({ client: patches }), observed(extension([])));
@@ -126,11 +129,11 @@ test.for<[why: string, failure: Error, result: StepResult | undefined]>([
 });
 
 test.for<[why: string, finalizers: readonly string[], left: readonly string[]]>([
-  ["ours", [FINALIZER_UNINSTALL], []],
-  ["Go's, of an extension that was deleted before we added ours", GO_FINALIZERS, []],
+  ["our own", [FINALIZER_UNINSTALL], []],
+  ["those of Go, if it was deleted before ours was added", GO_FINALIZERS, []],
   ["both", [...GO_FINALIZERS, FINALIZER_UNINSTALL], []],
-  ["others' among them, which stay", ["theirs", FINALIZER_UNINSTALL, "foregroundDeletion"], ["theirs", "foregroundDeletion"]],
-])("a deleted extension is let go of its finalizers: %s", async ([, finalizers, left]) => {
+  ["our own, and keeps others", ["theirs", FINALIZER_UNINSTALL, "foregroundDeletion"], ["theirs", "foregroundDeletion"]],
+])("handleDeletion removes finalizers: %s", async ([, finalizers, left]) => {
   const releases = new MemoryReleases(
     releaseRecord(1, "superseded"),
     releaseRecord(2, "deployed", { objects: ["a"] }),
@@ -144,13 +147,13 @@ test.for<[why: string, finalizers: readonly string[], left: readonly string[]]>(
   expect(asked).toContain("GET /api/v1/namespaces/x-system/configmaps/a");
 });
 
-test("once only others hold it, it says whom it waits for", async () => {
+test("handleDeletion names the finalizers that it waits for when only others are left", async () => {
   const { phase, patches, result, isLeft } = await pass({ extension: extension(["theirs", "and-theirs"], DELETED) });
   expect(progressOf(phase)).toBe("uninstalled; waiting for other finalizers to be removed: theirs, and-theirs");
   expect([patches.bodies, result, isLeft]).toEqual([[], {}, false]);
 });
 
-test("while objects are there it waits, and the condition names them", async () => {
+test("handleDeletion waits for objects to be deleted and names them", async () => {
   const live = {
     metadata: { name: "a", namespace: "x-system", uid: "1", deletionTimestamp: DELETED, ownerReferences: [{ uid: "u", controller: true }] },
   };
@@ -159,11 +162,11 @@ test("while objects are there it waits, and the condition names them", async () 
     releases: new MemoryReleases(releaseRecord(1, "deployed", { objects: ["a"] })),
     objects: (url) => (url.endsWith("/configmaps/a") ? { json: live } : undefined),
   });
-  expect(progressOf(phase)).toBe("uninstalling: waiting for ConfigMap x-system/a to be gone");
+  expect(progressOf(phase)).toBe("uninstalling: waiting for ConfigMap x-system/a to be deleted");
   expect([result, patches.bodies, forgotten]).toEqual([{ requeueAfterMs: 250 }, [], []]);
 });
 
-test("without its ServiceAccount nothing is given up, and the condition says what to do; annotated, the garbage collector does the work", async () => {
+test("handleDeletion waits for a missing ServiceAccount unless force-delete leaves the objects to the garbage collector", async () => {
   const noClient = new ServiceAccountMissing("Retrying", 'service account "i" not found in namespace "n"', {
     isOver: () => Promise.resolve(false),
     problems: [newProblem("ServiceAccountNotFound", { message: "ServiceAccount n/i does not exist" })],
@@ -184,7 +187,7 @@ test("without its ServiceAccount nothing is given up, and the condition says wha
   expect([isLeft, releases.records.size]).toEqual([true, 0]);
 });
 
-test("an extension that names no ServiceAccount goes without one", async () => {
+test("handleDeletion leaves objects to the garbage collector when no ServiceAccount is set", async () => {
   const releases = new MemoryReleases(releaseRecord(1, "deployed", { objects: ["a"] }));
   const noClient = new TerminalError("Blocked", "spec.serviceAccount.name is empty");
   const { isLeft, events } = await pass({ extension: extension([FINALIZER_UNINSTALL], DELETED), releases, noClient });
@@ -192,7 +195,7 @@ test("an extension that names no ServiceAccount goes without one", async () => {
   expect([isLeft, releases.records.size]).toEqual([true, 0]);
 });
 
-test("while it cannot be read what is installed, the condition does not say that nothing is", async () => {
+test("handleDeletion reports an unknown installed bundle when releases cannot be read", async () => {
   const releases = new MemoryReleases();
   releases.failures.history = new RetryableError("Retrying", "failed to get chunk 2 secret");
   const { phase, error, patches } = await pass({ extension: extension([FINALIZER_UNINSTALL], DELETED), releases });
@@ -203,7 +206,7 @@ test("while it cannot be read what is installed, the condition does not say that
   ]);
 });
 
-test("an identity that cannot be had just now loses nothing", async () => {
+test("handleDeletion keeps objects and releases when a token cannot be requested", async () => {
   const releases = new MemoryReleases(releaseRecord(1, "deployed", { objects: ["a"] }));
   const noClient = new RetryableError("Retrying", "operator-controller may not create serviceaccounts/token");
   const { error, phase, isLeft, patches } = await pass({ extension: extension([FINALIZER_UNINSTALL], DELETED), releases, noClient });
@@ -212,7 +215,7 @@ test("an identity that cannot be had just now loses nothing", async () => {
   expect(releasesIn(phase).installed).toBeDefined();
 });
 
-test("an extension that lost its spec can be deleted", async () => {
+test("handleDeletion deletes an extension without spec", async () => {
   const { spec: _, ...bare } = extension(GO_FINALIZERS, DELETED);
   const releases = new MemoryReleases(releaseRecord(1, "deployed", { objects: ["a"] }));
   const { isLeft, events } = await pass({ extension: bare as ClusterExtension, releases });
@@ -221,18 +224,18 @@ test("an extension that lost its spec can be deleted", async () => {
 });
 
 test.for([
-  ["its finalizer says so", [FINALIZER_UNINSTALL, "orphan"], false, ["orphan"]],
-  ["the garbage collector was quicker, and the releases say so", [FINALIZER_UNINSTALL], true, []],
-] as const)("deleted with --cascade=orphan everything stays: %s", async ([, finalizers, orphaned, left]) => {
+  ["its finalizer is orphan", [FINALIZER_UNINSTALL, "orphan"], false, ["orphan"]],
+  ["the garbage collector has already orphaned its releases", [FINALIZER_UNINSTALL], true, []],
+] as const)("handleDeletion keeps objects and releases after --cascade=orphan when %s", async ([, finalizers, orphaned, left]) => {
   const releases = new MemoryReleases(releaseRecord(1, "deployed", { objects: ["a"] }));
   releases.orphaned = orphaned;
   const { patches, events, asked } = await pass({ extension: extension(finalizers, DELETED), releases });
   expect(patches.bodies).toMatchObject([{ metadata: { finalizers: left } }]);
   expect([releases.state, asked]).toEqual([["v1 deployed"], []]);
-  expect(events).toEqual(["Normal Orphaned: deleted with --cascade=orphan: objects and releases are left as they are"]);
+  expect(events).toEqual(["Normal Orphaned: deleted with --cascade=orphan: its objects and releases are kept"]);
 });
 
-test("objects are known when the garbage collector took the releases first, as it does in a deletion in the foreground", async () => {
+test("handleDeletion knows the objects when the garbage collector deleted the releases first, as in a foreground deletion", async () => {
   const memory = new ExtensionCache();
   const deleted = extension([FINALIZER_UNINSTALL, "foregroundDeletion"], DELETED);
   memory.record(deleted, [releaseRecord(1, "deployed", { objects: ["a"] })]);
@@ -250,7 +253,7 @@ const held = () => ({
 });
 
 // Source: H-14.
-test("while others depend on it nothing is removed, and it is said who they are, what they need and what to do", async () => {
+test("handleDeletion removes nothing while other extensions depend on it, and names them, their needs and the next step", async () => {
   const given = { ...held(), extension: extension([FINALIZER_UNINSTALL], DELETED) };
   const { error, releases, asked, patches } = { ...given, ...(await pass(given)) };
   expect(error).toMatchObject({ reason: "RequiredByOthers", retry: true });
@@ -267,19 +270,19 @@ test("while others depend on it nothing is removed, and it is said who they are,
   expect((await pass(given)).isLeft).toBe(true);
 });
 
-test("of many dependents five are named", async () => {
+test("handleDeletion names five of many dependents", async () => {
   const dependents = Array.from({ length: 7 }, (_, i) => ({ ...DEPENDENT, extension: `b${i}`, needs: ["a", "b", "c", "d"] }));
   const { error } = await pass({ ...held(), dependents, extension: extension([FINALIZER_UNINSTALL], DELETED) });
   expect((error as Error).message).toContain('ClusterExtension "b4" (bundle "b.v1.0.0") needs a, b, c and 1 more; and 2 more');
 });
 
-test("what others have installed is waited for", async () => {
+test("handleDeletion retries while dependents are unknown", async () => {
   const { error } = await pass({ ...held(), dependents: undefined, extension: extension([FINALIZER_UNINSTALL], DELETED) });
   expect(error).toMatchObject({ reason: "Retrying", retry: true });
 });
 
 test.for<[why: string, given: (given: ReturnType<typeof held>) => Partial<Given>]>([
-  ["it is annotated", () => ({ extension: withAnnotation("true") })],
+  ["force-uninstall is set", () => ({ extension: withAnnotation("true") })],
   [
     "its uninstall has begun",
     ({ memory }) => {
@@ -288,7 +291,7 @@ test.for<[why: string, given: (given: ReturnType<typeof held>) => Partial<Given>
     },
   ],
   ["nothing is installed", () => ({ releases: new MemoryReleases(releaseRecord(1, "failed", { objects: ["a"] })) })],
-])("dependents hold nothing up when %s", async ([, change]) => {
+])("handleDeletion ignores dependents when %s", async ([, change]) => {
   const given = { ...held(), extension: withAnnotation("false") };
   const { isLeft, error } = await pass({ ...given, ...change(given) });
   expect([error, isLeft]).toEqual([undefined, true]);

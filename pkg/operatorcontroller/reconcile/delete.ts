@@ -37,19 +37,19 @@ import { CHANGED_MS, writeFinalizers } from "./finalizers.ts";
 import { readReleases } from "./retrieveReleases.ts";
 import type { Services } from "./services.ts";
 
-/** What one pass of an uninstall came to; what was deleted is in the applier's actions. */
+/** Result of one reconcile of an uninstall. The applier's actions list the deleted objects. */
 export interface UninstallProgress {
-  /** Such as "Deployment ns/x"; empty once nothing is left to wait for. */
+  /** Objects such as "Deployment ns/x"; empty if the uninstall waits for nothing. */
   waitingFor: string[];
-  /** The definitions that stay, each with the reason, for Events. */
+  /** Definitions that stay, each with the reason, for Events. */
   kept: { readonly text: string }[];
 }
 
 type Stage = () => Promise<string[]>;
 
-/** Deleted first and waited for, so that no webhook of a stopped operator blocks the rest. */
+/** Deleted first, and waited for, so that no webhook of a stopped operator blocks the rest. */
 const WEBHOOKS: ReadonlySet<string> = new Set(["ValidatingWebhookConfiguration", "MutatingWebhookConfiguration"]);
-/** Waited for together with their Pods, so that no operator works on without its rights. */
+/** Waited for together with their Pods, so that no operator runs without its permissions. */
 const WORKLOADS: ReadonlySet<string> = new Set([
   "CronJob",
   "DaemonSet",
@@ -62,10 +62,15 @@ const WORKLOADS: ReadonlySet<string> = new Set([
 ]);
 
 /**
- * Takes an extension's objects off the cluster as its ServiceAccount, in stages; each pass goes as far as it can without waiting:
- * conversion webhooks of the CRDs; webhook configurations; with policy Delete the custom resources, while the operator still runs; APIServices; workloads; everything else;
- * the CRDs.
- * An object that is no longer the extension's is left alone.
+ * Deletes the objects of an extension as its ServiceAccount, in stages. Each run proceeds until it must wait. Skips
+ * objects that no longer belong to the extension. The stages:
+ * - conversion webhooks of CRDs
+ * - webhook configurations
+ * - with policy Delete, the custom resources, while the operator still runs
+ * - APIServices
+ * - workloads
+ * - all other objects
+ * - the CRDs
  */
 export class Uninstaller {
   readonly #client: Client;
@@ -81,12 +86,13 @@ export class Uninstaller {
   }
 
   /**
+   * Runs the stages until one of them must wait.
    * @param recorded every object that a release may have left behind.
-   * @param tell is called with each conversion webhook that is taken from a definition.
+   * @param onConversionDropped called for each conversion webhook that is removed from a definition.
    * @throws WaitingError ConversionNeeded before anything is removed, see `requireConversions`.
-   * @throws RetryableError Retrying with every refusal of the step at which it stopped; nothing that comes after it was touched.
+   * @throws RetryableError Retrying with every rejected request of the failed stage. Later stages have not run.
    */
-  async run(recorded: readonly LeftObject[], tell: (text: string) => void = () => undefined): Promise<UninstallProgress> {
+  async run(recorded: readonly LeftObject[], onConversionDropped: (text: string) => void = () => undefined): Promise<UninstallProgress> {
     const policy = crdPolicyOf(this.#extension.spec);
     const before = recorded.filter((one) => policy !== "Delete" && isKept(one));
     const isBefore = (object: KubeObject): boolean => before.some((one) => objectKey(one) === objectKey(object));
@@ -103,12 +109,13 @@ export class Uninstaller {
     const conversions = { extension: name, crds, policy, recorded, isForced, refusal: "not uninstalled" };
     const stages: Stage[] = [
       async () => {
-        for (const text of await dropConversions(this.#client, conversions, this.#signal)) tell(text);
+        for (const text of await dropConversions(this.#client, conversions, this.#signal)) onConversionDropped(text);
         return [];
       },
       () => this.#delete(others.filter(({ kind }) => WEBHOOKS.has(kind))),
       () => (policy === "Delete" ? this.#deleteCustomResources(crds) : Promise.resolve([])),
-      // Never without what serves them: the whole cluster's discovery, garbage collection and namespaces that end would wait for it.
+      // Before the workloads that serve them: discovery, garbage collection and the deletion of namespaces fail for
+      // unavailable APIServices.
       () => this.#delete(others.filter(isApiService)),
       () =>
         this.#delete(
@@ -137,7 +144,7 @@ export class Uninstaller {
     return { waitingFor: [], kept };
   }
 
-  /** Deletes what is not being deleted yet. @returns what is still there. */
+  /** Deletes the objects that are not being deleted yet. @returns those that still exist. */
   async #delete(objects: readonly KubeObject[], propagation?: "Foreground"): Promise<string[]> {
     await this.#applier.remove(
       objects.filter(({ metadata }) => metadata.deletionTimestamp === undefined),
@@ -146,7 +153,7 @@ export class Uninstaller {
     return this.#left(objects);
   }
 
-  /** @returns those of the objects that are still there. */
+  /** Returns the objects that still exist, as text. */
   async #left(objects: readonly KubeObject[]): Promise<string[]> {
     const left = await this.#applier.read(objects.map(refOf));
     return objects.filter((object) => left.get(objectKey(object))?.metadata.uid === object.metadata.uid).map(describeObject);
@@ -162,8 +169,8 @@ export class Uninstaller {
   }
 
   /**
-   * A version through which the definition itself serves. Through one that another API server answers for, the objects of that server would be
-   * deleted; without any, the custom resources go with the definition.
+   * Returns a version that the definition itself serves. Through a version of another API server, objects of that
+   * server would be deleted. Undefined if there is none: the custom resources are deleted with the definition.
    */
   async #ownKindOf(crd: KubeObject): Promise<CustomResourceKind | undefined> {
     for (const kind of servedKindsOf(crd)) if (!(await otherServer(this.#client, crd, kind, this.#signal))) return kind;
@@ -180,16 +187,16 @@ export class Uninstaller {
   }
 }
 
-/** Dependents that are named, and constraints of one. */
+/** Maximum numbers of dependents in a message, and of constraints of each. */
 const MAX_DEPENDENTS = 5;
 const MAX_NEEDS = 3;
-/** Longest time between two looks; they cost no request, or one that many share. */
+/** Longest time between two checks for dependents, which need no request or one shared by all extensions. */
 const DEPENDENTS_LOOK_MS = 1_000;
 
 /**
- * Lets an uninstall begin: not while installed bundles of other extensions depend on what would go, unless it is annotated with
- * force-uninstall "true". One that has begun is not held up any more.
- * @throws WaitingError RequiredByOthers that names them and says what to do.
+ * Delays an uninstall while installed bundles of other extensions depend on its bundle, unless annotation
+ * force-uninstall is "true". An uninstall that has begun is not delayed again.
+ * @throws WaitingError RequiredByOthers with the dependents and the next step.
  */
 async function holdUninstall(
   { dependents, memory }: Pick<Services, "dependents" | "memory">,
@@ -201,48 +208,51 @@ async function holdUninstall(
     const found = await dependents.of(name);
     if (!found) throw new RetryableError(Reason.Retrying, "checking whether other extensions depend on this one");
     if (found.length > 0) {
-      const listed = listOf(found);
-      const message = `not uninstalled: other extensions depend on bundle "${installed.name}": ${listed}`;
+      const dependentsText = formatDependents(found);
+      const message = `not uninstalled: other extensions depend on bundle "${installed.name}": ${dependentsText}`;
       const next =
         "uninstall them first, set their spec.dependencies.policy to Ignore, or uninstall anyway: " +
         `kubectl annotate clusterextension ${name} ${ANNOTATION_FORCE_UNINSTALL}=true`;
       const problems = [newProblem("RequiredByOthers", { message, next, details: found.map((one) => one.extension) })];
-      const isOver = async (): Promise<boolean> => listOf((await dependents.of(name)) ?? []) !== listed;
+      const isOver = async (): Promise<boolean> => formatDependents((await dependents.of(name)) ?? []) !== dependentsText;
       throw new WaitingError(Reason.RequiredByOthers, message, { isOver, everyMs: DEPENDENTS_LOOK_MS, problems });
     }
   }
   remembered.uninstalling = true;
 }
 
-/** Such as `ClusterExtension "b" (bundle "b.v1.0.0") needs package "a" >=1.0.0`; several with semicolons between them. */
-function listOf(found: readonly Dependent[]): string {
-  const named = found.slice(0, MAX_DEPENDENTS).map(({ extension, bundle, needs }) => {
+/**
+ * Formats dependents, such as `ClusterExtension "b" (bundle "b.v1.0.0") needs package "a" >=1.0.0`, separated by
+ * semicolons.
+ */
+function formatDependents(found: readonly Dependent[]): string {
+  const texts = found.slice(0, MAX_DEPENDENTS).map(({ extension, bundle, needs }) => {
     const first = formatList(needs, { max: MAX_NEEDS });
     return `ClusterExtension "${extension}" (bundle "${bundle}") needs ${first}`;
   });
-  return formatList(named, { max: MAX_DEPENDENTS, separator: "; ", total: found.length });
+  return formatList(texts, { max: MAX_DEPENDENTS, separator: "; ", total: found.length });
 }
 
-/** What an uninstallation works with. */
+/** Dependencies of an uninstall. */
 export interface DeletionServices
   extends Pick<Services, "client" | "identities" | "releases" | "events" | "memory" | "dependents" | "forget"> {
   created: Pick<Services["created"], "release">;
 }
 
-/** How soon an uninstall that waits for objects to go looks again. */
+/** Delay between checks of an uninstall that waits for objects to be deleted. */
 const UNINSTALL_POLL_MS = 250;
 
 /**
- * Takes a deleted extension's objects off the cluster, removes its releases and then lets it go:
+ * Uninstalls a deleted extension: deletes its objects, then its releases, then removes its finalizer.
  *
- * | deleted                                  | objects                                                       | releases |
- * | while others depend on it                | stay until they do not, or it is annotated, see holdUninstall | stay     |
- * | with --cascade=orphan                    | stay                                                          | stay     |
- * | naming a ServiceAccount that is gone     | are waited for: the condition says what to do                 | stay     |
- * | the same, with annotation force-delete   | go by their ownerReferences; CRDs, which carry none, stay     | go       |
- * | naming no ServiceAccount                 | the same                                                      | go       |
- * | while a release cannot be read           | stay until its Secret is repaired or deleted                  | stay     |
- * | in any other way                         | are deleted as the ServiceAccount, in stages, and waited for  | go       |
+ * | deleted                                      | objects                                                      | releases |
+ * | while other extensions depend on it          | stay until they do not, or force-uninstall is set            | stay     |
+ * | with --cascade=orphan                        | stay                                                         | stay     |
+ * | and its ServiceAccount does not exist        | stay; the condition says what to do                          | stay     |
+ * | the same, with annotation force-delete       | left to the garbage collector; CRDs have no owner and stay   | deleted  |
+ * | without a ServiceAccount in spec             | the same                                                     | deleted  |
+ * | while a release cannot be read               | stay until its Secret is repaired or deleted                 | stay     |
+ * | in any other case                            | deleted as the ServiceAccount, in stages, and waited for     | deleted  |
  */
 export function handleDeletion(deps: DeletionServices): ReconcileStep<Started> {
   return {
@@ -272,14 +282,14 @@ async function finishDeletion(deps: DeletionServices, phase: Deleting, context: 
   await readReleases(deps, phase, signal);
   const { current, older, unfinished, orphaned } = releases.history;
   if (orphaned || finalizers.includes(FINALIZER_ORPHAN)) {
-    deps.events.record(extension, "Normal", "Orphaned", "deleted with --cascade=orphan: objects and releases are left as they are");
+    deps.events.record(extension, "Normal", "Orphaned", "deleted with --cascade=orphan: its objects and releases are kept");
   } else {
     stopAtUnreadable(phase);
     await holdUninstall(deps, phase);
     const waitingFor = await uninstall(deps, phase, context);
     if (waitingFor.length > 0)
       return stop(
-        { ...phase, progress: `uninstalling: waiting for ${formatFirst(waitingFor)} to be gone` },
+        { ...phase, progress: `uninstalling: waiting for ${formatFirst(waitingFor)} to be deleted` },
         { requeueAfterMs: UNINSTALL_POLL_MS },
       );
     const versions = [...[...current, ...older].map(({ version }) => version), ...unfinished];
@@ -295,8 +305,8 @@ async function finishDeletion(deps: DeletionServices, phase: Deleting, context: 
 }
 
 /**
- * Stops an uninstallation that would leave objects behind.
- * @throws ReleaseUnreadable when some release cannot be read: the objects that it may own are not known.
+ * Ends an uninstall that could leave objects behind.
+ * @throws ReleaseUnreadable if a release cannot be read, because the objects that it contains are unknown.
  */
 function stopAtUnreadable({ releases }: Deleting): void {
   try {
@@ -307,7 +317,7 @@ function stopAtUnreadable({ releases }: Deleting): void {
   }
 }
 
-/** @returns the objects that are waited for; none once everything that is to go is gone. */
+/** Returns the objects to wait for; empty when all objects that are not kept are deleted. */
 async function uninstall(deps: DeletionServices, phase: Deleting, context: StepContext): Promise<readonly string[]> {
   const { extension, releases } = phase;
   deps.memory.record(extension, releases.history.current, { keep: true });
@@ -339,11 +349,11 @@ async function uninstall(deps: DeletionServices, phase: Deleting, context: StepC
 }
 
 /**
- * The client that may delete the extension's objects, or why it is to go without one.
- * @throws RetryableError Retrying when the one it names does not exist, with what to do about it.
+ * Returns a client that may delete the extension's objects, or the reason to leave them to the garbage collector.
+ * @throws RetryableError Retrying with the next step if the ServiceAccount does not exist.
  */
 async function clientOrReason(deps: DeletionServices, { extension }: Deleting, { signal }: StepContext): Promise<Client | string> {
-  if (!hasSpec(extension)) return "spec is missing, so that no ServiceAccount is named";
+  if (!hasSpec(extension)) return "spec is missing, so no ServiceAccount is set";
   const { name, annotations } = extension.metadata;
   try {
     return await deps.identities.clientFor(extension, signal);
@@ -353,7 +363,7 @@ async function clientOrReason(deps: DeletionServices, { extension }: Deleting, {
     if (!(err instanceof ServiceAccountMissing)) throw err;
     if (annotations?.[ANNOTATION_FORCE_DELETE] === "true") return why;
     const next =
-      "create the ServiceAccount and its roles again (olmv1 rbac prints them), or leave the objects to the garbage collector, which keeps " +
+      "recreate the ServiceAccount and its roles (olmv1 rbac prints them), or leave the objects to the garbage collector, which keeps " +
       `CustomResourceDefinitions: kubectl annotate clusterextension ${name} ${ANNOTATION_FORCE_DELETE}=true`;
     throw new RetryableError(err.reason, why, { cause: err, problems: err.problems.map((problem) => ({ ...problem, next })) });
   }

@@ -28,12 +28,12 @@ async function pass({ file, policy, isInstalled, ...world }: Given): Promise<{ p
   return runStep(checkDependencies({ choice: dependencyWorld(world).choice }), phase);
 }
 
-test("what only the metadata of a bundle requires is looked for before it is installed", async () => {
+test("checkDependencies rejects a bundle when only its metadata has an unsatisfied dependency", async () => {
   const { error } = await pass({ file: needing("Green") });
   expect(error).toMatchObject({
     reason: "UnsatisfiedDependencies",
     message:
-      'bundle "p.v1.0.0" is not installed: it requires API example.com/v1 Green, as its own metadata says and the catalog does not; a version range can leave it out',
+      'bundle "p.v1.0.0" is not installed: it requires API example.com/v1 Green (stated by its own metadata, not by the catalog); exclude the version with spec.source.catalog.version',
   });
   expect(waitingIn(error)).toBeDefined();
 });
@@ -42,17 +42,17 @@ test.for<[string, Given]>([
   ["another bundle provides it", { file: needing("Green"), installed: { g: { bundle: "g.v1.0.0", provides: ["Green"] } } }],
   ["the cluster serves it", { file: needing("Green"), served: ["Green"] }],
   ["the bundle provides it itself", { file: needing("Own") }],
-  ["nothing is to be checked", { file: needing("Green"), policy: "Ignore" }],
+  ["dependencies are ignored", { file: needing("Green"), policy: "Ignore" }],
   ["the bundle is installed already", { file: needing("Green"), isInstalled: true }],
-])("the bundle is installed where %s", async ([, given]) => {
+])("checkDependencies accepts a bundle when %s", async ([, given]) => {
   expect((await pass(given)).error).toBeUndefined();
 });
 
-test("what cannot be read is told as the author's mistake", async () => {
+test("checkDependencies reports malformed dependencies as a mistake of the author", async () => {
   const { phase, error } = await pass({ file: "dependencies: [5]" });
   expect(error).toBeUndefined();
   expect(problemTexts(phase)).toHaveLength(1);
   expect(problemTexts(phase)[0]).toContain(
-    'the dependencies of bundle "p.v1.0.0" are malformed, a mistake for its author to correct: metadata/dependencies.yaml',
+    'the dependencies of bundle "p.v1.0.0" are malformed, which its author must fix: metadata/dependencies.yaml',
   );
 });

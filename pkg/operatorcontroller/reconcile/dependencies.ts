@@ -8,7 +8,7 @@ import { isInstalled, keepsEarlierRelease, type ReconcileStep, type Unpacked } f
 import { type IsOver, WaitingError } from "../state/waiting.ts";
 import type { Services } from "./services.ts";
 
-/** With policy Install: makes extensions for what the resolved bundle depends on and is not installed, and waits for them. */
+/** With policy Install: creates extensions for missing dependencies of the resolved bundle, and waits for them. */
 export function installDependencies({ created }: Pick<Services, "created">): ReconcileStep<Unpacked> {
   return {
     name: "InstallDependencies",
@@ -17,7 +17,7 @@ export function installDependencies({ created }: Pick<Services, "created">): Rec
       if (!pending || keepsEarlierRelease(phase)) return phase;
       const waiting = await created.ensure(extension, pending.needs, signal);
       const text = conditionText(
-        `waiting until what bundle ${goQuote(bundle.name)} depends on is installed: ${waiting.join("; ")}`,
+        `waiting for the dependencies of bundle ${goQuote(bundle.name)}: ${waiting.join("; ")}`,
         extension.metadata.name,
       );
       const before = created.waitingFor(pending.needs);
@@ -32,8 +32,8 @@ export function installDependencies({ created }: Pick<Services, "created">): Rec
 }
 
 /**
- * Compares what the bundle's own metadata says it depends on with what is installed and served, before anything of it is written: a catalog need
- * not repeat it. What is installed already stays; with policy Ignore nothing is compared.
+ * Compares the dependencies in the bundle's own metadata with the installed bundles and served APIs before anything is
+ * written, because a catalog may omit them. Skips the installed bundle, and all bundles with policy Ignore.
  */
 export function checkDependencies({ choice }: Pick<Services, "choice">): ReconcileStep<Unpacked> {
   return {
@@ -45,7 +45,7 @@ export function checkDependencies({ choice }: Pick<Services, "choice">): Reconci
       if (faults.length > 0)
         report.problems.push(
           newProblem("BundleWarning", {
-            message: `the dependencies of bundle ${goQuote(bundle.name)} are malformed, a mistake for its author to correct: ${faults[0]}`,
+            message: `the dependencies of bundle ${goQuote(bundle.name)} are malformed, which its author must fix: ${faults[0]}`,
           }),
         );
       if (properties.length === 0 || isInstalled(phase)) return phase;
@@ -56,7 +56,7 @@ export function checkDependencies({ choice }: Pick<Services, "choice">): Reconci
         properties: [...stated, ...properties],
       });
       if (!found) return phase;
-      const text = `bundle ${goQuote(bundle.name)} is not installed: ${found.text}, as its own metadata says and the catalog does not; a version range can leave it out`;
+      const text = `bundle ${goQuote(bundle.name)} is not installed: ${found.text} (stated by its own metadata, not by the catalog); exclude the version with spec.source.catalog.version`;
       const message = conditionText(text, extension.metadata.name);
       const cause = new WaitingError(Reason.UnsatisfiedDependencies, message, { isOver: found.isOver });
       throw new TerminalError(Reason.UnsatisfiedDependencies, message, { cause });

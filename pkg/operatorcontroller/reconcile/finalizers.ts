@@ -6,12 +6,12 @@ import { isConflict, isNotFound } from "../../kube/errors.ts";
 import type { Observed, ReconcileStep, Started } from "../state/phases.ts";
 import type { Services } from "./services.ts";
 
-/** How soon to look again at an extension that changed while it was looked at. */
+/** Delay before the next reconcile of an extension that changed during this one. */
 export const CHANGED_MS = 20;
 
 /**
- * Replaces the finalizers of an extension, if it is still as it was read.
- * @returns `changed` when it is not, which is no error: it has to be looked at again; `gone` when it does not exist any more.
+ * Replaces the finalizers of an extension if it has not changed since it was read.
+ * @returns `changed` if it has, which is not an error: reconcile it again; `gone` if it no longer exists.
  */
 export async function writeFinalizers(
   client: Pick<Client, "patch">,
@@ -32,8 +32,9 @@ export async function writeFinalizers(
 }
 
 /**
- * Removes finalizers of the garbage collector from an extension that is not being deleted. One that was there before the deletion would make
- * an ordinary deletion leave all objects behind, whoever had set it; the API server adds it when somebody deletes with `--cascade=orphan`.
+ * Removes finalizers of the garbage collector from an extension that is not being deleted. With one of them, a later
+ * deletion would leave all objects behind, no matter who set it. The API server adds one only for a deletion with
+ * `--cascade=orphan`.
  */
 export function removeCollectorFinalizers({ client, events }: Pick<Services, "client" | "events">): ReconcileStep<Started> {
   return {
@@ -48,7 +49,7 @@ export function removeCollectorFinalizers({ client, events }: Pick<Services, "cl
       if (outcome === "gone") return leave(phase);
       if (outcome === "written") {
         log.warn({ finalizers: removed }, "finalizers removed from an extension that is not being deleted");
-        const text = `finalizer ${removed.join(", ")} removed: the extension is not being deleted. To leave its objects behind, delete it with --cascade=orphan`;
+        const text = `finalizer ${removed.join(", ")} removed: the extension is not being deleted. To keep its objects, delete it with --cascade=orphan`;
         events.record(extension, "Warning", "FinalizerRemoved", text);
       }
       return leave(phase, { requeueAfterMs: CHANGED_MS });
@@ -57,8 +58,8 @@ export function removeCollectorFinalizers({ client, events }: Pick<Services, "cl
 }
 
 /**
- * Makes sure that the extension waits for its uninstall when it is deleted, before anything of it is written. It waits no longer for
- * the Go operator-controller, whose finalizers nobody else would remove.
+ * Adds the finalizer of this implementation before the controller writes any object. Removes the finalizers of the Go
+ * operator-controller, because nothing else would.
  */
 export function ensureFinalizer({ client }: Pick<Services, "client">): ReconcileStep<Observed> {
   return {
@@ -66,9 +67,9 @@ export function ensureFinalizer({ client }: Pick<Services, "client">): Reconcile
     async run(phase, { signal }) {
       const { finalizers = [] } = phase.extension.metadata;
       const others = finalizers.filter((finalizer) => finalizer !== FINALIZER_UNINSTALL && !GO_FINALIZERS.includes(finalizer));
-      const wanted = [...others, FINALIZER_UNINSTALL];
-      if (wanted.length === finalizers.length && finalizers.includes(FINALIZER_UNINSTALL)) return phase;
-      const outcome = await writeFinalizers(client, phase.extension, wanted, signal);
+      const desired = [...others, FINALIZER_UNINSTALL];
+      if (desired.length === finalizers.length && finalizers.includes(FINALIZER_UNINSTALL)) return phase;
+      const outcome = await writeFinalizers(client, phase.extension, desired, signal);
       if (outcome === "written") return phase;
       return leave(phase, outcome === "changed" ? { requeueAfterMs: CHANGED_MS } : {});
     },

@@ -46,7 +46,7 @@ const crashing: KubeObject = {
   },
 };
 
-/** One extension over several passes; time passes only when a test says so. */
+/** One extension over several reconciles. Tests advance the time. */
 class Passes {
   readonly calls: string[] = [];
   readonly live = new Map<string, KubeObject | Error>();
@@ -54,8 +54,8 @@ class Passes {
   readonly memory = new ExtensionCache();
   readonly releases: MemoryReleases;
   minutes: number | undefined;
-  /** Milliseconds after which the last pass wants to come back; the least. */
-  comesBack: number | undefined;
+  /** Shortest requested delay of the last reconcile, in milliseconds. */
+  requeuedAfter: number | undefined;
   now = START;
 
   constructor(release: ReleaseRecord) {
@@ -74,8 +74,9 @@ class Passes {
 
   async check(phase: Phase): Promise<Report> {
     this.calls.length = 0;
-    this.comesBack = undefined;
-    const requeueAfter = (_: string, ms: number): void => void (this.comesBack = Math.min(this.comesBack ?? Number.POSITIVE_INFINITY, ms));
+    this.requeuedAfter = undefined;
+    const requeueAfter = (_: string, ms: number): void =>
+      void (this.requeuedAfter = Math.min(this.requeuedAfter ?? Number.POSITIVE_INFINITY, ms));
     const deps = { releases: this.releases, memory: this.memory, now: () => this.now, requeueAfter, minuteMs: 60_000 };
     await checkHealth(deps, phase, stepContext());
     return phase.report;
@@ -104,18 +105,18 @@ function passes(release = RELEASE): Passes {
   return all;
 }
 
-test("only objects that have a health are read, and a healthy release is not read again", async () => {
+test("checkHealth reads only objects that have a health, and a healthy release only once", async () => {
   const all = passes();
   const report = await all.pass();
   expect(all.calls.sort()).toEqual(["get Deployment a", "get Deployment b"]);
-  expect(report.availability).toEqual({ status: "True", reason: "Healthy", message: "all 2 objects that have a health are healthy" });
-  expect(all.comesBack).toBeUndefined();
+  expect(report.availability).toEqual({ status: "True", reason: "Healthy", message: "all 2 objects with a health check are healthy" });
+  expect(all.requeuedAfter).toBeUndefined();
   all.now += 86_400_000;
   expect((await all.pass()).availability?.status).toBe("True");
   expect(all.calls).toEqual([]);
 });
 
-test("a release that is healthy for the first time is recorded as rolled out, once", async () => {
+test("checkHealth records a release as rolled out when it is healthy for the first time", async () => {
   const all = passes();
   const changes: ClusterChanges = {};
   await all.pass(changes);
@@ -126,7 +127,7 @@ test("a release that is healthy for the first time is recorded as rolled out, on
   expect(all.releases.calls).toEqual(["update v1 deployed"]);
 });
 
-test("a record that cannot be written is written by the next pass, and the health is told nevertheless", async () => {
+test("checkHealth reports health and retries the record of a rollout when it cannot be written", async () => {
   const all = passes();
   all.releases.failures.update = new Error("connection refused");
   expect((await all.pass()).availability?.status).toBe("True");
@@ -135,7 +136,7 @@ test("a record that cannot be written is written by the next pass, and the healt
   expect(all.releases.records.get(1)?.rolledOutAt).toBeDefined();
 });
 
-test("an unhealthy release is read again after one second, then after twice as long, at most fifteen", async () => {
+test("checkHealth reads an unhealthy release again after one second, doubled each time up to fifteen", async () => {
   const all = passes();
   all.set(deployment("b", 0));
   const pauses: (number | undefined)[] = [];
@@ -143,10 +144,10 @@ test("an unhealthy release is read again after one second, then after twice as l
     const report = await all.pass();
     expect(report.availability).toMatchObject({ status: "False", reason: "RollingOut" });
     expect(all.calls).toHaveLength(3);
-    pauses.push(all.comesBack);
-    all.now += (all.comesBack ?? 0) - 1;
+    pauses.push(all.requeuedAfter);
+    all.now += (all.requeuedAfter ?? 0) - 1;
     await all.pass();
-    expect([all.calls, all.comesBack]).toEqual([[], 1]);
+    expect([all.calls, all.requeuedAfter]).toEqual([[], 1]);
     all.now += 1;
   }
   expect(pauses).toEqual([1_000, 2_000, 4_000, 8_000, 15_000, 15_000, 15_000]);
@@ -154,7 +155,7 @@ test("an unhealthy release is read again after one second, then after twice as l
   expect((await all.pass()).availability?.status).toBe("True");
 });
 
-test("after the clock was put back a release is read as soon as something changes, and not when the clock is there again", async () => {
+test("checkHealth reads a release after its next change when the clock was set back", async () => {
   const all = passes();
   await all.pass();
   all.now -= 86_400_000;
@@ -167,7 +168,7 @@ test("after the clock was put back a release is read as soon as something change
   expect(all.calls).not.toEqual([]);
 });
 
-test("the message names the object, its Pod and its container, and Pods are looked at only where something is wrong", async () => {
+test("checkHealth names object, Pod and container, and lists Pods only of unhealthy workloads", async () => {
   const all = passes();
   all.set(deployment("a", 0));
   all.pods = [crashing];
@@ -182,7 +183,7 @@ test("the message names the object, its Pod and its container, and Pods are look
   });
 });
 
-test("without the right to list Pods the workload's own status has to do", async () => {
+test("checkHealth uses the workload's own status when listing Pods is forbidden", async () => {
   const all = passes();
   all.set(deployment("a", 0));
   all.pods = refusal(403, "Forbidden");
@@ -191,27 +192,23 @@ test("without the right to list Pods the workload's own status has to do", async
 
 test.for<[why: string, answer: KubeObject | Error | undefined, want: object]>([
   [
-    "may not be read",
+    "must not be read",
     refusal(403, "Forbidden", "no"),
-    { status: "Unknown", reason: "Unknown", message: `Deployment ${NS}/a: it may not be read: no` },
+    { status: "Unknown", reason: "Unknown", message: `Deployment ${NS}/a: reading it is forbidden: no` },
   ],
-  [
-    "cannot be read now",
-    new Error("reset"),
-    { status: "Unknown", reason: "Unknown", message: `Deployment ${NS}/a: it could not be read: reset` },
-  ],
+  ["cannot be read", new Error("reset"), { status: "Unknown", reason: "Unknown", message: `Deployment ${NS}/a: cannot read it: reset` }],
   ["does not exist", undefined, { status: "False", reason: "Unhealthy", message: `Deployment ${NS}/a: it does not exist` }],
-  ["is of a kind that is gone", new KindNotServed("apps/v1", "Deployment"), { status: "False", reason: "Unhealthy" }],
-])("an object that %s is no error of the pass", async ([, answer, want]) => {
+  ["has a kind that is no longer served", new KindNotServed("apps/v1", "Deployment"), { status: "False", reason: "Unhealthy" }],
+])("checkHealth does not fail when an object %s", async ([, answer, want]) => {
   const all = passes();
   const key = objectKey(deployment("a", 0));
   if (answer) all.live.set(key, answer);
   else all.live.delete(key);
   expect((await all.pass()).availability).toMatchObject(want);
-  expect(all.comesBack).toBe(1_000);
+  expect(all.requeuedAfter).toBe(1_000);
 });
 
-test("what was compared in this pass is not read again, and its Pods are not looked at when it was applied just now", async () => {
+test("checkHealth does not read objects that the reconcile compared, nor Pods of a release that was just applied", async () => {
   const all = passes();
   all.set(deployment("a", 0));
   await all.pass();
@@ -220,15 +217,15 @@ test("what was compared in this pass is not read again, and its Pods are not loo
   expect([all.calls, availability?.status]).toEqual([[], "True"]);
   const applied = new Map([deployment("a", 0), deployment("b", 1)].map((object) => [objectKey(object), object]));
   const next = await all.pass({ live: applied, deployed: { ...RELEASE, version: 2 } });
-  expect([all.calls, next.availability?.reason, all.comesBack]).toEqual([[], "RollingOut", 1_000]);
+  expect([all.calls, next.availability?.reason, all.requeuedAfter]).toEqual([[], "RollingOut", 1_000]);
 });
 
-test("a change that somebody tells of, and a release that failed in the middle, make the next pass read again", async () => {
+test("checkHealth reads objects again after a reported change and after a failed release", async () => {
   const all = passes();
   await all.pass();
   expect(all.memory.healthChanged("x", all.now)).toBe(5_000);
   await all.pass();
-  expect([all.calls, all.comesBack]).toEqual([[], 5_000]);
+  expect([all.calls, all.requeuedAfter]).toEqual([[], 5_000]);
   all.now += 5_000;
   await all.pass();
   expect(all.calls).toHaveLength(2);
@@ -242,29 +239,29 @@ test("a change that somebody tells of, and a release that failed in the middle, 
   expect(all.calls).toEqual([]);
 });
 
-test("a release that was rolled out and is not healthy any more is unhealthy", async () => {
+test("checkHealth reports Unhealthy when a release that was rolled out is no longer healthy", async () => {
   const all = passes({ ...RELEASE, rolledOutAt: "2026-01-01T00:00:00Z" });
   all.set(deployment("a", 0));
   expect((await all.pass()).availability?.reason).toBe("Unhealthy");
 });
 
 test.for<[why: string, phase: Phase]>([
-  ["nobody may act for it", observed(X)],
-  ["it is being removed", { ...observed(X), phase: "deleting", progress: "uninstalling" }],
-])("nothing is read of an extension when %s", async ([, phase]) => {
+  ["no client is available", observed(X)],
+  ["it is being uninstalled", { ...observed(X), phase: "deleting", progress: "uninstalling" }],
+])("checkHealth reads nothing when %s", async ([, phase]) => {
   const all = passes();
   expect((await all.check(phase)).availability).toBeUndefined();
   expect(all.calls).toEqual([]);
 });
 
 // Source: I-23, progress deadline.
-test("a rollout that is not over by its deadline is overdue until it is over after all, and never again after that", async () => {
+test("checkHealth reports an overdue rollout until it succeeds, and never again", async () => {
   const all = passes();
   all.minutes = 10;
   all.set(deployment("a", 0));
   all.now = START + 10 * 60_000 - 500;
   const early = await all.pass();
-  expect([early.overdue, all.comesBack]).toEqual([undefined, 500]);
+  expect([early.overdue, all.requeuedAfter]).toEqual([undefined, 500]);
   all.now += 500;
   const { overdue } = await all.pass();
   expect(overdue).toBe(
@@ -280,7 +277,7 @@ test("a rollout that is not over by its deadline is overdue until it is over aft
   expect([later.availability?.reason, later.overdue]).toEqual(["Unhealthy", undefined]);
 });
 
-test("without a deadline, and while it cannot be told how a rollout goes, none is overdue", async () => {
+test("checkHealth reports no overdue rollout without a deadline or while health is unknown", async () => {
   const all = passes();
   all.now = START + 86_400_000;
   all.set(deployment("a", 0));

@@ -22,20 +22,20 @@ import type { LiveObjects } from "../state/objectActions.ts";
 import { type ActingPhase, hasClient, type Phase } from "../state/phases.ts";
 import type { Services } from "./services.ts";
 
-/** Requests under way at once for one extension, as many as an apply has. */
+/** Concurrent requests for one extension, as many as during an apply. */
 const PARALLEL_READS = 8;
-/** Workloads whose Pods are looked at in one check: the message tells of one object anyway. */
+/** Maximum number of workloads whose Pods are checked at once. The message explains only one object. */
 const MAX_EXPLAINED = 3;
-/** Pods that are looked at for one workload. */
+/** Maximum number of Pods to check for one workload. */
 const MAX_PODS = 50;
 
-/** With what, and for which moment, health is read. */
+/** Inputs of a health check. */
 interface HealthReading {
-  /** Of the extension's ServiceAccount. */
+  /** Acts as the extension's ServiceAccount. */
   client: Pick<Client, "get" | "list">;
-  /** Objects that were read or written in this pass; they are not read again. */
+  /** Objects that were read or written in this reconcile, and are not read again. */
   live: LiveObjects;
-  /** Whether to look at the Pods of workloads that are not healthy. */
+  /** Whether to check the Pods of unhealthy workloads. */
   explain: boolean;
   /** Milliseconds since the epoch. */
   now: number;
@@ -43,45 +43,50 @@ interface HealthReading {
 }
 
 /**
- * The health of those of `objects` that have one, in their order; of workloads that are not healthy, with what is wrong with their Pods.
- * What may not be read, or cannot be just now, is unknown.
+ * Returns the health of the objects in `objects` that have one, in their order, with the Pod problems of unhealthy
+ * workloads. Objects that cannot be read have state unknown.
  * @param objects as they were released.
- * @throws the signal's reason when it aborts, and nothing else.
+ * @throws the signal's reason if it aborts, and nothing else.
  */
 async function readHealth(objects: readonly KubeObject[], reading: HealthReading): Promise<ObjectHealth[]> {
-  const asked = objects.filter(hasHealth);
-  const answers = await mapInParallel(asked, PARALLEL_READS, (object) => readOne(object, reading));
-  const found = asked.map((object, i) => ({ ref: refOf(object), ...(answers[i] as ObjectAnswer) }));
-  const ill = found.filter(({ health: { state } }) => state === "failed" || state === "progressing");
-  const explained = ill.flatMap(({ live }) => (live && podSelectorOf(live) ? [live] : [])).slice(0, reading.explain ? MAX_EXPLAINED : 0);
+  const checked = objects.filter(hasHealth);
+  const results = await mapInParallel(checked, PARALLEL_READS, (object) => readOne(object, reading));
+  const found = checked.map((object, i) => ({ ref: refOf(object), ...(results[i] as ObjectResult) }));
+  const unhealthy = found.filter(({ health: { state } }) => state === "failed" || state === "progressing");
+  const explained = unhealthy
+    .flatMap(({ live }) => (live && podSelectorOf(live) ? [live] : []))
+    .slice(0, reading.explain ? MAX_EXPLAINED : 0);
   const explanations = await mapInParallel(explained, PARALLEL_READS, (workload) => explain(workload, reading));
   const byObject = new Map(explained.map((workload, i) => [workload, explanations[i]]));
   return found.map(({ ref, live, health: own }) => ({ ref, health: live ? withPodProblem(own, byObject.get(live)) : own }));
 }
 
-interface ObjectAnswer {
+interface ObjectResult {
   live: KubeObject | undefined;
   health: Health;
 }
 
-async function readOne(object: KubeObject, { client, live, now, signal }: HealthReading): Promise<ObjectAnswer> {
+async function readOne(object: KubeObject, { client, live, now, signal }: HealthReading): Promise<ObjectResult> {
   try {
     const found = live.get(objectKey(object)) ?? (await client.get(refOf(object), { signal }));
     if (found) return { live: found, health: healthOf(found, now) };
     return { live: undefined, health: health("failed", "NotFound", "it does not exist") };
   } catch (err) {
     signal.throwIfAborted();
-    return { live: undefined, health: unread(err) };
+    return { live: undefined, health: toHealth(err) };
   }
 }
 
-function unread(err: unknown): Health {
-  if (err instanceof KindNotServed) return health("failed", "KindNotServed", `this cluster does not serve its kind (${messageOf(err)})`);
-  if (isForbidden(err)) return health("unknown", "Forbidden", `it may not be read: ${messageOf(err)}`);
-  return health("unknown", "ReadFailed", `it could not be read: ${messageOf(err)}`);
+function toHealth(err: unknown): Health {
+  if (err instanceof KindNotServed) return health("failed", "KindNotServed", `the cluster does not serve its kind (${messageOf(err)})`);
+  if (isForbidden(err)) return health("unknown", "Forbidden", `reading it is forbidden: ${messageOf(err)}`);
+  return health("unknown", "ReadFailed", `cannot read it: ${messageOf(err)}`);
 }
 
-/** Pods are a help: where they cannot be listed, the workload's own status has to do. */
+/**
+ * Returns the worst Pod problem of a workload; undefined if Pods cannot be listed, because then the workload's own
+ * status suffices.
+ */
 async function explain(workload: KubeObject, { client, now, signal }: HealthReading): Promise<ReturnType<typeof worstPod>> {
   const labelSelector = podSelectorOf(workload);
   const { namespace } = workload.metadata;
@@ -95,25 +100,25 @@ async function explain(workload: KubeObject, { client, now, signal }: HealthRead
   }
 }
 
-/** What checking health works with. */
+/** Dependencies of the health check. */
 export type HealthServices = Pick<Services, "releases" | "memory" | "now" | "requeueAfter" | "minuteMs">;
 
-/** Pause after the first check that finds a release not healthy; it doubles with each, up to the longest. */
+/** Delay after the first check that finds an unhealthy release. Doubles with each check up to the maximum. */
 const FIRST_PAUSE_MS = 1_000;
 const LONGEST_PAUSE_MS = 15_000;
 
 /**
- * Finds out whether the deployed release works, as the ServiceAccount, and when to look again:
+ * Checks whether the deployed release works, as the ServiceAccount, and schedules the next check:
  *
- * | last found        | since then                                                          | reads                                  |
- * | nothing           |                                                                     | every object that has a health         |
- * | anything          | another release, a failed release, a change that somebody told of   | the same                               |
- * | anything          | all objects were compared with the cluster in this very pass        | nothing: their answers have the status |
- * | healthy           |                                                                     | nothing                                |
- * | not healthy       | the pause is up: one second, twice as long each time, at most 15 s  | the same as first                      |
+ * | last result       | since then                                                        | reads                           |
+ * | none              |                                                                   | every object that has a health  |
+ * | any               | another release, a failed release, or a reported change           | the same                        |
+ * | any               | this reconcile compared all objects with the cluster              | nothing: it has them already    |
+ * | healthy           |                                                                   | nothing                         |
+ * | unhealthy         | the delay is over: one second, doubled each time, at most 15 s    | the same as first               |
  *
- * So a healthy extension costs no request of its own. A release that is healthy for the first time is recorded as rolled out.
- * @throws the signal's reason when it aborts; what cannot be told is no error but Unknown.
+ * A healthy extension therefore costs no requests. The first healthy result of a release is recorded as its rollout.
+ * @throws the signal's reason if it aborts. Objects that cannot be read result in Unknown, not in an error.
  */
 export async function checkHealth(deps: HealthServices, phase: Phase, context: StepContext): Promise<void> {
   if (!hasClient(phase)) return;
@@ -136,7 +141,7 @@ export async function checkHealth(deps: HealthServices, phase: Phase, context: S
 
 function isDue(known: CachedHealth | undefined, release: ReleaseRecord, { changes }: ActingPhase, now: number): boolean {
   if (known?.release !== release.version || now >= known.dueAt) return true;
-  if (now < known.readAt) return true; // the clock was put back
+  if (now < known.readAt) return true; // the clock was set back
   if (changes.failed) return true;
   const { live } = changes;
   return live !== undefined && release.objects.filter(hasHealth).every((object) => live.has(objectKey(object)));
@@ -150,7 +155,7 @@ async function readAvailability(
 ): Promise<CachedHealth> {
   const { live = new Map() } = changes;
   const before = deps.memory.of(extension).health;
-  const explain = changes.deployed === undefined; // the Pods of what was applied just now have nothing to tell yet
+  const explain = changes.deployed === undefined; // Pods of a release that was just applied have no problems yet
   const objects = await readHealth(release.objects, { client, live, explain, now: deps.now(), signal });
   const availability = availabilityOf(objects, { rolledOut: release.rolledOutAt !== undefined });
   const found = { release: release.version, availability, readAt: deps.now() };
@@ -160,7 +165,10 @@ async function readAvailability(
   return { ...found, checks: checks + 1, dueAt: found.readAt + pause };
 }
 
-/** What goes wrong here is only logged: it is tried again in the next pass, and until then nothing but the deadline hangs on it. */
+/**
+ * Records that a release was rolled out. Only logs errors: the next reconcile retries, and only the deadline depends on
+ * the record.
+ */
 async function recordRolledOut(
   deps: HealthServices,
   { extension, changes }: ActingPhase,

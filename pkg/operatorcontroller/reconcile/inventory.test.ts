@@ -15,9 +15,9 @@ const apiService = (version: string, ...kinds: string[]): KubeObject => ({
   spec: { group: "x.io", version },
 });
 
-// Source: D-32 (what an extension has installed, and which APIs it brings).
-describe("what status says of a release", () => {
-  test("its objects in their order, with group and namespace where they have one", () => {
+// Source: D-32 (installed objects of an extension, and the APIs that it provides).
+describe("status of a release", () => {
+  test("inventoryOf lists objects in their order, with group and namespace if they have one", () => {
     const role = { apiVersion: "rbac.authorization.k8s.io/v1", kind: "ClusterRole", metadata: { name: "r" } };
     expect(inventoryOf([configMap("a", "ns"), role])).toEqual({
       count: 2,
@@ -28,7 +28,7 @@ describe("what status says of a release", () => {
     });
   });
 
-  test("of many objects the first hundred, and how many there are", () => {
+  test("inventoryOf lists the first hundred objects and their number", () => {
     const inventory = inventoryOf(Array.from({ length: 250 }, (_, i) => configMap(`c${i}`, "ns")));
     expect([inventory.count, inventory.objects.length]).toEqual([250, 100]);
     expect(Inventory.safeParse(inventory).success).toBe(true);
@@ -36,7 +36,7 @@ describe("what status says of a release", () => {
 
   test.for<[string, KubeObject[], unknown]>([
     [
-      "the kinds of its definitions with the versions that are served, sorted",
+      "kinds of definitions with their served versions, sorted",
       [
         crd("bs.x.io", { group: "x.io", names: { kind: "B" }, versions: [...served("v2", "v1"), { name: "v0", served: false }] }),
         crd("as.x.io", { group: "x.io", names: { kind: "A" }, versions: served("v1") }),
@@ -48,16 +48,16 @@ describe("what status says of a release", () => {
       ],
     ],
     [
-      "the kinds of its API services, those of several versions together",
+      "kinds of API services, with all their versions",
       [apiService("v1", "A", "B"), apiService("v2", "A")],
       [
         { group: "x.io", kind: "A", versions: ["v1", "v2"] },
         { group: "x.io", kind: "B", versions: ["v1"] },
       ],
     ],
-    ["none without definitions", [configMap("a", "ns")], []],
+    ["nothing without definitions", [configMap("a", "ns")], []],
     [
-      "no API of definitions that state none",
+      "nothing for malformed definitions",
       [
         crd("a", {}),
         crd("b", { group: 1, names: { kind: "A" } }),
@@ -65,7 +65,7 @@ describe("what status says of a release", () => {
       ],
       [{ group: "g", kind: "C", versions: [] }],
     ],
-  ])("%s", ([, objects, wanted]) => {
+  ])("providedApis returns %s", ([, objects, wanted]) => {
     expect(providedApis(objects)).toEqual(wanted);
     expect(ProvidedApis.safeParse(providedApis(objects)).success).toBe(true);
   });

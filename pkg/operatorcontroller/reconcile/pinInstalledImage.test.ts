@@ -20,33 +20,68 @@ test.for<
     named: Partial<ResolvedBundle>,
     image: string,
     from: string | undefined,
-    said: boolean,
+    isReported: boolean,
   ]
 >([
   ["nothing is installed", undefined, {}, INSTALLED.image, undefined, false],
-  ["another version comes", INSTALLED, { version: "1.0.1", image: "quay.io/p:2" }, "quay.io/p:2", undefined, false],
-  ["another name of the same version", INSTALLED, { name: "p.other", image: "quay.io/p:2" }, "quay.io/p:2", undefined, false],
-  ["another release of the same version", INSTALLED, { release: "2", image: "quay.io/p:2" }, "quay.io/p:2", undefined, false],
-  ["the same is named", INSTALLED, {}, INSTALLED.image, INSTALLED.image, false],
-  ["a tag that may have moved", TAGGED, { image: TAGGED.image }, TAGGED.image, `quay.io/p@${digest(1)}`, false],
-  ["a tag whose digest nobody knows", { ...TAGGED, imageDigest: undefined }, { image: TAGGED.image }, TAGGED.image, TAGGED.image, false],
-  ["the digest of that tag", TAGGED, {}, TAGGED.image, INSTALLED.image, false],
-  ["the same digest elsewhere", INSTALLED, { image: `mirror.io/p@${digest(1)}` }, INSTALLED.image, `mirror.io/p@${digest(1)}`, false],
-  ["another digest", INSTALLED, { image: `quay.io/p@${digest(2)}` }, INSTALLED.image, INSTALLED.image, true],
-  ["another digest than that of the tag", TAGGED, { image: `quay.io/p@${digest(2)}` }, TAGGED.image, `quay.io/p@${digest(1)}`, true],
-  ["another tag", TAGGED, { image: "quay.io/p:rebuilt" }, TAGGED.image, `quay.io/p@${digest(1)}`, true],
-  ["what is no reference", { ...TAGGED, image: "P" }, { image: "Q" }, "P", "P", true],
-])("of the installed bundle the content stays: %s", ([, installed, named, image, from, said]) => {
+  ["the catalog names another version", INSTALLED, { version: "1.0.1", image: "quay.io/p:2" }, "quay.io/p:2", undefined, false],
+  [
+    "the catalog names another bundle of the same version",
+    INSTALLED,
+    { name: "p.other", image: "quay.io/p:2" },
+    "quay.io/p:2",
+    undefined,
+    false,
+  ],
+  [
+    "the catalog names another release of the same version",
+    INSTALLED,
+    { release: "2", image: "quay.io/p:2" },
+    "quay.io/p:2",
+    undefined,
+    false,
+  ],
+  ["the catalog names the same image", INSTALLED, {}, INSTALLED.image, INSTALLED.image, false],
+  ["the catalog names a tag that may have moved", TAGGED, { image: TAGGED.image }, TAGGED.image, `quay.io/p@${digest(1)}`, false],
+  [
+    "the catalog names a tag whose digest is unknown",
+    { ...TAGGED, imageDigest: undefined },
+    { image: TAGGED.image },
+    TAGGED.image,
+    TAGGED.image,
+    false,
+  ],
+  ["the catalog names the digest of the tag", TAGGED, {}, TAGGED.image, INSTALLED.image, false],
+  [
+    "the catalog names the same digest in another repository",
+    INSTALLED,
+    { image: `mirror.io/p@${digest(1)}` },
+    INSTALLED.image,
+    `mirror.io/p@${digest(1)}`,
+    false,
+  ],
+  ["the catalog names another digest", INSTALLED, { image: `quay.io/p@${digest(2)}` }, INSTALLED.image, INSTALLED.image, true],
+  [
+    "the catalog names another digest than that of the tag",
+    TAGGED,
+    { image: `quay.io/p@${digest(2)}` },
+    TAGGED.image,
+    `quay.io/p@${digest(1)}`,
+    true,
+  ],
+  ["the catalog names another tag", TAGGED, { image: "quay.io/p:rebuilt" }, TAGGED.image, `quay.io/p@${digest(1)}`, true],
+  ["the references are malformed", { ...TAGGED, image: "P" }, { image: "Q" }, "P", "P", true],
+])("keepInstalledImage returns the image to pull when %s", ([, installed, named, image, from, isReported]) => {
   const { bundle, changed } = keepInstalledImage({ ...INSTALLED, ...CHOSEN, ...named }, installed);
   expect([bundle.image, bundle.pullFrom]).toEqual([image, from]);
   expect(bundle).toMatchObject(CHOSEN);
-  if (!said) return expect(changed).toBeUndefined();
+  if (!isReported) return expect(changed).toBeUndefined();
   return expect(changed).toBe(
-    `catalog "c" names image "${named.image}" for bundle "p.v1.0.0" now: what was installed from "${image}" stays, for content is not replaced under the same version`,
+    `catalog "c" now names image "${named.image}" for bundle "p.v1.0.0": the controller keeps the content of "${image}", because it does not replace content of the same version`,
   );
 });
 
-test("a version stays as it was recorded, in whichever form its release is stated", () => {
+test("keepInstalledImage keeps the recorded version, in either form of its release", () => {
   const recorded = { ...INSTALLED, version: "1.0.0+2" };
   const { bundle } = keepInstalledImage({ ...INSTALLED, ...CHOSEN, release: "2" }, recorded);
   expect([bundle.version, bundle.release]).toEqual(["1.0.0+2", undefined]);
@@ -69,20 +104,20 @@ function choosing() {
   return { pass, events };
 }
 
-test("what was disregarded is told once for each decision, and noted as long as the bundle is there", async () => {
+test("pinInstalledImage records an Event once for each choice, and a problem while the bundle is installed", async () => {
   const { pass, events } = choosing();
   const cautions = ["no edge leads there"];
   const chosen = await pass({ resolved: { cautions } });
   expect(chosen.problems).toEqual(cautions);
   await pass({ resolved: { cautions } });
-  expect(events.seen).toEqual(["Warning UnadvisedBundle: no edge leads there"]);
+  expect(events.seen).toEqual(["Warning UpgradeConstraintOverridden: no edge leads there"]);
   const there = await pass({ installed: { ...INSTALLED, cautions } });
   expect([there.problems, there.bundle?.cautions]).toEqual([cautions, cautions]);
   await pass({ resolved: { version: "2.0.0", cautions }, installed: { ...INSTALLED, cautions } });
   expect(events.seen).toHaveLength(2);
 });
 
-test("other content of the installed bundle is told once", async () => {
+test("pinInstalledImage records one Event when the catalog has other content for the installed bundle", async () => {
   const { pass, events } = choosing();
   const given: Given = { resolved: { image: "quay.io/p:2" }, installed: INSTALLED };
   const { problems } = await pass(given);

@@ -7,22 +7,21 @@ import { isSameVersion } from "../../version/version.ts";
 import type { ReconcileStep, Resolved, ResolvedBundle } from "../state/phases.ts";
 import type { Services } from "./services.ts";
 
-/** The bundle to work towards, and what is to be said about the image that its catalog names. */
+/** The bundle to install, and a message about a changed image in its catalog. */
 export interface PinnedImage {
   readonly bundle: ResolvedBundle;
-  /** Set where the catalog names other content for what is installed. */
+  /** Set if the catalog names other content for the installed bundle. */
   readonly changed?: string;
 }
 
 /**
- * What of a resolved bundle counts when it is the installed one: content under one version is taken as it was installed, whatever the catalog
- * says of it by now.
+ * Returns the image to use for a resolved bundle. An installed version keeps its content, even if the catalog changes:
  *
- * | the catalog names                        | is pulled                                      |
- * | another bundle, or none is installed     | what it names                                  |
- * | the reference that was installed         | the digest that was pulled, whatever a tag says |
- * | the same digest in another place         | that digest, from that place                   |
- * | anything else                            | what was installed, which is said              |
+ * | the catalog names                         | pulls                                             |
+ * | another bundle, or nothing is installed   | the named image                                   |
+ * | the reference that was installed          | the digest that was pulled, even if the tag moved |
+ * | the same digest in another repository     | that digest from that repository                  |
+ * | any other image                           | the installed image, and reports the change       |
  */
 export function keepInstalledImage(resolved: ResolvedBundle, installed: InstalledBundle | undefined): PinnedImage {
   if (!installed || !isSameBundle(resolved, installed)) return { bundle: resolved };
@@ -36,14 +35,17 @@ export function keepInstalledImage(resolved: ResolvedBundle, installed: Installe
     pullFrom: byDigest(isElsewhere ? resolved.image : installed.image, digest),
   };
   if (isElsewhere || resolved.image === installed.image) return { bundle };
-  const where = resolved.catalog === undefined ? "" : `catalog ${goQuote(resolved.catalog)} names `;
+  const where = resolved.catalog === undefined ? "the catalog" : `catalog ${goQuote(resolved.catalog)}`;
   return {
     bundle: { ...bundle, offered: resolved.image },
-    changed: `${where}image ${quoteReference(resolved.image)} for bundle ${goQuote(resolved.name)} now: what was installed from ${quoteReference(installed.image)} stays, for content is not replaced under the same version`,
+    changed: `${where} now names image ${quoteReference(resolved.image)} for bundle ${goQuote(resolved.name)}: the controller keeps the content of ${quoteReference(installed.image)}, because it does not replace content of the same version`,
   };
 }
 
-/** Keeps the content of what is installed, and tells once what else the catalog says and what was disregarded in a choice. */
+/**
+ * Keeps the content of the installed bundle. Reports, once, a changed image in the catalog and ignored constraints of
+ * the choice.
+ */
 export function pinInstalledImage({ events, memory }: Pick<Services, "events" | "memory">): ReconcileStep<Resolved> {
   return {
     name: "PinInstalledImage",
@@ -58,22 +60,22 @@ export function pinInstalledImage({ events, memory }: Pick<Services, "events" | 
       report.problems.push(...cautions.map((message) => newProblem("UpgradeWarning", { message })));
       const remembered = memory.of(extension);
       const isNew = installed === undefined || !isSameBundle(bundle, installed);
-      const decided = JSON.stringify([changed ?? "", isNew ? cautions : []]);
-      if (remembered.decided === decided) return Promise.resolve(next);
-      remembered.decided = decided;
+      const choice = JSON.stringify([changed ?? "", isNew ? cautions : []]);
+      if (remembered.reportedChoice === choice) return Promise.resolve(next);
+      remembered.reportedChoice = choice;
       if (changed !== undefined) events.record(extension, "Warning", "BundleContentChanged", changed);
-      if (isNew) for (const caution of cautions) events.record(extension, "Warning", "UnadvisedBundle", caution);
+      if (isNew) for (const caution of cautions) events.record(extension, "Warning", "UpgradeConstraintOverridden", caution);
       return Promise.resolve(next);
     },
   };
 }
 
-/** By package, name, and version with release; a version that cannot be read is only the same as its own text. */
+/** Compares package, name, and version with release. A malformed version only equals its own text. */
 function isSameBundle(a: InstalledBundle, b: InstalledBundle): boolean {
   return a.packageName === b.packageName && a.name === b.name && isSameVersion(a, b);
 }
 
-/** A reference, which a catalog may write at any length. */
+/** Quotes a reference; truncates it because a catalog may contain one of any length. */
 function quoteReference(reference: string): string {
   return goQuote(truncate(reference, NAME_LENGTH));
 }
@@ -83,7 +85,7 @@ function digestIn(reference: string): string | undefined {
   return at < 0 ? undefined : reference.slice(at + 1);
 }
 
-/** What is no reference stays as it is: pulling says what is wrong with it. */
+/** Returns `reference` with `digest`; unchanged if it is malformed, because the pull reports that. */
 function byDigest(reference: string, digest: string | undefined): string {
   const parsed = parse(reference);
   return digest === undefined || typeof parsed === "string" ? reference : formatCanonical(parsed, digest);

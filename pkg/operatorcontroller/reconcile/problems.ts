@@ -6,7 +6,7 @@ import type { Held } from "../state/clusterChanges.ts";
 import { hasBundle, hasClient, type Phase } from "../state/phases.ts";
 import type { ConditionVerdict } from "./clusterUpgradeCondition.ts";
 
-/** Types of the errors that carry no problem but have a reason of their own. */
+/** Problem types of errors that have a reason but no problem. */
 const REASON_TYPES: Readonly<Partial<Record<string, ProblemType>>> = {
   [Reason.AwaitingApproval]: "AwaitingApproval",
   [Reason.ConversionNeeded]: "ConversionNeeded",
@@ -18,9 +18,9 @@ const REASON_TYPES: Readonly<Partial<Record<string, ProblemType>>> = {
 };
 
 /**
- * Returns what `status.problems` reports at the end of a reconcile, without limits and in no order: what ended it, then what the steps found, then
- * what the conditions say is wrong.
- * @param error what ended the reconcile early, if anything did.
+ * Returns the problems for `status.problems`, unbounded and unsorted: those of the error, then of the steps, then of
+ * the conditions.
+ * @param error error that ended the reconcile early, if any.
  */
 export function problemsOf(phase: Phase, error: unknown, available: ConditionVerdict): Problem[] {
   const { availability, overdue, lacking, problems } = phase.report;
@@ -38,13 +38,13 @@ export function problemsOf(phase: Phase, error: unknown, available: ConditionVer
   return found;
 }
 
-/** Returns why a bundle is not tried again: it was given up in this reconcile or before. Undefined if it is tried. */
+/** Returns why a bundle that was rolled back now or earlier is skipped. Undefined if it is not. */
 export function heldIn(phase: Phase): Held | undefined {
   if (!hasClient(phase)) return undefined;
   return phase.changes.held ?? (hasBundle(phase) ? phase.held : undefined);
 }
 
-/** Problems of an error; one of its reason, or ReconcileFailed, if it carries none. */
+/** Returns the problems of an error. If it has none: one for its reason, or ReconcileFailed. */
 function errorProblems(error: unknown): readonly Problem[] {
   if (error === undefined) return [];
   const own = problemsIn(error);

@@ -13,7 +13,7 @@ import { pinRevision, skipRolledBackBundle } from "./rollback.ts";
 import type { Services } from "./services.ts";
 import { unpackBundle } from "./unpack.ts";
 
-/** The reconcile of one extension: its steps, in their order, and the phases that they lead through. */
+/** Returns the steps of the reconcile of one extension, in their order. */
 export function reconcileSteps(services: Services): Story<Started, Applied, Phase> {
   return Story.from<Started, Phase>()
     .step(handleDeletion(services))

@@ -21,15 +21,15 @@ const RESYNC = 1_234;
 
 interface Given {
   extension?: ClusterExtension;
-  /** What the one step comes to. */
+  /** Result of the only step. */
   step?: (extension: ClusterExtension) => Phase | Ended<Phase>;
   keepFails?: Error;
   patchFails?: Error[];
-  /** The extension is another one by now. */
-  madeAnew?: boolean;
+  /** Whether the extension was recreated. */
+  isRecreated?: boolean;
   aborted?: boolean;
   cluster?: string;
-  /** What looking at the objects finds. */
+  /** Result of the health check. */
   availability?: Availability;
 }
 
@@ -38,14 +38,14 @@ async function pass({
   step = started,
   keepFails,
   patchFails = [],
-  madeAnew = false,
+  isRecreated = false,
   aborted = false,
   cluster,
   availability,
 }: Given) {
   const patches = new RecordedPatches();
   patches.failures.push(...patchFails);
-  if (madeAnew) patches.uid = "other";
+  if (isRecreated) patches.uid = "other";
   const events = new RecordedEvents();
   let kept = 0;
   const one: ReconcileStep<Started, Phase> = {
@@ -93,7 +93,7 @@ const failing =
   (extension: ClusterExtension): Ended<Phase> =>
     fail<Phase>(bundle ? resolved(extension, bundle) : observed(extension), err);
 
-test("a pass without a finding writes status once and comes again in time; a step that stops decides when", async () => {
+test("a reconcile without findings writes status once and requeues; a step that stops sets the delay", async () => {
   const { result, written, events, progressing } = await pass({});
   expect([result, written.length, events]).toEqual([{ requeueAfterMs: RESYNC }, 1, []]);
   expect(written[0]?.uid).toBe("u");
@@ -108,14 +108,14 @@ test("a pass without a finding writes status once and comes again in time; a ste
   expect((await pass({ step: (x) => stop(started(x)) })).result).toEqual({});
 });
 
-test("a status that is as before is not written", async () => {
+test("a reconcile does not write an unchanged status", async () => {
   const first = await pass({});
   const [{ status }] = first.written as [(typeof first.written)[0]];
   expect((await pass({ extension: { ...X, status } })).written).toEqual([]);
 });
 
 test.for<[why: string, error: Error, bundle: ResolvedBundle | undefined, want: [string, string, string]]>([
-  ["of a resolution", new RetryableError("Retrying", "no bundles found"), undefined, ["True", "Retrying", "no bundles found"]],
+  ["of resolution", new RetryableError("Retrying", "no bundles found"), undefined, ["True", "Retrying", "no bundles found"]],
   [
     "of a bundle",
     new RetryableError("KindNotServed", "no"),
@@ -129,8 +129,8 @@ test.for<[why: string, error: Error, bundle: ResolvedBundle | undefined, want: [
     ["False", "InvalidConfiguration", 'error for resolved bundle "p.v1.0.0" with version "1.0.0": bad'],
   ],
   ["that is terminal without a reason of its own", new TerminalError("Blocked", "bad"), undefined, ["False", "Blocked", "bad"]],
-  ["nobody thought of", new TypeError("x is not a function"), undefined, ["True", "Retrying", "x is not a function"]],
-])("an error %s becomes the condition and an Event, and is thrown", async ([, thrown, bundle, want]) => {
+  ["of an unknown type", new TypeError("x is not a function"), undefined, ["True", "Retrying", "x is not a function"]],
+])("a reconcile reports an error %s in the condition and an Event, and throws it", async ([, thrown, bundle, want]) => {
   const { error, progressing, events, kept } = await pass({ step: failing(thrown, bundle) });
   expect([progressing?.status, progressing?.reason, progressing?.message]).toEqual(want);
   expect(events).toEqual([`Warning ${want[1]}: ${want[2]}`]);
@@ -139,7 +139,7 @@ test.for<[why: string, error: Error, bundle: ResolvedBundle | undefined, want: [
   expect(kept).toBe(1);
 });
 
-test("a pass whose image is pulled keeps what is installed, says so, and is pending", async () => {
+test("a reconcile maintains the installed bundle, reports progress and is pending while an image is pulled", async () => {
   const image = "registry.example/p:v1";
   const step = (x: ClusterExtension) => stop<Phase>({ ...resolved(x, RESOLVED), phase: "unpacking", image, lastError: undefined });
   const { result, progressing, kept, events } = await pass({ step });
@@ -151,11 +151,11 @@ test("a pass whose image is pulled keeps what is installed, says so, and is pend
   ]);
   expect([kept, events]).toEqual([1, []]);
   const notKept = await pass({ step, keepFails: new Error("forbidden") });
-  expect(notKept.error?.message).toBe('error keeping installed bundle "" as it is: forbidden');
+  expect(notKept.error?.message).toBe('error maintaining installed bundle "": forbidden');
   expect(notKept.progressing).toMatchObject({ status: "True", reason: "Retrying" });
 });
 
-test("while an image is pulled again the condition keeps the failure of the pull before", async () => {
+test("a reconcile keeps the previous error in the condition while an image is pulled again", async () => {
   const lastError = new RetryableError("Retrying", "no route");
   const failed = await pass({ step: failing(lastError, RESOLVED) });
   const [{ status }] = failed.written as [(typeof failed.written)[0]];
@@ -164,41 +164,41 @@ test("while an image is pulled again the condition keeps the failure of the pull
   expect([result, written, events]).toEqual([{ requeueAfterMs: RESYNC, isPending: true }, [], []]);
 });
 
-test("what goes wrong with what is installed is told behind the error, whose kind stays", async () => {
+test("a reconcile appends an error of maintaining the installed bundle to the first error and keeps its kind", async () => {
   const installed = { ...RESOLVED, name: "p.v0.9.0" };
   const step = (x: ClusterExtension) =>
     fail<Phase>(observed(x, { releases: { installed } }), new TerminalError("InvalidConfiguration", "bad"));
   const { progressing } = await pass({ step, keepFails: new Error("forbidden") });
   expect([progressing?.reason, progressing?.message]).toEqual([
     "InvalidConfiguration",
-    'bad\nerror keeping installed bundle "p.v0.9.0" as it is: forbidden',
+    'bad\nerror maintaining installed bundle "p.v0.9.0": forbidden',
   ]);
 });
 
-test("a stop is no failure: nothing is written, nothing kept", async () => {
+test("a reconcile writes nothing and maintains nothing when it is aborted", async () => {
   const { error, written, kept } = await pass({ step: failing(new Error("aborted")), aborted: true });
   expect([error?.message, written, kept]).toEqual(["stopped", [], 0]);
 });
 
-test("nothing is written about an extension that is gone, or another by now", async () => {
+test("a reconcile writes no status when a step leaves", async () => {
   const step = (x: ClusterExtension) => leave<Phase>(started(x), { requeueAfterMs: 20 });
   const { result, written } = await pass({ step });
   expect([result, written]).toEqual([{ requeueAfterMs: 20 }, []]);
 });
 
-test.for<[why: string, Pick<Given, "patchFails" | "madeAnew">]>([
+test.for<[why: string, Pick<Given, "patchFails" | "isRecreated">]>([
   ["was deleted", { patchFails: [refusal(404, "NotFound")] }],
-  ["was made anew", { patchFails: [refusal(422, "Invalid", "testing value /metadata/uid failed")], madeAnew: true }],
-])("an extension that %s while it was worked on is looked at again, and no Event is about it", async ([, given]) => {
+  ["was recreated", { patchFails: [refusal(422, "Invalid", "testing value /metadata/uid failed")], isRecreated: true }],
+])("a reconcile requeues without an Event when the extension %s meanwhile", async ([, given]) => {
   const { result, error, events } = await pass(given);
   expect([result, error, events]).toEqual([{ requeueAfterMs: 20 }, undefined, []]);
 });
 
-test("the error of a pass is thrown although its extension is gone", async () => {
+test("a reconcile throws its error when the extension no longer exists", async () => {
   expect((await pass({ patchFails: [refusal(404, "NotFound")], step: failing(new Error("no")) })).error?.message).toBe("no");
 });
 
-test("a status that cannot be written hides no error, and is tried again even after a terminal one", async () => {
+test("a reconcile throws both errors and retries when the status cannot be written", async () => {
   const failure = refusal(500, "InternalError", "etcd is gone");
   expect((await pass({ patchFails: [failure] })).error?.message).toBe("error updating status: etcd is gone");
   const { error, events } = await pass({ patchFails: [failure], step: failing(new TerminalError("Blocked", "bad")) });
@@ -207,7 +207,7 @@ test("a status that cannot be written hides no error, and is tried again even af
   expect(events).toEqual([]);
 });
 
-test("a bundle whose name the API server refuses in status does not hide the conditions", async () => {
+test("a reconcile writes conditions without install when the API server rejects the bundle's name", async () => {
   const step = (x: ClusterExtension) => observed(x, { releases: { installed: { ...RESOLVED, name: "Not_A_Subdomain" } } });
   const { written, error } = await pass({ step, patchFails: [refusal(422, "Invalid", "status.install.bundle.name")] });
   expect(error).toBeUndefined();
@@ -221,7 +221,7 @@ const LIMITED = {
 };
 const BLOCKS = 'bundle "p.v1.0.0" (version 1.0.0) states olm.maxOpenShiftVersion 4.18, which keeps the cluster from being upgraded to 4.19';
 
-test("an Event tells when an extension begins to keep the cluster from being upgraded, and when it stops", async () => {
+test("a reconcile records an Event when an extension starts or stops blocking cluster upgrades", async () => {
   const releases =
     (...active: NonNullable<KnownReleases["active"]>) =>
     (x: ClusterExtension) =>
@@ -240,13 +240,13 @@ test("an Event tells when an extension begins to keep the cluster from being upg
   expect((await pass({ cluster: "4.17.1", step: releases(LIMITED) })).events).toEqual([]);
 });
 
-test("revisions that another implementation left in the status go", async () => {
+test("a reconcile removes revisions of another implementation from the status", async () => {
   const status = { conditions: [], activeRevisions: [{ name: "x-1" }] };
   const { written } = await pass({ extension: { ...X, status } });
   expect(written[0]?.status).not.toHaveProperty("activeRevisions");
 });
 
-test("an extension without spec is told what it lacks", async () => {
+test("a reconcile reports Blocked when spec is missing", async () => {
   const { spec: _, ...bare } = X;
   const { progressing } = await pass({ extension: bare as ClusterExtension });
   expect([progressing?.status, progressing?.reason]).toEqual(["False", "Blocked"]);
@@ -256,24 +256,24 @@ test("an extension without spec is told what it lacks", async () => {
 });
 
 const HEALTHY: Availability = { status: "True", reason: "Healthy", message: "fine" };
-const ILL: Availability = { status: "False", reason: "Unhealthy", message: "Deployment ns/a: no" };
+const UNHEALTHY: Availability = { status: "False", reason: "Unhealthy", message: "Deployment ns/a: no" };
 
 test.for<[why: string, before: Availability | undefined, after: Availability, events: string[]]>([
-  ["a rollout under way", undefined, { ...ILL, reason: "RollingOut" }, []],
-  ["a rollout that is over", { ...ILL, reason: "RollingOut" }, HEALTHY, ["Normal Healthy: fine"]],
-  ["something that broke", HEALTHY, ILL, ["Warning Unhealthy: Deployment ns/a: no"]],
-  ["another text about what is broken", ILL, { ...ILL, message: "Deployment ns/b: no" }, []],
-  ["something that was repaired", ILL, HEALTHY, ["Normal Healthy: fine"]],
-])("a change of health is an Event, once: %s", async ([, before, after, want]) => {
+  ["a rollout in progress", undefined, { ...UNHEALTHY, reason: "RollingOut" }, []],
+  ["a completed rollout", { ...UNHEALTHY, reason: "RollingOut" }, HEALTHY, ["Normal Healthy: fine"]],
+  ["an object that became unhealthy", HEALTHY, UNHEALTHY, ["Warning Unhealthy: Deployment ns/a: no"]],
+  ["another message of an unhealthy object", UNHEALTHY, { ...UNHEALTHY, message: "Deployment ns/b: no" }, []],
+  ["an object that became healthy", UNHEALTHY, HEALTHY, ["Normal Healthy: fine"]],
+])("a reconcile records changes of health as Events: %s", async ([, before, after, want]) => {
   const step = (x: ClusterExtension) => observed(x, { releases: { installed: RESOLVED } });
   const first = before ? (await pass({ step, availability: before })).written.at(-1)?.status : undefined;
   const { events } = await pass({ extension: first ? { ...X, status: first } : X, step, availability: after });
   expect(events).toEqual(want);
 });
 
-test("health is told although the pass failed", async () => {
+test("a reconcile reports health when a step fails", async () => {
   const step = (x: ClusterExtension) =>
     fail<Phase>(observed(x, { releases: { installed: RESOLVED } }), new RetryableError("Retrying", "no bundles found"));
-  const { written } = await pass({ step, availability: ILL });
+  const { written } = await pass({ step, availability: UNHEALTHY });
   expect(findCondition(written.at(-1)?.status.conditions, "Available")).toMatchObject({ status: "False", reason: "Unhealthy" });
 });

@@ -27,7 +27,7 @@ interface Given {
   installed?: InstalledBundle;
   source?: Partial<CatalogSource>;
   catalog?: CatalogState;
-  /** What the catalog says about the package. */
+  /** Content of the package in the catalog. */
   content?: PackageContent | "absent" | "unreadable";
   policy?: "Require" | "Install" | "Ignore";
   cluster?: ClusterFixture;
@@ -48,7 +48,7 @@ async function pass({ installed, source, catalog, content = CONTENT, policy, clu
   return runStep(step, authenticated(extension, { clusterVersion: clusterFrom(cluster), releases: { installed } }));
 }
 
-test("the bundle that was chosen, and why", async () => {
+test("resolveBundle returns the chosen bundle with an explanation", async () => {
   const { phase, next, error } = await pass({ installed: INSTALLED, catalog: SERVED });
   expect(error).toBeUndefined();
   expect(next?.bundle).toMatchObject({
@@ -64,21 +64,21 @@ test("the bundle that was chosen, and why", async () => {
 });
 
 test.for([
-  ["as build metadata", { name: "p.v1.0.0+2" }, { version: "1.0.0+2" }],
-  ["apart", { name: "p.a", version: "1.0.0", release: "2" }, { version: "1.0.0", release: "2" }],
-  ["apart, and empty", { name: "p.a", version: "1.0.0+git", release: "" }, { version: "1.0.0+git", release: "" }],
-] as const)("a release that a bundle states %s is recorded so", async ([, bundle, want]) => {
+  ["in build metadata", { name: "p.v1.0.0+2" }, { version: "1.0.0+2" }],
+  ["separately", { name: "p.a", version: "1.0.0", release: "2" }, { version: "1.0.0", release: "2" }],
+  ["separately and empty", { name: "p.a", version: "1.0.0+git", release: "" }, { version: "1.0.0+git", release: "" }],
+] as const)("resolveBundle keeps the form of a release that is stated %s", async ([, bundle, want]) => {
   const { next } = await pass({ catalog: SERVED, content: contentFrom({ bundles: [bundle] }, "p") });
   const { version, release } = next?.bundle ?? {};
   expect({ version, ...(release === undefined ? {} : { release }) }).toEqual(want);
 });
 
-test("the installed version stays where nothing is better, and no edge leads to it", async () => {
+test("resolveBundle returns the installed bundle when no other is better", async () => {
   const newest = { ...INSTALLED, name: "p.v1.1.0", version: "1.1.0" };
   expect((await pass({ installed: newest, catalog: SERVED })).next?.bundle).toMatchObject({ name: "p.v1.1.0", edge: "stay" });
 });
 
-/** What happens when resolution fails, row by row of the table that upstream's handleResolutionError is. */
+/** A failed resolution, in the order of the rows in upstream's handleResolutionError. */
 test.for<[why: string, given: Given, outcome: string]>([
   ["nothing is installed and there is no catalog", {}, 'no bundles found for package "p"'],
   [
@@ -87,32 +87,32 @@ test.for<[why: string, given: Given, outcome: string]>([
     'error walking catalogs: error getting package "p" from catalog "c": catalog "c" is not being served',
   ],
   [
-    "another version is wanted and there is no catalog",
+    "another version is requested and there is no catalog",
     { installed: INSTALLED, source: { version: "1.1.0" } },
     'error upgrading from currently installed version "1.0.0": no bundles found for package "p" matching version "1.1.0"',
   ],
   [
-    "a range is wanted that the installed version is not in",
+    "the installed version is outside of the range",
     { installed: INSTALLED, source: { version: ">1.0.0" } },
     'error upgrading from currently installed version "1.0.0": no bundles found for package "p" matching version ">1.0.0"',
   ],
   [
-    "a range is wanted that a prerelease is not in",
+    "the installed prerelease is outside of the range",
     { installed: { ...INSTALLED, version: "1.1.0-rc.1" }, source: { version: ">=1.0.0" } },
     'error upgrading from currently installed version "1.1.0-rc.1": no bundles found for package "p" matching version ">=1.0.0"',
   ],
   [
-    "what is wanted is no range",
+    "the range is malformed",
     { installed: INSTALLED, source: { version: "1.x.y" } },
     'desired version range "1.x.y" is invalid: improper constraint: "1.x.y"',
   ],
   [
-    "a catalog matches that does not hold the package",
+    "a matching catalog does not contain the package",
     { installed: INSTALLED, catalog: SERVED, content: "absent" },
     'error upgrading from currently installed version "1.0.0": no bundles found for package "p"',
   ],
   [
-    "a catalog matches that is switched off",
+    "a matching catalog is disabled",
     { installed: INSTALLED, catalog: { ...SERVED, availabilityMode: "Unavailable" } },
     'error upgrading from currently installed version "1.0.0": no bundles found for package "p"',
   ],
@@ -122,30 +122,26 @@ test.for<[why: string, given: Given, outcome: string]>([
     'error walking catalogs: error getting package "p" from catalog "c": error retrieving cache for catalog "c": error performing request: connection refused',
   ],
   [
-    "the catalog cannot be read and another version is wanted",
+    "the catalog cannot be read and another version is requested",
     { installed: INSTALLED, source: { version: "1.1.0" }, catalog: SERVED, content: "unreadable" },
     'error walking catalogs: error getting package "p" from catalog "c": error retrieving cache for catalog "c": error performing request: connection refused',
   ],
   [
-    "the selector is invalid, so that no catalog can match",
+    "the selector is invalid",
     { installed: INSTALLED, source: { selector: { matchLabels: { "-": "x" } } } },
     "desired catalog selector is invalid: ",
   ],
-  ["no catalog is left", { installed: INSTALLED }, "keeps"],
-  ["no catalog is left and the installed version is wanted", { installed: INSTALLED, source: { version: "1.0.0" } }, "keeps"],
-  ["no catalog is left and the installed version is in the range", { installed: INSTALLED, source: { version: ">=1.0, <2" } }, "keeps"],
+  ["no catalog exists", { installed: INSTALLED }, "keeps"],
+  ["no catalog exists and the installed version is requested", { installed: INSTALLED, source: { version: "1.0.0" } }, "keeps"],
+  ["no catalog exists and the installed version is in the range", { installed: INSTALLED, source: { version: ">=1.0, <2" } }, "keeps"],
   [
-    "no catalog is left and the installed release is in the range",
+    "no catalog exists and the installed release is in the range",
     { installed: { ...INSTALLED, version: "1.0.0+2" }, source: { version: "~1.0.0" } },
     "keeps",
   ],
-  ["an empty version is none", { installed: INSTALLED, source: { version: "" } }, "keeps"],
-  [
-    "no catalog that is left is selected",
-    { installed: INSTALLED, catalog: SERVED, source: { selector: { matchLabels: { tier: "silver" } } } },
-    "keeps",
-  ],
-])("when %s", async ([, given, outcome]) => {
+  ["no catalog exists and the version is empty", { installed: INSTALLED, source: { version: "" } }, "keeps"],
+  ["no catalog is selected", { installed: INSTALLED, catalog: SERVED, source: { selector: { matchLabels: { tier: "silver" } } } }, "keeps"],
+])("resolveBundle handles a failed resolution when %s", async ([, given, outcome]) => {
   const { phase, next, error } = await pass(given);
   if (outcome === "keeps") {
     expect(error).toBeUndefined();
@@ -159,7 +155,7 @@ test.for<[why: string, given: Given, outcome: string]>([
   expect(next).toBeUndefined();
 });
 
-test("resolveBundle reports a problem of at most 2,000 characters that says where the rest is when the message is longer", async () => {
+test("resolveBundle truncates a problem to 2,000 characters and names the command for the full text", async () => {
   const channels = Array.from({ length: 256 }, (_, i) => `${"c".repeat(200)}${i}`);
   const { error } = await pass({ catalog: SERVED, source: { channels } });
   expect(error?.message.startsWith('no bundles found for package "p" in channels [cc')).toBe(true);
@@ -178,20 +174,17 @@ const NEEDY = contentFrom(
   "p",
 );
 
-test.for([undefined, "Require", "Install"] as const)(
-  "a bundle with dependencies that nobody supplies waits for them under policy %s",
-  async (policy) => {
-    const { next, error } = await pass({ catalog: SERVED, content: NEEDY, ...(policy ? { policy } : {}) });
-    expect(error).toMatchObject({ reason: "UnsatisfiedDependencies", retry: false });
-    expect(error?.message).toContain(
-      'bundle "p.v1.0.0" cannot be installed: p 1.0.0 requires package "q" >=1.0.0, which no selected catalog has',
-    );
-    expect(waitingIn(error)).toBeDefined();
-    expect(next).toBeUndefined();
-  },
-);
+test.for([undefined, "Require", "Install"] as const)("resolveBundle waits for missing dependencies under policy %s", async (policy) => {
+  const { next, error } = await pass({ catalog: SERVED, content: NEEDY, ...(policy ? { policy } : {}) });
+  expect(error).toMatchObject({ reason: "UnsatisfiedDependencies", retry: false });
+  expect(error?.message).toContain(
+    'bundle "p.v1.0.0" cannot be installed: p 1.0.0 requires package "q" >=1.0.0, which no selected catalog has',
+  );
+  expect(waitingIn(error)).toBeDefined();
+  expect(next).toBeUndefined();
+});
 
-test("under policy Ignore it is taken, and the condition says that the policy is in force", async () => {
+test("resolveBundle accepts missing dependencies under policy Ignore and reports the policy", async () => {
   const { phase, next } = await pass({ catalog: SERVED, content: NEEDY, policy: "Ignore" });
   expect(next?.bundle.name).toBe("p.v1.0.0");
   expect(problemTexts(phase)).toEqual(['the dependencies of bundle "p.v1.0.0" are not checked: spec.dependencies.policy is Ignore']);
@@ -205,27 +198,27 @@ const LIMITED = contentFrom(
   "p",
 );
 
-test("the cluster's version warns under the default policy and decides under Enforce, and the condition says so", async () => {
+test("resolveBundle warns about the cluster's version by default and excludes bundles under Enforce", async () => {
   const given: Given = { installed: INSTALLED, catalog: SERVED, content: LIMITED, cluster: "4.18.2" };
   const warned = await pass(given);
   expect(warned.next?.bundle.name).toBe("p.v1.1.0");
   expect(problemTexts(warned.phase)).toEqual([
     `bundle "p.v1.1.0" may not work on this cluster: its olm.maxOpenShiftVersion 4.17 is below the cluster's 4.18`,
   ]);
-  const held = await pass({ ...given, source: { clusterVersionPolicy: "Enforce" } });
-  expect(held.next?.bundle).toMatchObject({ name: "p.v1.0.0", edge: "stay" });
-  expect(problemTexts(held.phase)).toEqual([
+  const enforced = await pass({ ...given, source: { clusterVersionPolicy: "Enforce" } });
+  expect(enforced.next?.bundle).toMatchObject({ name: "p.v1.0.0", edge: "stay" });
+  expect(problemTexts(enforced.phase)).toEqual([
     `clusterVersionPolicy Enforce excludes bundle "p.v1.1.0" (its olm.maxOpenShiftVersion 4.17 is below the cluster's 4.18); Warn would allow it`,
   ]);
 });
 
-test("what the catalogs said is known to the rest of the pass, also when nothing was found", async () => {
+test("resolveBundle reports the content of catalogs when it finds no bundle", async () => {
   const { phase, error } = await pass({ catalog: SERVED, source: { version: ">=9" } });
   expect(error?.message).toContain("no bundles found");
   expect(phase.report.catalogs.packages).toMatchObject([{ name: "c", content: CONTENT }]);
 });
 
-test("an extension without a catalog to ask is blocked until it is edited", async () => {
+test("resolveBundle fails with Blocked when spec.source.catalog is missing", async () => {
   const extension = extensionNamed("x", { packageName: "p" });
   const bare = { ...extension, spec: { ...extension.spec, source: { sourceType: "Catalog" as const } } };
   const step = resolveBundle({
@@ -245,7 +238,7 @@ test("resolveBundle keeps the installed bundle and names the catalog when that c
   ]);
 });
 
-/** A world of catalogs whose answers a test sets: by name what each says about package p, or that it cannot be read. */
+/** Runs the step with catalogs and their content of package p; catalogs that `packages` lacks cannot be read. */
 async function passAmong(
   catalogs: readonly ClusterCatalog[],
   packages: CannedPackages,
@@ -272,7 +265,7 @@ test("resolveBundle ignores a catalog that is being deleted", async () => {
   expect([next?.bundle.name, problemTexts(phase)]).toEqual(["p.v1.1.0", []]);
 });
 
-test("resolveBundle upgrades from the catalog of the installed bundle when a new catalog has not answered yet", async () => {
+test("resolveBundle upgrades from the catalog of the installed bundle when a new catalog is not served yet", async () => {
   const packages = new CannedPackages(new Map([["https://catalogd/catalogs/c", CONTENT]]));
   const catalogs = [catalogNamed("b", { serving: false, priority: 5 }), catalogNamed("c", SERVED)];
   const { phase, next } = await passAmong(catalogs, packages, { from: "c" });
@@ -280,7 +273,7 @@ test("resolveBundle upgrades from the catalog of the installed bundle when a new
   expect(problemTexts(phase)).toEqual(['unavailable catalogs: "b" (catalog "b" is not being served; catalogd has not reported on it yet)']);
 });
 
-test("resolveBundle reports an error when the wanted channels are known not to have the installed bundle", async () => {
+test("resolveBundle reports an error when the requested channels do not contain the installed bundle", async () => {
   const packages = new CannedPackages(new Map([["https://catalogd/catalogs/c", CONTENT]]));
   const catalogs = [catalogNamed("b", { serving: false, priority: 5 }), catalogNamed("c", SERVED)];
   expect((await passAmong(catalogs, packages, { source: { channels: ["stable"] } })).error).toBeUndefined();
@@ -289,7 +282,7 @@ test("resolveBundle reports an error when the wanted channels are known not to h
   });
 });
 
-test("resolveBundle asks again whether a catalog that could not be read answers", async () => {
+test("resolveBundle returns a check that reports when an unavailable catalog is available", async () => {
   const answers = new Map<string, PackageContent>();
   const { phase } = await passAmong([catalogNamed("c", SERVED)], new CannedPackages(answers));
   expect(await phase.report.awaits?.(AbortSignal.timeout(5_000))).toBe(false);
@@ -316,7 +309,7 @@ test.for([
   expect(phase.report.catalogs.deprecation.kind).toBe(content === "absent" ? "unknown" : "known");
 });
 
-test("resolveBundle reports the reason and the data of a failure when dependencies are not met", async () => {
+test("resolveBundle reports reason and details when dependencies are not satisfied", async () => {
   const { error } = await pass({ catalog: SERVED, content: NEEDY });
   expect(error).toMatchObject({
     reason: "UnsatisfiedDependencies",

@@ -37,14 +37,14 @@ import {
 import { type IsOver, WaitingError } from "../state/waiting.ts";
 import type { Services } from "./services.ts";
 
-/** What a resolution works with. */
+/** Dependencies of resolution. */
 export interface ResolveServices extends Pick<Services, "catalogs" | "contents"> {
   choice: Pick<Services["choice"], "choose">;
 }
 
-/** The catalogs hold no bundle to install, or cannot be asked for one. */
+/** Thrown if the catalogs contain no bundle to install, or are unavailable. */
 export class UnresolvedError extends RetryableError {
-  /** Why, for programs. */
+  /** Machine-readable reason. */
   readonly details: UnresolvedDetails;
 
   constructor(failed: Unresolved, message: string) {
@@ -54,9 +54,9 @@ export class UnresolvedError extends RetryableError {
   }
 }
 
-/** The best bundle cannot be installed, since its dependencies are not met or it would break those of others. */
+/** Thrown if the best bundle has unsatisfied dependencies or would break those of other extensions. */
 class UnsatisfiedDependenciesError extends TerminalError {
-  /** Why, for programs. */
+  /** Machine-readable reason. */
   readonly details: UnresolvedDetails;
 
   constructor(failed: Unresolved, cause: WaitingError) {
@@ -83,18 +83,19 @@ function toCatalog({ catalog, error }: UnresolvedDetails["unavailable"][number])
 }
 
 /**
- * Chooses the bundle to work towards, in three stages: select the catalogs and filter their candidates, choose the best one, decide what a failure
- * means. When resolution fails the first matching row decides:
+ * Resolves the bundle in three stages: selects catalogs and filters their candidates, chooses the best candidate, and
+ * decides what a failure means. After a failure, the first matching row decides:
  *
- * | nothing installed, or the selector is invalid            | the error |
- * | `version` does not contain the installed version         | the error |
- * | a catalog that cannot be asked could change the answer   | keep the installed bundle, unless `channels` are known to exclude it |
- * | some ClusterCatalog matches the selector                 | the error |
- * | no catalog is left                                       | keep the installed bundle |
+ * | nothing is installed, or the selector is invalid        | fails                      |
+ * | `version` does not contain the installed version        | fails                      |
+ * | an unavailable catalog could change the result          | keeps the installed bundle, unless `channels` are known to exclude it |
+ * | a ClusterCatalog matches the selector                   | fails                      |
+ * | no ClusterCatalog matches the selector                  | keeps the installed bundle |
  *
- * With an error the installed bundle stays, and is maintained by the end of the pass; the error says that it stays.
- * While a release is pinned its bundle stays: the catalogs are asked for deprecation and updates only, and a failure is logged.
- * @see operator-controller df2c201d internal/operator-controller/controllers/clusterextension_reconcile_steps.go handleResolutionError
+ * After a failure the controller still maintains the installed bundle, and the error says so.
+ * A pinned release keeps its bundle. Catalogs are then only read for deprecations and updates, and failures are logged.
+ * @see operator-controller df2c201d internal/operator-controller/controllers/clusterextension_reconcile_steps.go
+ * handleResolutionError
  */
 export function resolveBundle(services: ResolveServices): ReconcileStep<Authenticated, Resolved> {
   return {
@@ -120,17 +121,17 @@ export function resolveBundle(services: ResolveServices): ReconcileStep<Authenti
   };
 }
 
-/** The bundle to work towards. */
+/** The resolved bundle. */
 interface FoundBundle {
   readonly bundle: ResolvedBundle;
   readonly pending?: PendingDependencies;
-  /** What status.problems reports about the choice. */
+  /** Problems about the choice. */
   readonly problems: readonly Problem[];
-  /** The installed bundle is kept, since no other can be resolved. */
+  /** Whether the installed bundle is kept because no other can be resolved. */
   readonly isKept?: boolean;
 }
 
-/** Resolves the bundle of the extension, and reports all that catalogs say about it. */
+/** Resolves the bundle of the extension, and reports what the catalogs contain about it. */
 async function findBundle(services: ResolveServices, phase: Authenticated, signal: AbortSignal): Promise<FoundBundle> {
   const { extension, releases, report } = phase;
   const { installed } = releases;
@@ -148,7 +149,7 @@ async function findBundle(services: ResolveServices, phase: Authenticated, signa
     if (rejected && resolution.reason === "NoMatchingBundle") throw unsatisfiedDependencies(resolution, rejected, phase);
     const kept = keepInstalled(resolution, installed, selected);
     if (!kept) throw unresolvedError(resolution, phase);
-    if (resolution.reason === "CatalogUnavailable") report.awaits = answersAgain(services, source, packages);
+    if (resolution.reason === "CatalogUnavailable") report.awaits = checkAvailableAgain(services, source, packages);
     return kept;
   }
   report.catalogs.deprecation = { kind: "known", entries: resolution.deprecations };
@@ -158,16 +159,19 @@ async function findBundle(services: ResolveServices, phase: Authenticated, signa
   return { bundle: resolvedFrom(resolution, source), ...(pending ? { pending } : {}), problems };
 }
 
-/** The selected catalogs, and the candidates that the filters left in them. */
+/** The selected catalogs and their remaining candidates. */
 export interface ReadCandidates {
   /** Empty if the selector is invalid. */
   readonly selected: readonly ClusterCatalog[];
-  /** What those that are not disabled say about the package. */
+  /** Content of the package in the catalogs that are not disabled. */
   readonly packages: readonly CatalogPackage[];
   readonly filtered: FilteredCatalogs | Unresolved;
 }
 
-/** Selects the catalogs of `request.source`, reads its package from them and filters the candidates. @throws the signal's reason when it aborts. */
+/**
+ * Selects catalogs for `request.source`, reads its package and filters the candidates. @throws the signal's reason if
+ * it aborts.
+ */
 export async function readCandidates(
   { catalogs, contents }: Pick<Services, "catalogs" | "contents">,
   request: Omit<FilterRequest, "catalogs">,
@@ -180,7 +184,7 @@ export async function readCandidates(
 }
 
 /**
- * Chooses the best of the candidates: unless the extension ignores dependencies, the best that can be installed.
+ * Chooses the best candidate that can be installed; the best of all if the extension ignores dependencies.
  * @param selected the catalogs that the extension selects. @throws as `DependencyChoice.choose`.
  */
 export async function chooseInstallable(
@@ -216,7 +220,7 @@ function problemsWith(
   ];
 }
 
-/** Keeps the installed bundle if the table of `resolveBundle` says so; undefined if the failure is an error. */
+/** Returns the installed bundle if the table of `resolveBundle` keeps it; undefined if resolution fails. */
 function keepInstalled(
   failed: Unresolved,
   installed: InstalledBundle | undefined,
@@ -225,14 +229,14 @@ function keepInstalled(
   if (!installed || failed.reason === "InvalidSelector" || !allowsInstalledVersion(failed, installed)) return undefined;
   if (failed.reason === "CatalogUnavailable" && !isOutsideChannels(failed.filtered, installed)) {
     const { blocking } = failed;
-    const because = truncate(explainUnavailable(blocking), CAUSE_LENGTH);
-    const note = `catalog ${goQuote(blocking.name)} cannot be asked and may have a better bundle (${because}): bundle ${goQuote(installed.name)} stays installed until the catalog answers, is deleted, or has a lower spec.priority`;
-    const details = [{ name: blocking.name, message: because }];
+    const reason = truncate(explainUnavailable(blocking), CAUSE_LENGTH);
+    const note = `catalog ${goQuote(blocking.name)} is unavailable and may have a better bundle (${reason}): the controller keeps bundle ${goQuote(installed.name)} until the catalog is available, is deleted, or has a lower spec.priority`;
+    const details = [{ name: blocking.name, message: reason }];
     const problems = [newProblem("CatalogUnavailable", { message: note, details })];
     return { bundle: { ...installed, explanation: note }, problems, isKept: true };
   }
   if (selected.length > 0) return undefined;
-  const explanation = "no catalog is left to resolve from: the installed bundle is kept";
+  const explanation = "no ClusterCatalog matches: the controller keeps the installed bundle";
   return {
     bundle: { ...installed, explanation },
     problems: [newProblem("CatalogUnavailable", { message: "no ClusterCatalog matches: the controller keeps the installed bundle" })],
@@ -240,13 +244,16 @@ function keepInstalled(
   };
 }
 
-/** Reports whether `version` allows the installed bundle, by the filter's own rule. As in Go, its own version as text always does. */
+/**
+ * Reports whether `version` allows the installed bundle, by the rule of the filter. As in Go, the text of its own
+ * version always does.
+ */
 function allowsInstalledVersion({ source, filtered }: Unresolved, installed: InstalledBundle): boolean {
   if (source.version === installed.version) return true;
   return filtered !== undefined && isInRange({ version: filtered.query.installed?.parsed }, filtered.query);
 }
 
-/** Reports whether catalogs are known to have the installed bundle, and none of them in a channel that `spec.source.catalog.channels` names. */
+/** Reports whether catalogs contain the installed bundle, but not in a channel of `spec.source.catalog.channels`. */
 function isOutsideChannels({ catalogs, query }: FilteredCatalogs, { name }: InstalledBundle): boolean {
   if (query.channels.length === 0) return false;
   const having = catalogs
@@ -255,8 +262,8 @@ function isOutsideChannels({ catalogs, query }: FilteredCatalogs, { name }: Inst
   return having.length > 0 && !having.some((content) => entryNames(requestedChannels(content, query)).has(name));
 }
 
-/** Returns a check whether one of the catalogs that could not answer has gone or answers by now. */
-function answersAgain(
+/** Returns a check whether an unavailable catalog is available again or no longer selected. */
+function checkAvailableAgain(
   { catalogs, contents }: Pick<Services, "catalogs" | "contents">,
   source: CatalogSource,
   before: readonly CatalogPackage[],
@@ -265,28 +272,30 @@ function answersAgain(
   return async (signal) => {
     const selection = selectClusterCatalogs(catalogs, source);
     const selected = selection.kind === "catalogs" ? selection.catalogs : [];
-    const still = selected.filter(({ metadata }) => unavailable.includes(metadata.name));
-    const packages = await contents.read(still, source.packageName, signal);
+    const remaining = selected.filter(({ metadata }) => unavailable.includes(metadata.name));
+    const packages = await contents.read(remaining, source.packageName, signal);
     return packages.length < unavailable.length || packages.some((one) => one.unavailable === undefined);
   };
 }
 
-function staying(installed: InstalledBundle | undefined): string {
+function formatKept(installed: InstalledBundle | undefined): string {
   return installed ? `; bundle ${goQuote(installed.name)} (version ${installed.version}) stays installed` : "";
 }
 
 function unresolvedError(failed: Unresolved, { extension, releases }: Authenticated): UnresolvedError {
-  const text = `${failed.goMessage}${staying(releases.installed)}; ${failed.explanation}`;
+  const text = `${failed.goMessage}${formatKept(releases.installed)}; ${failed.explanation}`;
   return new UnresolvedError(failed, conditionText(text, extension.metadata.name));
 }
 
-/** Nothing can be installed before another bundle is installed, served or updated; that is checked meanwhile. */
+/**
+ * Returns the error for unsatisfied dependencies, and checks them until another bundle is installed, served or updated.
+ */
 function unsatisfiedDependencies(
   failed: Unresolved,
   { bundle, clauses, isOver }: RejectedBundle,
   { extension, releases }: Authenticated,
 ): UnsatisfiedDependenciesError {
-  const text = `bundle ${goQuote(bundle)} cannot be installed: ${clauses.join("; ")}${staying(releases.installed)}`;
+  const text = `bundle ${goQuote(bundle)} cannot be installed: ${clauses.join("; ")}${formatKept(releases.installed)}`;
   const message = conditionText(text, extension.metadata.name);
   const problems = [newProblem("UnsatisfiedDependencies", { message, details: clauses.map((clause) => ({ bundle, message: clause })) })];
   return new UnsatisfiedDependenciesError(failed, new WaitingError(Reason.UnsatisfiedDependencies, message, { isOver, problems }));
@@ -307,30 +316,33 @@ function resolvedFrom(resolution: Resolution, source: CatalogSource): ResolvedBu
   };
 }
 
-/** As a release records them: a release that the bundle states apart stays apart, one that is build metadata goes with the version. */
+/**
+ * Returns version and release as a release records them. A separate release of the bundle stays separate; one in build
+ * metadata stays part of the version.
+ */
 function versionTexts({ bundle, version }: Resolution): Pick<InstalledBundle, "version" | "release"> {
   const release = statedRelease(bundle);
   return release === undefined ? { version: formatVersionRelease(version) } : { version: formatVersion(version.version), release };
 }
 
 /**
- * Remembers whether a selected catalog was unavailable although the pass succeeded without it. Nothing reports when a server answers again, so
- * such an extension is reconciled again soon.
+ * Records whether a selected catalog was unavailable although the reconcile succeeded. Such an extension is reconciled
+ * again soon, because no event reports that a server responds again.
  */
 export function trackUnavailableCatalogs({ memory }: Pick<Services, "memory">): ReconcileStep<Resolved> {
   return {
     name: "TrackUnavailableCatalogs",
     run(phase) {
       const { packages = [] } = phase.report.catalogs;
-      memory.of(phase.extension).missesCatalogs = packages.some(({ unavailable }) => unavailable !== undefined);
+      memory.of(phase.extension).hasUnavailableCatalogs = packages.some(({ unavailable }) => unavailable !== undefined);
       return Promise.resolve(phase);
     },
   };
 }
 
 /**
- * Tells that resolution came to another bundle than the last time, once, with the explanation; after a start, than what is installed.
- * That it comes to none, or fails for another reason, is told by condition Progressing and its Event.
+ * Returns a function that records an Event when resolution chooses another bundle than before; after a start, another
+ * than the installed one. Condition Progressing and its Event report failures.
  */
 export function choiceEvents({ events, memory }: Pick<Services, "events" | "memory">): (phase: Phase) => void {
   return (phase) => {
@@ -341,13 +353,13 @@ export function choiceEvents({ events, memory }: Pick<Services, "events" | "memo
     const remembered = memory.of(extension);
     const { installed } = filtered;
     if (bundle?.catalog === undefined) {
-      remembered.choice = "";
+      remembered.resolvedBundle = "";
       return;
     }
     const choice = JSON.stringify([bundle.catalog, bundle.name, bundle.version]);
     const isSameAsInstalled = installed?.name === bundle.name && installed.version === bundle.version;
-    const isKnown = remembered.choice === undefined ? isSameAsInstalled : remembered.choice === choice;
-    remembered.choice = choice;
+    const isKnown = remembered.resolvedBundle === undefined ? isSameAsInstalled : remembered.resolvedBundle === choice;
+    remembered.resolvedBundle = choice;
     if (!isKnown) events.record(extension, "Normal", "Resolved", bundle.explanation);
   };
 }

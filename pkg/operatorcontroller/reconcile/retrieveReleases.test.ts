@@ -11,16 +11,16 @@ import { retrieveReleases } from "./retrieveReleases.ts";
 const BUNDLE: InstalledBundle = { packageName: "p", name: "p.v1.0.0", version: "1.0.0+2", image: "quay.io/p@sha256:1" };
 
 test.for<[why: string, bundle: InstalledBundle, labels: number]>([
-  ["a bundle without a release of its own", { ...BUNDLE, release: undefined }, 4],
+  ["no release", { ...BUNDLE, release: undefined }, 4],
   ["an explicit release", { ...BUNDLE, release: "2" }, 5],
   ["an explicit release that is empty", { ...BUNDLE, release: "" }, 5],
-])("a bundle is found again in the labels of its release: %s", ([, bundle, count]) => {
+])("installedFrom reads a bundle from labels with %s", ([, bundle, count]) => {
   const labels = labelsFrom(bundle);
   expect(Object.keys(labels)).toHaveLength(count);
   expect(installedFrom(releaseRecord(1, "deployed", { labels }))).toEqual(bundle);
 });
 
-test("labels are the Go operator-controller's", () => {
+test("labelsFrom returns the labels of the Go operator-controller", () => {
   expect(labelsFrom({ ...BUNDLE, release: "2" })).toEqual({
     "olm.operatorframework.io/package-name": "p",
     "olm.operatorframework.io/bundle-name": "p.v1.0.0",
@@ -33,7 +33,7 @@ test("labels are the Go operator-controller's", () => {
 const X = extensionNamed("x", { packageName: "p" });
 const labels = labelsFrom(BUNDLE);
 
-test("installed is what was deployed last, whatever was tried after it; all that may be on the cluster is remembered", async () => {
+test("retrieveReleases returns the last deployed bundle, and records the objects of later attempts", async () => {
   const newer = releaseRecord(2, "failed", { labels: { ...labels, "olm.operatorframework.io/bundle-version": "2.0.0" }, objects: ["b"] });
   const releases = new MemoryReleases(releaseRecord(1, "deployed", { labels, objects: ["a"] }), newer);
   const memory = new ExtensionCache();
@@ -42,14 +42,14 @@ test("installed is what was deployed last, whatever was tried after it; all that
   expect(memory.of(X).recorded.map(({ name }) => name)).toEqual(["b", "a"]);
 });
 
-test("retrieveReleases keeps what it remembers when the garbage collector has deleted the releases", async () => {
+test("retrieveReleases keeps recorded objects when the garbage collector has deleted the releases", async () => {
   const memory = new ExtensionCache();
   memory.record(X, [releaseRecord(1, "deployed", { labels, objects: ["a"] })]);
   await runStep(retrieveReleases({ releases: new MemoryReleases(), memory }), started(X));
   expect(memory.of(X).recorded.map(({ name }) => name)).toEqual(["a"]);
 });
 
-test("a history that cannot be read makes it unknown what is installed", async () => {
+test("retrieveReleases reports an unknown installed bundle when the history cannot be read", async () => {
   const releases = new MemoryReleases();
   releases.failures.history = new Error("connection refused");
   const { phase, error } = await runStep(retrieveReleases({ releases, memory: new ExtensionCache() }), started(X));
@@ -57,7 +57,7 @@ test("a history that cannot be read makes it unknown what is installed", async (
   expect(releasesIn(phase).unknownBecause).toBe("connection refused");
 });
 
-test("retrieveReleases stops at a release that cannot be read, and keeps what is known of the others", async () => {
+test("retrieveReleases fails when a release cannot be read, and keeps the other releases", async () => {
   const releases = new MemoryReleases(releaseRecord(1, "deployed", { labels, objects: ["a"] }));
   releases.unreadable.push({ kind: "unreadable", secret: "copy", because: "damaged" });
   const memory = new ExtensionCache();
@@ -74,7 +74,7 @@ test("retrieveReleases stops at a release that cannot be read, and keeps what is
   expect(memory.awaitsReleases("x")).toBe(true);
 });
 
-test("retrieveReleases goes on when the status names an installed bundle and no release exists, and says so", async () => {
+test("retrieveReleases reports a missing release when the status names an installed bundle", async () => {
   const lost = { ...X, status: { install: { bundle: { name: "p.v1.0.0", version: "1.0.0" } } } };
   const reading = { releases: new MemoryReleases(), memory: new ExtensionCache() };
   const { next } = await runStep(retrieveReleases(reading), started(lost));

@@ -13,8 +13,9 @@ import type { Observed, ReconcileStep, Started, WithReleases } from "../state/ph
 import type { Services } from "./services.ts";
 
 /**
- * Reads the releases of an extension into `phase.releases`, and hides what they hold of sources.
- * @throws KubeError or RetryableError if they cannot be read; `unknownBecause` says why then.
+ * Reads the releases of an extension into `phase.releases`, and hides values in them that come from
+ * `spec.config.valuesFrom`.
+ * @throws KubeError or RetryableError if they cannot be read, after setting `unknownBecause` to the reason.
  */
 export async function readReleases(
   { releases: store, memory }: Pick<Services, "releases" | "memory">,
@@ -39,8 +40,8 @@ export async function readReleases(
 }
 
 /**
- * Finds out what is installed: the newest release that was deployed completely.
- * Fails with RetryableError Retrying when the releases cannot be read, or one of them cannot: the reconcile ends before anything is written.
+ * Determines the installed bundle: that of the newest release that was deployed completely. Fails with RetryableError
+ * Retrying if any release cannot be read, which ends the reconcile before anything is written.
  */
 export function retrieveReleases(services: Pick<Services, "releases" | "memory">): ReconcileStep<Started, Observed> {
   return {
@@ -72,7 +73,7 @@ export function retrieveReleases(services: Pick<Services, "releases" | "memory">
   };
 }
 
-/** No Secret is there that could say anything about the extension. */
+/** Reports whether no Secret contains a release of the extension. */
 function isEmpty({ current, older, unfinished, unreadable }: ReleaseHistory): boolean {
   return current.length + older.length + unfinished.length + unreadable.length === 0;
 }

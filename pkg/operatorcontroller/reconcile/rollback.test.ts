@@ -16,7 +16,7 @@ import { Handovers, ObjectClaims } from "../apply/handovers.ts";
 import { ExtensionCache } from "../state/extensionCache.ts";
 import type { ResolvedBundle, Unpacked } from "../state/phases.ts";
 import { applyBundle, keepInstalled } from "./apply.ts";
-import { pinRevision, type RollbackServices, rollBackOverdue, skipRolledBackBundle, undoFailed } from "./rollback.ts";
+import { pinRevision, type RollbackServices, rollBackOverdue, skipRolledBackBundle, undoFailedUpgrade } from "./rollback.ts";
 import { inputDigest } from "./unpack.ts";
 
 const NOW = Date.parse("2026-01-02T00:00:00Z");
@@ -35,7 +35,7 @@ const bundle = (version: string): ResolvedBundle => ({
   explanation: "",
 });
 const DIGEST = inputDigest(resolved(X, bundle("2.0.0")));
-const GIVEN: RolledBack = {
+const FAILED_ATTEMPT: RolledBack = {
   release: 2,
   bundle: "p.v2.0.0",
   version: "2.0.0",
@@ -48,7 +48,7 @@ const GIVEN: RolledBack = {
   at: "2026-01-02T00:00:00Z",
 };
 
-/** Objects of a cluster that takes everything but what is refused. */
+/** A cluster that accepts all objects except those in `refused`. */
 class FakeCluster {
   readonly live = new Map<string, KubeObject>();
   readonly refused = new Set<string>();
@@ -71,7 +71,7 @@ class FakeCluster {
     return Promise.resolve({ items: [] });
   }
 
-  /** Who may do everything. */
+  /** Returns all permissions. */
   raw(): Promise<unknown> {
     return Promise.resolve({ status: { resourceRules: [{ apiGroups: ["*"], resources: ["*"], verbs: ["*"] }] } });
   }
@@ -85,7 +85,7 @@ class FakeCluster {
   }
 }
 
-/** Objects as a release of the extension holds them; ConfigMaps by name. */
+/** Returns objects as a release of the extension contains them; a string is the name of a ConfigMap. */
 function prepared(objects: readonly (string | KubeObject)[]): KubeObject[] {
   const owner = { apiVersion: X.apiVersion, kind: X.kind, name: "x", uid: "u" };
   const all = objects.map((object) => (typeof object === "string" ? configMap(object) : object));
@@ -134,7 +134,7 @@ const V1 = (status: ReleaseRecord["status"], parts: Partial<ReleaseRecord> = {})
   release(1, "1.0.0", status, ["a"], parts);
 const OVERDUE = "Revision has not rolled out for 10 minute(s).";
 
-test("a rollback is a release of its own, and what was given up has failed", async () => {
+test("rollBackOverdue deploys a new release and marks the overdue one as failed", async () => {
   const { cluster, releases, deps, phase, context, events } = start(
     V1("superseded", { rolledOutAt: "2026-01-01T00:00:00Z" }),
     release(2, "2.0.0", "deployed", ["b"]),
@@ -142,23 +142,23 @@ test("a rollback is a release of its own, and what was given up has failed", asy
   phase.report.overdue = OVERDUE;
   expect(await rollBackOverdue(deps, phase, context)).toBe(true);
   expect([cluster.names, releases.state]).toEqual([["a"], ["v1 superseded", "v2 failed", "v3 deployed"]]);
-  expect(releases.records.get(3)).toMatchObject({ inputDigest: "1.0.0", rolledBack: { ...GIVEN, message: OVERDUE } });
+  expect(releases.records.get(3)).toMatchObject({ inputDigest: "1.0.0", rolledBack: { ...FAILED_ATTEMPT, message: OVERDUE } });
   expect([phase.releases.installed?.name, phase.report.overdue, phase.changes.held?.reason]).toEqual([
     "p.v1.0.0",
     undefined,
     "ProgressDeadlineExceeded",
   ]);
   expect(phase.changes.held?.message).toBe(
-    `${OVERDUE}; bundle "p.v1.0.0" was rolled back to; bundle "p.v2.0.0" is tried again after 2026-01-02T00:10:00Z, or as soon as spec, bundle or catalog change`,
+    `${OVERDUE}; rolled back to bundle "p.v1.0.0"; bundle "p.v2.0.0" is retried after 2026-01-02T00:10:00Z, or as soon as spec, bundle or catalog change`,
   );
   expect(events.seen).toEqual(['Normal RolledBack: rolled back to bundle "p.v1.0.0" from "p.v2.0.0": 1 created']);
 });
 
-test("it goes back to the newest release that was rolled out, and counts how often the same was given up", async () => {
+test("rollBackOverdue restores the newest release that was rolled out, and counts attempts of the failed one", async () => {
   const { releases, deps, phase, context } = start(
     V1("superseded", { rolledOutAt: "2026-01-01T00:00:00Z" }),
     release(2, "2.0.0", "failed", ["b"]),
-    release(3, "1.0.0", "superseded", ["a"], { rolledOutAt: "2026-01-01T00:00:00Z", rolledBack: GIVEN }),
+    release(3, "1.0.0", "superseded", ["a"], { rolledOutAt: "2026-01-01T00:00:00Z", rolledBack: FAILED_ATTEMPT }),
     release(4, "1.1.0", "superseded", ["c"]),
     release(5, "2.0.0", "deployed", ["b"]),
   );
@@ -170,13 +170,13 @@ test("it goes back to the newest release that was rolled out, and counts how oft
 test.for<[why: string, records: ReleaseRecord[], change: (phase: Unpacked) => void]>([
   ["it is not overdue", [V1("superseded"), release(2, "2.0.0", "deployed", ["b"])], (phase) => delete phase.report.overdue],
   [
-    "the extension does not want it",
+    "spec.install.onFailure is Retain",
     [V1("superseded"), release(2, "2.0.0", "deployed", ["b"])],
     (phase) => Object.assign(phase, { extension: { ...X, spec: { ...X.spec, install: { onFailure: "Retain" } } } }),
   ],
-  ["it was rolled back to itself", [V1("superseded"), release(2, "2.0.0", "deployed", ["b"], { rolledBack: GIVEN })], () => undefined],
+  ["it is a rollback itself", [V1("superseded"), release(2, "2.0.0", "deployed", ["b"], { rolledBack: FAILED_ATTEMPT })], () => undefined],
   ["a newer release failed", [release(2, "2.0.0", "deployed", ["b"]), release(3, "2.1.0", "failed", ["b"])], () => undefined],
-])("a release is not rolled back when %s", async ([, records, change]) => {
+])("rollBackOverdue does nothing when %s", async ([, records, change]) => {
   const { releases, deps, phase, context } = start(...records);
   phase.report.overdue = OVERDUE;
   change(phase);
@@ -184,16 +184,16 @@ test.for<[why: string, records: ReleaseRecord[], change: (phase: Unpacked) => vo
   expect(releases.calls).toEqual([]);
 });
 
-test("what keeps it from going back is told behind the deadline", async () => {
+test("rollBackOverdue reports why a rollback failed after the message of the deadline", async () => {
   const { cluster, deps, phase, context, releases } = start(V1("superseded"), release(2, "2.0.0", "deployed", ["b"]));
   cluster.refused.add("a");
   phase.report.overdue = OVERDUE;
   expect(await rollBackOverdue(deps, phase, context)).toBe(false);
-  expect(phase.report.overdue).toBe(`${OVERDUE}; rolling back failed, and is tried again: ConfigMap x-system/a: not today`);
+  expect(phase.report.overdue).toBe(`${OVERDUE}; rollback failed, retrying: ConfigMap x-system/a: not today`);
   expect(releases.state).toEqual(["v1 superseded", "v2 deployed"]);
 });
 
-/** A reconcile whose upgrade to these objects was refused after some of them had been applied. */
+/** Returns a reconcile whose upgrade to these objects was rejected after some of them had been applied. */
 function failedUpgrade(objects: KubeObject[]) {
   const world = start(V1("deployed"));
   const failed = release(2, "2.0.0", "failed", objects);
@@ -207,15 +207,15 @@ function failedUpgrade(objects: KubeObject[]) {
   return world;
 }
 
-test("a refused upgrade is undone as a release of its own", async () => {
+test("undoFailedUpgrade deploys a new release when an upgrade was rejected", async () => {
   const { deps, phase, context, cluster, releases } = failedUpgrade([configMap("b")]);
-  expect(await undoFailed(deps, phase, context, new Error("refused"))).toBe(true);
+  expect(await undoFailedUpgrade(deps, phase, context, new Error("refused"))).toBe(true);
   expect(cluster.names).toContain("a");
   expect(releases.state).toEqual(["v1 superseded", "v2 failed", "v3 deployed"]);
   expect(phase.changes.held).toMatchObject({
     reason: "Retrying",
     message: expect.stringMatching(
-      /^error for resolved bundle "p\.v2\.0\.0" with version "2\.0\.0": refused; bundle "p\.v1\.0\.0" was put back; /,
+      /^error for resolved bundle "p\.v2\.0\.0" with version "2\.0\.0": refused; bundle "p\.v1\.0\.0" was restored; /,
     ) as string,
   });
 });
@@ -228,43 +228,43 @@ const deployment = (ready: number): KubeObject => ({
 });
 
 test.for<[why: string, object: KubeObject, undone: boolean, unreadable?: boolean]>([
-  ["no Pod of it is ready", deployment(0), true],
-  ["a Pod of it is ready", deployment(1), false],
-  ["it cannot be told", deployment(0), false, true],
-])("a refused upgrade is undone only before it is at work: %s", async ([, object, undone, unreadable = false]) => {
+  ["true when no Pod of the upgrade is ready", deployment(0), true],
+  ["false when a Pod of the upgrade is ready", deployment(1), false],
+  ["false when Pods cannot be read", deployment(0), false, true],
+])("undoFailedUpgrade returns %s", async ([, object, undone, unreadable = false]) => {
   const { deps, phase, context, cluster, releases } = failedUpgrade([object]);
   if (unreadable) cluster.refused.add("get d");
-  expect(await undoFailed(deps, phase, context, new Error("refused"))).toBe(undone);
+  expect(await undoFailedUpgrade(deps, phase, context, new Error("refused"))).toBe(undone);
   expect(releases.state.length).toBe(undone ? 3 : 2);
 });
 
-test("when the undo is refused too, both causes are told, and the next pass goes on with it", async () => {
+test("undoFailedUpgrade throws both causes when restoring fails too", async () => {
   const { deps, phase, context, cluster, releases } = failedUpgrade([configMap("b")]);
   cluster.refused.add("a");
-  await expect(undoFailed(deps, phase, context, new Error("refused"))).rejects.toThrow(
-    'refused; putting bundle "p.v1.0.0" back failed as well: ConfigMap x-system/a: not today',
+  await expect(undoFailedUpgrade(deps, phase, context, new Error("refused"))).rejects.toThrow(
+    'refused; restoring bundle "p.v1.0.0" also failed: ConfigMap x-system/a: not today',
   );
   expect(releases.state).toEqual(["v1 deployed", "v2 failed"]);
 });
 
-test("an upgrade that failed without having been refused is not undone: the next pass goes on with it", async () => {
+test("undoFailedUpgrade does nothing when the upgrade failed without a rejection", async () => {
   const { deps, phase, context, releases } = failedUpgrade([configMap("b")]);
   const cut = Object.assign(new Error("other side closed"), { code: "UND_ERR_SOCKET" });
-  expect(await undoFailed(deps, phase, context, new Error("2 errors occurred", { cause: cut }))).toBe(false);
+  expect(await undoFailedUpgrade(deps, phase, context, new Error("2 errors occurred", { cause: cut }))).toBe(false);
   expect(releases.state).toEqual(["v1 deployed", "v2 failed"]);
 });
 
-test("neither a first install nor a rollback is undone", async () => {
+test("undoFailedUpgrade does nothing after a first install or a rollback", async () => {
   const first = failedUpgrade([configMap("b")]);
   first.phase.releases.history = { ...first.phase.releases.history, current: [] };
-  expect(await undoFailed(first.deps, first.phase, first.context, new Error("refused"))).toBe(false);
+  expect(await undoFailedUpgrade(first.deps, first.phase, first.context, new Error("refused"))).toBe(false);
   const back = failedUpgrade([configMap("b")]);
-  back.phase.changes.failed!.release.rolledBack = GIVEN;
-  expect(await undoFailed(back.deps, back.phase, back.context, new Error("refused"))).toBe(false);
+  back.phase.changes.failed!.release.rolledBack = FAILED_ATTEMPT;
+  expect(await undoFailedUpgrade(back.deps, back.phase, back.context, new Error("refused"))).toBe(false);
 });
 
-test("a rollback that a crash left behind is completed, before and whatever becomes of what is wanted", async () => {
-  const pending = release(3, "1.0.0", "pending-rollback", ["a"], { rolledBack: GIVEN, inputDigest: "1.0.0" });
+test("applyBundle and keepInstalled complete a rollback after a crash", async () => {
+  const pending = release(3, "1.0.0", "pending-rollback", ["a"], { rolledBack: FAILED_ATTEMPT, inputDigest: "1.0.0" });
   const waits: number[] = [];
   const resumed = start(V1("superseded"), release(2, "2.0.0", "deployed", ["b"]), pending);
   const skipping = skipRolledBackBundle({ ...resumed.deps, requeueAfter: (_, ms) => void waits.push(ms) });
@@ -279,11 +279,11 @@ test("a rollback that a crash left behind is completed, before and whatever beco
   expect(unresolved.releases.state).toEqual(["v1 superseded", "v2 failed", "v3 deployed"]);
 });
 
-test("what was given up is wanted again once something about it is another", async () => {
+test("skipRolledBackBundle retries a bundle when its catalog has changed", async () => {
   const world = start(
     V1("superseded"),
     release(2, "2.0.0", "failed", ["b"]),
-    release(3, "1.0.0", "deployed", ["a"], { rolledBack: GIVEN }),
+    release(3, "1.0.0", "deployed", ["a"], { rolledBack: FAILED_ATTEMPT }),
   );
   const step = (catalog: string) => skipRolledBackBundle({ ...world.deps, catalogContent: () => catalog, requeueAfter: () => undefined });
   const phase = { ...world.phase, phase: "resolved" } as const;
@@ -291,7 +291,7 @@ test("what was given up is wanted again once something about it is another", asy
   expect((await runStep(step("c@1"), phase)).next?.held).toBeDefined();
 });
 
-/** The extension with the annotation that names a revision. */
+/** Returns the extension with the annotation for a revision. */
 function pinnedTo(revision: string): ClusterExtension {
   return { ...X, metadata: { ...X.metadata, annotations: { [ANNOTATION_ROLLBACK_TO]: revision } } };
 }

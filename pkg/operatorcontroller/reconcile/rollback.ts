@@ -30,16 +30,17 @@ import {
 import type { Services } from "./services.ts";
 import { inputDigest } from "./unpack.ts";
 
-/** What a rollback works with. */
+/** Dependencies of a rollback. */
 export type RollbackServices = ApplyServices & Pick<Services, "catalogContent" | "releases">;
 
 /**
- * Puts the last deployed release back after an upgrade was refused in the middle, unless a Pod of the upgrade is ready already: then the
- * new version is at work, and going on is the smaller evil. What failed without having been refused is gone on with by the next pass.
- * @returns whether it is back; `selectChanges` says so then.
- * @throws RetryableError with both causes when it could not be put back; the next pass goes on with that.
+ * Restores the last deployed release after an upgrade was rejected midway. Does not if a Pod of the upgrade may be
+ * ready, because then the new version already works. After errors other than a rejection, the next reconcile continues
+ * the upgrade.
+ * @returns whether the release is restored; `phase.changes` lists the changes then.
+ * @throws RetryableError with both causes if it cannot be restored. The next reconcile continues.
  */
-export async function undoFailed(deps: RollbackServices, phase: Unpacked, context: StepContext, cause: unknown): Promise<boolean> {
+export async function undoFailedUpgrade(deps: RollbackServices, phase: Unpacked, context: StepContext, cause: unknown): Promise<boolean> {
   const { releases, changes: done } = phase;
   const { failed } = done;
   const { history } = releases;
@@ -47,29 +48,29 @@ export async function undoFailed(deps: RollbackServices, phase: Unpacked, contex
   if (!failed || !base || isRollback(failed.release) || context.signal.aborted) return false;
   const { release, applied } = failed;
   if (isPassing(cause)) {
-    context.log.info({ release: release.version }, "failed upgrade not undone: nothing was refused");
+    context.log.info({ release: release.version }, "failed upgrade not undone: nothing was rejected");
     return false;
   }
   if (await newPodsMayWork(failed, phase, context)) {
-    context.log.warn({ release: release.version }, "failed upgrade not undone: a Pod of it may be ready");
+    context.log.warn({ release: release.version }, "failed upgrade not undone: one of its Pods may be ready");
     return false;
   }
-  const given = givenUp(deps, phase, release, { reason: "Retrying", message: messageOf(cause), before: base.rolledBack });
+  const attempt = describeAttempt(deps, phase, release, { reason: "Retrying", message: messageOf(cause), before: base.rolledBack });
   const others = history.current.filter(({ version }) => version !== release.version);
   releases.history = { ...history, current: newestFirst([release, ...others]), highest: Math.max(history.highest, release.version) };
   const objects = rollbackObjects(base.objects, release.objects, (key) => applied.has(key));
   try {
-    await goBack(deps, phase, context, { target: base, objects, given });
+    await applyRollback(deps, phase, context, { target: base, objects, attempt });
   } catch (err) {
     context.signal.throwIfAborted();
-    throw wrapError(`${messageOf(cause)}; putting bundle "${installedFrom(base).name}" back failed as well: `, err);
+    throw wrapError(`${messageOf(cause)}; restoring bundle "${installedFrom(base).name}" also failed: `, err);
   }
   return true;
 }
 
 /**
- * Goes back to the release before, when the rollout of the deployed one has missed its deadline and `spec.install.onFailure` is Rollback.
- * What keeps it from that is told behind the deadline's message; it is tried again in the next pass.
+ * Rolls back to the previous release if the rollout missed its deadline and `spec.install.onFailure` is Rollback. Adds
+ * the error to the deadline's message if that fails; the next reconcile retries.
  * @returns whether another release is deployed now.
  */
 export async function rollBackOverdue(deps: RollbackServices, phase: Phase, context: StepContext): Promise<boolean> {
@@ -84,26 +85,30 @@ export async function rollBackOverdue(deps: RollbackServices, phase: Phase, cont
       report.overdue = `${overdue}; there is no earlier release to roll back to`;
       return false;
     }
-    const given = givenUp(deps, phase, release, { reason: "ProgressDeadlineExceeded", message: overdue, before: target.rolledBack });
-    await goBack(deps, phase, context, { target, objects: rollbackObjects(target.objects, release.objects), given });
+    const attempt = describeAttempt(deps, phase, release, {
+      reason: "ProgressDeadlineExceeded",
+      message: overdue,
+      before: target.rolledBack,
+    });
+    await applyRollback(deps, phase, context, { target, objects: rollbackObjects(target.objects, release.objects), attempt });
     return true;
   } catch (err) {
     context.signal.throwIfAborted();
     context.log.warn({ release: release.version, reason: messageOf(err) }, "rollback failed");
-    report.overdue = `${overdue}; rolling back failed, and is tried again: ${messageOf(err)}`;
+    report.overdue = `${overdue}; rollback failed, retrying: ${messageOf(err)}`;
     return false;
   }
 }
 
-/** Goes on with a rollback that was begun and not completed. */
+/** Continues an incomplete rollback. */
 export async function finishRollback(deps: RollbackServices, phase: ActingPhase, context: StepContext): Promise<void> {
   const [latest] = phase.releases.history.current;
-  if (!latest?.rolledBack) throw new RetryableError(Reason.Retrying, "no rollback was begun");
-  await goBack(deps, phase, context, { target: latest, objects: latest.objects, given: latest.rolledBack });
+  if (!latest?.rolledBack) throw new RetryableError(Reason.Retrying, "no rollback is in progress");
+  await applyRollback(deps, phase, context, { target: latest, objects: latest.objects, attempt: latest.rolledBack });
 }
 
-/** Brings the pinned release to the cluster, unless it is there already; then as `maintain`. */
-export async function goToPinned(
+/** Applies the pinned release, or maintains it if it is deployed. */
+export async function applyPinnedRelease(
   deps: RollbackServices,
   { release, revision }: PinnedRevision,
   phase: Unpacked,
@@ -112,10 +117,10 @@ export async function goToPinned(
   const { releases, hidden } = phase;
   const bundle = installedFrom(release);
   hidden.add(release.sourced ?? []);
-  const given = lastDeployed(releases.history.current)?.objects ?? [];
+  const current = lastDeployed(releases.history.current)?.objects ?? [];
   await new ApplyPass(deps, phase, context).release({
     bundle: { ...bundle, explanation: "" },
-    objects: release.pinnedTo === revision ? release.objects : rollbackObjects(release.objects, given),
+    objects: release.pinnedTo === revision ? release.objects : rollbackObjects(release.objects, current),
     annotations: release.annotations,
     requirements: release.requirements,
     flaws: release.flaws,
@@ -130,28 +135,28 @@ function isRollback({ rolledBack, pinnedTo }: ReleaseRecord): boolean {
   return rolledBack !== undefined || pinnedTo !== undefined;
 }
 
-/** What condition Progressing says while something that was given up is not tried again. */
-function heldFrom(given: RolledBack, back: string): Held {
-  const until = formatTime(new Date(waitEnds(given)));
-  const [about, what] =
-    given.reason === "Retrying"
-      ? [`error for resolved bundle "${given.bundle}" with version "${given.version}": `, "was put back"]
-      : ["", "was rolled back to"];
-  const again = `bundle "${given.bundle}" is tried again after ${until}, or as soon as spec, bundle or catalog change`;
-  return { reason: given.reason, message: `${about}${given.message}; bundle "${back}" ${what}; ${again}` };
+/** Returns the reason and message of condition Progressing while a failed bundle is on hold. */
+function heldFrom(attempt: RolledBack, restored: string): Held {
+  const until = formatTime(new Date(waitEnds(attempt)));
+  const [prefix, outcome] =
+    attempt.reason === "Retrying"
+      ? [`error for resolved bundle "${attempt.bundle}" with version "${attempt.version}": `, `bundle "${restored}" was restored`]
+      : ["", `rolled back to bundle "${restored}"`];
+  const retry = `bundle "${attempt.bundle}" is retried after ${until}, or as soon as spec, bundle or catalog change`;
+  return { reason: attempt.reason, message: `${prefix}${attempt.message}; ${outcome}; ${retry}` };
 }
 
-interface GoBackRequest {
+interface RollbackRequest {
   target: ReleaseRecord;
   objects: KubeObject[];
-  given: RolledBack;
+  attempt: RolledBack;
 }
 
-async function goBack(
+async function applyRollback(
   deps: RollbackServices,
   phase: ActingPhase,
   context: StepContext,
-  { target, objects, given }: GoBackRequest,
+  { target, objects, attempt }: RollbackRequest,
 ): Promise<void> {
   const { hidden, releases, report } = phase;
   const bundle = installedFrom(target);
@@ -165,39 +170,42 @@ async function goBack(
     flaws: target.flaws,
     inputDigest: target.inputDigest,
     proxy: target.proxy,
-    rollback: { rolledBack: given },
+    rollback: { rolledBack: attempt },
   });
   delete report.overdue;
   releases.installed = bundle;
-  phase.changes.held = heldFrom(given, bundle.name);
+  phase.changes.held = heldFrom(attempt, bundle.name);
 }
 
-function givenUp(
+function describeAttempt(
   deps: RollbackServices,
   phase: ActingPhase,
   release: ReleaseRecord,
   { reason, message, before }: { reason: RolledBack["reason"]; message: string; before: RolledBack | undefined },
 ): RolledBack {
   const { name: bundle, version } = installedFrom(release);
-  const wanted = hasBundle(phase) ? phase : undefined;
-  const attempt = {
-    inputDigest: release.inputDigest ?? wanted?.inputDigest ?? "",
+  const desired = hasBundle(phase) ? phase : undefined;
+  const input = {
+    inputDigest: release.inputDigest ?? desired?.inputDigest ?? "",
     generation: phase.extension.metadata.generation ?? 0,
-    catalog: deps.catalogContent(wanted?.bundle.catalog),
+    catalog: deps.catalogContent(desired?.bundle.catalog),
   };
   return {
     release: release.version,
     bundle,
     version,
-    ...attempt,
+    ...input,
     reason,
     message: shortMessage(message),
-    attempts: attemptsOf(attempt, before),
+    attempts: attemptsOf(input, before),
     at: formatTime(new Date(deps.now())),
   };
 }
 
-/** The newest release before that was rolled out; where none is known to have been, the newest that was applied completely. */
+/**
+ * Returns the newest earlier release that was rolled out; the newest that was applied completely if none is recorded as
+ * rolled out.
+ */
 async function releaseBefore(
   { releases: store }: Pick<RollbackServices, "releases">,
   { releases: { history } }: ActingPhase,
@@ -214,7 +222,7 @@ async function releaseBefore(
   return newest;
 }
 
-/** What cannot be read counts as at work. */
+/** Reports whether a Pod of the failed release may be ready. True if that cannot be read. */
 async function newPodsMayWork(failed: FailedRelease, { client }: ActingPhase, { log, signal }: StepContext): Promise<boolean> {
   const applier = new Applier(client, log, signal);
   const written = new Set(
@@ -231,7 +239,7 @@ async function newPodsMayWork(failed: FailedRelease, { client }: ActingPhase, { 
   }
 }
 
-/** Skips a bundle that was rolled back, until spec, bundle or catalog change or its wait is over. */
+/** Skips a bundle that was rolled back until spec, bundle or catalog change, or its hold ends. */
 export function skipRolledBackBundle({
   catalogContent,
   now,
@@ -242,24 +250,24 @@ export function skipRolledBackBundle({
     run(phase, { log }) {
       const { extension, bundle, releases, pinned } = phase;
       const [latest] = releases.history.current;
-      const given = latest?.rolledBack;
-      if (!given || pinned) return Promise.resolve(phase);
+      const failed = latest?.rolledBack;
+      if (!failed || pinned) return Promise.resolve(phase);
       const generation = extension.metadata.generation ?? 0;
-      const attempt = { inputDigest: inputDigest(phase), generation, catalog: catalogContent(bundle.catalog) };
-      const until = heldUntil(given, attempt, now());
+      const input = { inputDigest: inputDigest(phase), generation, catalog: catalogContent(bundle.catalog) };
+      const until = heldUntil(failed, input, now());
       if (until === undefined) {
-        log.info({ bundle: bundle.name, attempts: given.attempts }, "bundle that was given up is tried again");
+        log.info({ bundle: bundle.name, attempts: failed.attempts }, "retrying a bundle that was rolled back");
         return Promise.resolve(phase);
       }
       requeueAfter(extension.metadata.name, until - now());
-      return Promise.resolve({ ...phase, held: heldFrom(given, installedFrom(latest).name) });
+      return Promise.resolve({ ...phase, held: heldFrom(failed, installedFrom(latest).name) });
     },
   };
 }
 
 /**
- * Pins an extension to the release that annotation `olm.operatorframework.io/rollback-to` names, for as long as it does. The steps after this one
- * keep that release; catalogs are still asked, for what they say about deprecation.
+ * Pins an extension to the release in annotation `olm.operatorframework.io/rollback-to` while it is set. Later steps
+ * keep that release. Catalogs are still read for deprecations.
  * @throws TerminalError Blocked if the annotation does not name a release that can be rolled back to.
  */
 export function pinRevision({ releases: store }: Pick<Services, "releases">): ReconcileStep<Authenticated> {
@@ -277,7 +285,7 @@ export function pinRevision({ releases: store }: Pick<Services, "releases">): Re
   };
 }
 
-/** The release that was made for the annotation, or the one that it names. */
+/** Returns the release that was applied for the annotation, or the release that it names. */
 async function findPinned(
   store: Services["releases"],
   { releases: { history }, extension }: Authenticated,
@@ -296,6 +304,6 @@ async function findPinned(
   }
   const known = history.current.find(({ version }) => version === revision);
   const release = known ?? recordOf(await store.read(extension.metadata.name, revision, { signal }));
-  if (!release) throw new RetryableError(Reason.Retrying, `annotation ${ANNOTATION_ROLLBACK_TO}: revision ${revision} is gone by now`);
+  if (!release) throw new RetryableError(Reason.Retrying, `annotation ${ANNOTATION_ROLLBACK_TO}: revision ${revision} no longer exists`);
   return { revision, release };
 }

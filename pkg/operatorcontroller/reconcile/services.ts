@@ -19,22 +19,24 @@ import type { ExtensionMetrics } from "../state/extensionMetrics.ts";
 import type { SourceWatches } from "../watches/sourceWatches.ts";
 
 /**
- * What reconciles work with, one for each controller. Each step and each function that a reconcile calls takes `Pick<Services, …>`: the members
- * that it uses.
+ * Dependencies of reconciles, created once per controller. Each step and each function takes only the members that it
+ * uses: `Pick<Services, …>`.
  */
 export interface Services extends ApplyServices {
-  /** The controller's own identity: for the ClusterExtension itself. Its objects are written as its ServiceAccount. */
+  /**
+   * Acts as the controller, for the ClusterExtension itself. Objects of a bundle are written as its ServiceAccount.
+   */
   client: Pick<Client, "patch">;
   events: EventSink;
   identities: Pick<Identities, "clientFor">;
   catalogs: CatalogLister;
-  /** What the catalogs say about a package. */
+  /** Reads the content of a package in the catalogs. */
   contents: Pick<CatalogPackages, "read">;
-  /** Chooses bundles whose dependencies can be met. */
+  /** Chooses bundles whose dependencies are satisfied. */
   choice: Pick<DependencyChoice, "choose" | "findConflict">;
   /** The ClusterExtensions that `spec.dependencies.policy: Install` creates. */
   created: Pick<DependencyExtensions, "ensure" | "waitingFor" | "release">;
-  /** The extensions that depend on another one. */
+  /** Lists the extensions that depend on another one. */
   dependents: Pick<Dependents, "of">;
   /** The APIs that the cluster serves. */
   apis: Pick<ClusterApis, "resources" | "version">;
@@ -46,18 +48,18 @@ export interface Services extends ApplyServices {
   sources: Pick<SourceWatches, "follow" | "unwatched" | "forget">;
   /** Returns the digest of a catalog's content; empty if there is no catalog of that name. */
   catalogContent: (name: string | undefined) => string;
-  /** Queues an extension again after so many milliseconds. */
+  /** Queues an extension again after a delay in milliseconds. */
   requeueAfter: (extension: string, afterMs: number) => void;
-  /** Drops all that the controller keeps in memory and on disk for an extension that is gone. */
+  /** Removes everything that the controller keeps in memory and on disk for a deleted extension. */
   forget: (extension: string) => Promise<void>;
-  /** Writes the status of ClusterExtensions, with the Events about it. */
+  /** Writes the status of ClusterExtensions and records Events about changes. */
   statuses: Pick<StatusWriter<ClusterExtension>, "write">;
-  metrics: Pick<ExtensionMetrics, "corrected" | "report" | "stepped">;
-  /** Returns the version of the OpenShift cluster that is known now. */
+  metrics: Pick<ExtensionMetrics, "countCorrections" | "report" | "recordStep">;
+  /** Returns the currently known version of the OpenShift cluster. */
   clusterVersion: () => ClusterVersion;
-  /** Returns the proxy for installed operators that is known now. */
+  /** Returns the currently known proxy for installed operators. */
   clusterProxy: () => ClusterProxy;
-  /** Returns when to reconcile an extension again although nothing happened, in milliseconds from now. */
+  /** Returns the delay in milliseconds until the next reconcile of an extension without any event. */
   resyncMs: (extension: Readonly<ClusterExtension>) => number;
   /** The length of a minute of `spec.progressDeadlineMinutes`, in milliseconds: 60,000 except in tests. */
   minuteMs: number;

@@ -11,7 +11,7 @@ import type { Phase, ResolvedBundle } from "../state/phases.ts";
 import type { CatalogObservations, Report } from "../state/report.ts";
 import { statusFrom } from "./status.ts";
 
-/** What a reconcile reached, and what it reports. */
+/** Result of a reconcile. */
 interface Reached extends Partial<KnownReleases>, Partial<Omit<Report, "catalogs">>, Partial<Pick<CatalogObservations, "deprecation">> {
   resolved?: ResolvedBundle;
   held?: Held;
@@ -52,21 +52,24 @@ interface StatusCase extends CaseHead {
   channels?: string[];
   catalog?: Partial<CatalogSource>;
   cluster?: ClusterFixture;
-  /** The releases that count, newest first; `properties` is annotation olm.properties, `max` one property olm.maxOpenShiftVersion in it. */
+  /**
+   * Active releases, newest first. `properties` is annotation olm.properties, `max` one property
+   * olm.maxOpenShiftVersion in it.
+   */
   active?: { bundle: string; version: string; properties?: string; max?: string }[];
-  /** What the catalogs said in this pass. */
+  /** Content of the catalogs in this reconcile. */
   catalogs?: Record<string, CatalogFixture>;
-  /** Conditions before the pass. */
+  /** Conditions before the reconcile. */
   before?: Condition[];
   reached: Reached;
   error?: { kind: "retryable" | "terminal"; reason?: string; message: string };
   want: Record<string, [Condition["status"], string, string]>;
-  /** All of `status.problems`, where the case is about them. */
+  /** All of `status.problems`, if the case is about them. */
   problems?: unknown[];
   install?: unknown;
 }
 
-/** A release as a pass sees it. */
+/** Returns a release as a reconcile reads it. */
 function releaseFrom({ bundle, version, properties, max }: NonNullable<StatusCase["active"]>[number]) {
   const stated = max === undefined ? properties : JSON.stringify([{ type: "olm.maxOpenShiftVersion", value: max }]);
   const labels = { "olm.operatorframework.io/bundle-name": bundle, "olm.operatorframework.io/bundle-version": version };
@@ -95,7 +98,7 @@ test.for(loadCases<StatusCase>("status"))("$name", ({ channels, catalog, reached
   if (problems) expect(status.problems ?? []).toEqual(problems);
 });
 
-test("a second reconcile that reaches the same changes nothing, a change of status moves the transition time", () => {
+test("statusFrom keeps the status of an equal reconcile, and updates the transition time of a changed condition", () => {
   const extension = extensionNamed("x", { packageName: "p" });
   const first = statusFrom(started(extension), undefined, NOW);
   const again = statusFrom(started({ ...extension, status: first }), undefined, "2026-01-02T00:00:00Z");
@@ -106,12 +109,12 @@ test("a second reconcile that reaches the same changes nothing, a change of stat
 });
 
 test.for<[name: string, annotation: string | undefined, before: string | undefined, reached: Reached, want: string | undefined]>([
-  ["nobody asked for a pass", undefined, undefined, {}, undefined],
-  ["a request is handled by the pass that sees it", "2026-01-01", undefined, {}, "2026-01-01"],
-  ["a long one is cut", "x".repeat(100), undefined, {}, "x".repeat(64)],
-  ["a request that was taken back is forgotten", undefined, "2026-01-01", {}, undefined],
-  ["a request waits while the extension is suspended", "2026-01-02", "2026-01-01", { isSuspended: true }, "2026-01-01"],
-])("lastHandledReconcileAt: %s", ([, annotation, before, reached, want]) => {
+  ["is unset without a request", undefined, undefined, {}, undefined],
+  ["is the request of the reconcile that handles it", "2026-01-01", undefined, {}, "2026-01-01"],
+  ["is truncated when the request is long", "x".repeat(100), undefined, {}, "x".repeat(64)],
+  ["is removed when the request is removed", undefined, "2026-01-01", {}, undefined],
+  ["does not change while the extension is suspended", "2026-01-02", "2026-01-01", { isSuspended: true }, "2026-01-01"],
+])("lastHandledReconcileAt %s", ([, annotation, before, reached, want]) => {
   const made = extensionNamed("x", { packageName: "p" });
   const annotations = annotation === undefined ? {} : { "olm.operatorframework.io/reconcile-requested-at": annotation };
   const status = before === undefined ? {} : { lastHandledReconcileAt: before };
@@ -121,8 +124,8 @@ test.for<[name: string, annotation: string | undefined, before: string | undefin
 
 test.for<[when: string, chosen: Partial<ResolvedBundle> | undefined, before: [bundle: string, catalog: string] | undefined, want: unknown]>(
   [
-    ["it was resolved in this pass", { catalog: "new" }, ["p.v1.0.0", "old"], "new"],
-    ["no catalog was asked in this pass", undefined, ["p.v1.0.0", "old"], "old"],
+    ["it was resolved in this reconcile", { catalog: "new" }, ["p.v1.0.0", "old"], "new"],
+    ["no catalog was read in this reconcile", undefined, ["p.v1.0.0", "old"], "old"],
     ["the installed bundle was kept without a catalog", {}, ["p.v1.0.0", "old"], "old"],
     [
       "another bundle was resolved and is not installed yet",
@@ -131,7 +134,7 @@ test.for<[when: string, chosen: Partial<ResolvedBundle> | undefined, before: [bu
       "old",
     ],
     ["another bundle was installed before", undefined, ["p.v0.9.0", "old"], undefined],
-    ["nothing is known", undefined, undefined, undefined],
+    ["nothing is installed according to the status", undefined, undefined, undefined],
   ],
 )("statusFrom names the catalog of the installed bundle when %s", ([, chosen, before, want]) => {
   const installed = { packageName: "p", name: "p.v1.0.0", version: "1.0.0", image: "registry.example/p" };

@@ -22,7 +22,7 @@ import type { DeprecationStatus } from "../state/report.ts";
 import { type ConditionVerdict, upgradeVerdict } from "./clusterUpgradeCondition.ts";
 import { heldIn, problemsOf } from "./problems.ts";
 
-/** What status says of the objects of a release: the first hundred by name, and how many there are. */
+/** Returns the inventory of a release: its first hundred objects and their total number. */
 export function inventoryOf(objects: readonly KubeObject[]): Inventory {
   return {
     count: objects.length,
@@ -37,8 +37,8 @@ export function inventoryOf(objects: readonly KubeObject[]): Inventory {
 }
 
 /**
- * The APIs that the CustomResourceDefinitions and APIServices of a release serve, sorted by group and kind; a definition that states none gives
- * none.
+ * Returns the APIs that the CustomResourceDefinitions and APIServices of a release serve, sorted by group and kind.
+ * Skips definitions without group or kind.
  */
 export function providedApis(objects: readonly KubeObject[]): ProvidedApis {
   const defined = objects.filter(isCrd).flatMap((crd) => {
@@ -55,9 +55,9 @@ export function providedApis(objects: readonly KubeObject[]): ProvidedApis {
   return [...defined, ...aggregated].sort((a, b) => compareText(key(a), key(b))).slice(0, PROVIDED_APIS_MAX);
 }
 
-/** What status says of the definitions that earlier releases left. */
+/** Returns the CustomResourceDefinitions of earlier releases that were kept. */
 function keptCrds(left: readonly LeftObject[], hide: (text: string) => string): KeptCrds {
-  const kept = left.flatMap(({ name, kept: because }) => (because === undefined ? [] : [{ name, message: boundedMessage(hide(because)) }]));
+  const kept = left.flatMap(({ name, kept: reason }) => (reason === undefined ? [] : [{ name, message: boundedMessage(hide(reason)) }]));
   return kept.slice(0, KEPT_CRDS_MAX);
 }
 
@@ -70,8 +70,8 @@ interface CrdSpec {
 type UpdateStatus = Pick<ClusterExtensionStatus, "availableUpdates" | "blockedUpdate">;
 
 /**
- * What the extension can be upgraded to next from what is installed at the end of the pass, from what the catalogs said in it.
- * A pass that did not come to the catalogs leaves what is known of the same bundle as it is.
+ * Returns the available updates of the bundle that is installed at the end of the reconcile. If the reconcile did not
+ * read the catalogs, keeps the known updates of the same bundle.
  */
 function updateStatus(phase: Phase): UpdateStatus {
   const { extension, clusterVersion, report } = phase;
@@ -91,17 +91,20 @@ function updateStatus(phase: Phase): UpdateStatus {
   return { availableUpdates: updates.map((update) => ({ ...update })), ...(blocked ? { blockedUpdate: { ...blocked } } : {}) };
 }
 
-/** After an upgrade: what later filters had against bundles holds for them still, as far as this pass knows. */
+/**
+ * Applies the filters of this reconcile, such as dependencies, to the candidates after an upgrade. They are still valid
+ * as far as known.
+ */
 function withLaterFilters(considered: FilteredCatalogs, before: FilteredCatalogs | undefined): FilteredCatalogs {
   const results = considered.results.map((found) => {
     const filters = before?.results.find(({ catalog }) => catalog === found.catalog)?.extraFilters ?? [];
-    return filters.reduce((left, filter) => {
+    return filters.reduce((result, filter) => {
       const rules = new Map([...filter.removed].map(([{ bundle }, rule]) => [bundle, rule]));
-      const removed = left.allowed.flatMap((one) => {
+      const removed = result.allowed.flatMap((one) => {
         const rule = rules.get(one.bundle);
         return rule === undefined ? [] : [[one, rule] as const];
       });
-      return removed.length === 0 ? left : applyFilter(left, { ...filter, removed: new Map(removed) });
+      return removed.length === 0 ? result : applyFilter(result, { ...filter, removed: new Map(removed) });
     }, found);
   });
   return { ...considered, results };
@@ -114,14 +117,17 @@ function knownOf({ status }: Readonly<ClusterExtension>, { name, version }: { na
   return { availableUpdates: updates, ...(blockedUpdate ? { blockedUpdate } : {}) };
 }
 
-/** Reasons of errors that are over once others have done something: nothing of the extension goes wrong, and nothing is under way. */
-const OF_OTHERS: ReadonlySet<string> = new Set([Reason.RequirementsNotMet, Reason.RequiredByOthers, Reason.ConversionNeeded]);
+/**
+ * Reasons of errors that end when something outside of the extension changes: Progressing is False, although the
+ * extension itself does not fail.
+ */
+const EXTERNAL_REASONS: ReadonlySet<string> = new Set([Reason.RequirementsNotMet, Reason.RequiredByOthers, Reason.ConversionNeeded]);
 const NO_CATALOG_DATA = "deprecation status unknown: catalog data unavailable";
 
 /**
- * The status that an extension has after a pass. Pure.
- * @param error what ended the pass early, if anything did.
- * @param now RFC 3339, used for conditions whose status changes.
+ * Returns the status of an extension after a reconcile. Pure.
+ * @param error error that ended the reconcile early, if any.
+ * @param now RFC 3339 time for conditions whose status changes.
  * @see operator-controller df2c201d internal/operator-controller/controllers/common_controller.go
  */
 export function statusFrom(phase: Phase, error: unknown, now: string): ClusterExtensionStatus {
@@ -149,7 +155,10 @@ export function statusFrom(phase: Phase, error: unknown, now: string): ClusterEx
   return installed ? { ...status, install: installStatus(installed, phase), ...contentStatus(phase), ...updateStatus(phase) } : status;
 }
 
-/** What was known to be installed. It stays while releases cannot be read or found, as it is all that tells that something is installed. */
+/**
+ * Returns the last known installed bundle and objects. They stay in the status while releases cannot be read or found,
+ * because nothing else shows that something is installed.
+ */
 function installBefore({ status }: Readonly<ClusterExtension>): Partial<ClusterExtensionStatus> {
   const { install, inventory, providedAPIs, keptCRDs } = status ?? {};
   return {
@@ -160,7 +169,7 @@ function installBefore({ status }: Readonly<ClusterExtension>): Partial<ClusterE
   };
 }
 
-/** What the deployed release holds. */
+/** Returns the content of the deployed release. */
 function contentStatus(phase: Phase): Pick<ClusterExtensionStatus, "inventory" | "providedAPIs" | "keptCRDs"> {
   const { hidden } = phase;
   const release = (hasClient(phase) ? phase.changes.deployed : undefined) ?? lastDeployed(releasesIn(phase).history.current);
@@ -174,7 +183,10 @@ function contentStatus(phase: Phase): Pick<ClusterExtensionStatus, "inventory" |
   };
 }
 
-/** A request counts as handled once a pass ended, whatever became of it: one that failed is tried again in any case. A pull has to end before. */
+/**
+ * Returns the last handled request to reconcile. A reconcile handles it even if it fails, because it is retried anyway;
+ * a pull must end first.
+ */
 function handledRequest({ phase, extension }: Phase): Pick<ClusterExtensionStatus, "lastHandledReconcileAt"> {
   const handled = phase === "suspended" || phase === "unpacking" ? extension.status?.lastHandledReconcileAt : reconcileRequestOf(extension);
   return handled === undefined ? {} : { lastHandledReconcileAt: handled };
@@ -200,16 +212,18 @@ function installedVerdict({ installed, unknownBecause }: KnownReleases): Conditi
 }
 
 /**
- * | pass ended with                 | Progressing                      |
- * | nothing                         | True / Succeeded                 |
- * | nothing, what is wanted is held | that one's reason                |
- * | nothing, and a rollout overdue  | False / ProgressDeadlineExceeded |
- * | nothing, while removed          | True / Uninstalling              |
- * | nothing, while suspended        | False / Suspended                |
- * | nothing, while an image is pulled | True / RollingOut              |
- * | a terminal error                | False / Blocked, or its reason   |
- * | what others have to bring about | False / its reason               |
- * | any other error                 | True / Retrying                  |
+ * Returns condition Progressing.
+ *
+ * | the reconcile ended with               | Progressing                      |
+ * | no error                               | True / Succeeded                 |
+ * | no error, a bundle on hold             | the reason of the hold           |
+ * | no error, an overdue rollout           | False / ProgressDeadlineExceeded |
+ * | no error, while uninstalling           | True / Uninstalling              |
+ * | no error, while suspended              | False / Suspended                |
+ * | no error, while an image is pulled     | True / RollingOut                |
+ * | a terminal error                       | False / Blocked, or its reason   |
+ * | an error that needs an external change | False / its reason               |
+ * | any other error                        | True / Retrying                  |
  */
 function progressingVerdict(phase: Phase, error: unknown): ConditionVerdict {
   return { type: ConditionType.Progressing, ...(error === undefined ? progress(phase) : failure(error)) };
@@ -222,7 +236,7 @@ function progress(phase: Phase): Omit<ConditionVerdict, "type"> {
   const { overdue } = phase.report;
   if (overdue !== undefined) return { status: "False", reason: Reason.ProgressDeadlineExceeded, message: overdue };
   if (phase.phase === "suspended") {
-    const message = "spec.suspend is true: nothing is resolved, installed, upgraded or put back until it is false";
+    const message = "spec.suspend is true: the controller does not resolve, install, upgrade or correct anything until it is false";
     return { status: "False", reason: Reason.Suspended, message };
   }
   if (phase.phase === "unpacking") return { status: "True", reason: Reason.RollingOut, message: `Unpacking bundle image ${phase.image}` };
@@ -233,16 +247,18 @@ function failure(error: unknown): Omit<ConditionVerdict, "type"> {
   const terminal = terminalIn(error);
   const message = messageOf(error);
   if (terminal) return { status: "False", reason: terminal.reason || Reason.Blocked, message };
-  if (error instanceof ReconcileError && OF_OTHERS.has(error.reason)) return { status: "False", reason: error.reason, message };
+  if (error instanceof ReconcileError && EXTERNAL_REASONS.has(error.reason)) return { status: "False", reason: error.reason, message };
   return { status: "True", reason: Reason.Retrying, message };
 }
 
 /**
- * | extension                  | Available                    |
- * | is being removed           | False / Uninstalling         |
- * | has nothing installed      | False / Absent               |
- * | cannot be asked            | Unknown / Unknown            |
- * | is installed               | what its objects say         |
+ * Returns condition Available.
+ *
+ * | the extension           | Available              |
+ * | is being uninstalled    | False / Uninstalling   |
+ * | has nothing installed   | False / Absent         |
+ * | cannot be read          | Unknown / Unknown      |
+ * | is installed            | that of its objects    |
  */
 function availableVerdict(phase: Phase): ConditionVerdict {
   const type = ConditionType.Available;
@@ -251,10 +267,18 @@ function availableVerdict(phase: Phase): ConditionVerdict {
   if (phase.phase === "deleting") return { type, status: "False", reason: Reason.Uninstalling, message: phase.progress };
   if (!installed && unknownBecause === undefined) return { type, status: "False", reason: Reason.Absent, message: "No bundle installed" };
   if (availability) return { type, status: availability.status, reason: availability.reason, message: availability.message };
-  return { type, status: "Unknown", reason: Reason.Unknown, message: unknownBecause ?? "the objects of the bundle were not looked at yet" };
+  return {
+    type,
+    status: "Unknown",
+    reason: Reason.Unknown,
+    message: unknownBecause ?? "the objects of the bundle have not been checked yet",
+  };
 }
 
-/** True when all three are as a user wishes them; otherwise the first that is not gives reason and message, Progressing before the others. */
+/**
+ * Returns condition Ready: True if the other three are as desired. Otherwise it has the reason and message of the first
+ * that is not; Progressing comes first.
+ */
 function readyVerdict(
   phase: Phase,
   installed: ConditionVerdict,
@@ -265,22 +289,22 @@ function readyVerdict(
   const { installed: bundle } = releasesIn(phase);
   const resolved = hasBundle(phase) ? phase.bundle : undefined;
   const unknown = [installed, available].some(({ status }) => status === "Unknown");
-  const not = ({ reason, message }: ConditionVerdict): ConditionVerdict => ({
+  const notReady = ({ reason, message }: ConditionVerdict): ConditionVerdict => ({
     type,
     status: unknown ? "Unknown" : "False",
     reason,
     message,
   });
-  if (progressing.status !== "True" || progressing.reason !== Reason.Succeeded) return not(progressing);
-  if (installed.status !== "True") return not(installed);
+  if (progressing.status !== "True" || progressing.reason !== Reason.Succeeded) return notReady(progressing);
+  if (installed.status !== "True") return notReady(installed);
   if (resolved && bundle && (resolved.name !== bundle.name || resolved.version !== bundle.version)) {
-    return not({
+    return notReady({
       ...progressing,
       reason: Reason.RollingOut,
-      message: `bundle "${bundle.name}" is installed, "${resolved.name}" is wanted`,
+      message: `bundle "${bundle.name}" is installed, "${resolved.name}" is desired`,
     });
   }
-  if (available.status !== "True") return not(available);
+  if (available.status !== "True") return notReady(available);
   return { type, status: "True", reason: Reason.Succeeded, message: `bundle "${bundle?.name ?? ""}" is installed and available` };
 }
 
@@ -308,7 +332,7 @@ function deprecationVerdicts(phase: Phase): ConditionVerdict[] {
       installed ? unknown(BundleDeprecated) : notInstalled,
     ];
   }
-  const found = messagesOf(deprecation, phase);
+  const found = deprecationMessages(deprecation, phase);
   const verdict = (type: string, messages: readonly string[], otherwise: string): ConditionVerdict =>
     messages.length > 0
       ? { type, status: "True", reason: Reason.Deprecated, message: messages.join("\n") }
@@ -321,7 +345,7 @@ function deprecationVerdicts(phase: Phase): ConditionVerdict[] {
   ];
 }
 
-function messagesOf(
+function deprecationMessages(
   deprecation: DeprecationStatus & { kind: "known" },
   phase: Phase,
 ): { package: string[]; channel: string[]; bundle: string[] } {

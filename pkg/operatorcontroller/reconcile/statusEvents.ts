@@ -8,8 +8,8 @@ import { type StatusEvent, StatusWriter } from "../../controller/statusWriter.ts
 import type { Client } from "../../kube/client.ts";
 
 /**
- * Returns what writes the status of extensions. A status that the API server refuses because of the bundle's name or version is written without
- * `install`, so that its conditions can be read.
+ * Returns the writer of the status of extensions. If the API server rejects a status because of the bundle's name or
+ * version, it writes the status without `install`, so that its conditions are visible.
  */
 export function extensionStatusWriter(client: Pick<Client, "get" | "patch">, events: EventSink): StatusWriter<ClusterExtension> {
   return new StatusWriter({
@@ -21,16 +21,17 @@ export function extensionStatusWriter(client: Pick<Client, "get" | "patch">, eve
 }
 
 /**
- * Returns the Events about a change of an extension's status. Pure. The steps record what they did themselves, for example `Installed`.
+ * Returns the Events about a changed status of an extension. Pure. The steps themselves record their actions, such as
+ * `Installed`.
  *
- * | what changed                                     | Event                                      |
- * | Progressing: the reason was Suspended            | Normal Resumed                             |
- * | Progressing: the reason became Suspended         | Normal Suspended                           |
- * | Progressing: Retrying or False, each text        | Warning, `warningReason`                   |
- * | Available: the reason became Unhealthy, Healthy  | Warning Unhealthy, Normal Healthy          |
- * | ClusterUpgradeBlocked became True                | Warning ClusterUpgradeBlocked              |
- * | ClusterUpgradeBlocked was True                   | Normal ClusterUpgradeUnblocked             |
- * | a first Warning about missing permissions        | Warning PermissionsMissing                 |
+ * | what changed                                       | Event                             |
+ * | Progressing: the reason was Suspended              | Normal Resumed                    |
+ * | Progressing: the reason became Suspended           | Normal Suspended                  |
+ * | Progressing: Retrying or False, each new text      | Warning, `warningReason`          |
+ * | Available: the reason became Unhealthy or Healthy  | Warning Unhealthy, Normal Healthy |
+ * | ClusterUpgradeBlocked became True                  | Warning ClusterUpgradeBlocked     |
+ * | ClusterUpgradeBlocked was True                     | Normal ClusterUpgradeUnblocked    |
+ * | a new Warning about missing permissions            | Warning PermissionsMissing        |
  */
 function extensionEvents({ status: before }: Readonly<ClusterExtension>, after: ClusterExtensionStatus): StatusEvent[] {
   const changed = changedConditions(before?.conditions, after.conditions).flatMap(({ condition, before: old }) => {
@@ -68,14 +69,14 @@ function blockEvents(before: ClusterExtensionStatus | undefined, after: ClusterE
   return wasBlocked && !isBlocked ? [{ reason: "ClusterUpgradeUnblocked", message }] : [];
 }
 
-/** The reconcile continues without these permissions. */
+/** Returns the Event about missing permissions that do not stop the reconcile. */
 function permissionEvents(before: ClusterExtensionStatus | undefined, { problems = [] }: ClusterExtensionStatus): StatusEvent[] {
   const missing = problems.find(({ type, severity }) => type === "MissingPermissions" && severity === "Warning");
   if (!missing || findProblem(before, "MissingPermissions")) return [];
   return [{ reason: "PermissionsMissing", message: withNext(missing.message, [missing]) }];
 }
 
-/** `message` with what the first Error or Warning says to do next. */
+/** Appends the next step of the first Error or Warning to `message`. */
 function withNext(message: string, problems: ClusterExtensionStatus["problems"] = []): string {
   const next = problems.find((problem) => problem.severity !== "Info")?.next;
   return next === undefined ? message : `${message}; next: ${next}`;

@@ -4,7 +4,7 @@ import { expect, test } from "vitest";
 
 const STEP = /^export (?:async )?(?:function|const) (\w+)(?:(?!^export )[^])*?^ {2,4}name: "(\w+)",$/gm;
 
-/** The functions that make steps, and the names of those in logs and metrics. */
+/** Returns the functions that create steps, with the names of these in logs and metrics. */
 function stepNames(): [step: string, name: string][] {
   const files = readdirSync(import.meta.dirname).filter((file) => file.endsWith(".ts") && !file.endsWith(".test.ts"));
   return files.flatMap((file) =>
@@ -15,7 +15,7 @@ function stepNames(): [step: string, name: string][] {
   );
 }
 
-test("each step is named in logs and metrics as its function", () => {
+test("each step has the name of its function in logs and metrics", () => {
   const names = stepNames();
   expect(names.length).toBeGreaterThan(15);
   for (const [step, name] of names) expect(name).toBe(step.charAt(0).toUpperCase() + step.slice(1));

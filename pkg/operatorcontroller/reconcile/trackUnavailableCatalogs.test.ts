@@ -5,17 +5,17 @@ import type { CatalogPackage } from "../../resolve/resolution.ts";
 import { ExtensionCache } from "../state/extensionCache.ts";
 import { trackUnavailableCatalogs } from "./resolve.ts";
 
-const ASKED: CatalogPackage = { name: "a", priority: 0, content: undefined };
+const AVAILABLE: CatalogPackage = { name: "a", priority: 0, content: undefined };
 
-test.for<[what: string, catalogs: CatalogPackage[] | undefined, misses: boolean]>([
-  ["no catalog", undefined, false],
-  ["catalogs that answer", [ASKED], false],
-  ["one that does not", [ASKED, { ...ASKED, name: "b", unavailable: "connection refused" }], true],
-])("an extension of %s is looked at again soon or not", async ([, catalogs, misses]) => {
+test.for<[what: string, catalogs: CatalogPackage[] | undefined, want: boolean]>([
+  ["false without catalogs", undefined, false],
+  ["false when all catalogs are available", [AVAILABLE], false],
+  ["true when a catalog is unavailable", [AVAILABLE, { ...AVAILABLE, name: "b", unavailable: "connection refused" }], true],
+])("trackUnavailableCatalogs records %s", async ([, catalogs, want]) => {
   const extension = extensionNamed("x", { packageName: "p" });
   const memory = new ExtensionCache();
   const phase = resolved(extension, { packageName: "p", name: "p.v1.0.0", version: "1.0.0", image: "i", explanation: "" });
   if (catalogs) phase.report.catalogs.packages = catalogs;
   await runStep(trackUnavailableCatalogs({ memory }), phase);
-  expect(memory.of(extension).missesCatalogs).toBe(misses);
+  expect(memory.of(extension).hasUnavailableCatalogs).toBe(want);
 });

@@ -26,11 +26,11 @@ const RESOLVED: ResolvedBundle = {
 const made = extensionNamed("x", { packageName: "p" });
 const X: ClusterExtension = { ...made, metadata: { ...made.metadata, uid: "u1" } };
 
-/** Gives a folder for every image, or fails. */
+/** Returns the same folder for every image, or fails. */
 class CannedImages implements BundlePuller {
   readonly pulled: string[] = [];
   failure: Error | undefined;
-  /** Fails for this image only; any other without it. */
+  /** Fails only for this image; if unset, for any. */
   gone: string | undefined;
   readonly #dir: string;
 
@@ -58,31 +58,36 @@ const withSpec = (spec: Partial<ClusterExtension["spec"]>): ClusterExtension => 
 const configured = (inline: Record<string, unknown>): ClusterExtension => withSpec({ config: { configType: "Inline", inline } });
 
 test.for<[what: string, extension: ClusterExtension, resolved: ResolvedBundle, same: boolean]>([
-  ["the image", X, { ...RESOLVED, image: "quay.io/p@sha256:2" }, false],
-  ["the bundle's name", X, { ...RESOLVED, name: "p.v1.0.1" }, false],
-  ["the bundle's version", X, { ...RESOLVED, version: "1.0.1" }, false],
-  ["the bundle's release", X, { ...RESOLVED, release: "2" }, false],
-  ["an explicitly empty release", X, { ...RESOLVED, release: "" }, false],
-  ["the install namespace", withSpec({ namespace: "other" }), RESOLVED, false],
-  ["configuration", configured({ watchNamespace: "a" }), RESOLVED, false],
-  ["the extension itself, made anew under its name", { ...X, metadata: { ...X.metadata, uid: "u2" } }, RESOLVED, false],
-  ["the catalog it was found in", X, { ...RESOLVED, catalog: "c" }, true],
-  ["the explanation and the edge", X, { ...RESOLVED, explanation: "highest", edge: "stay" }, true],
+  ["changes with the image", X, { ...RESOLVED, image: "quay.io/p@sha256:2" }, false],
+  ["changes with the bundle's name", X, { ...RESOLVED, name: "p.v1.0.1" }, false],
+  ["changes with the bundle's version", X, { ...RESOLVED, version: "1.0.1" }, false],
+  ["changes with the bundle's release", X, { ...RESOLVED, release: "2" }, false],
+  ["changes with an explicitly empty release", X, { ...RESOLVED, release: "" }, false],
+  ["changes with the install namespace", withSpec({ namespace: "other" }), RESOLVED, false],
+  ["changes with the configuration", configured({ watchNamespace: "a" }), RESOLVED, false],
+  ["changes when the extension is recreated", { ...X, metadata: { ...X.metadata, uid: "u2" } }, RESOLVED, false],
+  ["ignores the catalog", X, { ...RESOLVED, catalog: "c" }, true],
+  ["ignores explanation and edge", X, { ...RESOLVED, explanation: "highest", edge: "stay" }, true],
   [
-    "labels, annotations and generation",
+    "ignores labels, annotations and generation",
     { ...X, metadata: { ...X.metadata, generation: 7, labels: { a: "b" }, annotations: { c: "d" } } },
     RESOLVED,
     true,
   ],
-  ["the version range", withSpec({ source: { sourceType: "Catalog", catalog: { packageName: "p", version: ">=1" } } }), RESOLVED, true],
-  ["what uninstalling does", withSpec({ uninstall: { crdPolicy: "Retain" } }), RESOLVED, true],
-  ["the ServiceAccount", withSpec({ serviceAccount: { name: "other" } }), RESOLVED, true],
-])("what is applied depends on the input or not: %s", ([, extension, resolved, same]) => {
+  [
+    "ignores the version range",
+    withSpec({ source: { sourceType: "Catalog", catalog: { packageName: "p", version: ">=1" } } }),
+    RESOLVED,
+    true,
+  ],
+  ["ignores spec.uninstall", withSpec({ uninstall: { crdPolicy: "Retain" } }), RESOLVED, true],
+  ["ignores the ServiceAccount", withSpec({ serviceAccount: { name: "other" } }), RESOLVED, true],
+])("inputDigest %s", ([, extension, resolved, same]) => {
   const before = inputDigest(resolvedPhase(X, RESOLVED));
   expect(inputDigest(resolvedPhase(extension, resolved)) === before).toBe(same);
 });
 
-test("the order of members in the configuration does not matter, their values do", () => {
+test("inputDigest ignores the order of members in the configuration, but not that of lists", () => {
   const digest = (inline: Record<string, unknown>): string => inputDigest(resolvedPhase(configured(inline), RESOLVED));
   expect(digest({ a: 1, b: { c: 2, d: 3 } })).toBe(digest({ b: { d: 3, c: 2 }, a: 1 }));
   expect(digest({ a: [1, 2] })).not.toBe(digest({ a: [2, 1] }));
@@ -104,9 +109,9 @@ async function pass(given: Given): Promise<StepOutcome<Unpacked> & { pulled: str
   const images = new CannedImages(folder.write("image", Object.fromEntries(sample?.files ?? [])));
   images.failure = given.failure;
   images.gone = given.gone;
-  const woken = Promise.withResolvers<void>();
+  const requeued = Promise.withResolvers<void>();
   const step = unpackBundle({
-    images: new BundleImages(images, () => woken.resolve()),
+    images: new BundleImages(images, () => requeued.resolve()),
     bundles: new BundleCache(systemClock),
     providers: new CertificateProviders(NO_KINDS, "auto"),
   });
@@ -120,7 +125,7 @@ async function pass(given: Given): Promise<StepOutcome<Unpacked> & { pulled: str
   const first = await run();
   if (!first.isLeft) return { ...first, pulled: images.pulled };
   expect(first.result).toMatchObject({ isPending: true });
-  await woken.promise;
+  await requeued.promise;
   return { ...(await run()), pulled: images.pulled };
 }
 
@@ -128,12 +133,12 @@ const digest = inputDigest(resolvedPhase(X, RESOLVED));
 
 test.for<[why: string, given: Given, pulls: boolean]>([
   ["nothing is released", {}, true],
-  ["the deployed release was made from the same input", { latest: releaseRecord(1, "deployed", { inputDigest: digest }) }, false],
-  ["it was made from other input", { latest: releaseRecord(1, "deployed", { inputDigest: "other" }) }, true],
-  ["somebody else wrote it", { latest: releaseRecord(1, "deployed") }, true],
-  ["the newest attempt from the same input failed", { latest: releaseRecord(1, "failed", { inputDigest: digest }) }, true],
-  ["it was left in the middle", { latest: releaseRecord(1, "pending-install", { inputDigest: digest }) }, true],
-])("an image is fetched only when it is needed: %s", async ([, given, pulls]) => {
+  ["the deployed release has the same input", { latest: releaseRecord(1, "deployed", { inputDigest: digest }) }, false],
+  ["the deployed release has other input", { latest: releaseRecord(1, "deployed", { inputDigest: "other" }) }, true],
+  ["another implementation wrote the release", { latest: releaseRecord(1, "deployed") }, true],
+  ["the newest attempt with the same input failed", { latest: releaseRecord(1, "failed", { inputDigest: digest }) }, true],
+  ["the release was interrupted", { latest: releaseRecord(1, "pending-install", { inputDigest: digest }) }, true],
+])("unpackBundle pulls an image only if needed when %s", async ([, given, pulls]) => {
   const { next, pulled, error } = await pass(given);
   expect(error).toBeUndefined();
   expect(pulled).toEqual(pulls ? ["x quay.io/p@sha256:1"] : []);
@@ -142,7 +147,7 @@ test.for<[why: string, given: Given, pulls: boolean]>([
 });
 
 test.for([new RetryableError("Retrying", "error creating image source: no route"), new TerminalError("Blocked", "digest mismatch")])(
-  "an image that cannot be had (%s) stops an install, and keeps what is installed",
+  "unpackBundle fails a first install and keeps installed objects when a pull fails: %s",
   async (failure) => {
     const fresh = await pass({ failure });
     const problems = [{ type: "ImagePullFailed", severity: "Error", message: failure.message }];
@@ -157,27 +162,27 @@ test.for([new RetryableError("Retrying", "error creating image source: no route"
 );
 
 /** Source: S3-39. */
-test("of the installed bundle the digest is fetched that was installed, and recorded", async () => {
+test("unpackBundle pulls the installed digest of the installed bundle and records it", async () => {
   const { next, pulled } = await pass({ resolved: { ...RESOLVED, image: "quay.io/p:v1", pullFrom: "quay.io/p@sha256:7" } });
   expect(pulled).toEqual(["x quay.io/p@sha256:7"]);
   expect(next?.bundle).toMatchObject({ image: "quay.io/p:v1", imageDigest: "sha256:1" });
 });
 
-test.for<[what: string, latest: ReleaseRecord, isTaken: boolean]>([
-  ["that another writer installed is taken over with what the catalog names", releaseRecord(1, "deployed"), true],
-  ["of ours is kept as it is", releaseRecord(1, "deployed", { inputDigest: "other" }), false],
-])("a bundle whose image is gone, %s", async ([, latest, isTaken]) => {
+test.for<[what: string, latest: ReleaseRecord, isAdopted: boolean]>([
+  ["adopts the bundle with the image of the catalog when another implementation installed it", releaseRecord(1, "deployed"), true],
+  ["keeps the installed objects when the controller installed them", releaseRecord(1, "deployed", { inputDigest: "other" }), false],
+])("unpackBundle handles a deleted image: it %s", async ([, latest, isAdopted]) => {
   const failure = new Error("manifest unknown");
   const resolved = { ...RESOLVED, pullFrom: RESOLVED.image, offered: "mirror.io/p:v1" };
   const { phase, next, pulled, error } = await pass({ latest, installed: true, failure, gone: RESOLVED.image, resolved });
   expect(error).toBeUndefined();
-  expect(pulled).toEqual(["x quay.io/p@sha256:1", ...(isTaken ? ["x mirror.io/p:v1"] : [])]);
-  expect([next?.bundle.image, next?.content === undefined]).toEqual(isTaken ? ["mirror.io/p:v1", false] : [RESOLVED.image, true]);
-  expect(next?.inputDigest === digest).toBe(!isTaken);
+  expect(pulled).toEqual(["x quay.io/p@sha256:1", ...(isAdopted ? ["x mirror.io/p:v1"] : [])]);
+  expect([next?.bundle.image, next?.content === undefined]).toEqual(isAdopted ? ["mirror.io/p:v1", false] : [RESOLVED.image, true]);
+  expect(next?.inputDigest === digest).toBe(!isAdopted);
   expect(problemTexts(phase)).toEqual([expect.stringMatching(/^cannot pull (bundle )?image quay.io.p@sha256:1/)]);
 });
 
-test("a stop is no image that cannot be had", async () => {
+test("unpackBundle throws the reason of an abort, not an error of the pull", async () => {
   const stopping = new AbortController();
   const images = {
     cancel: () => Promise.resolve(),

@@ -19,12 +19,13 @@ import {
 import { type ProxyInputs, proxyOf } from "../state/proxyVariables.ts";
 import type { Services } from "./services.ts";
 
-/** Raised when rendering changes what it makes of the same input, so that installed bundles are rendered anew. */
+/** Increase it when rendering changes the objects of the same input, so that installed bundles are rendered again. */
 const RENDERING = "1";
 
 /**
- * Fetches the bundle, unless a deployed release was already made from the very same input, and finds out who provides the certificates of
- * its webhooks and API services, if it has any. It does not wait for a pull: the reconcile ends, and the end of the pull brings the next one.
+ * Pulls and loads the bundle, unless the deployed release has the same input. Chooses the provider of certificates for
+ * its webhooks and API services. Does not wait for a pull: the reconcile ends, and the end of the pull triggers the
+ * next one.
  */
 export function unpackBundle(services: Pick<Services, "images" | "bundles" | "providers">): ReconcileStep<Resolved, Unpacked> {
   const { images, providers } = services;
@@ -49,7 +50,10 @@ export function unpackBundle(services: Pick<Services, "images" | "bundles" | "pr
   };
 }
 
-/** Loads the bundle once its image is here. If it cannot be pulled and is installed, the installed objects are kept, with a problem. */
+/**
+ * Loads the bundle if its image is available. If the image of the installed bundle cannot be pulled, keeps the
+ * installed objects and reports a problem.
+ */
 async function pullBundle(
   { images, bundles }: Pick<Services, "images" | "bundles">,
   resolved: Resolved,
@@ -58,7 +62,7 @@ async function pullBundle(
   const ref = pullReference(resolved.bundle);
   let phase = resolved;
   try {
-    const pull = await images.obtain(phase.extension, { ref, substitute: substituteOf(phase) }, signal);
+    const pull = await images.obtain(phase.extension, { ref, substitute: substituteImage(phase) }, signal);
     if (pull.kind === "pending" && !pull.isSlow) return leave(phase, { isPending: true });
     if (pull.kind === "pending" && (pull.lastError === undefined || !isInstalled(phase)))
       return stop({ ...phase, phase: "unpacking", image: ref, lastError: pull.lastError }, { isPending: true });
@@ -71,7 +75,7 @@ async function pullBundle(
   } catch (err) {
     signal.throwIfAborted();
     if (!isInstalled(resolved)) return fail(phase, err);
-    log.warn({ image: ref, err: messageOf(err) }, "bundle image not available, keeping what is installed");
+    log.warn({ image: ref, err: messageOf(err) }, "bundle image not available, keeping the installed objects");
     const message = `cannot pull bundle image ${ref}, so the controller keeps the installed objects: ${messageOf(err)}`;
     phase.report.problems.push(newProblem("ImagePullFailed", { severity: "Warning", message }));
     return { ...phase, phase: "unpacked" };
@@ -79,32 +83,33 @@ async function pullBundle(
 }
 
 /**
- * The image that the catalog names now, in place of one that another operator-controller installed and that is gone: without it, the bundle could
- * not be taken over.
+ * Returns the image that the catalog names now, as a replacement for an image that the Go operator-controller installed
+ * and that no longer exists. The bundle could not be adopted without it.
  */
-function substituteOf({ bundle, releases }: Resolved): string | undefined {
+function substituteImage({ bundle, releases }: Resolved): string | undefined {
   const base = lastDeployed(releases.history.current);
   return base && isOfAnotherWriter(base) ? bundle.offered : undefined;
 }
 
-/** The phase with the image that was pulled, which is noted if it is the substitute. */
+/** Returns the phase with the pulled image. Reports a problem if it is the substitute. */
 function withSubstitute(phase: Resolved, { unavailable }: ObtainedImage): Resolved {
   const { offered, pullFrom, ...others } = phase.bundle;
   if (unavailable === undefined || offered === undefined) return phase;
-  const message = `cannot pull image ${pullFrom ?? others.image}, so the controller takes over bundle "${others.name}" with image ${offered}: ${messageOf(unavailable)}`;
+  const message = `cannot pull image ${pullFrom ?? others.image}, so the controller adopts bundle "${others.name}" with image ${offered}: ${messageOf(unavailable)}`;
   phase.report.problems.push(newProblem("ImagePullFailed", { severity: "Warning", message }));
-  const taken: Resolved = { ...phase, bundle: { ...others, image: offered } };
-  return { ...taken, inputDigest: inputDigest(taken) };
+  const adopted: Resolved = { ...phase, bundle: { ...others, image: offered } };
+  return { ...adopted, inputDigest: inputDigest(adopted) };
 }
 
-/** Where the image of a bundle is pulled from. */
+/** Returns the reference to pull for a bundle. */
 export function pullReference({ image, pullFrom }: ResolvedBundle): string {
   return pullFrom ?? image;
 }
 
 /**
- * SHA-256 over all that the applied objects are made from, as hex: the bundle, where it goes, its configuration, the proxy of the cluster where it
- * has one, and the extension that owns them, since one that was made anew under its name must mark them as its own.
+ * Returns the SHA-256 of everything that determines the applied objects, in hexadecimal: bundle, namespace,
+ * configuration, proxy if there is one, and the extension that owns them. An extension that was recreated under its
+ * name must mark the objects as its own.
  */
 export function inputDigest(inputs: ProxyInputs): string {
   const { extension, bundle, sourcedConfig } = inputs;
@@ -119,7 +124,7 @@ export function inputDigest(inputs: ProxyInputs): string {
     release: bundle.release ?? null,
     namespace,
     config: configOf(inputs) ?? null,
-    // The digest is shown in plans: with uids in it that only those know who may read the sources, nobody finds a value by trying.
+    // Plans show this digest. It contains uids that only readers of the sources know, so that values cannot be guessed.
     ...(sourcedConfig ? { sources: sourcedConfig.identities } : {}),
     ...(install?.userRoles === "Aggregate" ? { userRoles: install.userRoles } : {}),
     ...(proxy === undefined ? {} : { proxy }),

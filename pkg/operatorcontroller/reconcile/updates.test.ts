@@ -19,7 +19,7 @@ const bundle = (version: string): InstalledBundle => ({ packageName: "p", name: 
 const EXTENSION = extensionNamed("x", { packageName: "p" });
 const LATER = { version: "1.2.0", bundle: "p.v1.2.0", catalog: "c", edge: "replaces", channel: "stable", deprecated: false } as const;
 
-/** A reconcile that resolved from `before` on, with `installed` at its end. */
+/** Returns a reconcile that resolved from `before`, with `installed` at its end. */
 function passed(before: InstalledBundle, installed: InstalledBundle | undefined, fixture: CatalogFixture = CATALOG): Authenticated {
   const catalogs = catalogsFrom({ c: fixture }, "p");
   const filtered = filterCandidates({ source: { packageName: "p" }, catalogs, installed: before });
@@ -36,17 +36,17 @@ function updatesIn(phase: Authenticated, status?: ClusterExtensionStatus): unkno
 }
 
 // Source: D-03, D-25.
-test("the versions that may follow what is installed are told, and the newest that may not", () => {
+test("statusFrom lists available updates and the newest blocked one", () => {
   const installed = bundle("1.0.0");
   expect(updatesIn(passed(installed, installed))).toEqual([["1.1.0"], "1.2.0"]);
 });
 
-test("after an upgrade they are those of the new bundle", () => {
+test("statusFrom lists the updates of the new bundle after an upgrade", () => {
   expect(updatesIn(passed(bundle("1.0.0"), bundle("1.1.0")))).toEqual([["1.2.0"], undefined]);
   expect(updatesIn(passed(bundle("1.1.0"), bundle("1.2.0")))).toEqual([[], undefined]);
 });
 
-test("what dependencies stand against is blocked, and still is after an upgrade to another bundle", () => {
+test("statusFrom reports an update that dependencies block, also after an upgrade to another bundle", () => {
   const fixture: CatalogFixture = {
     channels: { stable: ["p.v1.0.0", { name: "p.v1.1.0", replaces: "p.v1.0.0" }, { name: "p.v1.2.0", skipRange: "<1.2.0" }] },
     bundles: ["p.v1.0.0", "p.v1.1.0", "p.v1.2.0"],
@@ -71,21 +71,21 @@ test("what dependencies stand against is blocked, and still is after an upgrade 
   }
 });
 
-test("there are none without anything installed, nor when a catalog that matters cannot be asked", () => {
+test("statusFrom lists no updates when nothing is installed or a relevant catalog is unavailable", () => {
   expect(updatesIn(passed(bundle("1.0.0"), undefined))).toEqual([undefined, undefined]);
   const installed = bundle("1.0.0");
   const known = { availableUpdates: [LATER], install: { bundle: { name: "p.v1.0.0", version: "1.0.0" } } };
   expect(updatesIn(passed(installed, installed, { unavailable: "it is not served" }), known)).toEqual([undefined, undefined]);
 });
 
-test("a pass that did not come to the catalogs leaves what is known of the same bundle", () => {
+test("statusFrom keeps known updates of the same bundle when the catalogs were not read", () => {
   const withInstalled = (installed: InstalledBundle): Authenticated => authenticated(EXTENSION, { releases: { installed } });
   const known = { availableUpdates: [LATER], install: { bundle: { name: "p.v1.1.0", version: "1.1.0" } } };
   expect(updatesIn(withInstalled(bundle("1.1.0")), known)).toEqual([["1.2.0"], undefined]);
   expect(updatesIn(withInstalled(bundle("1.2.0")), known)).toEqual([undefined, undefined]);
 });
 
-test("a second pass over the same catalogs writes the same", () => {
+test("statusFrom returns an equal status for the same catalogs", () => {
   const installed = bundle("1.0.0");
   const first = statusFrom(passed(installed, installed), undefined, "2026-01-01T00:00:00Z");
   const later = statusFrom(

@@ -187,7 +187,7 @@ test("InstalledReleases reports an unreadable release, and retries", async () =>
 });
 
 test.for<[version: string, because: string]>([
-  ["7", "its name is not that of the release that its labels name"],
+  ["7", "its name does not match the release in its labels"],
   ["x", 'its label version "x" is not a positive whole number'],
   ["-1", 'its label version "-1" is not a positive whole number'],
   ["01", 'its label version "01" is not a positive whole number'],

@@ -8,93 +8,101 @@ import { objectKey } from "../../release/identity.ts";
 import type { LeftObject, ReleaseRecord } from "../../release/record.ts";
 import type { HiddenTexts } from "../../render/redaction.ts";
 
-/** Least time between two readings of health that changes of status ask for. */
+/** Minimum time between health checks that status changes trigger. */
 const HEALTHY_PAUSE_MS = 5_000;
-const ILL_PAUSE_MS = 1_000;
-/** From a change of what webhooks trust to the look at it; others may have written it in several steps. */
+const UNHEALTHY_PAUSE_MS = 1_000;
+/** Delay from a change of the CAs that webhooks trust to the check, because such a change may take several writes. */
 const CERTIFICATES_PAUSE_MS = 5_000;
 
-/** What a release was last found to be. */
+/** Result of the last health check of a release. */
 export interface CachedHealth {
-  /** Its number. */
+  /** Revision of the release. */
   readonly release: number;
   readonly availability: Availability;
-  /** When it was read, in milliseconds since the epoch. */
+  /** Time of the check, in milliseconds since the epoch. */
   readonly readAt: number;
-  /** How many checks in a row did not find it healthy. */
+  /** Number of consecutive checks that found it unhealthy. */
   readonly checks: number;
-  /** When to read it again, in milliseconds since the epoch; infinite while it is healthy. */
+  /** Time of the next check, in milliseconds since the epoch; infinite while it is healthy. */
   dueAt: number;
 }
 
-/** What is known of the certificates that operator-controller provides for an extension. */
+/** State of the certificates that operator-controller issues for an extension. */
 interface CachedCertificates {
-  /** Number of the release for which they were last looked at; undefined before the first time. */
+  /** Revision of the release that was last checked; undefined before the first check. */
   release?: number;
-  /** When to look again, in milliseconds since the epoch. */
+  /** Time of the next check, in milliseconds since the epoch. */
   checkAt: number;
-  /** When what is trusted was last changed, by key of the Secret; milliseconds since the epoch. */
+  /** Time of the last change of the trusted CAs, by key of the Secret, in milliseconds since the epoch. */
   readonly trustedSince: Map<string, number>;
 }
 
-/** Drift that the controller does not revert. */
+/** Drift that the controller does not correct. */
 interface CachedDrift {
   /** One sentence. */
   readonly text: string;
   readonly object: ProblemObject;
 }
 
-/** What is remembered of one extension between passes. A controller that has just started knows none of it and is as right without. */
+/** State of one extension between reconciles. In memory only; safe to lose on restart. */
 export interface ExtensionCacheEntry {
   readonly uid: string;
-  /** When its objects, or those that are not watched, were last compared with the cluster; milliseconds since the epoch. */
+  /** Time of the last comparison of its objects, or of those that are not watched, in milliseconds since the epoch. */
   checkedAt?: number;
   health?: CachedHealth;
-  /** When all of its objects were. */
+  /** Time of the last comparison of all its objects, in milliseconds since the epoch. */
   comparedAt?: number;
-  /** Objects that have drifted and that the controller does not revert, by `objectKey`. */
+  /** Objects with drift that the controller does not correct, by `objectKey`. */
   readonly drifted: Map<string, CachedDrift>;
   readonly certificates: CachedCertificates;
-  /** When the permissions of its ServiceAccount were last read, and what they lacked, with `spec.install.permissions` Warn. */
-  rights?: { checkedAt: number; lacking: Problem | undefined };
-  /** What was last told about the checks before a release, and about which input. */
-  told?: string;
-  /** Whether some catalog could not be asked in the last pass that resolved a bundle. */
-  missesCatalogs?: boolean;
-  /** What was last told about the choice of a bundle. */
-  decided?: string;
-  /** What resolution last came to, empty where it came to nothing; undefined before the first time. */
-  choice?: string;
-  /** Digest of the approved plan that was last told. */
-  approved?: string;
-  /** What its bundle wants of the cluster in vain, as it was last told. */
-  unmet?: string;
-  /** What is wrong with its bundle, as it was last told. */
-  flawed?: string;
-  /** Its uninstall has begun: what others need of it does not hold that up any more. */
+  /**
+   * Time of the last check of the ServiceAccount's permissions, and those it lacks, with `spec.install.permissions`
+   * Warn.
+   */
+  permissions?: { checkedAt: number; lacking: Problem | undefined };
+  /** The last reported preflight result, with its input. */
+  reportedPreflight?: string;
+  /** Whether a catalog was unavailable in the last reconcile that resolved a bundle. */
+  hasUnavailableCatalogs?: boolean;
+  /** The last reported image change and ignored constraints of the choice. */
+  reportedChoice?: string;
+  /** The last resolved bundle; empty if resolution failed, undefined before the first one. */
+  resolvedBundle?: string;
+  /** Digest of the last reported approved plan. */
+  reportedApproval?: string;
+  /** The last reported unmet requirements of its bundle. */
+  reportedRequirements?: string;
+  /** The last reported mistakes of its bundle. */
+  reportedFlaws?: string;
+  /** Whether its uninstall has begun. Dependents no longer delay it then. */
   uninstalling?: boolean;
-  /** What is shown neither in its status nor in its Events, since it came from objects that its configuration names. */
+  /** Values from objects in its configuration, which its status and Events must not show. */
   hidden?: HiddenTexts;
-  /** When the CustomResourceDefinitions that earlier releases left were last checked; milliseconds since the epoch. */
+  /**
+   * Time of the last check of CustomResourceDefinitions that earlier releases left, in milliseconds since the epoch.
+   */
   keptCheckedAt?: number;
-  /** Whether its ServiceAccount lacked rights when they were last looked up for a release. */
-  lacked?: boolean;
-  /** Some release could not be read in the last pass: a change of the extension's release Secrets asks for another. */
+  /** Whether its ServiceAccount lacked permissions in the last check for a release. */
+  lackedPermissions?: boolean;
+  /**
+   * Whether the last reconcile could not read a release. A change of its release Secrets triggers another reconcile
+   * then.
+   */
   awaitsReleases?: boolean;
   /**
-   * The objects of the releases that were last seen. A deletion in the foreground makes the garbage collector delete the releases at once,
-   * which would leave nothing to tell which CustomResourceDefinitions have to be looked after.
+   * Objects of the last known releases. A deletion in the foreground makes the garbage collector delete the releases
+   * immediately, and only this list then contains the CustomResourceDefinitions to handle.
    */
   recorded: readonly LeftObject[];
-  /** The highest version of the releases in `recorded`; 0 before the first. */
+  /** The highest revision in `recorded`; 0 before the first. */
   newestRecorded: number;
 }
 
-/** What is remembered of the extensions there are, by name; one that was made anew under its name starts with nothing. */
+/** State of all extensions by name. An extension that was recreated under its name starts without state. */
 export class ExtensionCache {
   readonly #byName = new Map<string, ExtensionCacheEntry>();
 
-  /** How many extensions are remembered. */
+  /** Number of extensions in the cache. */
   get size(): number {
     return this.#byName.size;
   }
@@ -102,21 +110,21 @@ export class ExtensionCache {
   of({ metadata: { name, uid = "" } }: Readonly<ClusterExtension>): ExtensionCacheEntry {
     const known = this.#byName.get(name);
     if (known?.uid === uid) return known;
-    const fresh: ExtensionCacheEntry = {
+    const entry: ExtensionCacheEntry = {
       uid,
       drifted: new Map(),
       recorded: [],
       newestRecorded: 0,
       certificates: { checkAt: 0, trustedSince: new Map() },
     };
-    this.#byName.set(name, fresh);
-    return fresh;
+    this.#byName.set(name, entry);
+    return entry;
   }
 
   /**
-   * Remembers the objects of these releases in place of those before, or in addition to them. They are kept as well if the newest known release is
-   * not among `releases`: the controller deletes only older ones, so the garbage collector is deleting them, and the controller may not know yet
-   * that the extension is deleted.
+   * Records the objects of these releases. Replaces the recorded objects, unless `keep` is set or the newest known
+   * release is missing from `releases`. The controller only deletes older ones, so the garbage collector is deleting
+   * them, possibly before the controller knows that the extension is deleted.
    */
   record(extension: Readonly<ClusterExtension>, releases: readonly ReleaseRecord[], { keep = false }: { keep?: boolean } = {}): void {
     const remembered = this.of(extension);
@@ -132,23 +140,23 @@ export class ExtensionCache {
   }
 
   /**
-   * Makes a pass over an extension read its health, but not so often as a status may change: at most every five seconds while it is healthy,
-   * every second while it is not.
+   * Schedules a health check after a change of an object's status: at most every five seconds while the extension is
+   * healthy, every second otherwise.
    * @param now milliseconds since the epoch.
-   * @returns in how many milliseconds that pass is due.
+   * @returns the delay in milliseconds until the reconcile.
    */
   healthChanged(name: string, now: number): number {
     const health = this.#byName.get(name)?.health;
     if (!health) return 0;
-    const pause = health.availability.status === "True" ? HEALTHY_PAUSE_MS : ILL_PAUSE_MS;
+    const pause = health.availability.status === "True" ? HEALTHY_PAUSE_MS : UNHEALTHY_PAUSE_MS;
     health.dueAt = Math.min(health.dueAt, Math.max(now, Math.min(health.readAt, now) + pause));
     return Math.max(health.dueAt - now, 0);
   }
 
   /**
-   * Makes a pass over an extension look at its certificates, but not more often than every five seconds.
+   * Schedules a check of certificates, at most every five seconds.
    * @param now milliseconds since the epoch.
-   * @returns in how many milliseconds that pass is due; undefined where there are none to look at.
+   * @returns the delay in milliseconds until the reconcile; undefined if there are no certificates.
    */
   certificatesChanged(name: string, now: number): number | undefined {
     const certificates = this.#byName.get(name)?.certificates;
@@ -157,17 +165,17 @@ export class ExtensionCache {
     return Math.max(certificates.checkAt - now, 0);
   }
 
-  /** Whether a change of the release Secrets of the extension of that name asks for a pass. */
+  /** Reports whether a change of its release Secrets must trigger a reconcile of the extension. */
   awaitsReleases(name: string): boolean {
     return this.#byName.get(name)?.awaitsReleases === true;
   }
 
-  /** Whether objects of the extension of that name are being removed, or may be. */
+  /** Reports whether an uninstall of the extension may have begun. */
   isUninstalling(name: string): boolean {
     return this.#byName.get(name)?.uninstalling === true;
   }
 
-  /** What is not shown of the extension that `object` is; undefined where it is none. */
+  /** Returns the hidden values of the extension `object`; undefined if it is not a known extension. */
   hiddenOf({ kind, metadata: { name, uid = "" } }: KubeObject): HiddenTexts | undefined {
     const known = this.#byName.get(name);
     return kind === CLUSTER_EXTENSION && known?.uid === uid ? known.hidden : undefined;

@@ -59,7 +59,7 @@ describe("metrics of extensions", () => {
   test("of an extension that is gone go, those of others stay", async () => {
     const { metrics, lines } = set();
     for (const name of ["a", "b"]) metrics.report(extensionNamed(name, { packageName: "p" }), status("1.0.0", "False"));
-    for (const name of ["a", "b"]) metrics.corrected(name, 1);
+    for (const name of ["a", "b"]) metrics.countCorrections(name, 1);
     metrics.forget("a");
     expect(await lines("drift_corrections_total")).toEqual(['operator_controller_drift_corrections_total{extension="b"} 1']);
     expect([...(await lines("extension_info")), ...(await lines("extension_condition"))].filter((line) => line.includes('"a"'))).toEqual(
@@ -77,11 +77,11 @@ describe("metrics of extensions", () => {
 
   test("count corrections and measure steps, those that fail apart", async () => {
     const { metrics, lines } = set();
-    metrics.corrected("a", 2);
-    metrics.corrected("a", 1);
+    metrics.countCorrections("a", 2);
+    metrics.countCorrections("a", 1);
     expect(await lines("drift_corrections_total")).toEqual(['operator_controller_drift_corrections_total{extension="a"} 3']);
-    metrics.stepped("good", 0.5, false);
-    metrics.stepped("bad", 0.5, true);
+    metrics.recordStep("good", 0.5, false);
+    metrics.recordStep("bad", 0.5, true);
     expect(await lines("step_duration_seconds_count")).toEqual([
       'operator_controller_step_duration_seconds_count{step="good",result="success"} 1',
       'operator_controller_step_duration_seconds_count{step="bad",result="error"} 1',

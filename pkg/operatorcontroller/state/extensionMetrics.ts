@@ -3,30 +3,30 @@ import type { CounterMetric, GaugeMetric, HistogramMetric, Labels, Metrics } fro
 import { compareVersionRelease, formatVersionRelease, parseVersionRelease, type VersionRelease } from "../../version/version.ts";
 import { hasSpec } from "./extensionSpec.ts";
 
-/** What is known of extensions, as metrics; series of an extension that is gone go too. */
+/** Metrics of extensions. The series of a deleted extension are removed. */
 export class ExtensionMetrics {
-  readonly #info: SeriesOf;
-  readonly #conditions: SeriesOf;
-  readonly #updates: SeriesOf;
+  readonly #info: SeriesByExtension;
+  readonly #conditions: SeriesByExtension;
+  readonly #updates: SeriesByExtension;
   readonly #corrections: CounterMetric;
   readonly #steps: HistogramMetric;
 
   constructor(metrics: Metrics) {
-    this.#info = new SeriesOf(
+    this.#info = new SeriesByExtension(
       metrics.gauge({
         name: "extension_info",
         help: "1 for each ClusterExtension, with its installed bundle; bundle and version are empty if none is installed",
         labels: ["extension", "package", "bundle", "version"],
       }),
     );
-    this.#conditions = new SeriesOf(
+    this.#conditions = new SeriesByExtension(
       metrics.gauge({
         name: "extension_condition",
         help: "1 for the current status (True, False or Unknown) of each condition of a ClusterExtension",
         labels: ["extension", "condition", "status"],
       }),
     );
-    this.#updates = new SeriesOf(
+    this.#updates = new SeriesByExtension(
       metrics.gauge({
         name: "extension_update_available",
         help: "1 for each ClusterExtension whose package has a higher version in its catalog, with that version",
@@ -46,8 +46,8 @@ export class ExtensionMetrics {
   }
 
   /**
-   * Shows an extension with the status it has after a pass.
-   * @param newest highest version of the package that was seen; what was shown stays where none was looked for.
+   * Updates the series of an extension after a reconcile.
+   * @param newest highest version of the package in the catalog; undefined keeps the current series.
    */
   report(extension: Readonly<ClusterExtension>, { conditions = [], install }: ClusterExtensionStatus, newest?: VersionRelease): void {
     const { name } = extension.metadata;
@@ -62,23 +62,23 @@ export class ExtensionMetrics {
     );
   }
 
-  /** Without an answer from a catalog what it said before is shown, as long as that is what is installed. */
+  /** Keeps the series of the installed bundle if no catalog was available. */
   #reportUpdate(
     extension: string,
     { version, release }: { version: string; release?: string | undefined },
     newest: VersionRelease | undefined,
   ): void {
     if (!newest) return;
-    const isNewer = isHigher(newest, version, release);
-    this.#updates.set(extension, isNewer ? [{ extension, installed: version, version: formatVersionRelease(newest) }] : []);
+    const hasUpdate = isHigher(newest, version, release);
+    this.#updates.set(extension, hasUpdate ? [{ extension, installed: version, version: formatVersionRelease(newest) }] : []);
   }
 
-  /** Counts objects of an extension that were put back. */
-  corrected(extension: string, objects: number): void {
+  /** Counts corrected objects of an extension. */
+  countCorrections(extension: string, objects: number): void {
     this.#corrections.inc({ extension }, objects);
   }
 
-  /** Takes an extension out that does not exist any more. */
+  /** Removes the series of a deleted extension. */
   forget(extension: string): void {
     this.#info.set(extension, []);
     this.#conditions.set(extension, []);
@@ -86,13 +86,13 @@ export class ExtensionMetrics {
     this.#corrections.remove({ extension });
   }
 
-  /** Shows how long a step took, in seconds, and whether it failed. */
-  stepped(step: string, seconds: number, hasFailed: boolean): void {
+  /** Records the duration of a step in seconds, and whether it failed. */
+  recordStep(step: string, seconds: number, hasFailed: boolean): void {
     this.#steps.observe(seconds, { step, result: hasFailed ? "error" : "success" });
   }
 }
 
-/** False where the installed version cannot be read. */
+/** Reports whether `newest` is higher; false if the installed version is malformed. */
 function isHigher(newest: VersionRelease, version: string, release: string | undefined): boolean {
   try {
     return compareVersionRelease(newest, parseVersionRelease(version, release)) > 0;
@@ -101,20 +101,20 @@ function isHigher(newest: VersionRelease, version: string, release: string | und
   }
 }
 
-/** The series of one gauge by the extension that they are about. */
-class SeriesOf {
+/** The series of one gauge by extension. */
+class SeriesByExtension {
   readonly #gauge: GaugeMetric;
-  readonly #shown = new Map<string, Labels[]>();
+  readonly #series = new Map<string, Labels[]>();
 
   constructor(gauge: GaugeMetric) {
     this.#gauge = gauge;
   }
 
-  /** Puts these series in place of those there were. */
+  /** Replaces the series of an extension. */
   set(extension: string, series: Labels[]): void {
-    for (const before of this.#shown.get(extension) ?? []) this.#gauge.remove(before);
+    for (const before of this.#series.get(extension) ?? []) this.#gauge.remove(before);
     for (const labels of series) this.#gauge.set(1, labels);
-    if (series.length > 0) this.#shown.set(extension, series);
-    else this.#shown.delete(extension);
+    if (series.length > 0) this.#series.set(extension, series);
+    else this.#series.delete(extension);
   }
 }

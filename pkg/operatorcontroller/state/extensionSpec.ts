@@ -5,30 +5,35 @@ import type { InstalledBundle } from "../../release/installedBundle.ts";
 import { isSameVersion } from "../../version/version.ts";
 import { hasBundle, type Phase, releasesIn, type SourcedConfig } from "./phases.ts";
 
-/** Reports whether an extension has a spec. Older definitions accept extensions without one, although the type says that there is one. */
+/**
+ * Reports whether an extension has a spec. Older CustomResourceDefinitions accept extensions without one, although the
+ * type requires it.
+ */
 export function hasSpec(extension: { readonly spec?: unknown }): boolean {
   return extension.spec !== undefined && extension.spec !== null;
 }
 
-/** What the configuration of an extension comes from: its spec, and the sources once they are read. */
+/** Inputs of the configuration: the spec, and the sources once they are read. */
 export interface ConfigInputs {
   readonly extension: Readonly<ClusterExtension>;
   readonly sourcedConfig?: SourcedConfig;
 }
 
-/** Returns the configuration of the extension: `spec.config.inline`, merged over its sources if it has any. */
+/** Returns the configuration of the extension: `spec.config.inline` merged over its sources. */
 export function configOf({ extension, sourcedConfig }: ConfigInputs): JsonObject | undefined {
   return sourcedConfig?.config ?? extension.spec.config?.inline;
 }
 
-/** Returns the value that asks for a comparison of everything, as status reports it once it was handled; undefined without a request. */
+/**
+ * Returns the value that requests a full comparison, as the status reports it afterwards; undefined without a request.
+ */
 export function reconcileRequestOf({ metadata }: Readonly<ClusterExtension>): string | undefined {
   return metadata.annotations?.[ANNOTATION_RECONCILE_REQUESTED_AT]?.slice(0, RECONCILE_REQUEST_MAX);
 }
 
 /**
- * Returns the name of the catalog that the installed bundle was resolved from: in this reconcile, or else as status has it. Undefined where nothing
- * is installed or that is not known.
+ * Returns the catalog that the installed bundle was resolved from, according to this reconcile or else to the status.
+ * Undefined if nothing is installed or the catalog is unknown.
  */
 export function findInstalledCatalog(phase: Phase): string | undefined {
   const { status } = phase.extension;

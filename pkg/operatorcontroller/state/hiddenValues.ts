@@ -9,7 +9,10 @@ import type { WithReleases } from "./phases.ts";
 
 const MAX_CAUSES = 20;
 
-/** Hides what the releases that count hold of sources, but for what anybody sees: names of the extension, and where its objects are. */
+/**
+ * Hides source values in the current releases, except those that are public anyway: names in the extension and its
+ * namespaces.
+ */
 export function hideSourced({ extension, releases, hidden }: Pick<WithReleases, "extension" | "releases" | "hidden">): void {
   for (const { sourced = [], objects } of releases.history.current) {
     hidden.add(sourced);
@@ -20,20 +23,23 @@ export function hideSourced({ extension, releases, hidden }: Pick<WithReleases, 
   hidden.reveal(extension.metadata.name, namespace, serviceAccount?.name ?? "", source.catalog?.packageName ?? "");
 }
 
-/** Shows the names of the namespaces that objects are in, since anybody sees those: a watch namespace is one. */
+/** Reveals the namespaces of objects, which are public. A watch namespace may come from a source. */
 export function revealNamespaces(hidden: HiddenTexts, objects: readonly KubeObject[]): void {
   hidden.reveal(...new Set(objects.flatMap(({ metadata }) => metadata.namespace ?? [])));
 }
 
-/** What of the hidden texts objects hold as values: the part of them that a release has to remember. */
+/** Returns the hidden texts that objects contain as values, which the release must record. */
 export function sourcedIn(hidden: HiddenTexts, objects: readonly KubeObject[]): string[] {
   const texts = hidden.texts;
   if (texts.length === 0) return [];
-  const held = scalarTexts(objects);
-  return texts.filter((text) => held.has(text)).sort();
+  const values = scalarTexts(objects);
+  return texts.filter((text) => values.has(text)).sort();
 }
 
-/** Rewrites the texts of an error and its causes in place, since the errors themselves decide what becomes of the pass. */
+/**
+ * Hides values in the message and stack of an error and its causes. Changes them in place, because the error objects
+ * themselves control the reconcile.
+ */
 export function hideInError(err: unknown, hidden: HiddenTexts): void {
   let next = err;
   for (let i = 0; i < MAX_CAUSES && next instanceof Error; i++, next = next.cause) {
@@ -42,7 +48,7 @@ export function hideInError(err: unknown, hidden: HiddenTexts): void {
   }
 }
 
-/** `log`, with what is hidden hidden in all fields of its lines, and in those of the loggers that are made from it. */
+/** Returns a logger that hides values in all fields, also in those of its child loggers. */
 export function hidingLog(log: Logger, hidden: HiddenTexts): Logger {
   const hiddenIn = (value: unknown): unknown => {
     if (!(value instanceof Error)) return hidden.hideIn(value);
@@ -60,7 +66,7 @@ export function hidingLog(log: Logger, hidden: HiddenTexts): Logger {
   );
 }
 
-/** Events with what is hidden of the extension they are about hidden in their messages. */
+/** Returns an EventSink that hides the values of the extension in its messages. */
 export function hidingEvents(events: EventSink, memory: Pick<ExtensionCache, "hiddenOf">): EventSink {
   return {
     record: (object, type, reason, message) => events.record(object, type, reason, memory.hiddenOf(object)?.hide(message) ?? message),

@@ -2,18 +2,21 @@ import type { KubeObject, ObjectRef } from "../../api/k8s.ts";
 import { describeObject } from "../../release/identity.ts";
 import { formatList } from "../../text/lists.ts";
 
-/** What an apply or delete did to one object. */
+/** The result of an apply or delete of one object. */
 export interface ObjectAction {
   verb: "created" | "updated" | "recreated" | "unchanged" | "deleted" | "absent";
   ref: ObjectRef;
-  /** Of an update: nothing but the labels that name package and version is another. */
+  /** Whether an update changed only the labels for package and version. */
   labelsOnly?: boolean;
 }
 
-/** Objects named in an Event; of the others the number is told. */
-const NAMED = 5;
+/** Maximum number of objects that an Event names. */
+const MAX_NAMED = 5;
 
-/** Such as "3 created, 1 updated, 7 unchanged"; what got other labels of package and version only is unchanged. */
+/**
+ * Formats counts, such as "3 created, 1 updated, 7 unchanged". Objects with only new package or version labels are
+ * unchanged.
+ */
 export function summarizeActions(actions: readonly ObjectAction[]): string {
   const counts = new Map<string, number>();
   for (const { verb, labelsOnly } of actions) {
@@ -23,17 +26,17 @@ export function summarizeActions(actions: readonly ObjectAction[]): string {
   return [...counts].map(([verb, count]) => `${count} ${verb}`).join(", ") || "nothing to do";
 }
 
-/** Such as "ConfigMap ns/a (created), Service ns/b (updated) and 2 more". */
+/** Formats actions, such as "ConfigMap ns/a (created), Service ns/b (updated) and 2 more". */
 export function formatActions(actions: readonly ObjectAction[]): string {
   return formatFirst(actions.map(({ verb, ref }) => `${describeObject(ref)} (${verb})`));
 }
 
-/** The first five texts, and how many more there are. */
+/** Formats the first five texts and the number of the others. */
 export function formatFirst(texts: readonly string[]): string {
-  return formatList(texts, { max: NAMED });
+  return formatList(texts, { max: MAX_NAMED });
 }
 
-/** Actions after which the cluster is another, if only by labels. */
+/** Returns the actions that changed the cluster, including changes of labels. */
 export function selectChanges(actions: readonly ObjectAction[]): ObjectAction[] {
   return actions.filter(({ verb }) => verb !== "unchanged" && verb !== "absent");
 }

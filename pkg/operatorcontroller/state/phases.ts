@@ -14,51 +14,59 @@ import { type ClusterChanges, type Held, type KnownReleases, unknownReleases } f
 import { newReport, type Report } from "./report.ts";
 import type { IsOver } from "./waiting.ts";
 
-/** What a reconcile knows at its start. */
+/** Data of a reconcile from its start. */
 export interface WithExtension {
   readonly extension: Readonly<ClusterExtension>;
-  /** Of the OpenShift cluster, at the start of the reconcile. */
+  /** Version of the OpenShift cluster at the start of the reconcile. */
   readonly clusterVersion: ClusterVersion;
-  /** For installed operators, at the start of the reconcile. */
+  /** Proxy for installed operators at the start of the reconcile. */
   readonly clusterProxy: ClusterProxy;
-  /** Values that no log, Event or status shows: what objects hold that `spec.config.valuesFrom` names, now or for a current release. */
+  /**
+   * Values that no log, Event or status may show: those of objects that `spec.config.valuesFrom` names, now or for a
+   * current release.
+   */
   readonly hidden: HiddenTexts;
   readonly report: Report;
 }
 
-/** What a reconcile knows that has read the releases. */
+/** Data of a reconcile that has read the releases. */
 export interface WithReleases extends WithExtension {
   readonly releases: KnownReleases;
 }
 
-/** What a reconcile has that acts as the extension's ServiceAccount. */
+/** Data of a reconcile that acts as the extension's ServiceAccount. */
 export interface WithClient extends WithReleases {
-  /** With the identity that `spec.serviceAccount` names. */
+  /** Acts as the ServiceAccount in `spec.serviceAccount`. */
   readonly client: Client;
-  /** Kept by the apply code; it is seen after a failure as well. */
+  /** Written by the apply code; also available after a failure. */
   readonly changes: ClusterChanges;
-  /** Set while an annotation keeps the extension at an earlier release. */
+  /** Set while an annotation pins the extension to an earlier release. */
   readonly pinned?: PinnedRevision;
 }
 
-/** What a reconcile knows that works towards a bundle. */
+/** Data of a reconcile that has resolved a bundle. */
 export interface WithBundle extends WithClient {
   readonly bundle: ResolvedBundle;
-  /** What has to be installed before the bundle; absent if everything is. */
+  /** Dependencies to install before the bundle; absent if all are installed. */
   readonly pending?: PendingDependencies;
-  /** `spec.config` merged with its sources; absent if it names none, or they were not read. */
+  /** `spec.config` merged with its sources; absent if there are none, or they were not read. */
   readonly sourcedConfig?: SourcedConfig;
-  /** Set while the bundle is not tried again, since it was rolled back. */
+  /** Set while the bundle is on hold because it was rolled back. */
   readonly held?: Held;
-  /** Identity of everything that goes into rendering; equal digests render equal objects. Absent before unpacking, and for an earlier release. */
+  /**
+   * Digest of all inputs of rendering; equal digests render equal objects. Absent before unpacking, and for an earlier
+   * release.
+   */
   readonly inputDigest?: string;
 }
 
-/** What a reconcile knows that has pulled the bundle, or keeps the installed objects without it. */
+/** Data of a reconcile that has pulled the bundle, or keeps the installed objects without it. */
 export interface WithContent extends WithBundle {
-  /** Absent in maintain mode: the image is not needed or could not be pulled, and the installed objects are kept. */
+  /** Absent if the image is not needed or could not be pulled. The installed objects are kept then. */
   readonly content?: RenderableBundle;
-  /** Provides the certificates of the bundle's webhooks and API services; absent if it has none, or nothing provides them. */
+  /**
+   * Issues certificates for the bundle's webhooks and API services; absent if it has none, or there is no provider.
+   */
   readonly certProvider?: CertificateProvider | undefined;
   /** Mistakes of the bundle's author that do not stop its installation, a sentence each. */
   readonly flaws?: readonly string[];
@@ -69,7 +77,7 @@ export interface Started extends WithExtension {
   readonly phase: "started";
 }
 
-/** After `retrieveReleases`: what is installed is known, or why it is not. */
+/** After `retrieveReleases`: the installed bundle is known, or the reason why it is not. */
 export interface Observed extends WithReleases {
   readonly phase: "observed";
 }
@@ -79,12 +87,12 @@ export interface Authenticated extends WithClient {
   readonly phase: "authenticated";
 }
 
-/** After `resolveBundle`: the bundle to work towards is known. */
+/** After `resolveBundle`: the desired bundle is known. */
 export interface Resolved extends WithBundle {
   readonly phase: "resolved";
 }
 
-/** After `unpackBundle`: the content of the bundle is here, unless the installed objects are kept. */
+/** After `unpackBundle`: the content of the bundle is available, unless the installed objects are kept. */
 export interface Unpacked extends WithContent {
   readonly phase: "unpacked";
 }
@@ -97,7 +105,7 @@ export interface Applied extends WithContent {
 /** Ended by `handleDeletion`: the extension is being deleted. */
 export interface Deleting extends WithReleases {
   readonly phase: "deleting";
-  /** What the uninstallation does or waits for: the message of conditions. */
+  /** Progress of the uninstall: the message of conditions. */
   readonly progress: string;
 }
 
@@ -111,11 +119,11 @@ export interface Unpacking extends WithBundle {
   readonly phase: "unpacking";
   /** Reference of the image. */
   readonly image: string;
-  /** Why the pull before failed; undefined if none did. */
+  /** Error of the previous pull; undefined if it did not fail. */
   readonly lastError: unknown;
 }
 
-/** Every phase that a reconcile can end in. What runs after the steps narrows on `phase`. */
+/** All phases that a reconcile can end in. Code after the steps narrows on `phase`. */
 export type Phase = Started | Observed | Authenticated | Resolved | Unpacked | Applied | Deleting | Suspended | Unpacking;
 
 /** A phase in which the reconcile can act as the extension's ServiceAccount. */
@@ -133,7 +141,7 @@ export function newStarted(
   return { phase: "started", extension, clusterVersion, clusterProxy, hidden: new HiddenTexts(), report: newReport() };
 }
 
-/** Returns what is known of the releases in a phase; nothing before they are read. */
+/** Returns the known releases in a phase; none before they are read. */
 export function releasesIn(phase: Phase): KnownReleases {
   return phase.phase === "started" ? unknownReleases() : phase.releases;
 }
@@ -143,40 +151,40 @@ export function hasClient(phase: Phase): phase is ActingPhase {
   return "client" in phase;
 }
 
-/** Reports whether the reconcile works towards a bundle. */
+/** Reports whether the reconcile has resolved a bundle. */
 export function hasBundle(phase: Phase): phase is Extract<Phase, WithBundle> {
   return "bundle" in phase;
 }
 
-/** Reports whether the reconcile goes back to an earlier release or stays at it: that one was on this cluster before. */
+/** Reports whether the reconcile restores or keeps an earlier release, which was on this cluster before. */
 export function keepsEarlierRelease({ pinned, held }: Pick<WithBundle, "pinned" | "held">): boolean {
   return pinned !== undefined || held !== undefined;
 }
 
-/** Reports whether the bundle to work towards is the installed one. */
+/** Reports whether the resolved bundle is the installed one. */
 export function isInstalled({ bundle, releases: { installed } }: Pick<WithBundle, "bundle" | "releases">): boolean {
   return installed !== undefined && installed.name === bundle.name && installed.version === bundle.version;
 }
 
-/** The bundle that a reconcile works towards. */
+/** The bundle that a reconcile installs or keeps. */
 export interface ResolvedBundle extends InstalledBundle {
-  /** Why this bundle and no other, one sentence. */
+  /** Reason for this choice, one sentence. */
   explanation: string;
-  /** Absent when no catalog was asked: the installed bundle is kept because no catalog is left. */
+  /** Absent if the installed bundle is kept because no catalog is selected. */
   catalog?: string;
-  /** What the catalog names by now, where that is other content than `image`, which was installed. */
+  /** The image that the catalog names now, if its content differs from the installed `image`. */
   offered?: string;
-  /** Where the image is to be pulled from, where that is not `image`: by the digest that was installed. */
+  /** Reference to pull the image from, if it is not `image`: with the installed digest. */
   pullFrom?: string;
-  /** The upgrade edge that makes it a legal successor. */
+  /** The upgrade edge that leads to it. */
   edge?: string;
 }
 
-/** The release that an annotation keeps an extension at. */
+/** The release that an annotation pins an extension to. */
 export interface PinnedRevision {
-  /** The number that the annotation names. */
+  /** Revision in the annotation. */
   readonly revision: number;
-  /** The release that it names or has led to. */
+  /** The release with this revision, or the one that was applied for the annotation. */
   readonly release: ReleaseRecord;
   /** The bundle of that release. */
   readonly bundle: ResolvedBundle;
@@ -189,17 +197,17 @@ export interface SourcedConfig {
   readonly identities: readonly string[];
 }
 
-/** A package that has to be installed for the sake of an extension. */
+/** A dependency that must be installed for an extension. */
 export interface DependencyNeed {
   readonly bundle: SolverBundle;
-  /** For `spec.source.catalog.version`; empty for any. */
+  /** Range for `spec.source.catalog.version`; empty for any version. */
   readonly version: string;
 }
 
-/** What has to be installed before the chosen bundle; only with policy Install. */
+/** Dependencies to install before the resolved bundle, with policy Install. */
 export interface PendingDependencies {
-  /** At least one, by name of the package. */
+  /** At least one, sorted by package name. */
   readonly needs: readonly DependencyNeed[];
-  /** Whether what is missing has changed. */
+  /** Reports whether the missing dependencies have changed. */
   readonly isOver: IsOver;
 }

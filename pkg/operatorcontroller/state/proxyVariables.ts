@@ -3,45 +3,43 @@ import { isOfAnotherWriter, lastDeployed } from "../../release/record.ts";
 import { configOf } from "./extensionSpec.ts";
 import { isInstalled, type WithBundle } from "./phases.ts";
 
-/** What the choice of an extension's proxy variables depends on. */
+/** Inputs for the proxy variables of an extension. */
 export type ProxyInputs = Pick<WithBundle, "extension" | "sourcedConfig" | "clusterProxy" | "releases" | "bundle">;
 
 /**
- * The proxy variables that Deployments are rendered with in a pass:
+ * Returns the proxy variables for the Deployments of an extension:
  *
- * | spec.config names one | the cluster's proxy | deployed is                                    | variables                         |
- * | yes                   | any                 | anything                                       | none                              |
- * | no                    | not known           | anything                                       | those that it has; else none      |
- * | no                    | known, or none      | the same bundle, taken over from somebody else | those that it has: none           |
- * | no                    | known, or none      | anything else                                  | the cluster's                     |
+ * | spec.config sets one | the cluster's proxy | deployed release                | variables               |
+ * | yes                  | any                 | any                             | none                    |
+ * | no                   | unknown             | any                             | its current ones        |
+ * | no                   | known, or none      | the same bundle, adopted        | its current ones: none  |
+ * | no                   | known, or none      | any other                       | those of the cluster    |
  *
- * What was taken over is only looked at until it is upgraded: its Pods are not replaced for a proxy that they did without.
+ * An adopted release does not change until it is upgraded, so that its Pods are not replaced only to add a proxy.
  */
 export function proxyOf(inputs: ProxyInputs): ProxyVariables | undefined {
   const { clusterProxy } = inputs;
   if (overridesProxy(configOf(inputs))) return undefined;
-  if (clusterProxy.kind === "unknown" || isOnlyLookedAt(inputs)) return lastDeployed(inputs.releases.history.current)?.proxy;
+  if (clusterProxy.kind === "unknown" || isAdopted(inputs)) return lastDeployed(inputs.releases.history.current)?.proxy;
   return clusterProxy.kind === "known" ? clusterProxy.variables : undefined;
 }
 
-/** Why Deployments do not have the proxy of the cluster; undefined where they have, or are not to have it. */
+/** Returns why Deployments do not have the proxy of the cluster; undefined if they have it or must not have it. */
 export function proxyNote(inputs: ProxyInputs): string | undefined {
   const { clusterProxy } = inputs;
   if (clusterProxy.kind === "none" || overridesProxy(configOf(inputs))) return undefined;
   if (clusterProxy.kind === "known")
-    return isOnlyLookedAt(inputs)
-      ? "its Deployments get the proxy variables of the cluster with the next upgrade, since they were installed without by somebody else"
-      : undefined;
-  return `the proxy of the cluster is not known (${clusterProxy.because}): Deployments keep the proxy variables that they have, and new ones get none`;
+    return isAdopted(inputs) ? "its adopted Deployments have no proxy variables; the next upgrade adds those of the cluster" : undefined;
+  return `the proxy of the cluster is unknown (${clusterProxy.because}): existing Deployments keep their proxy variables, new Deployments get none`;
 }
 
-function isOnlyLookedAt(inputs: ProxyInputs): boolean {
+function isAdopted(inputs: ProxyInputs): boolean {
   const base = lastDeployed(inputs.releases.history.current);
   if (!base || !isInstalled(inputs)) return false;
   return isOfAnotherWriter(base) || base.takenOver === true;
 }
 
-/** Which variables differ, without their values, which may hold passwords; undefined where none does. */
+/** Lists the variables that differ, without values, which may contain passwords; undefined if none differs. */
 export function proxyChange(before: ProxyVariables = {}, after: ProxyVariables = {}): string | undefined {
   const changes = PROXY_NAMES.flatMap((name) => {
     const [from, to] = [before[name], after[name]];

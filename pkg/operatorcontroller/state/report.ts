@@ -6,34 +6,37 @@ import type { CatalogPackage, FilteredCatalogs } from "../../resolve/resolution.
 import type { VersionRelease } from "../../version/version.ts";
 import type { IsOver } from "./waiting.ts";
 
-/** What catalogs say about the deprecation of the package. */
+/** Deprecations of the package in the catalogs. */
 export type DeprecationStatus = { kind: "unknown" } | { kind: "known"; entries: FbcDeprecations | undefined };
 
-/** What the catalogs said in a reconcile, also in one that found no bundle in them. */
+/** Data from the catalogs, also after a failed resolution. */
 export interface CatalogObservations {
-  /** What the selected catalogs say about the package; absent while they were not asked. */
+  /** Content of the package in the selected catalogs; absent if they were not read. */
   packages?: readonly CatalogPackage[];
-  /** What resolution chose from, or could not; absent while the catalogs were not asked. */
+  /** Candidates of the resolution; absent if the catalogs were not read. */
   filtered?: FilteredCatalogs;
   deprecation: DeprecationStatus;
-  /** Highest version of the package in the catalog that was resolved from, whatever limits the extension sets. */
+  /** Highest version of the package in the catalog of the resolved bundle, regardless of limits in spec. */
   newest?: VersionRelease;
 }
 
-/** What a reconcile reports in addition to its phase, whatever phase it ends in. `statusFrom` makes the status from both; no step writes status. */
+/**
+ * What a reconcile reports in any phase. `statusFrom` computes the status from the phase and the report; steps never
+ * write the status.
+ */
 export interface Report {
   readonly catalogs: CatalogObservations;
-  /** For `status.problems`, in addition to the error that ends the reconcile. */
+  /** Problems for `status.problems`, in addition to the error that ends the reconcile. */
   readonly problems: Problem[];
-  /** Permissions that the ServiceAccount lacks, with which the reconcile continued. */
+  /** Missing permissions of the ServiceAccount that did not end the reconcile. */
   lacking?: Problem;
-  /** What would be done once it is approved. */
+  /** The changes that await approval. */
   plan?: Plan;
   /** Whether the installed objects work; absent if they could not be read. */
   availability?: Availability;
-  /** The rollout takes longer than `spec.progressDeadlineMinutes`: the text of condition Progressing. */
+  /** Text of condition Progressing if the rollout exceeds `spec.progressDeadlineMinutes`. */
   overdue?: string;
-  /** Asks whether another reconcile would find something else, although this one succeeded. */
+  /** Checks whether another reconcile would get a different result, although this one succeeded. */
   awaits?: IsOver;
 }
 

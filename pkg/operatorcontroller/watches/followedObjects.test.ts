@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import type { ObjectMeta } from "../../api/k8s.ts";
-import { type Compared, FollowedObject, markOf, type Sighting } from "./followedObjects.ts";
+import { type Compared, createMark, FollowedObject, type Observation } from "./followedObjects.ts";
 
 const ref = { apiVersion: "v1", kind: "ConfigMap", name: "a", namespace: "ns" };
 const meta = (resourceVersion: string, members: Partial<ObjectMeta> = {}): ObjectMeta => ({
@@ -9,28 +9,28 @@ const meta = (resourceVersion: string, members: Partial<ObjectMeta> = {}): Objec
   resourceVersion,
   ...members,
 });
-const there = (resourceVersion: string, members: Partial<ObjectMeta> = {}): Sighting => ({
-  kind: "there",
+const there = (resourceVersion: string, members: Partial<ObjectMeta> = {}): Observation => ({
+  kind: "exists",
   metadata: meta(resourceVersion, members),
 });
 const compared = (outcome: Compared["outcome"], resourceVersion: string, generation?: number): Compared => ({
   ref,
-  mark: markOf(meta(resourceVersion, generation === undefined ? {} : { generation })),
+  mark: createMark(meta(resourceVersion, generation === undefined ? {} : { generation })),
   outcome,
 });
 
 /** Sees a change at `now` and puts it back at once. @returns when a comparison was due. */
 function changed(object: FollowedObject, version: number, now: number, outcome: Compared["outcome"] = "corrected"): number | undefined {
-  object.see(there(String(version)));
-  object.judge(now);
+  object.observe(there(String(version)));
+  object.evaluate(now);
   const { dueAt } = object;
-  object.take(compared(outcome, String(version + 1)), dueAt ?? now);
+  object.recordComparison(compared(outcome, String(version + 1)), dueAt ?? now);
   return dueAt;
 }
 
 test("what is changed again and again is put back at once three times, then ever more seldom, and after a calm time at once again", () => {
   const object = new FollowedObject(ref);
-  object.take(compared("same", "1"), 0);
+  object.recordComparison(compared("same", "1"), 0);
   const due: (number | undefined)[] = [];
   for (let i = 1; i <= 12; i++) due.push(changed(object, i * 10, due.at(-1) ?? 0));
   const gaps = due.map((at, i) => (at ?? Number.NaN) - (due[i - 1] ?? 0));
@@ -41,39 +41,39 @@ test("what is changed again and again is put back at once three times, then ever
 
 test("a change that turns out to be none delays the next comparison by five seconds", () => {
   const object = new FollowedObject(ref);
-  object.take(compared("same", "1"), 0);
+  object.recordComparison(compared("same", "1"), 0);
   expect(changed(object, 10, 1_000, "same")).toBe(1_000);
   expect(changed(object, 20, 2_000, "same")).toBe(6_000);
 });
 
 test("what failed is tried by every pass, and events make no more than one more in five seconds", () => {
   const object = new FollowedObject(ref);
-  object.take({ ref, mark: undefined, outcome: "failed" }, 1_000);
+  object.recordComparison({ ref, mark: undefined, outcome: "failed" }, 1_000);
   expect([object.isFailed, object.dueAt]).toEqual([true, undefined]);
-  object.see(there("10"));
-  object.judge(1_500);
+  object.observe(there("10"));
+  object.evaluate(1_500);
   expect(object.dueAt).toBe(6_000);
-  object.take(compared("corrected", "11"), 6_000);
+  object.recordComparison(compared("corrected", "11"), 6_000);
   expect([object.isFailed, object.dueAt]).toEqual([false, undefined]);
 });
 
 test("of what drifted and was left as it is, any later change is looked at, since it may be its end", () => {
   const object = new FollowedObject(ref);
-  object.take(compared("drifted", "10", 1), 0);
-  object.see(there("10", { generation: 1 }));
-  object.judge(1_000);
+  object.recordComparison(compared("drifted", "10", 1), 0);
+  object.observe(there("10", { generation: 1 }));
+  object.evaluate(1_000);
   expect(object.dueAt).toBeUndefined();
-  object.see(there("11", { generation: 1 }));
-  object.judge(1_000);
+  object.observe(there("11", { generation: 1 }));
+  object.evaluate(1_000);
   expect(object.dueAt).toBe(1_000);
 });
 
 test("tells what is news: not our own write, not the same twice, and whether the generation is new", () => {
   const object = new FollowedObject(ref);
-  object.take(compared("same", "10", 1), 0);
-  const news = (seen: Sighting): unknown => {
-    object.see(seen);
-    return object.judge(0);
+  object.recordComparison(compared("same", "10", 1), 0);
+  const news = (seen: Observation): unknown => {
+    object.observe(seen);
+    return object.evaluate(0);
   };
   expect(news(there("10", { generation: 1 }))).toBeUndefined();
   expect(news(there("11", { generation: 1 }))).toEqual({ type: "changed", generationChanged: false });

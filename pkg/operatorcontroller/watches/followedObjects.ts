@@ -5,22 +5,22 @@ import { objectKey } from "../../release/identity.ts";
 import { appliedFields } from "../../release/managedFields.ts";
 import type { WatchIdentity } from "./streamPool.ts";
 
-/** How an object was when it was last found to be as it should: enough to tell from metadata alone whether it still is. */
+/** State of an object when it was last found correct, to detect drift from its metadata. */
 interface Mark {
   readonly uid: string;
   readonly resourceVersion: string;
   readonly generation: number | undefined;
-  /** Digest of the fields that our apply owns; undefined where the API server notes none. */
+  /** Digest of the fields that our apply owns; undefined if the API server has not recorded any. */
   readonly fields: string | undefined;
 }
 
-/** Metadata of an object as a watch tells it, or that there was none at a resourceVersion. */
-export type Sighting =
-  | { readonly kind: "there"; readonly metadata: ObjectMeta }
+/** Metadata of an object from a watch, or its absence at a resourceVersion. */
+export type Observation =
+  | { readonly kind: "exists"; readonly metadata: ObjectMeta }
   | { readonly kind: "gone"; readonly resourceVersion: string };
 
-/** The mark of an object that is as it should be. */
-export function markOf(metadata: ObjectMeta): Mark {
+/** Returns the mark of a correct object. */
+export function createMark(metadata: ObjectMeta): Mark {
   const { uid = "", resourceVersion = "", generation } = metadata;
   const fields = appliedFields(metadata);
   const digest = fields && createHash("sha256").update(canonicalJson(fields)).digest("base64url").slice(0, 22);
@@ -28,31 +28,34 @@ export function markOf(metadata: ObjectMeta): Mark {
 }
 
 /**
- * Whether what was seen may be drift, given how the object should be; the first row that matches decides:
+ * Reports whether an observation may be drift. The first matching row decides:
  *
- * | seen                                                           | may be drift |
- * | it should not be there, or nobody knows how it should be       | yes          |
- * | something as old as the mark, or older: our own write          | no           |
- * | it is gone                                                     | yes          |
- * | it is on its way out: it cannot be put back before it is gone  | no           |
- * | another object under its name                                  | yes          |
- * | fields that our apply owns are noted                           | those differ |
- * | the kind has a generation                                      | it differs   |
- * | anything else                                                  | yes          |
+ * | observation                                                 | may be drift         |
+ * | the object should not exist, or its desired state is unknown | yes                  |
+ * | not newer than the mark: the controller's own write          | no                   |
+ * | deleted                                                      | yes                  |
+ * | being deleted, so it cannot be recreated yet                 | no                   |
+ * | another object with the same name                            | yes                  |
+ * | our apply's fields are recorded                              | if they differ       |
+ * | the kind has a generation                                    | if it differs        |
+ * | any other                                                    | yes                  |
  */
-export function mayBeDrift(seen: Sighting, mark: Mark | undefined): boolean {
+export function mayBeDrift(seen: Observation, mark: Mark | undefined): boolean {
   if (!mark) return true;
   const at = seen.kind === "gone" ? seen.resourceVersion : (seen.metadata.resourceVersion ?? "");
   if (!isNewer(at, mark.resourceVersion)) return false;
   if (seen.kind === "gone") return true;
   if (seen.metadata.deletionTimestamp !== undefined) return false;
-  const now = markOf(seen.metadata);
+  const now = createMark(seen.metadata);
   if (now.uid !== mark.uid) return true;
   if (mark.fields !== undefined) return now.fields !== mark.fields;
   return now.generation === undefined || now.generation !== mark.generation;
 }
 
-/** Decimal numbers are compared as such, which the API server has promised since 1.35 and kept before; others by being different. */
+/**
+ * Compares resourceVersions: decimal numbers by value, as the API server guarantees since 1.35 and ensured before;
+ * others are newer if they differ.
+ */
 export function isNewer(a: string, b: string): boolean {
   if (!isDecimal(a) || !isDecimal(b)) return a !== b;
   return a.length === b.length ? a > b : a.length > b.length;
@@ -62,39 +65,39 @@ function isDecimal(text: string): boolean {
   return /^[1-9]\d*$/.test(text);
 }
 
-/** What a comparison of one object with the cluster came to. */
+/** Result of comparing one object with the cluster. */
 export interface Compared {
   readonly ref: ObjectRef;
-  /** The object as it was found, or left by an apply; undefined where that is not known. */
+  /** The object as found or applied; undefined if unknown. */
   readonly mark: Mark | undefined;
-  /** same: as it should be; corrected: put back; drifted: left as it is; failed: it could not be told or not be put back. */
+  /** same: correct; corrected: restored; drifted: left unchanged; failed: not compared or not restored. */
   readonly outcome: "same" | "corrected" | "drifted" | "failed";
 }
 
-/** What others did to an object. */
-export interface News {
+/** A change that another client made to an object. */
+export interface ObjectChange {
   readonly type: "deleted" | "changed";
-  /** False for kinds without one, and where only status or metadata changed. */
+  /** False for kinds without generation, and if only status or metadata changed. */
   readonly generationChanged: boolean;
 }
 
-/** Least time between two checks of one object that was found changed. */
+/** Minimum time between two comparisons of an object that was found changed. */
 const CHECK_MS = 5_000;
-/** So often in a row an object is put back at once; then ever more seldom, down to once in this time. */
-const AT_ONCE = 3;
+/** Number of consecutive corrections without delay. Later ones are delayed, up to the maximum. */
+const IMMEDIATE_CORRECTIONS = 3;
 const MAX_CHECK_MS = 300_000;
-/** After this time without drift it counts as the first time. */
+/** Time without drift after which the count starts again. */
 const CALM_MS = 600_000;
 
-/** What is known of one object between comparisons, and when it may be looked at again. */
+/** State of one object between comparisons, and the time of its next one. */
 export class FollowedObject {
   readonly ref: ObjectRef;
-  /** Key of its stream; undefined where it has none. */
+  /** Key of its stream; undefined if it has none. */
   stream: string | undefined;
   #mark: Mark | undefined;
   #outcome: Compared["outcome"] = "same";
-  /** The last sighting that was not judged because the object was being written. */
-  #unjudged: Sighting | undefined;
+  /** The last observation that was not evaluated because the object was being written. */
+  #pending: Observation | undefined;
   #dueAt: number | undefined;
   #notBefore = Number.NEGATIVE_INFINITY;
   #corrections = 0;
@@ -105,38 +108,39 @@ export class FollowedObject {
     this.ref = ref;
   }
 
-  /** When a comparison is due, on the clock of the sightings; undefined while nothing is suspected. */
+  /** Time of the next comparison, on the clock of the observations; undefined if none is needed. */
   get dueAt(): number | undefined {
     return this.#dueAt;
   }
 
-  /** The last comparison failed: every pass tries again. */
+  /** Whether the last comparison failed. Each reconcile retries it. */
   get isFailed(): boolean {
     return this.#outcome === "failed";
   }
 
-  /** Takes in what a watch told; `judge` decides about it. */
-  see(seen: Sighting): void {
-    this.#unjudged = seen;
+  /** Records an observation; `evaluate` processes it. */
+  observe(seen: Observation): void {
+    this.#pending = seen;
   }
 
-  /** Decides about the last sighting. @returns what it tells that was not known; undefined where that is nothing. */
-  judge(now: number): News | undefined {
-    const seen = this.#unjudged;
-    this.#unjudged = undefined;
+  /** Evaluates the last observation. @returns the change if it is new, else undefined. */
+  evaluate(now: number): ObjectChange | undefined {
+    const seen = this.#pending;
+    this.#pending = undefined;
     if (!seen) return undefined;
-    const doubted = mayBeDrift(seen, this.#mark) || (this.#outcome !== "same" && this.#outcome !== "corrected" && this.#isAfterMark(seen));
-    if (doubted) this.#dueAt ??= Math.max(now, this.#notBefore);
+    const isSuspect =
+      mayBeDrift(seen, this.#mark) || (this.#outcome !== "same" && this.#outcome !== "corrected" && this.#isAfterMark(seen));
+    if (isSuspect) this.#dueAt ??= Math.max(now, this.#notBefore);
     const resourceVersion = resourceVersionOf(seen);
     if (!this.#isAfterMark(seen) || (this.#lastSeen && !isNewer(resourceVersion, this.#lastSeen.resourceVersion))) return undefined;
     const before = this.#lastSeen ?? this.#mark;
-    const generation = seen.kind === "there" ? seen.metadata.generation : undefined;
+    const generation = seen.kind === "exists" ? seen.metadata.generation : undefined;
     this.#lastSeen = { resourceVersion, generation };
     return { type: seen.kind === "gone" ? "deleted" : "changed", generationChanged: generation !== before?.generation };
   }
 
-  /** Takes in a comparison. */
-  take({ mark, outcome }: Compared, now: number): void {
+  /** Records a comparison. */
+  recordComparison({ mark, outcome }: Compared, now: number): void {
     const wasSuspected = this.#dueAt !== undefined;
     this.#mark = mark ?? this.#mark;
     this.#outcome = outcome;
@@ -144,28 +148,28 @@ export class FollowedObject {
     if (outcome === "corrected") {
       this.#corrections = now - this.#correctedAt > CALM_MS ? 1 : this.#corrections + 1;
       this.#correctedAt = now;
-      const repeated = this.#corrections - AT_ONCE;
+      const repeated = this.#corrections - IMMEDIATE_CORRECTIONS;
       if (repeated >= 0) this.#notBefore = now + Math.min(CHECK_MS * 2 ** repeated, MAX_CHECK_MS);
     } else if (wasSuspected || outcome === "failed") {
       this.#notBefore = Math.max(this.#notBefore, now + CHECK_MS);
     }
   }
 
-  #isAfterMark(seen: Sighting): boolean {
+  #isAfterMark(seen: Observation): boolean {
     return this.#mark === undefined || isNewer(resourceVersionOf(seen), this.#mark.resourceVersion);
   }
 }
 
-function resourceVersionOf(seen: Sighting): string {
-  return seen.kind === "there" ? (seen.metadata.resourceVersion ?? "") : seen.resourceVersion;
+function resourceVersionOf(seen: Observation): string {
+  return seen.kind === "exists" ? (seen.metadata.resourceVersion ?? "") : seen.resourceVersion;
 }
 
-/** One extension and its objects, and what was seen of them since they were last compared. */
-export class Following {
+/** One extension with its objects, and observations since their last comparison. */
+export class FollowedExtension {
   readonly uid: string;
   readonly identity: WatchIdentity;
-  /** Its objects are being written: what is seen is judged afterwards. */
-  isWritten = false;
+  /** Whether its objects are being written. Observations are evaluated afterwards. */
+  isBeingWritten = false;
   readonly #objects = new Map<string, FollowedObject>();
 
   constructor(uid: string, identity: WatchIdentity) {
@@ -178,55 +182,57 @@ export class Following {
     return this.#objects;
   }
 
-  /** Keys of the streams that tell of its objects. */
+  /** Keys of the streams that watch its objects. */
   get streams(): Set<string> {
     return new Set([...this.#objects.values()].flatMap(({ stream }) => stream ?? []));
   }
 
-  /** When the next comparison is due; undefined while nothing is suspected. */
+  /** Time of the next comparison; undefined if none is needed. */
   get dueAt(): number | undefined {
     const due = [...this.#objects.values()].flatMap(({ dueAt }) => dueAt ?? []);
     return due.length > 0 ? Math.min(...due) : undefined;
   }
 
-  /** Objects that are to be compared at `until` at the latest. */
+  /** Returns the objects that must be compared until `until`. */
   suspects(until: number): ObjectRef[] {
     const suspected = [...this.#objects.values()].filter(({ dueAt, isFailed }) => isFailed || (dueAt !== undefined && dueAt <= until));
     return suspected.map(({ ref }) => ref);
   }
 
   /**
-   * Adds an object as it was compared, with what `before` knows of it.
-   * @returns whether nothing was known of it.
+   * Adds an object with its comparison, and with its state in `before`.
+   * @returns whether `before` did not contain it.
    */
-  add(compared: Compared, before: Following | undefined, now: number): boolean {
+  add(compared: Compared, before: FollowedExtension | undefined, now: number): boolean {
     const key = objectKey(compared.ref);
     const known = before?.objects.get(key);
     const object = known ?? new FollowedObject(compared.ref);
-    object.take(compared, now);
+    object.recordComparison(compared, now);
     this.#objects.set(key, object);
     return known === undefined;
   }
 
-  /** Takes in comparisons of some of its objects. */
-  take(compared: readonly Compared[], now: number): void {
-    for (const one of compared) this.#objects.get(objectKey(one.ref))?.take(one, now);
+  /** Records comparisons of some of its objects. */
+  recordComparisons(compared: readonly Compared[], now: number): void {
+    for (const one of compared) this.#objects.get(objectKey(one.ref))?.recordComparison(one, now);
   }
 
-  /** Takes in what a stream told of its objects; undefined of those of which it told nothing. */
-  see(stream: string, sightingOf: (key: string) => Sighting | undefined): void {
+  /**
+   * Records what a stream reported about its objects. @param find returns undefined for objects that it did not report.
+   */
+  observe(stream: string, find: (key: string) => Observation | undefined): void {
     for (const [key, object] of this.#objects) {
-      const seen = object.stream === stream ? sightingOf(key) : undefined;
-      if (seen) object.see(seen);
+      const seen = object.stream === stream ? find(key) : undefined;
+      if (seen) object.observe(seen);
     }
   }
 
-  /** Decides about everything that was seen, unless objects are being written. @returns what is new. */
-  judge(now: number): (News & { readonly ref: ObjectRef })[] {
-    if (this.isWritten) return [];
+  /** Evaluates all observations, unless objects are being written. @returns the new changes. */
+  evaluate(now: number): (ObjectChange & { readonly ref: ObjectRef })[] {
+    if (this.isBeingWritten) return [];
     return [...this.#objects.values()].flatMap((object) => {
-      const news = object.judge(now);
-      return news ? [{ ...news, ref: object.ref }] : [];
+      const change = object.evaluate(now);
+      return change ? [{ ...change, ref: object.ref }] : [];
     });
   }
 }

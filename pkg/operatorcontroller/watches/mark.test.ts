@@ -1,17 +1,17 @@
 import { expect, test } from "vitest";
 import type { JsonObject, ObjectMeta } from "../../api/k8s.ts";
-import { isNewer, markOf, mayBeDrift, type Sighting } from "./followedObjects.ts";
+import { createMark, isNewer, mayBeDrift, type Observation } from "./followedObjects.ts";
 
 const applied = (fieldsV1: JsonObject): JsonObject => ({ manager: "olm.operatorframework.io", operation: "Apply", fieldsV1 });
 const DATA = { "f:data": { "f:a": {} } };
 const meta = (members: Partial<ObjectMeta> = {}): ObjectMeta => ({ name: "x", uid: "u", resourceVersion: "10", ...members });
-const there = (members: Partial<ObjectMeta> = {}): Sighting => ({ kind: "there", metadata: meta(members) });
-const gone = (resourceVersion: string): Sighting => ({ kind: "gone", resourceVersion });
+const there = (members: Partial<ObjectMeta> = {}): Observation => ({ kind: "exists", metadata: meta(members) });
+const gone = (resourceVersion: string): Observation => ({ kind: "gone", resourceVersion });
 const noted = { managedFields: [applied(DATA)] };
 const theirs = { manager: "kubectl", operation: "Update", fieldsV1: { "f:data": { "f:b": {} } } };
 
 // Source: O-14.
-test.for<[name: string, seen: Sighting, should: Partial<ObjectMeta> | undefined, want: boolean]>([
+test.for<[name: string, seen: Observation, should: Partial<ObjectMeta> | undefined, want: boolean]>([
   ["nobody knows how it should be", there(), undefined, true],
   ["our own write", there({ resourceVersion: "10", ...noted }), {}, false],
   ["an event from before our write", there({ resourceVersion: "9" }), noted, false],
@@ -32,7 +32,7 @@ test.for<[name: string, seen: Sighting, should: Partial<ObjectMeta> | undefined,
   ["no fields are noted, and the generation is another", there({ resourceVersion: "11", generation: 2 }), { generation: 1 }, true],
   ["no fields are noted, and there is no generation", there({ resourceVersion: "11" }), {}, true],
 ])("%s", ([, seen, should, want]) => {
-  expect(mayBeDrift(seen, should && markOf(meta(should)))).toBe(want);
+  expect(mayBeDrift(seen, should && createMark(meta(should)))).toBe(want);
 });
 
 test("resource versions are compared as numbers of any length, others only by being different", () => {

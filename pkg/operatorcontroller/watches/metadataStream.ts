@@ -9,7 +9,10 @@ import type { Selection } from "../../kube/request.ts";
 import { objectKey } from "../../release/identity.ts";
 import type { Logger } from "../../telemetry/log.ts";
 
-/** What one stream follows: one object by its name, or all marked objects of a kind in a namespace (without one: everywhere). */
+/**
+ * Objects that one stream watches: one object by name, or all labelled objects of a kind in a namespace (without one:
+ * in all).
+ */
 export interface StreamSpec {
   readonly apiVersion: string;
   readonly kind: string;
@@ -18,20 +21,20 @@ export interface StreamSpec {
   readonly labelSelector?: string;
 }
 
-/** On whose behalf objects are watched, and what is known about that identity. */
+/** The identity that watches, and what is known about its permissions. */
 export interface PlanContext {
   readonly extension: string;
-  /** Other extensions are watched by the same identity: streams by label serve all of them. */
+  /** Whether the identity also watches other extensions. Streams by label then serve all of them. */
   readonly isShared: boolean;
-  /** The controller's own identity, which may look at many namespaces: one stream a kind. */
+  /** Whether this is the controller's own identity, which may watch all namespaces with one stream per kind. */
   readonly isController: boolean;
-  /** Whether a stream by label was refused before. */
+  /** Reports whether a stream by label was denied before. */
   isRefused(spec: StreamSpec): boolean;
 }
 
 /**
- * The stream that follows each object, by objectKey. By label where that saves streams and has not been refused, by name otherwise; Secrets
- * always by name, so that a right on one never shows the names of others.
+ * Returns the stream for each object, by objectKey: by label if that saves streams and was not denied, otherwise by
+ * name. Secrets are always watched by name, so that permission for one does not reveal the names of others.
  */
 export function planStreams(objects: readonly ObjectRef[], context: PlanContext): Map<string, StreamSpec> {
   const groups = Map.groupBy(objects, ({ apiVersion, kind, namespace }) => JSON.stringify([apiVersion, kind, namespace ?? ""]));
@@ -46,15 +49,15 @@ export function planStreams(objects: readonly ObjectRef[], context: PlanContext)
   return planned;
 }
 
-/** One text for one stream of one identity. */
+/** Returns a key for the streams of one identity. */
 export function streamKey({ apiVersion, kind, namespace, name, labelSelector }: StreamSpec): string {
   return JSON.stringify([apiVersion, kind, namespace ?? "", name ?? "", labelSelector ?? ""]);
 }
 
-/** What the spec is about, for messages: `configmaps "a" in namespace "b"` in terms of kinds. */
+/** Describes the watched objects for messages, such as `ConfigMap "a" in namespace "b"`. */
 export function describeSpec({ kind, name, namespace }: StreamSpec): string {
-  const what = name === undefined ? `objects of kind ${kind}` : `${kind} "${name}"`;
-  return namespace ? `${what} in namespace "${namespace}"` : what;
+  const objects = name === undefined ? `objects of kind ${kind}` : `${kind} "${name}"`;
+  return namespace ? `${objects} in namespace "${namespace}"` : objects;
 }
 
 function specByName({ apiVersion, kind, namespace, name }: ObjectRef): StreamSpec {
@@ -70,45 +73,57 @@ function isSecret({ apiVersion, kind }: ObjectRef): boolean {
   return kind === "Secret" && groupOf(apiVersion) === "";
 }
 
-/** What a stream needs of a client. */
+/** Client methods that a stream needs. */
 export type MetadataClient = Pick<Client, "list" | "watch">;
 
-/** What a stream tells, of objects with nothing but their metadata. */
+/** Receives the events of a stream. Objects contain only metadata. */
 export interface StreamListener {
-  /** Everything that there is at a resourceVersion; after a start, and whenever events may have been missed. */
-  listed(items: readonly KubeObject[], resourceVersion: string): void;
-  changed(object: KubeObject): void;
-  deleted(object: KubeObject): void;
-  /** The state is another than before. */
-  turned(state: StreamState, before: StreamState): void;
+  /** Called with all objects at a resourceVersion, after a start and whenever events may have been missed. */
+  onList(items: readonly KubeObject[], resourceVersion: string): void;
+  onChange(object: KubeObject): void;
+  onDelete(object: KubeObject): void;
+  /** Called after a change of state. */
+  onStateChange(state: StreamState, before: StreamState): void;
 }
 
-/** starting: not connected yet; open: nothing is missed; broken: is being connected again; refused: the identity may not list or watch. */
+/**
+ * starting: not connected yet; open: receives all events; broken: reconnecting; refused: the identity may not list or
+ * watch.
+ */
 export type StreamState = { readonly kind: "starting" | "open" | "broken" } | { readonly kind: "refused"; readonly message: string };
 
-/** What streams share. */
+/** Options that all streams share. */
 export interface StreamOptions {
   readonly clock: Clock;
-  /** Lets few connect at once. */
+  /** Limits the number of streams that connect at once. */
   readonly gate: Semaphore;
   readonly log: Logger;
-  /** An API server that is away interrupts all streams at once, of which one speaks for the others. */
+  /** Limits log lines: an unavailable API server interrupts all streams at once. */
   readonly interruptions: Repeats;
-  /** How often at least a refused stream is tried again, in milliseconds; at first it is sooner. */
+  /** Maximum delay in milliseconds between retries of a denied stream; the first ones come sooner. */
   readonly retryRefusedMs: number;
 }
 
 const BASE_BACKOFF_MS = 500;
 const MAX_BACKOFF_MS = 60_000;
 const REFUSED_BACKOFF_MS = 5_000;
-/** An API server that has just started refuses everything until it knows the roles: so often in a row that is not believed of a right that was there. */
-const DOUBTED_REFUSALS = 3;
-/** A watch that ends sooner without an event counts as a failure, or the loop would spin. */
+/**
+ * An API server that has just started denies everything until it has loaded the roles. So many consecutive denials do
+ * not count for a stream that was open before.
+ */
+const IGNORED_REFUSALS = 3;
+/** A watch that ends earlier without an event counts as failed, to avoid a busy loop. */
 const SHORT_WATCH_MS = 1_000;
-/** Longer than client-go's five minutes: there may be thousands, and each end costs a request. Withdrawn rights show as late as this. */
+/**
+ * Longer than the five minutes of client-go, because each end costs a request and there may be thousands of streams.
+ * Revoked permissions are noticed at the end of a watch.
+ */
 const WATCH_SECONDS = 900;
 
-/** Follows the metadata of some objects of one kind with one identity: a list, then watches, until it is closed. It keeps no objects. */
+/**
+ * Watches the metadata of objects of one kind with one identity: a list, then watches until it is closed. Does not
+ * store objects.
+ */
 export class MetadataStream {
   readonly #client: MetadataClient;
   readonly #spec: StreamSpec;
@@ -116,16 +131,16 @@ export class MetadataStream {
   readonly #options: StreamOptions;
   readonly #backoff = new Backoff(BASE_BACKOFF_MS, MAX_BACKOFF_MS);
   readonly #refusedBackoff: Backoff;
-  /** Ends the attempt that is under way, with its requests and pauses. */
+  /** Aborts the current attempt with its requests and delays. */
   #attempt = new AbortController();
   #closed = false;
   #state: StreamState = { kind: "starting" };
   #wasOpen = false;
-  /** Refusals in a row. */
+  /** Number of consecutive denials. */
   #refusals = 0;
-  /** Where to watch from; undefined when a list must come first. */
+  /** Where to start the watch; undefined if a list must come first. */
   #resourceVersion: string | undefined;
-  /** The watch begins where an earlier one ended. Its resourceVersion may have expired: without bookmarks it is that of the last change. */
+  /** Whether the watch continues an earlier one. Its resourceVersion, that of the last event, may have expired. */
   #isResumed = false;
 
   constructor(client: MetadataClient, spec: StreamSpec, listener: StreamListener, options: StreamOptions) {
@@ -140,7 +155,7 @@ export class MetadataStream {
     return this.#state;
   }
 
-  /** Follows until `close`; never throws. Call once. */
+  /** Runs until `close`; never throws. Call it once. */
   async run(): Promise<void> {
     while (!this.#closed) {
       const { signal } = (this.#attempt = new AbortController());
@@ -154,13 +169,13 @@ export class MetadataStream {
     }
   }
 
-  /** Lists anew, for a listener that may have missed something. */
+  /** Lists again, for a listener that may have missed an event. */
   refresh(): void {
     this.#resourceVersion = undefined;
     this.#attempt.abort();
   }
 
-  /** Ends the stream; nothing is told any more. */
+  /** Closes the stream. The listener is not called afterwards. */
   close(): void {
     this.#closed = true;
     this.#attempt.abort();
@@ -168,45 +183,46 @@ export class MetadataStream {
 
   async #follow(signal: AbortSignal): Promise<void> {
     const { gate, clock } = this.#options;
-    const leave = await gate.enter(signal);
+    const release = await gate.enter(signal);
     let events = 0;
     let openedAt: number | undefined;
     try {
       this.#isResumed = this.#resourceVersion !== undefined;
       const from = this.#resourceVersion ?? (await this.#list(signal));
-      if (signal.aborted) return; // what an attempt that was given up has read may be older than what it was given up for
+      if (signal.aborted) return; // the list of an aborted attempt may be older than the reason to abort it
       this.#resourceVersion = from;
       const opened = (): void => {
-        leave();
+        release();
         openedAt = clock.now();
         this.#wasOpen = true;
         this.#refusals = 0;
         this.#refusedBackoff.reset();
-        this.#turn({ kind: "open" });
+        this.#setState({ kind: "open" });
       };
       const timeoutSeconds = Math.ceil(WATCH_SECONDS * (1 + Math.random()));
-      // A bookmark a minute for each of thousands of streams takes 1 % of a core; an expired resourceVersion takes one more list.
+      // Without bookmarks: one a minute for thousands of streams would use 1 % of a core; an expired resourceVersion
+      // costs one list.
       const options = { ...this.#selection, resourceVersion: from, bookmarks: false, timeoutSeconds, opened, signal };
       for await (const { type, object } of this.#client.watch(this.#spec, options)) {
         if (signal.aborted) return;
         events++;
         this.#backoff.reset();
         this.#resourceVersion = object.metadata.resourceVersion ?? this.#resourceVersion;
-        if (type === "DELETED") this.#listener.deleted(object);
-        else this.#listener.changed(object);
+        if (type === "DELETED") this.#listener.onDelete(object);
+        else this.#listener.onChange(object);
       }
     } finally {
-      leave();
+      release();
     }
     if (signal.aborted) return;
     if (events === 0 && (openedAt === undefined || clock.now() - openedAt < SHORT_WATCH_MS))
-      throw new Error("the server ended the watch at once");
+      throw new Error("the server ended the watch immediately");
     this.#backoff.reset();
   }
 
   async #list(signal: AbortSignal): Promise<string> {
     const { items, resourceVersion } = await this.#client.list(this.#spec, { ...this.#selection, signal });
-    if (!signal.aborted) this.#listener.listed(items, resourceVersion);
+    if (!signal.aborted) this.#listener.onList(items, resourceVersion);
     return resourceVersion;
   }
 
@@ -216,56 +232,56 @@ export class MetadataStream {
   }
 
   /**
-   * Decides where to go on, and waits, not for less than the server asked for.
-   * refused (403)                    list again, after seconds at first, later minutes
-   * expired (410)                    list again; a resumed watch does so at once
-   * first failure, any other         watch on from where the stream broke
-   * second and later ones in a row   list again: after a long absence the server may even be one with an older history
+   * Waits after a failure, at least as long as the server requests, and decides how to continue:
+   * - denied (403): lists again, after seconds at first, later after minutes
+   * - expired (410): lists again; a resumed watch does so immediately
+   * - any other first failure: continues the watch where it broke
+   * - later consecutive failures: lists again, because the server may have returned with an older history
    */
   async #recoverFrom(err: unknown, signal: AbortSignal): Promise<void> {
     const { clock, log, interruptions } = this.#options;
     this.#refusals = isForbidden(err) ? this.#refusals + 1 : 0;
-    const refused = this.#refusals > (this.#wasOpen ? DOUBTED_REFUSALS : 0);
+    const refused = this.#refusals > (this.#wasOpen ? IGNORED_REFUSALS : 0);
     const retryInMs = Math.max((refused ? this.#refusedBackoff : this.#backoff).next(), retryAfterMsOf(err) ?? 0);
     const first = this.#backoff.attempts === 1;
     if (refused || isExpired(err) || !first) this.#resourceVersion = undefined;
     if (refused) this.#wasOpen = false;
-    const untold = first || refused ? undefined : interruptions.tell("");
-    const level = untold === undefined ? "debug" : "warn";
+    const suppressed = first || refused ? undefined : interruptions.tell("");
+    const level = suppressed === undefined ? "debug" : "warn";
     log[level](
-      { reason: messageOf(err), watching: describeSpec(this.#spec), attempt: this.#backoff.attempts, retryInMs, untold },
+      { reason: messageOf(err), watching: describeSpec(this.#spec), attempt: this.#backoff.attempts, retryInMs, suppressed },
       "watch of objects interrupted",
     );
-    this.#turn(refused ? { kind: "refused", message: messageOf(err) } : { kind: "broken" });
+    this.#setState(refused ? { kind: "refused", message: messageOf(err) } : { kind: "broken" });
     await sleep(clock, retryInMs, signal);
   }
 
-  #turn(state: StreamState): void {
+  #setState(state: StreamState): void {
     if (this.#closed || this.#state.kind === state.kind) return;
     const before = this.#state;
     this.#state = state;
-    this.#listener.turned(state, before);
+    this.#listener.onStateChange(state, before);
   }
 }
 
-/** Lets a number of visitors in at once; the others wait in the order in which they came. */
+/** Limits concurrency. Waiting callers are served in their order. */
 export class Semaphore {
   readonly #waiting: (() => void)[] = [];
   #free: number;
 
-  /** @param places how many may be inside at once. */
+  /** @param places maximum number of concurrent holders. */
   constructor(places: number) {
     this.#free = places;
   }
 
   /**
-   * Waits for a place. @returns what gives it back; calling that again does nothing.
-   * @throws the signal's reason when it aborts before.
+   * Waits for a place. @returns a function that releases it; later calls have no effect.
+   * @throws the signal's reason if it aborts first.
    */
   async enter(signal: AbortSignal): Promise<() => void> {
     signal.throwIfAborted();
     if (this.#free > 0) this.#free--;
-    else await this.#turn(signal);
+    else await this.#wait(signal);
     let inside = true;
     return () => {
       if (!inside) return;
@@ -276,7 +292,7 @@ export class Semaphore {
     };
   }
 
-  #turn(signal: AbortSignal): Promise<void> {
+  #wait(signal: AbortSignal): Promise<void> {
     return new Promise((resolve, reject) => {
       const enter = (): void => {
         signal.removeEventListener("abort", stop);

@@ -4,7 +4,7 @@ import { FakeClock } from "../../../test/support/fakeClock.ts";
 import { WatchedObjects } from "../../../test/support/watchedObjects.ts";
 import { type KubeObject, refOf } from "../../api/k8s.ts";
 import { createLogger } from "../../telemetry/log.ts";
-import { markOf } from "./followedObjects.ts";
+import { createMark } from "./followedObjects.ts";
 import { type ObjectEvent, ObjectWatches } from "./objectWatches.ts";
 import type { WatchIdentity } from "./streamPool.ts";
 
@@ -36,7 +36,7 @@ function start(options: { maxStreams?: number } = {}, central?: WatchedObjects) 
   const watches = new ObjectWatches({
     log,
     clock,
-    wake: (extension, inMs) => woken.push(`${extension} in ${inMs}`),
+    requeueAfter: (extension, inMs) => woken.push(`${extension} in ${inMs}`),
     retryRefusedMs: 60_000,
     shared,
     ...options,
@@ -49,7 +49,7 @@ function start(options: { maxStreams?: number } = {}, central?: WatchedObjects) 
       extension,
       "u",
       by,
-      objects.map((object) => ({ ref: refOf(object), mark: markOf(object.metadata), outcome: "same" as const })),
+      objects.map((object) => ({ ref: refOf(object), mark: createMark(object.metadata), outcome: "same" as const })),
     );
   const suspects = (extension = "x"): string[] =>
     watches
@@ -72,7 +72,7 @@ test("a deleted and a changed object are suspected, and a pass is asked for", as
   expect(woken[0]).toBe("x in 50");
   expect(events.map(({ extension, ref, type }) => `${extension} ${ref.name} ${type}`)).toEqual(["x a deleted", "x b changed"]);
   const again = server.put(map("a"));
-  watches.resume("x", [{ ref: refOf(again), mark: markOf(again.metadata), outcome: "corrected" }]);
+  watches.resume("x", [{ ref: refOf(again), mark: createMark(again.metadata), outcome: "corrected" }]);
   expect(suspects()).toEqual(["b"]);
 });
 
@@ -87,7 +87,7 @@ test("our own writes are not suspected, whether they are seen before or after th
   await expect.poll(() => server.open, SOON).toBe(1);
   watches.resume(
     "x",
-    written.map((object) => ({ ref: refOf(object), mark: markOf(object.metadata), outcome: "corrected" })),
+    written.map((object) => ({ ref: refOf(object), mark: createMark(object.metadata), outcome: "corrected" })),
   );
   expect([suspects(), events]).toEqual([[], []]);
   server.put(written[0]!);
@@ -104,7 +104,7 @@ test("what others do while a pass writes is judged when it ends", async () => {
   server.delete(a);
   await expect.poll(() => server.calls.length, SOON).toBe(2);
   expect(suspects()).toEqual([]);
-  watches.resume("x", [{ ref: refOf(ours), mark: markOf(ours.metadata), outcome: "corrected" }]);
+  watches.resume("x", [{ ref: refOf(ours), mark: createMark(ours.metadata), outcome: "corrected" }]);
   await expect.poll(() => suspects(), SOON).toEqual(["a"]);
 });
 
@@ -150,7 +150,7 @@ test("where watching by name is refused too the objects are told, and a pass whe
   server.refuses = () => true;
   const a = server.put(map("a"));
   follow("x", [a]);
-  await expect.poll(() => watches.unwatched("x"), SOON).toEqual([{ ref: refOf(a), because: "cannot list ConfigMap metadata.name=a" }]);
+  await expect.poll(() => watches.unwatched("x"), SOON).toEqual([{ ref: refOf(a), reason: "cannot list ConfigMap metadata.name=a" }]);
   expect([watches.covers("x"), woken]).toEqual([false, ["x in 50"]]);
   server.refuses = () => false;
   await expect.poll(() => (clock.advance(500), watches.states.open), SOON).toBe(1);
@@ -236,7 +236,7 @@ test("refusals of an API server that has just started are not believed of what w
   expect(server.calls.filter((call) => call.includes("metadata.name"))).toEqual([]);
   await cutAndRefuse(Number.POSITIVE_INFINITY);
   await expect.poll(() => (clock.advance(1_000), watches.states.refused), SOON).toBe(2);
-  expect(watches.unwatched("x").map(({ because }) => because)).toEqual([
+  expect(watches.unwatched("x").map(({ reason }) => reason)).toEqual([
     "cannot list ConfigMap metadata.name=a",
     "cannot list ConfigMap metadata.name=b",
   ]);
@@ -283,7 +283,7 @@ test("there are no more streams than may be; what has none is told", async () =>
   const objects = [server.put(map("a", "x", "n1")), server.put(map("b", "x", "n2"))];
   follow("x", objects);
   await isOpen(1);
-  expect(watches.unwatched("x")).toEqual([{ ref: refOf(objects[1]!), because: "as many objects are watched as may be" }]);
+  expect(watches.unwatched("x")).toEqual([{ ref: refOf(objects[1]!), reason: "the limit of watched objects is reached" }]);
 });
 
 test("an identity that may look at kinds everywhere serves all extensions, but for Secrets and what it may not look at", async () => {

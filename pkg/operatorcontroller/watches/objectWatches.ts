@@ -4,7 +4,7 @@ import { describeObject, objectKey } from "../../release/identity.ts";
 import type { Logger } from "../../telemetry/log.ts";
 import { formatCount } from "../../text/lists.ts";
 import { formatFirst } from "../state/objectActions.ts";
-import { type Compared, Following, type News, type Sighting } from "./followedObjects.ts";
+import { type Compared, FollowedExtension, type ObjectChange, type Observation } from "./followedObjects.ts";
 import {
   describeSpec,
   type PlanContext,
@@ -17,35 +17,41 @@ import {
 } from "./metadataStream.ts";
 import { type SharedStream, StreamPool, type WatchIdentity } from "./streamPool.ts";
 
-/** A stream to be and who opens it. */
+/** A stream to open, with its identity. */
 interface PlannedStream {
   readonly identity: WatchIdentity;
   readonly spec: StreamSpec;
 }
 
-/** Connects objects with the streams that tell of them, and remembers which streams by label an identity may not have. */
+/** Assigns objects to streams, and remembers the streams by label that an identity may not open. */
 class Connector {
   readonly #pool: StreamPool;
-  readonly #listenerOf: (key: string) => StreamListener;
-  /** Keys of streams by label that were refused, by identity: their objects are followed by name. */
+  readonly #createListener: (key: string) => StreamListener;
+  /** Keys of denied streams by label, by identity. Their objects are watched by name. */
   readonly #refused = new Map<string, Set<string>>();
 
-  /** Serves all extensions where it may, by label; undefined where each is served by its own identity alone. */
+  /**
+   * Identity for streams by label that serve all extensions; undefined if each extension uses only its own identity.
+   */
   readonly #shared: WatchIdentity | undefined;
 
-  /** @param listenerOf gives the listener of a stream that is started, by its key. @param shared an identity that may look at kinds everywhere. */
-  constructor(pool: StreamPool, listenerOf: (key: string) => StreamListener, shared?: WatchIdentity) {
+  /**
+   * @param listenerOf returns the listener of a new stream, by its key.
+   * @param shared an identity that may watch kinds in all namespaces.
+   */
+  constructor(pool: StreamPool, createListener: (key: string) => StreamListener, shared?: WatchIdentity) {
     this.#pool = pool;
-    this.#listenerOf = listenerOf;
+    this.#createListener = createListener;
     this.#shared = shared;
   }
 
   /**
-   * Gives every object its stream and lets go of those that are not needed any more.
-   * @param fresh keys of objects of which a stream that is open already may have told something before: it is listed anew.
-   * @param left keys of the extension's streams until now.
+   * Assigns a stream to every object, and releases streams that are no longer needed.
+   * @param fresh keys of objects whose earlier events an open stream may already have delivered. The stream lists
+   * again.
+   * @param left keys of the extension's streams so far.
    */
-  connect(extension: string, { identity, objects }: Following, fresh: ReadonlySet<string>, left: ReadonlySet<string>): void {
+  connect(extension: string, { identity, objects }: FollowedExtension, fresh: ReadonlySet<string>, current: ReadonlySet<string>): void {
     const planned = this.#plan(
       extension,
       identity,
@@ -54,27 +60,30 @@ class Connector {
     const stale = new Set<string>();
     const used = new Set<string>();
     const started = new Set<string>();
-    const listenerOf = (key: string): StreamListener => {
+    const createListener = (key: string): StreamListener => {
       started.add(key);
-      return this.#listenerOf(key);
+      return this.#createListener(key);
     };
     for (const [key, object] of objects) {
       const plan = planned.get(key);
-      const stream = plan && this.#pool.acquire(plan.identity, plan.spec, extension, listenerOf);
+      const stream = plan && this.#pool.acquire(plan.identity, plan.spec, extension, createListener);
       if (stream) used.add(stream.key);
       if (stream && !started.has(stream.key) && (fresh.has(key) || object.stream !== stream.key)) stale.add(stream.key);
       object.stream = stream?.key;
     }
-    for (const key of left) if (!used.has(key)) this.#pool.release(key, extension);
+    for (const key of current) if (!used.has(key)) this.#pool.release(key, extension);
     for (const key of stale) this.#pool.get(key)?.refresh();
   }
 
-  /** The stream of each object and who opens it: the shared identity by label wherever it has not been refused, else the extension's own. */
+  /**
+   * Returns the stream of each object: by label with the shared identity unless denied, otherwise with the extension's
+   * own identity.
+   */
   #plan(extension: string, own: WatchIdentity, refs: readonly ObjectRef[]): Map<string, PlannedStream> {
     const planned = new Map<string, PlannedStream>();
     for (const identity of this.#shared ? [this.#shared, own] : [own]) {
-      const left = refs.filter((ref) => !planned.has(objectKey(ref)));
-      for (const [key, spec] of planStreams(left, this.#contextOf(extension, identity)))
+      const remaining = refs.filter((ref) => !planned.has(objectKey(ref)));
+      for (const [key, spec] of planStreams(remaining, this.#contextOf(extension, identity)))
         if (identity === own || spec.name === undefined) planned.set(key, { identity, spec });
     }
     return planned;
@@ -90,154 +99,162 @@ class Connector {
     };
   }
 
-  /** From now on the identity's objects of this stream are followed by name, or by the extensions' own identities where it is the shared one. */
+  /**
+   * Records that an identity may not open this stream by label. Its objects are then watched by name, or by the
+   * extensions' own identities if it is the shared one.
+   */
   refuse(identity: string, spec: StreamSpec): void {
     const refused = this.#refused.get(identity) ?? new Set();
     this.#refused.set(identity, refused.add(streamKey(spec)));
   }
 
-  /** Drops what is known of an identity that nobody uses any more. */
+  /** Removes the state of an identity that no extension uses. */
   forget(identity: string): void {
     this.#refused.delete(identity);
   }
 }
 
-/** Something happened to an object of an extension; our own writes are not told. */
-export interface ObjectEvent extends News {
+/** A change of an object of an extension, except those by the controller itself. */
+export interface ObjectEvent extends ObjectChange {
   readonly extension: string;
   readonly ref: ObjectRef;
 }
 
-/** What the watches need from the outside. */
+/** Dependencies of the watches. */
 export interface ObjectWatchesOptions {
   readonly log: Logger;
-  /** Asks for a pass over an extension, in so many milliseconds: an object is to be compared, or what `unwatched` says has changed. */
-  readonly wake: (extension: string, inMs: number) => void;
-  /** How often at least a stream that was refused is tried again. */
+  /**
+   * Queues an extension after a delay in milliseconds, because an object must be compared or `unwatched` has changed.
+   */
+  readonly requeueAfter: (extension: string, inMs: number) => void;
+  /** Maximum delay in milliseconds between retries of a denied stream. */
   readonly retryRefusedMs: number;
-  /** An identity that may look at kinds everywhere: where it may, its streams serve all extensions. */
+  /** An identity that may watch kinds in all namespaces. Its streams serve all extensions. */
   readonly shared?: WatchIdentity | undefined;
   readonly clock?: Clock;
-  /** How many streams there may be; default 4,000. */
+  /** Maximum number of streams; default 4,000. */
   readonly maxStreams?: number;
 }
 
-/** An object that is not watched, and why. */
+/** An object that is not watched, with the reason. */
 export interface Unwatched {
   readonly ref: ObjectRef;
-  /** Undefined while its stream is only being connected. */
-  readonly because?: string;
+  /** Undefined while its stream connects. */
+  readonly reason?: string;
 }
 
 /**
- * Says which objects are compared at an interval only, and why the first one of them is.
+ * Formats a message about objects that are only compared at an interval, with the reason of the first one.
  * @param unwatched at least one.
  */
 export function formatUnwatched(unwatched: readonly Unwatched[], intervalMs: number): string {
   const minutes = Math.max(1, Math.round(intervalMs / 60_000));
   const objects = formatFirst(unwatched.map(({ ref }) => describeObject(ref)));
-  return `cannot watch ${objects}, so the controller notices changes within ${formatCount(minutes, "minute")} only: ${unwatched[0]?.because ?? ""}`;
+  return `cannot watch ${objects}, so the controller notices changes within ${formatCount(minutes, "minute")} only: ${unwatched[0]?.reason ?? ""}`;
 }
 
 const MAX_STREAMS = 4_000;
-/** Streams that may be connecting at once. */
+/** Maximum number of streams that connect at once. */
 const CONNECTING = 32;
-/** Changes in a row, as of a `kubectl delete -f`, make one pass. */
+/** Delay that combines consecutive changes, such as those of a `kubectl delete -f`, into one reconcile. */
 const SETTLE_MS = 50;
 
 /**
- * Watches the metadata of what is installed, as the extensions' own identities, and asks for a pass when something may have drifted. Which
- * object it is and how it should be is told by passes: `hold` before they write, `follow` or `take` when they have compared.
+ * Watches the metadata of installed objects as the extensions' own identities, and triggers a reconcile when an object
+ * may have drifted. Reconciles call `hold` before they write, and `follow` or `resume` after they have compared
+ * objects.
  */
 export class ObjectWatches {
   readonly #clock: Clock;
-  readonly #wake: ObjectWatchesOptions["wake"];
+  readonly #requeueAfter: ObjectWatchesOptions["requeueAfter"];
   readonly #pool: StreamPool;
-  readonly #following = new Map<string, Following>();
+  readonly #following = new Map<string, FollowedExtension>();
   readonly #connector: Connector;
   readonly #handlers: ((event: ObjectEvent) => void)[] = [];
   readonly #log: Logger;
 
-  constructor({ log, wake, retryRefusedMs, shared, clock = systemClock, maxStreams = MAX_STREAMS }: ObjectWatchesOptions) {
+  constructor({ log, requeueAfter, retryRefusedMs, shared, clock = systemClock, maxStreams = MAX_STREAMS }: ObjectWatchesOptions) {
     this.#log = log;
     this.#clock = clock;
-    this.#wake = wake;
+    this.#requeueAfter = requeueAfter;
     this.#pool = new StreamPool({ clock, log, retryRefusedMs, gate: new Semaphore(CONNECTING) }, maxStreams);
-    this.#connector = new Connector(this.#pool, (key) => this.#listenerOf(key), shared);
+    this.#connector = new Connector(this.#pool, (key) => this.#createListener(key), shared);
   }
 
-  /** How many streams are in each state; for metrics. */
+  /** Number of streams in each state, for metrics. */
   get states(): Record<StreamState["kind"], number> {
     return this.#pool.states;
   }
 
-  /** Calls `handler` for what others do to the objects of all extensions, status included. What it throws is logged. */
+  /** Calls `handler` for changes of objects by other clients, including status. Errors of the handler are logged. */
   onObjectEvent(handler: (event: ObjectEvent) => void): void {
     this.#handlers.push(handler);
   }
 
-  /** Whether everything of the extension is known from a comparison as this identity; otherwise one is due. */
+  /** Reports whether all objects of the extension were compared with this identity. If not, a comparison is needed. */
   isFollowing(extension: string, uid: string, identity: string): boolean {
     const following = this.#following.get(extension);
-    return following !== undefined && !following.isWritten && following.uid === uid && following.identity.key === identity;
+    return following !== undefined && !following.isBeingWritten && following.uid === uid && following.identity.key === identity;
   }
 
-  /** Tells that an extension's objects are being written: nothing is judged before `follow` or `resume`. */
+  /** Suspends the evaluation of changes while an extension's objects are written, until `follow` or `resume`. */
   hold(extension: string): void {
     const following = this.#following.get(extension);
-    if (following) following.isWritten = true;
+    if (following) following.isBeingWritten = true;
   }
 
-  /** Tells that nothing is written any more, and how single objects were found. */
+  /** Resumes the evaluation after writes, with the comparisons of single objects. */
   resume(extension: string, compared: readonly Compared[]): void {
     const following = this.#following.get(extension);
     if (!following) return;
-    following.isWritten = false;
-    following.take(compared, this.#clock.now());
-    this.#judge(extension, following);
+    following.isBeingWritten = false;
+    following.recordComparisons(compared, this.#clock.now());
+    this.#evaluate(extension, following);
   }
 
-  /** Follows exactly these objects of an extension from now on, as they were found or left. */
+  /** Watches exactly these objects of an extension from now on, with their comparisons. */
   follow(extension: string, uid: string, identity: WatchIdentity, compared: readonly Compared[]): void {
     const known = this.#following.get(extension);
     const before = known?.uid === uid && known.identity.key === identity.key ? known : undefined;
     if (!before) this.forget(extension);
-    const following = new Following(uid, identity);
+    const following = new FollowedExtension(uid, identity);
     const now = this.#clock.now();
     const fresh = compared.filter((one) => following.add(one, before, now)).map(({ ref }) => objectKey(ref));
     this.#following.set(extension, following);
     this.#connector.connect(extension, following, new Set(fresh), before?.streams ?? new Set());
-    this.#judge(extension, following);
+    this.#evaluate(extension, following);
   }
 
-  /** Objects of an extension that are to be compared now: something was seen of them, or their last comparison failed. */
+  /** Returns the objects of an extension to compare now: changed ones, and those whose last comparison failed. */
   suspects(extension: string): ObjectRef[] {
     return this.#following.get(extension)?.suspects(this.#clock.now() + SETTLE_MS) ?? [];
   }
 
-  /** Asks once more for the pass at which the next comparison is due: one that was asked for earlier may have taken its place. */
+  /** Schedules the next comparison again, because another request may have replaced its timer. */
   remind(extension: string): void {
     const following = this.#following.get(extension);
-    if (following) this.#judge(extension, following);
+    if (following) this.#evaluate(extension, following);
   }
 
-  /** Objects of an extension of which a change would not be seen just now. */
+  /** Returns the objects of an extension whose changes are currently not noticed. */
   unwatched(extension: string): Unwatched[] {
     const objects = [...(this.#following.get(extension)?.objects.values() ?? [])];
     return objects.flatMap(({ ref, stream }): Unwatched[] => {
       const state = stream === undefined ? undefined : this.#pool.get(stream)?.state;
-      if (!state) return [{ ref, because: "as many objects are watched as may be" }];
+      if (!state) return [{ ref, reason: "the limit of watched objects is reached" }];
       if (state.kind === "open") return [];
-      return [state.kind === "refused" ? { ref, because: state.message } : { ref }];
+      return [state.kind === "refused" ? { ref, reason: state.message } : { ref }];
     });
   }
 
-  /** Whether every change of an extension's objects is seen, or will be as soon as their streams are connected. */
+  /**
+   * Reports whether all changes of an extension's objects are noticed, or will be when their streams are connected.
+   */
   covers(extension: string): boolean {
-    return this.#following.has(extension) && this.unwatched(extension).every(({ because }) => because === undefined);
+    return this.#following.has(extension) && this.unwatched(extension).every(({ reason }) => reason === undefined);
   }
 
-  /** Ends everything about an extension. */
+  /** Ends all watches of an extension. */
   forget(extension: string): void {
     const following = this.#following.get(extension);
     if (!following) return;
@@ -253,50 +270,54 @@ export class ObjectWatches {
     this.#pool.close();
   }
 
-  #listenerOf(key: string): StreamListener {
-    const seeOne = (object: KubeObject, sighting: Sighting): void => {
-      const seen = objectKey(object);
-      this.#see(key, (id) => (id === seen ? sighting : undefined));
+  #createListener(key: string): StreamListener {
+    const observeOne = (object: KubeObject, observation: Observation): void => {
+      const observed = objectKey(object);
+      this.#observe(key, (id) => (id === observed ? observation : undefined));
     };
     return {
-      listed: (items, resourceVersion) => {
+      onList: (items, resourceVersion) => {
         const found = new Map(items.map((item) => [objectKey(item), item.metadata]));
-        this.#see(key, (id) => {
+        this.#observe(key, (id) => {
           const metadata = found.get(id);
-          return metadata ? { kind: "there", metadata } : { kind: "gone", resourceVersion };
+          return metadata ? { kind: "exists", metadata } : { kind: "gone", resourceVersion };
         });
       },
-      changed: (object) => seeOne(object, { kind: "there", metadata: object.metadata }),
-      deleted: (object) => seeOne(object, { kind: "gone", resourceVersion: object.metadata.resourceVersion ?? "" }),
-      turned: (state, before) => this.#turned(key, state, before),
+      onChange: (object) => observeOne(object, { kind: "exists", metadata: object.metadata }),
+      onDelete: (object) => observeOne(object, { kind: "gone", resourceVersion: object.metadata.resourceVersion ?? "" }),
+      onStateChange: (state, before) => this.#handleStateChange(key, state, before),
     };
   }
 
-  #see(stream: string, sightingOf: (key: string) => Sighting | undefined): void {
+  #observe(stream: string, find: (key: string) => Observation | undefined): void {
     for (const extension of this.#pool.get(stream)?.users ?? []) {
       const following = this.#following.get(extension);
       if (!following) continue;
-      following.see(stream, sightingOf);
-      this.#judge(extension, following);
+      following.observe(stream, find);
+      this.#evaluate(extension, following);
     }
   }
 
-  #judge(extension: string, following: Following): void {
-    for (const news of following.judge(this.#clock.now())) this.#tell({ extension, ...news });
+  #evaluate(extension: string, following: FollowedExtension): void {
+    for (const change of following.evaluate(this.#clock.now())) this.#notify({ extension, ...change });
     const { dueAt } = following;
-    if (dueAt !== undefined && !following.isWritten) this.#wake(extension, Math.max(dueAt - this.#clock.now(), SETTLE_MS));
+    if (dueAt !== undefined && !following.isBeingWritten) this.#requeueAfter(extension, Math.max(dueAt - this.#clock.now(), SETTLE_MS));
   }
 
-  /** A refused stream by label is replaced by ones by name; one by name leaves its object to comparisons, and the extension says so. */
-  #turned(key: string, state: StreamState, before: StreamState): void {
+  /**
+   * Replaces a denied stream by label with streams by name. The object of a denied stream by name is only compared,
+   * which the extension reports.
+   */
+  #handleStateChange(key: string, state: StreamState, before: StreamState): void {
     const stream = this.#pool.get(key);
     if (!stream) return;
     if (state.kind === "refused" && stream.spec.name === undefined) this.#followByName(stream);
-    else if (state.kind === "refused" || before.kind === "refused") for (const extension of stream.users) this.#wake(extension, SETTLE_MS);
+    else if (state.kind === "refused" || before.kind === "refused")
+      for (const extension of stream.users) this.#requeueAfter(extension, SETTLE_MS);
   }
 
   #followByName({ spec, identity, users }: SharedStream): void {
-    this.#log.debug({ watching: describeSpec(spec), identity }, "may not be watched as a whole, watching by name");
+    this.#log.debug({ watching: describeSpec(spec), identity }, "not permitted to watch by label, watching by name");
     this.#connector.refuse(identity, spec);
     for (const extension of users) {
       const following = this.#following.get(extension);
@@ -304,7 +325,7 @@ export class ObjectWatches {
     }
   }
 
-  #tell(event: ObjectEvent): void {
+  #notify(event: ObjectEvent): void {
     for (const handler of this.#handlers) {
       try {
         handler(event);

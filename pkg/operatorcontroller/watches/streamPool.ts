@@ -11,18 +11,18 @@ import {
   streamKey,
 } from "./metadataStream.ts";
 
-/** Who watches. */
+/** The identity of a watch. */
 export interface WatchIdentity {
-  /** One text for one identity, such as "namespace/account". */
+  /** Unique key, such as "namespace/account". */
   readonly key: string;
   /** The controller's own identity. */
   readonly isController: boolean;
   readonly client: MetadataClient;
-  /** Whether it may watch what a stream by label follows; absent where that is not known: then it is tried. */
+  /** Reports whether it may open a stream by label; absent if unknown, then the stream is attempted. */
   readonly mayWatchAll?: (spec: StreamSpec) => boolean;
 }
 
-/** A stream and the extensions that it serves. */
+/** A stream, with the extensions that use it. */
 export interface SharedStream {
   readonly key: string;
   readonly spec: StreamSpec;
@@ -34,27 +34,27 @@ export interface SharedStream {
 
 type Opened = SharedStream & { readonly stream: MetadataStream };
 
-/** Of all interruptions one is told in as long as that. */
+/** Minimum time between two log lines about interruptions. */
 const QUIET_MS = 60_000;
 
-/** Streams by identity and what they follow, each there once, for as long as somebody uses it. */
+/** Streams by identity and watched objects. Each exists once, while an extension uses it. */
 export class StreamPool {
   readonly #options: StreamOptions;
   readonly #max: number;
   readonly #open = new Map<string, Opened>();
 
-  /** @param max how many streams there may be. */
+  /** @param max maximum number of streams. */
   constructor(options: Omit<StreamOptions, "interruptions">, max: number) {
     this.#options = { ...options, interruptions: new Repeats(options.clock, QUIET_MS) };
     this.#max = max;
   }
 
-  /** How many streams there are. */
+  /** Number of streams. */
   get size(): number {
     return this.#open.size;
   }
 
-  /** How many streams are in each state. */
+  /** Number of streams in each state. */
   get states(): Record<StreamState["kind"], number> {
     const states = { starting: 0, open: 0, broken: 0, refused: 0 };
     for (const { state } of this.#open.values()) states[state.kind]++;
@@ -65,7 +65,7 @@ export class StreamPool {
     return this.#open.get(key);
   }
 
-  /** Whether two extensions or more are served by streams of this identity, or would be with `user`. */
+  /** Reports whether streams of this identity serve an extension other than `user`. */
   isShared(identity: string, user: string): boolean {
     for (const stream of this.#open.values()) {
       if (stream.identity === identity && [...stream.users].some((other) => other !== user)) return true;
@@ -74,10 +74,16 @@ export class StreamPool {
   }
 
   /**
-   * The stream of an identity that follows `spec`, started if need be; undefined when there are as many as may be.
-   * @param listen is asked for the listener of a stream that is new.
+   * Returns the stream of an identity for `spec`, and starts it if it does not exist. Undefined if the limit is
+   * reached.
+   * @param createListener called for a new stream.
    */
-  acquire(identity: WatchIdentity, spec: StreamSpec, user: string, listen: (key: string) => StreamListener): SharedStream | undefined {
+  acquire(
+    identity: WatchIdentity,
+    spec: StreamSpec,
+    user: string,
+    createListener: (key: string) => StreamListener,
+  ): SharedStream | undefined {
     const key = `${identity.key} ${streamKey(spec)}`;
     const known = this.#open.get(key);
     if (known) {
@@ -85,7 +91,7 @@ export class StreamPool {
       return known;
     }
     if (this.#open.size >= this.#max) return undefined;
-    const stream = new MetadataStream(identity.client, spec, listen(key), this.#options);
+    const stream = new MetadataStream(identity.client, spec, createListener(key), this.#options);
     const opened: Opened = {
       key,
       spec,
@@ -102,7 +108,7 @@ export class StreamPool {
     return opened;
   }
 
-  /** Closes the stream when nobody else uses it. */
+  /** Closes the stream if no other extension uses it. */
   release(key: string, user: string): void {
     const opened = this.#open.get(key);
     opened?.users.delete(user);
@@ -117,7 +123,7 @@ export class StreamPool {
   }
 }
 
-/** Shows how many streams watch objects of extensions, by state; `states` is asked at each reading. */
+/** Registers a gauge with the number of streams by state. `states` is called at each scrape. */
 export function watchMetrics(metrics: Metrics, states: () => readonly Record<StreamState["kind"], number>[]): void {
   metrics.gauge({
     name: "object_watches",

@@ -5,18 +5,18 @@ import type { ReleaseRecord } from "../record.ts";
 import { boundText, type Health, type HealthState } from "./healthState.ts";
 import type { PodProblem } from "./pods.ts";
 
-/** What one object of a release says about itself. */
+/** The health of one object of a release. */
 export interface ObjectHealth {
   ref: ObjectRef;
   health: Health;
 }
 
-/** The health of a release as a whole: condition Available. */
+/** The health of a release: condition Available. */
 export interface Availability {
   status: Condition["status"];
   reason: "Healthy" | "Unhealthy" | "RollingOut" | "Unknown";
   message: string;
-  /** The objects that are not healthy, the worst first; absent unless the reason is Unhealthy. */
+  /** The unhealthy objects, the worst first; absent unless the reason is Unhealthy. */
   unhealthy?: readonly ObjectHealth[];
 }
 
@@ -24,7 +24,7 @@ export interface Availability {
 const ORDER: readonly HealthState[] = ["failed", "progressing", "unknown"];
 
 /**
- * Sums up the objects of a release; the first row that matches decides:
+ * Summarizes the health of a release. The first matching row decides:
  *
  * | some object                     | status  | reason     |
  * | failed                          | False   | Unhealthy  |
@@ -33,8 +33,8 @@ const ORDER: readonly HealthState[] = ["failed", "progressing", "unknown"];
  * | unknown                         | Unknown | Unknown    |
  * | none of these                   | True    | Healthy    |
  *
- * The message names the first object of the deciding row, says why, and how many others are not healthy.
- * @param options.rolledOut whether all of the release was healthy at some time before.
+ * The message contains the first object of that row, the reason, and the number of other unhealthy objects.
+ * @param options.rolledOut whether the whole release was healthy at an earlier time
  */
 export function availabilityOf(objects: readonly ObjectHealth[], { rolledOut }: { rolledOut: boolean }): Availability {
   const ill = ORDER.flatMap((state) => objects.filter(({ health }) => health.state === state));
@@ -49,7 +49,7 @@ export function availabilityOf(objects: readonly ObjectHealth[], { rolledOut }: 
   return { status: "False", reason: "Unhealthy", message, unhealthy: ill };
 }
 
-/** `health` of a workload with what is wrong with its Pods: one that waits for Pods that do not come has failed. */
+/** Adds a problem of its Pods to the `health` of a workload. A workload fails if its missing Pods fail. */
 export function withPodProblem(health: Health, problem: PodProblem | undefined): Health {
   if (!problem) return health;
   return {
@@ -60,19 +60,19 @@ export function withPodProblem(health: Health, problem: PodProblem | undefined):
 }
 
 function healthyText(count: number): string {
-  if (count === 0) return "all objects are on the cluster, and none of them is of a kind that has a health";
-  return count === 1 ? "the one object that has a health is healthy" : `all ${count} objects that have a health are healthy`;
+  if (count === 0) return "all objects exist, and none of them has a kind with a health check";
+  return count === 1 ? "the only object with a health check is healthy" : `all ${count} objects with a health check are healthy`;
 }
 
-/** How long `spec.progressDeadlineMinutes` gives a rollout. `minuteMs` is 60,000 but in tests. */
+/** The time limit of a rollout, `spec.progressDeadlineMinutes`. `minuteMs` is 60,000 except in tests. */
 export interface ProgressDeadline {
   minutes: number;
   minuteMs: number;
 }
 
 /**
- * When a release that was deployed has to be healthy, in milliseconds since the epoch.
- * @returns undefined for one that has been healthy before: what happens to it later is no matter of its rollout.
+ * Returns the deadline of a release's rollout, in milliseconds since the epoch.
+ * @returns undefined if the release was already healthy, because its rollout is then complete
  */
 export function rolloutEnds(release: Pick<ReleaseRecord, "lastDeployed" | "rolledOutAt">, deadline: ProgressDeadline): number | undefined {
   const began = Date.parse(release.lastDeployed);
@@ -81,7 +81,7 @@ export function rolloutEnds(release: Pick<ReleaseRecord, "lastDeployed" | "rolle
 }
 
 /**
- * The message of Progressing=False/ProgressDeadlineExceeded.
+ * Formats the message of Progressing=False/ProgressDeadlineExceeded.
  * @see operator-controller df2c201d internal/operator-controller/controllers/clusterobjectset_controller.go
  */
 export function formatDeadlineExceeded(version: string, { minutes }: ProgressDeadline, { message }: Availability): string {

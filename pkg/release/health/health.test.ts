@@ -39,11 +39,11 @@ test.for<[KubeObject, boolean]>([
     }),
     true,
   ],
-])("only kinds that can be unhealthy are worth a request: %j", ([object, want]) => {
+])("hasHealth is true only for kinds that can be unhealthy: %j", ([object, want]) => {
   expect(hasHealth(object)).toBe(want);
 });
 
-test("a message of others is cut and put in one line", () => {
+test("health truncates a message and puts it on one line", () => {
   const conditions = [{ type: "Ready", status: "False", reason: "No", message: `first\n\tsecond ${"x".repeat(50_000)}` }];
   const { message } = healthOf(of("example.com/v1", "A", { status: { conditions } }), 0);
   expect(message).toMatch(/^condition Ready is False \(No: first second x+…$/);

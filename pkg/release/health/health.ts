@@ -5,10 +5,10 @@ import { formatCount, formatList } from "../../text/lists.ts";
 import { conditionsOf, HEALTHY, type Health, health, listAt, memberAt, numberAt, textAt } from "./healthState.ts";
 import { podHealth } from "./pods.ts";
 
-/** What the Deployment controller writes into `progressDeadlineSeconds` for "no deadline"; such a Deployment has no condition Progressing. */
+/** The value of `progressDeadlineSeconds` for "no deadline" in the Deployment controller; such a Deployment has no condition Progressing. */
 const NO_DEADLINE = 2 ** 31 - 1;
 
-/** A row of a table: when the left number is the smaller, this reason and these words. */
+/** A row of a table: if the first number is smaller, use this reason and wording. */
 type Row = readonly [reason: string, have: number, want: number, words: string];
 
 function firstShort(rows: readonly Row[]): Health | undefined {
@@ -24,7 +24,7 @@ function pendingTermination(have: number, want: number): Health | undefined {
   return health("progressing", "ExtraPods", `${formatCount(extra, "Pod")} ${extra === 1 ? "is" : "are"} still to be removed`);
 }
 
-/** A Deployment: all replicas updated and available, and none left of before. */
+/** Deployment: all replicas are updated and available, and no old ones are left. */
 function deploymentHealth(object: KubeObject): Health {
   const conditions = conditionsOf(object);
   const find = (wanted: string): (typeof conditions)[number] | undefined => conditions.find(({ type }) => type === wanted);
@@ -55,7 +55,7 @@ function deploymentHealth(object: KubeObject): Health {
   return HEALTHY;
 }
 
-/** A ReplicaSet: all replicas labelled, available and ready, and none too many. */
+/** ReplicaSet: all replicas are labelled, available and ready, and none is excess. */
 function replicaSetHealth(object: KubeObject): Health {
   const failure = conditionsOf(object).find(({ type, status }) => type === "ReplicaFailure" && status === "True");
   if (failure) return health("progressing", "ReplicaFailure", cannotCreate(failure.message));
@@ -69,7 +69,10 @@ function replicaSetHealth(object: KubeObject): Health {
   return short ?? HEALTHY;
 }
 
-/** A StatefulSet: all replicas ready and of one revision, or as many updated as its partition asks for. One that is updated by hand is healthy. */
+/**
+ * StatefulSet: all replicas are ready and of one revision, or as many are updated as its partition requires. With update strategy OnDelete, it
+ * is always healthy.
+ */
 function statefulSetHealth(object: KubeObject): Health {
   if (textAt(object, "spec.updateStrategy.type") === "OnDelete") return HEALTHY;
   const want = numberAt(object, "spec.replicas", 1);
@@ -92,7 +95,7 @@ function statefulSetHealth(object: KubeObject): Health {
   return HEALTHY;
 }
 
-/** A DaemonSet: scheduled, updated, available and ready on every node that it wants. */
+/** DaemonSet: scheduled, updated, available and ready on every desired node. */
 function daemonSetHealth(object: KubeObject): Health {
   if (object.metadata.generation === undefined) return health("progressing", "NoGeneration", "it has no generation");
   if (numberAt(object, "status.observedGeneration", -1) === -1)
@@ -109,10 +112,10 @@ function daemonSetHealth(object: KubeObject): Health {
 }
 
 function cannotCreate(message: string): string {
-  return `its Pods cannot be created: ${message || "its ReplicaSet does not say why"}`;
+  return `its Pods cannot be created: ${message || "its ReplicaSet gives no reason"}`;
 }
 
-/** An object with one of these asks somebody to write the CA of its server's certificate into it. */
+/** Annotations that request the injection of a CA certificate. */
 const INJECTED_BY: Readonly<Record<string, string>> = {
   "cert-manager.io/inject-ca-from": "cert-manager",
   "cert-manager.io/inject-ca-from-secret": "cert-manager",
@@ -120,14 +123,14 @@ const INJECTED_BY: Readonly<Record<string, string>> = {
   [ANNOTATION_INJECT_CA_FROM_SECRET]: "operator-controller",
 };
 
-/** Whether somebody is asked to write a CA into the object. */
+/** Reports whether the object requests the injection of a CA. */
 function isInjected(object: KubeObject): boolean {
   return annotationOf(object) !== undefined;
 }
 
 /**
- * A webhook configuration, a CustomResourceDefinition with a conversion webhook, or an APIService that waits for its CA: until it is there, the
- * API server cannot call what serves it. Whether anything answers is told by the workload behind it, which is an object of the bundle as well.
+ * Webhook configuration, CustomResourceDefinition with a conversion webhook, or APIService that waits for its CA: the API server cannot call its
+ * server before. Whether the server works is the health of its workload, which is also an object of the bundle.
  */
 function injectionHealth(object: KubeObject): Health {
   const annotation = annotationOf(object);
@@ -136,7 +139,7 @@ function injectionHealth(object: KubeObject): Health {
   const [first] = waiting;
   if (!first) return HEALTHY;
   const names = formatList([first.name], { max: 1, total: waiting.length });
-  return health("progressing", "NoCABundle", `${names} has no CA yet, which ${INJECTED_BY[annotation]} is to write`);
+  return health("progressing", "NoCABundle", `${names} has no CA yet; ${INJECTED_BY[annotation]} must inject it`);
 }
 
 function annotationOf({ metadata: { annotations } }: KubeObject): string | undefined {
@@ -153,19 +156,19 @@ function clientConfigs(object: KubeObject): { name: string; config: JsonObject }
   return [...own, ...webhooks];
 }
 
-/** A PersistentVolumeClaim: bound. */
+/** PersistentVolumeClaim: bound. */
 function volumeClaimHealth(object: KubeObject): Health {
   const phase = textAt(object, "status.phase", "unknown");
   return phase === "Bound" ? HEALTHY : health("progressing", "NotBound", `it is not bound, its phase is ${phase}`);
 }
 
-/** A Service: ready, but one of type LoadBalancer has an address first. */
+/** Service: ready; one of type LoadBalancer must have an address. */
 function serviceHealth(object: KubeObject): Health {
   const waits = textAt(object, "spec.type") === "LoadBalancer" && textAt(object, "spec.clusterIP") === "";
   return waits ? health("progressing", "NoIPAssigned", "it has no cluster IP yet") : HEALTHY;
 }
 
-/** A Job: started, and not failed; it need not have completed. */
+/** Job: started and not failed; it need not have completed. */
 function jobHealth(object: KubeObject): Health {
   const isTrue = (wanted: string): boolean => conditionsOf(object).some(({ type, status }) => type === wanted && status === "True");
   if (isTrue("Failed")) {
@@ -178,7 +181,7 @@ function jobHealth(object: KubeObject): Health {
   return health("progressing", "JobNotStarted", "it has not started yet");
 }
 
-/** A CustomResourceDefinition: its names are accepted and the kind is served. */
+/** CustomResourceDefinition: its names are accepted and the kind is served. */
 function crdHealth(object: KubeObject): Health {
   for (const { type, status, reason, message } of conditionsOf(object)) {
     if (type === "NamesAccepted" && status === "False") return health("failed", reason, `its names are not accepted: ${message}`);
@@ -191,7 +194,7 @@ function crdHealth(object: KubeObject): Health {
 
 type HealthOf = (object: KubeObject, now: number) => Health;
 
-/** Kinds with rules of their own, by "group/Kind"; asked once the rules for all kinds have found nothing. */
+/** Rules for specific kinds, by "group/Kind"; used if the rules for all kinds find nothing. */
 const BY_KIND: Readonly<Record<string, HealthOf>> = {
   "/PersistentVolumeClaim": volumeClaimHealth,
   "/Pod": podHealth,
@@ -209,10 +212,9 @@ const BY_KIND: Readonly<Record<string, HealthOf>> = {
 };
 
 /**
- * Whether an object that is on the cluster does what it is there for, by the rules of kstatus, which kubectl, Flux and Argo CD users know.
- * Beyond them: an APIService is asked for Available, a Deployment tells why its ReplicaSet cannot create Pods, and an object into which a CA
- * is to be injected waits for that.
- * @param now milliseconds since the epoch; a Pod is given some time to be scheduled.
+ * Computes the health of an object by the rules of kstatus, which kubectl, Flux and Argo CD use. Additionally, an APIService must be Available,
+ * a Deployment reports why its ReplicaSet cannot create Pods, and an object with CA injection waits for the CA.
+ * @param now milliseconds since the epoch; a Pod has some time to be scheduled
  * @see https://github.com/kubernetes-sigs/cli-utils/blob/v0.37.2/pkg/kstatus/README.md
  */
 export function healthOf(object: KubeObject, now: number): Health {
@@ -220,8 +222,8 @@ export function healthOf(object: KubeObject, now: number): Health {
 }
 
 /**
- * Whether it is worth reading an object of a release for its health: false for kinds that are as they should be as soon as they exist, such
- * as a ConfigMap or a Role. Custom resources count, whatever their kind: they may have a condition Ready.
+ * Reports whether an object's health must be read. False for kinds that are healthy as soon as they exist, such as a ConfigMap or a Role. True
+ * for all custom resources, which may have a condition Ready.
  */
 export function hasHealth(object: KubeObject): boolean {
   const key = kindKey(object);
@@ -230,7 +232,7 @@ export function hasHealth(object: KubeObject): boolean {
   return mayHaveHealth(object);
 }
 
-/** The same as far as the kind alone tells it. */
+/** Reports whether objects of the kind may have a health. */
 export function mayHaveHealth(kind: GroupVersionKind): boolean {
   const group = groupOf(kind.apiVersion);
   return kindKey(kind) in BY_KIND || (group.includes(".") && !group.endsWith(".k8s.io") && !group.endsWith(".openshift.io"));
@@ -240,7 +242,7 @@ function kindKey({ apiVersion, kind }: GroupVersionKind): string {
   return `${groupOf(apiVersion)}/${kind}`;
 }
 
-/** What holds for every kind, before its own rules. */
+/** Applies the rules for all kinds, before the rules of the kind. */
 function commonHealth(object: KubeObject): Health | undefined {
   if (object.metadata.deletionTimestamp) return health("progressing", "Terminating", "it is being deleted");
   const { generation } = object.metadata;
@@ -255,14 +257,14 @@ function commonHealth(object: KubeObject): Health | undefined {
   return undefined;
 }
 
-/** A kind that nobody here knows is healthy unless its condition Ready says otherwise. */
+/** Returns the health of an unknown kind: healthy unless its condition Ready is not true. */
 function genericHealth(object: KubeObject): Health {
   const ready = conditionsOf(object).find(({ type }) => type === "Ready");
   if (ready === undefined || ready.status === "True") return injectionHealth(object);
   return health("progressing", ready.reason || "NotReady", said("Ready", ready));
 }
 
-/** A kind whose controller always writes this condition sooner or later. */
+/** Returns the health of a kind whose controller always writes this condition eventually. */
 function conditionHealth(object: KubeObject, type: string): Health {
   const condition = conditionsOf(object).find((other) => other.type === type);
   if (condition?.status === "True") return HEALTHY;
@@ -270,7 +272,7 @@ function conditionHealth(object: KubeObject, type: string): Health {
   return health("progressing", condition.reason || `Not${type}`, said(type, condition));
 }
 
-/** Without its CA the API server does not even try to call it, and its condition says so in other words. */
+/** Without its CA the API server does not call the service, and its condition gives a misleading reason. */
 function apiServiceHealth(object: KubeObject): Health {
   const injection = injectionHealth(object);
   return injection === HEALTHY ? conditionHealth(object, "Available") : injection;

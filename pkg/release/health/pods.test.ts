@@ -74,13 +74,13 @@ test.for<[why: string, status: object, text: string | undefined, isFailing?: boo
     "it cannot be scheduled: 0/1 nodes",
     true,
   ],
-  ["a Pod that nothing runs", {}, "nothing runs it yet", false],
-])("what is wrong with a Pod: %s", ([, status, text, isFailing]) => {
+  ["a Pod that nothing runs", {}, "no kubelet has reported its status yet", false],
+])("podProblem describes a Pod: %s", ([, status, text, isFailing]) => {
   const problem = podProblem(pod(status), NOW);
   expect([problem?.text, problem?.isFailing]).toEqual([text, isFailing]);
 });
 
-test("of several Pods the one is told that explains most, and how many others there are", () => {
+test("worstPod returns the most explanatory problem and the number of other Pods", () => {
   const pods = [
     pod({ phase: "Running" }, "a"),
     pod({ phase: "Running", containerStatuses: [waiting("CrashLoopBackOff")] }, "c"),
@@ -97,7 +97,7 @@ test("of several Pods the one is told that explains most, and how many others th
   expect(worstPod([leaving], NOW)).toBeUndefined();
 });
 
-test("a workload whose Pods fail has failed, one whose Pods only take their time has not", () => {
+test("withPodProblem marks a workload as failed when its Pods fail, not when they are slow", () => {
   const waits = health("progressing", "LessAvailable", "0 of 1 replicas are available");
   const crash = { pod: "a", text: "Pod a: crash", isFailing: true, rank: 3 };
   expect(withPodProblem(waits, crash)).toEqual({ ...waits, state: "failed", message: "0 of 1 replicas are available; Pod a: crash" });
@@ -122,7 +122,7 @@ test.for<[spec: object, want: string | undefined]>([
   ],
   [{ selector: {} }, undefined],
   [{}, undefined],
-])("the Pods of a workload are selected as it says: %j", ([spec, want]) => {
+])("podSelectorOf returns the selector of a workload: %j", ([spec, want]) => {
   expect(podSelectorOf({ apiVersion: "apps/v1", kind: "Deployment", metadata: { name: "a" }, spec })).toBe(want);
   expect(podSelectorOf({ apiVersion: "example.com/v1", kind: "Other", metadata: { name: "a" }, spec })).toBeUndefined();
 });
@@ -133,9 +133,9 @@ const at = (name: string, state: HealthState): ObjectHealth => ({
 });
 
 test.for<[states: HealthState[], rolledOut: boolean, want: [string, string, string]]>([
-  [[], false, ["True", "Healthy", "all objects are on the cluster, and none of them is of a kind that has a health"]],
-  [["healthy"], false, ["True", "Healthy", "the one object that has a health is healthy"]],
-  [["healthy", "healthy"], true, ["True", "Healthy", "all 2 objects that have a health are healthy"]],
+  [[], false, ["True", "Healthy", "all objects exist, and none of them has a kind with a health check"]],
+  [["healthy"], false, ["True", "Healthy", "the only object with a health check is healthy"]],
+  [["healthy", "healthy"], true, ["True", "Healthy", "all 2 objects with a health check are healthy"]],
   [["healthy", "progressing"], false, ["False", "RollingOut", "Deployment ns/b: it is progressing"]],
   [["healthy", "progressing"], true, ["False", "Unhealthy", "Deployment ns/b: it is progressing"]],
   [["progressing", "failed"], false, ["False", "Unhealthy", "Deployment ns/b: it is failed; 1 more object is not healthy"]],
@@ -145,7 +145,7 @@ test.for<[states: HealthState[], rolledOut: boolean, want: [string, string, stri
     false,
     ["False", "RollingOut", "Deployment ns/b: it is progressing; 2 more objects are not healthy"],
   ],
-])("objects that are %j, rolled out before: %s", ([states, rolledOut, want]) => {
+])("availabilityOf summarizes objects that are %j, rolled out before: %s", ([states, rolledOut, want]) => {
   const { status, reason, message } = availabilityOf(
     states.map((state, i) => at("abc"[i] ?? "", state)),
     { rolledOut },

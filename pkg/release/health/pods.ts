@@ -4,12 +4,12 @@ import { compareText } from "../../text/compare.ts";
 import { formatCount } from "../../text/lists.ts";
 import { boundText, conditionsOf, HEALTHY, type Health, health, listAt, memberAt, numberAt, textAt } from "./healthState.ts";
 
-/** How long a Pod may be without a node before it counts as one that gets none. */
+/** How long a Pod may be without a node before it counts as unschedulable. */
 const SCHEDULE_WINDOW_MS = 15_000;
-/** What a container waits for in the course of things. */
+/** Waiting reasons of a normal start. */
 const NORMAL_WAITS: readonly string[] = ["ContainerCreating", "PodInitializing"];
 
-/** What is wrong with a Pod. `isFailing`: it does not get better by waiting a moment. `rank`: the higher, the more it explains. */
+/** A problem of a Pod. `isFailing`: waiting does not help. `rank`: a higher rank explains more. */
 export interface PodProblem {
   pod: string;
   text: string;
@@ -17,7 +17,7 @@ export interface PodProblem {
   rank: number;
 }
 
-/** A Pod: Ready, or ended, in whatever way. */
+/** Pod: Ready or terminated. */
 export function podHealth(object: KubeObject, now: number): Health {
   const phase = textAt(object, "status.phase");
   if (phase === "Succeeded" || phase === "Failed") return HEALTHY;
@@ -28,7 +28,7 @@ export function podHealth(object: KubeObject, now: number): Health {
     if (looping.length > 0) return health("failed", "ContainerCrashLooping", containerProblem(looping[0] ?? {}, "container")?.text ?? "");
     return health("progressing", "PodRunningNotReady", "it is running and not ready");
   }
-  if (phase === "") return health("progressing", "PodNotObserved", "nothing runs it yet");
+  if (phase === "") return health("progressing", "PodNotObserved", "no kubelet has reported its status yet");
   const unscheduled = conditions.find(({ type, status }) => type === "PodScheduled" && status === "False");
   if (unscheduled?.reason !== "Unschedulable") return health("progressing", "PodPending", "it is pending");
   const created = Date.parse(object.metadata.creationTimestamp ?? "") || 0;
@@ -36,7 +36,7 @@ export function podHealth(object: KubeObject, now: number): Health {
   return health("failed", "PodUnschedulable", `it cannot be scheduled: ${unscheduled.message}`);
 }
 
-/** Why a Pod is not ready, as far as it says; undefined for one that is ready, has succeeded or is being deleted. */
+/** Returns why a Pod is not ready, if known; undefined if it is ready, has succeeded or is being deleted. */
 export function podProblem(pod: KubeObject, now: number): PodProblem | undefined {
   if (pod.metadata.deletionTimestamp) return undefined;
   const phase = textAt(pod, "status.phase");
@@ -57,8 +57,8 @@ export function podProblem(pod: KubeObject, now: number): PodProblem | undefined
 }
 
 /**
- * The Pod that explains most, and how many others are not ready.
- * @returns undefined when nothing is wrong with any of them.
+ * Returns the most explanatory Pod problem and the number of other Pods that are not ready.
+ * @returns undefined if all Pods are ready
  */
 export function worstPod(pods: readonly KubeObject[], now: number): PodProblem | undefined {
   const problems = pods.flatMap((pod) => podProblem(pod, now) ?? []).sort((a, b) => b.rank - a.rank || compareText(a.pod, b.pod));
@@ -109,14 +109,14 @@ function waitingReason(status: JsonObject): string {
 
 const KINDS: ReadonlySet<string> = new Set(["DaemonSet", "Deployment", "StatefulSet"]);
 
-/** Whether an object replaces its Pods when it changes. */
+/** Reports whether an object replaces its Pods when it changes. */
 export function replacesPods({ apiVersion, kind }: KubeObject): boolean {
   return groupOf(apiVersion) === "apps" && KINDS.has(kind);
 }
 
 /**
- * Whether a Pod of a workload's latest version is ready for certain: more of its Pods are ready than there are of versions before.
- * @param workload as the API server answers.
+ * Reports whether a Pod of a workload's latest version is certainly ready: it has more ready Pods than Pods of earlier versions.
+ * @param workload as the API server returns it
  */
 export function hasReadyNewPod(workload: KubeObject): boolean {
   const { generation } = workload.metadata;
@@ -131,8 +131,8 @@ export function hasReadyNewPod(workload: KubeObject): boolean {
 const WORKLOADS: ReadonlySet<string> = new Set(["DaemonSet", "Deployment", "ReplicaSet", "StatefulSet", "Job"]);
 
 /**
- * The label selector of a workload's Pods, as the API server takes it in a query, such as "app=a,tier in (x,y)".
- * Undefined for what is no workload, and for one that selects nothing.
+ * Returns the label selector of a workload's Pods in the syntax of API queries, such as "app=a,tier in (x,y)". Undefined if the object is not a
+ * workload or selects nothing.
  */
 export function podSelectorOf(object: KubeObject): string | undefined {
   if (!WORKLOADS.has(object.kind)) return undefined;

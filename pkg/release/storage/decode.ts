@@ -7,39 +7,39 @@ import { isPending, RELEASE_STATUSES, type ReleaseRecord, type ReleaseStatus, ty
 import { MAX_CHUNKS, PAYLOAD_LIMITS, releaseKey } from "./encode.ts";
 import { decodeFailure, PayloadReader } from "./payloadReader.ts";
 
-/** Annotation of an index Secret while its writer stores the other chunks; nothing is applied from the release before it is removed. */
+/** Annotation of an index Secret until its writer has stored the other chunks; the release is not applied before it is removed. */
 export const ANNOTATION_INCOMPLETE = "olm.operatorframework.io/incomplete";
 
-/** One release as the metadata of its index Secret describes it. */
+/** One release, from the metadata of its index Secret. */
 export interface ReleaseIndex extends ReleaseSummary {
   readonly kind: "index";
   /** The Secret's name. */
   readonly key: string;
-  /** The extension that the Secret refers to. */
+  /** The extension in the Secret's owner reference. */
   readonly uid: string | undefined;
 }
 
-/** A Secret that has the labels of a release and from which no release can be read. It may still own objects on the cluster. */
+/** A Secret with the labels of a release that cannot be decoded. The release may still own objects on the cluster. */
 export interface UnreadableRelease {
   readonly kind: "unreadable";
   /** The Secret's name. */
   readonly secret: string;
-  /** What is wrong with it, at most 1,024 characters; no value of the release is quoted. */
+  /** Why it cannot be decoded, at most 1,024 characters; contains no value of the release. */
   readonly because: string;
 }
 
-/** What an index Secret and its chunks hold: a release, the beginning of one from which nothing was applied, or nothing that can be read. */
+/** The content of an index Secret and its chunks: a release, an incomplete one from which nothing was applied, or an unreadable one. */
 export type DecodedRelease =
   | { readonly kind: "readable"; readonly record: ReleaseRecord }
   | { readonly kind: "unfinished" }
   | UnreadableRelease;
 
 const MAX_CAUSE = 1_024;
-/** Characters of a label that a message repeats; a label's value has at most 63. */
+/** Maximum length of a quoted label; a label value has at most 63 characters. */
 const MAX_LABEL = 63;
 const POSITIVE_INTEGER = /^[1-9][0-9]{0,14}$/;
 
-/** Labels and annotations that describe the Secret and not the bundle. */
+/** Labels and annotations of the Secret itself, not of the bundle. */
 const SYSTEM_MARKS: ReadonlySet<string> = new Set([
   "name",
   "owner",
@@ -53,32 +53,32 @@ const SYSTEM_MARKS: ReadonlySet<string> = new Set([
 ]);
 
 /**
- * Reads the metadata of an index Secret. A status that is not known counts as unknown.
- * @returns unreadable when the labels do not name one release, or not the one that the Secret's name stands for.
+ * Parses the metadata of an index Secret. An unrecognized status becomes unknown.
+ * @returns unreadable if the labels do not identify one release, or do not match the Secret's name
  */
 export function releaseIndex({ name: secret, labels = {}, ownerReferences = [] }: ObjectMeta): ReleaseIndex | UnreadableRelease {
   const { name = "", version = "", status } = labels;
   if (!POSITIVE_INTEGER.test(version))
     return markUnreadable(secret, `its label version ${goQuote(version.slice(0, MAX_LABEL))} is not a positive whole number`);
   const number = Number(version);
-  if (releaseKey(name, number) !== secret) return markUnreadable(secret, "its name is not that of the release that its labels name");
+  if (releaseKey(name, number) !== secret) return markUnreadable(secret, "its name does not match the release in its labels");
   const owner = ownerReferences.find(({ apiVersion, kind }) => kind === CLUSTER_EXTENSION && groupOf(apiVersion) === groupOf(API_VERSION));
   return { kind: "index", key: secret, version: number, status: statusFrom(status), uid: owner?.uid };
 }
 
-/** What an index Secret and its chunks hold before it is decompressed. */
+/** The compressed content of an index Secret and its chunks. */
 export interface CompressedRelease {
   readonly kind: "compressed";
   readonly index: ReleaseIndex;
   readonly data: Buffer;
-  /** The bundle's labels where the payload has none. */
+  /** The bundle's labels if the payload has none. */
   readonly labels: Readonly<Record<string, string>>;
 }
 
 /**
- * The release that `index` and its chunks hold, ours or one of the Go operator-controller. What encoding/json would reject is unreadable, and
- * so is a payload that contradicts the labels of its Secret, in name, version or status.
- * @param chunks in any order; those of other releases are ignored.
+ * Decodes the release in `index` and its chunks, of this or the Go operator-controller. Unreadable if encoding/json would reject it, or if it
+ * contradicts the labels of its Secret in name, version or status.
+ * @param chunks in any order; those of other releases are ignored
  */
 export function decodeRelease(index: KubeObject, chunks: readonly KubeObject[]): DecodedRelease {
   const found = compressedRelease(index, chunks);
@@ -92,13 +92,13 @@ export function decodeRelease(index: KubeObject, chunks: readonly KubeObject[]):
   }
 }
 
-/** The record of a release, or what in it contradicts the labels of its Secret. */
+/** Returns the release, or unreadable if it contradicts the labels of its Secret. */
 export function readRelease({ index }: CompressedRelease, record: ReleaseRecord): DecodedRelease {
   const contradiction = contradictionIn(record, index);
   return contradiction === undefined ? { kind: "readable", record } : markUnreadable(index.key, contradiction);
 }
 
-/** The data of `index` and its chunks, put together. @param chunks as for `decodeRelease`. */
+/** Joins the data of `index` and its chunks. @param chunks as for `decodeRelease` */
 export function compressedRelease(
   index: KubeObject,
   chunks: readonly KubeObject[],
@@ -127,7 +127,7 @@ export function compressedRelease(
   }
 }
 
-/** The names of the chunk Secrets that an index Secret lists, in order; empty where the release fits into the index. */
+/** Returns the names of the chunk Secrets that an index Secret lists, in order; empty if the release fits into the index. */
 export function extraChunks(index: KubeObject): string[] | UnreadableRelease {
   const { name } = index.metadata;
   const data = dataOf(index, "extraChunks");
@@ -143,24 +143,24 @@ export function extraChunks(index: KubeObject): string[] | UnreadableRelease {
   return markUnreadable(name, `failed to parse chunk names from index ${goQuote(name)}: not a list of names`);
 }
 
-/** The outcome for a Secret that cannot be read. */
+/** Returns the result for an unreadable Secret. */
 export function markUnreadable(secret: string, because: string): UnreadableRelease {
   return { kind: "unreadable", secret, because: because.slice(0, MAX_CAUSE).toWellFormed() };
 }
 
-/** What people are told of a release that cannot be read. */
+/** Formats the message about an unreadable release. */
 export function unreadableText({ secret, because }: UnreadableRelease): string {
   return `release secret ${goQuote(secret)} cannot be read: ${because}`;
 }
 
-/** What in the payload is not as the labels of the Secret say; a reader that only sees the labels would act on another release. */
+/** Returns how the payload contradicts the labels of the Secret; a reader that only sees the labels would use another release. */
 function contradictionIn(record: ReleaseRecord, { key, version, status }: ReleaseIndex): string | undefined {
-  if (releaseKey(record.name, record.version) !== key) return "its payload holds another release than its labels name";
-  if (record.version !== version) return `its payload holds version ${record.version}, its label says ${version}`;
-  return record.status === status ? undefined : `its payload holds status ${record.status}, its label says ${status}`;
+  if (releaseKey(record.name, record.version) !== key) return "its payload contains a different release than its labels name";
+  if (record.version !== version) return `its payload has version ${record.version}, but its label has ${version}`;
+  return record.status === status ? undefined : `its payload has status ${record.status}, but its label has ${status}`;
 }
 
-/** @throws Error as `decompressionFailure`. */
+/** @throws Error as `decompressionFailure` */
 function decompress(found: CompressedRelease): Buffer {
   try {
     return gunzipSync(found.data, { maxOutputLength: PAYLOAD_LIMITS.bytes });
@@ -169,14 +169,14 @@ function decompress(found: CompressedRelease): Buffer {
   }
 }
 
-/** The error for data that cannot be decompressed. */
+/** Returns the error for data that cannot be decompressed. */
 export function decompressionFailure({ index: { key } }: CompressedRelease, err: unknown): Error {
   return new Error(`${decodeFailure(key)}: ${messageOf(err)}`, { cause: err });
 }
 
-/** The error for data that hold more bytes than `PAYLOAD_LIMITS` allow. */
+/** Returns the error for data with more bytes than `PAYLOAD_LIMITS` allow. */
 export function payloadTooLarge({ index: { key } }: CompressedRelease): Error {
-  return new Error(`${decodeFailure(key)}: it holds more than the ${PAYLOAD_LIMITS.bytes} bytes allowed`);
+  return new Error(`${decodeFailure(key)}: it contains more than the ${PAYLOAD_LIMITS.bytes} bytes allowed`);
 }
 
 function dataOf(secret: KubeObject, key: string): Buffer | undefined {

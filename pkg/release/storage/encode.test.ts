@@ -46,7 +46,7 @@ const RECORD: ReleaseRecord = {
   objects: [CONFIG_MAP],
 };
 
-/** Random base64 text, which gzip can shrink by a quarter at most. */
+/** Returns random base64 text, which gzip can shrink by at most a quarter. */
 function incompressible(bytes: number): string {
   const data = new Uint8Array(bytes);
   for (let start = 0; start < bytes; start += 65_536) crypto.getRandomValues(data.subarray(start, start + 65_536));
@@ -58,7 +58,7 @@ function dataOf(secret: KubeObject | undefined, key: string): Buffer {
   return Buffer.from(data[key] ?? "", "base64");
 }
 
-test("a small release is one Secret of the exact form", () => {
+test("encodeRelease writes a small release as one Secret", () => {
   const [index, ...chunks] = encodeRelease(RECORD, WHERE);
   expect(chunks).toEqual([]);
   expect({ ...index, data: undefined }).toEqual({
@@ -95,7 +95,7 @@ test("a small release is one Secret of the exact form", () => {
   expect(dataOf(index, "chunk").subarray(0, 10).toString("hex")).toBe("1f8b08000000000002ff");
 });
 
-test("the payload is Helm's release, members in Go's order, HTML escaped, with a newline at the end", () => {
+test("payloadBytes yields Helm's JSON in Go's member order, with HTML escaped and a trailing newline", () => {
   const [index] = encodeRelease(RECORD, WHERE);
   const payload = gunzipSync(dataOf(index, "chunk")).toString("utf8");
   const manifest =
@@ -140,7 +140,7 @@ test("the payload is Helm's release, members in Go's order, HTML escaped, with a
   expect(payload.indexOf('bundle-name"')).toBeLessThan(payload.indexOf('bundle-version"'));
 });
 
-test.for(["", "x"])("encodeRelease keeps characters of two UTF-16 units whole when a text is long and begins with %j", (start) => {
+test.for(["", "x"])("encodeRelease keeps surrogate pairs together when a text is long and begins with %j", (start) => {
   const object: KubeObject = {
     apiVersion: "v1",
     kind: "ConfigMap",
@@ -153,7 +153,7 @@ test.for(["", "x"])("encodeRelease keeps characters of two UTF-16 units whole wh
   expect(Buffer.from(payload.chart.files[0]?.data ?? "", "base64").toString()).toBe(goJson(object));
 });
 
-test("the same record gives the same bytes, whatever the order of its maps", () => {
+test("encodeRelease returns the same bytes when map keys are in another order", () => {
   const turned = {
     ...RECORD,
     labels: Object.fromEntries(Object.entries(RECORD.labels).reverse()),
@@ -163,7 +163,7 @@ test("the same record gives the same bytes, whatever the order of its maps", () 
 });
 
 // kubernetes: the value of a label has at most 63 characters; the name of an extension at most 53
-test("all Secrets of a release carry one label key, which is the release's name as far as a label holds it", () => {
+test("encodeRelease sets the same label key on all Secrets, truncated to the length of a label", () => {
   expect(keyLabel(releaseKey("x".repeat(41), 1))).toBe(`sh.helm.release.v1.${"x".repeat(41)}.v1`);
   const long = ["x", "y"].map((end) => releaseKey("x".repeat(52) + end, 1));
   const labels = long.map(keyLabel);
@@ -179,7 +179,7 @@ test("all Secrets of a release carry one label key, which is the release's name 
   for (const { metadata } of secrets) expect(metadata.labels?.["key"]).toBe(keyLabel(releaseKey(record.name, 2)));
 });
 
-test("a large release is cut into chunks of at most 1040384 bytes, named by their content", () => {
+test("encodeRelease splits a large release into chunks of at most 1040384 bytes, named by their content", () => {
   const large: ReleaseRecord = { ...RECORD, objects: [{ ...CONFIG_MAP, data: { blob: incompressible(1_200_000) } }] };
   const [index, ...chunks] = encodeRelease(large, WHERE);
   expect(chunks.length).toBeGreaterThan(1);
@@ -196,7 +196,7 @@ test("a large release is cut into chunks of at most 1040384 bytes, named by thei
   expect(decodedRecord(index, chunks.toReversed())).toEqual(large);
 });
 
-test("more than eleven chunks are refused with Go's text", () => {
+test("encodeRelease rejects more than eleven chunks with Go's text", () => {
   const huge: ReleaseRecord = { ...RECORD, objects: [{ ...CONFIG_MAP, data: { blob: incompressible(7_000_000) } }] };
   expect(() => encodeRelease(huge, WHERE)).toThrow(/^release too large: "hello" requires 1[2-9] chunks, which exceeds the maximum of 11$/);
   expect(() => encodeRelease(huge, WHERE)).toThrow(TerminalError);
@@ -223,12 +223,12 @@ test.for<[name: string, change: (index: KubeObject) => KubeObject, text: RegExp]
   [
     "more bytes than a release may hold",
     (index) => withData(index, { chunk: gzipSync(Buffer.alloc(PAYLOAD_LIMITS.bytes + 1, 32)) }),
-    /: it holds more than the 100663296 bytes allowed$/,
+    /: it contains more than the 100663296 bytes allowed$/,
   ],
   [
     "more values than a release may hold",
     (index) => withData(index, { chunk: gzipSync(`{"config":{"a":[${"[],".repeat(PAYLOAD_LIMITS.separators / 2)}0]}}`) }),
-    /: it holds more than the 2000000 lines, list items and members allowed$/,
+    /: it contains more than the 2000000 lines, list items and members allowed$/,
   ],
   [
     "no JSON",
@@ -243,9 +243,9 @@ test.for<[name: string, change: (index: KubeObject) => KubeObject, text: RegExp]
   [
     "a broken object",
     (index) => withData(index, { chunk: gzipSync('{"manifest":"{}\\n"}') }),
-    /^object 1 of the release's manifest names no apiVersion, kind or name$/,
+    /^object 1 of the release's manifest has no apiVersion, kind or name$/,
   ],
-])("decodeRelease finds a Secret unreadable that holds %s", ([, change, text]) => {
+])("decodeRelease returns unreadable when a Secret has %s", ([, change, text]) => {
   const [index] = encodeRelease(RECORD, WHERE);
   if (!index) throw new Error("no index");
   expect(decodeRelease(change(index), [])).toEqual({
@@ -260,7 +260,7 @@ function withData(index: KubeObject, data: Record<string, string | Uint8Array>):
   return { ...index, data: { ...(index["data"] as object), ...Object.fromEntries(encoded) } };
 }
 
-test("bundle labels that another version of the format keeps on the Secret are read", () => {
+test("decodeRelease reads bundle labels that another format version stores on the Secret", () => {
   const [index] = encodeRelease(RECORD, WHERE);
   if (!index) throw new Error("no index");
   const payload = JSON.parse(gunzipSync(dataOf(index, "chunk")).toString("utf8")) as Record<string, unknown>;
@@ -342,7 +342,7 @@ const anyRecord: fc.Arbitrary<ReleaseRecord> = fc.record(
   },
 );
 
-test("law: decoding gives back what was encoded, in one chunk or many", () => {
+test("decodeRelease returns what was encoded, in one chunk or many", () => {
   fc.assert(
     fc.property(anyRecord, fc.boolean(), (record, isLarge) => {
       const blob: KubeObject = { ...CONFIG_MAP, data: { blob: isLarge ? incompressible(700_000) : "" } };
@@ -350,7 +350,7 @@ test("law: decoding gives back what was encoded, in one chunk or many", () => {
       const [index, ...chunks] = encodeRelease(whole, WHERE);
       if (!index) throw new Error("no index");
       expect(chunks.length > 0).toBe(isLarge);
-      // as JSON: an integral double beyond 2^53 is the same text as that integer, and comes back as bigint
+      // as JSON, because an integral double beyond 2^53 is decoded as the bigint of the same text
       expect(goJson(decodedRecord(index, chunks))).toBe(goJson(whole));
     }),
     { numRuns: 40 },

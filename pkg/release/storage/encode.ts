@@ -16,8 +16,8 @@ const PRIME_LOW = 435;
 const TWO_32 = 2 ** 32;
 
 /**
- * The name part that a chunk's content gives it: 13 characters, base32 of the 64-bit FNV-1a hash.
- * In halves of 32 bits: with a bigint a chunk of one megabyte would take a hundred times as long.
+ * Hashes a chunk for its name: 13 characters, base32 of the 64-bit FNV-1a hash. Uses two 32-bit halves, because a bigint would take a hundred
+ * times as long for a chunk of one megabyte.
  */
 export function chunkHash(data: Uint8Array): string {
   let high = 0xcbf29ce4;
@@ -31,7 +31,7 @@ export function chunkHash(data: Uint8Array): string {
   return base32((BigInt(high) << 32n) | BigInt(low));
 }
 
-/** Base32 of a 64-bit number, most significant bits first, the last five bits filled up with a zero. */
+/** Encodes a 64-bit number in base32, most significant bits first, padded with a zero bit. */
 function base32(hash: bigint): string {
   let bits = hash << 1n;
   let text = "";
@@ -43,26 +43,26 @@ function base32(hash: bigint): string {
 }
 
 /**
- * Most of what a release's payload may hold before it is compressed. The largest bundle within `BUNDLE_LIMITS` renders to 32 MiB, which a release
- * holds twice, once in base64: 75 MiB. The rest is for characters that Go escapes. Nothing above the limits is written, as it could not be read.
+ * Limits of a release's payload before compression. The largest bundle within `BUNDLE_LIMITS` renders to 32 MiB, which a release contains twice,
+ * once in base64: 75 MiB. The rest is for characters that Go escapes. Larger payloads are never written, because they could not be read.
  */
 export const PAYLOAD_LIMITS = {
   bytes: 96 * 1024 * 1024,
-  /** Characters of which at least one is between two values: an upper bound of the values, read off the text before it is parsed. */
+  /** Characters that separate values: an upper bound for the number of values, known before parsing. */
   separators: 2_000_000,
-  /** Members and list items that are kept of everything but the objects. A bundle has at most 20,000 names of annotations, and leaves some objects. */
+  /** Members and list items other than the objects. A bundle has at most 20,000 annotation names, and needs some objects. */
   values: 100_000,
 } as const;
 
-/** Characters or bytes in a piece of a long text; a multiple of 3, so that pieces of base64 can be joined. */
+/** Length of a piece of a long text, in characters or bytes; a multiple of 3, so that base64 pieces can be joined. */
 const PIECE = 3 * 65_536;
 
 /**
- * Yields a release as Helm's JSON, members in the order in which Go writes them, ended by a newline:
- * the manifest holds one object a line; the chart holds each object as it was rendered, with a template that prints it.
- * `properties`, `requirements`, `inputDigest`, `imageDigest`, `proxy`, `cautions`, `flaws`, `rolledOutAt`, `rolledBack`, `pinnedTo`, `takenOver`,
- * `sourced` and `left` are members of our own, which Go passes over.
- * A piece takes no longer than writing one object does, and may be empty. Objects are written twice rather than kept.
+ * Yields a release as Helm's JSON with a trailing newline, members in Go's order. The manifest contains one object per line; the chart contains
+ * each rendered object with a template that prints it.
+ * `properties`, `requirements`, `inputDigest`, `imageDigest`, `proxy`, `cautions`, `flaws`, `rolledOutAt`, `rolledBack`, `pinnedTo`,
+ * `takenOver`, `sourced` and `left` are our own members, which Go ignores. A piece takes no longer than one object, and may be empty. Objects
+ * are serialized twice to save memory.
  * @see helm.sh/helm/v3 v3.21.3 pkg/release/release.go
  */
 function* payloadPieces(record: ReleaseRecord): Generator<string> {
@@ -116,22 +116,22 @@ function* payloadPieces(record: ReleaseRecord): Generator<string> {
   yield `",${structJson(tail).slice(1)}\n`;
 }
 
-/** An object as the bundle renders to it. */
+/** Formats an object as in the rendered manifest. */
 function rendered(object: KubeObject): string {
   return goJson(withoutOwner(withoutBundleLabels(object)));
 }
 
-/** Members in the order in which they are given, as those of Go's structs. */
+/** Formats members in the given order, like a Go struct. */
 function structJson(value: JsonObject): string {
   return goJson(value, { sortKeys: false });
 }
 
-/** The JSON of an object with members, without the brace at its end. */
+/** Formats a non-empty object without its closing brace. */
 function open(value: JsonObject): string {
   return structJson(value).slice(0, -1);
 }
 
-/** The SHA-256 of the content names a file, cut to eight bytes. */
+/** Returns the name of a file: the SHA-256 of its content, truncated to eight bytes. */
 function fileName(json: string): string {
   return `object-${createHash("sha256").update(json).digest("hex").slice(0, 16)}.json`;
 }
@@ -146,11 +146,11 @@ function* base64Pieces(content: string): Generator<string> {
   for (let from = 0; from < bytes.byteLength; from += PIECE) yield bytes.toString("base64", from, from + PIECE);
 }
 
-/** Yields a well-formed text as it stands between the quotes of a JSON string. */
+/** Yields a well-formed text, escaped for a JSON string, without the quotes. */
 function* escapedPieces(text: string): Generator<string> {
   for (let from = 0; from < text.length; ) {
     const piece = text.slice(from, from + PIECE);
-    // Half a character is no text that can be written.
+    // a lone surrogate cannot be encoded
     const whole = piece.isWellFormed() ? piece : text.slice(from, from + PIECE + 1);
     yield goJson(whole).slice(1, -1);
     from += whole.length;
@@ -164,34 +164,34 @@ function sorted(map: Readonly<Record<string, string>>): Record<string, string> {
 
 /** Value of the label `owner` on every Secret of a release. */
 export const RELEASE_OWNER = "operator-controller";
-/** Type of the Secret that holds a release's first chunk and names the others. */
+/** Type of the Secret with a release's first chunk and the names of the others. */
 const INDEX_SECRET_TYPE = "operatorframework.io/index.v1";
-/** Type of the Secrets that hold the chunks after the first. */
+/** Type of the Secrets with the other chunks. */
 const CHUNK_SECRET_TYPE = "operatorframework.io/chunk.v1";
-/** A Secret holds at most 1 MiB; 8 KiB are left for everything but the data. */
+/** A Secret has at most 1 MiB, of which 8 KiB are reserved for everything but the data. */
 export const CHUNK_BYTES = (1024 - 8) * 1024;
-/** More than about 11 MB compressed are refused. */
+/** Limits the compressed payload to about 11 MB. */
 export const MAX_CHUNKS = 11;
-/** As Go compresses. */
+/** The compression of Go. */
 export const GZIP_OPTIONS = { level: constants.Z_BEST_COMPRESSION } as const;
-/** What a label's value may have. */
+/** Maximum length of a label value. */
 const MAX_LABEL = 63;
 
-/** Where and for whom the Secrets are written. */
+/** The namespace and owner of the Secrets. */
 export interface EncodeOptions {
   systemNamespace: string;
-  /** The extension: deleting it deletes its releases. */
+  /** The extension; deleting it deletes its releases. */
   owner: { name: string; uid: string };
 }
 
-/** The name of a release's index Secret; names of chunk Secrets begin with it. */
+/** Returns the name of a release's index Secret, the prefix of its chunk Secrets. */
 export function releaseKey(name: string, version: number): string {
   return `sh.helm.release.v1.${name}.v${version}`;
 }
 
 /**
- * The value of the label `key` on all Secrets of a release: the key, or where no label holds as much the beginning of it and its hash.
- * The Go operator-controller puts the key there whatever its length, so that it cannot install extensions with such names.
+ * Returns the value of the label `key` on all Secrets of a release: the key, or its beginning and hash if it exceeds a label. The Go
+ * operator-controller does not shorten it, so it cannot install extensions with such names.
  */
 export function keyLabel(key: string): string {
   if (key.length <= MAX_LABEL) return key;
@@ -200,9 +200,9 @@ export function keyLabel(key: string): string {
 }
 
 /**
- * The Secrets that hold `record`, the index first; the same record gives the same bytes.
- * `createdAt` is the record's last deployment. Chunk Secrets need an ownerReference to the index Secret once that has a uid.
- * @throws TerminalError Blocked when the record needs more than eleven chunks, or more than `PAYLOAD_LIMITS` allow.
+ * Encodes `record` as Secrets, the index first; deterministic. `createdAt` is the record's last deployment. Chunk Secrets need an ownerReference
+ * to the index Secret after it has a uid.
+ * @throws TerminalError Blocked if the record needs more than eleven chunks, or exceeds `PAYLOAD_LIMITS`
  * @see helm-operator-plugins v0.9.1 pkg/storage/chunked.go
  */
 export function encodeRelease(record: ReleaseRecord, options: EncodeOptions): KubeObject[] {
@@ -210,8 +210,8 @@ export function encodeRelease(record: ReleaseRecord, options: EncodeOptions): Ku
 }
 
 /**
- * Yields the bytes of a payload as `payloadPieces` does.
- * @throws TerminalError Blocked when the pieces so far hold more than `PAYLOAD_LIMITS` allow.
+ * Yields the bytes of a payload in the pieces of `payloadPieces`.
+ * @throws TerminalError Blocked if the pieces so far exceed `PAYLOAD_LIMITS`
  */
 export function* payloadBytes(record: ReleaseRecord): Generator<Buffer> {
   let bytes = 0;
@@ -226,7 +226,7 @@ export function* payloadBytes(record: ReleaseRecord): Generator<Buffer> {
   }
 }
 
-/** The Secrets of a release whose payload was compressed with `GZIP_OPTIONS`. @throws TerminalError as `encodeRelease`. */
+/** Returns the Secrets of a release from a payload that was compressed with `GZIP_OPTIONS`. @throws TerminalError as `encodeRelease` */
 export function releaseSecrets(record: ReleaseRecord, compressed: Buffer, { systemNamespace, owner }: EncodeOptions): KubeObject[] {
   const key = releaseKey(record.name, record.version);
   compressed[9] = 0xff; // "unknown" instead of the operating system of this build, as Go writes it
@@ -270,8 +270,7 @@ export function releaseSecrets(record: ReleaseRecord, compressed: Buffer, { syst
 }
 
 function checkSize({ name }: ReleaseRecord, found: number, most: number, what: string): void {
-  if (found > most)
-    throw new TerminalError("Blocked", `release too large: ${goQuote(name)} has more than the ${most} ${what} that can be read again`);
+  if (found > most) throw new TerminalError("Blocked", `release too large: ${goQuote(name)} has more than the ${most} ${what} allowed`);
 }
 
 function chunkSecret(key: string, data: Buffer, namespace: string): KubeObject {

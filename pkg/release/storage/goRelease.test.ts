@@ -23,7 +23,7 @@ describeWithData("releases of the Go operator-controller", (folder) => {
     return Array.isArray(content) ? content : content.items;
   };
 
-  test("are read", () => {
+  test("decodeRelease reads releases of the Go operator-controller", () => {
     const [first, second] = read("secrets.json").map((secret) => decodedRecord(secret, []));
     expect({ ...first, annotations: {}, objects: [] }).toEqual({
       name: "flux",
@@ -55,7 +55,7 @@ describeWithData("releases of the Go operator-controller", (folder) => {
     ]);
   });
 
-  test("are written back with every member that Go reads as it was, the manifest byte for byte", () => {
+  test("encodeRelease preserves every member of a Go release, and the manifest byte for byte", () => {
     for (const secret of read("secrets.json")) {
       const record = decodedRecord(secret, []);
       const [index] = encodeRelease(record, { systemNamespace: "olmv1-system", owner: { name: "flux", uid: UID } });
@@ -77,14 +77,14 @@ describeWithData("releases of the Go operator-controller", (folder) => {
     }
   });
 
-  test("were applied in the order in which we would apply them, kind by kind", () => {
+  test("installOrder matches the order in which Go applied its releases", () => {
     for (const secret of read("secrets.json")) {
       const { objects } = decodedRecord(secret, []);
       expect(installOrder(objects).map(({ kind }) => kind)).toEqual(objects.map(({ kind }) => kind));
     }
   });
 
-  test("their live objects are ours with the same uid, and nobody else's", () => {
+  test("ownershipOf finds the objects of a Go release to be ours when the uid matches, and foreign otherwise", () => {
     const objects = read("live-objects.json");
     expect(objects.length).toBe(9);
     for (const object of objects) {

@@ -14,13 +14,13 @@ import { RELEASE_SHAPE, releaseHead } from "./payloadShape.ts";
 const [BACKSLASH, LOWER_N, LOWER_U] = [0x5c, 0x6e, 0x75];
 const ESCAPED_NEWLINE = "\\u000a";
 
-/** Divides a string that comes in pieces into lines. */
+/** Splits a string that arrives in pieces into lines. */
 export class ManifestLines implements StringSink {
   readonly #take: (line: string) => void;
-  /** The beginning of the line that is read. */
+  /** The beginning of the current line. */
   #pieces: Uint8Array[] = [];
 
-  /** @param take called for each line that holds more than spaces, in order. */
+  /** @param take called for each non-blank line, in order */
   constructor(take: (line: string) => void) {
     this.#take = take;
   }
@@ -59,20 +59,20 @@ function isEscapedNewline(escape: Uint8Array): boolean {
   return Buffer.from(escape).toString("latin1").toLowerCase() === ESCAPED_NEWLINE;
 }
 
-/** The payload is not that of a release. The message names the member; it quotes no value, since a release may hold Secrets. */
+/** Thrown if a payload is not a release. The message names the member but quotes no value, because a release may contain Secrets. */
 class PayloadFault extends Error {}
 
-/** Where a payload comes from. */
+/** The origin of a payload. */
 export interface PayloadSource {
   /** The bundle's labels if the payload has none. */
   readonly labels: Readonly<Record<string, string>>;
-  /** The index; its key is for messages. */
+  /** The index, whose key is used in messages. */
   readonly index: { readonly key: string };
 }
 
 /**
- * Reads a payload that comes in pieces, as Go's decoder reads it: what `payloadPieces` or the Go operator-controller wrote. It keeps the objects and
- * one line of the manifest at a time, never the payload.
+ * Reads a payload in pieces like Go's decoder, from `payloadPieces` or the Go operator-controller. Keeps the objects and one line of the
+ * manifest at a time, never the whole payload.
  */
 export class PayloadReader {
   readonly #source: PayloadSource;
@@ -91,7 +91,7 @@ export class PayloadReader {
     });
   }
 
-  /** Reads the next bytes; they must not change afterwards. `end` throws the first fault. */
+  /** Reads the next bytes, which must not change afterwards. Errors are thrown by `end`. */
   add(bytes: Uint8Array): void {
     if (this.#separators > PAYLOAD_LIMITS.separators) return;
     this.#separators += countSeparators(bytes);
@@ -104,14 +104,14 @@ export class PayloadReader {
   }
 
   /**
-   * Returns the release when all bytes were added.
-   * @throws PayloadFault for a payload that cannot be decoded; Error for one with more separators than `PAYLOAD_LIMITS` allow.
+   * Returns the release after all bytes were added.
+   * @throws PayloadFault if the payload cannot be decoded; Error if it has more separators than `PAYLOAD_LIMITS` allow
    */
   end(): ReleaseRecord {
     const { labels, index } = this.#source;
     const { separators } = PAYLOAD_LIMITS;
     if (this.#separators > separators)
-      throw new Error(`${decodeFailure(index.key)}: it holds more than the ${separators} lines, list items and members allowed`);
+      throw new Error(`${decodeFailure(index.key)}: it contains more than the ${separators} lines, list items and members allowed`);
     const head = releaseHead(this.#decoded(), labels);
     if (this.#objectFault) throw this.#objectFault;
     return { ...head, objects: this.#objects };
@@ -137,7 +137,7 @@ export class PayloadReader {
   }
 }
 
-/** The beginning of each error about a payload that cannot be decoded. */
+/** Returns the prefix of each error about a payload that cannot be decoded. */
 export function decodeFailure(secret: string): string {
   return `failed to decode release from index secret ${goQuote(secret)}`;
 }
@@ -146,10 +146,10 @@ function decodeFault(err: unknown): PayloadFault {
   return new PayloadFault(`failed to decode release: ${messageOf(err)}`, { cause: err });
 }
 
-/** Reads the object of a line. @param i its index among the lines. @throws PayloadFault */
+/** Parses the object of a line. @param i index of the line @throws PayloadFault */
 function objectFrom(line: string, i: number): KubeObject {
   const object = parse(line, `failed to decode object ${i + 1} of the release's manifest`);
-  if (!isKubeObject(object)) throw new PayloadFault(`object ${i + 1} of the release's manifest names no apiVersion, kind or name`);
+  if (!isKubeObject(object)) throw new PayloadFault(`object ${i + 1} of the release's manifest has no apiVersion, kind or name`);
   return object;
 }
 
@@ -169,8 +169,8 @@ function parse(json: string, doing: string): JsonObject {
   return value;
 }
 
-/** Describes the fault of JSON; the engine would quote it, and a release may hold Secrets. */
+/** Describes a JSON error. The engine's message would quote the text, which may contain Secrets. */
 function faultIn(json: string): string {
   const fault = jsonFaultIn(json);
-  return fault ? `line ${fault.line}, column ${fault.column}: ${fault.reason}` : "no JSON";
+  return fault ? `line ${fault.line}, column ${fault.column}: ${fault.reason}` : "not JSON";
 }

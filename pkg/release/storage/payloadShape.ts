@@ -70,8 +70,8 @@ const HOOKS: GoShape = {
 };
 
 /**
- * The types of a stored release: Helm's, with the bundle's labels as helm-operator-plugins stores them, and the members of our own.
- * What nothing reads is checked and not kept: it may be most of a release.
+ * The type of a stored release: Helm's, with the bundle's labels as helm-operator-plugins stores them, and our own members. Unused members are
+ * checked but not kept, because they may be most of a release.
  * @see https://github.com/helm/helm/blob/v3.20.2/pkg/release/release.go
  * @see https://github.com/helm/helm/blob/v3.20.2/pkg/chart/metadata.go
  */
@@ -112,9 +112,9 @@ export const RELEASE_SHAPE = goStruct({
 export type ReleaseHead = Omit<ReleaseRecord, "objects">;
 
 /**
- * Returns all of a release but its objects.
- * @param release as decoded by `RELEASE_SHAPE`.
- * @param fallbackLabels the bundle's labels if the payload has none: other versions of the format keep them on the Secret.
+ * Returns all of a release except its objects.
+ * @param release as decoded by `RELEASE_SHAPE`
+ * @param fallbackLabels the bundle's labels if the payload has none: other versions of the format store them on the Secret
  */
 export function releaseHead(release: GoMembers, fallbackLabels: Readonly<Record<string, string>>): ReleaseHead {
   const info = members(release.get("info"));

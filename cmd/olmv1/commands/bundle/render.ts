@@ -1,6 +1,6 @@
 import type { WebhookCertProvider } from "../../../../pkg/api/flagValues.ts";
 import { proxyFrom } from "../../../../pkg/api/proxy.ts";
-import { configWithSources, formatObjects, renderForInstall } from "../../../../pkg/authoring/bundle/renderedBundle.ts";
+import { formatObjects, mergeConfigFiles, renderForInstall } from "../../../../pkg/authoring/bundle/renderedBundle.ts";
 import { wrapError } from "../../../../pkg/errors/errors.ts";
 import { chooseNamespace } from "../../../../pkg/installer/bundlePermissions.ts";
 import { hideInError, revealNamespaces } from "../../../../pkg/operatorcontroller/state/hiddenValues.ts";
@@ -34,7 +34,7 @@ export async function printRenderedBundle(terminal: Terminal, source: string, op
   const { config, hidden } =
     options.valuesFrom.length === 0
       ? { config: inline, hidden: new HiddenTexts() }
-      : await configWithSources(options.valuesFrom, installNamespace, inline, terminal);
+      : await mergeConfigFiles(options.valuesFrom, installNamespace, inline, terminal);
   try {
     const { objects, notes } = renderForInstall(bundle, { namespace: installNamespace, config, certProvider, proxy, aggregateUserRoles });
     revealNamespaces(hidden, objects);

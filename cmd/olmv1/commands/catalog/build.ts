@@ -1,4 +1,4 @@
-import { catalogParts, refusedCatalog } from "../../../../pkg/authoring/build/imageContent.ts";
+import { catalogParts, findRejectedCatalog } from "../../../../pkg/authoring/build/imageContent.ts";
 import { type ImageOptions, keyValues, publishImage, withImages } from "../../../../pkg/authoring/build/publishImage.ts";
 import { formatImagePlace, parseDestination } from "../../../../pkg/oci/imagePlace.ts";
 import { EXIT } from "../../cli/errors.ts";
@@ -22,7 +22,7 @@ export interface BuildOptions extends ImageOptions {
 export async function buildCatalog(terminal: Terminal, directory: string, options: BuildOptions): Promise<void> {
   const place = parseDestination(options.tag);
   const metadata = { labels: keyValues("label", options.label), annotations: keyValues("annotation", options.annotation) };
-  const refused = options.force ? undefined : await refusedCatalog(directory);
+  const refused = options.force ? undefined : await findRejectedCatalog(directory);
   if (refused) {
     terminal.err(formatCatalogReport(reportOf(refused)));
     terminal.err("nothing is built; --force builds it all the same\n");

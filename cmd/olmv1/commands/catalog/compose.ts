@@ -1,8 +1,8 @@
 import { createReadStream } from "node:fs";
 import { mkdir, readFile, stat, writeFile } from "node:fs/promises";
 import { dirname, join, resolve } from "node:path";
-import { ReferenceRenderer, sideBySide } from "../../../../pkg/authoring/references/referenceRenderer.ts";
-import { type CatalogFormat, catalogOrder, catalogText } from "../../../../pkg/authoring/render/catalogText.ts";
+import { mapConcurrently, ReferenceRenderer } from "../../../../pkg/authoring/references/referenceRenderer.ts";
+import { type CatalogFormat, catalogText, sortMetas } from "../../../../pkg/authoring/render/catalogText.ts";
 import {
   type CatalogReference,
   type ComposedPart,
@@ -53,7 +53,7 @@ export async function compose(terminal: Terminal, options: ComposeOptions): Prom
     (reader) => {
       const renderer = new ReferenceRenderer(reader, { level, allowed: ["catalog folder", "catalog image"] });
       return withProgress(terminal, "composing", (progress) =>
-        sideBySide(config.references, (reference) => {
+        mapConcurrently(config.references, (reference) => {
           progress.now(`rendering ${reference.name}`);
           return partOf(reference, renderer, here, terminal);
         }),
@@ -62,7 +62,7 @@ export async function compose(terminal: Terminal, options: ComposeOptions): Prom
     terminal.signal,
   );
   const files = new Map(
-    parts.map(({ reference, metas }) => [`${reference.name}/index.${options.format}`, catalogText(catalogOrder(metas), options.format)]),
+    parts.map(({ reference, metas }) => [`${reference.name}/index.${options.format}`, catalogText(sortMetas(metas), options.format)]),
   );
   const others = await filesBeside(root, files, options.force === true);
   const shared = sharedPackages(parts);

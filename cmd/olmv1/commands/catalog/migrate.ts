@@ -1,7 +1,7 @@
 import { mkdir, readdir, stat, writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { ReferenceRenderer } from "../../../../pkg/authoring/references/referenceRenderer.ts";
-import { type CatalogFormat, catalogFilesOf, isPathElement } from "../../../../pkg/authoring/render/catalogText.ts";
+import { type CatalogFormat, formatCatalogFiles, isPathElement } from "../../../../pkg/authoring/render/catalogText.ts";
 import type { MigrationLevel } from "../../../../pkg/authoring/render/migrate.ts";
 import { imageTemplate } from "../../../../pkg/authoring/render/renderBundle.ts";
 import { checkCatalog } from "../../../../pkg/catalogd/load/checkCatalog.ts";
@@ -54,7 +54,7 @@ export async function migrate(terminal: Terminal, source: string, target: string
     migrated(source, level, options, terminal.signal),
   );
   warn(terminal, source, warnings);
-  const files = faults.length > 0 ? new Map<string, string>() : catalogFilesOf(metas, options.format);
+  const files = faults.length > 0 ? new Map<string, string>() : formatCatalogFiles(metas, options.format);
   const checked = faults.length > 0 ? undefined : await checkCatalog(textSources(files));
   if (checked === undefined || checked.refusal !== undefined) {
     terminal.err(

@@ -62,7 +62,7 @@ describe("olmv1 catalog render", () => {
     const { code, err } = await render(bundle);
     expect([code, err]).toEqual([
       0,
-      `olmv1: warning: ${bundle}: manifests/notes.txt: it is passed over, since it holds no object with a kind\n`,
+      `olmv1: warning: ${bundle}: manifests/notes.txt: skipped, because it contains no object with a kind\n`,
     ]);
   });
 
@@ -108,7 +108,7 @@ describe("olmv1 catalog render", () => {
     [
       "a folder that is not there",
       ["./nowhere"],
-      'render reference "./nowhere": failed to pull image "./nowhere": there is no such folder, and no image is called so',
+      'render reference "./nowhere": failed to pull image "./nowhere": the folder does not exist, and this is not an image reference',
     ],
     [
       "an image that is not there",
@@ -120,9 +120,9 @@ describe("olmv1 catalog render", () => {
     [
       "an unknown field",
       ["x", "--alpha-image-ref-template", "a:{{.Tag}}"],
-      'image reference template: ".Tag" is none of .Package, .Name, .Version',
+      'image reference template: ".Tag" is not one of .Package, .Name, .Version',
     ],
-    ["an open brace", ["x", "--alpha-image-ref-template", "a:{{.Name"], 'image reference template "a:{{.Name": a brace is left open'],
+    ["an open brace", ["x", "--alpha-image-ref-template", "a:{{.Name"], 'image reference template "a:{{.Name": unbalanced braces'],
   ])("%s is refused", async ([, args, error]) => {
     const { code, out, err } = await render(...args);
     expect([code, out]).toEqual([2, ""]);

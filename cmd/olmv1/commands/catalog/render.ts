@@ -1,6 +1,6 @@
-import { ReferenceRenderer, type Rendered, sideBySide } from "../../../../pkg/authoring/references/referenceRenderer.ts";
-import { type CatalogFormat, catalogOrder, catalogText } from "../../../../pkg/authoring/render/catalogText.ts";
-import { migrationLevel } from "../../../../pkg/authoring/render/migrate.ts";
+import { mapConcurrently, ReferenceRenderer, type RenderedReference } from "../../../../pkg/authoring/references/referenceRenderer.ts";
+import { type CatalogFormat, catalogText, sortMetas } from "../../../../pkg/authoring/render/catalogText.ts";
+import { parseMigrationLevel } from "../../../../pkg/authoring/render/migrate.ts";
 import { imageTemplate } from "../../../../pkg/authoring/render/renderBundle.ts";
 import { type ReaderOptions, withReader } from "../../../../pkg/sources/bundleReader.ts";
 import { escapeControlCharacters } from "../../../../pkg/text/escape.ts";
@@ -24,13 +24,13 @@ export async function printRenderedCatalog(terminal: Terminal, refs: readonly st
     (reader) => renderAll(terminal, refs, new ReferenceRenderer(reader, { level, imageOf })),
     terminal.signal,
   );
-  terminal.out(catalogText(catalogOrder(rendered.flatMap(({ metas }) => metas)), options.output));
+  terminal.out(catalogText(sortMetas(rendered.flatMap(({ metas }) => metas)), options.output));
 }
 
 /** What each of these references holds, in their order; tells what is being done, and at the end what was passed over. @throws the error of the first that cannot be rendered. */
-export async function renderAll(terminal: Terminal, refs: readonly string[], renderer: ReferenceRenderer): Promise<Rendered[]> {
+export async function renderAll(terminal: Terminal, refs: readonly string[], renderer: ReferenceRenderer): Promise<RenderedReference[]> {
   const rendered = await withProgress(terminal, "rendering", (progress) =>
-    sideBySide(refs, (ref) => {
+    mapConcurrently(refs, (ref) => {
       progress.now(`rendering ${ref}`);
       return renderer.render(ref);
     }),
@@ -48,8 +48,8 @@ export function warn(terminal: Pick<Terminal, "err">, ref: string, warnings: rea
 export function levelOf({
   migrate = false,
   migrateLevel,
-}: Pick<RenderCommandOptions, "migrate" | "migrateLevel">): ReturnType<typeof migrationLevel> {
+}: Pick<RenderCommandOptions, "migrate" | "migrateLevel">): ReturnType<typeof parseMigrationLevel> {
   if (migrate && migrateLevel !== undefined) throw new Error("--migrate and --migrate-level cannot be given together");
   if (migrate) return "bundle-object-to-csv-metadata";
-  return migrateLevel === undefined ? "none" : migrationLevel(migrateLevel);
+  return migrateLevel === undefined ? "none" : parseMigrationLevel(migrateLevel);
 }

@@ -1,6 +1,6 @@
 import { readFile, stat } from "node:fs/promises";
-import { metasFrom, ReferenceRenderer, readFolderMetas } from "../../../../pkg/authoring/references/referenceRenderer.ts";
-import { type CatalogFormat, catalogOrder, catalogText, objectText } from "../../../../pkg/authoring/render/catalogText.ts";
+import { ReferenceRenderer, readFolderMetas, readMetas } from "../../../../pkg/authoring/references/referenceRenderer.ts";
+import { type CatalogFormat, catalogText, formatMeta, sortMetas } from "../../../../pkg/authoring/render/catalogText.ts";
 import { basicTemplate, readBasicTemplate } from "../../../../pkg/authoring/template/basicTemplate.ts";
 import { readSemverTemplate, renderSemver, semverImages, type TemplateBundle } from "../../../../pkg/authoring/template/semverTemplate.ts";
 import {
@@ -50,7 +50,7 @@ export async function template(terminal: Terminal, args: readonly string[], opti
   ).catch((err: unknown) => {
     throw wrapError("rendering template: ", err);
   });
-  terminal.out(options.output === "mermaid" ? templateGraph(metas) : catalogText(catalogOrder(metas), options.output));
+  terminal.out(options.output === "mermaid" ? templateGraph(metas) : catalogText(sortMetas(metas), options.output));
 }
 
 async function templateInput(terminal: Terminal, args: readonly string[]): Promise<{ type: TemplateType; text: string }> {
@@ -122,6 +122,6 @@ export async function convertToTemplate(
   if (type !== "basic" && type !== "substitutes")
     throw new Error(`catalogs are converted to templates of type "basic" or "substitutes", not ${goQuote(type)}`);
   const isFolder = source !== undefined && (await stat(source).catch(() => undefined))?.isDirectory() === true;
-  const metas = isFolder ? await readFolderMetas(source) : await metasFrom([Buffer.from(await textOf(terminal, source))], source ?? "-");
-  terminal.out(objectText(type === "basic" ? basicTemplate(metas) : substitutesTemplate(metas), output));
+  const metas = isFolder ? await readFolderMetas(source) : await readMetas([Buffer.from(await textOf(terminal, source))], source ?? "-");
+  terminal.out(formatMeta(type === "basic" ? basicTemplate(metas) : substitutesTemplate(metas), output));
 }
