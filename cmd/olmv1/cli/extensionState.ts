@@ -1,22 +1,42 @@
 import type { ClusterExtension } from "../../../pkg/api/clusterExtension.ts";
 import { findCondition } from "../../../pkg/api/conditions.ts";
-import { ConditionType, LABEL_METADATA_NAME, Reason } from "../../../pkg/api/constants.ts";
+import { ANNOTATION_ROLLBACK_TO, ConditionType, LABEL_METADATA_NAME, Reason } from "../../../pkg/api/constants.ts";
+import { findProblem } from "../../../pkg/api/problems.ts";
 import type { Mood, Styled } from "./table.ts";
 
-/** Reasons that are over by themselves. */
+/** Reasons that end without an error. */
 const UNDER_WAY: ReadonlySet<string> = new Set([Reason.RollingOut, Reason.Uninstalling, Reason.Suspended, Reason.AwaitingApproval]);
+/** Reasons that do not name the cause, which is in `status.problems`. */
+export const GENERAL_REASONS: ReadonlySet<string> = new Set([Reason.Retrying, Reason.Blocked]);
 
-/** Where an extension stands, in a word: Ready, the reason why it is not, or Pending before anybody has looked. */
+/** Returns the state of an extension in a word: Ready, the reason why it is not ready, or Pending before its first reconcile. */
 export function describeExtensionState({ metadata, spec, status }: Pick<ClusterExtension, "metadata" | "spec" | "status">): Styled {
   if (metadata.deletionTimestamp !== undefined) return { text: Reason.Uninstalling, mood: "warning" };
   if (spec.suspend) return { text: Reason.Suspended, mood: "warning" };
   const ready = findCondition(status?.conditions, ConditionType.Ready);
   if (!ready) return { text: "Pending", mood: "faint" };
   if (ready.status === "True") return { text: "Ready", mood: "good" };
-  return { text: ready.reason, mood: UNDER_WAY.has(ready.reason) ? "warning" : "bad" };
+  return { text: causeOf(ready.reason, status), mood: UNDER_WAY.has(ready.reason) ? "warning" : "bad" };
 }
 
-/** The version that may follow, or the one that may not; empty where there is none. */
+/** Returns the type of the first Error for a reason that does not name the cause, such as MissingPermissions in place of Retrying. */
+function causeOf(reason: string, status: ClusterExtension["status"]): string {
+  if (!GENERAL_REASONS.has(reason)) return reason;
+  return (status?.problems ?? []).find(({ severity }) => severity === "Error")?.type ?? reason;
+}
+
+/** Returns what keeps an extension at its bundle, each in a few words: a suspension, a pin, a rollback, or a pending approval. */
+export function findHolds({ metadata, spec, status }: Pick<ClusterExtension, "metadata" | "spec" | "status">): string[] {
+  const pinned = metadata.annotations?.[ANNOTATION_ROLLBACK_TO];
+  return [
+    ...(spec.suspend ? ["suspended"] : []),
+    ...(pinned === undefined ? [] : [`pinned to revision ${pinned}`]),
+    ...(pinned === undefined && findProblem(status, "RolledBack") ? ["rolled back"] : []),
+    ...(status?.plan ? ["needs approval"] : []),
+  ];
+}
+
+/** Returns the available version, or the newest version that a rule blocks; empty if no version is newer. */
 export function updateOf({ status }: Pick<ClusterExtension, "status">): Styled {
   const [next] = status?.availableUpdates ?? [];
   if (next) return { text: next.version, mood: "warning" };
@@ -28,7 +48,7 @@ export function isOutdated({ status }: Pick<ClusterExtension, "status">): boolea
   return (status?.availableUpdates ?? []).length > 0 || status?.blockedUpdate !== undefined;
 }
 
-/** The catalogs that an extension selects: their names where the selector names them, `any`, or `by labels`. */
+/** Returns the catalogs that an extension selects: names if the selector lists names, else `any` or `by labels`. */
 export function catalogsOf({ spec }: Pick<ClusterExtension, "spec">): string {
   const { selector } = spec.source.catalog ?? {};
   if (!selector) return "any";
@@ -38,7 +58,7 @@ export function catalogsOf({ spec }: Pick<ClusterExtension, "spec">): string {
   return names.length > 0 ? names.join(",") : "by labels";
 }
 
-/** How a status of a condition is meant; of a deprecation True is no good news. */
+/** Returns the mood of a condition; True is a warning for deprecations. */
 export function moodOf(type: string, status: string): Mood | undefined {
   const isBad = type.endsWith("Deprecated") || type === ConditionType.ClusterUpgradeBlocked;
   if (status === "Unknown") return "faint";

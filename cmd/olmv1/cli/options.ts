@@ -5,6 +5,7 @@ import { OPERATOR_PROXY_HELP, OPERATOR_PROXY_MODES, type OperatorProxyMode } fro
 import { SEVERITIES, type Severity } from "../../../pkg/fbc/validate/rules.ts";
 import { parseDuration } from "../../../pkg/golang/time.ts";
 import { type Output, outputOption } from "./output.ts";
+import { COLOR_MODES } from "./terminal.ts";
 
 /** Help headings of options that several commands share; cmd/crdgen describes each of these groups once. */
 export const OPTION_GROUPS = {
@@ -103,6 +104,11 @@ export function addProxyOptions(command: Command): Command {
     new Option("--operator-https-proxy <url>", OPERATOR_PROXY_HELP["operator-https-proxy"]),
     new Option("--operator-no-proxy <hosts>", OPERATOR_PROXY_HELP["operator-no-proxy"]),
   ]);
+}
+
+/** Returns `--color`. */
+export function colorOption(): Option {
+  return new Option("--color <when>", "when to use colors").choices(COLOR_MODES).default("auto");
 }
 
 /** Appends the value of a repeatable option. */

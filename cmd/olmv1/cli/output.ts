@@ -1,6 +1,6 @@
 import { type Command, InvalidArgumentError, Option } from "commander";
-import { writeExactJson } from "../../../pkg/golang/json.ts";
 import type { KubeObject } from "../../../pkg/api/k8s.ts";
+import { writeExactJson } from "../../../pkg/golang/json.ts";
 import { escapeControlCharacters } from "../../../pkg/text/escape.ts";
 import type { Terminal } from "./terminal.ts";
 

@@ -139,3 +139,18 @@ export async function confirm(
     throw new Error("nothing was changed, since nobody can be asked here: give --yes to agree to what is shown above");
   return /^y(es)?$/i.test((await terminal.ask(`${question} [y/N] `)).trim());
 }
+
+/** Values of `--color`. */
+export const COLOR_MODES = ["auto", "always", "never"] as const;
+/** When a command prints colours: on a terminal, always or never. */
+export type ColorMode = (typeof COLOR_MODES)[number];
+
+/** Whether a command prints colours with a value of `--color`. */
+export function hasColourIn({ colour }: Pick<Terminal, "colour">, mode: ColorMode): boolean {
+  return mode === "always" || (mode === "auto" && colour);
+}
+
+/** Suggests what to do after a successful change, in one line. Only on a terminal: scripts do not need it. */
+export function suggestNext({ interactive, err }: Pick<Terminal, "interactive" | "err">, text: string): void {
+  if (interactive) err(`Next: ${text}\n`);
+}

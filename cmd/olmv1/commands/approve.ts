@@ -7,15 +7,15 @@ import { withCluster } from "../cli/cluster.ts";
 import { EXIT } from "../cli/errors.ts";
 import type { ClusterOptions, WaitOptions } from "../cli/options.ts";
 import { confirm, type Terminal } from "../cli/terminal.ts";
-import { awaitRollout, planSummary, tellRollout } from "./rollout.ts";
+import { awaitRollout, planSummary, reportRollout } from "./rollout.ts";
 
-/** How `olmv1 approve` can be asked. */
+/** Options of `olmv1 approve`. */
 export interface ApproveOptions extends ClusterOptions, WaitOptions {
   digest?: string;
   yes?: boolean;
 }
 
-/** `olmv1 approve`. */
+/** Runs `olmv1 approve`. */
 export async function approve(terminal: Terminal, name: string, options: ApproveOptions): Promise<void> {
   await withCluster(options, async (client) => {
     const extension = await readExtension(client, name);
@@ -25,20 +25,21 @@ export async function approve(terminal: Terminal, name: string, options: Approve
       return terminal.exit(EXIT.no);
     }
     if (options.digest !== undefined && options.digest !== digest)
-      throw new Error(`the plan that waits has digest ${digest}, not ${options.digest}: look at it with olmv1 describe ${name}`);
+      throw new Error(`the pending plan has digest ${digest}, not ${options.digest}: see olmv1 describe ${name}`);
     terminal.out(`${planSummary(terminal, extension)}\n`);
-    if (!(await confirm(terminal, "Approve this?", options.yes || options.digest !== undefined))) return terminal.err("not approved\n");
+    if (!(await confirm(terminal, "Approve this plan?", options.yes || options.digest !== undefined)))
+      return terminal.err("not approved\n");
     const { uid, generation = 0 } = extension.metadata;
     const body = { metadata: { uid, annotations: { [ANNOTATION_APPROVE]: digest } } };
     await client.patch(extensionRef(name), body, { type: "merge", fieldManager: CLI_MANAGER });
     terminal.out(`ClusterExtension ${name}: plan approved\n`);
     if (!options.wait) return undefined;
     const awaited = { generation, bundle: extension.status?.plan?.bundle.name, approved: digest };
-    return tellRollout(terminal, name, await awaitRollout(terminal, client, name, awaited, options.timeout));
+    return reportRollout(terminal, name, await awaitRollout(terminal, client, name, awaited, options.timeout));
   });
 }
 
 function nothingWaits({ metadata, spec }: ClusterExtension): string {
-  const why = spec.approval === "Manual" ? "" : "; its spec.approval is not Manual, so changes are made without asking";
-  return `nothing of ClusterExtension ${goQuote(metadata.name)} waits for approval${why}`;
+  const why = spec.approval === "Manual" ? "" : "; spec.approval is not Manual, so the controller applies changes without approval";
+  return `no plan of ClusterExtension ${goQuote(metadata.name)} waits for approval${why}`;
 }

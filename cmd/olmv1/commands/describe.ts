@@ -9,11 +9,13 @@ import {
   Reason,
 } from "../../../pkg/api/constants.ts";
 import type { Condition } from "../../../pkg/api/k8s.ts";
+import type { ProblemData } from "../../../pkg/api/problemSchema.ts";
 import { findProblem } from "../../../pkg/api/problems.ts";
 import { messageOf } from "../../../pkg/errors/errors.ts";
 import { ageText } from "../../../pkg/golang/time.ts";
 import type { Client } from "../../../pkg/kube/client.ts";
 import { selectClusterCatalogs } from "../../../pkg/operatorcontroller/catalogs/catalogPackages.ts";
+import { rulesFromDetails } from "../../../pkg/operatorcontroller/permissions/permissions.ts";
 import { describeObject } from "../../../pkg/release/identity.ts";
 import { explainCondition } from "../../../pkg/rollout/conditionAdvice.ts";
 import { readExtension } from "../../../pkg/rollout/extensions.ts";
@@ -22,14 +24,15 @@ import { escapeControlCharacters } from "../../../pkg/text/escape.ts";
 import { catalogFault, catalogState, isServed } from "../cli/catalogState.ts";
 import { withCluster } from "../cli/cluster.ts";
 import { wrapText } from "../cli/columns.ts";
-import { catalogsOf, describeExtensionState, moodOf } from "../cli/extensionState.ts";
+import { catalogsOf, describeExtensionState, GENERAL_REASONS, moodOf } from "../cli/extensionState.ts";
 import type { ReleaseOptions } from "../cli/options.ts";
 import { formatStyled } from "../cli/table.ts";
 import type { Terminal } from "../cli/terminal.ts";
 import { type EventRecord, eventsOf, eventsText } from "./events.ts";
+import { grantsText } from "./grantedPermissions.ts";
 import { type ReleaseRow, releaseRows, releasesText } from "./history.ts";
 
-/** All that is known of an extension; a text in place of what could not be read. */
+/** The state of an extension. A text replaces a part that could not be read, and says why. */
 export interface Described {
   readonly extension: ClusterExtension;
   /** Whether the ServiceAccount exists, and whether `olmv1 install` made it. */
@@ -38,18 +41,18 @@ export interface Described {
   readonly releases: readonly ReleaseRow[] | string;
   /** Oldest first. */
   readonly events: readonly EventRecord[] | string;
-  /** The selected catalogs that are not served as their spec asks. */
+  /** The selected catalogs that are not served as specified. */
   readonly catalogs: readonly ClusterCatalog[] | string;
 }
 
 type Screen = Pick<Terminal, "width" | "colour">;
 
-/** Events that are shown. */
+/** Maximum number of Events. */
 const EVENTS_SHOWN = 8;
-/** Lines of one message that are shown. */
+/** Maximum number of lines of a message. */
 const MESSAGE_LINES = 30;
 const LABEL_WIDTH = 13;
-/** Conditions that the summary tells. */
+/** Conditions that the summary contains. */
 const SUMMED_UP: ReadonlySet<string> = new Set([
   ConditionType.Deprecated,
   ConditionType.PackageDeprecated,
@@ -57,7 +60,7 @@ const SUMMED_UP: ReadonlySet<string> = new Set([
   ConditionType.BundleDeprecated,
 ]);
 
-/** An extension for people who want to know what is the matter with it. @param now milliseconds since the epoch. */
+/** Formats the status of an extension with explanations. @param now milliseconds since the epoch. */
 export function describeText(screen: Screen, described: Described, now: number): string {
   const { extension, objects, releases, events, catalogs } = described;
   const { inventory } = extension.status ?? {};
@@ -69,8 +72,8 @@ export function describeText(screen: Screen, described: Described, now: number):
     catalogLines(screen, catalogs),
     inventory ? [objectsHead(inventory.count, notReady.length), ...notReady.flatMap((one) => objectLines(screen, one))] : [],
     keptLines(screen, extension),
-    listed("Releases:", releases, (rows) => releasesText({ ...screen, width: screen.width - 2 }, rows, now)),
-    listed("Events:", recent(events), (shown) => eventsText({ ...screen, width: screen.width - 2 }, shown, now)),
+    formatSection("Releases:", releases, (rows) => releasesText({ ...screen, width: screen.width - 2 }, rows, now)),
+    formatSection("Events:", selectRecent(events), (shown) => eventsText({ ...screen, width: screen.width - 2 }, shown, now)),
   ];
   return parts
     .filter((lines) => lines.length > 0)
@@ -87,47 +90,49 @@ function summary(screen: Screen, described: Described, now: number): string[] {
     ["Name", metadata.name],
     ["Package", spec.source.catalog?.packageName],
     ["Status", formatStyled(screen, describeExtensionState(extension))],
-    ["Installed", bundle ? `${bundle.name} (version ${bundle.version})` : "nothing"],
+    [
+      "Installed",
+      bundle
+        ? `${bundle.name} (version ${bundle.version})${status?.install?.catalog === undefined ? "" : `, from catalog ${status.install.catalog}`}`
+        : "none",
+    ],
     ["Namespace", spec.namespace],
     ["Installer", installerText(described)],
     ["Source", sourceText(extension)],
     ["Updates", updatesText(extension)],
-    ["Newest", newestText(extension)],
+    ["Blocked", blockedText(extension)],
     ["Deprecated", deprecationText(extension)],
-    ["Approval", spec.approval === "Manual" ? "Manual: olmv1 approve lets changes go on" : undefined],
-    [
-      "Kept at",
-      pinned === undefined ? undefined : `revision ${pinned}: olmv1 rollback ${metadata.name} --cancel follows the catalogs again`,
-    ],
+    ["Approval", spec.approval === "Manual" ? `Manual: approve a change with olmv1 approve ${metadata.name}` : undefined],
+    ["Pinned", pinned === undefined ? undefined : `to revision ${pinned}; remove the pin with olmv1 rollback ${metadata.name} --cancel`],
     ["Drift", driftText(described, now)],
-    ["Uninstall", `definitions of custom resources: ${spec.uninstall?.crdPolicy ?? "DeleteIfUnused"}`],
+    ["Uninstall", `crdPolicy ${spec.uninstall?.crdPolicy ?? "DeleteIfUnused"}`],
     ["Age", ageText(metadata.creationTimestamp, now)],
   ];
   return rows.flatMap(([label, text]) => (text === undefined ? [] : field(screen, label, text)));
 }
 
-/** A label, and text beside it that goes on below itself. */
+/** Formats a label and its text, with a hanging indent. */
 function field(screen: Screen, label: string, text: string): string[] {
   const [first = "", ...more] = wrapText(printableOrStyled(text), screen.width, " ".repeat(LABEL_WIDTH));
   return [`${label}:`.padEnd(LABEL_WIDTH) + first.slice(LABEL_WIDTH), ...more];
 }
 
-/** Colours are our own; everything else that a terminal would act on is shown. */
+/** Keeps the colours of this program, and escapes all other control characters. */
 function printableOrStyled(text: string): string {
   return text.startsWith("\u001B[") ? text : escapeControlCharacters(text);
 }
 
 function installerText({ extension: { spec, status }, account }: Described): string {
   const name = spec.serviceAccount?.name;
-  if (name === undefined) return "no ServiceAccount is named: operator-controller decides with whose rights, or refuses";
+  if (name === undefined) return "no ServiceAccount is set; the configuration of operator-controller decides";
   const who = `ServiceAccount ${spec.namespace}/${name}`;
   if (account === "missing") return `${who}, which does not exist`;
   if (typeof account === "object") return `${who} (${account.unknown})`;
-  const made = account === "made" ? ", made by olmv1 install" : "";
+  const made = account === "made" ? ", created by olmv1 install" : "";
   const progressing = status?.conditions?.find(({ type }) => type === ConditionType.Progressing);
-  if (!progressing) return `${who}${made}; its rights were not looked at yet`;
+  if (!progressing) return `${who}${made}; its permissions have not been checked yet`;
   if (findProblem(status, "MissingPermissions")) return `${who}${made}; it lacks permissions, see Problems`;
-  return `${who}${made}; ${status?.install ? "its rights suffice for what is installed" : "no lack of rights is known"}`;
+  return `${who}${made}; ${status?.install ? "it has the permissions that the installed bundle needs" : "no missing permissions are known"}`;
 }
 
 function sourceText(extension: ClusterExtension): string {
@@ -136,7 +141,7 @@ function sourceText(extension: ClusterExtension): string {
     `catalogs: ${catalogsOf(extension)}`,
     `channels: ${channels.length > 0 ? channels.join(", ") : "all"}`,
     `version: ${version === "" ? "any" : version}`,
-    ...(upgradeConstraintPolicy === "SelfCertified" ? ["upgrades need no edge of the catalog (SelfCertified)"] : []),
+    ...(upgradeConstraintPolicy === "SelfCertified" ? ["upgradeConstraintPolicy: SelfCertified"] : []),
   ].join("; ");
 }
 
@@ -151,9 +156,9 @@ function updatesText({ status }: ClusterExtension): string | undefined {
     .join("\n");
 }
 
-function newestText({ status }: ClusterExtension): string | undefined {
+function blockedText({ status }: ClusterExtension): string | undefined {
   const { version, message } = status?.blockedUpdate ?? {};
-  return version === undefined ? undefined : `${version}, which may not follow: ${message}`;
+  return version === undefined ? undefined : `${version}: ${message}`;
 }
 
 function deprecationText({ status }: ClusterExtension): string | undefined {
@@ -165,13 +170,14 @@ function driftText({ extension: { spec }, events }: Described, now: number): str
   const policy = `policy ${spec.drift?.policy ?? "Correct"}`;
   const last =
     typeof events === "string" ? undefined : events.findLast(({ reason }) => reason === "Drifted" || reason === "DriftCorrected");
-  if (!last) return `${policy}; none was told lately`;
+  if (!last) return `${policy}; no recent drift`;
   return `${policy}; ${last.reason} ${ageText(last.lastTimestamp, now)} ago: ${last.message ?? ""}`;
 }
 
 function conditionLines(screen: Screen, extension: ClusterExtension): string[] {
   const { conditions = [] } = extension.status ?? {};
-  if (conditions.length === 0) return ["  none yet: operator-controller has not looked at it; olmv1 doctor finds out whether it runs"];
+  if (conditions.length === 0)
+    return ["  none yet: operator-controller has not reconciled the extension; olmv1 doctor checks whether it runs"];
   return conditions.filter(({ type }) => !SUMMED_UP.has(type)).flatMap((one) => conditionBlock(screen, extension, one));
 }
 
@@ -179,9 +185,12 @@ function conditionBlock(screen: Screen, extension: ClusterExtension, condition: 
   const { type, status, reason, message } = condition;
   const mood = reason === Reason.Retrying ? "bad" : moodOf(type, status);
   const head = `  ${formatStyled(screen, { text: `${type} is ${status}`, mood })}: ${escapeControlCharacters(reason)}`;
-  const cause = type === ConditionType.Ready && status !== "True" ? sameReason(extension, condition) : undefined;
+  const cause = type === ConditionType.Ready && status !== "True" ? findSameReason(extension, condition) : undefined;
   if (cause !== undefined) return [`${head}, see ${cause}`];
-  const text = shortened(wrapText(escapeControlCharacters(message), screen.width, "      "), extension.metadata.name);
+  // Its message lists the permissions in the format of the Go implementation; the problem lists them grouped.
+  const isLacking = findProblem(extension.status, "MissingPermissions")?.severity === "Error" && GENERAL_REASONS.has(reason);
+  if (isLacking) return [`${head}, see Problems`];
+  const text = truncateLines(wrapText(escapeControlCharacters(message), screen.width, "      "), extension.metadata.name);
   if (mood === "good") return [head, ...text];
   const { means, next } = explainCondition(extension, condition);
   return [
@@ -192,47 +201,56 @@ function conditionBlock(screen: Screen, extension: ClusterExtension, condition: 
   ];
 }
 
-/** What status.problems reports, with what to do about it. */
+/** Formats `status.problems`, each with what to do next. */
 function problemLines(screen: Screen, { metadata: { name }, status }: ClusterExtension): string[] {
   const { problems = [], omittedProblems = 0 } = status ?? {};
   if (problems.length === 0) return [];
   const moods = { Error: "bad", Warning: "warning", Info: "good" } as const;
-  const blockOf = ({ type, severity, message, next }: (typeof problems)[number]): string[] => [
+  const blockOf = ({ type, severity, message, next, details }: (typeof problems)[number]): string[] => [
     `  ${formatStyled(screen, { text: severity, mood: moods[severity] })} ${escapeControlCharacters(type)}`,
-    ...shortened(wrapText(escapeControlCharacters(message), screen.width, "      "), name),
-    ...(next === undefined
-      ? []
-      : wrapText(escapeControlCharacters(next), screen.width, "      ").map((line, i) => (i === 0 ? `    → ${line.trimStart()}` : line))),
+    ...truncateLines(wrapText(escapeControlCharacters(message), screen.width, "      "), name),
+    ...(details?.permissions ? permissionLines(screen, details.permissions, next ?? "") : []),
+    // Not wrapped: commands are copied.
+    ...(next === undefined ? [] : [`    → ${escapeControlCharacters(next)}`]),
   ];
   return ["Problems:", ...problems.flatMap(blockOf), ...(omittedProblems > 0 ? [`  … and ${omittedProblems} more`] : [])];
 }
 
-/** The type of another condition that has this one's reason: the sum of all repeats what one of them says. */
-function sameReason({ status }: ClusterExtension, { type, reason }: Condition): string | undefined {
+function permissionLines(screen: Screen, permissions: NonNullable<ProblemData["permissions"]>, more: string): string[] {
+  const indent = "    ";
+  const text = grantsText({ width: screen.width - indent.length }, rulesFromDetails(permissions), more);
+  return text
+    .trimEnd()
+    .split("\n")
+    .map((line) => indent + line);
+}
+
+/** Returns the type of another condition with the same reason; Ready repeats the reason of the condition that is not met. */
+function findSameReason({ status }: ClusterExtension, { type, reason }: Condition): string | undefined {
   return status?.conditions?.find((other) => other.type !== type && other.reason === reason)?.type;
 }
 
-function shortened(lines: readonly string[], name: string): readonly string[] {
+function truncateLines(lines: readonly string[], name: string): readonly string[] {
   const more = lines.length - MESSAGE_LINES;
   return more <= 1 ? lines : [...lines.slice(0, MESSAGE_LINES), `      … and ${more} more lines: olmv1 get ${name} -o yaml`];
 }
 
-/** The definitions that upgrades have kept, and why. */
+/** Formats the CustomResourceDefinitions that upgrades kept, and why. */
 function keptLines(screen: Screen, { status }: ClusterExtension): string[] {
   const { keptCRDs = [] } = status ?? {};
   if (keptCRDs.length === 0) return [];
   const textOf = ({ name, message }: (typeof keptCRDs)[number]): string => escapeControlCharacters(`${name}: ${message}`);
   return [
-    "CustomResourceDefinitions kept of earlier bundles:",
+    "CustomResourceDefinitions kept from earlier bundles:",
     ...keptCRDs.flatMap((one) =>
       wrapText(textOf(one), screen.width, "      ").map((line, i) => (i === 0 ? `  ${line.trimStart()}` : line)),
     ),
   ];
 }
 
-/** Each catalog that fails, its own error, and the next command; or why the catalogs cannot be read. */
+/** Formats each failing catalog with its error and the next command, or why the catalogs cannot be read. */
 function catalogLines(screen: Screen, catalogs: Described["catalogs"]): string[] {
-  const head = "Catalogs that fail:";
+  const head = "Failing catalogs:";
   if (typeof catalogs === "string") return [head, `  ${escapeControlCharacters(catalogs)}`];
   if (catalogs.length === 0) return [];
   const blockOf = (catalog: ClusterCatalog): string[] => {
@@ -249,7 +267,7 @@ function catalogLines(screen: Screen, catalogs: Described["catalogs"]): string[]
 }
 
 function objectsHead(count: number, notReady: number): string {
-  return `Objects: ${count}, ${notReady === 0 ? "all of them ready" : `${notReady} not ready:`}`;
+  return `Objects: ${count}, ${notReady === 0 ? "all ready" : `${notReady} not ready:`}`;
 }
 
 function objectLines(screen: Screen, { ref, state, message }: InventoryObjectHealth): string[] {
@@ -257,8 +275,8 @@ function objectLines(screen: Screen, { ref, state, message }: InventoryObjectHea
   return wrapText(escapeControlCharacters(text), screen.width - 2, "    ").map((line, i) => (i === 0 ? `  ${line.trimStart()}` : line));
 }
 
-/** A table below its head, or why there is none. */
-function listed<T>(head: string, found: readonly T[] | string, tableOf: (rows: readonly T[]) => string): string[] {
+/** Formats a table under its heading, or why it could not be read. */
+function formatSection<T>(head: string, found: readonly T[] | string, tableOf: (rows: readonly T[]) => string): string[] {
   if (typeof found === "string") return [head, `  ${escapeControlCharacters(found)}`];
   if (found.length === 0) return [];
   return [
@@ -270,27 +288,27 @@ function listed<T>(head: string, found: readonly T[] | string, tableOf: (rows: r
   ];
 }
 
-function recent(events: readonly EventRecord[] | string): readonly EventRecord[] | string {
+function selectRecent(events: readonly EventRecord[] | string): readonly EventRecord[] | string {
   return typeof events === "string" ? events : events.slice(-EVENTS_SHOWN);
 }
 
-/** `olmv1 describe`. */
+/** Runs `olmv1 describe`. */
 export async function describeExtension(terminal: Terminal, name: string, options: ReleaseOptions): Promise<void> {
   await withCluster(options, async (client) => {
     const extension = await readExtension(client, name);
     const now = Date.now();
     const [account, objects, releases, events, catalogs] = await Promise.all([
-      accountOf(client, extension),
+      readAccountState(client, extension),
       inventoryHealth(client, extension, now),
-      orWhyNot(releaseRows(client, extension, options.systemNamespace)),
-      orWhyNot(eventsOf(client, extension.metadata).then((found) => found.events)),
-      orWhyNot(failingCatalogs(client, extension)),
+      orError(releaseRows(client, extension, options.systemNamespace)),
+      orError(eventsOf(client, extension.metadata).then((found) => found.events)),
+      orError(failingCatalogs(client, extension)),
     ]);
     terminal.out(describeText(terminal, { extension, account, objects, releases, events, catalogs }, now));
   });
 }
 
-async function accountOf(client: Pick<Client, "get">, { metadata, spec }: ClusterExtension): Promise<Described["account"]> {
+async function readAccountState(client: Pick<Client, "get">, { metadata, spec }: ClusterExtension): Promise<Described["account"]> {
   const name = spec.serviceAccount?.name;
   if (name === undefined) return "missing";
   try {
@@ -302,7 +320,7 @@ async function accountOf(client: Pick<Client, "get">, { metadata, spec }: Cluste
   }
 }
 
-/** The catalogs that the extension selects and that are not served as their spec asks, by name. */
+/** Returns the selected catalogs that are not served as specified, by name. */
 async function failingCatalogs(client: Pick<Client, "list">, { spec }: ClusterExtension): Promise<ClusterCatalog[]> {
   const source = spec.source.catalog;
   if (!source) return [];
@@ -312,8 +330,8 @@ async function failingCatalogs(client: Pick<Client, "list">, { spec }: ClusterEx
   return selected.filter((catalog) => catalog.spec.availabilityMode !== "Unavailable" && !isServed(catalog));
 }
 
-/** What was found, or why it could not be read: one right that is missing hides only what it is about. */
-async function orWhyNot<T>(found: Promise<T>): Promise<T | string> {
+/** Returns the result, or the error as text: a missing permission hides only one part. */
+async function orError<T>(found: Promise<T>): Promise<T | string> {
   try {
     return await found;
   } catch (err) {

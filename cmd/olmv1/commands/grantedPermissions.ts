@@ -18,24 +18,24 @@ import type { RegistryOptions } from "../cli/options.ts";
 import { withProgress } from "../cli/progress.ts";
 import type { Terminal } from "../cli/terminal.ts";
 
-/** The verbs that an object of a bundle takes, as `olmv1 rbac` grants them; told as "manage". */
+/** The verbs that the installer needs for an object of a bundle; printed as "manage". */
 const MANAGE = ["create", "delete", "get", "list", "patch", "watch"];
 const READING = ["get", "list", "watch"];
 const NAMES_SHOWN = 5;
 const RULES_SHOWN = 30;
-const EVERY_NAME = "every name";
+const EVERY_NAME = "all";
 
 /**
- * Rules for people, grouped by where they hold, a line for each: verbs, resources, names. Resources are never cut: somebody has to agree to them.
- * @param more the command that prints all of it, for what is left out of long lists.
+ * Formats rules, grouped by scope, one line each: verbs, resources, names. Never truncates resources, because users must accept them.
+ * @param more the command that prints all rules, for omitted ones.
  */
 export function grantsText(screen: Pick<Terminal, "width">, { clusterRules, namespaceRules }: RequiredRules, more: string): string {
   const places = [
-    ["in the whole cluster:", clusterRules] as const,
+    ["cluster-wide:", clusterRules] as const,
     ...[...namespaceRules].map(([name, rules]) => [`in namespace ${name}:`, rules] as const),
   ];
   const groups = places.filter(([, rules]) => rules.length > 0);
-  if (groups.length === 0) return "  nothing\n";
+  if (groups.length === 0) return "  none\n";
   const count = groups.reduce((sum, [, rules]) => sum + rules.length, 0);
   let room = count > RULES_SHOWN + 1 ? RULES_SHOWN : count;
   const lines = groups.flatMap(([place, rules]) => {
@@ -47,7 +47,7 @@ export function grantsText(screen: Pick<Terminal, "width">, { clusterRules, name
   return `${[...lines, ...left].join("\n")}\n`;
 }
 
-/** The broadest come first, so that none of them is among those that are left out. */
+/** Sorts the broadest rules first, so that they are never omitted. */
 function breadth({ verbs, resources = [], resourceNames = [] }: PolicyRule): number {
   if (verbs.includes("*") || resources.includes("*")) return 2;
   return resourceNames.length === 0 && verbs.some((verb) => !READING.includes(verb)) ? 1 : 0;
@@ -61,7 +61,7 @@ function ruleLines(screen: Pick<Terminal, "width">, rule: PolicyRule): string[] 
 }
 
 function verbsText({ verbs }: PolicyRule): string {
-  if (verbs.includes("*")) return "do everything with";
+  if (verbs.includes("*")) return "all verbs on";
   const isManaging = MANAGE.every((verb) => verbs.includes(verb));
   return (isManaging ? ["manage", ...verbs.filter((verb) => !MANAGE.includes(verb))] : verbs).join(", ");
 }
@@ -73,13 +73,13 @@ function whatText({ apiGroups = [], resources = [], resourceNames = [], nonResou
   return `${what}: ${names === "" ? EVERY_NAME : names}`;
 }
 
-/** What of an extension decides about the rights that its bundles need; without a namespace it is the one that the first bundle suggests. */
+/** The fields of an extension that determine the permissions of its bundles. Default namespace: the suggestion of the first bundle. */
 export interface RightsRequest extends Pick<ClusterExtensionSpec, "config" | "install" | "uninstall"> {
   readonly namespace: string | undefined;
   readonly serviceAccount: string;
 }
 
-/** The rights for bundle images, each pulled, in their order. @throws Error that names the image. */
+/** Pulls bundle images and returns their permissions, in order. @throws Error that names the image. */
 export async function rightsFor(
   terminal: Terminal,
   images: readonly string[],
@@ -101,24 +101,24 @@ export async function rightsFor(
   );
 }
 
-/** What an upgrade means for rights. */
+/** The permissions that an upgrade needs. */
 export interface NewRights {
   readonly installer: Installer;
-  /** `olmv1 install` made the ServiceAccount, so its rights are ours to grant. */
+  /** `olmv1 install` created the ServiceAccount, so the command may grant permissions to it. */
   readonly isOurs: boolean;
-  /** What the installer needs for both bundles and the way between them. */
+  /** The permissions for both bundles and the upgrade between them. */
   readonly rules: RequiredRules;
   readonly diff: RightsDiff;
-  /** The command that prints all of it. */
+  /** The command that prints all permissions. */
   readonly command: string;
 }
 
-/** What the API server answers about the permissions of the ServiceAccount: those that it lacks, if any, or why that is not known. */
+/** The missing permissions of the ServiceAccount according to the API server, or why they are unknown. */
 export type AccountPermissions = { readonly lacking: LackingPermissions | undefined } | { readonly unknown: string };
 
 /**
- * The rights for the installed bundle and the next one; undefined where no ServiceAccount is named.
- * Where the image of the installed bundle cannot be pulled any more, everything counts as new, and that is told.
+ * Returns the permissions for the installed bundle and the next one; undefined without a ServiceAccount.
+ * If the image of the installed bundle cannot be pulled, all permissions count as new, and the command prints a warning.
  */
 export async function newRights(
   terminal: Terminal,
@@ -135,7 +135,7 @@ export async function newRights(
   const installed = lastDeployed(history.current)?.labels[LABEL_BUNDLE_REFERENCE];
   const request = { ...spec, serviceAccount: name };
   const to = await rightsFor(terminal, [image], request, options);
-  const from = installed === undefined ? [] : await before(terminal, () => rightsFor(terminal, [installed], request, options));
+  const from = installed === undefined ? [] : await orNone(terminal, () => rightsFor(terminal, [installed], request, options));
   return {
     installer: { namespace: spec.namespace, name },
     isOurs: await isInstallerOurs(client, extension),
@@ -145,7 +145,7 @@ export async function newRights(
   };
 }
 
-/** Whether `olmv1 install` made the ServiceAccount of an extension, for it. */
+/** Whether `olmv1 install` created the ServiceAccount for this extension. */
 export async function isInstallerOurs(client: Client, { metadata, spec }: ClusterExtension): Promise<boolean> {
   const name = spec.serviceAccount?.name;
   if (name === undefined) return false;
@@ -153,16 +153,16 @@ export async function isInstallerOurs(client: Client, { metadata, spec }: Cluste
   return live?.metadata.labels?.[LABEL_CREATED_FOR] === metadata.name;
 }
 
-async function before(terminal: Terminal, read: () => Promise<BundleRights[]>): Promise<BundleRights[]> {
+async function orNone(terminal: Terminal, read: () => Promise<BundleRights[]>): Promise<BundleRights[]> {
   try {
     return await read();
   } catch (err) {
-    terminal.err(`olmv1: what the installed bundle needs cannot be told, so all rights count as new: ${messageOf(err)}\n`);
+    terminal.err(`olmv1: cannot read the installed bundle, so all permissions count as new: ${messageOf(err)}\n`);
     return [];
   }
 }
 
-/** Whether something is granted that was not. */
+/** Whether the upgrade needs new permissions. */
 export function grantsMore({ diff }: NewRights): boolean {
   return !isNothing(diff.installer.added) || !isNothing(diff.operator.added);
 }
@@ -172,29 +172,29 @@ export function newRightsText(terminal: Pick<Terminal, "width">, rights: NewRigh
   const { isOurs, diff, command } = rights;
   const parts = [isOurs ? grantedText(terminal, rights) : lackingText(terminal, rights, account)];
   if (!isNothing(diff.operator.added))
-    parts.push("the bundle's own ServiceAccounts may from now on:\n", grantsText(terminal, diff.operator.added, command));
+    parts.push("The roles of the bundle give its own ServiceAccounts in addition:\n", grantsText(terminal, diff.operator.added, command));
   return `${parts.join("")}\n`;
 }
 
-/** What a ServiceAccount that `olmv1 install` made is granted. */
+/** Formats the new permissions of a ServiceAccount that `olmv1 install` created. */
 function grantedText(terminal: Pick<Terminal, "width">, { installer, diff, command }: NewRights): string {
-  if (isNothing(diff.installer.added)) return `${accountText(installer)} needs no new right\n`;
-  const head = `${accountText(installer)} may from now on ("manage" is create, get, list, watch, patch and delete):\n`;
+  if (isNothing(diff.installer.added)) return `${accountText(installer)} needs no new permissions\n`;
+  const head = `${accountText(installer)} gets these permissions in addition ("manage" is create, get, list, watch, patch and delete):\n`;
   return `${head}${grantsText(terminal, diff.installer.added, command)}`;
 }
 
-/** What a ServiceAccount that somebody else made lacks. */
+/** Formats the missing permissions of a ServiceAccount that the user created. */
 function lackingText(terminal: Pick<Terminal, "width">, { installer, diff, command }: NewRights, account: AccountPermissions): string {
   const who = accountText(installer);
   const howTo = `  grant them: ${command} | kubectl apply -f -\n`;
   if ("unknown" in account) {
-    if (isNothing(diff.installer.added)) return `${who} needs no new permission\n`;
+    if (isNothing(diff.installer.added)) return `${who} needs no new permissions\n`;
     const head = `cannot check the permissions of ${who}: ${escapeControlCharacters(account.unknown)}. The upgrade needs these in addition to those of the installed bundle:\n`;
     return `${head}${grantsText(terminal, diff.installer.added, command)}${howTo}`;
   }
   const { lacking } = account;
   if (!lacking) return `${who} has the permissions that the upgrade needs\n`;
-  const head = `${who}, which olmv1 install has not made, ${lacking.doubtful ? "may lack" : "lacks"} these permissions; without them the controller waits and changes nothing:\n`;
+  const head = `${who}, which olmv1 install did not create, ${lacking.doubtful ? "may lack" : "lacks"} these permissions; the controller changes nothing until they are granted:\n`;
   return `${head}${grantsText(terminal, lacking.missing, command)}${howTo}`;
 }
 

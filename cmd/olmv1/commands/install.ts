@@ -18,21 +18,21 @@ import { configFile } from "../cli/inputFiles.ts";
 import type { InstallOptions } from "../cli/options.ts";
 import { print } from "../cli/output.ts";
 import { withProgress } from "../cli/progress.ts";
-import { confirm, type Terminal } from "../cli/terminal.ts";
+import { confirm, suggestNext, type Terminal } from "../cli/terminal.ts";
 import { grantsText, rightsFor } from "./grantedPermissions.ts";
 import { formatResourceName } from "./list.ts";
 import { type Named, withQuestion } from "./resolutionQuestion.ts";
 import { resolutionText } from "./resolve.ts";
-import { awaitRollout, tellRollout } from "./rollout.ts";
+import { awaitRollout, reportRollout } from "./rollout.ts";
 
-/** What a resolution comes to, and what `olmv1 resolve` would print of it. */
+/** The result of a resolution, with the text that `olmv1 resolve` prints. */
 interface BundleFound {
-  /** Undefined where no bundle fits. */
+  /** Undefined if no bundle matches. */
   readonly resolved: SuccessfulResolution | undefined;
   readonly text: string;
 }
 
-/** Resolves as operator-controller does, with the catalogs of the cluster. */
+/** Resolves like operator-controller, with the catalogs of the cluster. */
 async function bundleToInstall(
   terminal: Terminal,
   named: Named,
@@ -46,17 +46,17 @@ async function bundleToInstall(
   });
 }
 
-/** What is to be applied, and what of it somebody has to agree to. */
+/** The objects to apply, and the permissions that the user must accept. */
 interface Preparation {
   readonly extension: ClusterExtension;
   readonly objects: readonly KubeObject[];
-  /** The rights that are granted; undefined where none are. */
+  /** The permissions to grant; undefined if there are none. */
   readonly rights: BundleRights | undefined;
   readonly image: string;
   readonly bundle: string;
 }
 
-/** `olmv1 install`. */
+/** Runs `olmv1 install`. */
 export async function install(terminal: Terminal, packageName: string, options: InstallOptions): Promise<void> {
   const config = options.config === undefined ? undefined : await configFile(options.config, terminal);
   await withCluster(options, async (client) => {
@@ -65,14 +65,14 @@ export async function install(terminal: Terminal, packageName: string, options: 
     await refuseOthers(client, name, packageName, existing);
     if (!existing && !options.createServiceAccount && options.serviceAccount === undefined)
       throw new Error(
-        "who installs it? --create-service-account makes a ServiceAccount with the rights that the bundle needs and no other, --service-account names one that exists, --no-service-account leaves it to operator-controller, where that may do everything",
+        "no ServiceAccount: use --create-service-account to create one with exactly the permissions that the bundle needs, --service-account NAME to use an existing one, or --no-service-account if operator-controller may install with its own permissions",
       );
     if (!existing && options.serviceAccount === false) await requireFallback(client, options.systemNamespace);
     const found = await withProgress(terminal, `resolving package ${packageName}`, () =>
       bundleToInstall(terminal, existing ? { extension: name } : { package: packageName }, { ...options, output: "text" }),
     );
     if (!found.resolved) {
-      terminal.err(`${found.text}nothing was changed\n`);
+      terminal.err(`${found.text}no changes were made\n`);
       return terminal.exit(EXIT.no);
     }
     const { image, name: bundle } = found.resolved.bundle;
@@ -86,12 +86,12 @@ export async function install(terminal: Terminal, packageName: string, options: 
     };
     const request = { ...extensionWanted(name, said, existing?.spec).spec, namespace: said.namespace };
     const [rights] = await rightsFor(terminal, [image], { ...request, serviceAccount: said.serviceAccount ?? "" }, options);
-    if (!rights) throw new Error(`bundle image ${goQuote(image)} could not be read`);
+    if (!rights) throw new Error(`cannot read bundle image ${goQuote(image)}`);
     const extension = extensionWanted(name, { ...said, namespace: rights.installer.namespace }, existing?.spec);
     if (existing) refuseChanges(existing, extension);
-    // What the API server does not take is to be known before anybody is asked, and before there is anything that would have to go again.
+    // Reports a rejection by the API server before the user is asked, and before the command creates objects.
     else if (options.dryRun !== "client") await applyObjects(client, [extension], { dryRun: true });
-    const prepared = await prepare(client, { extension, rights, image, bundle, options, existing });
+    const prepared = await prepare(terminal, client, { extension, rights, image, bundle, options, existing });
     return run(terminal, client, prepared, options, existing);
   });
 }
@@ -121,11 +121,11 @@ async function run(
     rights &&
     !(await confirm(
       terminal,
-      `Grant this to ServiceAccount ${goQuote(`${rights.installer.namespace}/${rights.installer.name}`)} and install ${bundle}?`,
+      `Grant these permissions to ServiceAccount ${goQuote(`${rights.installer.namespace}/${rights.installer.name}`)} and install ${bundle}?`,
       options.yes,
     ))
   ) {
-    terminal.err("nothing was changed\n");
+    terminal.err("no changes were made\n");
     return terminal.exit(EXIT.no);
   }
   try {
@@ -133,7 +133,7 @@ async function run(
   } catch (err) {
     if (err instanceof ApplyFailed)
       throw new Error(
-        unfinishedText(err, `run it again once that is mended, or take it back: olmv1 uninstall ${name} --delete-namespace`),
+        unfinishedText(err, `fix the problem and run the command again, or undo it: olmv1 uninstall ${name} --delete-namespace`),
         { cause: err },
       );
     throw err;
@@ -142,7 +142,9 @@ async function run(
   if (existing && isText) terminal.out(`${formatResourceName(existing)} unchanged\n`);
   if (options.wait) {
     const awaited = { generation: applied.metadata.generation ?? 0 };
-    tellRollout(terminal, name, await awaitRollout(terminal, client, name, awaited, options.timeout));
+    const rollout = await awaitRollout(terminal, client, name, awaited, options.timeout);
+    reportRollout(terminal, name, rollout);
+    if (rollout.kind === "ready") suggestNext(terminal, `olmv1 describe ${name} shows its status, olmv1 tree ${name} its objects`);
   }
   if (!isText) {
     const data = (await client.get<ClusterExtension>(extensionRef(name))) ?? applied;
@@ -150,34 +152,36 @@ async function run(
   }
 }
 
-/** @throws Error where the name is taken by another package, or the package is there under another name. */
+/** @throws Error if an extension of another package has the name, or another extension installs the package. */
 async function refuseOthers(client: Client, name: string, packageName: string, existing: ClusterExtension | undefined): Promise<void> {
   if (existing) {
     const other = existing.spec.source.catalog?.packageName;
     if (other !== packageName)
-      throw new Error(`ClusterExtension ${goQuote(name)} installs package ${goQuote(other ?? "")} already: give another name with --name`);
+      throw new Error(
+        `ClusterExtension ${goQuote(name)} exists and installs package ${goQuote(other ?? "")}: choose another name with --name`,
+      );
     if (existing.metadata.deletionTimestamp !== undefined)
-      throw new Error(`ClusterExtension ${goQuote(name)} is being deleted: olmv1 uninstall ${name} waits for the end of that`);
+      throw new Error(`ClusterExtension ${goQuote(name)} is being deleted: olmv1 uninstall ${name} waits until it is gone`);
     return;
   }
   const same = (await extensionsOf(client)).find(({ spec }) => spec.source.catalog?.packageName === packageName);
   if (same)
     throw new Error(
-      `package ${goQuote(packageName)} is installed already, by ClusterExtension ${goQuote(same.metadata.name)}: olmv1 describe ${same.metadata.name} tells about it`,
+      `ClusterExtension ${goQuote(same.metadata.name)} already installs package ${goQuote(packageName)}: see olmv1 describe ${same.metadata.name}`,
     );
 }
 
-/** An extension that exists is never changed here. @throws Error that names what would be. */
+/** @throws Error with the fields that the command would change: it never changes an existing extension. */
 function refuseChanges(existing: ClusterExtension, wanted: ClusterExtension): void {
   const changed = changedPaths(existing.spec, wanted.spec).map((path) => `spec.${path}`);
   if (changed.length === 0) return;
   const { name } = existing.metadata;
   throw new Error(
-    `ClusterExtension ${goQuote(name)} exists, and ${changed.join(", ")} would be changed: olmv1 upgrade ${name} changes version and channels, kubectl edit everything else`,
+    `ClusterExtension ${goQuote(name)} exists with another ${changed.join(", ")}: change version and channels with olmv1 upgrade ${name}, other fields with kubectl edit`,
   );
 }
 
-/** The ServiceAccount that is asked for, or null for none: an extension that exists keeps what it has unless something else is said. */
+/** Returns the requested ServiceAccount, or null for none. An existing extension keeps its ServiceAccount unless an option names another. */
 function accountSaid(
   name: string,
   { serviceAccount, createServiceAccount }: InstallOptions,
@@ -188,7 +192,23 @@ function accountSaid(
   return serviceAccount ?? existing?.spec.serviceAccount?.name ?? made;
 }
 
+/**
+ * Asks before permissions are granted to a ServiceAccount that `olmv1 install` did not create for this extension.
+ * @param createdFor the extension that it was created for, if any.
+ * @throws Error that says which option continues, if there is no terminal or the user declines.
+ */
+async function confirmAdoption(terminal: Terminal, account: string, createdFor: string | undefined): Promise<void> {
+  const origin = createdFor === undefined ? "was not created by olmv1 install" : `was created for ClusterExtension ${goQuote(createdFor)}`;
+  const text = `ServiceAccount ${goQuote(account)} exists and ${origin}`;
+  if (terminal.interactive && (await confirm(terminal, `${text}. Grant it the permissions that the bundle needs?`, undefined))) return;
+  const [, name = ""] = account.split("/");
+  throw new Error(
+    `${text}: use --service-account ${name} to install with its own permissions, or --name or --namespace to create another ServiceAccount`,
+  );
+}
+
 async function prepare(
+  terminal: Terminal,
   client: Client,
   request: {
     extension: ClusterExtension;
@@ -212,27 +232,26 @@ async function prepare(
   if (!options.createServiceAccount) {
     if (!live && !existing)
       throw new Error(
-        `ServiceAccount ${goQuote(`${namespace}/${account}`)} does not exist: make it with olmv1 rbac ${image} --namespace ${namespace} --service-account ${account}, or use --create-service-account`,
+        `ServiceAccount ${goQuote(`${namespace}/${account}`)} does not exist: use --create-service-account, or create it with olmv1 rbac ${image} --namespace ${namespace} --service-account ${account} | kubectl apply -f -`,
       );
     const token = await tokenRights(client, name, rights.installer, options.systemNamespace);
     return { extension, objects: [...place, ...token, ...(existing ? [] : [extension])], rights: undefined, image, bundle };
   }
-  if (!isOurs)
-    throw new Error(
-      `ServiceAccount ${goQuote(`${namespace}/${account}`)} exists, and olmv1 install has not made it for this extension: name it with --service-account in place of --create-service-account`,
-    );
+  if (!isOurs) await confirmAdoption(terminal, `${namespace}/${account}`, live.metadata.labels?.[LABEL_CREATED_FOR]);
   const isComplete = existing && live && !findProblem(existing.status, "MissingPermissions");
   if (isComplete) return { extension, objects: place, rights: undefined, image, bundle };
-  const own = installerObjects(name, rights.installer, rights.needed, options.systemNamespace);
+  const all = installerObjects(name, rights.installer, rights.needed, options.systemNamespace);
+  // A ServiceAccount of another owner stays unlabelled, so that olmv1 uninstall keeps it.
+  const own = isOurs ? all : all.filter(({ kind }) => kind !== "ServiceAccount");
   return { extension, objects: [...place, ...own, ...(existing ? [] : [extension])], rights, image, bundle };
 }
 
 function grantText(terminal: Pick<Terminal, "width">, { installer, needed, given }: BundleRights, image: string): string {
   const more = `olmv1 rbac ${image} --namespace ${installer.namespace} --service-account ${installer.name}`;
   return [
-    `\nServiceAccount ${installer.namespace}/${installer.name}, as which the bundle is installed, may ("manage" is create, get, list, watch, patch and delete):\n`,
+    `\nServiceAccount ${installer.namespace}/${installer.name} gets these permissions to install the bundle ("manage" is create, get, list, watch, patch and delete):\n`,
     grantsText(terminal, needed, more),
-    "\nthe bundle's own ServiceAccounts may by its roles:\n",
+    "\nThe roles of the bundle give its own ServiceAccounts:\n",
     grantsText(terminal, given, more),
     "\n",
   ].join("");

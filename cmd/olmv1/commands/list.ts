@@ -8,30 +8,30 @@ import { mostRelevantCondition } from "../../../pkg/rollout/conditionAdvice.ts";
 import { extensionsOf, readExtension } from "../../../pkg/rollout/extensions.ts";
 import { withCluster } from "../cli/cluster.ts";
 import { columnsOf } from "../cli/columns.ts";
-import { catalogsOf, describeExtensionState, isOutdated, updateOf } from "../cli/extensionState.ts";
+import { catalogsOf, describeExtensionState, findHolds, isOutdated, updateOf } from "../cli/extensionState.ts";
 import type { ClusterOptions } from "../cli/options.ts";
 import { type ObjectOutputOptions, print, printableObject } from "../cli/output.ts";
 import { type Cell, table } from "../cli/table.ts";
 import type { Terminal } from "../cli/terminal.ts";
 
-/** An API that an extension brings, and what the user may do with its objects. */
+/** An API that an extension provides, and the verbs that the user may use. */
 export interface ProvidedApi {
   readonly kind: string;
   readonly group: string;
   readonly versions: readonly string[];
   readonly extension: string;
-  /** Of `VERBS`, in their order; absent where the API is not served. */
+  /** Of `VERBS`, in their order; absent if the API is not served. */
   readonly allowed?: readonly string[];
 }
 
 const VERBS = ["get", "list", "watch", "create", "update", "patch", "delete"] as const;
 const READING: readonly string[] = ["get", "list", "watch"];
-/** Questions under way at once. */
+/** Concurrent requests. */
 const PARALLEL = 8;
 
 /**
- * The APIs that the extensions bring, with what the user may do, by SelfSubjectAccessReview.
- * @param namespace where; without one, in all namespaces together.
+ * Returns the APIs that the extensions provide, with the permitted verbs by SelfSubjectAccessReview.
+ * @param namespace to check; default: all namespaces.
  */
 async function apisOf(
   client: Pick<Client, "resourceFor" | "raw">,
@@ -64,7 +64,7 @@ async function isAllowed(client: Pick<Client, "raw">, resourceAttributes: object
   return answer.status?.allowed === true;
 }
 
-/** The APIs as a table. */
+/** Formats APIs as a table. */
 export function apisText(
   terminal: Pick<Terminal, "width" | "colour">,
   apis: readonly ProvidedApi[],
@@ -83,38 +83,47 @@ export function apisText(
 }
 
 function allowedText(allowed: readonly string[] | undefined): string {
-  if (!allowed) return "nothing: it is not served";
-  if (allowed.length === 0) return "nothing";
-  if (allowed.length === VERBS.length) return "everything";
+  if (!allowed) return "none: not served";
+  if (allowed.length === 0) return "none";
+  if (allowed.length === VERBS.length) return "all";
   return allowed.length === READING.length && READING.every((verb) => allowed.includes(verb)) ? "read" : allowed.join(",");
 }
 
-const HEAD = ["NAME", "PACKAGE", "VERSION", "UPDATE", "CATALOG", "NAMESPACE", "STATUS", "AGE"];
-const WIDE = ["CHANNELS", "RANGE", "SERVICE ACCOUNT", "APPROVAL", "MESSAGE"];
+const HEAD = ["NAME", "PACKAGE", "VERSION", "UPDATE", "CATALOG", "NAMESPACE", "STATUS", "HOLD", "AGE"];
+const WIDE = ["CATALOGS", "CHANNELS", "RANGE", "SERVICE ACCOUNT", "APPROVAL", "MESSAGE"];
 
-/** Of these columns the first goes first where the terminal is too narrow for all: a name that is cut is of no use. */
+/** Shown only if an extension has a hold. */
+const HOLD = "HOLD";
+
+/** The columns to omit on a narrow terminal, in this order, because a truncated name is useless. */
 const OPTIONAL = ["CATALOG", "NAMESPACE"];
 
-/** Extensions as a table. @param now milliseconds since the epoch. */
+/** Formats extensions as a table. @param now milliseconds since the epoch. */
 export function listText(
   terminal: Pick<Terminal, "width" | "colour">,
   extensions: readonly ClusterExtension[],
   now: number,
   isWide = false,
 ): string {
-  if (isWide)
+  const unused = extensions.some((one) => findHolds(one).length > 0) ? [] : [HOLD];
+  if (isWide) {
+    const columns = narrowed(
+      extensions.map((one) => rowOf(one, now)),
+      unused,
+    );
     return table(
       terminal,
-      [...HEAD, ...WIDE],
-      extensions.map((one) => [...rowOf(one, now), ...wideOf(one)]),
+      [...columns.head, ...WIDE],
+      columns.cells.map((cells, i) => [...cells, ...wideOf(extensions[i]!)]),
     );
+  }
   const rows = extensions.map((one) => rowOf(one, now));
-  const texts = OPTIONAL.map((_, i) => narrowed(rows, OPTIONAL.slice(0, i)));
+  const texts = OPTIONAL.map((_, i) => narrowed(rows, [...unused, ...OPTIONAL.slice(0, i)]));
   const fits = ({ head, cells }: Columns): boolean => {
     const lines = table({ width: Number.POSITIVE_INFINITY, colour: false }, head, cells).split("\n");
     return lines.every((line) => columnsOf(line) <= terminal.width);
   };
-  const { head, cells } = texts.find(fits) ?? narrowed(rows, OPTIONAL);
+  const { head, cells } = texts.find(fits) ?? narrowed(rows, [...unused, ...OPTIONAL]);
   return table(terminal, head, cells);
 }
 
@@ -135,16 +144,19 @@ function rowOf(extension: ClusterExtension, now: number): Cell[] {
     spec.source.catalog?.packageName ?? "",
     status?.install?.bundle.version ?? "",
     updateOf(extension),
-    catalogsOf(extension),
+    status?.install?.catalog ?? "",
     spec.namespace,
     describeExtensionState(extension),
+    { text: findHolds(extension).join(", "), mood: "warning" },
     ageText(metadata.creationTimestamp, now),
   ];
 }
 
-function wideOf({ spec, status }: ClusterExtension): Cell[] {
+function wideOf(extension: ClusterExtension): Cell[] {
+  const { spec, status } = extension;
   const { channels = [], version = "" } = spec.source.catalog ?? {};
   return [
+    catalogsOf(extension),
     channels.length > 0 ? channels.join(",") : "all",
     version === "" ? "any" : version,
     spec.serviceAccount?.name ?? "",
@@ -153,24 +165,23 @@ function wideOf({ spec, status }: ClusterExtension): Cell[] {
   ];
 }
 
-/** The message of the most relevant condition, then the types of the Errors and Warnings in `status.problems`, which conditions do not explain. */
+/** Returns the message of the most relevant condition, and the types of the Errors and Warnings in `status.problems`. */
 function messageText(status: ClusterExtension["status"]): string {
   const types = (status?.problems ?? []).flatMap(({ type, severity }) => (severity === "Info" ? [] : [type]));
   const problems = types.length === 0 ? [] : [`problems: ${[...new Set(types)].join(", ")}`];
   return [mostRelevantCondition(status?.conditions)?.message ?? "", ...problems].filter((text) => text !== "").join("; ");
 }
 
-/** How `olmv1 list` can be asked. */
+/** Options of `olmv1 list`. */
 export interface ListExtensionsOptions extends ClusterOptions, ObjectOutputOptions {
   outdated?: boolean;
   apis?: boolean;
   namespace?: string;
 }
 
-/** `olmv1 list`. */
+/** Runs `olmv1 list`. */
 export async function listExtensions(terminal: Terminal, options: ListExtensionsOptions): Promise<void> {
-  if (options.namespace !== undefined && !options.apis)
-    throw new Error("--namespace says where the rights of --apis are looked at; extensions have none");
+  if (options.namespace !== undefined && !options.apis) throw new Error("--namespace needs --apis: ClusterExtensions have no namespace");
   await withCluster(options, async (client) => {
     const all = await extensionsOf(client);
     const extensions = options.outdated ? all.filter(isOutdated) : all;
@@ -180,7 +191,7 @@ export async function listExtensions(terminal: Terminal, options: ListExtensions
       return print(terminal, options.output, { data: apis, text: () => apisText(terminal, apis, options.namespace), names });
     }
     if (extensions.length === 0)
-      terminal.err(options.outdated ? "no extension is outdated\n" : "no extension is installed; olmv1 install PACKAGE installs one\n");
+      terminal.err(options.outdated ? "no extension has an available update\n" : "no extensions; olmv1 install PACKAGE installs one\n");
     const text = (isWide: boolean) => () => (extensions.length === 0 ? "" : listText(terminal, extensions, Date.now(), isWide));
     return print(terminal, options.output, {
       data: { apiVersion: "v1", kind: "List", items: extensions.map((one) => printableObject(one, options)) },
@@ -191,7 +202,7 @@ export async function listExtensions(terminal: Terminal, options: ListExtensions
   });
 }
 
-/** `olmv1 get`. */
+/** Runs `olmv1 get`. */
 export async function getExtension(terminal: Terminal, name: string, options: ClusterOptions & ObjectOutputOptions): Promise<void> {
   await withCluster(options, async (client) => {
     const extension = await readExtension(client, name);
@@ -205,7 +216,7 @@ export async function getExtension(terminal: Terminal, name: string, options: Cl
   });
 }
 
-/** As kubectl names objects: clusterextension.olm.operatorframework.io/NAME. */
+/** Formats a name like kubectl: clusterextension.olm.operatorframework.io/NAME. */
 export function formatResourceName({ metadata }: Pick<ClusterExtension, "metadata">): string {
   return `${CLUSTER_EXTENSION.toLowerCase()}.${GROUP}/${metadata.name}`;
 }

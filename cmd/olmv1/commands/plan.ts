@@ -3,20 +3,24 @@ import { ANNOTATION_APPROVE } from "../../../pkg/api/constants.ts";
 import type { WebhookCertProvider } from "../../../pkg/api/flagValues.ts";
 import { wrapError } from "../../../pkg/errors/errors.ts";
 import { goQuote } from "../../../pkg/golang/quote.ts";
+import { type UpgradeChange, upgradeWanted } from "../../../pkg/installer/extensionSpec.ts";
 import type { Client } from "../../../pkg/kube/client.ts";
 import { ServiceAccountTokens } from "../../../pkg/kube/tokens.ts";
 import { CertificateProviders } from "../../../pkg/operatorcontroller/apply/certificateProviders.ts";
 import { readClusterProxy } from "../../../pkg/operatorcontroller/openshift/clusterProxy.ts";
-import type { InstallPlan, InstallPlanObject } from "../../../pkg/operatorcontroller/plan/installPlan.ts";
+import { rulesFromDetails } from "../../../pkg/operatorcontroller/permissions/permissions.ts";
+import type { InstallPlan, InstallPlanObject, PlanFinding } from "../../../pkg/operatorcontroller/plan/installPlan.ts";
 import { makePlan } from "../../../pkg/operatorcontroller/plan/makePlan.ts";
 import { wantedExtension } from "../../../pkg/operatorcontroller/plan/wantedExtension.ts";
 import type { PlannedAction } from "../../../pkg/release/changePlan.ts";
 import type { FieldChange } from "../../../pkg/release/diff.ts";
 import { describeObject } from "../../../pkg/release/identity.ts";
+import { readExtension } from "../../../pkg/rollout/extensions.ts";
 import { type BundleReader, withReader } from "../../../pkg/sources/bundleReader.ts";
 import { catalogsOfCluster, contentsFrom, createClusterCatalogs } from "../../../pkg/sources/clusterCatalogs.ts";
 import { createLogger } from "../../../pkg/telemetry/log.ts";
 import { escapeControlCharacters, escapeLines } from "../../../pkg/text/escape.ts";
+import { formatCount } from "../../../pkg/text/lists.ts";
 import { withCluster } from "../cli/cluster.ts";
 import { wrapText } from "../cli/columns.ts";
 import { EXIT } from "../cli/errors.ts";
@@ -24,38 +28,73 @@ import { readExtensionFile } from "../cli/inputFiles.ts";
 import type { ProxyOptions, ReleaseOptions } from "../cli/options.ts";
 import { type Output, print, printLeftOutCatalogs } from "../cli/output.ts";
 import { proxySettingsOf } from "../cli/proxySettings.ts";
-import type { Terminal } from "../cli/terminal.ts";
+import { formatStyled, type Mood, type Styled } from "../cli/table.ts";
+import { type ColorMode, hasColourIn, type Terminal } from "../cli/terminal.ts";
+import { grantsText } from "./grantedPermissions.ts";
 
-const MARKS: Readonly<Record<PlannedAction, string>> = { Create: "+", Update: "~", Delete: "-", Unchanged: " " };
+const MARKS: Readonly<Record<PlannedAction, { mark: string; mood?: Mood }>> = {
+  Create: { mark: "+", mood: "good" },
+  Update: { mark: "~", mood: "warning" },
+  Delete: { mark: "-", mood: "bad" },
+  Unchanged: { mark: " " },
+};
 const NOTHING = "(none)";
 
-/** A plan for people: the bundle and why it, the objects that would change with their fields, what stands against it, and how to approve it. */
-export function planText(plan: InstallPlan, width = Number.POSITIVE_INFINITY): string {
+/**
+ * Labels and annotations without an effect on the operator: those that the controller sets, checksums, and the annotations of the
+ * ClusterServiceVersion, which registry+v1 copies to Pod templates.
+ */
+const MINOR_KEY =
+  /^(olm\.|olm\.operatorframework\.io\/|operators?\.operatorframework\.io\/|operators\.openshift\.io\/|features\.operators\.openshift\.io\/|console\.openshift\.io\/)|checksum|hash|^(alm-examples|capabilities|categories|certified|containerImage|createdAt|description|repository|support)$/;
+const METADATA_FIELD = /^(?:spec\.template\.)?metadata\.(?:annotations|labels)(?:\.([\w$-]+)|\["(.*)"\])$/;
+
+/** Whether a changed field has no effect on the operator, so that a plan shows it only with `--all`. */
+export function isMinorField(path: string): boolean {
+  const [, plain, quoted] = METADATA_FIELD.exec(path) ?? [];
+  const key = plain ?? quoted;
+  return key !== undefined && MINOR_KEY.test(key);
+}
+
+/** How a plan is printed. */
+export interface PlanScreen extends Pick<Terminal, "width" | "colour"> {
+  /** Prints changed labels and annotations without an effect on the operator as well. */
+  readonly all?: boolean;
+}
+
+/** Formats a plan: the bundle and the reason for it, the changed objects and fields, the findings, and the command that approves the plan. */
+export function planText(plan: InstallPlan, screen: PlanScreen = { width: Number.POSITIVE_INFINITY, colour: false }): string {
   const changing = plan.objects.filter(({ action }) => action !== "Unchanged");
-  const parts = [
+  const lacking = plan.findings.filter(({ permissions }) => permissions !== undefined);
+  const parts: (string | Styled)[][] = [
     head(plan),
-    [countsLine(plan), ...changing.flatMap(objectLines)],
-    listed(
-      "Findings, for which it would be refused:",
-      plan.findings.map(({ text }) => text),
+    [countsLine(plan), ...changing.flatMap((object) => objectLines(object, screen.all ?? false))],
+    ...lacking.map((finding) => permissionLines(finding, screen)),
+    listTexts(
+      "Errors; the controller would reject this plan:",
+      plan.findings.filter(({ permissions }) => permissions === undefined).map(({ text }) => text),
     ),
-    listed(
-      "Warnings of the API server, for which nothing is refused:",
+    listTexts(
+      "Warnings of the API server:",
       plan.warnings.map(({ text, objects }) => `${objects.map(escapeLines).join(", ")}: ${text}`),
     ),
-    listed("Notes:", plan.notes),
+    listTexts("Notes:", plan.notes),
     approvalLines(plan),
   ];
   return parts
     .filter((lines) => lines.length > 0)
-    .map((lines) => `${lines.flatMap((line) => fitted(escapeControlCharacters(line), width)).join("\n")}\n`)
+    .map((lines) => `${lines.flatMap((line) => formatLine(line, screen)).join("\n")}\n`)
     .join("\n");
 }
 
-const COMMAND = /^approve: /;
+const COMMAND = /^ *(approve|grant them): /;
 
-/** A text of which each line goes on, where it does not fit, a little further in; commands stay whole, to be copied. */
-function fitted(text: string, width: number): string[] {
+function formatLine(line: string | Styled, screen: PlanScreen): string[] {
+  const { text, mood } = typeof line === "string" ? { text: line } : line;
+  return fitLines(escapeControlCharacters(text), screen.width).map((one) => formatStyled(screen, { text: one, mood }));
+}
+
+/** Wraps the lines of a text, with a hanging indent. Commands stay on one line, so that they can be copied. */
+function fitLines(text: string, width: number): string[] {
   return text.split("\n").flatMap((line) => {
     if (COMMAND.test(line)) return [line];
     const indent = /^ */.exec(line)?.[0] ?? "";
@@ -66,25 +105,33 @@ function fitted(text: string, width: number): string[] {
 
 function head({ extension, exists, installed, bundle, explanation }: InstallPlan): string[] {
   const now = installed
-    ? `installed: ${installed.bundle} (version ${installed.version}, revision ${installed.revision})`
+    ? `${installed.bundle} (version ${installed.version}, revision ${installed.revision}) is installed`
     : exists
-      ? "nothing is installed"
-      : "it does not exist yet";
+      ? "no bundle is installed"
+      : "does not exist yet";
   const from = bundle.catalog === null ? "" : `, from catalog ${bundle.catalog}`;
-  return [`ClusterExtension ${extension}: ${now}`, `bundle: ${bundle.name} (version ${bundle.version}${from})`, `why: ${explanation}`];
+  return [
+    `ClusterExtension ${extension}${exists || installed ? ":" : ""} ${now}`,
+    `Plan: ${bundle.name} (version ${bundle.version}${from})`,
+    `Why: ${explanation}`,
+  ];
 }
 
 function countsLine({ counts }: InstallPlan): string {
-  return `${counts.create} to create, ${counts.update} to update, ${counts.delete} to delete, ${counts.unchanged} unchanged`;
+  return `${counts.create} to create, ${counts.update} to change, ${counts.delete} to delete, ${counts.unchanged} unchanged`;
 }
 
-function objectLines(object: InstallPlanObject): string[] {
+function objectLines(object: InstallPlanObject, all: boolean): (string | Styled)[] {
   const { action, widens, refused, changes, more } = object;
-  const marks = `${widens ? "  (widens rights)" : ""}${refused ? "  (refused, see findings)" : ""}`;
+  const { mark, mood } = MARKS[action];
+  const marks = `${widens ? "  (more permissions)" : ""}${refused ? "  (rejected, see errors)" : ""}`;
+  const shown = all ? changes : changes.filter(({ path }) => !isMinorField(path));
+  const minor = changes.length - shown.length;
   return [
-    `  ${MARKS[action]} ${escapeLines(describeObject(object))}${marks}`,
-    ...changes.map(changeLine),
-    ...(more > 0 ? [`      ... and ${more} more fields`] : []),
+    { text: `  ${mark} ${escapeLines(describeObject(object))}${marks}`, mood },
+    ...shown.map(changeLine),
+    ...(minor > 0 ? [`      ${minor} ${minor === 1 ? "label or annotation" : "labels or annotations"} (shown with --all)`] : []),
+    ...(more > 0 ? [`      ... and ${formatCount(more, "more field")}`] : []),
   ];
 }
 
@@ -92,22 +139,34 @@ function changeLine({ path, before = NOTHING, after = NOTHING }: FieldChange): s
   return `      ${escapeLines(`${path}: ${before} → ${after}`)}`;
 }
 
-function listed(title: string, texts: readonly string[]): string[] {
+/** Formats missing permissions as `olmv1 install` does before it grants them, with the command that grants them. */
+function permissionLines({ permissions = [], grant }: PlanFinding, screen: PlanScreen): string[] {
+  const more = grant ?? "";
+  return [
+    "Missing permissions; the controller would change nothing until they are granted:",
+    ...grantsText(screen, rulesFromDetails(permissions), more).trimEnd().split("\n"),
+    ...(grant === undefined ? [] : [`  grant them: ${grant}`]),
+  ];
+}
+
+function listTexts(title: string, texts: readonly string[]): string[] {
   return texts.length === 0 ? [] : [title, ...texts.map((text) => `  ${text.trimEnd().replaceAll("\n", "\n    ")}`)];
 }
 
 function approvalLines({ extension, digest, approval }: InstallPlan): string[] {
-  const told = digest === null ? [] : [`digest: ${digest}`];
-  if (!approval.needed) return told;
-  if (approval.given) return [...told, "this plan is approved"];
+  const known = digest === null ? [] : [`digest: ${digest}`];
+  if (!approval.needed) return known;
+  if (approval.given) return [...known, "this plan is approved"];
   if (digest === null)
-    return ["spec.approval is Manual: once the ClusterExtension is applied, its status.plan has the digest that approves this"];
-  return [...told, `approve: kubectl annotate clusterextension ${extension} --overwrite ${ANNOTATION_APPROVE}=${digest}`];
+    return ["spec.approval is Manual: after you apply the ClusterExtension, status.plan contains the digest that approves this plan"];
+  return [...known, `approve: kubectl annotate clusterextension ${extension} --overwrite ${ANNOTATION_APPROVE}=${digest}`];
 }
 
-/** How `olmv1 plan` can be asked. */
-export interface PlanOptions extends ReleaseOptions, ProxyOptions {
-  filename: string;
+/** Options of `olmv1 plan`. */
+export interface PlanOptions extends ReleaseOptions, ProxyOptions, UpgradeChange {
+  filename?: string;
+  all?: boolean;
+  color: ColorMode;
   catalog?: string[];
   asServiceAccount?: boolean;
   registriesConf?: string;
@@ -117,13 +176,22 @@ export interface PlanOptions extends ReleaseOptions, ProxyOptions {
   output: Output;
 }
 
-/** All of it: pulling the catalogs and the bundle, and asking the API server. */
+/** Limit for pulls, reads and dry runs together. */
 const TIMEOUT_MS = 15 * 60_000;
 
-/** `olmv1 plan`. */
-export async function showPlan(terminal: Terminal, options: PlanOptions): Promise<void> {
-  const given = await readExtensionFile(options.filename, terminal);
-  await withReader(options, (reader) => withCluster(options, (client) => run(terminal, given, options, client, reader)));
+/** Runs `olmv1 plan`, for a file or for an extension of the cluster. */
+export async function showPlan(terminal: Terminal, name: string | undefined, options: PlanOptions): Promise<void> {
+  if ((name === undefined) === (options.filename === undefined))
+    throw new Error("name a ClusterExtension of the cluster, or a file with --filename");
+  const isChanged = options.version !== undefined || options.anyVersion === true || options.channel.length > 0;
+  if (isChanged && name === undefined) throw new Error("--version, --any-version and --channel need the name of a ClusterExtension");
+  const given = options.filename === undefined ? undefined : await readExtensionFile(options.filename, terminal);
+  await withReader(options, (reader) =>
+    withCluster(options, async (client) => {
+      const extension = given ?? (await readExtension(client, name ?? ""));
+      return run(terminal, isChanged ? upgradeWanted(extension, options) : extension, options, client, reader);
+    }),
+  );
 }
 
 async function run(terminal: Terminal, given: ClusterExtension, options: PlanOptions, client: Client, reader: BundleReader): Promise<void> {
@@ -132,7 +200,7 @@ async function run(terminal: Terminal, given: ClusterExtension, options: PlanOpt
   const proxySettings = proxySettingsOf(options);
   const wanted = await wantedExtension(client, given);
   const { extension } = wanted;
-  if (sources && extension.spec.source.catalog) delete extension.spec.source.catalog.selector; // it is about ClusterCatalogs
+  if (sources && extension.spec.source.catalog) delete extension.spec.source.catalog.selector; // selects ClusterCatalogs, which these sources replace
   const catalogs = sources ? createClusterCatalogs(sources) : await catalogsOfCluster(client, signal);
   const scoped = isServiceAccount ? await asServiceAccount(extension, client) : client;
   const log = createLogger({ component: "olmv1", level: "error", destination: process.stderr });
@@ -152,7 +220,10 @@ async function run(terminal: Terminal, given: ClusterExtension, options: PlanOpt
   };
   const plan = await makePlan({ ...asked, providers, clusterProxy });
   printLeftOutCatalogs(terminal, plan.unavailableCatalogs);
-  await print(terminal, options.output, { data: plan, text: () => planText(plan, terminal.width) });
+  await print(terminal, options.output, {
+    data: plan,
+    text: () => planText(plan, { width: terminal.width, colour: hasColourIn(terminal, options.color), all: options.all ?? false }),
+  });
   if (plan.findings.length > 0) terminal.exit(EXIT.no);
 }
 

@@ -19,13 +19,13 @@ import { withCluster } from "../cli/cluster.ts";
 import type { RegistryOptions, ReleaseOptions, WaitOptions } from "../cli/options.ts";
 import type { Terminal } from "../cli/terminal.ts";
 import { isInstallerOurs, type NewRights, newRights, newRightsText } from "./grantedPermissions.ts";
-import { awaitRollout, tellRollout } from "./rollout.ts";
+import { awaitRollout, reportRollout } from "./rollout.ts";
 
 /**
- * Gives a ServiceAccount that `olmv1 install` made what the bundle that an extension goes back to needs: `olmv1 upgrade` has withdrawn what
- * only older bundles needed. Nothing is asked, as all of it was agreed to before; what changes is told. Another ServiceAccount is left
- * alone. Where the bundles cannot be pulled, or you may not grant, that is told, and no error: going back may need nothing more.
- * @param image of the bundle to go back to
+ * Grants a ServiceAccount that `olmv1 install` created the permissions of the bundle to roll back to: `olmv1 upgrade` withdrew those that
+ * only older bundles need. Does not ask, because the user accepted them before, and prints what changes. Leaves other ServiceAccounts
+ * unchanged. A failed pull or a denied grant is a warning: the rollback may succeed without it.
+ * @param image of the bundle to roll back to
  */
 async function grantBack(
   terminal: Terminal,
@@ -40,7 +40,9 @@ async function grantBack(
     if (rights) await grant(terminal, client, extension, rights, options.systemNamespace);
   } catch (err) {
     terminal.signal.throwIfAborted();
-    terminal.err(`olmv1: rights that only that bundle needs were not granted; it goes back if it has them: ${messageOf(err)}\n`);
+    terminal.err(
+      `olmv1: cannot grant the permissions of that bundle; the rollback succeeds if the ServiceAccount has them: ${messageOf(err)}\n`,
+    );
   }
 }
 
@@ -53,14 +55,14 @@ async function grant(terminal: Terminal, client: Client, { metadata }: ClusterEx
   if (done.some(({ verb }) => verb !== "unchanged")) terminal.err(newRightsText(terminal, rights, { lacking: undefined }));
 }
 
-/** How `olmv1 rollback` can be asked. */
+/** Options of `olmv1 rollback`. */
 export interface RollbackOptions extends ReleaseOptions, RegistryOptions, WaitOptions {
   cancel?: boolean;
 }
 
-/** `olmv1 rollback`. */
+/** Runs `olmv1 rollback`. */
 export async function rollback(terminal: Terminal, name: string, revision: string | undefined, options: RollbackOptions): Promise<void> {
-  if (options.cancel && revision !== undefined) throw new Error("--cancel goes with no revision");
+  if (options.cancel && revision !== undefined) throw new Error("use either --cancel or a revision");
   const wanted = revision === undefined ? undefined : parseRevision(revision);
   await withCluster(options, async (client) => {
     const extension = await readExtension(client, name);
@@ -68,8 +70,8 @@ export async function rollback(terminal: Terminal, name: string, revision: strin
       ? await cancel(terminal, client, extension)
       : await rollBack(terminal, client, extension, wanted, options);
     if (!awaited) return;
-    if (options.wait) tellRollout(terminal, name, await awaitRollout(terminal, client, name, awaited, options.timeout));
-    else terminal.out(`see how it goes: olmv1 describe ${name}\n`);
+    if (options.wait) reportRollout(terminal, name, await awaitRollout(terminal, client, name, awaited, options.timeout));
+    else terminal.out(`follow the rollback: olmv1 describe ${name}\n`);
   });
 }
 
@@ -92,17 +94,17 @@ async function rollBack(
   const { [LABEL_BUNDLE_NAME]: bundle, [LABEL_BUNDLE_REFERENCE]: image } = record?.labels ?? {};
   if (image !== undefined) await grantBack(terminal, client, extension, image, options);
   const awaited = await annotate(client, extension, String(revision));
-  terminal.out(`${escapeControlCharacters(`ClusterExtension ${goQuote(name)} goes back to revision ${revision}${bundle ? ` (bundle ${goQuote(bundle)})` : ""} and stays there`)}
-follow the catalogs again: olmv1 rollback ${name} --cancel
+  terminal.out(`${escapeControlCharacters(`ClusterExtension ${goQuote(name)} is being rolled back to revision ${revision}${bundle ? ` (bundle ${goQuote(bundle)})` : ""} and pinned to it`)}
+remove the pin: olmv1 rollback ${name} --cancel
 `);
   return { ...awaited, bundle };
 }
 
-/** @returns undefined where there was nothing to do. */
+/** Removes the pin. @returns undefined if there is none. */
 async function cancel(terminal: Terminal, client: Client, extension: ClusterExtension): Promise<Awaited | undefined> {
   const { name, annotations } = extension.metadata;
   if (annotations?.[ANNOTATION_ROLLBACK_TO] === undefined) {
-    terminal.out(`ClusterExtension ${goQuote(name)} is not kept at any revision\n`);
+    terminal.out(`ClusterExtension ${goQuote(name)} is not pinned\n`);
     return undefined;
   }
   const awaited = await annotate(client, extension, null);
@@ -111,8 +113,8 @@ async function cancel(terminal: Terminal, client: Client, extension: ClusterExte
 }
 
 /**
- * Annotations have no generation: the request to look at everything, which is made with it, tells whether the status is about the one before or after.
- * An extension that was made anew under its name meanwhile is refused by the API server.
+ * Sets the pin. Annotations do not change the generation, so a reconcile request in the same write shows whether the status is newer.
+ * The API server rejects the write if the extension was deleted and recreated.
  */
 async function annotate(client: Client, { metadata: { name, uid } }: ClusterExtension, value: string | null): Promise<Awaited> {
   const request = new Date().toISOString();

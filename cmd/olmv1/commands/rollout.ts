@@ -18,9 +18,9 @@ import { type Progress, withProgress } from "../cli/progress.ts";
 import type { Terminal } from "../cli/terminal.ts";
 
 /**
- * An extension that is waited for; `later` where the API server could not answer just now, undefined where there is none of that name.
- * @param isLate there is no later any more.
- * @throws the signal's reason after Ctrl-C, and why the API server did not answer.
+ * Reads an extension during a wait. Returns `later` after a temporary failure of the API server, and undefined if the extension does not exist.
+ * @param isLate throws temporary failures as well.
+ * @throws the signal's reason after Ctrl-C, and errors of the API server.
  */
 export async function readPatiently(
   { signal }: Pick<Terminal, "signal">,
@@ -37,7 +37,7 @@ export async function readPatiently(
   }
 }
 
-/** How a rollout ended, with the extension as it was then; `timeout` and `gone` are ends of waiting only. */
+/** The result of waiting for a rollout, with the last state of the extension. After `timeout`, the rollout continues. */
 export type Rollout =
   | { readonly kind: "ready"; readonly extension: ClusterExtension; readonly seconds: number }
   | { readonly kind: "approval"; readonly extension: ClusterExtension; readonly seconds: number }
@@ -50,12 +50,12 @@ export type Rollout =
   | { readonly kind: "gone"; readonly seconds: number };
 
 const POLL_MS = 500;
-/** How long rights may be missing that have just been granted. */
+/** How long permissions may be missing after they were granted: the API server applies RBAC with a delay. */
 const RIGHTS_PATIENCE_MS = 20_000;
 
 /**
- * Waits until an extension is rolled out, and tells on standard error what comes about meanwhile.
- * @throws the signal's reason after Ctrl-C, having said that the cluster goes on by itself; what the API server could not answer with by then.
+ * Waits until an extension is rolled out, and prints progress to standard error.
+ * @throws the signal's reason after Ctrl-C, and errors of the API server that last until the timeout.
  */
 export async function awaitRollout(
   terminal: Terminal,
@@ -66,7 +66,7 @@ export async function awaitRollout(
 ): Promise<Rollout> {
   const began = Date.now();
   const seconds = (): number => Math.round((Date.now() - began) / 1_000);
-  const teller = new Teller(terminal, awaited.bundle, seconds);
+  const printer = new RolloutPrinter(terminal, awaited.bundle, seconds);
   const waiting = withProgress<Rollout>(terminal, `waiting for ClusterExtension ${name}`, async (progress) => {
     let lackingSince: number | undefined;
     for (;;) {
@@ -76,8 +76,8 @@ export async function awaitRollout(
       if (extension !== "later") {
         const verdict = rolloutVerdict(extension, awaited);
         const isNow = isLookedAt(extension, awaited);
-        // What was so all along is no news.
-        if (isNow && (verdict.kind !== "ready" || teller.hasTold || seconds() > 0)) await teller.look(client, extension, progress);
+        // An extension that was ready from the start needs no progress.
+        if (isNow && (verdict.kind !== "ready" || printer.hasPrinted || seconds() > 0)) await printer.update(client, extension, progress);
         if (verdict.kind === "ready" || verdict.kind === "approval") return { kind: verdict.kind, extension, seconds: seconds() };
         if (verdict.kind === "failed") return { kind: "failed", extension, condition: verdict.condition, seconds: seconds() };
         lackingSince = verdict.kind === "lacking" ? (lackingSince ?? Date.now()) : undefined;
@@ -95,17 +95,17 @@ export async function awaitRollout(
     }
   });
   return waiting.catch((err: unknown) => {
-    if (terminal.signal.aborted) terminal.err(`no longer waiting; the cluster goes on by itself: olmv1 describe ${name}\n`);
+    if (terminal.signal.aborted) terminal.err(`stopped waiting; the controller continues: olmv1 describe ${name}\n`);
     throw err;
   });
 }
 
-/** Tells each thing once. */
-class Teller {
+/** Prints each step of a rollout once. */
+class RolloutPrinter {
   readonly #terminal: Terminal;
   readonly #bundle: string | undefined;
   readonly #seconds: () => number;
-  readonly #told = new Set<string>();
+  readonly #printed = new Set<string>();
 
   constructor(terminal: Terminal, bundle: string | undefined, seconds: () => number) {
     this.#terminal = terminal;
@@ -113,30 +113,30 @@ class Teller {
     this.#seconds = seconds;
   }
 
-  get hasTold(): boolean {
-    return this.#told.size > 0;
+  get hasPrinted(): boolean {
+    return this.#printed.size > 0;
   }
 
-  async look(client: Client, extension: ClusterExtension, progress: Progress): Promise<void> {
+  async update(client: Client, extension: ClusterExtension, progress: Progress): Promise<void> {
     const { metadata, status } = extension;
     const bundle = status?.install?.bundle;
     const isWanted = this.#bundle === undefined || bundle?.name === this.#bundle;
-    if (bundle && isWanted) this.#tell(`bundle ${bundle.name} is installed`);
+    if (bundle && isWanted) this.#print(`bundle ${bundle.name} is installed`);
     const condition = mostRelevantCondition(status?.conditions);
     const [line = ""] = (condition?.message ?? "").split("\n");
     if (condition && condition.status !== "True" && condition.reason !== Reason.AwaitingApproval && line !== "")
-      this.#tell(`${condition.reason}: ${line}`);
-    // Read after the condition, so told after it.
+      this.#print(`${condition.reason}: ${line}`);
+    // Read after the condition, so printed after it.
     const objects = await inventoryHealth(client, extension, Date.now()).catch(() => []);
     const ready = objects.filter(({ state }) => state === "healthy");
-    if (isWanted) for (const { ref } of ready) this.#tell(`${describeObject(ref)} is ready`);
+    if (isWanted) for (const { ref } of ready) this.#print(`${describeObject(ref)} is ready`);
     const count = objects.length === 0 ? "" : `, ${ready.length} of ${formatCount(objects.length, "object")} ready`;
-    progress.now(`ClusterExtension ${metadata.name}: ${condition ? `${condition.reason}: ${line}` : "not looked at yet"}${count}`);
+    progress.now(`ClusterExtension ${metadata.name}: ${condition ? `${condition.reason}: ${line}` : "not reconciled yet"}${count}`);
   }
 
-  #tell(text: string): void {
-    if (this.#told.has(text)) return;
-    this.#told.add(text);
+  #print(text: string): void {
+    if (this.#printed.has(text)) return;
+    this.#printed.add(text);
     const { err, interactive, width } = this.#terminal;
     const line = `  ${escapeControlCharacters(text)} (${this.#seconds()} s)`;
     err(`${interactive ? "\r\u001B[K" : ""}${cutTo(line, width)}\n`);
@@ -147,22 +147,22 @@ type PlannedObject = NonNullable<Plan["objects"]>[number];
 
 const MARKS = { Create: "+", Update: "~", Delete: "-", Unchanged: " " } as const;
 
-/** What waits for approval, and the command that approves it. */
+/** Formats the plan that waits for approval, and the command that approves it. */
 export function approvalText(screen: Pick<Terminal, "width">, extension: ClusterExtension): string {
   const { name } = extension.metadata;
-  return `${planSummary(screen, extension)}\nit goes on once that is approved: olmv1 approve ${name}\n`;
+  return `${planSummary(screen, extension)}\napprove it: olmv1 approve ${name}\n`;
 }
 
-/** What waits for approval: the bundle, counts, and the objects that status.plan names. */
+/** Formats the plan that waits for approval: the bundle, counts, and the objects in status.plan. */
 export function planSummary(screen: Pick<Terminal, "width">, { metadata, status }: ClusterExtension): string {
   const { plan } = status ?? {};
-  if (!plan) return `ClusterExtension ${metadata.name}: nothing waits for approval`;
-  const now = status?.install ? `${status.install.bundle.name} is installed` : "nothing is installed";
+  if (!plan) return `ClusterExtension ${metadata.name}: no plan waits for approval`;
+  const now = status?.install ? `${status.install.bundle.name} is installed` : "no bundle is installed";
   const objects = plan.objects ?? [];
   const more = plan.create + plan.update + plan.delete - objects.length;
   return [
     `ClusterExtension ${metadata.name}: ${now}, ${plan.bundle.name} (version ${plan.bundle.version}) waits for approval`,
-    `${plan.create} to create, ${plan.update} to update, ${plan.delete} to delete, ${plan.unchanged} unchanged`,
+    `${plan.create} to create, ${plan.update} to change, ${plan.delete} to delete, ${plan.unchanged} unchanged`,
     ...objects.flatMap((object) => objectLines(screen, object)),
     ...(more > 0 ? [`  … and ${more} more`] : []),
     `digest: ${plan.digest}`,
@@ -173,27 +173,27 @@ function objectLines(screen: Pick<Terminal, "width">, object: PlannedObject): st
   const { action, kind, name, namespace, fields = [], widens } = object;
   const what = describeObject({ apiVersion: "", kind, name, namespace });
   return [
-    `  ${MARKS[action]} ${escapeControlCharacters(what)}${widens ? "  (widens rights)" : ""}`,
+    `  ${MARKS[action]} ${escapeControlCharacters(what)}${widens ? "  (more permissions)" : ""}`,
     ...(fields.length > 0 ? wrapText(escapeControlCharacters(fields.join(", ")), screen.width, "      ") : []),
   ];
 }
 
-/** Tells on standard error how a rollout ended, in plain words with the next steps, and lets the program end with 1 where it did not come right. */
-export function tellRollout(terminal: Terminal, name: string, rollout: Rollout): void {
+/** Prints the result of a rollout with the next steps to standard error, and sets exit code 1 if it failed. */
+export function reportRollout(terminal: Terminal, name: string, rollout: Rollout): void {
   terminal.err(rolloutText(terminal, name, rollout));
   if (rollout.kind !== "ready" && rollout.kind !== "approval") terminal.exit(EXIT.no);
 }
 
-/** How a rollout ended, in plain words with the next steps. */
+/** Formats the result of a rollout with the next steps. */
 export function rolloutText(terminal: Pick<Terminal, "width">, name: string, rollout: Rollout): string {
   const { seconds } = rollout;
-  if (rollout.kind === "gone") return `ClusterExtension ${name} was deleted meanwhile\n`;
+  if (rollout.kind === "gone") return `ClusterExtension ${name} was deleted during the wait\n`;
   const { extension } = rollout;
   const bundle = extension.status?.install?.bundle;
   if (rollout.kind === "ready") return `${name}: ${bundle?.name} (version ${bundle?.version}) is installed and ready after ${seconds} s\n`;
   if (rollout.kind === "approval") return approvalText(terminal, extension);
-  const head = rollout.kind === "timeout" ? `${name} is not ready after ${seconds} s` : `${name} did not come right`;
-  return `${head}${rollout.condition ? "" : ": operator-controller has not looked at it; does it run?"}\n${conditionText(terminal, extension, rollout.condition)}`;
+  const head = rollout.kind === "timeout" ? `${name} is not ready after ${seconds} s` : `${name} failed`;
+  return `${head}${rollout.condition ? "" : ": operator-controller has not reconciled it; check it with olmv1 doctor"}\n${conditionText(terminal, extension, rollout.condition)}`;
 }
 
 function conditionText(terminal: Pick<Terminal, "width">, extension: ClusterExtension, condition: Condition | undefined): string {

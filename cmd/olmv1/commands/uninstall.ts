@@ -19,26 +19,26 @@ import { wrapText } from "../cli/columns.ts";
 import { EXIT } from "../cli/errors.ts";
 import type { ClusterOptions, WaitOptions } from "../cli/options.ts";
 import { withProgress } from "../cli/progress.ts";
-import { confirm, type Terminal } from "../cli/terminal.ts";
+import { confirm, suggestNext, type Terminal } from "../cli/terminal.ts";
 import { readPatiently } from "./rollout.ts";
 
-/** What an uninstall is going to do. */
+/** The effects of an uninstall. */
 export interface UninstallSummary {
-  /** Undefined where only what `olmv1 install` made is left. */
+  /** Undefined if only objects that `olmv1 install` created are left. */
   readonly extension: ClusterExtension | undefined;
   readonly crdPolicy: CrdPolicy;
   readonly customResources: readonly CustomResources[];
-  /** Definitions that will stop the uninstall in operator-controller, a sentence each. */
+  /** CustomResourceDefinitions that block the uninstall in operator-controller, a sentence each. */
   readonly blocked: readonly string[];
-  /** What goes after the extension. */
+  /** Objects to delete after the extension. */
   readonly made: readonly KubeObject[];
-  /** Sentences about what stays, and why. */
+  /** Sentences about objects that stay, and why. */
   readonly staying: readonly string[];
 }
 
 const NAMES_SHOWN = 5;
 
-/** What an uninstall is going to do, for somebody who has to agree to it: what is lost comes first. */
+/** Formats the effects of an uninstall for the user who must confirm it: lost data first. */
 export function uninstallText(screen: Pick<Terminal, "width">, summary: UninstallSummary): string {
   const { extension, customResources, crdPolicy, blocked, made, staying } = summary;
   const lost = customResources.filter((one) => fateOf(one, crdPolicy) === "deleted");
@@ -48,49 +48,51 @@ export function uninstallText(screen: Pick<Terminal, "width">, summary: Uninstal
   const lines = [
     ...(data.length > 0
       ? [
-          "These custom resources would be DELETED, with all that their operator has made of them:",
+          "These custom resources will be DELETED, with everything that their operator created for them:",
           ...data.flatMap((one) => usedLines(screen, one)),
           "",
         ]
       : []),
     ...(extension
       ? [
-          `ClusterExtension ${extension.metadata.name} goes, with ${bundle ? `${bundle.name} and its ${formatCount(extension.status?.inventory?.count ?? 0, "object")}` : "nothing installed"}`,
+          `ClusterExtension ${extension.metadata.name} will be deleted${bundle ? `, with ${bundle.name} and its ${formatCount(extension.status?.inventory?.count ?? 0, "object")}` : "; no bundle is installed"}`,
         ]
       : []),
-    ...lost.filter((one) => !data.includes(one)).map(({ crd }) => `  with ${describeObject(crd)}, of which there are no custom resources`),
+    ...lost.filter((one) => !data.includes(one)).map(({ crd }) => `  with ${describeObject(crd)}, which has no custom resources`),
     ...(kept.length > 0
       ? [
-          `These definitions stay, with their custom resources (spec.uninstall.crdPolicy ${crdPolicy}):`,
+          `These CustomResourceDefinitions stay, with their custom resources (spec.uninstall.crdPolicy ${crdPolicy}):`,
           ...kept.flatMap((one) => usedLines(screen, one)),
         ]
       : []),
-    ...(made.length > 0 ? ["What olmv1 install made goes after it:", ...made.map((object) => `  ${describeObject(object)}`)] : []),
+    ...(made.length > 0
+      ? ["Then these objects will be deleted, which olmv1 install created:", ...made.map((object) => `  ${describeObject(object)}`)]
+      : []),
     ...staying,
     ...(extension && blocked.length > 0 ? ["", ...blockedLines(screen, extension, blocked)] : []),
   ];
   return `${lines.map(escapeControlCharacters).join("\n")}\n`;
 }
 
-/** What will stop the uninstall, and the ways out, as `olmv1 describe` shows them once it has stopped. */
+/** Formats what will block the uninstall, and the solutions, as `olmv1 describe` shows them. */
 function blockedLines(screen: Pick<Terminal, "width">, extension: ClusterExtension, blocked: readonly string[]): string[] {
   const { next } = explainCondition(extension, { reason: Reason.ConversionNeeded });
   return [
-    ...wrapText("The uninstall will stop before it removes anything, with reason ConversionNeeded:", screen.width),
+    ...wrapText("The uninstall will stop with reason ConversionNeeded before it deletes any object:", screen.width),
     ...blocked.flatMap((text) => wrapText(text, screen.width, "    ").map((line, i) => (i === 0 ? line.slice(2) : line))),
-    ...wrapText("It resumes once the custom resources are deleted, or after one of:", screen.width),
+    ...wrapText("It resumes when the custom resources are deleted, or after one of:", screen.width),
     ...next.map((line) => `  ${line}`),
   ];
 }
 
 function usedLines(screen: Pick<Terminal, "width">, { crd, names, isMore, unknown }: CustomResources): string[] {
   const shown = formatList(names, { max: NAMES_SHOWN, rest: (more) => `… and ${more}${isMore ? " or more" : ""} more` });
-  const count = unknown === undefined ? `${names.length}${isMore ? "+" : ""}` : "not to be seen";
+  const count = unknown === undefined ? `${names.length}${isMore ? "+" : ""}` : "unknown";
   const text = `${crd.metadata.name} (${count})${shown === "" ? "" : `: ${shown}`}${unknown === undefined ? "" : `: ${unknown}`}`;
   return wrapText(text, screen.width, "    ").map((line, i) => (i === 0 ? line.slice(2) : line));
 }
 
-/** How `olmv1 uninstall` can be asked. */
+/** Options of `olmv1 uninstall`. */
 export interface UninstallOptions extends ClusterOptions, WaitOptions {
   crdPolicy?: CrdPolicy;
   deleteNamespace?: boolean;
@@ -100,7 +102,7 @@ export interface UninstallOptions extends ClusterOptions, WaitOptions {
 
 const POLL_MS = 500;
 
-/** `olmv1 uninstall`. */
+/** Runs `olmv1 uninstall`. */
 export async function uninstall(terminal: Terminal, name: string, options: UninstallOptions): Promise<void> {
   await withCluster(options, async (client) => {
     const made = await madeObjects(client, name);
@@ -109,10 +111,10 @@ export async function uninstall(terminal: Terminal, name: string, options: Unins
     const customResources = extension ? await customResourcesOf(client, extension) : [];
     const crds = customResources.map(({ crd }) => crd);
     const blocked = extension ? await blockedUninstall(client, extension, crdPolicy, crds, terminal.signal) : [];
-    const { going, staying } = await sorted(client, name, made, options);
+    const { going, staying } = await divideObjects(client, name, made, options);
     terminal.err(uninstallText(terminal, { extension, crdPolicy, customResources, blocked, made: going, staying }));
     if (!(await confirm(terminal, `Uninstall ${name}?`, options.yes))) {
-      terminal.err("nothing was changed\n");
+      terminal.err("no changes were made\n");
       return terminal.exit(EXIT.no);
     }
     if (extension) {
@@ -120,13 +122,14 @@ export async function uninstall(terminal: Terminal, name: string, options: Unins
       if (!isGone) return undefined;
     }
     await removeMade(terminal, client, await stillMade(client, name, going), options);
-    await tellKept(terminal, client, customResources);
+    await printKept(terminal, client, customResources);
+    suggestNext(terminal, "olmv1 list shows the remaining extensions");
     return undefined;
   });
 }
 
-/** What of the made objects goes, and what stays and why. */
-async function sorted(
+/** Divides the objects that olmv1 install created into those to delete and those to keep, with the reasons. */
+async function divideObjects(
   client: Client,
   name: string,
   made: readonly KubeObject[],
@@ -139,19 +142,18 @@ async function sorted(
   const going = keepServiceAccount ? [] : made.filter(({ kind }) => kind !== "Namespace");
   for (const namespace of namespaces) {
     const user = others.find(({ spec }) => spec.namespace === namespace.metadata.name);
-    if (!deleteNamespace) staying.push(`Namespace ${namespace.metadata.name} stays; --delete-namespace deletes it with all that is in it.`);
-    else if (user)
-      staying.push(`Namespace ${namespace.metadata.name} stays, since ClusterExtension ${user.metadata.name} is installed there.`);
+    if (!deleteNamespace) staying.push(`Namespace ${namespace.metadata.name} stays; --delete-namespace deletes it with its content.`);
+    else if (user) staying.push(`Namespace ${namespace.metadata.name} stays, because ClusterExtension ${user.metadata.name} uses it.`);
     else going.push(namespace);
   }
   if (deleteNamespace && namespaces.length === 0)
-    staying.push("Its namespace stays, since olmv1 install has not made it for this extension.");
+    staying.push("The namespace stays, because olmv1 install did not create it for this extension.");
   return { going, staying };
 }
 
 /**
- * Deletes what `olmv1 install` made, and prints of each object that it is deleted once the API server no longer has it. Without `--wait`, or when
- * time is up, it prints what holds the rest.
+ * Deletes the objects that `olmv1 install` created, and prints each one when it is gone. Without `--wait`, or after the timeout, prints what
+ * blocks the deletion of the others.
  */
 async function removeMade(
   terminal: Terminal,
@@ -171,12 +173,12 @@ async function removeMade(
     }
     terminal.out(`${what}: deletion requested${holdersText(left)}\n`);
     if (!wait) continue;
-    terminal.err(`${what} is not gone after ${Math.round(timeout / 1_000)} s; the cluster deletes it once nothing holds it\n`);
+    terminal.err(`${what} is not gone after ${Math.round(timeout / 1_000)} s; the cluster deletes it when no finalizer blocks it\n`);
     terminal.exit(EXIT.no);
   }
 }
 
-/** Waits until an object that is being deleted is gone. @returns the object where it is still there at `deadline`. */
+/** Waits until an object is gone. @returns the object if it still exists at `deadline`. */
 async function leftAfter(client: Client, object: KubeObject, deadline: number, signal: AbortSignal): Promise<KubeObject | undefined> {
   for (;;) {
     const left = await client.get(refOf(object), { signal });
@@ -186,7 +188,7 @@ async function leftAfter(client: Client, object: KubeObject, deadline: number, s
   }
 }
 
-/** What holds an object that is being deleted: the conditions of a Namespace that report it, and finalizers. Empty where nothing is reported. */
+/** Formats what blocks the deletion of an object: conditions of a Namespace, and finalizers. Empty if nothing is reported. */
 function holdersText({ metadata, status }: KubeObject & { status?: { conditions?: readonly Condition[] } }): string {
   const reported = (status?.conditions ?? []).filter((one) => one.status === "True").map(({ message }) => message);
   const finalizers = metadata.finalizers ?? [];
@@ -194,7 +196,7 @@ function holdersText({ metadata, status }: KubeObject & { status?: { conditions?
   return holders.map((line) => `\n  ${escapeControlCharacters(truncate(line, CAUSE_LENGTH))}`).join("");
 }
 
-/** The objects of an earlier look that still carry the mark. */
+/** Returns the objects of an earlier read that still have the label. */
 async function stillMade(client: Client, name: string, going: readonly KubeObject[]): Promise<KubeObject[]> {
   const chosen = new Set(going.map(({ metadata }) => metadata.uid));
   const isAccountGoing = going.some(({ kind }) => kind === "ServiceAccount" || kind === "Role");
@@ -202,7 +204,7 @@ async function stillMade(client: Client, name: string, going: readonly KubeObjec
   return now.filter(({ kind, metadata }) => chosen.has(metadata.uid) || (isAccountGoing && kind !== "Namespace"));
 }
 
-/** @returns whether it is gone, so that what it needed for that may go too. */
+/** Deletes the extension. @returns whether it is gone, so that its ServiceAccount and roles can be deleted. */
 async function remove(
   terminal: Terminal,
   client: Client,
@@ -216,7 +218,7 @@ async function remove(
   await client.delete(extensionRef(name), uid === undefined ? {} : { uid });
   if (!options.wait) {
     terminal.out(
-      `ClusterExtension ${name} is being deleted; what olmv1 install made stays until it is gone: olmv1 uninstall ${name} removes that then\n`,
+      `ClusterExtension ${name} is being deleted; run olmv1 uninstall ${name} again to remove the objects that olmv1 install created\n`,
     );
     return false;
   }
@@ -230,7 +232,7 @@ async function remove(
   return false;
 }
 
-/** Sets spec.uninstall.crdPolicy; a ServiceAccount of ours gets the rights that Delete takes. */
+/** Sets spec.uninstall.crdPolicy, and grants a ServiceAccount that olmv1 install created the permissions for Delete. */
 async function setPolicy(
   terminal: Terminal,
   client: Client,
@@ -248,13 +250,13 @@ async function setPolicy(
       await applyObjects(client, deletingRights(metadata.name, { namespace: spec.namespace, name: account }, customResources));
     else
       terminal.err(
-        `ServiceAccount ${goQuote(`${spec.namespace}/${account}`)} needs get, list and delete on the custom resources: olmv1 rbac --crd-policy Delete prints that\n`,
+        `ServiceAccount ${goQuote(`${spec.namespace}/${account}`)} needs permission to get, list and delete the custom resources: olmv1 rbac --crd-policy Delete prints it\n`,
       );
   }
   await client.patch(extensionRef(metadata.name), { spec: { uninstall: { crdPolicy } } }, { type: "merge", fieldManager: CLI_MANAGER });
 }
 
-/** @returns the extension where it is still there after that time. */
+/** Waits until the extension is gone. @returns the extension if it still exists after the timeout. */
 async function gone(
   terminal: Terminal,
   client: Client,
@@ -277,7 +279,7 @@ async function gone(
     }
   });
   return waiting.catch((err: unknown) => {
-    if (terminal.signal.aborted) terminal.err(`no longer waiting; the cluster goes on by itself: olmv1 uninstall ${name} waits again\n`);
+    if (terminal.signal.aborted) terminal.err(`stopped waiting; the controller continues: run olmv1 uninstall ${name} to wait again\n`);
     throw err;
   });
 }
@@ -285,7 +287,7 @@ async function gone(
 function stuckText(terminal: Terminal, extension: ClusterExtension, timeoutMs: number): string {
   const { name } = extension.metadata;
   const condition = mostRelevantCondition(extension.status?.conditions);
-  const head = `ClusterExtension ${name} is not gone after ${Math.round(timeoutMs / 1_000)} s; what olmv1 install made stays, since it is needed for that\n`;
+  const head = `ClusterExtension ${name} is not gone after ${Math.round(timeoutMs / 1_000)} s; its ServiceAccount and roles stay, because the deletion needs them\n`;
   if (!condition) return head;
   const { means, next } = explainCondition(extension, condition);
   const lines = [
@@ -296,8 +298,8 @@ function stuckText(terminal: Terminal, extension: ClusterExtension, timeoutMs: n
   return `${head}${lines.join("\n")}\n`;
 }
 
-/** Tells which definitions are still there. */
-async function tellKept(terminal: Terminal, client: Client, customResources: readonly CustomResources[]): Promise<void> {
+/** Prints the CustomResourceDefinitions that still exist. */
+async function printKept(terminal: Terminal, client: Client, customResources: readonly CustomResources[]): Promise<void> {
   for (const { crd, names } of customResources) {
     const left = await client.get(refOf(crd), { metadataOnly: true });
     if (left && left.metadata.deletionTimestamp === undefined)

@@ -26,22 +26,25 @@ import type { RegistryOptions, ReleaseOptions, WaitOptions } from "../cli/option
 import { printLeftOutCatalogs } from "../cli/output.ts";
 import { withProgress } from "../cli/progress.ts";
 import { proxySettingsOf } from "../cli/proxySettings.ts";
-import { confirm, type Terminal } from "../cli/terminal.ts";
+import { type ColorMode, confirm, hasColourIn, suggestNext, type Terminal } from "../cli/terminal.ts";
 import { type AccountPermissions, grantsMore, type NewRights, newRights, newRightsText } from "./grantedPermissions.ts";
 import { planText, serviceAccountOf } from "./plan.ts";
-import { awaitRollout, tellRollout } from "./rollout.ts";
+import { awaitRollout, reportRollout } from "./rollout.ts";
 
-/** How `olmv1 upgrade` can be asked. */
+/** Options of `olmv1 upgrade`. */
 export interface UpgradeOptions extends ReleaseOptions, RegistryOptions, WaitOptions, UpgradeChange {
   yes?: boolean;
+  dryRun?: boolean;
+  all?: boolean;
+  color: ColorMode;
 }
 
-/** Pulling the catalogs and the bundle, and trying the objects. */
+/** Limit for pulls, reads and dry runs together. */
 const PLAN_TIMEOUT_MS = 15 * 60_000;
-/** Why no bundle can be chosen where that is an answer, and not a failure of the command. */
+/** The reasons that are a result of the resolution, not a failure of the command. */
 const ANSWERS: ReadonlySet<UnresolvedReason> = new Set(["NoMatchingBundle", "AmbiguousCatalogs", "CatalogUnavailable"]);
 
-/** `olmv1 upgrade`. */
+/** Runs `olmv1 upgrade`. */
 export async function upgrade(terminal: Terminal, name: string, options: UpgradeOptions): Promise<void> {
   await withCluster(options, async (client) => {
     const extension = await readExtension(client, name);
@@ -53,15 +56,17 @@ export async function upgrade(terminal: Terminal, name: string, options: Upgrade
     const isSame = plan.installed?.bundle === plan.bundle.name;
     printLeftOutCatalogs(terminal, plan.unavailableCatalogs);
     if (isSame && !isLacking && isUnchanged(extension, wanted)) return terminal.out(upToDateText(extension));
-    terminal.err(`${planText(plan, terminal.width)}\n`);
+    const screen = { width: terminal.width, colour: hasColourIn(terminal, options.color), all: options.all ?? false };
+    terminal.err(`${planText(plan, screen)}\n`);
     if (plan.findings.length > 0) {
-      terminal.err("nothing was changed, since it would be refused for the findings above\n");
+      terminal.err("no changes were made: the controller would reject this plan\n");
       return terminal.exit(EXIT.no);
     }
     const rights = await newRights(terminal, client, extension, plan.bundle.image, options);
     if (rights) terminal.err(newRightsText(terminal, rights, account));
+    if (options.dryRun) return terminal.err("no changes were made: --dry-run\n");
     if (!(await confirm(terminal, questionFor(plan, rights), options.yes))) {
-      terminal.err("nothing was changed\n");
+      terminal.err("no changes were made\n");
       return terminal.exit(EXIT.no);
     }
     return carryOut(terminal, client, { extension, wanted, plan, rights, isSame }, options);
@@ -90,7 +95,7 @@ async function carryOut(
   try {
     await applyObjects(client, own, { tell: ({ object, verb }) => tell(object, verb) });
   } catch (err) {
-    if (err instanceof ApplyFailed) throw new Error(unfinishedText(err, "the ClusterExtension itself was not changed"), { cause: err });
+    if (err instanceof ApplyFailed) throw new Error(unfinishedText(err, "the ClusterExtension was not changed"), { cause: err });
     throw err;
   }
   const changed = await change(client, extension, wanted, plan);
@@ -100,10 +105,12 @@ async function carryOut(
   const awaited = { generation: changed.metadata.generation ?? 0, ...(isSame ? {} : { bundle: plan.bundle.name }), ...approved };
   const rollout = await awaitRollout(terminal, client, name, awaited, options.timeout);
   if (rollout.kind === "ready" && own.length > 0) await withdraw(terminal, client, name, own);
-  tellRollout(terminal, name, rollout);
+  reportRollout(terminal, name, rollout);
+  if (rollout.kind === "ready")
+    suggestNext(terminal, `olmv1 history ${name} lists the revisions, olmv1 rollback ${name} returns to the previous one`);
 }
 
-/** Whoever has seen the plan and agreed has approved it, too. */
+/** Changes version and channels. Confirming the plan also approves it. */
 async function change(client: Client, extension: ClusterExtension, wanted: ClusterExtension, plan: InstallPlan): Promise<ClusterExtension> {
   const { name, uid } = extension.metadata;
   const before = extension.spec.source.catalog;
@@ -118,7 +125,7 @@ async function change(client: Client, extension: ClusterExtension, wanted: Clust
   return client.patch<ClusterExtension>(extensionRef(name), body, { type: "merge", fieldManager: CLI_MANAGER });
 }
 
-/** Takes back roles that olmv1 install made for earlier bundles and that neither of these two needs. */
+/** Deletes roles that olmv1 install created for earlier bundles and that neither bundle needs. */
 async function withdraw(terminal: Terminal, client: Client, name: string, own: readonly KubeObject[]): Promise<void> {
   const wanted = new Set(own.map(objectKey));
   const made = await madeObjects(client, name);
@@ -128,7 +135,7 @@ async function withdraw(terminal: Terminal, client: Client, name: string, own: r
   );
 }
 
-/** @returns undefined where no bundle fits, which has been told. */
+/** @returns undefined if no bundle matches, after printing why. */
 async function planFor(
   terminal: Terminal,
   client: Client,
@@ -163,7 +170,7 @@ async function planFor(
   } catch (err) {
     if (!(err instanceof UnresolvedError && ANSWERS.has(err.details.reason))) throw err;
     terminal.err(
-      `${escapeControlCharacters(messageOf(err))}\nnothing was changed; olmv1 resolve ${wanted.metadata.name} --explain tells more\n`,
+      `${escapeControlCharacters(messageOf(err))}\nno changes were made; olmv1 resolve ${wanted.metadata.name} --explain shows the reasons\n`,
     );
     return undefined;
   }
@@ -178,7 +185,7 @@ function isUnchanged(extension: ClusterExtension, wanted: ClusterExtension): boo
 
 function questionFor(plan: InstallPlan, rights: NewRights | undefined): string {
   const from = plan.installed ? ` from ${plan.installed.bundle}` : "";
-  return `Upgrade ${plan.extension}${from} to ${plan.bundle.name}${rights?.isOurs && grantsMore(rights) ? ", and grant these rights" : ""}?`;
+  return `Upgrade ${plan.extension}${from} to ${plan.bundle.name}${rights?.isOurs && grantsMore(rights) ? ", and grant these permissions" : ""}?`;
 }
 
 function upToDateText({ metadata: { name }, spec, status }: ClusterExtension): string {
@@ -186,13 +193,8 @@ function upToDateText({ metadata: { name }, spec, status }: ClusterExtension): s
   const range = spec.source.catalog?.version;
   const blocked = status?.blockedUpdate;
   return [
-    `${name}: ${bundle?.name} (version ${bundle?.version}) is the newest that may follow${range === undefined ? "" : ` within version ${JSON.stringify(range)}`}`,
-    ...(blocked
-      ? [
-          `there is ${blocked.version}: ${escapeControlCharacters(blocked.message)}`,
-          `  olmv1 upgrade ${name} --version RANGE   # or --any-version`,
-        ]
-      : []),
+    `${name}: ${bundle?.name} (version ${bundle?.version}) is the newest version that the extension can get${range === undefined ? "" : ` with version range ${JSON.stringify(range)}`}`,
+    ...(blocked ? [`${blocked.version} is newer: ${escapeControlCharacters(blocked.message)}`] : []),
     "",
   ].join("\n");
 }

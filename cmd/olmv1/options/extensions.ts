@@ -6,6 +6,7 @@ import {
   addWaitOptions,
   type ClusterOptions,
   collect,
+  colorOption,
   type InstallOptions,
   type ReleaseOptions,
 } from "../cli/options.ts";
@@ -119,6 +120,9 @@ export function addUpgrade(program: Command, terminal: Terminal): void {
     .option("--version <range>", "new version range")
     .addOption(new Option("--any-version", "remove the version range").conflicts("version"))
     .option("--channel <name>", "new channel of the package; repeatable", collect, [])
+    .option("--dry-run", "show the plan and its permissions, and change nothing")
+    .option("--all", "show labels and annotations without an effect on the operator as well")
+    .addOption(colorOption())
     .option("-y, --yes", "accept the plan and its permissions without prompting");
   addRegistryOptions(addReleaseOptions(addWaitOptions(command)))
     .addHelpText("after", UPGRADE_HELP)

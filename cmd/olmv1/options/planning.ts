@@ -1,7 +1,7 @@
 import { type Command, Option } from "commander";
 import { WEBHOOK_CERT_PROVIDERS } from "../../../pkg/api/flagValues.ts";
 import { addResolutionOptions, RESOLUTION_SOURCES_HELP } from "../cli/catalogOptions.ts";
-import { addProxyOptions, addRegistryOptions, addReleaseOptions } from "../cli/options.ts";
+import { addProxyOptions, addRegistryOptions, addReleaseOptions, collect, colorOption } from "../cli/options.ts";
 import { outputOption } from "../cli/output.ts";
 import type { Terminal } from "../cli/terminal.ts";
 import type { ClusterUpgradeCheckOptions } from "../commands/clusterUpgradeCheck.ts";
@@ -10,6 +10,8 @@ import type { ResolveOptions } from "../commands/resolve.ts";
 import type { WhyNotOptions } from "../commands/whyNot.ts";
 
 const PLAN_HELP = `
+Plans a file or, by NAME, an extension of the cluster: then --version, --any-version and --channel
+change it as olmv1 upgrade does.
 Applies the objects as server-side dry runs and changes nothing. It acts as you or, with
 --as-service-account, as the ServiceAccount of the extension, and then checks its permissions.
 Without --catalog, the command pulls the images of the ClusterCatalogs.
@@ -20,7 +22,7 @@ objects of the bundle or, with --as-service-account, create serviceaccounts/toke
 Examples:
   olmv1 plan -f extension.yaml
   olmv1 plan -f extension.yaml --catalog ./catalog --as-service-account
-  kubectl get clusterextension argocd -o yaml | olmv1 plan -f -
+  olmv1 plan argocd --any-version
 
 Exit codes:
   0  the plan has no errors, with or without changes
@@ -33,7 +35,13 @@ export function addPlan(program: Command, terminal: Terminal): void {
   const command = program
     .command("plan")
     .description("Show the changes that applying a ClusterExtension would make")
-    .requiredOption("-f, --filename <path>", "file with the new or changed ClusterExtension, or - for standard input")
+    .argument("[name]", "name of a ClusterExtension of the cluster")
+    .option("-f, --filename <path>", "file with the new or changed ClusterExtension, or - for standard input")
+    .option("--version <range>", "new version range")
+    .addOption(new Option("--any-version", "remove the version range").conflicts("version"))
+    .option("--channel <name>", "new channel of the package; repeatable", collect, [])
+    .option("--all", "show labels and annotations without an effect on the operator as well")
+    .addOption(colorOption())
     .option(
       "--catalog <sources...>",
       "folders, files or images (also oci:FOLDER[:TAG] and oci-archive:FILE[:TAG]) of file-based catalogs, with equal priority (default: the selected ClusterCatalogs)",
@@ -46,9 +54,9 @@ export function addPlan(program: Command, terminal: Terminal): void {
   );
   outputOption(command, ["text", "json", "yaml"])
     .addHelpText("after", PLAN_HELP)
-    .action(async (options: PlanOptions) => {
+    .action(async (name: string | undefined, options: PlanOptions) => {
       const { showPlan } = await import("../commands/plan.ts");
-      await showPlan(terminal, options);
+      await showPlan(terminal, name, options);
     });
 }
 

@@ -165,6 +165,14 @@ export function ruleDetails({ clusterRules, namespaceRules }: RequiredRules): No
   );
 }
 
+/** Returns the rules that a problem lists, the inverse of `ruleDetails`. */
+export function rulesFromDetails(details: NonNullable<ProblemData["permissions"]>): RequiredRules {
+  const rulesIn = (place: string | undefined): PolicyRule[] =>
+    details.flatMap(({ namespace, ...rule }) => (namespace === place ? [rule] : []));
+  const namespaces = [...new Set(details.flatMap(({ namespace }) => (namespace === undefined ? [] : [namespace])))];
+  return { clusterRules: rulesIn(undefined), namespaceRules: new Map(namespaces.map((name) => [name, rulesIn(name)])) };
+}
+
 /** Finds the rules that are allowed although no rule lists them, with one access review for each permission. */
 async function allowedOf(client: Pick<Client, "raw">, rules: RequiredRules, signal: AbortSignal): Promise<GrantedRules> {
   const questions = placedGrants(rules);

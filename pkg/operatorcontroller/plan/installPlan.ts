@@ -1,3 +1,4 @@
+import type { ProblemData } from "../../api/problemSchema.ts";
 import type { PlannedAction } from "../../release/changePlan.ts";
 import type { FieldChange } from "../../release/diff.ts";
 
@@ -21,6 +22,10 @@ export interface PlanFinding {
     | "dryRun"
     | "quota";
   readonly text: string;
+  /** Of kind permissions: the missing rules. */
+  readonly permissions?: NonNullable<ProblemData["permissions"]>;
+  /** Of kind permissions: the command that grants them. */
+  readonly grant?: string;
 }
 
 /** What would happen to one object. */

@@ -134,13 +134,19 @@ async function compare(
   return { plan: changePlan({ digest, desired, live, after, leaving, widens: widensRights, hidden }), refused, findings, warnings, notes };
 }
 
-function missingText({ text, problem }: LackingPermissions): string {
-  return problem.next === undefined ? text : `${text}; ${problem.next}`;
+function missingText({ problem: { message, next } }: LackingPermissions): string {
+  return next === undefined ? message : `${message}; ${next}`;
 }
 
 /** In format version 1 of a plan, a conflict of kinds is one of ownership. */
 function planFinding(finding: PreflightFinding): PlanFinding {
-  return { kind: finding.kind === "kindConflict" ? "ownership" : finding.kind, text: findingText(finding) };
+  const lacking = finding.kind === "permissions" ? finding.problems.find(({ type }) => type === "MissingPermissions") : undefined;
+  return {
+    kind: finding.kind === "kindConflict" ? "ownership" : finding.kind,
+    text: findingText(finding),
+    ...(lacking?.details?.permissions ? { permissions: lacking.details.permissions } : {}),
+    ...(lacking?.next === undefined ? {} : { grant: lacking.next }),
+  };
 }
 
 /** Without the right to look, every extension that an object names counts as existing, so that nothing is taken from it. */

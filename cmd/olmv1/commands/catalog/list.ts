@@ -19,7 +19,14 @@ type Screen = Pick<Terminal, "width" | "colour">;
 
 /** Catalogs, a row each. @param now milliseconds since the epoch. */
 export function catalogTable(terminal: Screen, catalogs: readonly ClusterCatalog[], now: number, isWide: boolean): string {
-  const head = ["NAME", "STATE", "PRIORITY", "IMAGE", ...(isWide ? ["PACKAGES", "DIGEST", "POLL", "UNPACKED", "PAGE", "LABELS"] : []), "AGE"];
+  const head = [
+    "NAME",
+    "STATE",
+    "PRIORITY",
+    "IMAGE",
+    ...(isWide ? ["PACKAGES", "DIGEST", "POLL", "UNPACKED", "PAGE", "LABELS"] : []),
+    "AGE",
+  ];
   const rows = catalogs.map((catalog): Cell[] => {
     const { metadata, spec, status } = catalog;
     return [
