@@ -1,4 +1,4 @@
-import { changedConditions } from "../../api/conditions.ts";
+import { listChangedConditions } from "../../api/conditions.ts";
 import type { EventSink } from "../../api/events.ts";
 import type { Condition, KubeObject } from "../../api/k8s.ts";
 import type { Clock } from "../../async/clock.ts";
@@ -42,7 +42,7 @@ export type GateMode =
  * | on         | served          | Unmanaged   | active, unmanaged                     |
  * | on         | served          | otherwise   | active                                |
  */
-export function gateModeFrom(flag: ClusterOperatorMode, clusterOperator: ObjectState, olm: ObjectState): GateMode {
+export function chooseGateMode(flag: ClusterOperatorMode, clusterOperator: ObjectState, olm: ObjectState): GateMode {
   if (flag === "off") return { kind: "inactive", because: "--cluster-operator is off" };
   if (clusterOperator.kind === "unknown") return undecided("whether ClusterOperators are served", clusterOperator.because);
   if (clusterOperator.kind === "notServed") return { kind: "inactive", because: "this cluster has no ClusterOperators" };
@@ -105,7 +105,7 @@ export class ClusterOperatorWriter {
 
   #announce(object: KubeObject, before: KubeObject, { status, changed, versionChanged }: OperatorStatus, log: Logger): void {
     const { events } = this.#options;
-    for (const { condition } of changedConditions(conditionsOf(before["status"]), conditionsOf(status))) {
+    for (const { condition } of listChangedConditions(conditionsOf(before["status"]), conditionsOf(status))) {
       const { type, reason, message } = condition;
       log.info({ condition: type, status: condition.status, reason, message }, "ClusterOperator condition changed");
     }
@@ -130,7 +130,7 @@ export interface OperatorSettings {
 }
 
 /** The state of the cluster for the ClusterOperator's status. */
-export interface FoundOnCluster {
+export interface OperatorStatusInput {
   /** The conditions about extensions. */
   conditions: readonly NewOperatorCondition[];
   /** Returns a Deployment of the system namespace, if it exists. */
@@ -143,9 +143,9 @@ export interface FoundOnCluster {
 const COMPONENTS = ["catalogd", "operator-controller"] as const;
 
 /** Computes the status of ClusterOperator `olm` from its previous status and the state of the cluster. */
-export function operatorStatusFrom(
+export function buildOperatorStatus(
   before: unknown,
-  { conditions, deployment, cluster, unmanaged }: FoundOnCluster,
+  { conditions, deployment, cluster, unmanaged }: OperatorStatusInput,
   { settings, systemNamespace }: { settings: OperatorSettings; systemNamespace: string },
   now: Date,
 ): OperatorStatus {
@@ -192,7 +192,7 @@ export class ControllerDeployments {
     this.#informer = new Informer(
       client,
       DEPLOYMENT,
-      { namespace: systemNamespace, transform: withoutBulk, clock, listed: () => this.#answer() },
+      { namespace: systemNamespace, transform: withoutBulk, clock, onList: () => this.#answer() },
       log,
     );
     this.#informer.onEvent(changed);

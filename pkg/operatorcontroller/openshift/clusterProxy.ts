@@ -1,6 +1,6 @@
 import type { OperatorProxyMode } from "../../api/flagValues.ts";
 import type { KubeObject } from "../../api/k8s.ts";
-import { PROXY_NAMES, type ProxyVariables, proxyFrom } from "../../api/proxy.ts";
+import { PROXY_NAMES, type ProxyVariables, readProxyVariables } from "../../api/proxy.ts";
 import { type ObjectState, OptionalSetting, type OptionalSettingOptions, type SettingReader } from "../../controller/optionalObject.ts";
 import { messageOf } from "../../errors/errors.ts";
 import type { Client } from "../../kube/client.ts";
@@ -12,9 +12,9 @@ export async function readClusterProxy(client: Pick<Client, "get">, settings: Op
   if (chosen) return chosen;
   try {
     const object = await client.get(CLUSTER_PROXY);
-    return clusterProxyFrom(object ? { kind: "present", object } : { kind: "absent" });
+    return toClusterProxy(object ? { kind: "present", object } : { kind: "absent" });
   } catch (err) {
-    return clusterProxyFrom(err instanceof KindNotServed ? { kind: "notServed" } : { kind: "unreadable", because: messageOf(err) });
+    return toClusterProxy(err instanceof KindNotServed ? { kind: "notServed" } : { kind: "unreadable", because: messageOf(err) });
   }
 }
 
@@ -48,24 +48,24 @@ export interface ClusterProxySource extends ClusterProxyReader {
 const MEMBERS = { HTTP_PROXY: "httpProxy", HTTPS_PROXY: "httpsProxy", NO_PROXY: "noProxy" } as const;
 
 /** Returns a source for the proxy according to the settings; follows Proxy `cluster` unless the settings determine the proxy. */
-export function clusterProxySource(
+export function newClusterProxySource(
   settings: OperatorProxySettings,
   options: Pick<OptionalSettingOptions<ClusterProxy>, "client" | "log" | "clock">,
 ): ClusterProxySource {
   const fixed = proxyOfSettings(settings);
   if (fixed) return fixedSource(fixed);
-  return new OptionalSetting({ ...options, ref: CLUSTER_PROXY, from: clusterProxyFrom, describe });
+  return new OptionalSetting({ ...options, ref: CLUSTER_PROXY, from: toClusterProxy, describe });
 }
 
 /** Returns the proxy that the settings determine; undefined if the cluster's proxy applies. */
 function proxyOfSettings({ mode, given }: OperatorProxySettings): ClusterProxy | undefined {
   if (mode === "none") return { kind: "none" };
-  const variables = proxyFrom(given);
+  const variables = readProxyVariables(given);
   return variables && { kind: "known", variables, source: "flags of operator-controller" };
 }
 
 /** Converts the state of Proxy `cluster`. A proxy that cannot be read is `unknown`, never `none`. */
-export function clusterProxyFrom(state: ObjectState): ClusterProxy {
+export function toClusterProxy(state: ObjectState): ClusterProxy {
   if (state.kind === "present") return proxyIn(state.object);
   if (state.kind === "notServed" || state.kind === "absent") return { kind: "none" };
   if (state.kind === "unreadable") return { kind: "unknown", because: `Proxy "cluster" cannot be read: ${state.because}` };
@@ -75,7 +75,7 @@ export function clusterProxyFrom(state: ObjectState): ClusterProxy {
 /** Reads the status, not the spec: there the cluster has added exceptions such as its own networks. */
 function proxyIn(object: KubeObject): ClusterProxy {
   const status = (object["status"] ?? {}) as Readonly<Record<string, unknown>>;
-  const variables = proxyFrom(Object.fromEntries(PROXY_NAMES.map((name) => [name, status[MEMBERS[name]]])));
+  const variables = readProxyVariables(Object.fromEntries(PROXY_NAMES.map((name) => [name, status[MEMBERS[name]]])));
   return variables ? { kind: "known", variables, source: 'Proxy "cluster"' } : { kind: "none" };
 }
 
