@@ -1,7 +1,7 @@
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { GROUP } from "../../pkg/api/constants.ts";
-import { crdFrom, KINDS } from "../../pkg/api/customResourceDefinitions.ts";
+import { buildCrd, KINDS } from "../../pkg/api/customResourceDefinitions.ts";
 import { toYaml } from "../../pkg/golang/yaml.ts";
 import { usage as catalogdUsage } from "../catalogd/flags.ts";
 import { CommandTerminal } from "../olmv1/cli/terminal.ts";
@@ -22,7 +22,7 @@ const NOBODY = new CommandTerminal({ out: () => undefined, err: () => undefined 
 
 /** Text of every generated file by its path from the root of the repository. */
 export function generatedFiles(): Map<string, string> {
-  const crds = KINDS.map((kind): [string, string] => [`config/crd/${GROUP}_${kind.plural}.yaml`, YAML_HEAD + toYaml(crdFrom(kind))]);
+  const crds = KINDS.map((kind): [string, string] => [`config/crd/${GROUP}_${kind.plural}.yaml`, YAML_HEAD + toYaml(buildCrd(kind))]);
   const servers = [
     { name: "catalogd", usage: catalogdUsage() },
     { name: "operator-controller", usage: operatorControllerUsage() },

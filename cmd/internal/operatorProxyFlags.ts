@@ -1,6 +1,6 @@
 import * as z from "zod";
 import { OPERATOR_PROXY_HELP, OPERATOR_PROXY_MODES } from "../../pkg/api/flagValues.ts";
-import { proxyFrom } from "../../pkg/api/proxy.ts";
+import { readProxyVariables } from "../../pkg/api/proxy.ts";
 import { messageOf } from "../../pkg/errors/errors.ts";
 import { type OperatorProxySettings, parseProxyUrl } from "../../pkg/operatorcontroller/openshift/clusterProxy.ts";
 import { optionalText } from "./flags.ts";
@@ -25,7 +25,7 @@ export function operatorProxyFlags() {
 
 /** Returns whether the flags are consistent. */
 export function agreesOnProxy(flags: OperatorProxyFlags): boolean {
-  return flags["operator-proxy"] !== "none" || proxyFrom(operatorProxySettings(flags).given) === undefined;
+  return flags["operator-proxy"] !== "none" || readProxyVariables(operatorProxySettings(flags).given) === undefined;
 }
 
 /** The error otherwise. */
@@ -33,7 +33,7 @@ export const PROXY_FLAGS = "operator-http-proxy, operator-https-proxy and operat
 
 /** Returns the settings of the flags. */
 export function operatorProxySettings(flags: OperatorProxyFlags): OperatorProxySettings {
-  const given = proxyFrom({
+  const given = readProxyVariables({
     HTTP_PROXY: flags["operator-http-proxy"],
     HTTPS_PROXY: flags["operator-https-proxy"],
     NO_PROXY: flags["operator-no-proxy"],

@@ -4,12 +4,12 @@ import { ClusterCatalog } from "./clusterCatalog.ts";
 import { ClusterExtension } from "./clusterExtension.ts";
 
 const schemas = { ClusterExtension, ClusterCatalog };
-/** Faults that the API server tells in words of its own, unlike those of the rules. */
+/** Errors with texts of the API server, not of a rule. */
 const SERVER_TEXT = /^spec\S*: |^status\S*: | in body |^Checked value /;
-/** What needs the old object, only the API server can tell. */
+/** Without cases that need the old object, which only the API server has. */
 const cases = admissionCases().filter(({ on, serverOnly }) => on !== "update" && !serverOnly);
 
-test.for(cases)("zod: $title", ({ kind, before, patch, errors, path, want }) => {
+test.for(cases)("zod schema: $title", ({ kind, before, patch, errors, path, want }) => {
   const result = schemas[kind].safeParse(mergePatched(before, patch));
   expect(result.success, result.error?.message).toBe(errors.length === 0);
   const messages = result.error?.issues.map(({ message }) => message) ?? [];

@@ -10,14 +10,14 @@ const IMAGE_TEXT = "image is required when source type is Image, and forbidden o
 const image = withRules(
   z.object({
     ref: imageReference.describe(
-      "ref names the image: registry, repository and either a tag or a digest, such as quay.io/operatorhubio/catalog:latest. At most 1000 characters.",
+      "ref is the image reference: registry, repository, and a tag or digest, such as quay.io/operatorhubio/catalog:latest. At most 1000 characters.",
     ),
     pollIntervalMinutes: z
       .int()
       .min(1)
       .optional()
       .describe(
-        "pollIntervalMinutes is how often the tag is looked up again, in minutes. Without it, never. Forbidden beside a digest, which cannot change.",
+        "pollIntervalMinutes is the interval of tag lookups, in minutes. Default: no lookups. Forbidden with a digest, which cannot change.",
       ),
   }),
   {
@@ -25,12 +25,12 @@ const image = withRules(
     message: "cannot specify pollIntervalMinutes while using digest-based image",
     holds: ({ ref, pollIntervalMinutes }) => !isDigestReference(ref) || pollIntervalMinutes === undefined,
   },
-).describe("image is the image that holds the catalog. Required when type is Image, forbidden otherwise.");
+).describe("image is the image with the catalog. Required if type is Image, else forbidden.");
 
 const source = withRules(
-  z.object({ type: z.enum(["Image"]).describe("type is where the catalog comes from. The only value is Image."), image: image.optional() }),
+  z.object({ type: z.enum(["Image"]).describe("type is the type of the source: Image."), image: image.optional() }),
   unionMember("type", "Image", "image", IMAGE_TEXT),
-).describe("source is where the file-based catalog comes from.");
+).describe("source is the source of the file-based catalog.");
 
 /** The desired state of a ClusterCatalog. */
 export const ClusterCatalogSpec = z
@@ -43,25 +43,25 @@ export const ClusterCatalogSpec = z
       .default(0)
       .meta({
         format: "int32",
-        description: "priority decides between catalogs that hold the same package: the highest wins. -2147483648 to 2147483647.",
+        description: "priority selects among catalogs with the same package: the highest wins. -2147483648 to 2147483647.",
       }),
     availabilityMode: z
       .enum(["Unavailable", "Available"])
       .default("Available")
-      .describe("availabilityMode is Available to serve the catalog, or Unavailable to treat it as if it did not exist."),
+      .describe("availabilityMode is Available to serve the catalog, or Unavailable to disable it as if it did not exist."),
   })
   .describe("spec is the desired state.");
 export type ClusterCatalogSpec = z.input<typeof ClusterCatalogSpec>;
 
 const resolvedSource = withRules(
   z.object({
-    type: z.enum(["Image"]).describe("type is where the catalog came from. The only value is Image."),
+    type: z.enum(["Image"]).describe("type is the type of the source: Image."),
     image: z
-      .object({ ref: resolvedReference.describe("ref is the image with the digest that was read. At most 1000 characters.") })
-      .describe("image is the image that was read."),
+      .object({ ref: resolvedReference.describe("ref is the image reference with digest. At most 1000 characters.") })
+      .describe("image is the unpacked image."),
   }),
   unionMember("type", "Image", "image", IMAGE_TEXT),
-).describe("resolvedSource is exactly what is served.");
+).describe("resolvedSource is the source of the served content.");
 
 const base = withRules(
   z.string().max(525),
@@ -71,9 +71,9 @@ const base = withRules(
     message: "scheme must be either http or https",
     holds: (text) => !isUrl(text) || /^https?:/i.test(text),
   },
-).describe("base is where the catalog is served; append /api/v1/all or /api/v1/metas. At most 525 characters.");
+).describe("base is the base URL; append /api/v1/all or /api/v1/metas. At most 525 characters.");
 
-/** What a pass over a catalog can fail for, in status and in metrics; a bounded set. */
+/** Classes of failed reconciles, in status and metrics. */
 export const CATALOG_FAILURE_REASONS = [
   "blocked",
   "unauthorized",
@@ -89,9 +89,9 @@ export const CATALOG_FAILURE_REASONS = [
   "api",
   "other",
 ] as const;
-/** The classes in one sentence, for descriptions. */
+/** The classes as a list, for descriptions. */
 export const CATALOG_FAILURE_REASONS_TEXT = `${CATALOG_FAILURE_REASONS.slice(0, -1).join(", ")} or ${CATALOG_FAILURE_REASONS.at(-1)}`;
-/** Class of a failed pass. */
+/** Class of a failed reconcile. */
 export type CatalogFailureReason = (typeof CATALOG_FAILURE_REASONS)[number];
 
 /** The observed state of a ClusterCatalog. */
@@ -100,28 +100,26 @@ export const ClusterCatalogStatus = z
     conditions: conditions(
       `conditions describe the state of the catalog.
 
-Serving: whether content is served (Available), not served (Unavailable), or switched off (UserSpecifiedUnavailable). Progressing: True when the desired content is stored (Succeeded) or tried again (Retrying); False when somebody has to act (Blocked). While newer content fails, the last good content stays served. Valid, only while content is served: whether it passes the checks of file-based catalogs (Valid), or errors were found in it (InvalidContent).`,
+Serving: content is served (Available), not served (Unavailable) or disabled (UserSpecifiedUnavailable). Progressing: True if the desired content is stored (Succeeded) or an error is retried (Retrying); False if you must act (Blocked). If new content fails, the previous content stays. Valid, while content is served: the content passes the checks of file-based catalogs (Valid) or has errors (InvalidContent).`,
     ).optional(),
     resolvedSource: resolvedSource.optional(),
-    urls: z.object({ base }).optional().describe("urls are where the catalog is served."),
+    urls: z.object({ base }).optional().describe("urls are the URLs of the content."),
     failure: z
       .object({
         reason: z.string().max(64).describe(`reason is the class of the failure: ${CATALOG_FAILURE_REASONS_TEXT}.`),
       })
       .optional()
-      .describe(
-        "failure is what the last attempt failed for; condition Progressing has the message. Absent after an attempt that succeeded.",
-      ),
+      .describe("failure is the failure of the last attempt; condition Progressing has the message. Absent after success."),
     problems: Problems.optional(),
     omittedProblems: OmittedProblems.optional(),
-    lastUnpacked: time.optional().describe("lastUnpacked is when the served content was unpacked."),
+    lastUnpacked: time.optional().describe("lastUnpacked is the time when the served content was unpacked."),
     content: z
       .object({
         packages: z.int().min(0).optional().describe("packages is the number of packages."),
         digest: z.string().max(1000).describe("digest is the digest of the image."),
       })
       .optional()
-      .describe("content describes the served content. Absent while no content is served."),
+      .describe("content describes the served content. Absent if none is served."),
   })
   .describe("status is the observed state.");
 export type ClusterCatalogStatus = z.input<typeof ClusterCatalogStatus>;
@@ -129,15 +127,15 @@ export type ClusterCatalogStatus = z.input<typeof ClusterCatalogStatus>;
 /** Schema of the ClusterCatalog definition. */
 export const ClusterCatalog = z
   .object({ metadata: z.object({}), spec: ClusterCatalogSpec, status: ClusterCatalogStatus.optional() })
-  .describe("ClusterCatalog makes the content of a file-based catalog available to the cluster.");
+  .describe("ClusterCatalog serves a file-based catalog to the cluster.");
 
-/** As read from the API server: defaults are set, members that we do not know are still there. */
+/** A ClusterCatalog as the API server returns it: with defaults and with unknown members. */
 export interface ClusterCatalog extends KubeObject {
   spec: ClusterCatalogSpec;
   status?: ClusterCatalogStatus;
 }
 
-/** As CEL has it: absolute, or a path from the root. */
+/** Returns whether CEL accepts the text as a URL: absolute, or a path from the root. */
 function isUrl(text: string): boolean {
   return text.startsWith("/") || URL.canParse(text);
 }

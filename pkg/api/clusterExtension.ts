@@ -8,7 +8,7 @@ import { DNS1123_LABEL, DNS1123_SUBDOMAIN } from "./names.ts";
 import { OmittedProblems, Problems } from "./problemSchema.ts";
 import { immutable, matches, type Rule, unionMember, withRules } from "./rules.ts";
 
-/** RFC 6901; what an object is, where it is and whose it is cannot be left to others. */
+/** JSON pointers of RFC 6901. Paths of identity, location and ownership of an object are reserved. */
 const POINTER = "^(/([^/~]|~[01])+)+$";
 const RESERVED = "^/(apiVersion|kind|status)(/|$)";
 const METADATA = "^/metadata(/|$)";
@@ -28,10 +28,10 @@ const path = withRules(z.string().max(256), matches(POINTER, POINTER_TEXT), {
 
 const target = z
   .object({
-    group: z.string().max(253).optional().describe('group is the API group, "" for the core group. Without it, any group is meant.'),
+    group: z.string().max(253).optional().describe('group is the API group, "" for the core group. Default: any group.'),
     kind: z.string().min(1).max(63).describe("kind is the kind of the objects."),
-    namespace: z.string().max(63).optional().describe("namespace is where the objects are. Without it, any namespace is meant."),
-    name: z.string().max(253).optional().describe("name is the name of one object. Without it, all objects of the kind are meant."),
+    namespace: z.string().max(63).optional().describe("namespace is the namespace of the objects. Default: any namespace."),
+    name: z.string().max(253).optional().describe("name is the name of one object. Default: all objects of the kind."),
   })
   .describe("target selects objects of the bundle.");
 
@@ -40,34 +40,34 @@ const ignoreRule = z
     paths: z.array(path).min(1).max(16).meta({
       "x-kubernetes-list-type": "atomic",
       description:
-        "paths are JSON pointers (RFC 6901) of fields that others decide, such as /spec/replicas or /metadata/annotations/example.com~1team. Positions of a list are those of the bundle's object. At most 16.",
+        "paths are JSON pointers (RFC 6901) of ignored fields, such as /spec/replicas or /metadata/annotations/example.com~1team. List indexes refer to the object in the bundle. At most 16.",
     }),
     target,
   })
-  .describe("Fields of some objects that others decide.");
+  .describe("Ignored fields of some objects.");
 
-/** What happens when somebody changes or deletes what is installed. */
+/** Handling of changed or deleted objects. */
 const drift = z
   .object({
     policy: z
       .enum(["Correct", "Warn", "Ignore"])
       .optional()
       .describe(
-        "policy is what happens when an object of the bundle is deleted or a field of it changed. Correct puts it back, Warn reports it and changes nothing, Ignore does not look. Fields that the bundle does not set are never drift. Without it, Correct; but Warn on an extension that was taken over from the Go operator-controller, until its first upgrade.",
+        "policy is the reaction to deleted objects and to changes of fields that the bundle sets: Correct restores them, Warn reports them, Ignore does not check. Default: Correct, or Warn for an extension adopted from the Go operator-controller until its first upgrade.",
       ),
     ignore: z.array(ignoreRule).max(16).optional().meta({
       "x-kubernetes-list-type": "atomic",
       description:
-        "ignore names fields that are left as others set them, also by upgrades. An object that does not exist is made as the bundle has it. At most 16.",
+        "ignore lists fields that the controller does not manage, even in upgrades. It sets them only when it creates the object. At most 16.",
     }),
   })
-  .describe("drift configures what happens when somebody changes or deletes what is installed.");
+  .describe("drift configures the reaction to changed or deleted objects of the bundle.");
 
 /**
- * What `spec.source.catalog.version` may look like. The odd parts are the upstream API's own (a first "version" of `|`, `*]` for a wildcard in
- * some places) and stay, since they decide what is accepted; what a version range means is another matter.
+ * Returns the pattern of `spec.source.catalog.version`. It equals the pattern of the upstream API, oddities included (a first version `|`, `*]` as
+ * a wildcard), because it decides which values the API server accepts.
  */
-function versionExpression(): string {
+function buildVersionPattern(): string {
   const operator = String.raw`(=||!=|>|<|>=|=>|<=|=<|~|~>|\^)`;
   const preRelease = String.raw`(-([0-9A-Za-z\-]+(\.[0-9A-Za-z\-]+)*))?`;
   const build = String.raw`(\+([0-9A-Za-z\-]+(\.[0-9A-Za-z\-]+)*))?`;
@@ -88,56 +88,54 @@ const packageName = withRules(
   z.string().max(253),
   immutable("packageName is immutable"),
   matches(DNS1123_SUBDOMAIN, `packageName ${SUBDOMAIN_TEXT}`),
-).describe("packageName is the package to install. It cannot be changed. A DNS-1123 subdomain of at most 253 characters.");
+).describe("packageName is the name of the package. Immutable. A DNS-1123 subdomain of at most 253 characters.");
 
-const version = withRules(z.string().max(64), matches(versionExpression(), "invalid version expression")).describe(
-  `version is the range of versions that may be installed. Without it, any version may.
+const version = withRules(z.string().max(64), matches(buildVersionPattern(), "invalid version expression")).describe(
+  `version is a version or a range of versions. The controller upgrades automatically within the range. Default: any version.
 
-A range is one comparison or several: "1.2.3" (exactly this one), ">=1.2.0, <2.0.0" (both hold), "~1.2" (1.2 and its patches), "^1.2.3" (up to the next major version), "1.x", "<1.0.0 || >=2.0.0" (one of them holds). The extension is upgraded automatically within the range. At most 64 characters.`,
+Examples: "1.2.3", ">=1.2.0, <2.0.0" (both), "~1.2" (patches of 1.2), "^1.2.3" (below 2.0.0), "1.x", "<1.0.0 || >=2.0.0" (either). At most 64 characters.`,
 );
 
 const channels = z
   .array(withRules(z.string().max(253), matches(DNS1123_SUBDOMAIN, "channels entries must be valid DNS1123 subdomains")))
   .max(256)
   .describe(
-    "channels limits installations to bundles of these channels, and upgrades to their edges. Without it, all channels of the package count. At most 256.",
+    "channels limits installations to bundles, and upgrades to upgrade edges, of these channels. Default: all channels of the package. At most 256.",
   );
 
-/** Where a bundle is looked for, and which one is wanted. */
+/** Selects a bundle from catalogs. */
 export const CatalogSource = z
   .object({
     packageName,
     version: version.optional(),
     channels: channels.optional(),
-    selector: labelSelector
-      .optional()
-      .describe("selector picks the ClusterCatalogs to search, by their labels. Without it, all are searched."),
+    selector: labelSelector.optional().describe("selector selects ClusterCatalogs by their labels. Default: all ClusterCatalogs."),
     upgradeConstraintPolicy: z
       .enum(["CatalogProvided", "SelfCertified"])
       .default("CatalogProvided")
       .describe(
-        "upgradeConstraintPolicy says whether upgrades follow the catalog's edges (CatalogProvided) or may go to any version, older ones included (SelfCertified). Going against the catalog can lose data.",
+        "upgradeConstraintPolicy controls upgrades: CatalogProvided follows the upgrade edges of the catalog, SelfCertified allows any version, including downgrades, which can lose data.",
       ),
     clusterVersionPolicy: z
       .enum(["Warn", "Enforce"])
       .default("Warn")
       .describe(
-        `clusterVersionPolicy says what happens with a bundle whose property olm.maxOpenShiftVersion is lower than the cluster's own minor version, or cannot be read. Warn takes it like any other and says so in condition Progressing. Enforce does not move to it; a bundle that is already installed stays.
+        `clusterVersionPolicy controls bundles whose property olm.maxOpenShiftVersion is malformed or lower than the minor version of the cluster. Warn installs them and reports it in condition Progressing. Enforce does not select them, but keeps one that is installed.
 
-The policy compares with the version of the OpenShift cluster, or with the one that operator-controller is told by --cluster-version. Elsewhere there is nothing to compare with and it has no effect. Either way an installed bundle that does not support the cluster's next minor version keeps the cluster from being upgraded.`,
+It has no effect unless the cluster is OpenShift or operator-controller runs with --cluster-version. With either policy, an installed bundle that does not support the next minor version of the cluster blocks the upgrade of the cluster.`,
       ),
   })
-  .describe("catalog selects a bundle from the cluster's ClusterCatalogs. Required when sourceType is Catalog, forbidden otherwise.");
-/** Which package is wanted, and of which catalogs and versions. */
+  .describe("catalog selects a bundle from ClusterCatalogs. Required if sourceType is Catalog, else forbidden.");
+/** Package, versions and catalogs of an extension. */
 export type CatalogSource = z.input<typeof CatalogSource>;
 
 const source = withRules(
   z.object({
-    sourceType: z.enum(["Catalog"]).describe("sourceType is where bundles come from. The only value is Catalog."),
+    sourceType: z.enum(["Catalog"]).describe("sourceType is the type of the source: Catalog."),
     catalog: CatalogSource.optional(),
   }),
   unionMember("sourceType", "Catalog", "catalog", "catalog is required when sourceType is Catalog, and forbidden otherwise"),
-).describe("source selects what to install, and from where.");
+).describe("source selects the bundle to install.");
 
 const serviceAccount = z
   .object({
@@ -148,14 +146,14 @@ const serviceAccount = z
     )
       .optional()
       .describe(
-        "name is the name of a ServiceAccount in spec.namespace. Once set it cannot be changed, only cleared. A DNS-1123 subdomain of at most 253 characters.",
+        "name is the name of a ServiceAccount in spec.namespace. Immutable once set, but you may clear it. A DNS-1123 subdomain of at most 253 characters.",
       ),
   })
   .refine((value) => Object.keys(value).length > 0, "must have at least 1 property")
   .meta({
     minProperties: 1,
     description:
-      "serviceAccount is the identity that reads, creates, changes, watches and deletes the extension's objects. Its rights are the limit of what a bundle can do to the cluster; `olmv1 rbac` prints those that a bundle needs.",
+      "serviceAccount is the identity that manages the objects of the extension. A bundle can only use its permissions; `olmv1 rbac` prints those that a bundle needs.",
   });
 
 const crdUpgradeSafety = z
@@ -163,7 +161,7 @@ const crdUpgradeSafety = z
     enforcement: z
       .enum(["None", "Strict"])
       .describe(
-        "enforcement is Strict to refuse CustomResourceDefinitions that could lose data of custom resources or break those who use them, or None to check nothing. Where spec.install is absent, it is Strict.",
+        "enforcement is Strict to reject CustomResourceDefinitions that could lose data or break their users, or None to skip the check. Without spec.install: Strict.",
       ),
     ignore: z
       .array(z.enum(CRD_UPGRADE_CHECKS))
@@ -173,11 +171,11 @@ const crdUpgradeSafety = z
       .meta({
         "x-kubernetes-list-type": "set",
         description:
-          "ignore are the names of checks to leave out, as findings name them: those of the definition (scope, storedVersionRemoval), of values in its schema (such as enum or maxLength; unhandled for changes that no check knows), and those against the custom resources that exist (existingObjects: they must be valid under the new schema; servedVersionRemoval: none may exist when a served version goes). With existingFieldRemoval nothing is said about a field that is gone.",
+          "ignore lists checks to skip: of the definition (scope, storedVersionRemoval), of its schema (such as enum or maxLength; existingFieldRemoval for removed fields; unhandled for unknown changes), and of existing custom resources (existingObjects: they must match the new schema; servedVersionRemoval: none may exist if a served version is removed).",
       }),
   })
   .describe(
-    "crdUpgradeSafety is the check of the bundle's CustomResourceDefinitions against those that exist, before anything is installed or upgraded.",
+    "crdUpgradeSafety configures the comparison of the CustomResourceDefinitions of the bundle with existing ones, before an installation or upgrade.",
   );
 
 const install = withRules(
@@ -187,31 +185,29 @@ const install = withRules(
       message: "at least one of [crdUpgradeSafety] are required when preflight is specified",
     })
       .optional()
-      .describe("preflight configures the checks that run before an installation or upgrade."),
+      .describe("preflight configures checks before an installation or upgrade."),
     onFailure: z
       .enum(["Retain", "Rollback"])
       .optional()
       .describe(
-        "onFailure is what happens when an upgrade is not rolled out within progressDeadlineMinutes. Retain (the default) leaves it as it is, Rollback goes back to the release before, CustomResourceDefinitions excepted. An upgrade of which an object is refused is undone in either case, unless a Pod of it is ready already.",
+        "onFailure is the reaction to an upgrade that exceeds progressDeadlineMinutes: Retain (default) keeps it, Rollback restores the previous release except CustomResourceDefinitions. If the API server rejects an object of an upgrade, the controller rolls back in either case, unless a new Pod is ready already.",
       ),
     permissions: z
       .enum(["Enforce", "Warn"])
       .optional()
       .describe(
-        "permissions is what happens when the ServiceAccount lacks rights that the bundle needs. Enforce (the default) writes nothing and names all of them, Warn names them and goes on, so that the API server decides.",
+        "permissions is the reaction to missing permissions of the ServiceAccount: Enforce (default) reports all of them and writes nothing, Warn reports them and continues, so that the API server decides.",
       ),
     requirements: z
       .enum(["Enforce", "Warn"])
       .optional()
       .describe(
-        "requirements is what happens when the cluster lacks what the bundle's ClusterServiceVersion requires: a Kubernetes version of at least minKubeVersion, and the required CustomResourceDefinitions and API services that it does not bring itself. Warn (the default) names them and goes on, Enforce writes nothing before they are there.",
+        "requirements is the reaction to unmet requirements of the ClusterServiceVersion (minKubeVersion, required CustomResourceDefinitions and API services): Warn (default) reports them and continues, Enforce writes nothing until they are met.",
       ),
     userRoles: z
       .enum(["None", "Aggregate"])
       .optional()
-      .describe(
-        "userRoles is Aggregate to add the bundle's APIs to the cluster's roles admin, edit and view, by ClusterRoles of the extension. None is the default.",
-      ),
+      .describe("userRoles is Aggregate to add the APIs of the bundle to the ClusterRoles admin, edit and view. Default: None."),
   }),
   {
     rule: "has(self.preflight) || has(self.permissions) || has(self.onFailure) || has(self.userRoles) || has(self.requirements)",
@@ -219,7 +215,7 @@ const install = withRules(
     holds: ({ preflight, permissions, onFailure, userRoles, requirements }) =>
       [preflight, permissions, onFailure, userRoles, requirements].some((member) => member !== undefined),
   },
-).describe("install configures how bundles are installed and upgraded.");
+).describe("install configures installations and upgrades.");
 
 const uninstall = z
   .object({
@@ -227,16 +223,16 @@ const uninstall = z
       .enum(["DeleteIfUnused", "Delete", "Retain"])
       .default("DeleteIfUnused")
       .describe(
-        "crdPolicy is what happens to the bundle's CustomResourceDefinitions when the extension is deleted, and to those that a newer version leaves out. DeleteIfUnused keeps a definition while custom resources of it exist, Delete deletes it together with them, Retain keeps it.",
+        "crdPolicy controls CustomResourceDefinitions when the extension is deleted, or when a newer version does not contain them: DeleteIfUnused keeps a definition while it has custom resources, Delete deletes it with its custom resources, Retain keeps it.",
       ),
   })
-  .describe("uninstall configures what is removed together with the extension.");
+  .describe("uninstall configures the deletion of the extension.");
 
 const template = z
   .object({
     namespace: withRules(z.string().max(63), matches(DNS1123_LABEL, "namespace must be a valid DNS1123 label"))
       .optional()
-      .describe("namespace is spec.namespace of the extensions that are made. Without it, that of this extension."),
+      .describe("namespace is spec.namespace of created extensions. Default: that of this extension."),
     serviceAccount: z
       .object({
         name: withRules(z.string().min(1).max(253), matches(DNS1123_SUBDOMAIN, `name ${SUBDOMAIN_TEXT}`)).describe(
@@ -244,12 +240,10 @@ const template = z
         ),
       })
       .optional()
-      .describe(
-        "serviceAccount is the identity of the extensions that are made. Without it, a ServiceAccount of the name that spec.serviceAccount of this extension has.",
-      ),
+      .describe("serviceAccount is the identity of created extensions. Default: the same name as in spec.serviceAccount."),
   })
   .describe(
-    "template says what is different about the extensions that policy Install makes. Who may set it is for admission to decide: it names an identity as spec.serviceAccount does.",
+    "template overrides fields of extensions that policy Install creates. Like spec.serviceAccount, it names an identity; use admission control to restrict it.",
   );
 
 const dependencies = z
@@ -258,13 +252,13 @@ const dependencies = z
       .enum(["Require", "Install", "Ignore"])
       .default("Require")
       .describe(
-        `policy is what happens when a bundle depends on other packages or APIs. With Require a bundle is installed once everything that it depends on is installed or served by the cluster; until then condition Progressing is False with reason UnsatisfiedDependencies, says what is missing and which bundle of a catalog would supply it, and goes on by itself when it is there. Install makes a ClusterExtension for each package that is missing, and waits for it; an extension of the package that exists already is waited for, and never changed. Ignore installs without checking.
+        `policy controls dependencies of bundles on packages or APIs. Require waits until all of them are installed or served: condition Progressing is False with reason UnsatisfiedDependencies, and names missing dependencies and bundles that provide them. Install creates a ClusterExtension for each missing package and waits for it; it never changes existing extensions. Ignore does not check.
 
-With Require and Install no version is chosen that would take away what another installed bundle depends on.`,
+With Require and Install, no version is selected that would break a dependency of another installed bundle.`,
       ),
     template: template.optional(),
   })
-  .describe("dependencies configures how bundles that depend on other packages or APIs are treated.");
+  .describe("dependencies configures bundles that depend on other packages or APIs.");
 
 /** The desired state of a ClusterExtension. */
 export const ClusterExtensionSpec = z
@@ -274,7 +268,7 @@ export const ClusterExtensionSpec = z
       immutable("namespace is immutable"),
       matches(DNS1123_LABEL, "namespace must be a valid DNS1123 label"),
     ).describe(
-      "namespace is where the extension's namespaced objects go and where its ServiceAccount lives. It must exist, and cannot be changed. A DNS-1123 label of at most 63 characters.",
+      "namespace is the namespace of the ServiceAccount and the namespaced objects. It must exist. Immutable. A DNS-1123 label of at most 63 characters.",
     ),
     serviceAccount: serviceAccount.optional(),
     source,
@@ -283,7 +277,7 @@ export const ClusterExtensionSpec = z
     progressDeadlineMinutes: z.int().min(10).max(720).optional().meta({
       format: "int32",
       description:
-        "progressDeadlineMinutes is how long a rollout may take before it counts as failed, 10 to 720 minutes: condition Progressing then becomes False with reason ProgressDeadlineExceeded until the rollout is complete after all. A rollout is complete as soon as condition Available has been True. Without it there is no limit.",
+        "progressDeadlineMinutes is the maximum duration of a rollout, 10 to 720 minutes. After that, condition Progressing is False with reason ProgressDeadlineExceeded until the rollout completes, which is when condition Available becomes True. Default: no limit.",
     }),
     uninstall: uninstall.optional(),
     dependencies: dependencies.optional(),
@@ -292,13 +286,13 @@ export const ClusterExtensionSpec = z
       .enum(["Automatic", "Manual"])
       .optional()
       .describe(
-        "approval is Manual where somebody has to approve each installation and upgrade before anything is written: status.plan says what it would do, and annotation olm.operatorframework.io/approve with the plan's digest approves it. What is installed is kept as it is meanwhile. Automatic, the default, goes on by itself.",
+        "approval is Manual to require approval before each installation and upgrade: status.plan shows the changes, and annotation olm.operatorframework.io/approve with its digest approves them. Until then, the controller keeps the installed bundle. Default: Automatic.",
       ),
     suspend: z
       .boolean()
       .optional()
       .describe(
-        "suspend stops everything that is done for the extension while it is true: nothing is resolved, installed, upgraded or put back. What is installed stays as it is. A deletion is not held up.",
+        "suspend pauses the extension while it is true: the controller does not resolve, install, upgrade or correct drift. It still uninstalls a deleted extension.",
       ),
   })
   .describe("spec is the desired state.");
@@ -307,10 +301,10 @@ export type ClusterExtensionSpec = z.input<typeof ClusterExtensionSpec>;
 const bundle = z
   .object({
     name: withRules(z.string(), matches(DNS1123_SUBDOMAIN, `packageName ${SUBDOMAIN_TEXT}`)).describe(
-      "name is the bundle's name in its catalog.",
+      "name is the name of the bundle in the catalog.",
     ),
     version: withRules(z.string(), matches(BUNDLE_VERSION, "version must be well-formed semver")).describe(
-      "version is the bundle's version.",
+      "version is the version of the bundle.",
     ),
     release: withRules(
       z.string().max(20),
@@ -320,7 +314,7 @@ const bundle = z
       ),
     )
       .optional()
-      .describe("release tells bundles of one version apart. Absent when the bundle has none of its own."),
+      .describe("release distinguishes bundles of one version. Absent if the bundle has none."),
   })
   .describe("bundle is the installed bundle.");
 
@@ -330,7 +324,7 @@ export const ClusterExtensionStatus = z
     conditions: conditions(
       `conditions describe the state of the extension.
 
-Installed: whether a bundle is installed. Progressing: True when the desired state is reached (Succeeded), rolling out (RollingOut), being removed (Uninstalling) or tried again (Retrying); False when somebody has to act (Blocked, InvalidConfiguration, UnsatisfiedDependencies, ProgressDeadlineExceeded), has to approve (AwaitingApproval) or asked for nothing to be done (Suspended). Available: whether what is installed works: True (Healthy), False while it is rolled out (RollingOut) or when something is wrong with it (Unhealthy, with the object and its Pod in the message), Unknown when that cannot be told. Ready: True when a bundle is installed, nothing is left to do and it is available; otherwise with the reason of the first that is not so. Deprecated, PackageDeprecated, ChannelDeprecated and BundleDeprecated: whether the catalog advises against the package, the channels or the bundle. ClusterUpgradeBlocked, only where an installed bundle states up to which OpenShift version it works: whether it keeps the cluster from being upgraded to its next minor version, and what would lift that.`,
+Installed: a bundle is installed. Progressing: True if the desired state is reached (Succeeded), rolling out (RollingOut), being removed (Uninstalling) or retried (Retrying); False if you must act (Blocked, InvalidConfiguration, UnsatisfiedDependencies, ProgressDeadlineExceeded), approve a plan (AwaitingApproval), or suspended the extension (Suspended). Available: True if the installed objects are healthy (Healthy); False during a rollout (RollingOut) or if an object is unhealthy (Unhealthy); Unknown if that cannot be determined. Ready: True if a bundle is installed, up to date and available; else with the reason of the first unmet condition. Deprecated, PackageDeprecated, ChannelDeprecated and BundleDeprecated: deprecations in the catalog. ClusterUpgradeBlocked, if the installed bundle has a maximum OpenShift version: whether it blocks the upgrade of the cluster to the next minor version, and the remedy.`,
     ).optional(),
     install: z
       .object({
@@ -340,11 +334,11 @@ Installed: whether a bundle is installed. Progressing: True when the desired sta
           .max(253)
           .optional()
           .describe(
-            "catalog is the name of the ClusterCatalog that the installed bundle was resolved from. Absent while that is not known. While another catalog cannot be reached, updates come only from this one.",
+            "catalog is the name of the ClusterCatalog of the installed bundle. Absent if unknown. While another catalog is unavailable, updates come only from this one.",
           ),
       })
       .optional()
-      .describe("install describes what is installed. Absent when nothing is."),
+      .describe("install describes the installed bundle. Absent if none is installed."),
     problems: Problems.optional(),
     omittedProblems: OmittedProblems.optional(),
     inventory: Inventory.optional(),
@@ -358,14 +352,14 @@ Installed: whether a bundle is installed. Progressing: True when the desired sta
       .max(64)
       .optional()
       .describe(
-        "lastHandledReconcileAt is the value of annotation olm.operatorframework.io/reconcile-requested-at, cut at 64 characters, that the last pass dealt with.",
+        "lastHandledReconcileAt is the value of annotation olm.operatorframework.io/reconcile-requested-at, at most 64 characters, in the last reconcile.",
       ),
     activeRevisions: z
       .array(
         z
           .object({
-            name: z.string().describe("name is the revision's name."),
-            conditions: conditions("conditions describe the revision while it rolls out.").optional(),
+            name: z.string().describe("name is the name of the revision."),
+            conditions: conditions("conditions describe the rollout of the revision.").optional(),
           })
           .describe("One revision."),
       )
@@ -373,15 +367,16 @@ Installed: whether a bundle is installed. Progressing: True when the desired sta
       .meta({
         "x-kubernetes-list-type": "map",
         "x-kubernetes-list-map-keys": ["name"],
-        description: "activeRevisions are the revisions that are installed or rolling out, where revisions are objects of their own.",
+        description:
+          "activeRevisions are the installed revisions, or those that are rolling out. Only used by implementations with revision objects.",
       }),
   })
   .describe("status is the observed state.");
 export type ClusterExtensionStatus = z.input<typeof ClusterExtensionStatus>;
 
 /**
- * Rules over the whole object. They let an object that broke them before they existed be updated, since otherwise its finalizers could not be removed.
- * `spec` cannot be removed: a new one could then name another namespace and package.
+ * Rules for the whole object. Objects that already violate them can be updated, because otherwise their finalizers could not be removed.
+ * `spec` cannot be removed: a new one could name another namespace and package.
  */
 const objectRules: Rule<{ spec?: unknown; metadata?: { name?: string | undefined } | undefined }>[] = [
   {
@@ -394,7 +389,7 @@ const objectRules: Rule<{ spec?: unknown; metadata?: { name?: string | undefined
   },
   {
     rule: `oldSelf.hasValue() || self.metadata.name.size() <= ${EXTENSION_NAME_MAX}`,
-    message: `metadata.name must be no longer than ${EXTENSION_NAME_MAX} characters, since the names and labels of what is installed contain it`,
+    message: `metadata.name must be no longer than ${EXTENSION_NAME_MAX} characters because names and labels of installed objects contain it`,
     holds: ({ metadata }) => (metadata?.name?.length ?? 0) <= EXTENSION_NAME_MAX,
     optionalOldSelf: true,
   },
@@ -408,9 +403,9 @@ export const ClusterExtension = withRules(
     status: ClusterExtensionStatus.optional(),
   }),
   ...objectRules,
-).describe("ClusterExtension installs a package from a catalog, keeps it installed and upgrades it, with the rights of a ServiceAccount.");
+).describe("ClusterExtension installs a package from a catalog and upgrades it, with the permissions of a ServiceAccount.");
 
-/** As read from the API server: defaults are set, members that we do not know are still there. */
+/** A ClusterExtension as the API server returns it: with defaults and with unknown members. */
 export interface ClusterExtension extends KubeObject {
   spec: ClusterExtensionSpec;
   status?: ClusterExtensionStatus;

@@ -1,6 +1,6 @@
 import * as fc from "fast-check";
 import { expect, test } from "vitest";
-import { boundedMessage, changedConditions, findCondition, sanitizeNetworkError, setCondition } from "./conditions.ts";
+import { boundMessage, findCondition, listChangedConditions, sanitizeNetworkError, setCondition } from "./conditions.ts";
 import type { Condition } from "./k8s.ts";
 
 const EARLIER = "2026-01-01T00:00:00Z";
@@ -20,7 +20,7 @@ function condition(over: Partial<Condition> = {}): Condition {
   };
 }
 
-test("a new condition comes last and starts now", () => {
+test("setCondition appends a new condition with the current time", () => {
   const { lastTransitionTime: _, ...next } = condition({ type: "Installed" });
   expect(setCondition([condition()], next, NOW)).toEqual([condition(), { ...next, lastTransitionTime: NOW }]);
   expect(setCondition(undefined, next, NOW)).toEqual([{ ...next, lastTransitionTime: NOW }]);
@@ -33,7 +33,7 @@ test.for([
   { change: { message: "other" }, time: EARLIER },
   { change: { observedGeneration: 2 }, time: EARLIER },
   { change: {}, time: EARLIER },
-] as const)("a change of $change leaves the transition at $time", ({ change, time }) => {
+] as const)("setCondition sets lastTransitionTime $time after a change of $change", ({ change, time }) => {
   const before = [condition({ type: "A" }), condition(), condition({ type: "B" })];
   const { lastTransitionTime: _, ...next } = condition(change);
   const after = setCondition(before, next, NOW);
@@ -42,7 +42,7 @@ test.for([
   expect(before[1]).toEqual(condition());
 });
 
-test("a condition that is not there is not found", () => {
+test("findCondition returns undefined for a missing type", () => {
   expect(findCondition([condition()], "Installed")).toBeUndefined();
   expect(findCondition(undefined, "Installed")).toBeUndefined();
 });
@@ -66,7 +66,7 @@ test.for([
   ["a: read tcp 1.2.3.4:1->1.2.3.4:2: b: write tcp 1.2.3.4->1.2.3.4", "a: b: "],
 ] as const)("network text %j reads %j", ([text, want]) => {
   expect(sanitizeNetworkError(text)).toBe(want);
-  expect(boundedMessage(text)).toBe(want);
+  expect(boundMessage(text)).toBe(want);
 });
 
 test.for([
@@ -77,9 +77,9 @@ test.for([
     kept: "source catalog content: terminal error: bad",
   },
   { text: "the terminal error: of a line", want: "the terminal error: of a line", kept: "the terminal error: of a line" },
-])("$text without the words is $want", ({ text, want, kept }) => {
-  expect(boundedMessage(text)).toBe(want);
-  expect(boundedMessage(text, { keepTerminal: true })).toBe(kept);
+])("boundMessage turns $text into $want", ({ text, want, kept }) => {
+  expect(boundMessage(text)).toBe(want);
+  expect(boundMessage(text, { keepTerminal: true })).toBe(kept);
 });
 
 test.for([
@@ -87,23 +87,23 @@ test.for([
   { what: "two bytes a character", character: "é", kept: Math.floor((MAX_BYTES - SUFFIX.length) / 2) },
   { what: "three bytes a character", character: "あ", kept: Math.floor((MAX_BYTES - SUFFIX.length) / 3) },
   { what: "surrogate pairs", character: "😀", kept: Math.floor((MAX_BYTES - SUFFIX.length) / 4) },
-])("a long message of $what is cut between characters", ({ character, kept }) => {
-  const message = boundedMessage(character.repeat(MAX_BYTES + 1));
+])("boundMessage truncates a long message of $what between characters", ({ character, kept }) => {
+  const message = boundMessage(character.repeat(MAX_BYTES + 1));
   expect(message.length).toBe(character.length * kept + SUFFIX.length);
   expect(message.startsWith(character.repeat(kept)) && message.endsWith(SUFFIX)).toBe(true);
 });
 
-test("a message of exactly 32768 bytes stays whole, one byte more is cut", () => {
-  expect(boundedMessage("x".repeat(MAX_BYTES)) === "x".repeat(MAX_BYTES)).toBe(true);
-  const cut = boundedMessage("x".repeat(MAX_BYTES + 1));
+test("boundMessage keeps 32768 bytes and truncates longer messages", () => {
+  expect(boundMessage("x".repeat(MAX_BYTES)) === "x".repeat(MAX_BYTES)).toBe(true);
+  const cut = boundMessage("x".repeat(MAX_BYTES + 1));
   expect(Buffer.byteLength(cut)).toBe(MAX_BYTES);
   expect(cut.endsWith(SUFFIX)).toBe(true);
 });
 
-test("whatever the text, the message fits and is valid text", () => {
+test("boundMessage returns valid text within the limit for any text", () => {
   fc.assert(
     fc.property(fc.string({ unit: "grapheme", maxLength: 40 }), fc.integer({ min: 1, max: 3_000 }), (text, times) => {
-      const message = boundedMessage(text.repeat(times));
+      const message = boundMessage(text.repeat(times));
       expect(Buffer.byteLength(message)).toBeLessThanOrEqual(MAX_BYTES);
       expect(message.isWellFormed()).toBe(true);
     }),
@@ -111,7 +111,7 @@ test("whatever the text, the message fits and is valid text", () => {
   );
 });
 
-test("a condition changed when its status, reason or message did, or when it is new; its times do not count", () => {
+test("listChangedConditions ignores times, and compares status, reason and message", () => {
   const base = { status: "True", reason: "Succeeded", message: "m", lastTransitionTime: "2026-01-01T00:00:00Z" } as const;
   const before = ["A", "B", "C", "D"].map((type) => ({ ...base, type }));
   const after = [
@@ -121,12 +121,12 @@ test("a condition changed when its status, reason or message did, or when it is 
     { ...base, type: "D", message: "n" },
     { ...base, type: "E" },
   ];
-  const changed = changedConditions(before, after).map(({ condition, before: old }) => [condition.type, old?.type]);
+  const changed = listChangedConditions(before, after).map(({ condition, before: old }) => [condition.type, old?.type]);
   expect(changed).toEqual([
     ["B", "B"],
     ["C", "C"],
     ["D", "D"],
     ["E", undefined],
   ]);
-  expect(changedConditions(undefined, undefined)).toEqual([]);
+  expect(listChangedConditions(undefined, undefined)).toEqual([]);
 });

@@ -3,18 +3,18 @@ import { truncateMessage } from "../text/truncate.ts";
 import type { Condition } from "./k8s.ts";
 
 const TERMINAL = /(^|: )terminal error: /g;
-/** The two ends of a connection that broke; the local port differs each time, which would make the message flap. */
+/** Addresses of a broken connection. The local port differs each time, so the message would change constantly. */
 const CONNECTION = connectionPattern();
 
-/** The condition of that type, if there is one. */
+/** Returns the condition of a type. */
 export function findCondition(conditions: readonly Condition[] | undefined, type: string): Condition | undefined {
   return conditions?.find((condition) => condition.type === type);
 }
 
 /**
- * `conditions` with `next` in place of the one of its type, or at the end.
- * `lastTransitionTime` becomes `now` when the status differs from before and otherwise stays.
- * @param now RFC 3339 in whole seconds, as the API server prints times.
+ * Returns `conditions` with `next` instead of the condition of its type, or appended.
+ * `lastTransitionTime` is `now` if the status changed, else the previous one.
+ * @param now RFC 3339 in whole seconds, like times of the API server.
  * @see https://pkg.go.dev/k8s.io/apimachinery/pkg/api/meta#SetStatusCondition
  */
 export function setCondition(
@@ -28,8 +28,8 @@ export function setCondition(
   return (conditions ?? []).map((condition) => (condition === before ? { ...next, lastTransitionTime } : condition));
 }
 
-/** Those of `after` that say something else than the one of their type before, each with that one; a new one has none. */
-export function changedConditions(
+/** Returns conditions whose status, reason or message changed, each with the previous condition of its type. */
+export function listChangedConditions(
   before: readonly Condition[] | undefined,
   after: readonly Condition[] | undefined,
 ): { condition: Condition; before: Condition | undefined }[] {
@@ -42,15 +42,15 @@ export function changedConditions(
 }
 
 /**
- * `text` as the message of a condition: addresses of broken connections and users and passwords in URLs left out, the words "terminal error: " too unless
- * `keepTerminal` is set (a ClusterCatalog shows them inside a chain of causes), at most 32768 bytes of UTF-8 with a note where it was cut.
+ * Converts a text to a condition message: removes addresses of broken connections, and users and passwords in URLs. Removes "terminal error: " unless
+ * `keepTerminal` is set (a ClusterCatalog shows it in a chain of causes). Truncates to 32768 bytes of UTF-8, with a note.
  */
-export function boundedMessage(text: string, options: { keepTerminal?: boolean } = {}): string {
+export function boundMessage(text: string, options: { keepTerminal?: boolean } = {}): string {
   const stable = redactUserinfo(sanitizeNetworkError(text));
   return truncateMessage(options.keepTerminal ? stable : stable.replace(TERMINAL, "$1"));
 }
 
-/** `text` without "read tcp 10.0.0.1:52341->10.0.0.2:443: " and its like. */
+/** Removes addresses such as "read tcp 10.0.0.1:52341->10.0.0.2:443: ". */
 export function sanitizeNetworkError(text: string): string {
   return text.replace(CONNECTION, "");
 }

@@ -1,21 +1,21 @@
 import type { KubeObject } from "./k8s.ts";
 
-/** API group of every kind of ours. */
+/** API group of ClusterExtension and ClusterCatalog. */
 export const GROUP = "olm.operatorframework.io";
-/** The one version that is served and stored. */
+/** API version; the only one. */
 export const VERSION = "v1";
 /** `apiVersion` of ClusterExtension and ClusterCatalog. */
 export const API_VERSION = `${GROUP}/${VERSION}`;
 
-/** Kinds of ours. */
+/** Kinds of this API group. */
 export const CLUSTER_EXTENSION = "ClusterExtension";
 export const CLUSTER_CATALOG = "ClusterCatalog";
 
-/** Field manager of every server-side apply of bundle content. */
+/** Field manager for server-side apply of bundle content. */
 export const FIELD_MANAGER = "olm.operatorframework.io";
-/** Field manager of the certificates that operator-controller provides itself: no release holds them, so no apply of one touches them. */
+/** Field manager of self-signed certificates. They are not part of a release, so applying one does not change them. */
 export const CERTIFICATES_FIELD_MANAGER = `${FIELD_MANAGER}/certificates`;
-/** Namespace of the controllers and of the release Secrets unless told otherwise. */
+/** Default namespace of the controllers and release Secrets. */
 export const SYSTEM_NAMESPACE = "olmv1-system";
 
 /** Kind of the object that owns an applied object: always "ClusterExtension". */
@@ -23,80 +23,80 @@ export const LABEL_OWNER_KIND = `${GROUP}/owner-kind`;
 /** Name of the ClusterExtension that owns an applied object. */
 export const LABEL_OWNER_NAME = `${GROUP}/owner-name`;
 /**
- * Package of an installed bundle. It and the four below are members of a release record; package and version are labels of every applied
- * object as well, in the form that a label may have.
+ * Package of an installed bundle. This and the next four are members of a release record. Package and version are also labels of applied objects,
+ * converted to valid label values.
  */
 export const LABEL_PACKAGE_NAME = `${GROUP}/package-name`;
 export const LABEL_BUNDLE_NAME = `${GROUP}/bundle-name`;
 export const LABEL_BUNDLE_VERSION = `${GROUP}/bundle-version`;
-/** Present, even if empty, when the bundle states a release of its own. */
+/** Present, possibly empty, if the bundle has a release. */
 export const LABEL_BUNDLE_RELEASE = `${GROUP}/bundle-release`;
-/** The bundle's image reference. */
+/** Image reference of the bundle. */
 export const LABEL_BUNDLE_REFERENCE = `${GROUP}/bundle-reference`;
-/** On every ClusterCatalog, its own name, so that selectors can name one. */
+/** On every ClusterCatalog: its name, for selectors. */
 export const LABEL_METADATA_NAME = `${GROUP}/metadata.name`;
 
-/** On a CustomResourceDefinition of a bundle, in place of an ownerReference: uid of the ClusterExtension that owns it. */
+/** On a CustomResourceDefinition of a bundle, instead of an ownerReference: uid of its ClusterExtension. */
 export const ANNOTATION_OWNER_UID = `${GROUP}/owner-uid`;
-/** Of a ClusterServiceVersion and of the release made of it: the bundle's properties, a JSON list of type and value. */
+/** On a ClusterServiceVersion and its release: properties of the bundle, a JSON list of type and value. */
 export const ANNOTATION_PROPERTIES = "olm.properties";
-/** On a ClusterExtension: number of the release to go back to and to stay at, until the annotation is removed. */
+/** On a ClusterExtension: revision to roll back to and pin, until the annotation is removed. */
 export const ANNOTATION_ROLLBACK_TO = `${GROUP}/rollback-to`;
-/** On a ClusterExtension that is deleted: "true" lets it go although nobody may delete its objects any more. */
+/** On a deleted ClusterExtension: "true" removes it even if its ServiceAccount cannot delete its objects. */
 export const ANNOTATION_FORCE_DELETE = `${GROUP}/force-delete`;
-/** On a ClusterExtension that is deleted: "true" uninstalls it although others depend on it. */
+/** On a deleted ClusterExtension: "true" uninstalls it despite dependents. */
 export const ANNOTATION_FORCE_UNINSTALL = `${GROUP}/force-uninstall`;
-/** On a ClusterExtension: "true" lets kept CustomResourceDefinitions lose a conversion webhook that their custom resources need. */
+/** On a ClusterExtension: "true" allows removing a conversion webhook that custom resources of kept CustomResourceDefinitions need. */
 export const ANNOTATION_DROP_CONVERSION = `${GROUP}/drop-conversion`;
-/** On a ClusterExtension: a changed value asks for a pass that compares everything at once, whatever the value is; usually a time. */
+/** On a ClusterExtension: any new value, usually a time, triggers a reconcile that compares all objects. */
 export const ANNOTATION_RECONCILE_REQUESTED_AT = `${GROUP}/reconcile-requested-at`;
-/** Longest part of that value that is looked at. */
+/** Maximum length of that value; the rest is ignored. */
 export const RECONCILE_REQUEST_MAX = 64;
-/** On a ClusterExtension with spec.approval Manual: digest of the plan that may be carried out. */
+/** On a ClusterExtension with spec.approval Manual: digest of the approved plan. */
 export const ANNOTATION_APPROVE = `${GROUP}/approve`;
-/** "true" on a ClusterExtension that policy Install of `spec.dependencies` made: it goes when nothing needs it any more. */
+/** "true" on a ClusterExtension that policy Install of `spec.dependencies` created: it is deleted with its last dependent. */
 export const LABEL_DEPENDENCY = `${GROUP}/dependency`;
-/** On such an extension, one label for each extension that it was made for or that waited for it: its name behind this, its uid as the value. */
+/** Prefix of one label per dependent on such an extension: the suffix is the name of the dependent, the value its uid. */
 export const LABEL_DEPENDENT_PREFIX = `dependent.${GROUP}/`;
-/** On what `olmv1 install` made for an extension, such as its ServiceAccount and roles: the extension's name. */
+/** On objects that `olmv1 install` created for an extension, such as a ServiceAccount: name of the extension. */
 export const LABEL_CREATED_FOR = `${GROUP}/created-for`;
-/** Version of the program that holds a Lease; on the Lease. */
+/** On a Lease: version of the program that holds it. */
 export const ANNOTATION_PROGRAM_VERSION = `${GROUP}/version`;
-/** On our CRDs: which variant of the API they are. */
+/** On the CRDs: variant of the API. */
 export const ANNOTATION_GENERATOR = `${GROUP}/generator`;
 
-/** On the Service of webhooks or API services: name of the Secret in which operator-controller provides its serving certificate. */
+/** On the Service of webhooks or API services: name of the Secret with the serving certificate from operator-controller. */
 export const ANNOTATION_SERVING_CERT_SECRET = `${GROUP}/serving-cert-secret-name`;
 /**
- * On webhook configurations, CRDs with a conversion webhook and APIServices: "namespace/name" of the Secret whose CA operator-controller writes
- * into them.
+ * On webhook configurations, CRDs with a conversion webhook and APIServices: "namespace/name" of the Secret whose CA operator-controller
+ * injects.
  */
 export const ANNOTATION_INJECT_CA_FROM_SECRET = `${GROUP}/inject-ca-from-secret`;
-/** On the Secret in which catalogd or operator-controller keeps its own serving certificate: which of the two; only such a Secret is written. */
+/** On the Secret with the serving certificate of catalogd or operator-controller: name of the program. It writes only Secrets with this label. */
 export const LABEL_SELF_MANAGED_CERTIFICATE = `${GROUP}/self-managed-certificate`;
-/** On an APIService of a bundle: the kinds that its group version serves, a JSON list of kind and plural name. */
+/** On an APIService of a bundle: kinds of its group version, a JSON list of kind and plural name. */
 export const ANNOTATION_API_KINDS = `${GROUP}/api-kinds`;
 
-/** Holds a ClusterExtension until its objects are off the cluster. */
+/** Keeps a ClusterExtension until its objects are deleted. */
 export const FINALIZER_UNINSTALL = `${GROUP}/uninstall`;
-/** Finalizers of the Go operator-controller, found on an extension that is taken over from it; they are removed, never added. */
+/** Finalizers of the Go operator-controller on adopted extensions; removed, never added. */
 export const GO_FINALIZERS: readonly string[] = [`${GROUP}/cleanup-unpack-cache`, `${GROUP}/cleanup-contentmanager-cache`];
-/** Finalizer that the API server adds to an object that is deleted with `--cascade=orphan`: its dependents stay. */
+/** Finalizer that the API server adds for a deletion with `--cascade=orphan`, which keeps dependents. */
 export const FINALIZER_ORPHAN = "orphan";
-/** Finalizers of the garbage collector. They decide how a deletion goes on, and are honoured only when they came with it. */
+/** Finalizers of the garbage collector. They define the kind of a deletion, and count only if the deletion added them. */
 export const COLLECTOR_FINALIZERS: readonly string[] = [FINALIZER_ORPHAN, "foregroundDeletion"];
-/** Holds a ClusterCatalog until its content is no longer stored or served. */
+/** Keeps a ClusterCatalog until its content is neither stored nor served. */
 export const FINALIZER_DELETE_SERVER_CACHE = `${GROUP}/delete-server-cache`;
 
 /** Types of the conditions of both kinds. */
 export const ConditionType = {
   Installed: "Installed",
   Progressing: "Progressing",
-  /** Whether what is installed works; and `Ready`, the sum of the others, for `kubectl wait`. Neither is the Go operator-controller's. */
+  /** Health of the installed objects. `Ready` summarizes all conditions for `kubectl wait`. The Go operator-controller has neither. */
   Available: "Available",
   Ready: "Ready",
   Serving: "Serving",
-  /** Whether the content that is served of a ClusterCatalog passes the checks of file-based catalogs; not the Go catalogd's. */
+  /** Whether the served content passes the checks of file-based catalogs. The Go catalogd does not have it. */
   Valid: "Valid",
   Deprecated: "Deprecated",
   PackageDeprecated: "PackageDeprecated",
@@ -142,24 +142,24 @@ export const Reason = {
 } as const;
 export type Reason = (typeof Reason)[keyof typeof Reason];
 
-/** Objects that status.inventory names at most. */
+/** Maximum number of objects in status.inventory. */
 export const INVENTORY_MAX = 100;
-/** Definitions that status.keptCRDs names at most. */
+/** Maximum number of definitions in status.keptCRDs. */
 export const KEPT_CRDS_MAX = 100;
-/** APIs that status.providedAPIs names at most. */
+/** Maximum number of APIs in status.providedAPIs. */
 export const PROVIDED_APIS_MAX = 100;
-/** Versions that status.availableUpdates names at most. */
+/** Maximum number of versions in status.availableUpdates. */
 export const AVAILABLE_UPDATES_MAX = 10;
-/** Objects that status.plan names at most. */
+/** Maximum number of objects in status.plan. */
 export const PLAN_OBJECTS_MAX = 20;
-/** Fields of one object that status.plan names at most. */
+/** Maximum number of fields per object in status.plan. */
 export const PLAN_FIELDS_MAX = 5;
-/** Longest name of a ClusterExtension: it is a label value (at most 63) and the name of a Helm-like release (at most 53). */
+/** Maximum length of the name of a ClusterExtension: it is a label value (63) and the name of a Helm-like release (53). */
 export const EXTENSION_NAME_MAX = 53;
-/** Longest message of a condition. The API server counts characters, we keep to bytes. */
+/** Maximum length of a condition message, in bytes. The API server counts characters, so this is stricter. */
 export const MESSAGE_MAX_BYTES = 32_768;
 
-/** Checks of one CRD against another: of the whole, of each value in the schema, and for what none of these looks at. In the order of findings. */
+/** Checks of a CRD upgrade, in the order of findings: of the definition, of each schema value, and unhandled changes. */
 const CRD_CHECKS = [
   "scope",
   "storedVersionRemoval",
@@ -183,18 +183,18 @@ const CRD_CHECKS = [
 ] as const;
 export type CrdCheck = (typeof CRD_CHECKS)[number];
 
-/** Checks of a CRD against the custom resources that exist; the Go operator-controller has none of them. */
+/** Checks of a CRD against existing custom resources. The Go operator-controller does not have them. */
 const EXISTING_CHECKS = ["existingObjects", "servedVersionRemoval"] as const;
 
-/** Everything that spec.install.preflight.crdUpgradeSafety.ignore may name. */
+/** Values of spec.install.preflight.crdUpgradeSafety.ignore. */
 export const CRD_UPGRADE_CHECKS = [...CRD_CHECKS, ...EXISTING_CHECKS] as const;
 
-/** With "true", OpenShift's network operator writes the certificate authorities of the cluster into a ConfigMap. */
+/** With "true", OpenShift's network operator injects the certificate authorities of the cluster into a ConfigMap. */
 export const TRUSTED_CA_LABEL = "config.openshift.io/inject-trusted-cabundle";
-/** The key under which it writes them. */
+/** The key of the injected authorities. */
 export const TRUSTED_CA_KEY = "ca-bundle.crt";
 
-/** Whether OpenShift writes into an object. */
-export function takesTrustedCa({ apiVersion, kind, metadata }: KubeObject): boolean {
+/** Returns whether OpenShift injects certificate authorities into an object. */
+export function acceptsTrustedCa({ apiVersion, kind, metadata }: KubeObject): boolean {
   return kind === "ConfigMap" && apiVersion === "v1" && metadata.labels?.[TRUSTED_CA_LABEL] === "true";
 }

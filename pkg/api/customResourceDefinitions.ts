@@ -5,7 +5,7 @@ import { ANNOTATION_GENERATOR, GROUP, VERSION } from "./constants.ts";
 import type { JsonObject, KubeObject } from "./k8s.ts";
 
 /**
- * The members of a structural schema that we make use of.
+ * The members of a structural schema that this project uses.
  * @see https://kubernetes.io/docs/tasks/extend-kubernetes/custom-resources/custom-resource-definitions/#specifying-a-structural-schema
  */
 export interface Structural extends JsonObject {
@@ -24,19 +24,19 @@ export interface Structural extends JsonObject {
 
 const DIALECT = "$schema";
 
-/** A zod schema as the structural schema of a CustomResourceDefinition; members keep the order in which they are declared. */
+/** Converts a zod schema to the structural schema of a CustomResourceDefinition. Members keep their order. */
 function toStructural(schema: z.ZodType): Structural {
   const { [DIALECT]: _, ...structural } = z.toJSONSchema(schema, {
     target: "openapi-3.0",
     io: "input",
     reused: "inline",
-    // Runs twice on a schema with meta, before and after that is merged in.
+    // Runs twice for a schema with meta: before and after meta is merged.
     override: ({ jsonSchema }) => adapt(jsonSchema as Structural),
   });
-  return ordered(structural as Structural);
+  return sortKeywords(structural as Structural);
 }
 
-/** Takes out what Kubernetes knows in another form or not at all. */
+/** Removes keywords that Kubernetes does not support or expresses differently. */
 function adapt(schema: Structural): void {
   if (schema.properties) delete schema.additionalProperties;
   if (schema["x-kubernetes-preserve-unknown-fields"]) delete schema.additionalProperties;
@@ -46,18 +46,18 @@ function adapt(schema: Structural): void {
   if (schema["maximum"] === Number.MAX_SAFE_INTEGER) delete schema["maximum"];
 }
 
-/** What a reader looks for first comes first: description, type, then bounds, members, rules. */
-function ordered(schema: Structural): Structural {
+/** Sorts keywords for readers: description, type, bounds, members, rules. */
+function sortKeywords(schema: Structural): Structural {
   const { description, type, properties, items, additionalProperties, required, "x-kubernetes-validations": rules, ...others } = schema;
   const result: Structural = {};
   if (description !== undefined) result.description = description;
   if (type !== undefined) result.type = type;
   Object.assign(result, others);
   if (required) result.required = required;
-  if (properties) result.properties = Object.fromEntries(Object.entries(properties).map(([name, member]) => [name, ordered(member)]));
-  if (items) result.items = ordered(items);
+  if (properties) result.properties = Object.fromEntries(Object.entries(properties).map(([name, member]) => [name, sortKeywords(member)]));
+  if (items) result.items = sortKeywords(items);
   if (additionalProperties !== undefined) {
-    result.additionalProperties = typeof additionalProperties === "boolean" ? additionalProperties : ordered(additionalProperties);
+    result.additionalProperties = typeof additionalProperties === "boolean" ? additionalProperties : sortKeywords(additionalProperties);
   }
   if (rules) result["x-kubernetes-validations"] = rules;
   return result;
@@ -67,10 +67,10 @@ const API_VERSION_FIELD: Structural = {
   description: "apiVersion is the group and version of this representation of the object.",
   type: "string",
 };
-const KIND_FIELD: Structural = { description: "kind is what the object is.", type: "string" };
+const KIND_FIELD: Structural = { description: "kind is the kind of the object.", type: "string" };
 
-/** The CustomResourceDefinition of a kind; all members, the experimental ones included, so the generator is "experimental". */
-export function crdFrom(kind: KindDescription): KubeObject {
+/** Returns the CustomResourceDefinition of a kind. It includes experimental members, so the generator annotation is "experimental". */
+export function buildCrd(kind: KindDescription): KubeObject {
   const { singular, plural, shortName, columns } = kind;
   return {
     apiVersion: "apiextensions.k8s.io/v1",
@@ -87,15 +87,15 @@ export function crdFrom(kind: KindDescription): KubeObject {
           storage: true,
           additionalPrinterColumns: columns,
           subresources: { status: {} },
-          schema: { openAPIV3Schema: openApiSchema(kind) },
+          schema: { openAPIV3Schema: buildOpenApiSchema(kind) },
         },
       ],
     },
   };
 }
 
-/** The kind's schema with the members that every object has. */
-export function openApiSchema({ schema }: KindDescription): Structural {
+/** Returns the schema of a kind with the members of every object. */
+export function buildOpenApiSchema({ schema }: KindDescription): Structural {
   const root = toStructural(schema);
   const { metadata: _, ...members } = root.properties ?? {};
   return { ...root, properties: { apiVersion: API_VERSION_FIELD, kind: KIND_FIELD, metadata: { type: "object" }, ...members } };
@@ -106,11 +106,11 @@ interface PrinterColumn {
   name: string;
   type: "string" | "integer" | "date";
   jsonPath: string;
-  /** From 1: shown by `-o wide` only. */
+  /** 1 or more: only in `-o wide`. */
   priority?: number;
 }
 
-/** What a CustomResourceDefinition says about a kind beside its schema. */
+/** A kind with its names, columns and schema. */
 export interface KindDescription {
   kind: string;
   singular: string;
@@ -122,7 +122,7 @@ export interface KindDescription {
 
 const age: PrinterColumn = { name: "Age", type: "date", jsonPath: ".metadata.creationTimestamp" };
 
-/** Every kind that is served, in the order of the reference. All of them are cluster-scoped and have a status. */
+/** All kinds, in the order of the reference. They are cluster-scoped and have a status. */
 export const KINDS: readonly KindDescription[] = [
   {
     kind: "ClusterExtension",

@@ -276,7 +276,7 @@ const PROBLEM_EVENTS = { MissingPermissions: "PermissionsMissing", ImageRejected
  * Returns the reason of the Event for a condition that got worse: that of the first Error in `PROBLEM_EVENTS`, else the reason of the
  * condition if it is an Event reason, else Blocked.
  */
-export function warningReason(
+export function getWarningReason(
   reason: string,
   problems: readonly { readonly type: string; readonly severity: string }[] = [],
 ): WarningReason {

@@ -1,15 +1,15 @@
-/** An image reference taken apart. */
+/** A parsed image reference. */
 export interface ImageName {
   /** host[:port] */
   readonly registry: string;
-  /** path below the registry, for example "library/busybox" */
+  /** path in the registry, for example "library/busybox" */
   readonly repository: string;
   readonly tag?: string | undefined;
   /** "<algorithm>:<hex>" */
   readonly digest?: string | undefined;
 }
 
-// The grammar of the docker "named" reference, written without ambiguous repetitions so that matching stays linear in the input.
+// The grammar of the docker "named" reference, without ambiguous repetitions, so that matching takes linear time.
 const DOMAIN_COMPONENT = "[a-zA-Z0-9]+(?:-+[a-zA-Z0-9]+)*";
 const DOMAIN = `${DOMAIN_COMPONENT}(?:\\.${DOMAIN_COMPONENT})*(?::[0-9]+)?`;
 const PATH_COMPONENT = "[a-z0-9]+(?:(?:[._]|__|-+)[a-z0-9]+)*";
@@ -21,7 +21,7 @@ const NAME_PREFIX = new RegExp(`^${DOMAIN}(?:/${PATH})?$`);
 const HEX_NAME = /^[a-f0-9]{64}$/;
 
 const NAME_LENGTH_MAX = 255;
-/** The registry of a reference that names none. */
+/** Registry of references without a registry. */
 export const DEFAULT_REGISTRY = "docker.io";
 
 /** Hex characters per supported algorithm. */
@@ -33,11 +33,11 @@ const HEX_LENGTH = new Map([
 const ANY_DIGEST = /^[a-z0-9]+(?:[.+_-][a-z0-9]+)*:[a-zA-Z0-9=_-]+$/;
 
 /**
- * An image reference as docker reads it, so that "busybox" is "docker.io/library/busybox"; or, as a text in the words of the docker reference
- * library, why it is none.
+ * Parses an image reference like docker: "busybox" is "docker.io/library/busybox". Returns the error text of the docker reference library if the
+ * reference is invalid.
  * @see https://pkg.go.dev/github.com/distribution/reference#ParseNormalizedNamed
  */
-export function normalizedImageName(text: string): ImageName | string {
+export function parseImageName(text: string): ImageName | string {
   if (HEX_NAME.test(text)) return `invalid repository name (${text}), cannot specify 64-byte hexadecimal strings`;
   const { domain, remainder } = splitDomain(text);
   const colon = remainder.indexOf(":");
@@ -48,19 +48,19 @@ export function normalizedImageName(text: string): ImageName | string {
   if (!match) return REFERENCE.test(full.toLowerCase()) ? "repository name must be lowercase" : "invalid reference format";
   const [, name = "", tag, digest] = match;
   if (name.length > NAME_LENGTH_MAX) return `repository name must not be more than ${NAME_LENGTH_MAX} characters`;
-  const problem = digest === undefined ? undefined : digestProblem(digest);
+  const problem = digest === undefined ? undefined : findDigestError(digest);
   if (problem !== undefined) return problem;
   const slash = name.indexOf("/");
   return { registry: name.slice(0, slash), repository: name.slice(slash + 1), tag, digest };
 }
 
-/** Whether `text` is a host, or a host with a path below it: what names of images may begin with. */
+/** Returns whether `text` is a valid prefix of image names: a host, or a host with a path. */
 export function isNamePrefix(text: string): boolean {
   return text.length <= NAME_LENGTH_MAX && NAME_PREFIX.test(text);
 }
 
-/** Why `text` is no digest we can verify, in go-digest's words; undefined when it is "<sha256|sha384|sha512>:<lower-case hex>". */
-export function digestProblem(text: string): string | undefined {
+/** Returns the error of go-digest if `text` is not a valid digest "<sha256|sha384|sha512>:<lower-case hex>", else undefined. */
+export function findDigestError(text: string): string | undefined {
   const colon = text.indexOf(":");
   if (colon <= 0 || colon + 1 === text.length) return "invalid checksum digest format";
   const length = HEX_LENGTH.get(text.slice(0, colon));
@@ -70,7 +70,7 @@ export function digestProblem(text: string): string | undefined {
   return /^[a-f0-9]+$/.test(hex) ? undefined : "invalid checksum digest format";
 }
 
-/** Splits as docker does: the first component is a domain only when it looks like one; otherwise Docker Hub is meant. */
+/** Splits like docker: the first component is a domain if it contains a dot or colon or is localhost; else the domain is Docker Hub. */
 function splitDomain(text: string): { domain: string; remainder: string } {
   const slash = text.indexOf("/");
   const first = text.slice(0, slash);

@@ -6,9 +6,9 @@ const NAME = String.raw`(\/[a-z0-9]+((([._]|__|[-]*)[a-z0-9]+)+)?((\/[a-z0-9]+((
 const ALGORITHM = "(@[A-Za-z][A-Za-z0-9]*([-_+.][A-Za-z][A-Za-z0-9]*)*[:])";
 const TAG = String.raw`:[\w][\w.-]*$`;
 const HEX = ":[0-9A-Fa-f]*$";
-/** From "@" to the last colon: there is a digest. */
+/** From "@" to the last colon: matches if the reference has a digest. */
 const AT = "(@.*:)";
-/** From the first colon of the whole text, a port's included: what the rules below take for the tag or digest. */
+/** From the first colon, including that of a port: the tag or digest in the rules below. */
 const END = ":.*$";
 const TAG_MAX = 127;
 const ENCODED_MIN = 32;
@@ -71,15 +71,15 @@ const digestRules: Rule<string>[] = [
   },
 ];
 
-/** Reference of a catalog image, with a tag or a digest. */
+/** Schema of a reference to a catalog image, by tag or digest. */
 export const imageReference = withRules(z.string().max(1_000), domain, name, digestOrTag, ...tagRules, ...digestRules);
 
-/** Reference of an image that was read: with its digest. */
+/** Schema of a reference to an unpacked image, by digest. */
 export const resolvedReference = withRules(z.string().max(1_000), domain, name, digest, ...digestRules);
 
-/** Whether the reference names its image by digest, as far as admission looks. */
+/** Returns whether admission considers the reference a digest reference. */
 export function isDigestReference(ref: string): boolean {
-  // What AT finds, begun at the last "@" before a colon, so that nothing is looked at twice.
+  // Equal to AT, but starts at the last "@" before a colon, so that matching takes linear time.
   return /@[^@:\r\n\u2028\u2029]*:/.test(ref);
 }
 
@@ -87,7 +87,7 @@ function hasName(ref: string): boolean {
   return find(ref, NAME) !== "";
 }
 
-/** CEL's `find`: the first match, or nothing. */
+/** Implements `find` of CEL: returns the first match, or an empty text. */
 function find(text: string, pattern: string): string {
   return new RegExp(pattern).exec(text)?.[0] ?? "";
 }

@@ -1,9 +1,9 @@
-/** Plain JSON as it stands on the wire. */
+/** A JSON value. */
 export type Json = null | boolean | number | string | Json[] | { [key: string]: Json };
-/** A JSON object whose members are not known to us; unknown fields must survive. */
+/** A JSON object with unknown members, which must be preserved. */
 export type JsonObject = { [key: string]: unknown };
 
-/** Owner reference as metav1 has it. */
+/** metav1.OwnerReference. */
 export interface OwnerReference {
   apiVersion: string;
   kind: string;
@@ -29,7 +29,7 @@ export interface ObjectMeta {
   managedFields?: JsonObject[];
 }
 
-/** Any Kubernetes object as wire JSON: what came in goes out, unknown members included. */
+/** Any Kubernetes object as JSON, with all its members. */
 export interface KubeObject {
   apiVersion: string;
   kind: string;
@@ -37,13 +37,13 @@ export interface KubeObject {
   [member: string]: unknown;
 }
 
-/** Names one kind: `apiVersion` is "v1" or "group/version". */
+/** A kind; `apiVersion` is "v1" or "group/version". */
 export interface GroupVersionKind {
   apiVersion: string;
   kind: string;
 }
 
-/** Names one object. `namespace` is absent for cluster-scoped kinds. */
+/** A reference to an object. `namespace` is absent for cluster-scoped kinds. */
 export interface ObjectRef extends GroupVersionKind {
   name: string;
   namespace?: string | undefined;
@@ -59,18 +59,18 @@ export interface Condition {
   lastTransitionTime: string;
 }
 
-/** "group" of an apiVersion; empty for the core group. */
+/** Returns the group of an apiVersion; empty for the core group. */
 export function groupOf(apiVersion: string): string {
   const slash = apiVersion.indexOf("/");
   return slash < 0 ? "" : apiVersion.slice(0, slash);
 }
 
-/** "version" of an apiVersion. */
+/** Returns the version of an apiVersion. */
 export function versionOf(apiVersion: string): string {
   return apiVersion.slice(apiVersion.indexOf("/") + 1);
 }
 
-/** The reference that names `object`. */
+/** Returns the reference to `object`. */
 export function refOf(object: KubeObject): ObjectRef {
   const { apiVersion, kind, metadata } = object;
   return metadata.namespace

@@ -1,52 +1,52 @@
 import type { ClusterExtension } from "./clusterExtension.ts";
 import { GROUP } from "./constants.ts";
 
-/** API group of OLM classic. */
+/** API group of OLM v0. */
 export const CLASSIC_GROUP = "operators.coreos.com";
 
-/** On a ClusterExtension that a Subscription became: "namespace/name" of the Subscription. It stays. */
+/** On a converted ClusterExtension, permanently: "namespace/name" of its Subscription. */
 export const ANNOTATION_MIGRATED_FROM = `${GROUP}/migrated-from-subscription`;
-/** On such an extension until `migrate cleanup`: the Subscription and the OperatorGroup as they were, JSON. */
+/** On such an extension until `migrate cleanup`: the original Subscription and OperatorGroup as JSON. */
 export const ANNOTATION_SUBSCRIPTION_BACKUP = `${GROUP}/migration-subscription-backup`;
 export const ANNOTATION_OPERATOR_GROUP_BACKUP = `${GROUP}/migration-operatorgroup-backup`;
-/** On such an extension until `migrate cleanup`: digest of the Secret that keeps what annotations cannot, so that nobody else's content is restored. */
+/** On such an extension until `migrate cleanup`: digest of the Secret with the rest of the backup, so that only this content is restored. */
 export const ANNOTATION_BACKUP_DIGEST = `${GROUP}/migration-backup-digest`;
-/** On such an extension until `migrate cleanup`: the last step of the conversion that was completed. */
+/** On such an extension until `migrate cleanup`: the last completed step of the conversion. */
 export const ANNOTATION_STEP = `${GROUP}/migration-step`;
-/** On what a conversion made beside the extension, and on what classic OLM leaves over: name of the extension. */
+/** On objects that a conversion created, and on leftovers of OLM v0: name of the extension. */
 export const LABEL_MIGRATION = `${GROUP}/migration`;
 export const LABEL_LEFTOVER = `${GROUP}/migration-leftover`;
 
-/** Longest name of a label, its prefix aside. */
+/** Maximum length of a label name without prefix. */
 const LABEL_NAME_MAX = 63;
 
 /**
- * The label that OLM classic puts on all that it makes for a package in a namespace: cut to what a label may have.
+ * Returns the label that OLM v0 sets on objects of a package in a namespace, truncated to a valid label name.
  * @see operator-lifecycle-manager 992bb0977 pkg/controller/operators/decorators/operator.go
  */
-export function componentLabel({ packageName, namespace }: { packageName: string; namespace: string }): string {
+export function getComponentLabel({ packageName, namespace }: { packageName: string; namespace: string }): string {
   return `${CLASSIC_GROUP}/${`${packageName}.${namespace}`.slice(0, LABEL_NAME_MAX).replace(/[-._]+$/, "")}`;
 }
 
-/** Field manager of a conversion's writes. */
+/** Field manager of a conversion. */
 export const MIGRATION_FIELD_MANAGER = "olmv1-migrate";
 
-/** Field managers of what OLM classic and a conversion write. */
+/** Field managers of OLM v0 and of conversions. */
 export const CLASSIC_FIELD_MANAGERS: readonly string[] = ["olm", "catalog", MIGRATION_FIELD_MANAGER];
 
-/** Whether a Subscription of OLM classic was converted to an extension. */
+/** Returns whether the extension was converted from a Subscription of OLM v0. */
 export function isMigrated({ metadata }: Pick<ClusterExtension, "metadata">): boolean {
   return metadata.annotations?.[ANNOTATION_MIGRATED_FROM] !== undefined;
 }
 
-/** Longest JSON of both backups that an extension can carry: all annotations of an object have 256 KiB together. */
+/** Maximum size of both backups as JSON; the API server limits all annotations of an object to 256 KiB. */
 export const BACKUP_MAX_BYTES = 200 * 1024;
 
-/** Steps of a conversion that an extension's annotation names, in their order. */
+/** Steps of a conversion, in order. */
 export const CONVERSION_STEPS = ["Prepared", "BackedUp", "Unsubscribed", "Marked", "Detached", "Installed"] as const;
 export type ConversionStep = (typeof CONVERSION_STEPS)[number];
 
-/** The step that a text names; undefined for any other text. */
-export function conversionStep(text: string | undefined): ConversionStep | undefined {
+/** Parses a step; undefined for any other text. */
+export function parseConversionStep(text: string | undefined): ConversionStep | undefined {
   return CONVERSION_STEPS.find((step) => step === text);
 }

@@ -1,15 +1,15 @@
 import * as z from "zod";
 import { PROBLEM_LIMITS, PROBLEM_SEVERITIES, type ProblemDetail } from "./problemTypes.ts";
 
-// Apart from problems.ts: worker threads and the command line make and read problems without a schema.
+// Separate from problems.ts: worker threads and the command line use problems without a schema.
 
 const { problems: PROBLEMS_MAX, bytes: PROBLEMS_MAX_BYTES, entries: PROBLEM_DETAILS_MAX, message: PROBLEM_MESSAGE_MAX } = PROBLEM_LIMITS;
 const { text: TEXT_MAX, name: NAME_MAX } = PROBLEM_LIMITS;
 
-const name = (what: string) => z.string().max(NAME_MAX).describe(what);
-const text = (what: string) => z.string().max(TEXT_MAX).describe(what);
-const list = <T extends z.ZodType>(entry: T, what: string) => z.array(entry).max(PROBLEM_DETAILS_MAX).describe(what);
-const names = (what: string) => list(z.string().max(NAME_MAX), what);
+const name = (description: string) => z.string().max(NAME_MAX).describe(description);
+const text = (description: string) => z.string().max(TEXT_MAX).describe(description);
+const list = <T extends z.ZodType>(entry: T, description: string) => z.array(entry).max(PROBLEM_DETAILS_MAX).describe(description);
+const names = (description: string) => list(z.string().max(NAME_MAX), description);
 
 const object = z
   .object({
@@ -17,9 +17,9 @@ const object = z
     kind: name("kind is the kind of the object."),
     namespace: name("namespace is the namespace of the object, absent for cluster-scoped objects.").optional(),
     name: name("name is the name of the object, absent if the problem concerns all objects of the kind.").optional(),
-    owner: text("owner is the owner of the object, if it belongs to another one.").optional(),
+    owner: text("owner is the current owner of the object.").optional(),
     fields: names("fields are the paths of the fields that the problem concerns.").optional(),
-    message: text("message is what the problem is with this object.").optional(),
+    message: text("message is the problem of this object.").optional(),
   })
   .describe("One object.");
 
@@ -28,11 +28,11 @@ const details = z
     permissions: list(
       z
         .object({
-          namespace: name("namespace is where the permission is missing, absent for the whole cluster.").optional(),
+          namespace: name("namespace is the namespace of the missing permission, absent for the whole cluster.").optional(),
           apiGroups: names("apiGroups are the API groups of the rule.").optional(),
           resources: names("resources are the resources of the rule.").optional(),
-          resourceNames: names("resourceNames are the names of the objects, absent for all.").optional(),
-          nonResourceURLs: names("nonResourceURLs are the paths of the rule that are not resources.").optional(),
+          resourceNames: names("resourceNames are the names of the objects, absent for all objects.").optional(),
+          nonResourceURLs: names("nonResourceURLs are the non-resource URLs of the rule.").optional(),
           verbs: names("verbs are the verbs of the rule."),
         })
         .describe("One rule."),
@@ -43,8 +43,8 @@ const details = z
       z
         .object({
           name: name("name is the name of the CustomResourceDefinition."),
-          check: name("check is the check that failed, as spec.install.preflight.crdUpgradeSafety.ignore names it.").optional(),
-          message: text("message is what the check found."),
+          check: name("check is the failed check, as in spec.install.preflight.crdUpgradeSafety.ignore.").optional(),
+          message: text("message is the finding."),
         })
         .describe("One finding."),
       "crds are the findings in CustomResourceDefinitions.",
@@ -53,7 +53,7 @@ const details = z
       z
         .object({
           name: name("name is the name of the ClusterCatalog."),
-          message: text("message is what the problem is with this catalog.").optional(),
+          message: text("message is the problem of this catalog.").optional(),
         })
         .describe("One catalog."),
       "catalogs are the ClusterCatalogs that the problem concerns.",
@@ -73,56 +73,53 @@ const details = z
         .object({
           namespace: name("namespace is the namespace of the ResourceQuota."),
           name: name("name is the name of the ResourceQuota."),
-          message: text("message is which resource exceeds the quota, with the numbers."),
+          message: text("message names the resource that exceeds the quota, with the numbers."),
         })
         .describe("One quota."),
       "quotas are the exceeded ResourceQuotas.",
     ).optional(),
     dependencies: list(
       z
-        .object({ bundle: name("bundle has the dependency.").optional(), message: text("message is the dependency.") })
+        .object({ bundle: name("bundle is the bundle with the dependency.").optional(), message: text("message is the dependency.") })
         .describe("One dependency."),
-      "dependencies are the dependencies that are not satisfied.",
+      "dependencies are the unsatisfied dependencies.",
     ).optional(),
     dependents: names("dependents are the names of the ClusterExtensions that depend on this one.").optional(),
-    requirements: list(z.string().max(TEXT_MAX), "requirements are the requirements that are not met.").optional(),
+    requirements: list(z.string().max(TEXT_MAX), "requirements are the unmet requirements.").optional(),
     configuration: list(
       z
         .object({
-          path: name("path is the field below spec.config, empty for all of it."),
-          message: text("message is what is wrong with the field."),
+          path: name("path is the path in spec.config, empty for all of it."),
+          message: text("message is the mistake in the field."),
         })
         .describe("One mistake."),
       "configuration are the mistakes in spec.config.",
     ).optional(),
     namespaces: names("namespaces are the names of the namespaces.").optional(),
-    finalizers: names("finalizers are the finalizers that remain.").optional(),
+    finalizers: names("finalizers are the remaining finalizers.").optional(),
     clusterUpgrade: z
       .object({
         bundles: names("bundles are the names of the bundles that limit the version of the cluster."),
-        target: name("target is the minor version that the cluster cannot be upgraded to, absent if it is not known.").optional(),
-        remedy: text("remedy is what would allow the upgrade of the cluster, absent if it is not known.").optional(),
+        target: name("target is the blocked minor version, absent if unknown.").optional(),
+        remedy: text("remedy is the action that allows the upgrade, absent if unknown.").optional(),
       })
       .optional()
-      .describe("clusterUpgrade is which upgrade of the cluster is blocked."),
+      .describe("clusterUpgrade is the blocked upgrade of the cluster."),
   } satisfies Record<ProblemDetail, z.ZodType>)
-  .describe("details are the data of the problem: one member, which the type determines.");
+  .describe("details are data of the problem: one member, which depends on the type.");
 /** The data of a problem; its type determines the one member. */
 export type ProblemData = z.input<typeof details>;
 
 const problem = z
   .object({
-    type: z
-      .string()
-      .max(64)
-      .describe("type names the problem in CamelCase. Types are stable; docs/reference/problems.md lists all of them."),
+    type: z.string().max(64).describe("type is the stable type in CamelCase; docs/reference/problems.md lists all types."),
     severity: z
       .enum(PROBLEM_SEVERITIES)
       .describe(
         "severity is Error if the problem keeps the object from its desired state, Warning if it does not, Info if no action is needed.",
       ),
     message: z.string().max(PROBLEM_MESSAGE_MAX).describe("message explains the problem in one or two sentences."),
-    next: text("next is what to do, such as a command.").optional(),
+    next: text("next is the next step, such as a command.").optional(),
     details: details.optional(),
   })
   .describe("One problem.");
@@ -132,13 +129,10 @@ export const Problems = z
   .array(problem)
   .max(PROBLEMS_MAX)
   .describe(
-    `problems are what keeps the object from its desired state, and what else needs attention: errors first, at most ${PROBLEMS_MAX} and ${PROBLEMS_MAX_BYTES / 1_024} KiB. Absent if there are none.`,
+    `problems keep the object from its desired state or need attention; errors first, at most ${PROBLEMS_MAX} and ${PROBLEMS_MAX_BYTES / 1_024} KiB. Absent if there are none.`,
   );
 /** Schema of `status.omittedProblems`. */
-export const OmittedProblems = z
-  .int()
-  .min(1)
-  .describe("omittedProblems is how many further problems there are. Absent if problems is complete.");
+export const OmittedProblems = z.int().min(1).describe("omittedProblems is the number of further problems. Absent if there are none.");
 
 /** A problem as the API server returns it: a newer controller may have written types that are not known here. */
 export type ReportedProblem = z.input<typeof problem>;

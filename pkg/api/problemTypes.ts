@@ -1,8 +1,8 @@
-/** How serious a problem is: an Error keeps the object from its desired state, a Warning does not, Info needs no action. The most serious first. */
+/** Severities, most severe first: an Error keeps the object from its desired state, a Warning does not, Info needs no action. */
 export const PROBLEM_SEVERITIES = ["Error", "Warning", "Info"] as const;
 export type ProblemSeverity = (typeof PROBLEM_SEVERITIES)[number];
 
-/** The members that `details` of a problem can have. */
+/** Members of `details` of a problem. */
 export type ProblemDetail =
   | "permissions"
   | "objects"
@@ -18,17 +18,17 @@ export type ProblemDetail =
   | "finalizers"
   | "clusterUpgrade";
 
-/** What a problem of one type means. */
+/** Describes a type of problems. */
 export interface ProblemDescription {
-  /** Kinds whose status can report it. */
+  /** Kinds with problems of this type. */
   readonly on: readonly ("ClusterExtension" | "ClusterCatalog")[];
-  /** Severity unless the problem says another one. */
+  /** Default severity. */
   readonly severity: ProblemSeverity;
-  /** What has happened; a sentence in Markdown. */
+  /** The cause; a sentence in Markdown. */
   readonly cause: string;
-  /** What to do about it; a sentence in Markdown. */
+  /** The remedy; a sentence in Markdown. */
   readonly remedy: string;
-  /** The member of `details` that problems of this type have. */
+  /** The member of `details` for this type. */
   readonly details?: ProblemDetail;
 }
 
@@ -36,7 +36,7 @@ const EXTENSION = ["ClusterExtension"] as const;
 const CATALOG = ["ClusterCatalog"] as const;
 const BOTH = ["ClusterExtension", "ClusterCatalog"] as const;
 
-/** Every type of problem, in alphabetical order. Names are stable: scripts and alerts rely on them. */
+/** All types of problems, in alphabetical order. Types are stable: scripts and alerts rely on them. */
 export const PROBLEM_TYPES = {
   AmbiguousCatalogs: {
     on: EXTENSION,
@@ -154,7 +154,7 @@ export const PROBLEM_TYPES = {
     on: EXTENSION,
     severity: "Warning",
     details: "objects",
-    cause: "Objects of the installed bundle were changed, and `spec.drift` tells the controller not to revert the changes.",
+    cause: "Objects of the installed bundle were changed, and `spec.drift` keeps the controller from correcting them.",
     remedy: "Revert the changes, or set `spec.drift.policy` to `Correct`.",
   },
   DriftUnwatched: {
@@ -286,7 +286,8 @@ export const PROBLEM_TYPES = {
     severity: "Error",
     details: "requirements",
     cause: "The cluster lacks a Kubernetes version or APIs that the bundle requires.",
-    remedy: "Install what is missing. With `spec.install.requirements: Warn` the controller installs the bundle anyway.",
+    remedy:
+      "Install the missing APIs or upgrade the cluster. With `spec.install.requirements: Warn` the controller installs the bundle anyway.",
   },
   RevisionPinned: {
     on: EXTENSION,
@@ -304,13 +305,13 @@ export const PROBLEM_TYPES = {
     on: EXTENSION,
     severity: "Error",
     cause: "The ServiceAccount that `spec.serviceAccount` names does not exist.",
-    remedy: "Create it: `olmv1 rbac` prints it with exactly the permissions that the bundle needs. The controller retries within seconds.",
+    remedy: "Create it: `olmv1 rbac` prints it with the permissions that the bundle needs. The controller retries within seconds.",
   },
   ServiceAccountNotSet: {
     on: EXTENSION,
     severity: "Error",
-    cause: "`spec.serviceAccount.name` is empty, and this controller installs nothing without one.",
-    remedy: "Set it. `olmv1 rbac` prints a ServiceAccount with exactly the permissions that the bundle needs.",
+    cause: "`spec.serviceAccount.name` is empty, and the controller requires it.",
+    remedy: "Set it. `olmv1 rbac` prints a ServiceAccount with the permissions that the bundle needs.",
   },
   StorageFailed: {
     on: CATALOG,
@@ -355,5 +356,5 @@ export const PROBLEM_TYPES = {
 /** Type of a problem. */
 export type ProblemType = keyof typeof PROBLEM_TYPES;
 
-/** The bounds of `status.problems`: problems, bytes of their JSON text, entries of one list in `details`; characters of messages, other texts and names. */
+/** Limits of `status.problems`: number of problems, bytes of their JSON, entries per list in `details`; characters of messages, other texts and names. */
 export const PROBLEM_LIMITS = { problems: 20, bytes: 8_192, entries: 20, message: 2_000, text: 512, name: 256 } as const;

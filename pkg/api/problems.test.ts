@@ -70,7 +70,7 @@ test("boundProblems hides secret values in messages, advice and details", () => 
   expect(JSON.stringify(boundProblems([problem], (text) => text.replaceAll("s3cret", "…")))).not.toContain("s3cret");
 });
 
-test("findProblem finds the first problem of a type, also beside types that are not known", () => {
+test("findProblem returns the first problem of a type, and ignores unknown types", () => {
   const newer = { type: "FromTheFuture", severity: "Error", message: "m" } as const;
   const problem = newProblem("Suspended", { message: "m" });
   expect(findProblem({ problems: [newer, problem] }, "Suspended")).toBe(problem);
@@ -90,7 +90,7 @@ const anyProblem = fc
   })
   .map((one) => one as Problem);
 
-test("boundProblems returns what the schema accepts, within the bounds, whatever the order", () => {
+test("boundProblems returns a valid status within the limits for any order of problems", () => {
   fc.assert(
     fc.property(fc.array(anyProblem, { maxLength: 40 }), (problems) => {
       const bounded = boundProblems(problems);

@@ -1,5 +1,5 @@
 import { compareText } from "../text/compare.ts";
-import { boundedMessage } from "./conditions.ts";
+import { boundMessage } from "./conditions.ts";
 import { groupOf, type ObjectRef } from "./k8s.ts";
 import type { ProblemData, ReportedProblem } from "./problemSchema.ts";
 import {
@@ -11,23 +11,23 @@ import {
   type ProblemType,
 } from "./problemTypes.ts";
 
-/** One problem of a ClusterExtension or ClusterCatalog. */
+/** A problem of a ClusterExtension or ClusterCatalog. */
 export type Problem = ReportedProblem & { type: ProblemType };
 
 /** Returns the problems of a type that a status reports. */
-export function problemsOfType(status: { problems?: ReportedProblem[] | undefined } | undefined, type: ProblemType): Problem[] {
+export function filterProblems(status: { problems?: ReportedProblem[] | undefined } | undefined, type: ProblemType): Problem[] {
   return (status?.problems ?? []).filter((one): one is Problem => one.type === type);
 }
 
 /** Returns the first problem of a type that a status reports. */
 export function findProblem(status: { problems?: ReportedProblem[] | undefined } | undefined, type: ProblemType): Problem | undefined {
-  return problemsOfType(status, type)[0];
+  return filterProblems(status, type)[0];
 }
 
-/** An object as a problem names it. */
+/** A reference to an object in the details of a problem. */
 export type ProblemObject = NonNullable<ProblemData["objects"]>[number];
 
-/** Returns an object as a problem names it. */
+/** Converts a reference for the details of a problem. */
 export function toProblemObject({ apiVersion, kind, namespace, name }: ObjectRef): ProblemObject {
   const group = groupOf(apiVersion);
   return { ...(group === "" ? {} : { group }), kind, ...(namespace ? { namespace } : {}), name };
@@ -37,7 +37,7 @@ type DetailsOf<T extends ProblemType> = (typeof PROBLEM_TYPES)[T] extends { deta
   ? { details?: NonNullable<ProblemData[D]> | undefined }
   : { details?: never };
 
-/** Returns a problem of a type, with `details` under the member that the type determines. Texts are cut by `boundProblems` only. */
+/** Returns a problem of a type, with `details` in the member for the type. It does not truncate texts; `boundProblems` does. */
 export function newProblem<T extends ProblemType>(
   type: T,
   { message, next, severity, details: data }: { message: string; next?: string | undefined; severity?: ProblemSeverity } & DetailsOf<T>,
@@ -60,8 +60,8 @@ export interface ProblemStatus {
 }
 
 /**
- * Returns the problems as a status contains them: each once, errors first, then by type and message; texts and lists cut to their limits. If all of
- * them exceed PROBLEM_LIMITS.bytes, the first ones lose their details before the last ones are omitted.
+ * Returns the problems for a status: without duplicates, errors first, then by type and message, with truncated texts and lists. If they exceed
+ * PROBLEM_LIMITS.bytes, problems lose their details before any are omitted.
  * @param hide removes secret values from every text.
  */
 export function boundProblems(problems: readonly Problem[], hide: (text: string) => string = (plain) => plain): ProblemStatus {
@@ -72,10 +72,10 @@ export function boundProblems(problems: readonly Problem[], hide: (text: string)
   let bytes = 0;
   for (const one of unique.slice(0, PROBLEM_LIMITS.problems)) {
     const { details: data, ...brief } = one;
-    const fitting = (data === undefined ? [one] : [one, brief]).find((form) => bytes + sizeOf(form) <= PROBLEM_LIMITS.bytes);
+    const fitting = (data === undefined ? [one] : [one, brief]).find((form) => bytes + measureProblem(form) <= PROBLEM_LIMITS.bytes);
     if (!fitting) break;
     kept.push(fitting);
-    bytes += sizeOf(fitting);
+    bytes += measureProblem(fitting);
   }
   return { problems: kept, ...(kept.length === unique.length ? {} : { omittedProblems: unique.length - kept.length }) };
 }
@@ -84,11 +84,12 @@ function compareProblems(a: Problem, b: Problem): number {
   return (
     PROBLEM_SEVERITIES.indexOf(a.severity) - PROBLEM_SEVERITIES.indexOf(b.severity) ||
     compareText(a.type, b.type) ||
-    compareText(a.message, b.message)
+    compareText(a.message, b.message) ||
+    compareText(JSON.stringify(a), JSON.stringify(b))
   );
 }
 
-function sizeOf(one: Problem): number {
+function measureProblem(one: Problem): number {
   return Buffer.byteLength(JSON.stringify(one)) + 1;
 }
 
@@ -102,22 +103,22 @@ function cutProblem({ type, severity, message, next, details: data }: Problem, h
   };
 }
 
-/** Names are cut like names, all other texts like texts; lists to their first entries. */
+/** Truncates names, texts and lists to their limits. */
 function cutDetails(value: unknown, hide: (text: string) => string, limit: number = PROBLEM_LIMITS.name): unknown {
   if (typeof value === "string") return cutText(hide(value), limit);
   if (Array.isArray(value)) return value.slice(0, PROBLEM_LIMITS.entries).map((entry) => cutDetails(entry, hide, limit));
   if (typeof value !== "object" || value === null) return value;
   return Object.fromEntries(
-    Object.entries(value).flatMap(([key, member]) => (member === undefined ? [] : [[key, cutDetails(member, hide, limitOf(key))]])),
+    Object.entries(value).flatMap(([key, member]) => (member === undefined ? [] : [[key, cutDetails(member, hide, getLimit(key))]])),
   );
 }
 
-function limitOf(key: string): number {
+function getLimit(key: string): number {
   return ["message", "owner", "remedy", "requirements"].includes(key) ? PROBLEM_LIMITS.text : PROBLEM_LIMITS.name;
 }
 
-/** The API server counts code points, a JavaScript text has at least as many units. */
+/** Truncates by UTF-16 units. The API server counts code points, which are never more. */
 function cutText(plain: string, limit: number): string {
-  const stable = boundedMessage(plain);
+  const stable = boundMessage(plain);
   return stable.length <= limit ? stable : `${stable.slice(0, limit - 1).replace(/[\uD800-\uDBFF]$/, "")}…`;
 }

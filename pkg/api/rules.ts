@@ -1,39 +1,39 @@
 import type * as z from "zod";
 
-/** One `x-kubernetes-validations` entry: the API server evaluates `rule`, zod evaluates `holds`, and both say `message`. */
+/** One `x-kubernetes-validations` entry: the API server evaluates `rule`, zod evaluates `holds`, and both report `message`. */
 export interface Rule<T> {
-  /** A CEL expression over `self` and, for a change, `oldSelf`. */
+  /** A CEL expression over `self` and, for updates, `oldSelf`. */
   rule: string;
   message: string;
-  /** The same as `rule`; absent where the old object is needed, since zod sees only the new one. */
+  /** Equivalent to `rule`; absent if the rule needs the old object, because zod has only the new one. */
   holds?: (value: T) => boolean;
-  /** Run on a creation too, where `oldSelf` is then an empty optional. */
+  /** Evaluates the rule for creations too, with an empty optional as `oldSelf`. */
   optionalOldSelf?: true;
-  /** Which member the message is about, such as ".spec". */
+  /** The member of the message, such as ".spec". */
   fieldPath?: string;
   reason?: "FieldValueInvalid" | "FieldValueRequired";
 }
 
-/** `schema` with rules that both zod and the API server check, in this order. */
+/** Returns `schema` with rules that zod and the API server check, in this order. */
 export function withRules<S extends z.ZodType>(schema: S, ...rules: Rule<z.output<S>>[]): S {
-  const checked = rules.reduce((so, { holds, message }) => (holds ? so.refine(holds, message) : so), schema);
+  const checked = rules.reduce((refined, { holds, message }) => (holds ? refined.refine(holds, message) : refined), schema);
   return checked.meta({ "x-kubernetes-validations": rules.map(({ holds: _holds, ...validation }) => validation) });
 }
 
-/** The text matches `pattern` somewhere, as CEL's `matches` has it: anchors are the pattern's own. */
+/** Returns a rule that the text contains a match of `pattern`, like `matches` of CEL. */
 export function matches(pattern: string, message: string): Rule<string> {
   const compiled = new RegExp(pattern);
   return { rule: `self.matches(${celString(pattern)})`, message, holds: (text) => compiled.test(text) };
 }
 
-/** The value may be set once and never changed; removing and adding it are no changes to CEL. */
+/** Returns a rule that the value cannot change once set. CEL does not treat removing or adding a value as a change. */
 export function immutable(message: string): Rule<unknown> {
   return { rule: "self == oldSelf", message };
 }
 
 /**
- * A union without `oneOf`, which structural schemas forbid: `member` is there exactly when `discriminator` says `value`.
- * @see https://kubernetes.io/docs/reference/using-api/api-concepts/ (unions are modelled this way in the upstream API too)
+ * Returns a rule for a union without `oneOf`, which structural schemas forbid: `member` exists if and only if `discriminator` is `value`.
+ * @see https://kubernetes.io/docs/reference/using-api/api-concepts/ (the upstream API models unions the same way)
  */
 export function unionMember<T extends object>(
   discriminator: keyof T & string,
@@ -48,7 +48,7 @@ export function unionMember<T extends object>(
   };
 }
 
-/** `text` as a CEL string literal. */
+/** Returns `text` as a CEL string literal. */
 export function celString(text: string): string {
   return JSON.stringify(text);
 }

@@ -1,5 +1,5 @@
 import { GROUP } from "../api/constants.ts";
-import { label1035Faults, subdomainFaults } from "../api/names.ts";
+import { validateLabel1035, validateSubdomain } from "../api/names.ts";
 import { goQuote } from "../golang/quote.ts";
 import { compareText } from "../text/compare.ts";
 import { findDuplicates } from "../text/lists.ts";
@@ -67,10 +67,10 @@ function invalidApiServiceNames({ csv }: RegistryV1Bundle): string[] {
     ownedIn(csv).flatMap((description) => {
       const { group, version, kind, name } = description;
       const faults: [what: string, text: string, faults: string[]][] = [
-        ["group", group, subdomainFaults(group).sort()],
-        ["version", version, label1035Faults(version).sort()],
-        ["kind", kind, label1035Faults(kind.toLowerCase()).sort()],
-        ["name", name, label1035Faults(name).sort()],
+        ["group", group, validateSubdomain(group).sort()],
+        ["version", version, validateLabel1035(version).sort()],
+        ["kind", kind, validateLabel1035(kind.toLowerCase()).sort()],
+        ["name", name, validateLabel1035(name).sort()],
       ];
       return faults
         .filter(([, text, found]) => text !== "" && found.length > 0)
@@ -219,7 +219,7 @@ function invalidWebhookNames({ csv }: RegistryV1Bundle): string[] {
   const findings = new Map<string, string>();
   const sorted = [...webhooksOf(csv)].sort((a, b) => compareText(a.type, b.type) || compareText(a.generateName, b.generateName));
   for (const { type, generateName } of sorted) {
-    const faults = subdomainFaults(generateName).sort();
+    const faults = validateSubdomain(generateName).sort();
     if (faults.length > 0)
       findings.set(`${type}\0${generateName}`, `webhook of type '${type}' has invalid name '${generateName}': ${faults.join(",")}`);
   }
@@ -326,7 +326,7 @@ function duplicateDeployments(bundle: RegistryV1Bundle): string[] {
 function invalidDeploymentNames(bundle: RegistryV1Bundle): string[] {
   const names = new Set(deploymentsOf(bundle).map(({ name }) => name));
   return [...names].sort().flatMap((name) => {
-    const faults = subdomainFaults(name).sort();
+    const faults = validateSubdomain(name).sort();
     return faults.length === 0 ? [] : [`invalid cluster service version strategy deployment name '${name}': ${faults.join(", ")}`];
   });
 }

@@ -1,6 +1,6 @@
 import { lstat, mkdir, readdir, rm } from "node:fs/promises";
 import { join } from "node:path";
-import { subdomainFaults } from "../api/names.ts";
+import { validateSubdomain } from "../api/names.ts";
 import { type Clock, sleep, systemClock } from "../async/clock.ts";
 import { mapInParallel } from "../async/concurrency.ts";
 import type { Logger } from "../telemetry/log.ts";
@@ -102,7 +102,7 @@ export class CatalogStore {
     const store = new CatalogStore(options);
     await mkdir(options.dir, { recursive: true, mode: 0o700 });
     const entries = await readdir(options.dir, { withFileTypes: true });
-    const names = entries.filter((entry) => entry.isDirectory() && subdomainFaults(entry.name).length === 0).map(({ name }) => name);
+    const names = entries.filter((entry) => entry.isDirectory() && validateSubdomain(entry.name).length === 0).map(({ name }) => name);
     await mapInParallel(names, OPENED_AT_ONCE, (name) => store.#reopen(name));
     return store;
   }
@@ -165,7 +165,7 @@ export class CatalogStore {
 
   /** Removes an entry of any type. @param name one of `names()`. */
   async removeEntry(name: string): Promise<void> {
-    if (subdomainFaults(name).length === 0 && (await lstat(join(this.#dir, name))).isDirectory()) await this.remove(name);
+    if (validateSubdomain(name).length === 0 && (await lstat(join(this.#dir, name))).isDirectory()) await this.remove(name);
     else await rm(join(this.#dir, name), { recursive: true, force: true });
   }
 
@@ -309,7 +309,7 @@ export class CatalogStore {
   }
 
   #folder(name: string): ContentFolder {
-    const problems = subdomainFaults(name);
+    const problems = validateSubdomain(name);
     if (problems.length > 0) throw new Error(`invalid catalog name: ${problems.join("; ")}`);
     return new ContentFolder(join(this.#dir, name));
   }

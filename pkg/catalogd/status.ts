@@ -1,7 +1,7 @@
 import type { ClusterCatalog, ClusterCatalogStatus } from "../api/clusterCatalog.ts";
-import { boundedMessage, changedConditions, findCondition, setCondition } from "../api/conditions.ts";
+import { boundMessage, findCondition, listChangedConditions, setCondition } from "../api/conditions.ts";
 import { ConditionType, Reason } from "../api/constants.ts";
-import { warningReason } from "../api/events.ts";
+import { getWarningReason } from "../api/events.ts";
 import type { Condition } from "../api/k8s.ts";
 import { boundProblems, newProblem, type Problem } from "../api/problems.ts";
 import type { StatusEvent } from "../controller/statusWriter.ts";
@@ -52,7 +52,7 @@ export function statusFrom(phase: Phase, inputs: StatusInputs): ClusterCatalogSt
   for (const computed of [...computeConditions(phase, inputs), ...computeValidity(catalog, inputs)]) {
     conditions = setCondition(
       conditions,
-      { ...computed, message: boundedMessage(computed.message, { keepTerminal: true }), observedGeneration },
+      { ...computed, message: boundMessage(computed.message, { keepTerminal: true }), observedGeneration },
       inputs.now,
     );
   }
@@ -160,7 +160,7 @@ function servedBefore({ resolvedSource, urls, lastUnpacked, content }: ClusterCa
  */
 export function catalogEvents({ metadata, status }: Readonly<ClusterCatalog>, after: ClusterCatalogStatus): StatusEvent[] {
   const isDeleted = metadata.deletionTimestamp !== undefined;
-  return changedConditions(status?.conditions, after.conditions).flatMap(({ condition, before: old }) => {
+  return listChangedConditions(status?.conditions, after.conditions).flatMap(({ condition, before: old }) => {
     if (condition.type === ConditionType.Progressing) return progressEvents(condition, old, after);
     const lost = condition.type === ConditionType.Serving && old?.status === "True" && condition.status === "False";
     return lost ? [lossEvent(condition, isDeleted)] : [];
@@ -169,7 +169,7 @@ export function catalogEvents({ metadata, status }: Readonly<ClusterCatalog>, af
 
 function progressEvents(condition: Condition, before: Condition | undefined, { problems }: ClusterCatalogStatus): StatusEvent[] {
   const { reason, message } = condition;
-  if (isFailure(condition)) return [{ reason: warningReason(reason, problems), message }];
+  if (isFailure(condition)) return [{ reason: getWarningReason(reason, problems), message }];
   if (!before || !isFailure(before)) return [];
   return [{ reason: "Recovered", message: `${message}; before: ${before.message}` }];
 }

@@ -1,4 +1,4 @@
-import { changedConditions } from "../api/conditions.ts";
+import { listChangedConditions } from "../api/conditions.ts";
 import { EVENTS, type EventReason, type EventSink } from "../api/events.ts";
 import { type Condition, type KubeObject, refOf } from "../api/k8s.ts";
 import { messageOf, RetryableError, wrapError } from "../errors/errors.ts";
@@ -19,27 +19,27 @@ export interface StatusEvent {
   readonly message: string;
 }
 
-/** What a status writer needs for one kind of objects. */
+/** Options of a status writer for one kind. */
 export interface StatusWriterOptions<T extends Reconciled> {
   readonly client: Pick<Client, "get" | "patch">;
   readonly events: EventSink;
   /** Returns the Events about a status that replaces that of `object`. */
   readonly describe: (object: Readonly<T>, after: StatusOf<T>) => readonly StatusEvent[];
-  /** Returns the status to write when the API server refuses `status` as invalid; undefined if there is no other. */
+  /** Returns the status to write if the API server rejects `status` as invalid; undefined if there is no other. */
   readonly reduce?: (status: StatusOf<T>) => StatusOf<T> | undefined;
 }
 
-/** The outcome of a write: `replaced` if the object no longer exists, or is another one under the same name. */
+/** Result of a write: `replaced` if the object no longer exists or was recreated. */
 export type StatusWrite =
   | { readonly kind: "unchanged" }
   | { readonly kind: "replaced" }
   | { readonly kind: "written"; readonly resourceVersion: string | undefined };
 
-/** A write of an object's metadata or status failed. It is retryable, whatever ended the reconcile. */
+/** Thrown if a write of an object's metadata or status failed. Always retryable. */
 export class UpdateError extends RetryableError {
   /**
    * @param what the part of the object, such as `status`.
-   * @param failure what ended the reconcile before, if anything did: its text comes first.
+   * @param failure error that ended the reconcile, if any; its text comes first.
    */
   constructor(what: string, cause: unknown, failure?: unknown) {
     const { reason, message } = wrapError(`error updating ${what}: `, cause);
@@ -47,7 +47,10 @@ export class UpdateError extends RetryableError {
   }
 }
 
-/** Writes the status of one kind of objects at the end of each reconcile: only if it differs, with log lines and Events about the difference. */
+/**
+ * Writes the status of objects of one kind at the end of each reconcile, only if it changed, with log lines and Events
+ * about the change.
+ */
 export class StatusWriter<T extends Reconciled> {
   readonly #options: StatusWriterOptions<T>;
 
@@ -56,9 +59,9 @@ export class StatusWriter<T extends Reconciled> {
   }
 
   /**
-   * Replaces the status of `object` unless it is the same already. Logs each condition that changed, then records the Events.
-   * @param failure what ended the reconcile, for the text of an error.
-   * @throws UpdateError if the API server does not accept the status.
+   * Replaces the status of `object` if it differs. Logs each changed condition, then records the Events.
+   * @param failure error that ended the reconcile, for the text of an UpdateError.
+   * @throws UpdateError if the API server rejects the status.
    */
   async write(object: Readonly<T>, status: StatusOf<T>, log: Logger, failure?: unknown): Promise<StatusWrite> {
     if (canonicalJson(status) === canonicalJson(object.status ?? {})) return { kind: "unchanged" };
@@ -69,7 +72,7 @@ export class StatusWriter<T extends Reconciled> {
       throw new UpdateError("status", err, failure);
     }
     if (!written) return { kind: "replaced" };
-    for (const { condition: changed } of changedConditions(object.status?.conditions, status.conditions)) {
+    for (const { condition: changed } of listChangedConditions(object.status?.conditions, status.conditions)) {
       const { type: condition, status: value, reason, message } = changed;
       log.info({ condition, status: value, reason, message }, "condition changed");
     }
@@ -91,10 +94,10 @@ export class StatusWriter<T extends Reconciled> {
 }
 
 /**
- * Replaces the status of an object, if it is still the one that was read and not one made anew under its name.
- * A merge patch would not do: of the metadata in a patch of a status the API server takes nothing, not even the uid as a condition.
- * @returns the object as it is now; undefined when it is another one, or gone.
- * @throws KubeError when the status is refused.
+ * Replaces the status of an object, unless it was recreated under its name. A merge patch does not work: for the status
+ * subresource, the API server ignores metadata, so it would not check the uid.
+ * @returns the object after the write; undefined if it was recreated or no longer exists.
+ * @throws KubeError if the status is rejected.
  */
 export async function replaceStatus(
   client: Pick<Client, "get" | "patch">,

@@ -11,16 +11,16 @@ const of = (kind: string, filling: string): KubeObject => ({
 });
 const small = { csv: of("ClusterServiceVersion", "x".repeat(1_400_000)), subscription: of("Subscription", "x"), group: undefined };
 
-test("what is large and can be packed is kept", () => {
+test("keepBackup and readBackup accept a large object that can be compressed", () => {
   expect(backupFaults(small)).toEqual([]);
 });
 
-test("what can be kept nowhere is told before anything is written", () => {
+test("backupFaults reports objects that are too large to back up", () => {
   const csv = of("ClusterServiceVersion", randomBytes(1_050_000).toString("base64"));
   expect(backupFaults({ ...small, csv })).toEqual([
-    expect.stringMatching(/^ClusterServiceVersion ns\/p\.v1 is too large for a Secret even when it is packed, with \d+ bytes$/),
+    expect.stringMatching(/^ClusterServiceVersion ns\/p\.v1 is too large for a Secret: \d+ bytes after compression$/),
   ]);
   expect(backupFaults({ ...small, group: of("OperatorGroup", "x".repeat(200_000)) })).toEqual([
-    'OperatorGroup "ns/p.v1" is too large to be backed up in an annotation',
+    'OperatorGroup "ns/p.v1" is too large for a backup in an annotation',
   ]);
 });

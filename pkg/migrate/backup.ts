@@ -9,19 +9,19 @@ import { describeObject } from "../release/identity.ts";
 import { asExpected, backupOf, backupText, type ExpectedBackup } from "./objectBackup.ts";
 import type { RemovedMarks } from "./ownershipMarks.ts";
 
-/** What does not fit into annotations: the ClusterServiceVersion, and what is taken off objects. */
+/** The part of a backup that does not fit into annotations: the ClusterServiceVersion, and the marks removed from objects. */
 export interface Backup {
   readonly csv: KubeObject;
   readonly marks: readonly RemovedMarks[];
 }
 
-/** A backup unpacked takes no more than this; the packed one is bounded by the API server. */
+/** Maximum size of an uncompressed backup; the API server limits the compressed one. */
 const MAX_BYTES = 64 * 1024 * 1024;
 
-/** What a Secret may hold, less some room for what is taken off objects. */
+/** Maximum size of the compressed ClusterServiceVersion: the limit of a Secret, less room for the removed marks. */
 const SECRET_MAX_BYTES = 1_000_000;
 
-/** Why a conversion could not keep what it deletes, a sentence each: what is too large for where it is kept. */
+/** Returns why a conversion cannot back up what it deletes, one sentence for each object that is too large. */
 export function backupFaults({
   csv,
   subscription,
@@ -32,8 +32,7 @@ export function backupFaults({
   group: KubeObject | undefined;
 }): string[] {
   const bytes = gzipSync(JSON.stringify(backupOf(csv))).length;
-  const faults =
-    bytes > SECRET_MAX_BYTES ? [`${describeObject(csv)} is too large for a Secret even when it is packed, with ${bytes} bytes`] : [];
+  const faults = bytes > SECRET_MAX_BYTES ? [`${describeObject(csv)} is too large for a Secret: ${bytes} bytes after compression`] : [];
   for (const object of [subscription, group]) {
     try {
       if (object) backupText(object);
@@ -44,14 +43,14 @@ export function backupFaults({
   return faults;
 }
 
-/** The Secret that keeps the backup of an extension's conversion. */
+/** Returns the Secret with the backup of an extension's conversion. */
 export function backupRef(extension: string, namespace: string): ObjectRef {
   return { apiVersion: "v1", kind: "Secret", namespace, name: `${extension}-migration-backup` };
 }
 
 /**
- * Keeps a backup, in place of one of a conversion that was interrupted before anything was taken off an object.
- * @returns its digest, with which it is read again.
+ * Stores a backup. Replaces one of a conversion that was interrupted before it removed marks.
+ * @returns its digest, for `readBackup`
  */
 export async function keepBackup(client: Client, extension: string, namespace: string, { csv, marks }: Backup): Promise<string> {
   const { name } = backupRef(extension, namespace);
@@ -64,9 +63,9 @@ export async function keepBackup(client: Client, extension: string, namespace: s
 }
 
 /**
- * The backup of that digest.
- * @param expected of the ClusterServiceVersion.
- * @returns undefined where there is none. @throws Error for one that cannot be read, or that somebody changed.
+ * Reads the backup with this digest.
+ * @param expected identity of the ClusterServiceVersion
+ * @returns undefined if it does not exist @throws Error if it is invalid or was changed
  */
 export async function readBackup(
   client: Pick<Client, "get">,
@@ -77,11 +76,11 @@ export async function readBackup(
   const secret = await client.get(ref);
   if (!secret) return undefined;
   const { csv = "", marks = "" } = (secret["data"] ?? {}) as Partial<Record<"csv" | "marks", string>>;
-  if (digestOf({ csv, marks }) !== digest) throw new Error(`${describeObject(ref)} was changed after the conversion had written it`);
+  if (digestOf({ csv, marks }) !== digest) throw new Error(`${describeObject(ref)} was changed after the conversion wrote it`);
   return { csv: asExpected(unpacked(csv), { ...expected, kind: "ClusterServiceVersion" }), marks: unpacked(marks) as RemovedMarks[] };
 }
 
-/** The objects of OLM classic as YAML documents that kubectl can create. */
+/** Formats objects of OLM v0 as YAML documents that kubectl can create. */
 export function backupFile(objects: readonly (KubeObject | undefined)[]): string {
   return objects.flatMap((object) => (object ? [`---\n${toYaml(backupOf(object))}`] : [])).join("");
 }

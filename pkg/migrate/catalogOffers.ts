@@ -15,7 +15,7 @@ import { catalogGiven, catalogsOfCluster } from "../sources/clusterCatalogs.ts";
 import { formatVersionRelease } from "../version/version.ts";
 import type { PackageOffers } from "./eligibilityInput.ts";
 
-/** What catalogs say about some packages. */
+/** The bundles that catalogs offer in some packages. */
 export class CatalogOffers {
   readonly catalogs: readonly ClusterCatalog[];
   readonly #contents: ReadonlyMap<string, ReadonlyMap<string, PackageContent>>;
@@ -32,9 +32,9 @@ export class CatalogOffers {
   }
 
   /**
-   * Reads each catalog once; none where no package is asked for.
-   * @param given folders or files as [name=]path that stand for ClusterCatalogs of these names; without any, those of the cluster count.
-   * @param packages which packages are kept.
+   * Reads each catalog once; none if `packages` is empty.
+   * @param given folders or files as [name=]path to use as ClusterCatalogs with these names; if empty, reads the catalogs of the cluster
+   * @param packages packages to keep
    */
   static async read(
     client: Client,
@@ -71,7 +71,7 @@ export class CatalogOffers {
     return new CatalogOffers(catalogs, contents, [...unread, ...idle]);
   }
 
-  /** What they say about the bundle of a ClusterServiceVersion. */
+  /** Returns the offers for the bundle of a ClusterServiceVersion. */
   of(packageName: string, csv: string | undefined): PackageOffers {
     const found = this.catalogs.flatMap(({ metadata: { name }, spec }) => {
       const content = this.#contents.get(name)?.get(packageName);
@@ -98,7 +98,7 @@ function isServed({ spec, status }: ClusterCatalog): boolean {
   return spec.availabilityMode !== "Unavailable" && findCondition(status?.conditions, ConditionType.Serving)?.status === "True";
 }
 
-/** With the label by which selectors name a catalog. */
+/** Adds the label by which selectors name a catalog. */
 function labelled(catalog: ClusterCatalog): ClusterCatalog {
   const { metadata } = catalog;
   return { ...catalog, metadata: { ...metadata, labels: { ...metadata.labels, [LABEL_METADATA_NAME]: metadata.name } } };

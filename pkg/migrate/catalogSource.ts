@@ -4,27 +4,27 @@ import { isDigestReference } from "../api/imageReference.ts";
 import type { KubeObject } from "../api/k8s.ts";
 import { nonEmptyText, objectAt, textsAt } from "../golang/members.ts";
 
-/** Where OLM classic has a catalog from. */
+/** A source of catalogs in OLM v0. */
 export interface OlmV0CatalogSource {
   readonly namespace: string;
   readonly name: string;
-  /** grpc, internal or configmap; grpc where it says nothing. */
+  /** grpc, internal or configmap; the default is grpc. */
   readonly type: string;
   readonly image?: string | undefined;
   readonly address?: string | undefined;
   readonly configMap?: string | undefined;
-  /** How often the image is looked up again, as it is written, such as 10m0s. */
+  /** How often the image is polled, as written, such as 10m0s. */
   readonly pollInterval?: string | undefined;
   readonly priority: number;
   readonly displayName?: string | undefined;
   readonly publisher?: string | undefined;
   /** Names of pull secrets in its namespace. */
   readonly secrets: readonly string[];
-  /** From which OLM classic makes the image by the version of Kubernetes. */
+  /** Template from which OLM v0 derives the image by the Kubernetes version. */
   readonly template?: string | undefined;
 }
 
-/** Why a CatalogSource can become no ClusterCatalog. */
+/** Why a CatalogSource cannot become a ClusterCatalog. */
 export interface SourceFault {
   readonly code: "NoImage" | "FromConfigMap" | "Unreadable";
   readonly text: string;
@@ -35,7 +35,7 @@ const IMAGE_TEMPLATE = "olm.catalogImageTemplate";
 const MINUTE_MS = 60_000;
 const FBC = "build an image with its content as a file-based catalog (olmv1 catalog migrate, olmv1 catalog build, olmv1 catalog push)";
 
-/** Reads a CatalogSource. Never throws: what cannot be read is not there. */
+/** Parses a CatalogSource. Never throws: invalid fields count as missing. */
 export function catalogSourceFrom(object: KubeObject): OlmV0CatalogSource {
   const { name, namespace = "", annotations } = object.metadata;
   const spec = objectAt(object, "spec");
@@ -56,7 +56,7 @@ export function catalogSourceFrom(object: KubeObject): OlmV0CatalogSource {
   };
 }
 
-/** Why it can become no ClusterCatalog, which reads an image and nothing else; undefined where it can. */
+/** Returns why a CatalogSource cannot become a ClusterCatalog, which can only use an image; undefined if it can. */
 export function sourceFault({ type, image, address, configMap }: OlmV0CatalogSource): SourceFault | undefined {
   if (type === "internal" || type === "configmap")
     return {
@@ -65,20 +65,20 @@ export function sourceFault({ type, image, address, configMap }: OlmV0CatalogSou
       next: `${FBC}, and add it with olmv1 catalog add`,
     };
   if (type !== "grpc")
-    return { code: "Unreadable", text: `its sourceType is "${type}", which OLM classic does not know`, next: "correct it, or delete it" };
+    return { code: "Unreadable", text: `its sourceType "${type}" is unknown to OLM v0`, next: "correct it, or delete it" };
   if (image !== undefined) return undefined;
   return address === undefined
     ? { code: "Unreadable", text: "it has neither an image nor an address", next: "correct it, or delete it" }
     : {
         code: "NoImage",
-        text: `it is a server at ${address} and names no image`,
-        next: `find the image that this server runs and add it with olmv1 catalog add; where there is none, ${FBC}`,
+        text: `it is a server at ${address} without an image`,
+        next: `find the image that this server runs and add it with olmv1 catalog add; if there is none, ${FBC}`,
       };
 }
 
 /**
- * The ClusterCatalog that a CatalogSource becomes, and what of it has no place there, a sentence each.
- * @param image that it has; see `sourceFault`. @param intervalMs of its polling; undefined where it cannot be read, or it does none.
+ * Returns the ClusterCatalog for a CatalogSource, and notes about settings that it does not have, one sentence each.
+ * @param image its image; see `sourceFault` @param intervalMs its poll interval; undefined if it is invalid or not set
  */
 export function clusterCatalogFor(
   source: OlmV0CatalogSource,
@@ -95,24 +95,22 @@ export function clusterCatalogFor(
     ...(pollInterval !== undefined && minutes === undefined
       ? [
           isFixed
-            ? `its image is a digest, which cannot change: it is not polled every ${pollInterval} any more`
-            : `its poll interval "${pollInterval}" cannot be read: it is not polled`,
+            ? `its image is a digest, which cannot change: polling every ${pollInterval} is dropped`
+            : `its poll interval "${pollInterval}" is invalid: it is not polled`,
         ]
       : []),
     ...(minutes !== undefined && intervalMs !== minutes * MINUTE_MS
-      ? [`it is polled every ${minutes} min, since whole minutes are what a ClusterCatalog has`]
+      ? [`it is polled every ${minutes} min, because a ClusterCatalog only accepts whole minutes`]
       : []),
     ...(secrets.length > 0
       ? [
-          `its pull secrets do not go with it: ${secrets.map((secret) => `${namespace}/${secret}`).join(", ")}; catalogd pulls with its own credentials, so add them to the Secret of --global-pull-secret`,
+          `its pull secrets are not migrated: ${secrets.map((secret) => `${namespace}/${secret}`).join(", ")}; catalogd pulls with its own credentials, so add them to the Secret of --global-pull-secret`,
         ]
       : []),
     ...(template === undefined
       ? []
-      : [
-          `OLM classic chooses its image by the version of Kubernetes (${template}); the ClusterCatalog keeps ${image} until somebody changes it`,
-        ]),
-    ...(people.length > 0 ? [`a ClusterCatalog has no place for its ${people.join(" and ")}`] : []),
+      : [`OLM v0 chooses its image by the Kubernetes version (${template}); the ClusterCatalog keeps ${image} until you change it`]),
+    ...(people.length > 0 ? [`a ClusterCatalog has no field for its ${people.join(" and ")}`] : []),
   ];
   const catalog: ClusterCatalog = {
     apiVersion: API_VERSION,

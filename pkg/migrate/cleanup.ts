@@ -6,7 +6,7 @@ import {
   ANNOTATION_STEP,
   ANNOTATION_SUBSCRIPTION_BACKUP,
   CLASSIC_GROUP,
-  componentLabel,
+  getComponentLabel,
   LABEL_LEFTOVER,
   MIGRATION_FIELD_MANAGER,
 } from "../api/migration.ts";
@@ -25,25 +25,25 @@ export interface Leftover {
   readonly uid: string | undefined;
 }
 
-/** What a cleanup looks for. */
+/** The scope of a cleanup. */
 export interface CleanupRequest {
   readonly client: Client;
-  /** Whether the OperatorGroup goes too, where no other operator needs it. */
+  /** Whether to delete the OperatorGroup too, if no other operator needs it. */
   readonly operatorGroup: boolean;
   readonly signal: AbortSignal;
 }
 
 /**
- * What OLM classic left over of a Subscription that was converted: objects that it made under names of its own, copies of the
+ * Finds objects of OLM v0 that remain after the conversion of a Subscription: objects with names that OLM v0 generated, copies of the
  * ClusterServiceVersion, InstallPlans, and the Operator object.
- * @throws Error for a conversion that is not complete, and for an OperatorGroup that others need.
+ * @throws Error if the conversion is not complete, or others need the OperatorGroup
  */
 export async function findLeftovers(migrated: Migrated, { client, operatorGroup, signal }: CleanupRequest): Promise<Leftover[]> {
   const { extension, step, subscription, backup, group } = migrated;
   const { name } = extension.metadata;
   if (step !== undefined && step !== "Installed")
     throw new Error(
-      `the conversion of ${CLUSTER_EXTENSION} "${name}" stopped after step ${step}: run olmv1 migrate convert again before its backups go`,
+      `the conversion of ${CLUSTER_EXTENSION} "${name}" stopped after step ${step}: run olmv1 migrate convert again before you delete its backups`,
     );
   if (!subscription || !backup) return [];
   const { namespace, packageName } = subscriptionFrom(subscription);
@@ -58,12 +58,12 @@ export async function findLeftovers(migrated: Migrated, { client, operatorGroup,
   return found.map((object) => ({ ref: refOf(object), uid: object.metadata.uid }));
 }
 
-/** Deletes them, then the backups. The annotation that says from which Subscription the extension came stays. */
+/** Deletes the leftovers, then the backups. Keeps the annotation with the Subscription that the extension came from. */
 export async function cleanUp(migrated: Migrated, found: readonly Leftover[], { client, signal }: CleanupRequest): Promise<void> {
   for (const { ref, uid } of found) {
     signal.throwIfAborted();
     await client.delete(ref, { propagationPolicy: "Background", ...(uid === undefined ? {} : { uid }) }).catch((err: unknown) => {
-      if (!isConflict(err)) throw err; // it is another object by now
+      if (!isConflict(err)) throw err; // it was replaced by another object
     });
   }
   const { extension, ref } = migrated;
@@ -77,14 +77,14 @@ export async function cleanUp(migrated: Migrated, found: readonly Leftover[], { 
   await client.patch(ref, { metadata: { annotations: gone } }, { type: "merge", fieldManager: MIGRATION_FIELD_MANAGER });
 }
 
-/** Those of this Subscription, which installed nothing but its ClusterServiceVersions. */
+/** Returns the InstallPlans that installed only ClusterServiceVersions of this Subscription. */
 async function installPlans(
   client: Client,
   { namespace, csv, packageName }: { namespace: string; csv: string; packageName: string },
   signal: AbortSignal,
 ): Promise<KubeObject[]> {
   const found = new Map<string, KubeObject>();
-  const component = componentLabel({ packageName, namespace });
+  const component = getComponentLabel({ packageName, namespace });
   for (const version of SUBSCRIPTION_VERSIONS) {
     const plans = await listOrNone(client, { apiVersion: `${CLASSIC_GROUP}/${version}`, kind: "InstallPlan" }, { namespace, signal });
     for (const plan of plans ?? []) {
@@ -94,7 +94,7 @@ async function installPlans(
   return [...found.values()];
 }
 
-/** The label names the package, also on plans of other versions; a plan without one is known by the one ClusterServiceVersion in it. */
+/** The label names the package, also on plans of other versions; a plan without it is identified by its only ClusterServiceVersion. */
 function isPlanOf({ metadata, ...plan }: KubeObject, component: string, csv: string): boolean {
   const components = Object.keys(metadata.labels ?? {}).filter((key) => key.startsWith(`${CLASSIC_GROUP}/`));
   if (components.length > 0) return components.every((key) => key === component);
@@ -102,7 +102,7 @@ function isPlanOf({ metadata, ...plan }: KubeObject, component: string, csv: str
   return names.length === 1 && names[0] === csv;
 }
 
-/** @throws Error where another Subscription or ClusterServiceVersion of the namespace needs the OperatorGroup. */
+/** @throws Error if another Subscription or ClusterServiceVersion of the namespace needs the OperatorGroup */
 async function unneeded(client: Client, group: KubeObject, signal: AbortSignal): Promise<KubeObject[]> {
   const live = await readOrNone(client, refOf(group));
   if (!live) return [];
@@ -110,5 +110,5 @@ async function unneeded(client: Client, group: KubeObject, signal: AbortSignal):
   const others = [...subscriptions, ...csvs].filter(({ metadata }) => metadata.namespace === group.metadata.namespace);
   if (others.length === 0) return [live];
   const named = others.map(({ kind, metadata }) => `${kind} ${metadata.name}`).join(", ");
-  throw new Error(`OperatorGroup "${group.metadata.namespace ?? ""}/${group.metadata.name}" is needed still: ${named}`);
+  throw new Error(`OperatorGroup "${group.metadata.namespace ?? ""}/${group.metadata.name}" is still needed: ${named}`);
 }

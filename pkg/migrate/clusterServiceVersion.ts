@@ -4,20 +4,20 @@ import { rawProperties } from "../bundle/properties.ts";
 import { isObject, nonEmptyText, objectAt, objectsAt, textsAt } from "../golang/members.ts";
 import { targetsOf } from "./operatorGroup.ts";
 
-/** Something that a ClusterServiceVersion depends on. */
+/** A dependency of a ClusterServiceVersion. */
 interface CsvDependency {
-  /** In words. */
+  /** A short description. */
   readonly text: string;
-  /** What would do, as `package:NAME`, `crd:NAME` or `api:GROUP/VERSION/KIND`; none where it is nothing that an operator could provide. */
+  /** What would satisfy it, as `package:NAME`, `crd:NAME` or `api:GROUP/VERSION/KIND`; empty if operators cannot provide it. */
   readonly keys: readonly string[];
 }
 
-/** Where OLM classic keeps the properties that the catalog stated. */
+/** Annotations in which OLM v0 stores the properties from the catalog. */
 const PROPERTIES = ["operatorframework.io/properties", "olm.properties"];
-/** Of constraints within constraints. */
+/** Maximum nesting of constraints. */
 const MAX_DEPTH = 16;
 
-/** What a ClusterServiceVersion depends on, by its properties and by what its spec requires, once each. */
+/** Returns the dependencies of a ClusterServiceVersion, from its properties and its spec, without duplicates. */
 function dependenciesOf(object: KubeObject): CsvDependency[] {
   const spec = objectAt(object, "spec");
   const [crds, apis] = [objectAt(spec, "customresourcedefinitions"), objectAt(spec, "apiservicedefinitions")];
@@ -32,12 +32,12 @@ function dependenciesOf(object: KubeObject): CsvDependency[] {
   return [...new Map(required.map((one) => [one.text, one])).values()];
 }
 
-/** As the API server names an APIService, such as "v1.example.com". */
+/** Formats the name of an APIService, such as "v1.example.com". */
 function apiName(api: unknown): string {
   return `${nonEmptyText(api, "version") ?? ""}.${nonEmptyText(api, "group") ?? nonEmptyText(api, "name") ?? ""}`;
 }
 
-/** OLM classic writes `{"properties": [...]}`; bundles carry the bare list. */
+/** OLM v0 writes `{"properties": [...]}`; bundles contain only the list. */
 function stated({ metadata: { annotations = {} } }: KubeObject): CsvDependency[] {
   return PROPERTIES.flatMap((key) => propertiesIn(annotations[key])).flatMap(({ type, value }) => {
     const content = parsed(value);
@@ -54,7 +54,7 @@ function stated({ metadata: { annotations = {} } }: KubeObject): CsvDependency[]
   });
 }
 
-/** What would satisfy a constraint, wherever in it. What must not be there does not count. */
+/** Returns the keys that could satisfy a constraint at any depth, without negated ones. */
 function constraintKeys(constraint: unknown, depth: number): string[] {
   if (!isObject(constraint) || depth > MAX_DEPTH) return [];
   const { package: named, gvk } = constraint;
@@ -90,7 +90,7 @@ function parsed(text: string): unknown {
   }
 }
 
-/** What of a ClusterServiceVersion on a cluster counts for a migration. */
+/** The parts of an installed ClusterServiceVersion that a migration uses. */
 export interface InstalledCsv {
   readonly namespace: string;
   readonly name: string;
@@ -98,35 +98,35 @@ export interface InstalledCsv {
   readonly version: string;
   /** Such as Succeeded. */
   readonly phase: string;
-  /** It is on its way out. */
+  /** Whether it is being deleted. */
   readonly isDeleted: boolean;
-  /** The one whose place it takes in an upgrade. */
+  /** The one that it replaces in an upgrade. */
   readonly replaces?: string | undefined;
-  /** The namespaces that the operator was told to watch, sorted; empty for all; absent where it was told nothing. */
+  /** The namespaces that the operator watches, sorted; empty for all; absent if it has no annotation. */
   readonly targets?: readonly string[] | undefined;
   readonly supportsAllNamespaces: boolean;
   /** Names of the CustomResourceDefinitions that it owns. */
   readonly definitions: readonly string[];
-  /** What it depends on, each in words. */
+  /** Descriptions of its dependencies. */
   readonly dependencies: readonly string[];
-  /** The same as keys, and those of the APIs that it provides: `package:NAME`, `crd:NAME` and `api:GROUP/VERSION/KIND`. */
+  /** Keys of its dependencies and of the APIs that it provides: `package:NAME`, `crd:NAME` and `api:GROUP/VERSION/KIND`. */
   readonly requires: readonly string[];
   readonly provides: readonly string[];
-  /** APIs that it serves itself, such as "v1.example.com". */
+  /** Aggregated APIs that it serves, such as "v1.example.com". */
   readonly apiServices: readonly string[];
   readonly webhooks: readonly string[];
-  /** CustomResourceDefinitions whose versions it converts. */
+  /** CustomResourceDefinitions with its conversion webhooks. */
   readonly converts: readonly string[];
-  /** Deleting it would delete the custom resources, too: spec.cleanup. */
+  /** Deleting it would also delete the custom resources: spec.cleanup. */
   readonly deletesOperands: boolean;
-  /** Its roles let it read or write Subscriptions and other objects of OLM classic. */
+  /** Its roles allow reading or writing Subscriptions and other objects of OLM v0. */
   readonly usesClassicApis: boolean;
 }
 
 const CLASSIC_APIS: ReadonlySet<string> = new Set(["subscriptions", "installplans", "clusterserviceversions", "catalogsources", "*"]);
 const ANNOTATION_TARGETS = "olm.targetNamespaces";
 
-/** Reads a ClusterServiceVersion. Never throws: what cannot be read is not there. */
+/** Parses a ClusterServiceVersion. Never throws: invalid fields count as missing. */
 export function installedCsvFrom(object: KubeObject): InstalledCsv {
   const { name, namespace = "", uid, annotations, deletionTimestamp } = object.metadata;
   const spec = objectAt(object, "spec");
@@ -166,7 +166,7 @@ export function installedCsvFrom(object: KubeObject): InstalledCsv {
   };
 }
 
-/** Copies say that they are some by a label, and by the reason of their status. */
+/** Reports whether it is a copy, which has a label or a status reason. */
 export function isCopiedCsv(object: KubeObject): boolean {
   return object.metadata.labels?.["olm.copiedFrom"] !== undefined || nonEmptyText(objectAt(object, "status"), "reason") === "Copied";
 }

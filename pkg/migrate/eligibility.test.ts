@@ -30,7 +30,7 @@ interface StateCase extends CaseHead {
     state?: EligibilityVerdict["state"];
     reasons?: string[];
     remarks?: string[];
-    /** Of the first reason. */
+    /** Text of the first reason. */
     text?: string;
     catalog?: string;
     extension?: JsonObject;
@@ -60,7 +60,7 @@ const GROUP: KubeObject = {
   status: { namespaces: [""] },
 };
 
-/** `base` with the members of `change`, member by member; null takes one away. */
+/** Merges `change` into `base`, field by field; null removes one. */
 function merged<T>(base: T, change: JsonObject): T {
   const result: JsonObject = { ...(base as JsonObject) };
   for (const [member, value] of Object.entries(change)) {
@@ -135,7 +135,7 @@ test.for(loadCases<StateCase>("classic-migration"))("$name", ({ given, want }) =
   if (want.config) expect(spec.config).toEqual(want.config);
 });
 
-test("an extension that came from no Subscription, or from one that exists, is told with that", () => {
+test("judgeMigrated returns nothing when an extension came from no Subscription, or from an existing one", () => {
   const subscription = subscriptionFrom(SUBSCRIPTION);
   expect(judgeMigrated({ name: "a", packageName: "p" }, [])).toBeUndefined();
   expect(judgeMigrated({ name: "a", packageName: "p", migratedFrom: "operators/hello" }, [subscription])).toBeUndefined();

@@ -16,7 +16,10 @@ import {
 } from "./eligibilityRules.ts";
 import { getSubscriptionKey, type Subscription } from "./subscription.ts";
 
-/** The catalog with the image of the CatalogSource comes first, then the one called as it, then that of the highest priority, then by name. */
+/**
+ * Prefers the catalog with the image of the CatalogSource, then the one with its name, then the one with the highest priority, then the first by
+ * name.
+ */
 function chosenOffer({ channel, source }: Subscription, { csv, offers, sourceImage }: Surroundings): BundleOffer | undefined {
   const isImage = ({ catalogImage }: BundleOffer): number => Number(sourceImage !== undefined && catalogImage === sourceImage);
   const bundles = csv ? sameBundles(offers, csv) : [];
@@ -30,10 +33,10 @@ function chosenOffer({ channel, source }: Subscription, { csv, offers, sourceIma
   )[0];
 }
 
-/** Something about the Subscription, its operator or the catalogs stands against it. */
+/** Problems with the Subscription, its operator or the catalogs. */
 const BLOCKS = { ...SUBSCRIPTION_BLOCKS, ...OPERATOR_BLOCKS, ...CATALOG_BLOCKS };
 
-/** Decides what a Subscription's state is. A conflict comes before everything else. */
+/** Determines the state of a Subscription. A conflict takes precedence. */
 export function decideEligibility(subscription: Subscription, around: Surroundings): EligibilityVerdict {
   const remarks = heldOf(REMARKS, subscription, around);
   const [conflict] = heldOf(CONFLICTS, subscription, around);
@@ -43,21 +46,19 @@ export function decideEligibility(subscription: Subscription, around: Surroundin
   return { state: "Eligible", reasons: [], remarks, offer: chosenOffer(subscription, around) };
 }
 
-/**
- * The verdict on an extension that a Subscription became which is there no more; undefined where it became none, or the Subscription exists.
- */
+/** Returns the verdict on an extension whose Subscription no longer exists; undefined if it came from none, or the Subscription exists. */
 export function judgeMigrated(extension: KnownExtension, subscriptions: readonly Subscription[]): EligibilityVerdict | undefined {
   const { migratedFrom, name, step } = extension;
   if (migratedFrom === undefined || subscriptions.some((one) => getSubscriptionKey(one) === migratedFrom)) return undefined;
   const isDone = step === undefined || step === "Installed";
   const text = isDone
-    ? `it is ClusterExtension "${name}" by now`
-    : `ClusterExtension "${name}" takes its place, and the conversion stopped after step ${step}`;
+    ? `it is now ClusterExtension "${name}"`
+    : `ClusterExtension "${name}" replaces it, and the conversion stopped after step ${step}`;
   const next = isDone
     ? step === undefined
-      ? "nothing is left to do"
-      : `remove what is left of OLM classic once you are content: olmv1 migrate cleanup ${name}`
-    : `go on with it: olmv1 migrate convert ${name} --yes; or take it back: olmv1 migrate rollback ${name}`;
+      ? "nothing to do"
+      : `remove leftovers of OLM v0 when you no longer need a rollback: olmv1 migrate cleanup ${name}`
+    : `continue: olmv1 migrate convert ${name} --yes; or roll back: olmv1 migrate rollback ${name}`;
   return {
     state: isDone ? "AlreadyMigrated" : "Conflict",
     reasons: [{ code: isDone ? "AlreadyMigrated" : "ConversionUnfinished", text, next }],
@@ -65,7 +66,7 @@ export function judgeMigrated(extension: KnownExtension, subscriptions: readonly
   };
 }
 
-/** The verdict on a Subscription that says nothing which could be converted. @param text why. */
+/** Returns the verdict on an invalid Subscription. @param text why it is invalid */
 export function rejectUnreadable(text: string): EligibilityVerdict {
   const reason = { code: "Unreadable", text, next: "correct its spec, or delete it" } as const;
   return { state: "Ineligible", reasons: [reason], remarks: [] };
@@ -74,19 +75,19 @@ export function rejectUnreadable(text: string): EligibilityVerdict {
 /** Whether a Subscription can become a ClusterExtension. */
 export type MigrationState = "Eligible" | "Ineligible" | "AlreadyMigrated" | "Conflict";
 
-/** Every reason that there is. */
+/** All reason codes. */
 type ReasonCode = Conflict | SubscriptionBlock | OperatorBlock | CatalogBlock | Remark | "AlreadyMigrated" | "Unreadable";
 
-/** Why a Subscription is in its state, or what is to be known before it is converted. Codes are stable: scripts rely on them. */
+/** Why a Subscription is in its state, or a remark about the conversion. Codes are stable, because scripts rely on them. */
 export interface MigrationReason extends EligibilityFinding {
   readonly code: ReasonCode;
 }
 
-/** A Subscription's state, why, and what is to be known beside. */
+/** The state of a Subscription, with reasons and remarks. */
 export interface EligibilityVerdict {
   readonly state: MigrationState;
   readonly reasons: readonly MigrationReason[];
   readonly remarks: readonly MigrationReason[];
-  /** The catalog that the extension will follow; only where it is eligible. */
+  /** The catalog that the extension will use; only if it is eligible. */
   readonly offer?: BundleOffer | undefined;
 }

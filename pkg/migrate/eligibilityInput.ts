@@ -3,7 +3,7 @@ import type { InstalledCsv } from "./clusterServiceVersion.ts";
 import type { OperatorGroup } from "./operatorGroup.ts";
 import type { Subscription } from "./subscription.ts";
 
-/** A ClusterExtension of the cluster. */
+/** The used parts of a ClusterExtension. */
 export interface KnownExtension {
   readonly name: string;
   readonly packageName: string;
@@ -13,31 +13,31 @@ export interface KnownExtension {
   readonly step?: string | undefined;
 }
 
-/** All that counts beside the Subscription itself. */
+/** The state of the cluster around a Subscription. */
 export interface Surroundings {
-  /** The installed one; absent where there is none of that name in the Subscription's namespace. */
+  /** The installed one; absent if it does not exist in the Subscription's namespace. */
   readonly csv?: InstalledCsv | undefined;
-  /** Of the Subscription's namespace. */
+  /** The OperatorGroups of the Subscription's namespace. */
   readonly groups: readonly OperatorGroup[];
   /** All Subscriptions of the cluster. */
   readonly subscriptions: readonly Subscription[];
-  /** All originals of the cluster, no copies. */
+  /** All ClusterServiceVersions of the cluster, without copies. */
   readonly csvs: readonly InstalledCsv[];
   readonly extensions: readonly KnownExtension[];
   readonly offers: PackageOffers;
-  /** Whether the operator reports something in its OperatorCondition. */
+  /** Whether the operator reports conditions in its OperatorCondition. */
   readonly reportsConditions?: boolean;
-  /** Name that the extension is to have. */
+  /** Name of the extension to create. */
   readonly extensionName: string;
-  /** Phase of the InstallPlan that the Subscription names, such as RequiresApproval; absent where there is none. */
+  /** Phase of the Subscription's InstallPlan, such as RequiresApproval; absent if there is none. */
   readonly planPhase?: string | undefined;
-  /** Why no extension can have what the Subscription sets in Deployments; absent where one can. */
+  /** Why an extension cannot have the Subscription's spec.config; absent if it can. */
   readonly configFault?: string | undefined;
   /** Image of the Subscription's CatalogSource. */
   readonly sourceImage?: string | undefined;
 }
 
-/** A catalog that has the installed bundle. */
+/** A bundle in a catalog that is the installed one. */
 export interface BundleOffer {
   readonly catalog: string;
   readonly priority: number;
@@ -45,21 +45,21 @@ export interface BundleOffer {
   readonly image: string;
   /** Channels with the bundle. */
   readonly channels: readonly string[];
-  /** What the catalog is read from, as its spec says. */
+  /** The image of the catalog, from its spec. */
   readonly catalogImage?: string | undefined;
 }
 
-/** What a cluster's catalogs say about the package. */
+/** The offers of the cluster's catalogs in the package. */
 export interface PackageOffers {
-  /** Catalogs that have the package, whatever its versions are. */
+  /** Catalogs that contain the package, in any version. */
   readonly catalogs: readonly string[];
   /** Those with the installed bundle. */
   readonly bundles: readonly BundleOffer[];
-  /** Catalogs that could not be read, each with why. */
+  /** Catalogs that could not be read, each with the reason. */
   readonly unread: readonly string[];
 }
 
-/** Offers whose version is what the ClusterServiceVersion says, build metadata aside; all of them where it says none that could be read. */
+/** Returns the offers with the version of the ClusterServiceVersion, ignoring build metadata; all of them if its version is invalid. */
 export function sameBundles({ bundles }: PackageOffers, { version }: Pick<InstalledCsv, "version">): readonly BundleOffer[] {
   const installed = versionIn(version);
   return bundles.filter((offer) => {

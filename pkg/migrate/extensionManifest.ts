@@ -6,7 +6,7 @@ import type { BundleOffer } from "./eligibilityInput.ts";
 import type { OperatorGroup } from "./operatorGroup.ts";
 import { getSubscriptionKey, type Subscription } from "./subscription.ts";
 
-/** What a ClusterExtension is made of. */
+/** The input for a ClusterExtension. */
 export interface ExtensionParts {
   readonly name: string;
   readonly subscription: Subscription;
@@ -17,8 +17,8 @@ export interface ExtensionParts {
 }
 
 /**
- * The ClusterExtension that a Subscription becomes: its package and channel from the one catalog that has the installed bundle, pinned at
- * that version, in the same namespace, with the same configuration and watching the same namespaces.
+ * Returns the ClusterExtension for a Subscription: its package and channel from the one catalog with the installed bundle, pinned to that
+ * version, in the same namespace, with the same configuration and watched namespaces.
  */
 export function extensionFor({ name, subscription, group, offer, serviceAccount }: ExtensionParts): ClusterExtension {
   const { namespace, packageName, channel } = subscription;
@@ -44,7 +44,7 @@ export function extensionFor({ name, subscription, group, offer, serviceAccount 
   };
 }
 
-/** What an extension gets as `spec.config.inline`: the namespaces that its operator watches, and what the Subscription sets in Deployments. */
+/** Returns `spec.config.inline` of the extension: the namespaces that its operator watches, and the Subscription's settings for Deployments. */
 export function configurationOf({ config }: Subscription, group: OperatorGroup | undefined): JsonObject {
   const { selector: _, ...deploymentConfig } = config;
   const targets = group?.targets ?? [];

@@ -8,7 +8,7 @@ import {
   ANNOTATION_STEP,
   ANNOTATION_SUBSCRIPTION_BACKUP,
   type ConversionStep,
-  conversionStep,
+  parseConversionStep,
 } from "../api/migration.ts";
 import { wrapError } from "../errors/errors.ts";
 import type { Client } from "../kube/client.ts";
@@ -17,13 +17,13 @@ import { type Backup, backupRef, readBackup } from "./backup.ts";
 import { backupFrom } from "./objectBackup.ts";
 import { subscriptionFrom } from "./subscription.ts";
 
-/** An extension that a Subscription became, or is becoming, and what is kept of the old objects. */
+/** An extension from a complete or interrupted conversion, and the backups of the old objects. */
 export interface Migrated {
   readonly extension: ClusterExtension;
   readonly ref: ObjectRef;
   /** "namespace/name" of the Subscription. */
   readonly from: string;
-  /** The last step that is done; undefined before the first, and once it is cleaned up. */
+  /** The last completed step; undefined before the first, and after the cleanup. */
   readonly step: ConversionStep | undefined;
   readonly subscription: KubeObject | undefined;
   readonly group: KubeObject | undefined;
@@ -31,9 +31,9 @@ export interface Migrated {
 }
 
 /**
- * The extension of that name, or the one that the Subscription of that name became.
- * @param namespace of the Subscription; undefined for any.
- * @returns undefined where there is none. @throws Error where there are several.
+ * Finds the extension with this name, or the one that was converted from the Subscription with this name.
+ * @param namespace namespace of the Subscription; undefined for any
+ * @returns undefined if it does not exist @throws Error if there are several
  */
 export async function findMigrated(
   client: Client,
@@ -52,11 +52,11 @@ export async function findMigrated(
     extension = migrated.find(({ metadata, spec }) => metadata.name === name && (namespace ?? spec.namespace) === spec.namespace),
     ...others
   ] = found;
-  if (others.length > 0) throw new Error(`Subscriptions "${name}" of several namespaces were converted: say which with --namespace`);
+  if (others.length > 0) throw new Error(`Subscriptions "${name}" of several namespaces were converted: choose one with --namespace`);
   return extension && migratedFrom(client, extension);
 }
 
-/** All of them, by namespace and name of the Subscription. Backups that cannot be read are told when their turn comes. */
+/** Lists all of them, by namespace and name of the Subscription. Invalid backups are reported by `read`. */
 export async function listMigrated(client: Client, namespace: string | undefined, signal: AbortSignal): Promise<MigratedRef[]> {
   const { items } = await client.list<ClusterExtension>({ apiVersion: API_VERSION, kind: CLUSTER_EXTENSION }, { signal });
   const found = items.flatMap((extension) => {
@@ -68,24 +68,24 @@ export async function listMigrated(client: Client, namespace: string | undefined
   return found.sort((a, b) => compareText(`${a.namespace}/${a.name}`, `${b.namespace}/${b.name}`));
 }
 
-/** A Subscription that became an extension. */
+/** A Subscription that was converted. */
 export interface MigratedRef {
   readonly namespace: string;
   readonly name: string;
-  /** @throws Error for backups that cannot be read. */
+  /** @throws Error if the backups are invalid */
   readonly read: () => Promise<Migrated>;
 }
 
-/** The same. @throws Error where there is none, too. */
+/** Finds the extension as `findMigrated` does. @throws Error also if it does not exist */
 export async function requireMigrated(client: Client, name: string, namespace: string | undefined, signal: AbortSignal): Promise<Migrated> {
   const found = await findMigrated(client, name, namespace, signal);
   if (found) return found;
   throw new Error(
-    `no ClusterExtension "${name}" came from a Subscription, and no Subscription "${name}" became one: olmv1 migrate check -A lists all`,
+    `no ClusterExtension "${name}" came from a Subscription, and no Subscription "${name}" was converted: to list all, run olmv1 migrate check -A`,
   );
 }
 
-/** @throws Error for backups that cannot be read, or that are none of the Subscription's. */
+/** @throws Error if the backups are invalid or belong to another Subscription */
 async function migratedFrom(client: Client, extension: ClusterExtension): Promise<Migrated> {
   const { name, annotations = {} } = extension.metadata;
   const { namespace } = extension.spec;
@@ -102,7 +102,7 @@ async function migratedFrom(client: Client, extension: ClusterExtension): Promis
       extension,
       ref,
       from,
-      step: conversionStep(annotations[ANNOTATION_STEP]),
+      step: parseConversionStep(annotations[ANNOTATION_STEP]),
       subscription,
       group: backupFrom(annotations[ANNOTATION_OPERATOR_GROUP_BACKUP], { kind: "OperatorGroup", namespace }),
       backup: digest === undefined ? undefined : await readBackup(client, backupRef(name, namespace), digest, { namespace, name: csv }),

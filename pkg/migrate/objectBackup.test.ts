@@ -22,7 +22,7 @@ const LIVE: KubeObject = {
 };
 const EXPECTED = { kind: "Subscription", namespace: "ns", name: "hello" } as const;
 
-test("a backup holds what somebody can create again, and the status beside", () => {
+test("backupOf keeps what a user can create again, and splitBackup separates the status", () => {
   const backup = backupFrom(backupText(LIVE), EXPECTED);
   expect(backup).toEqual({
     ...LIVE,
@@ -33,7 +33,7 @@ test("a backup holds what somebody can create again, and the status beside", () 
   expect(backupOf(backup ?? LIVE)).toEqual(backup);
 });
 
-// Source: docs/security.md; who restores may have more rights than who wrote the annotation.
+// Source: docs/security.md; the user who restores may have more permissions than the one who wrote the annotation.
 test.for<[string, unknown]>([
   ["another kind", { ...LIVE, kind: "ClusterRoleBinding" }],
   ["another group", { ...LIVE, apiVersion: "rbac.authorization.k8s.io/v1" }],
@@ -41,11 +41,11 @@ test.for<[string, unknown]>([
   ["another name", { ...LIVE, metadata: { name: "other", namespace: "ns" } }],
   ["no object", null],
   ["a list", [LIVE]],
-])("%s is no backup", ([, value]) => {
-  expect(() => backupFrom(JSON.stringify(value), EXPECTED)).toThrow('it holds no Subscription "ns/hello"');
+])("backupFrom rejects %s", ([, value]) => {
+  expect(() => backupFrom(JSON.stringify(value), EXPECTED)).toThrow('it does not contain Subscription "ns/hello"');
 });
 
-test("no annotation is no backup, and one that would be too large is an error", () => {
+test("backupFrom returns nothing without an annotation, and backupText rejects a large object", () => {
   expect(backupFrom(undefined, EXPECTED)).toBeUndefined();
-  expect(() => backupText({ ...LIVE, spec: { config: "x".repeat(120_000) } })).toThrow("too large to be backed up");
+  expect(() => backupText({ ...LIVE, spec: { config: "x".repeat(120_000) } })).toThrow("too large for a backup");
 });

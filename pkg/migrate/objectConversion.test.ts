@@ -29,14 +29,14 @@ test.for<[string, ObjectRef, PodChange | undefined, FieldChange[], "keep" | "cha
   expect(convertedObject(ref, fields, pods)).toMatchObject({ action, restarts });
 });
 
-test("what the bundle does not hold is left over, but for Secrets, which may be mounted", () => {
+test("leftBehind leaves objects that the bundle does not contain, except Secrets, which may be mounted", () => {
   expect(leftBehind(SERVICE).action).toBe("leave");
   expect(leftBehind({ ...SERVICE, kind: "Secret" }).action).toBe("keep");
 });
 
 const annotation = (key: string): FieldChange => ({ path: `spec.template.metadata.annotations[${JSON.stringify(key)}]`, after: '"1"' });
 
-test("annotations of Pods stay as they are where nothing else of the Pods changes", () => {
+test("withPodAnnotationsKept keeps annotations of Pods when nothing else of the Pods changes", () => {
   const quiet = convertedObject(
     DEPLOYMENT,
     [annotation("olm.properties"), annotation("example.com/a~b"), { path: "spec.replicas", after: "2" }],

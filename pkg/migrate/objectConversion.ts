@@ -2,27 +2,30 @@ import { groupOf, type ObjectRef } from "../api/k8s.ts";
 import type { FieldChange } from "../release/diff.ts";
 import type { PodChange } from "../release/liveOrder.ts";
 
-/** What becomes of one object in a conversion. */
+/** The effect of a conversion on one object. */
 export interface ConvertedObject {
   readonly ref: ObjectRef;
   /**
-   * keep: the extension takes it as it is; change: it takes it, and fields of it change; create: the bundle has it under this name and OLM
-   * classic had it under another, or not at all; leave: OLM classic made it, and the bundle has no use for it.
+   * The action:
+   * - keep: the extension adopts it unchanged
+   * - change: the extension adopts it and changes fields
+   * - create: the bundle contains it, and OLM v0 has it under another name or not at all
+   * - leave: OLM v0 created it, and the bundle does not contain it
    */
   readonly action: "keep" | "change" | "create" | "leave";
-  /** Fields of a change, at most 50. */
+  /** Changed fields, at most 50. */
   readonly changes: readonly FieldChange[];
-  /** Its Pods are made anew. */
+  /** Its Pods are replaced. */
   readonly restarts: boolean;
 }
 
-/** Fields that an extension leaves as they are: a rule of `spec.drift.ignore`. */
+/** Fields that an extension does not change: a rule of `spec.drift.ignore`. */
 export interface KeptFields {
   readonly paths: readonly string[];
   readonly target: { readonly group: string; readonly kind: string; readonly namespace?: string; readonly name: string };
 }
 
-/** Rules, and paths in each, that an extension may have at most. */
+/** Maximum number of rules of an extension, and of paths in each. */
 const MAX_RULES = 16;
 const POD_ANNOTATION = /^spec\.template\.metadata\.annotations(?:\.([A-Za-z_$][\w$-]*)|\["([^"]+)"\])$/;
 const WORKLOADS: ReadonlySet<string> = new Set(["Deployment", "StatefulSet", "DaemonSet"]);
@@ -31,8 +34,8 @@ const MARKS = /^metadata\.(labels|annotations)$/;
 const ONLY_OURS = /^\{("olm\.operatorframework\.io\/[^"]+":"[^"]*",?)+\}$/;
 
 /**
- * What becomes of an object that the extension will hold: marks of who owns it are on all of them, and no change.
- * @param pods what it would do to its Pods; undefined for what is not there now.
+ * Returns the effect on an object of the extension. Ownership marks are on all of them and do not count as changes.
+ * @param pods effect on its Pods; undefined for an object that does not exist yet
  */
 export function convertedObject(ref: ObjectRef, fields: readonly FieldChange[], pods: PodChange | undefined): ConvertedObject {
   if (pods === undefined) return { ref, action: "create", changes: [], restarts: false };
@@ -42,8 +45,8 @@ export function convertedObject(ref: ObjectRef, fields: readonly FieldChange[], 
 }
 
 /**
- * Objects whose Pods would be made anew for their annotations alone, with these left as they are, and the rules that keep them so. An annotation
- * of a bundle on a Pod, such as its properties, tells what the bundle is and nothing that the Pod does.
+ * Keeps the Pod annotations of objects whose Pods would only be replaced for them, and returns the rules that keep them. A bundle's annotations
+ * on a Pod, such as its properties, describe the bundle and do not affect the Pod.
  */
 export function withPodAnnotationsKept(
   objects: readonly ConvertedObject[],
@@ -75,8 +78,8 @@ export function withPodAnnotationsKept(
 }
 
 /**
- * What becomes of an object that OLM classic made and the bundle does not hold. Secrets go over to the extension with the rest: those of serving
- * certificates are mounted by the Deployments, and whoever provides certificates from now on may write them under the same names.
+ * Returns the effect on an object of OLM v0 that the bundle does not contain. The extension adopts Secrets too: Deployments mount those with
+ * serving certificates, and the new certificate provider may write them under the same names.
  */
 export function leftBehind(ref: ObjectRef): ConvertedObject {
   return { ref, action: ref.kind === "Secret" ? "keep" : "leave", changes: [], restarts: false };

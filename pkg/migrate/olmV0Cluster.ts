@@ -11,10 +11,10 @@ import type { KnownExtension } from "./eligibilityInput.ts";
 import { isOfCsv, type MarkedBy } from "./ownershipMarks.ts";
 import { SUBSCRIPTION_VERSIONS, type Subscription } from "./subscription.ts";
 
-/** Objects of OLM classic and of this one on a cluster. */
+/** Objects of OLM v0 and v1 on a cluster. */
 export interface ClassicCluster {
   readonly subscriptions: readonly KubeObject[];
-  /** Originals; the copies in other namespaces are left out. */
+  /** Without the copies in other namespaces. */
   readonly csvs: readonly KubeObject[];
   readonly groups: readonly KubeObject[];
   readonly sources: readonly KubeObject[];
@@ -27,8 +27,8 @@ const GROUPS = ["v1", "v1alpha2"];
 const CONDITIONS = ["v2", "v1"];
 
 /**
- * Reads what a migration is decided by.
- * @throws Error where the cluster has no OLM classic, or one kind may not be listed.
+ * Reads the input of migration decisions.
+ * @throws Error if the cluster does not have OLM v0, or listing a kind is forbidden
  */
 export async function readClassicCluster(client: Client, signal: AbortSignal): Promise<ClassicCluster> {
   const subscriptions = await listAny(client, "Subscription", SUBSCRIPTION_VERSIONS, signal);
@@ -37,11 +37,11 @@ export async function readClassicCluster(client: Client, signal: AbortSignal): P
   const sources = (await listAny(client, "CatalogSource", SUBSCRIPTION_VERSIONS, signal)) ?? [];
   const { items: extensions } = await client.list<ClusterExtension>(EXTENSION, { signal });
   if (subscriptions === undefined && extensions.every((one) => one.metadata.annotations?.[ANNOTATION_MIGRATED_FROM] === undefined))
-    throw new Error(`this cluster has no OLM classic: it does not serve Subscriptions of ${CLASSIC_GROUP}`);
+    throw new Error(`this cluster does not have OLM v0: it does not serve Subscriptions of ${CLASSIC_GROUP}`);
   return { subscriptions: subscriptions ?? [], csvs: (csvs ?? []).filter((csv) => !isCopiedCsv(csv)), groups, sources, extensions };
 }
 
-/** A ClusterExtension as far as it counts for a migration. */
+/** Returns the used parts of a ClusterExtension. */
 export function knownExtension({ metadata, spec }: ClusterExtension): KnownExtension {
   return {
     name: metadata.name,
@@ -51,7 +51,7 @@ export function knownExtension({ metadata, spec }: ClusterExtension): KnownExten
   };
 }
 
-/** Whether an operator reports conditions to OLM classic. */
+/** Reports whether an operator reports conditions to OLM v0. */
 export async function reportsConditions(client: Client, { name, namespace }: { name: string; namespace: string }): Promise<boolean> {
   for (const version of CONDITIONS) {
     const ref: ObjectRef = { apiVersion: `${CLASSIC_GROUP}/${version}`, kind: "OperatorCondition", namespace, name };
@@ -62,7 +62,7 @@ export async function reportsConditions(client: Client, { name, namespace }: { n
   return false;
 }
 
-/** The phase of a Subscription's InstallPlan; undefined where it names none, or that is gone. */
+/** Returns the phase of a Subscription's InstallPlan; undefined if it names none or it no longer exists. */
 export async function planPhase(client: Client, { namespace, plan }: Subscription): Promise<string | undefined> {
   if (plan === undefined) return undefined;
   const ref: ObjectRef = { apiVersion: `${CLASSIC_GROUP}/v1alpha1`, kind: "InstallPlan", namespace, name: plan };
@@ -70,7 +70,7 @@ export async function planPhase(client: Client, { namespace, plan }: Subscriptio
   return found && nonEmptyText(objectAt(found, "status"), "phase");
 }
 
-/** One object; undefined where it, or its kind, is not there. */
+/** Reads an object; undefined if it or its kind does not exist. */
 export async function readOrNone<T extends KubeObject = KubeObject>(client: Pick<Client, "get">, ref: ObjectRef): Promise<T | undefined> {
   try {
     return await client.get<T>(ref);
@@ -80,7 +80,7 @@ export async function readOrNone<T extends KubeObject = KubeObject>(client: Pick
   }
 }
 
-/** All objects of a kind; undefined where it is not served. */
+/** Lists all objects of a kind; undefined if it is not served. */
 export async function listOrNone(
   client: Pick<Client, "list">,
   gvk: { apiVersion: string; kind: string },
@@ -94,7 +94,7 @@ export async function listOrNone(
   }
 }
 
-/** In the first of these versions that is served. */
+/** Lists the kind in the first of these versions that is served. */
 async function listAny(
   client: Client,
   kind: string,
@@ -115,7 +115,7 @@ function isUnserved(err: unknown): boolean {
 const RBAC = "rbac.authorization.k8s.io/v1";
 const ADMISSION = "admissionregistration.k8s.io/v1";
 
-/** Kinds of what OLM classic makes in the namespace of a ClusterServiceVersion. */
+/** Kinds of objects that OLM v0 creates in the namespace of a ClusterServiceVersion. */
 const NAMESPACED_KINDS: readonly GroupVersionKind[] = [
   { apiVersion: "apps/v1", kind: "Deployment" },
   { apiVersion: "v1", kind: "ServiceAccount" },
@@ -126,7 +126,7 @@ const NAMESPACED_KINDS: readonly GroupVersionKind[] = [
   { apiVersion: "v1", kind: "Secret" },
   { apiVersion: `${CLASSIC_GROUP}/v2`, kind: "OperatorCondition" },
 ];
-/** Those of the cluster, or of other namespaces, which only labels tell. */
+/** Cluster-scoped objects and those in other namespaces, which only labels identify. */
 const LABELLED_KINDS: readonly GroupVersionKind[] = [
   { apiVersion: RBAC, kind: "ClusterRole" },
   { apiVersion: RBAC, kind: "ClusterRoleBinding" },
@@ -138,8 +138,8 @@ const LABELLED_KINDS: readonly GroupVersionKind[] = [
 const LABEL_MAX = 63;
 
 /**
- * What OLM classic made for a ClusterServiceVersion, metadata only, once each.
- * @param others kinds of the bundle's own manifests.
+ * Lists the objects that OLM v0 created for a ClusterServiceVersion, metadata only, without duplicates.
+ * @param others kinds of the bundle's own manifests
  */
 export async function classicObjects(
   client: Client,
@@ -159,7 +159,7 @@ export async function classicObjects(
   return [...found.values()];
 }
 
-/** Objects with a label, of all kinds that OLM classic makes and these. */
+/** Lists objects with a label, of these kinds and all kinds that OLM v0 creates. */
 export async function labelledObjects(
   client: Client,
   labelSelector: string,
@@ -180,9 +180,9 @@ function distinctKinds(kinds: readonly GroupVersionKind[]): GroupVersionKind[] {
 const ATTEMPTS = 5;
 
 /**
- * Patches a live object by what it is like at that moment; again where somebody wrote it in between.
- * @param patch with the object's resourceVersion; undefined where nothing is to be done.
- * @returns whether the object is there.
+ * Patches the current state of a live object; retries on conflict.
+ * @param patch returns a patch with the object's resourceVersion; undefined for no change
+ * @returns whether the object exists
  */
 export async function patchLive(client: Client, ref: ObjectRef, patch: (live: KubeObject) => unknown): Promise<boolean> {
   for (let attempt = 1; ; attempt++) {

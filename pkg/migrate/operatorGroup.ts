@@ -1,18 +1,18 @@
 import type { KubeObject } from "../api/k8s.ts";
 import { isObject, nonEmptyText, objectAt, textsAt } from "../golang/members.ts";
 
-/** Which namespaces the operators of a namespace watch, and as whom they are installed. */
+/** The watched namespaces and the installer of the operators in a namespace. */
 export interface OperatorGroup {
   readonly namespace: string;
   readonly name: string;
   /** Sorted; empty for all namespaces. */
   readonly targets: readonly string[];
-  /** False where it selects namespaces by labels and its status does not name them. */
+  /** False if it selects namespaces by labels and its status does not list them. */
   readonly isSettled: boolean;
   readonly serviceAccount?: string | undefined;
 }
 
-/** Reads an OperatorGroup. Its status tells what it targets, since a selector does not; one without status targets what its spec names. */
+/** Parses an OperatorGroup. Its targets are those of its status, because a selector does not list them; without a status, those of its spec. */
 export function operatorGroupFrom(object: KubeObject): OperatorGroup {
   const { name, namespace = "" } = object.metadata;
   const [spec, status] = [objectAt(object, "spec"), objectAt(object, "status")];
@@ -27,12 +27,12 @@ export function operatorGroupFrom(object: KubeObject): OperatorGroup {
   };
 }
 
-/** Namespaces as OLM classic lists them: sorted, once each, and empty where one of them stands for all. */
+/** Normalizes namespaces as OLM v0 lists them: sorted, without duplicates, and empty if one of them means all namespaces. */
 export function targetsOf(listed: readonly string[]): string[] {
   return listed.includes("") ? [] : [...new Set(listed)].toSorted();
 }
 
-/** An empty selector stands for all namespaces. */
+/** An empty selector means all namespaces. */
 function selects(selector: unknown): boolean {
   return (
     isObject(selector) &&

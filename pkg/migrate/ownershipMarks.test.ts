@@ -15,7 +15,7 @@ const AGAIN = { ...CSV, uid: "csv-9" };
 const EXTENSION = { apiVersion: "olm.operatorframework.io/v1", kind: "ClusterExtension", name: "hello", uid: "1234" };
 const OWNER = { name: "hello", uid: "1234", installNamespace: "ns" };
 
-/** As the API server merges: null removes a member. */
+/** Merges like the API server: null removes a field. */
 function patched(object: KubeObject, patch: JsonObject): KubeObject {
   const merge = (before: unknown, change: unknown): unknown => {
     if (!isObject(change)) return change;
@@ -59,7 +59,7 @@ const ROLE: KubeObject = {
   metadata: { name: "r", uid: "live-1", labels: { "olm.owner": "p.v1.2.0", "olm.owner.namespace": "ns" } },
 };
 
-test("what is left over names the extension and is not its own", () => {
+test("markingPatch labels a leftover with the extension but does not transfer it", () => {
   const marks = marksOn(ROLE, CSV, false);
   const left = patched(ROLE, markingPatch(ROLE, marks, CSV, EXTENSION));
   expect(left.metadata.labels).toEqual({ "olm.operatorframework.io/migration-leftover": "hello" });
@@ -67,8 +67,8 @@ test("what is left over names the extension and is not its own", () => {
   expect(patched(left, restoringPatch(left, marks, AGAIN, EXTENSION) ?? {}).metadata.labels).toEqual(ROLE.metadata.labels);
 });
 
-// Source: docs/security.md; whoever may change a backup must not have others write what they may not.
-test("a backup cannot put labels or references of its choice on objects, nor touch those that the extension does not hold", () => {
+// Source: docs/security.md; a user who can change a backup must not gain permission to write other objects.
+test("restoringPatch ignores arbitrary labels and references in a backup, and objects of other owners", () => {
   const marks: RemovedMarks = {
     ...marksOn(ROLE, CSV, true),
     labels: { "pod-security.kubernetes.io/enforce": "privileged", "olm.owner": "p.v1.2.0" },
@@ -82,14 +82,14 @@ test("a backup cannot put labels or references of its choice on objects, nor tou
   expect(back.metadata.ownerReferences).toEqual([]);
 });
 
-test("the label of a package with a long name is cut to what a label may have, as OLM classic cuts it", () => {
+test("restoringPatch truncates the label of a package with a long name as OLM v0 does", () => {
   const csv = { ...CSV, packageName: `${"a".repeat(60)}--`, namespace: "a-namespace" };
   const label = `operators.coreos.com/${"a".repeat(60)}`;
   const live = { ...ROLE, metadata: { ...ROLE.metadata, labels: { ...ROLE.metadata.labels, [label]: "" } } };
   expect(Object.keys(marksOn(live, csv, true).labels)).toContain(label);
 });
 
-test("a conversion of versions that OLM classic switched off is switched on again, on the same definition only", () => {
+test("conversionPatch restores a conversion that OLM v0 disabled, but only on the same definition", () => {
   const conversion = { strategy: "Webhook", webhook: { conversionReviewVersions: ["v1"] } };
   const crd = (spec: JsonObject, uid = "live-1"): KubeObject => ({
     apiVersion: "apiextensions.k8s.io/v1",

@@ -1,24 +1,24 @@
 import { ANNOTATION_OWNER_UID, LABEL_OWNER_KIND, LABEL_OWNER_NAME } from "../api/constants.ts";
 import { groupOf, type JsonObject, type KubeObject, type ObjectRef, type OwnerReference, refOf } from "../api/k8s.ts";
-import { CLASSIC_GROUP, componentLabel, LABEL_LEFTOVER } from "../api/migration.ts";
+import { CLASSIC_GROUP, getComponentLabel, LABEL_LEFTOVER } from "../api/migration.ts";
 import { objectAt } from "../golang/members.ts";
 import { isCrd } from "../release/identity.ts";
 import { type ObjectOwner, withOwner } from "../release/labels.ts";
 import type { InstalledCsv } from "./clusterServiceVersion.ts";
 
-/** The ClusterServiceVersion whose marks are looked for, and its package. */
+/** The ClusterServiceVersion whose marks to find, and its package. */
 export type MarkedBy = Pick<InstalledCsv, "namespace" | "name" | "definitions"> & { readonly packageName: string };
 
-/** What a conversion takes off an object, so that it can be put back. */
+/** The marks that a conversion removes from an object, for a rollback. */
 export interface RemovedMarks {
   readonly ref: ObjectRef;
   readonly uid: string;
   readonly labels: Readonly<Record<string, string>>;
   /** Those that name the ClusterServiceVersion. */
   readonly ownerReferences: readonly OwnerReference[];
-  /** `spec.conversion` of a definition whose versions a webhook converts, which OLM classic switches off with the ClusterServiceVersion. */
+  /** `spec.conversion` of a definition with a conversion webhook, which OLM v0 disables when the ClusterServiceVersion is deleted. */
   readonly conversion?: JsonObject;
-  /** Whether the extension took it over; otherwise it is left over. */
+  /** Whether the extension adopted the object; otherwise it is a leftover. */
   readonly adopted: boolean;
 }
 
@@ -28,9 +28,9 @@ const LABEL_PACKAGE = "olm.operatorframework.io/package-name";
 const LABEL_VERSION = "olm.operatorframework.io/bundle-version";
 
 /**
- * Whether OLM classic made an object for a ClusterServiceVersion: an owner reference or the owner labels name it; or the object is one of its
- * CustomResourceDefinitions, which belong to the cluster and are marked by the package only, if at all.
- * Who made an object look so could write it, and with that whatever else.
+ * Reports whether OLM v0 created an object for a ClusterServiceVersion: an owner reference or the owner labels name it, or it is one of its
+ * CustomResourceDefinitions, which are cluster-scoped and only marked by the package, if at all. A user who can forge these marks can already
+ * write the object.
  */
 export function isOfCsv(object: KubeObject, csv: MarkedBy): boolean {
   const { labels = {}, ownerReferences = [], namespace } = object.metadata;
@@ -41,10 +41,10 @@ export function isOfCsv(object: KubeObject, csv: MarkedBy): boolean {
   return isCrd(object) && csv.definitions.includes(object.metadata.name) && labels[LABEL_OWNER_NAME] === undefined;
 }
 
-/** The marks of OLM classic on an object of a ClusterServiceVersion. */
+/** Returns the marks of OLM v0 on an object of a ClusterServiceVersion. */
 export function marksOn(object: KubeObject, csv: MarkedBy, adopted: boolean): RemovedMarks {
   const { labels = {}, ownerReferences = [], uid = "" } = object.metadata;
-  const component = componentLabel(csv);
+  const component = getComponentLabel(csv);
   const conversion = objectAt(objectAt(object, "spec"), "conversion");
   const found = Object.entries(labels).filter(([key]) => OWNER_LABELS.includes(key) || key === component);
   return {
@@ -58,9 +58,9 @@ export function marksOn(object: KubeObject, csv: MarkedBy, adopted: boolean): Re
 }
 
 /**
- * The merge patch that takes the marks off a live object and gives it to the extension, in the form in which operator-controller marks objects
- * itself; or that marks it as left over. Labels, annotations and references of others stay.
- * @param csv which references to take off. @param extension with its uid.
+ * Returns the merge patch that removes the marks from a live object and transfers it to the extension, with the same marks as
+ * operator-controller sets; or that marks it as a leftover. Other labels, annotations and references stay.
+ * @param csv names the references to remove @param extension with its uid
  */
 export function markingPatch(live: KubeObject, marks: RemovedMarks, csv: MarkedBy, extension: ObjectOwner): JsonObject {
   const { labels = {}, ownerReferences = [], resourceVersion } = live.metadata;
@@ -84,9 +84,9 @@ export function markingPatch(live: KubeObject, marks: RemovedMarks, csv: MarkedB
 }
 
 /**
- * The merge patch that gives a live object back to OLM classic; undefined for one that is not the extension's and not left over of it. Of what was
- * removed only marks of OLM classic are put back, whatever the backup says.
- * @param csv with its uid as it is now.
+ * Returns the merge patch that transfers a live object back to OLM v0; undefined if it is neither the extension's nor its leftover. Restores
+ * only marks of OLM v0, regardless of what the backup contains.
+ * @param csv with its current uid
  */
 export function restoringPatch(
   live: KubeObject,
@@ -98,7 +98,7 @@ export function restoringPatch(
   const { uid: csvUid } = csv;
   const { uid: extensionUid } = extension;
   const { ownerReferences = [], resourceVersion } = live.metadata;
-  const component = componentLabel(csv);
+  const component = getComponentLabel(csv);
   const labels = Object.entries(marks.labels).filter(([key]) => OWNER_LABELS.includes(key) || key === component);
   const kept = ownerReferences.filter(({ uid }) => uid !== extensionUid && uid !== csvUid);
   const ours = [LABEL_OWNER_KIND, LABEL_OWNER_NAME, LABEL_PACKAGE, LABEL_VERSION, LABEL_LEFTOVER];
@@ -115,20 +115,20 @@ export function restoringPatch(
   };
 }
 
-/** The merge patch that switches the conversion of a live definition's versions on again; undefined where it is on, or was never. */
+/** Returns the merge patch that enables the conversion webhook of a live definition again; undefined if it is enabled, or never was. */
 export function conversionPatch(live: KubeObject, { uid, conversion }: Pick<RemovedMarks, "uid" | "conversion">): JsonObject | undefined {
   if (!conversion || !isCrd(live) || live.metadata.uid !== uid) return undefined;
   if (objectAt(objectAt(live, "spec"), "conversion")["strategy"] === WEBHOOK) return undefined;
   return { metadata: { resourceVersion: live.metadata.resourceVersion }, spec: { conversion } };
 }
 
-/** Whether an object carries nothing any more that OLM classic or the garbage collector would act on when the ClusterServiceVersion goes. */
+/** Reports whether an object has no marks left on which OLM v0 or the garbage collector would act when the ClusterServiceVersion is deleted. */
 export function isDetached(object: KubeObject, csv: MarkedBy): boolean {
   const { labels = {}, ownerReferences = [] } = object.metadata;
   return labels["olm.owner"] === undefined && !ownerReferences.some((reference) => names(reference, csv));
 }
 
-/** Whether an object carries the marks that a conversion or operator-controller gave it for the extension. */
+/** Reports whether an object has the extension's marks, from a conversion or from operator-controller. */
 export function isGiven({ metadata }: KubeObject, { name, uid }: Pick<ObjectOwner, "name" | "uid">): boolean {
   return (
     (metadata.ownerReferences ?? []).some((reference) => reference.uid === uid) ||

@@ -4,15 +4,15 @@ import type { BundleFiles } from "../bundle/types.ts";
 import { goQuote } from "../golang/quote.ts";
 import { type PackageFolder, packageManifestsIn } from "./packageManifests.ts";
 
-/** Of one folder; the largest real versions hold some hundred files and 7 MB. */
+/** Limits for one folder; the largest real versions have some hundred files and 7 MB. */
 const MAX_FILES = 2_000;
 const MAX_BYTES = 64 * 1024 * 1024;
-/** Of the packages in a folder; the largest collection of them has some 300. */
+/** Limit for the packages in a folder; the largest collection has about 300. */
 const MAX_PACKAGES = 5_000;
 
 /**
- * The packages of the package manifest format in a folder, by the path of each: the folder itself, or those directly in it. None where it holds a catalog.
- * @throws Error for a folder that cannot be read, or holds more than a package does.
+ * Finds packages in the package manifest format, by path: the folder itself, or its direct subfolders. Empty if it contains a catalog.
+ * @throws Error if a folder cannot be read or exceeds the limits
  */
 export async function packageFolders(root: string): Promise<Map<string, PackageFolder>> {
   const files = await filesIn(root);
@@ -35,11 +35,11 @@ async function packageFolder(path: string, files: BundleFiles): Promise<PackageF
 async function foldersIn(path: string): Promise<string[]> {
   const entries = await readdir(path, { withFileTypes: true });
   const names = entries.filter((entry) => entry.isDirectory() && !entry.name.startsWith(".")).map(({ name }) => name);
-  if (names.length > MAX_PACKAGES) throw new Error(`${goQuote(path)} holds more than ${MAX_PACKAGES} folders`);
+  if (names.length > MAX_PACKAGES) throw new Error(`${goQuote(path)} contains more than ${MAX_PACKAGES} folders`);
   return names.sort();
 }
 
-/** The files directly in a folder, by name. */
+/** Reads the files directly in a folder, by name. */
 async function filesIn(path: string): Promise<BundleFiles> {
   const files = new Map<string, Uint8Array>();
   let bytes = 0;
@@ -49,7 +49,7 @@ async function filesIn(path: string): Promise<BundleFiles> {
     if (!file.isFile()) continue;
     bytes += file.size;
     if (files.size >= MAX_FILES || bytes > MAX_BYTES)
-      throw new Error(`${goQuote(path)} holds more than ${MAX_FILES} files or ${MAX_BYTES} bytes`);
+      throw new Error(`${goQuote(path)} contains more than ${MAX_FILES} files or ${MAX_BYTES} bytes`);
     files.set(name, await readFile(join(path, name)));
   }
   return files;

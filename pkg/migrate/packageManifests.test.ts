@@ -4,7 +4,7 @@ import type { ChannelEntry } from "../fbc/types.ts";
 import { type MigratedPackage, migratedPackage } from "./packageManifests.ts";
 
 interface PackageCase extends CaseHead {
-  /** By path; those of versions in folders. */
+  /** By path, including the subfolders of versions. */
   files: Record<string, string>;
   package?: unknown;
   channels?: Record<string, ChannelEntry[]>;
@@ -30,7 +30,7 @@ test.for(loadCases<PackageCase>("package-manifests"))("$name", ({ files, error, 
   else expect(warnings).toEqual(expected.warnings ?? []);
 });
 
-test("versions become bundles that say what they are", () => {
+test("migratedPackage converts versions to bundles with their metadata", () => {
   const { bundles, metas } = migrate({
     "e.package.yaml": "packageName: e\nchannels: [{name: a, currentCSV: e.v1}, {name: b, currentCSV: e.v1}]\ndefaultChannel: b\n",
     "1/csv.yaml": "kind: ClusterServiceVersion\nmetadata: {name: e.v1}\nspec: {version: 1.0.0}\n",

@@ -2,7 +2,7 @@ import type { JsonObject } from "../api/k8s.ts";
 import { firstDocument } from "../authoring/render/bundleObjects.ts";
 import { type MigrationLevel, migrateMeta } from "../authoring/render/migrate.ts";
 import { type BundleIdentity, type CatalogBundle, renderCatalogBundle } from "../authoring/render/renderBundle.ts";
-import { describedBy } from "../authoring/template/semverTemplate.ts";
+import { packageDescription } from "../authoring/template/semverTemplate.ts";
 import type { BundleFiles } from "../bundle/types.ts";
 import { messageOf } from "../errors/errors.ts";
 import type { ChannelEntry, Meta } from "../fbc/types.ts";
@@ -11,7 +11,7 @@ import { goQuote } from "../golang/quote.ts";
 import { compareText } from "../text/compare.ts";
 import { compareVersions, parseVersion, type Version } from "../version/version.ts";
 
-/** A channel of the package manifest format: its newest version, from which the others follow by what replaces what. */
+/** A channel of the package manifest format: its newest version; the others follow from `replaces`. */
 interface ManifestChannel {
   readonly name: string;
   readonly currentCSV: string;
@@ -21,11 +21,11 @@ interface ManifestChannel {
 interface PackageManifest {
   readonly packageName: string;
   readonly channels: readonly ManifestChannel[];
-  /** The only channel where none is stated; empty where there are several. */
+  /** The only channel if none is stated; empty if there are several. */
   readonly defaultChannel: string;
 }
 
-/** The package manifests among the files of a folder, by path: objects with a `packageName` and without a kind. What cannot be read is none. */
+/** Finds package manifests in the files of a folder, by path: objects with a `packageName` and without a kind. Ignores invalid files. */
 export function packageManifestsIn(files: BundleFiles): Map<string, PackageManifest> {
   const found = new Map<string, PackageManifest>();
   for (const path of [...files.keys()].filter((one) => !one.includes("/")).sort()) {
@@ -36,14 +36,14 @@ export function packageManifestsIn(files: BundleFiles): Map<string, PackageManif
 }
 
 /**
- * The package manifest in a folder.
- * @throws Error where there is none, or several.
+ * Returns the package manifest of a folder.
+ * @throws Error if there is none, or several
  * @see S0-006, S0-007
  */
 function packageManifestIn(files: BundleFiles): PackageManifest {
   const [first, second] = packageManifestsIn(files);
-  if (first === undefined) throw new Error("there is no package manifest (a file such as etcd.package.yaml with packageName and channels)");
-  if (second !== undefined) throw new Error(`there are two package manifests, ${goQuote(first[0])} and ${goQuote(second[0])}`);
+  if (first === undefined) throw new Error("no package manifest found (a file such as etcd.package.yaml with packageName and channels)");
+  if (second !== undefined) throw new Error(`found two package manifests, ${goQuote(first[0])} and ${goQuote(second[0])}`);
   return first[1];
 }
 
@@ -65,27 +65,27 @@ function manifestIn(content: Uint8Array): PackageManifest | undefined {
   return { packageName, channels, defaultChannel: stated || (channels.length === 1 ? (channels[0]?.name ?? "") : "") };
 }
 
-/** Channels are often called after a version, and then are numbers where the quotes are forgotten. */
+/** Channels are often named after a version, which is a number in YAML without quotes. */
 function channelName(value: unknown): string {
   return typeof value === "string" || typeof value === "number" ? String(value) : "";
 }
 
-/** One version of an operator: the folder it lies in, what a catalog has for it, and what it updates. */
+/** One version of an operator: its folder, its catalog metadata, and its upgrade edges. */
 interface PackageVersion {
   readonly folder: string;
   readonly rendered: CatalogBundle;
   readonly entry: ChannelEntry;
   readonly version: string;
-  /** The files of the bundle that it makes. */
+  /** The files of the resulting bundle. */
   readonly files: BundleFiles;
 }
 
 const SKIP_RANGE = "olm.skipRange";
 
 /**
- * The versions in the folders of a package, by the name of their ClusterServiceVersion. A folder without exactly one of these, or without a definition that
- * it owns, and a name or version that two folders have, are faults.
- * @param folders the files of each by name.
+ * Reads the versions in the folders of a package, by the name of their ClusterServiceVersion. Reports folders without exactly one
+ * ClusterServiceVersion or without a definition that it owns, and duplicate names or versions.
+ * @param folders files of each folder by name
  * @see S0-008, S4-13, S4-14
  */
 function packageVersions(
@@ -102,7 +102,7 @@ function packageVersions(
       if (same === undefined) versions.set(found.entry.name, found);
       else
         faults.push(
-          `folders ${goQuote(same.folder)} and ${goQuote(folder)} hold the same version ${goQuote(found.version)}, or one name: a version has one ClusterServiceVersion`,
+          `folders ${goQuote(same.folder)} and ${goQuote(folder)} contain the same version ${goQuote(found.version)} or name: each version must have its own ClusterServiceVersion`,
         );
     } catch (err) {
       faults.push(`folder ${goQuote(folder)}: ${messageOf(err)}`);
@@ -120,7 +120,7 @@ function versionIn(
   const csvs = [...files].filter(([, content]) => isCsv(content)).map(([name]) => name);
   if (csvs.length !== 1)
     throw new Error(
-      `it holds ${csvs.length} ClusterServiceVersions${csvs.length > 1 ? ` (${csvs.sort().join(", ")})` : ""}, where a version has one`,
+      `it contains ${csvs.length} ClusterServiceVersions${csvs.length > 1 ? ` (${csvs.sort().join(", ")})` : ""} instead of one`,
     );
   const bundle = bundleFiles(manifest, files);
   const rendered = renderCatalogBundle(bundle, imageOf);
@@ -130,7 +130,7 @@ function versionIn(
   return { folder, rendered, entry: entryOf(meta.name, csv), version: textMember(spec, "version"), files: bundle };
 }
 
-/** What a ClusterServiceVersion says that it updates. */
+/** Returns the upgrade edges that a ClusterServiceVersion states. */
 function entryOf(name: string, csv: JsonObject): ChannelEntry {
   const spec = objectAt(csv, "spec");
   const replaces = textMember(spec, "replaces");
@@ -144,7 +144,7 @@ function entryOf(name: string, csv: JsonObject): ChannelEntry {
   };
 }
 
-/** The same manifests as a bundle of registry+v1. */
+/** Converts the manifests to a registry+v1 bundle. */
 function bundleFiles({ packageName, channels, defaultChannel }: PackageManifest, files: BundleFiles): BundleFiles {
   const key = "operators.operatorframework.io.bundle.";
   const annotations = {
@@ -171,26 +171,26 @@ function isCsv(content: Uint8Array): boolean {
 
 /** A package in the package manifest format. */
 export interface PackageFolder {
-  /** Those of the package's folder itself, by name. */
+  /** The files directly in the package's folder, by name. */
   readonly files: BundleFiles;
-  /** Those of each folder in it, by name. */
+  /** The files of each subfolder, by name. */
   readonly versions: ReadonlyMap<string, BundleFiles>;
 }
 
-/** What the bundles of a migrated package get. */
+/** Settings for the bundles of a migrated package. */
 export interface PackageMigration {
   readonly imageOf: (identity: BundleIdentity) => string;
   readonly level: MigrationLevel;
 }
 
-/** A package as a file-based catalog has it. */
+/** A package in the format of file-based catalogs. */
 export interface MigratedPackage {
   readonly name: string;
-  /** The package, its channels and bundles; none where there are faults. */
+  /** The package, its channels and bundles; empty if there are faults. */
   readonly metas: readonly Meta[];
-  /** The files of each version as a registry+v1 bundle, by the folder that it came from. */
+  /** The files of each version as a registry+v1 bundle, by original folder. */
   readonly bundles: ReadonlyMap<string, BundleFiles>;
-  /** What keeps it from being migrated, all at once. */
+  /** All problems that prevent a migration. */
   readonly faults: readonly string[];
   readonly warnings: readonly string[];
 }
@@ -198,9 +198,9 @@ export interface MigratedPackage {
 type Versions = ReadonlyMap<string, PackageVersion>;
 
 /**
- * Turns a package of the package manifest format into objects of a file-based catalog. A channel has its newest version and all that follow by `replaces`
- * and `skips`, with these and `olm.skipRange` as edges, by rising version.
- * @throws Error where the folder has no package manifest, or several.
+ * Converts a package from the package manifest format to a file-based catalog. A channel contains its newest version and all versions that
+ * follow by `replaces` and `skips`, with these and `olm.skipRange` as edges, in ascending order.
+ * @throws Error if the folder has no package manifest, or several
  * @see S0-006, S0-007, S0-008, S4-13, S4-14
  */
 export function migratedPackage(folder: PackageFolder, { imageOf, level }: PackageMigration): MigratedPackage {
@@ -211,7 +211,7 @@ export function migratedPackage(folder: PackageFolder, { imageOf, level }: Packa
   const all = [...manifestFaults(manifest, versions), ...faults, ...replacedFaults(versions)];
   const left = [...versions.values()].filter(({ entry }) => !used.has(entry.name));
   const warnings = [
-    ...left.map(({ folder: from, entry }) => `folder ${goQuote(from)}: ${entry.name} is in no channel, so it is left out`),
+    ...left.map(({ folder: from, entry }) => `folder ${goQuote(from)}: ${entry.name} is in no channel, so it is omitted`),
     ...[...versions.values()].flatMap(({ folder: from, rendered }) =>
       rendered.warnings.map((warning) => `folder ${goQuote(from)}: ${warning}`),
     ),
@@ -231,7 +231,7 @@ export function migratedPackage(folder: PackageFolder, { imageOf, level }: Packa
   };
 }
 
-/** What is wrong with the manifest itself, and with what it points at. */
+/** Returns problems of the manifest and its references. */
 function manifestFaults({ packageName, channels, defaultChannel }: PackageManifest, versions: Versions): string[] {
   const faults: string[] = [];
   if (channels.length === 0) faults.push(`package ${goQuote(packageName)} has no channel`);
@@ -239,28 +239,28 @@ function manifestFaults({ packageName, channels, defaultChannel }: PackageManife
   for (const { name, currentCSV } of channels) {
     const channel = `channel ${goQuote(name)}`;
     if (name === "") faults.push(`a channel of package ${goQuote(packageName)} has no name`);
-    else if (names.has(name)) faults.push(`${channel} is there twice`);
+    else if (names.has(name)) faults.push(`${channel} is defined twice`);
     names.add(name);
     if (currentCSV === "") faults.push(`${channel} has no currentCSV`);
-    else if (!versions.has(currentCSV)) faults.push(`${channel} points at ${goQuote(currentCSV)}, which no folder of the package holds`);
+    else if (!versions.has(currentCSV)) faults.push(`${channel} refers to ${goQuote(currentCSV)}, which no folder of the package contains`);
   }
   if (defaultChannel === "" && channels.length > 1)
     faults.push(`package ${goQuote(packageName)} has several channels and no defaultChannel`);
   if (defaultChannel !== "" && !names.has(defaultChannel))
-    faults.push(`defaultChannel ${goQuote(defaultChannel)} is no channel of the package`);
+    faults.push(`defaultChannel ${goQuote(defaultChannel)} is not a channel of the package`);
   return faults;
 }
 
-/** Stricter than file-based catalogs, where a version that is replaced need not be there. */
+/** Stricter than file-based catalogs, in which a replaced version need not exist. */
 function replacedFaults(versions: Versions): string[] {
   return [...versions.values()].flatMap(({ entry: { name, replaces } }) =>
     replaces === undefined || versions.has(replaces)
       ? []
-      : [`${goQuote(name)} replaces ${goQuote(replaces)}, which no folder of the package holds`],
+      : [`${goQuote(name)} replaces ${goQuote(replaces)}, which no folder of the package contains`],
   );
 }
 
-/** The newest version of a channel and all that it leads back to, by rising version. */
+/** Returns the newest version of a channel and all its predecessors, in ascending order. */
 function membersOf({ currentCSV }: ManifestChannel, versions: Versions): PackageVersion[] {
   const found = new Map<string, PackageVersion>();
   const open = [currentCSV];
@@ -289,7 +289,7 @@ function versionFrom(text: string): Version | undefined {
 
 function packageMeta({ packageName, channels, defaultChannel }: PackageManifest, versions: Versions): Meta {
   const newest = versions.get(channels.find(({ name }) => name === defaultChannel)?.currentCSV ?? "");
-  const described = newest ? describedBy(newest.rendered.csv) : {};
+  const described = newest ? packageDescription(newest.rendered.csv) : {};
   return {
     schema: "olm.package",
     package: "",

@@ -7,8 +7,8 @@ import type { Client } from "../kube/client.ts";
 import { CertificateProviders } from "../operatorcontroller/apply/certificateProviders.ts";
 import { type OperatorProxySettings, readClusterProxy } from "../operatorcontroller/openshift/clusterProxy.ts";
 import type { InstallPlan, PlanFinding } from "../operatorcontroller/plan/installPlan.ts";
-import { makePlan, type PlanRequest } from "../operatorcontroller/plan/makePlan.ts";
-import { wantedExtension } from "../operatorcontroller/plan/wantedExtension.ts";
+import { createPlan, type PlanRequest } from "../operatorcontroller/plan/makePlan.ts";
+import { previewExtension } from "../operatorcontroller/plan/wantedExtension.ts";
 import { controllerSubject, installerManifests } from "../rbac/installerManifests.ts";
 import { describeObject, objectKey } from "../release/identity.ts";
 import { type PodChange, podChange } from "../release/liveOrder.ts";
@@ -24,7 +24,7 @@ import { classicObjects } from "./olmV0Cluster.ts";
 import { isOfCsv, type MarkedBy, type RemovedMarks } from "./ownershipMarks.ts";
 import { subscriptionFrom } from "./subscription.ts";
 
-/** What is converted, as it is on the cluster. */
+/** The state of the cluster to convert. */
 export interface ConversionSource {
   readonly subscription: KubeObject;
   readonly csv: KubeObject;
@@ -33,9 +33,9 @@ export interface ConversionSource {
   readonly offer: Pick<BundleOffer, "image">;
 }
 
-/** With whose rights and by which settings a conversion is planned. */
+/** The client and settings for planning a conversion. */
 export interface ConversionSettings {
-  /** What operator-controller is told of proxies. */
+  /** The proxy settings of operator-controller. */
   readonly proxy: OperatorProxySettings;
   readonly terminal: { readonly err: (text: string) => void };
   readonly client: Client;
@@ -43,39 +43,39 @@ export interface ConversionSettings {
   readonly offers: CatalogOffers;
   readonly systemNamespace: string;
   readonly webhookCertProvider: WebhookCertProvider;
-  /** Whether the ServiceAccount and its rules are made. */
+  /** Whether to create the ServiceAccount and its rules. */
   readonly createsServiceAccount: boolean;
   readonly signal: AbortSignal;
 }
 
-/** Why a conversion is not made; backup: what it deletes could not be kept. */
+/** Why a conversion is not possible; backup: an object to delete cannot be backed up. */
 interface ConversionFinding {
   readonly kind: PlanFinding["kind"] | "backup";
   readonly text: string;
 }
 
-/** What a conversion would do. */
+/** The effect of a conversion. */
 export interface Conversion {
   readonly source: ConversionSource;
   readonly csv: MarkedBy;
-  /** ServiceAccount, roles and bindings of the installer, in the order in which they can be applied; none where one is named that exists. */
+  /** ServiceAccount, roles and bindings of the installer, in the order of an apply; empty if an existing one is named. */
   readonly rights: readonly KubeObject[];
   readonly objects: readonly ConvertedObject[];
   readonly findings: readonly ConversionFinding[];
   readonly notes: readonly string[];
-  /** What was written down when it was begun; absent before that. */
+  /** The recorded marks after the conversion began; absent before. */
   readonly marks?: readonly RemovedMarks[];
 }
 
-/** Whose objects of OLM classic are looked for. */
+/** Returns the identity for finding the objects of OLM v0. */
 export function markedBy({ subscription, csv }: Pick<ConversionSource, "subscription" | "csv">): MarkedBy {
   const { namespace, name, definitions } = installedCsvFrom(csv);
   return { namespace, name, definitions, packageName: subscriptionFrom(subscription).packageName };
 }
 
 /**
- * What converting would do; writes nothing.
- * @throws Error where the bundle cannot be resolved, pulled or rendered, or the cluster may not be asked.
+ * Plans a conversion; writes nothing.
+ * @throws Error if the bundle cannot be resolved, pulled or rendered, or reading the cluster is forbidden
  */
 export async function planConversion(source: ConversionSource, settings: ConversionSettings): Promise<Conversion> {
   const { client, signal } = settings;
@@ -109,7 +109,7 @@ export async function planConversion(source: ConversionSource, settings: Convers
   return { source: keeping(source, kept), csv, rights, objects: [...objects, ...left], findings, notes };
 }
 
-/** An extension that exists already is as it is: it had the rules from the beginning. */
+/** An existing extension stays unchanged: it already has the rules. */
 function keeping(source: ConversionSource, kept: readonly KeptFields[]): ConversionSource {
   const { extension } = source;
   if (kept.length === 0 || extension.metadata.uid !== undefined) return source;
@@ -118,7 +118,7 @@ function keeping(source: ConversionSource, kept: readonly KeptFields[]): Convers
 }
 
 function keptNote({ paths, target: { kind, name } }: KeptFields): string {
-  return `annotations of the Pods of ${kind} ${name} that the bundle states otherwise stay as they are by spec.drift.ignore, so that no Pod restarts; remove that after the first upgrade: ${paths.join(", ")}`;
+  return `spec.drift.ignore keeps annotations of the Pods of ${kind} ${name} that differ in the bundle, so that no Pod restarts; remove it after the first upgrade: ${paths.join(", ")}`;
 }
 
 async function installPlan(
@@ -129,8 +129,8 @@ async function installPlan(
 ): Promise<InstallPlan> {
   const { client, reader, offers, systemNamespace, webhookCertProvider, signal } = settings;
   const uid = csvObject.metadata.uid;
-  return makePlan({
-    wanted: await wantedExtension(client, { ...extension, spec: { ...extension.spec, suspend: false } }),
+  return createPlan({
+    wanted: await previewExtension(client, { ...extension, spec: { ...extension.spec, suspend: false } }),
     catalogs: offers.catalogs,
     client,
     scoped: client,
@@ -147,7 +147,7 @@ async function installPlan(
   });
 }
 
-/** Everything that the installer gets carries a label, so that a rollback removes no other. */
+/** All objects of the installer get a label, so that a rollback removes nothing else. */
 async function rightsOf(
   { extension, offer }: ConversionSource,
   { terminal, reader, systemNamespace, webhookCertProvider }: ConversionSettings,
@@ -169,7 +169,7 @@ async function rightsOf(
   }));
 }
 
-/** Where the ServiceAccount is to be there and is not, or somebody else's objects have the names of what is to be made. */
+/** Returns findings if the ServiceAccount does not exist but must, or if objects to create already exist with another owner. */
 async function accountFindings(
   rights: readonly KubeObject[],
   { extension }: ConversionSource,
@@ -179,7 +179,7 @@ async function accountFindings(
   const account = { apiVersion: "v1", kind: "ServiceAccount", namespace, name: serviceAccount?.name ?? "" };
   if (!createsServiceAccount) {
     if (await client.get(account, { metadataOnly: true, signal })) return [];
-    const text = `${describeObject(account)} does not exist: --create-service-account makes one with the rules that the bundle needs`;
+    const text = `${describeObject(account)} does not exist: --create-service-account creates one with the permissions that the bundle needs`;
     return [{ kind: "permissions", text }];
   }
   const found = await Promise.all(rights.map((object) => client.get(refOf(object), { metadataOnly: true, signal })));
@@ -188,6 +188,6 @@ async function accountFindings(
     .filter(({ metadata }) => metadata.labels?.[LABEL_MIGRATION] !== extension.metadata.name);
   return foreign.map((object) => ({
     kind: "permissions",
-    text: `${describeObject(object)} exists already: choose another name with --create-service-account NAME, or use what is there with --service-account`,
+    text: `${describeObject(object)} already exists: choose another name with --create-service-account NAME, or use the existing one with --service-account`,
   }));
 }

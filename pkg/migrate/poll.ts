@@ -2,21 +2,21 @@ import { setTimeout as sleep } from "node:timers/promises";
 
 const EVERY_MS = 300;
 
-/** Something that was waited for and did not come: not a mistake, and not over. */
+/** Thrown after a timeout; what was waited for may still happen. */
 export class WaitTimeoutError extends Error {}
 
-/** How long is waited, and what is told meanwhile. */
+/** The time limit and the subject of a wait. */
 export interface Waiting {
   readonly timeoutMs: number;
   readonly signal: AbortSignal;
-  /** Said in an error, such as `ClusterExtension "hello" to be installed`. */
+  /** The subject for the error, such as `ClusterExtension "hello" to be installed`. */
   readonly what: string;
 }
 
 /**
- * Asks until the answer is there.
- * @param ask undefined, or why it is not there yet.
- * @throws DidNotCome that says what was waited for and the last word about it; what `ask` throws at once.
+ * Polls until `ask` returns a result.
+ * @param ask returns the result, or why it is not available yet
+ * @throws WaitTimeoutError with the subject and the last reason; errors of `ask` immediately
  */
 export async function waitFor<T>({ timeoutMs, signal, what }: Waiting, ask: () => Promise<{ done: T } | { because: string }>): Promise<T> {
   const deadline = performance.now() + timeoutMs;
@@ -24,7 +24,7 @@ export async function waitFor<T>({ timeoutMs, signal, what }: Waiting, ask: () =
     const answer = await ask();
     if ("done" in answer) return answer.done;
     if (performance.now() > deadline)
-      throw new WaitTimeoutError(`waited ${Math.round(timeoutMs / 1_000)} s for ${what}: ${answer.because}`);
+      throw new WaitTimeoutError(`timed out after ${Math.round(timeoutMs / 1_000)} s waiting for ${what}: ${answer.because}`);
     await sleep(EVERY_MS, undefined, { signal });
   }
 }

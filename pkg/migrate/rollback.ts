@@ -13,46 +13,46 @@ import { restoringPatch } from "./ownershipMarks.ts";
 import { markedBy } from "./planConversion.ts";
 import { waitFor } from "./poll.ts";
 
-/** How a conversion is taken back. */
+/** Options for the rollback of a conversion. */
 export interface ConversionRollbackOptions {
   readonly client: Client;
-  /** For operator-controller to let the extension go. */
+  /** Timeout for operator-controller to release the extension. */
   readonly timeoutMs: number;
   readonly signal: AbortSignal;
   readonly tell: (what: string) => void;
   readonly done: (what: string) => void;
 }
 
-/** What a rollback would do, in sentences in that order. @throws Error where it cannot be done any more, with why. */
+/** Lists the steps of a rollback, one sentence each. @throws Error with the reason if it is no longer possible */
 export function rollbackSteps({ extension, from, step, subscription, group, backup }: Migrated): string[] {
   const { name } = extension.metadata;
   if (!subscription)
     throw new Error(
-      `${CLUSTER_EXTENSION} "${name}" keeps no backup of Subscription "${from}" any more: it was cleaned up, and cannot be taken back`,
+      `${CLUSTER_EXTENSION} "${name}" no longer has a backup of Subscription "${from}": after a cleanup, the conversion cannot be rolled back`,
     );
   const [wanted, installed] = [extension.spec.source.catalog?.version, extension.status?.install?.bundle.version];
   const version = backup && versionOf(backup.csv);
   if (installed !== undefined && version !== undefined && installed !== version)
     throw new Error(
-      `${CLUSTER_EXTENSION} "${name}" has been upgraded from ${version} to ${installed} since: OLM classic cannot take that over. Go back to ${version} first: olmv1 rollback`,
+      `${CLUSTER_EXTENSION} "${name}" was upgraded from ${version} to ${installed}, which OLM v0 cannot take over. Go back to ${version} first: olmv1 rollback`,
     );
   const adopted = backup?.marks.filter((marks) => marks.adopted).length ?? 0;
   return [
     `suspend ${CLUSTER_EXTENSION} ${name}${step === undefined ? "" : ` (converted up to step ${step}${wanted === undefined ? "" : `, version ${wanted}`})`}`,
-    ...(group ? [`restore ${describeObject(group)} where it is gone`] : []),
+    ...(group ? [`restore ${describeObject(group)} if it does not exist`] : []),
     ...(backup
-      ? [`restore ${describeObject(backup.csv)} with its status, where it is gone`, `give ${adopted} objects back to it, as they are`]
+      ? [`restore ${describeObject(backup.csv)} with its status, if it does not exist`, `return ${adopted} objects to it unchanged`]
       : []),
-    `restore ${describeObject(subscription)} with its status, where it is gone`,
-    `delete ${CLUSTER_EXTENSION} ${name}, its releases, and what only it has made`,
-    "delete the ServiceAccount and roles that were made for it, and the backup",
+    `restore ${describeObject(subscription)} with its status, if it does not exist`,
+    `delete ${CLUSTER_EXTENSION} ${name}, its releases, and the objects that only it created`,
+    "delete the ServiceAccount and roles that were created for it, and the backup",
   ];
 }
 
 /**
- * Gives an operator back to OLM classic without touching what runs: its objects lose the marks of the extension before that is deleted. Each
- * step looks at what there is, so that it can be done again after an interruption.
- * @throws Error that says what did not come right.
+ * Returns an operator to OLM v0 without touching its workload: removes the extension's marks from the objects before deleting the extension.
+ * Each step checks the current state, so it can be repeated after an interruption.
+ * @throws Error with the step that failed
  */
 export async function rollBackConversion(
   migrated: Migrated,
@@ -68,7 +68,7 @@ export async function rollBackConversion(
   if (backup && subscription) {
     const csv = await restore(client, backup.csv, done);
     const owner = { ...markedBy({ subscription, csv: backup.csv }), uid: csv.metadata.uid ?? "" };
-    tell("giving the objects back");
+    tell("returning the objects to OLM v0");
     for (const marks of backup.marks) {
       signal.throwIfAborted();
       await patchLive(client, marks.ref, (live) => restoringPatch(live, marks, owner, { name, uid }));
@@ -78,19 +78,20 @@ export async function rollBackConversion(
   if (subscription) await restore(client, subscription, done);
   tell("deleting the extension");
   await client.delete(ref, { propagationPolicy: "Background", ...(uid === "" ? {} : { uid }) });
-  await waitFor({ timeoutMs, signal, what: `${CLUSTER_EXTENSION} "${name}" to be gone` }, async () => {
+  await waitFor({ timeoutMs, signal, what: `${CLUSTER_EXTENSION} "${name}" to be deleted` }, async () => {
     const found = await client.get<ClusterExtension>(ref);
     if (!found || found.metadata.uid !== uid) return { done: true };
     return {
-      because: findCondition(found.status?.conditions, ConditionType.Progressing)?.message ?? "operator-controller has not let it go",
+      because:
+        findCondition(found.status?.conditions, ConditionType.Progressing)?.message ?? "operator-controller has not removed its finalizer",
     };
   });
-  done(`${CLUSTER_EXTENSION} ${name} is gone`);
+  done(`${CLUSTER_EXTENSION} ${name} is deleted`);
   await removeRights(client, extension, signal);
   await client.delete(backupRef(name, extension.spec.namespace));
 }
 
-/** A pass that is under way may mark objects still: only once the status says so they are left alone. */
+/** A reconcile in progress may still mark objects: wait until the status confirms the suspension. */
 async function suspend(
   client: Client,
   ref: ObjectRef,
@@ -102,11 +103,11 @@ async function suspend(
     if (!found || found.metadata.deletionTimestamp !== undefined) return { done: true };
     const { reason, observedGeneration, message } = findCondition(found.status?.conditions, ConditionType.Progressing) ?? {};
     if (reason === Reason.Suspended && observedGeneration === found.metadata.generation) return { done: true };
-    return { because: message ?? "operator-controller has not looked at it" };
+    return { because: message ?? "operator-controller has not reconciled it" };
   });
 }
 
-/** Its status tells OLM classic that it is installed already, so that it installs nothing anew. @returns the live object. */
+/** The restored status tells OLM v0 that the version is installed, so it does not reinstall. @returns the live object */
 async function restore(client: Client, backup: KubeObject, done: (what: string) => void): Promise<KubeObject> {
   const ref = refOf(backup);
   const live = await readOrNone(client, ref);
@@ -118,7 +119,7 @@ async function restore(client: Client, backup: KubeObject, done: (what: string) 
   return created;
 }
 
-/** Only what the conversion made, which its label says. */
+/** Removes only objects with the label of the conversion. */
 async function removeRights(client: Client, extension: ClusterExtension, signal: AbortSignal): Promise<void> {
   const made = await labelledObjects(client, `${LABEL_MIGRATION}=${extension.metadata.name}`, [], signal);
   for (const { apiVersion, kind, metadata } of made.toReversed()) {

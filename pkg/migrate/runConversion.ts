@@ -9,9 +9,9 @@ import {
   ANNOTATION_SUBSCRIPTION_BACKUP,
   CONVERSION_STEPS,
   type ConversionStep,
-  conversionStep,
   LABEL_LEFTOVER,
   MIGRATION_FIELD_MANAGER,
+  parseConversionStep,
 } from "../api/migration.ts";
 import type { Client } from "../kube/client.ts";
 import { isConflict } from "../kube/errors.ts";
@@ -35,7 +35,7 @@ import type { Conversion } from "./planConversion.ts";
 import { WaitTimeoutError, waitFor } from "./poll.ts";
 import { subscriptionFrom } from "./subscription.ts";
 
-/** What a ClusterServiceVersion's objects carry of OLM classic, as they are now; those that are still to be made are left out. */
+/** Returns the current OLM v0 marks on the objects of a ClusterServiceVersion, without objects that do not exist yet. */
 async function marksToRemove(
   client: Client,
   objects: readonly ConvertedObject[],
@@ -52,7 +52,7 @@ async function marksToRemove(
   return marks;
 }
 
-/** Takes the marks off and gives each object to the extension, or marks it as left over; what is so already stays. */
+/** Removes the marks and transfers each object to the extension, or marks it as a leftover; skips objects that are done. */
 async function handOver(
   client: Client,
   marks: readonly RemovedMarks[],
@@ -67,17 +67,17 @@ async function handOver(
   }
 }
 
-/** Switches conversions of versions on again that OLM classic has switched off: meanwhile the API server gives out versions as if they were one. */
+/** Enables conversion webhooks that OLM v0 disabled; meanwhile the API server returns all versions without conversion. */
 async function keepConverting(client: Client, marks: readonly RemovedMarks[]): Promise<void> {
   for (const one of marks) if (one.conversion) await patchLive(client, one.ref, (live) => conversionPatch(live, one));
 }
 
-/** For OLM classic and the garbage collector to let an object go. */
+/** Timeout for OLM v0 and the garbage collector to release an object. */
 const DELETION_MS = 60_000;
 
 /**
- * Deletes an object of OLM classic without what belongs to it, and waits until it is gone.
- * @throws DidNotCome that names the finalizers which hold it.
+ * Deletes an object of OLM v0 without its dependents, and waits until it is gone.
+ * @throws WaitTimeoutError with the finalizers that block the deletion
  */
 async function deleteOrphaning(client: Client, ref: ObjectRef, signal: AbortSignal): Promise<void> {
   const live = await readOrNone(client, ref);
@@ -86,34 +86,33 @@ async function deleteOrphaning(client: Client, ref: ObjectRef, signal: AbortSign
   await client.delete(ref, { propagationPolicy: "Orphan", ...(uid === undefined ? {} : { uid }) }).catch((err: unknown) => {
     if (!isConflict(err)) throw err;
   });
-  await waitFor({ timeoutMs: DELETION_MS, signal, what: `${describeObject(ref)} to be gone` }, async () => {
+  await waitFor({ timeoutMs: DELETION_MS, signal, what: `${describeObject(ref)} to be deleted` }, async () => {
     const found = await readOrNone(client, ref);
     if (!found) return { done: true };
     const finalizers = found.metadata.finalizers ?? [];
     return {
       because:
         finalizers.length > 0
-          ? `it is held by ${finalizers.join(", ")}, which OLM classic or the garbage collector takes off`
-          : "it is there",
+          ? `finalizers ${finalizers.join(", ")} remain, which OLM v0 or the garbage collector removes`
+          : "it still exists",
     };
   });
 }
 
-/** How operator-controller is waited for. */
+/** Options for waiting for operator-controller. */
 interface TakeOverOptions {
   readonly timeoutMs: number;
   readonly signal: AbortSignal;
   readonly tell: (what: string) => void;
 }
 
-/** Nobody but a person can go on from these. */
+/** Reasons that require a user's action. */
 const STUCK: ReadonlySet<string> = new Set([Reason.Blocked, Reason.InvalidConfiguration, Reason.UnsatisfiedDependencies]);
 const WEBHOOKS = /^(Validating|Mutating)WebhookConfiguration$/;
 
 /**
- * Lets operator-controller go on with an extension that is suspended, and waits until its version is installed and ready; then the webhooks of OLM
- * classic go.
- * @throws DidNotCome with what operator-controller says.
+ * Resumes a suspended extension and waits until its version is installed and ready, then removes the webhooks of OLM v0.
+ * @throws WaitTimeoutError with the message of operator-controller
  */
 async function takeOver(client: Client, extension: ClusterExtension, ref: ObjectRef, options: TakeOverOptions): Promise<void> {
   const { timeoutMs, signal, tell } = options;
@@ -128,46 +127,47 @@ async function takeOver(client: Client, extension: ClusterExtension, ref: Object
       throw new WaitTimeoutError(`${CLUSTER_EXTENSION} "${ref.name}": ${progressing.message}`);
     if (isCurrent && ready?.status === "True" && status?.install?.bundle.version === wanted) return { done: true };
     const because =
-      (progressing?.reason === Reason.Succeeded ? ready?.message : progressing?.message) ?? "operator-controller has not looked at it";
+      (progressing?.reason === Reason.Succeeded ? ready?.message : progressing?.message) ?? "operator-controller has not reconciled it";
     tell(`waiting for operator-controller: ${because.split("\n")[0] ?? ""}`);
     return { because };
   });
   await removeWebhooks(client, ref.name, signal);
 }
 
-/** Those that are left over ask the same Service with a certificate authority that it does not have any more. */
+/** The remaining OLM v0 webhooks call the same Service with an obsolete certificate authority. */
 async function removeWebhooks(client: Client, extension: string, signal: AbortSignal): Promise<void> {
   for (const { apiVersion, kind, metadata } of await labelledObjects(client, `${LABEL_LEFTOVER}=${extension}`, [], signal))
     if (WEBHOOKS.test(kind))
       await client.delete({ apiVersion, kind, name: metadata.name }, metadata.uid === undefined ? {} : { uid: metadata.uid });
 }
 
-/** How a conversion is carried out. */
+/** Options for running a conversion. */
 export interface ConversionOptions {
   readonly client: Client;
-  /** Lets an extension whose Subscription had approval Automatic go on to newer versions once it is done. */
+  /** Removes the version pin at the end if the Subscription had approval Automatic. */
   readonly unpin: boolean;
-  /** For operator-controller to take everything over. */
+  /** Timeout for operator-controller to adopt everything. */
   readonly timeoutMs: number;
   readonly signal: AbortSignal;
   readonly tell: (what: string) => void;
-  /** Called with each step once it is done. */
+  /** Called after each completed step. */
   readonly done: (step: ConversionStep) => void;
 }
 
 /**
- * Carries out a conversion in steps, each of which can be done again; the extension's annotation says which is done, so that one that was
- * interrupted goes on where it was. Nothing of the workload is written but the marks of its owner.
+ * Runs a conversion in repeatable steps. The extension's annotation records the completed steps, so an interrupted conversion continues from
+ * there. Only the owner marks of the workload change.
  *
  * | step         | afterwards                                                                                              |
- * | Prepared     | the ServiceAccount may install the bundle; the extension exists, suspended, with the backups of Subscription and OperatorGroup |
- * | BackedUp     | a Secret holds the ClusterServiceVersion, and what is going to be taken off each object                  |
- * | Unsubscribed | the Subscription is gone, so that nothing is upgraded meanwhile                                         |
+ * | Prepared     | the ServiceAccount can install the bundle; the extension exists, suspended, with the backups of Subscription and
+ * OperatorGroup |
+ * | BackedUp     | a Secret contains the ClusterServiceVersion and the marks to remove from each object                     |
+ * | Unsubscribed | the Subscription is deleted, so that nothing is upgraded meanwhile                                       |
  * | Marked       | no object names the ClusterServiceVersion; those of the bundle name the extension with its uid         |
- * | Detached     | the ClusterServiceVersion is gone                                                                       |
- * | Installed    | operator-controller has taken everything over, and it is ready                                          |
+ * | Detached     | the ClusterServiceVersion is deleted                                                                    |
+ * | Installed    | operator-controller has adopted everything, and it is ready                                             |
  *
- * @throws Error that says which step did not come right, and how to go on or back.
+ * @throws Error with the failed step, and how to continue or roll back
  */
 export async function runConversion(conversion: Conversion, options: ConversionOptions): Promise<ClusterExtension> {
   const run = new ConversionRun(conversion, options);
@@ -176,7 +176,7 @@ export async function runConversion(conversion: Conversion, options: ConversionO
     return await run.carryOut();
   } catch (err) {
     if (options.signal.aborted || !(err instanceof Error)) throw err;
-    err.message += `; go on: run convert again; take it back: olmv1 migrate rollback ${name} --yes`;
+    err.message += `; to continue, run convert again; to roll back: olmv1 migrate rollback ${name} --yes`;
     throw err;
   }
 }
@@ -206,7 +206,7 @@ class ConversionRun {
     };
     const existing = await this.#read();
     if (existing) this.#extension = existing;
-    const last = conversionStep(existing?.metadata.annotations?.[ANNOTATION_STEP]);
+    const last = parseConversionStep(existing?.metadata.annotations?.[ANNOTATION_STEP]);
     const first = last === undefined ? 0 : CONVERSION_STEPS.indexOf(last) + 1;
     for (const step of CONVERSION_STEPS.slice(first)) {
       signal.throwIfAborted();
@@ -219,7 +219,7 @@ class ConversionRun {
     return this.#extension;
   }
 
-  /** The extension comes first, since what is marked names its uid. It is suspended, so that nothing is done for it meanwhile. */
+  /** Creates the extension first, because the marks contain its uid. It is suspended, so that the controller does nothing meanwhile. */
   async #prepare(): Promise<void> {
     const { source, rights } = this.#conversion;
     const { client } = this.#options;
@@ -255,7 +255,7 @@ class ConversionRun {
     await handOver(client, this.#marks, { csv: this.#conversion.csv, owner: this.#owner, signal });
   }
 
-  /** OLM classic may have marked an object again until it saw that the ClusterServiceVersion goes: once that is gone, it does not. */
+  /** Marks the objects again: until the ClusterServiceVersion was gone, OLM v0 may have restored its marks. */
   async #detach(): Promise<void> {
     const { client, signal } = this.#options;
     await deleteOrphaning(client, refOf(this.#conversion.source.csv), signal);

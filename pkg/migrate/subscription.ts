@@ -2,7 +2,7 @@ import { groupOf, type JsonObject, type KubeObject, versionOf } from "../api/k8s
 import { CLASSIC_GROUP } from "../api/migration.ts";
 import { nonEmptyText, objectAt, objectsAt } from "../golang/members.ts";
 
-/** What a Subscription of OLM classic asks for, and what came of it. */
+/** A Subscription of OLM v0 with its state. */
 export interface Subscription {
   readonly namespace: string;
   readonly name: string;
@@ -17,26 +17,26 @@ export interface Subscription {
   readonly currentCsv?: string | undefined;
   /** Such as AtLatestKnown. */
   readonly state?: string | undefined;
-  /** It is on its way out. */
+  /** Whether it is being deleted. */
   readonly isDeleted: boolean;
-  /** Its InstallPlan waits for somebody to approve it, as a condition says. */
+  /** Its InstallPlan waits for approval, according to a condition. */
   readonly needsApproval: boolean;
   /** Name of its latest InstallPlan. */
   readonly plan?: string | undefined;
-  /** What OLM classic reports of it that is not well, each at most 200 characters. */
+  /** Problems that OLM v0 reports in its conditions, each at most 200 characters. */
   readonly troubles: readonly string[];
-  /** What it sets in the Deployments; empty where it sets nothing. */
+  /** Its settings for Deployments; empty if there are none. */
   readonly config: JsonObject;
-  /** The InstallPlan that made it for an operator which depends on the package. */
+  /** The InstallPlan that created it as a dependency of another operator. */
   readonly generatedBy?: string | undefined;
 }
 
-/** API versions under which documents and clusters have Subscriptions and InstallPlans; the first is what OLM classic serves. */
+/** API versions of Subscriptions and InstallPlans in documents and clusters; OLM v0 serves the first one. */
 export const SUBSCRIPTION_VERSIONS = ["v1alpha1", "v1"] as const;
 
 /**
- * Reads a Subscription. The package is in `spec.name`, and in `spec.package` of what some documents show.
- * @throws Error for an object of another kind or API version, and for one that names no package, or two different ones.
+ * Parses a Subscription. The package is in `spec.name`, or in `spec.package` as some documents show.
+ * @throws Error for another kind or API version, and if it names no package or two different ones
  */
 export function subscriptionFrom(object: KubeObject): Subscription {
   const { apiVersion, kind, metadata } = object;
@@ -44,7 +44,7 @@ export function subscriptionFrom(object: KubeObject): Subscription {
   const isKnown = SUBSCRIPTION_VERSIONS.some((version) => version === versionOf(apiVersion));
   if (kind !== "Subscription" || groupOf(apiVersion) !== CLASSIC_GROUP || !isKnown)
     throw new Error(
-      `${kind} (${apiVersion}) "${name}" is no Subscription of ${CLASSIC_GROUP}/${SUBSCRIPTION_VERSIONS.join(` or ${CLASSIC_GROUP}/`)}`,
+      `${kind} (${apiVersion}) "${name}" is not a Subscription of ${CLASSIC_GROUP}/${SUBSCRIPTION_VERSIONS.join(` or ${CLASSIC_GROUP}/`)}`,
     );
   const [spec, status] = [objectAt(object, "spec"), objectAt(object, "status")];
   const [packageName, other] = [nonEmptyText(spec, "name") ?? nonEmptyText(spec, "package"), nonEmptyText(spec, "package")];
@@ -74,7 +74,7 @@ export function subscriptionFrom(object: KubeObject): Subscription {
   };
 }
 
-/** Types of conditions that are True where something is wrong. */
+/** Types of conditions that are True for a problem. */
 const TROUBLES: ReadonlySet<string> = new Set([
   "CatalogSourcesUnhealthy",
   "InstallPlanMissing",
@@ -91,7 +91,7 @@ function troubleOf(condition: JsonObject): string | undefined {
   return (message === undefined ? type : `${type}: ${message}`).slice(0, TROUBLE_MAX);
 }
 
-/** "namespace/name". */
+/** Returns "namespace/name". */
 export function getSubscriptionKey({ namespace, name }: Pick<Subscription, "namespace" | "name">): string {
   return `${namespace}/${name}`;
 }

@@ -19,8 +19,8 @@ import { getSubscriptionKey, type Subscription, subscriptionFrom } from "./subsc
 const PREFIX = /^(invalid ClusterExtension configuration: )?(invalid configuration: )?/;
 
 /**
- * Why an extension with the install modes of a ClusterServiceVersion cannot have a configuration, in one line; undefined where it can. OLM classic
- * takes members of `spec.config` that it does not know without a word.
+ * Returns why an extension with the install modes of a ClusterServiceVersion cannot have a configuration, on one line; undefined if it can. OLM
+ * v0 silently accepts unknown fields in `spec.config`.
  */
 function configFault(csv: KubeObject, inline: JsonObject, installNamespace: string): string | undefined {
   if (Object.keys(inline).length === 0) return undefined;
@@ -34,17 +34,17 @@ function configFault(csv: KubeObject, inline: JsonObject, installNamespace: stri
   }
 }
 
-/** Which Subscriptions are looked at, and with what. */
+/** The Subscriptions to check, and the input for that. */
 export interface SurveyRequest {
   readonly client: Client;
   readonly reader: Pick<BundleReader, "catalogFolder">;
-  /** Names; none for all. */
+  /** Names; empty for all. */
   readonly names: readonly string[];
   /** Undefined for all namespaces. */
   readonly namespace?: string | undefined;
-  /** Folders or files as [name=]path in place of the cluster's ClusterCatalogs. */
+  /** Folders or files as [name=]path instead of the cluster's ClusterCatalogs. */
   readonly catalogDir: readonly string[];
-  /** What catalogs were found to say before; they are not read again. */
+  /** Offers of catalogs that were already read. */
   readonly offers?: CatalogOffers | undefined;
   /** Name of the extension; default: that of the Subscription. */
   readonly extensionName?: string | undefined;
@@ -54,20 +54,20 @@ export interface SurveyRequest {
   readonly tell: (what: string) => void;
 }
 
-/** A Subscription, or an extension that one has become, and the verdict on it. */
+/** A Subscription or a converted extension, with its verdict. */
 export interface Surveyed {
   readonly namespace: string;
   readonly name: string;
   readonly packageName: string;
-  /** The installed version; empty where none is. */
+  /** The installed version; empty if there is none. */
   readonly version: string;
   readonly approval: Subscription["approval"] | undefined;
   readonly verdict: EligibilityVerdict;
-  /** What it would be; only where it is eligible. */
+  /** The planned extension; only if it is eligible. */
   readonly eligible?: Eligible;
 }
 
-/** All that a conversion needs to know. */
+/** The input of a conversion. */
 interface Eligible {
   readonly subscription: KubeObject;
   readonly csv: KubeObject;
@@ -76,7 +76,7 @@ interface Eligible {
   readonly extension: ClusterExtension;
 }
 
-/** What a survey found, in the order of namespaces and names, and the catalogs that it looked at. */
+/** The verdicts, in order of namespace and name, and the catalogs that were read. */
 export interface Survey {
   readonly found: readonly Surveyed[];
   readonly cluster: ClassicCluster;
@@ -84,8 +84,8 @@ export interface Survey {
 }
 
 /**
- * Judges Subscriptions; reads only.
- * @throws Error where one that is named does not exist, or the cluster has no OLM classic.
+ * Checks Subscriptions; read-only.
+ * @throws Error if a named one does not exist, or the cluster does not have OLM v0
  */
 export async function survey(request: SurveyRequest): Promise<Survey> {
   const { client, reader, names, namespace, catalogDir, signal, tell } = request;
@@ -110,7 +110,7 @@ export async function survey(request: SurveyRequest): Promise<Survey> {
   return { found: [...judged, ...migrated].sort((a, b) => compareText(getSubscriptionKey(a), getSubscriptionKey(b))), cluster, offers };
 }
 
-/** A Subscription, or why it is none that could be read. */
+/** A Subscription, or why it is invalid. */
 interface Reading {
   readonly object: KubeObject;
   readonly subscription?: Subscription;
@@ -125,7 +125,7 @@ function readingOf(object: KubeObject): Reading {
   }
 }
 
-/** Extensions that Subscriptions became which are there no more. */
+/** Returns converted extensions whose Subscription no longer exists. */
 function migratedOf({ extensions }: ClassicCluster, known: readonly Subscription[]): Surveyed[] {
   return extensions.flatMap((object): Surveyed[] => {
     const extension = knownExtension(object);
@@ -183,6 +183,6 @@ function requireAll(names: readonly string[], namespace: string | undefined, fou
   if (missing.length === 0) return;
   const where = namespace === undefined ? "this cluster" : `namespace "${namespace}"`;
   throw new Error(
-    `there is no Subscription ${missing.map((name) => `"${name}"`).join(", ")} in ${where}: olmv1 migrate check -A lists all`,
+    `no Subscription ${missing.map((name) => `"${name}"`).join(", ")} found in ${where}: to list all, run olmv1 migrate check -A`,
   );
 }

@@ -1,5 +1,5 @@
 import type { ClusterCatalog } from "../api/clusterCatalog.ts";
-import { subdomainFaults } from "../api/names.ts";
+import { validateSubdomain } from "../api/names.ts";
 import { parseDuration } from "../golang/time.ts";
 import type { Client } from "../kube/client.ts";
 import type { BundleReader } from "../sources/bundleReader.ts";
@@ -11,11 +11,11 @@ import { installedCsvFrom } from "./clusterServiceVersion.ts";
 import { type ClassicCluster, readClassicCluster } from "./olmV0Cluster.ts";
 import { type Subscription, subscriptionFrom } from "./subscription.ts";
 
-/** Which CatalogSources are looked at, and with what. */
+/** The CatalogSources to check, and the input for that. */
 export interface SourcesRequest {
   readonly client: Client;
   readonly reader: Pick<BundleReader, "catalogFolder">;
-  /** Names; none for all. */
+  /** Names; empty for all. */
   readonly names: readonly string[];
   /** Undefined for all namespaces. */
   readonly namespace: string | undefined;
@@ -25,24 +25,30 @@ export interface SourcesRequest {
   readonly tell: (what: string) => void;
 }
 
-/** A CatalogSource, and what becomes of it. */
+/** A CatalogSource and the result of its migration. */
 export interface SurveyedSource {
   readonly source: OlmV0CatalogSource;
-  /** Convertible: it becomes `catalog`; Present: a ClusterCatalog has its image; Conflict: another ClusterCatalog has its name; Refused: it cannot. */
+  /**
+   * The state:
+   * - Convertible: it becomes `catalog`
+   * - Present: a ClusterCatalog has its image
+   * - Conflict: another ClusterCatalog has its name
+   * - Refused: it cannot be converted
+   */
   readonly state: "Convertible" | "Present" | "Conflict" | "Refused";
-  /** Why it is Present, in Conflict or Refused. */
+  /** The reason for Present, Conflict or Refused. */
   readonly text: string;
-  /** What to do about that; empty for nothing. */
+  /** The action to take; empty if none. */
   readonly next: string;
   readonly catalog?: ClusterCatalog;
-  /** What of it has no place in the ClusterCatalog, and what Subscriptions installed that its image does not hold. */
+  /** Settings that the ClusterCatalog does not have, and installed bundles that its image does not contain. */
   readonly notes: readonly string[];
 }
 
 /**
- * Tells what becomes of CatalogSources; reads only. Images of those that can become ClusterCatalogs are pulled, to see whether they hold what
- * Subscriptions have installed from them.
- * @throws Error where one that is named does not exist, or the cluster has no OLM classic.
+ * Checks what CatalogSources become; read-only. Pulls the images of those that can become ClusterCatalogs, to check whether they contain the
+ * bundles that Subscriptions installed from them.
+ * @throws Error if a named one does not exist, or the cluster does not have OLM v0
  */
 export async function surveySources(request: SourcesRequest): Promise<SurveyedSource[]> {
   const { client, names, namespace, signal, tell } = request;
@@ -54,9 +60,9 @@ export async function surveySources(request: SourcesRequest): Promise<SurveyedSo
     .filter((one) => (namespace === undefined || one.namespace === namespace) && (names.length === 0 || names.includes(one.name)));
   const missing = names.filter((name) => !sources.some((one) => one.name === name));
   if (missing.length > 0)
-    throw new Error(`there is no CatalogSource ${missing.map((name) => `"${name}"`).join(", ")}: olmv1 migrate catalogs lists all`);
+    throw new Error(`no CatalogSource ${missing.map((name) => `"${name}"`).join(", ")} found: to list all, run olmv1 migrate catalogs`);
   if (request.catalogName !== undefined && sources.length > 1)
-    throw new Error("--name is for one CatalogSource: name it, and its namespace with -n");
+    throw new Error("--name requires exactly one CatalogSource: name it, and its namespace with -n");
   const found: SurveyedSource[] = [];
   const sorted = sources.toSorted((a, b) => compareText(`${a.namespace}/${a.name}`, `${b.namespace}/${b.name}`));
   for (const source of sorted) {
@@ -68,7 +74,7 @@ export async function surveySources(request: SourcesRequest): Promise<SurveyedSo
 
 interface Looked {
   readonly source: OlmV0CatalogSource;
-  /** Those that there are, and those that others become. */
+  /** Existing ones and those that other sources become. */
   readonly catalogs: readonly ClusterCatalog[];
   readonly cluster: ClassicCluster;
 }
@@ -80,13 +86,13 @@ async function surveyedSource(request: SourcesRequest, { source, catalogs, clust
   if (fault || image === undefined) return { source, state: "Refused", text: fault?.text ?? "", next: fault?.next ?? "", notes: [] };
   const same = catalogs.find(({ spec }) => spec.source.image?.ref === image);
   if (same) return { source, state: "Present", text: `ClusterCatalog "${same.metadata.name}" has its image`, next: "", notes: [] };
-  const problems = subdomainFaults(name);
+  const problems = validateSubdomain(name);
   if (problems.length > 0)
     return {
       source,
       state: "Conflict",
-      text: `"${name}" cannot be the name of a ClusterCatalog: ${problems.join("; ")}`,
-      next: "give it another one with --name",
+      text: `"${name}" is not a valid ClusterCatalog name: ${problems.join("; ")}`,
+      next: "choose another name with --name",
       notes: [],
     };
   const other = catalogs.find(({ metadata }) => metadata.name === name);
@@ -94,8 +100,8 @@ async function surveyedSource(request: SourcesRequest, { source, catalogs, clust
     return {
       source,
       state: "Conflict",
-      text: `there is a ClusterCatalog "${name}" of image ${other.spec.source.image?.ref ?? "(none)"}`,
-      next: "give this one another name with --name",
+      text: `ClusterCatalog "${name}" already exists with image ${other.spec.source.image?.ref ?? "(none)"}`,
+      next: "choose another name with --name",
       notes: [],
     };
   const intervalMs = pollInterval === undefined ? undefined : parseDuration(pollInterval);
@@ -110,7 +116,7 @@ async function surveyedSource(request: SourcesRequest, { source, catalogs, clust
   };
 }
 
-/** What Subscriptions have installed from a CatalogSource and its image does not hold any more, a sentence each; or why that cannot be told. */
+/** Returns installed bundles of a CatalogSource that its image no longer contains, one sentence each; or why this is unknown. */
 async function absences(request: SourcesRequest, source: OlmV0CatalogSource, image: string, cluster: ClassicCluster): Promise<string[]> {
   const { client, reader, signal, tell } = request;
   const from = cluster.subscriptions
@@ -122,7 +128,7 @@ async function absences(request: SourcesRequest, source: OlmV0CatalogSource, ima
   const versions = new Map(
     cluster.csvs.map((csv) => [`${csv.metadata.namespace ?? ""}/${csv.metadata.name}`, installedCsvFrom(csv).version]),
   );
-  const unread = offers.of("", undefined).unread.map((text) => `whether it holds what is installed cannot be told: ${text}`);
+  const unread = offers.of("", undefined).unread.map((text) => `cannot check whether it contains the installed bundles: ${text}`);
   if (unread.length > 0) return unread;
   return from.flatMap(({ namespace, name, packageName, installedCsv }) => {
     if (installedCsv === undefined) return [];
@@ -131,7 +137,7 @@ async function absences(request: SourcesRequest, source: OlmV0CatalogSource, ima
     const version = versions.get(`${namespace}/${installedCsv}`);
     const what =
       catalogs.length === 0 ? `package "${packageName}"` : `"${installedCsv}"${version === undefined ? "" : `, version ${version}`}`;
-    return [`its image does not hold ${what}, which Subscription ${namespace}/${name} has installed: that cannot be converted with it`];
+    return [`its image does not contain ${what}, which Subscription ${namespace}/${name} installed: that cannot be converted with it`];
   });
 }
 
@@ -139,6 +145,6 @@ function readable(object: ClassicCluster["subscriptions"][number]): Subscription
   try {
     return [subscriptionFrom(object)];
   } catch {
-    return []; // `migrate check` tells of it
+    return []; // `migrate check` reports this
   }
 }

@@ -1,6 +1,6 @@
 import { stat } from "node:fs/promises";
 import { join } from "node:path";
-import { normalizedImageName } from "../api/imageName.ts";
+import { parseImageName } from "../api/imageName.ts";
 import { goQuote } from "../golang/quote.ts";
 import { formatReference, type Reference } from "./reference.ts";
 
@@ -38,7 +38,7 @@ export function parsePlace(text: string): ImagePlace {
   const layout = layoutPlace(text);
   if (layout) return layout;
   const bare = text.startsWith(REGISTRY) ? text.slice(REGISTRY.length) : text;
-  const ref = normalizedImageName(bare);
+  const ref = parseImageName(bare);
   if (typeof ref === "string") throw new Error(`${goQuote(text)} is not an image reference: ${ref}`);
   if (ref.tag !== undefined && ref.digest !== undefined) throw new Error(`${goQuote(text)} has both a tag and a digest: leave one out`);
   if (formatReference(ref) !== bare)

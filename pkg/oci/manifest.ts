@@ -1,5 +1,5 @@
 import * as z from "zod";
-import { digestProblem } from "../api/imageName.ts";
+import { findDigestError } from "../api/imageName.ts";
 import { goQuote } from "../golang/quote.ts";
 import { ImageContentError, RefusedError } from "./imageErrors.ts";
 
@@ -18,7 +18,7 @@ export const ACCEPTED_MANIFESTS = [MediaType.ociManifest, MediaType.dockerManife
 /** The fields of a descriptor; other fields are ignored. */
 export const DescriptorShape = z.looseObject({
   mediaType: z.string().default(""),
-  digest: z.string().refine((text) => digestProblem(text) === undefined, "is not a sha256, sha384 or sha512 digest"),
+  digest: z.string().refine((text) => findDigestError(text) === undefined, "is not a sha256, sha384 or sha512 digest"),
   size: z.int().min(0),
 });
 const Platform = z.looseObject({ architecture: z.string().default(""), os: z.string().default(""), variant: z.string().default("") });

@@ -1,4 +1,4 @@
-import { DEFAULT_REGISTRY, type ImageName, normalizedImageName } from "../api/imageName.ts";
+import { DEFAULT_REGISTRY, type ImageName, parseImageName } from "../api/imageName.ts";
 import { TerminalError } from "../errors/errors.ts";
 import { goQuote } from "../golang/quote.ts";
 
@@ -61,7 +61,7 @@ export function formatCanonical(ref: Reference, digest: string): string {
 
 /** Parses a reference; returns the reason if the text is invalid. */
 export function parse(text: string): Reference | string {
-  const name = normalizedImageName(text);
+  const name = parseImageName(text);
   if (typeof name === "string") return name;
   return formatReference(name) === text ? name : "repository name must be canonical";
 }

@@ -1,4 +1,4 @@
-import { boundedMessage } from "../api/conditions.ts";
+import { boundMessage } from "../api/conditions.ts";
 import { formatTime } from "../golang/time.ts";
 import { compareText } from "../text/compare.ts";
 
@@ -128,7 +128,7 @@ function messageOf(conditions: readonly OperatorCondition[]): string {
   const lines = conditions.flatMap(({ type, message }) =>
     message === "" ? [] : [...new Set(message.split("\n"))].map((line) => `${type}: ${line}`),
   );
-  return boundedMessage(lines.join("\n"));
+  return boundMessage(lines.join("\n"));
 }
 
 function reasonOf(foldedType: FoldedType, conditions: readonly OperatorCondition[]): string {

@@ -1,4 +1,4 @@
-import { boundedMessage } from "../api/conditions.ts";
+import { boundMessage } from "../api/conditions.ts";
 import { MESSAGE_MAX_BYTES } from "../api/constants.ts";
 import { type MaxVersion, maxVersionIn } from "../bundle/maxOpenShiftVersion.ts";
 import { rawProperties } from "../bundle/properties.ts";
@@ -125,7 +125,7 @@ export function upgradeableFrom(
   const type = EXTENSIONS_UPGRADEABLE;
   if (blocked.length === 0 && errors.length === 0) return { type, status: "True", reason: "", message: "" };
   const reason = blocked.length > 0 ? "IncompatibleOperatorsInstalled" : "FailureGettingExtensionMetadata";
-  return { type, status: "False", reason, message: boundedMessage(messageFrom({ blocked, errors, advice }, nextText(cluster))) };
+  return { type, status: "False", reason, message: boundMessage(messageFrom({ blocked, errors, advice }, nextText(cluster))) };
 }
 
 /** The condition `OLMIncompatibleOperatorControllerDegraded`: True when the gate could not tell about some extension. */
@@ -133,7 +133,7 @@ export function gateDegradedFrom(verdicts: readonly ReleaseVerdict[], cluster: C
   const { errors } = obstaclesIn(verdicts, cluster, new Map());
   const type = GATE_DEGRADED;
   if (errors.length === 0) return { type, status: "False", reason: "AsExpected", message: "" };
-  return { type, status: "True", reason: "SyncError", message: boundedMessage(errorLines(errors, MESSAGE_MAX_BYTES)) };
+  return { type, status: "True", reason: "SyncError", message: boundMessage(errorLines(errors, MESSAGE_MAX_BYTES)) };
 }
 
 function messageFrom({ blocked, errors, advice }: Obstacles, next: string): string {

@@ -16,7 +16,7 @@ const CONTENT = contentFrom(
 );
 const INSTALLED = { install: { bundle: { name: "p.v1.0.0", version: "1.0.0" } } };
 
-/** Lets nothing but the first version through. */
+/** Rejects every version but the first. */
 const withoutNewer = (found: FilterResult): FilterResult => {
   const newer = found.allowed.filter(({ bundle }) => bundle.name !== "p.v1.0.0");
   return applyFilter(found, {
@@ -43,7 +43,7 @@ function recordFor(extension: ClusterExtension) {
 }
 
 // Source: D-07.
-test("a record is made from what status says is installed and from selected catalogs alone, dependencies included", async () => {
+test("resolutionRecord starts from the installed bundle in status, and reads only selected catalogs and checks dependencies", async () => {
   const extension = extensionNamed("x", { packageName: "p", selector: { matchLabels: { tier: "gold" } } });
   const record = await recordFor({ ...extension, status: INSTALLED });
   expect(JSON.stringify(record)).not.toContain("other");
@@ -52,13 +52,13 @@ test("a record is made from what status says is installed and from selected cata
   expect(record?.outcome).toMatchObject({ kind: "resolved", winner: { bundle: "p.v1.0.0" } });
 });
 
-test("dependencies that are ignored are not judged", async () => {
+test("resolutionRecord does not check dependencies when their policy is Ignore", async () => {
   const made = extensionNamed("x", { packageName: "p", selector: { matchLabels: { tier: "gold" } } });
   const record = await recordFor({ ...made, spec: { ...made.spec, dependencies: { policy: "Ignore" } } });
   expect(record?.outcome).toMatchObject({ kind: "resolved", winner: { bundle: "p.v1.1.0" } });
 });
 
-test("what cannot be read is told, and an extension without a catalog source has no record", async () => {
+test("resolutionRecord reports an invalid spec, and is undefined for an extension without a catalog source", async () => {
   const record = await recordFor(extensionNamed("x", { packageName: "p", version: "nonsense" }));
   expect(record).toMatchObject({ catalogs: [], outcome: { kind: "unresolved", reason: "InvalidVersionRange" } });
   const { spec: _, ...without } = extensionNamed("x", { packageName: "p" });

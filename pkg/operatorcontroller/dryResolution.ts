@@ -10,9 +10,10 @@ import type { Services } from "./reconcile/services.ts";
 import { hasSpec } from "./state/extensionSpec.ts";
 
 /**
- * Records how a resolution of `extension` goes now, from what its status says is installed: repeated, mostly from memory, so that nothing has to
- * be kept for it. Catalogs that spec does not select are not part of it. Undefined for an extension without spec.source.catalog.
- * @throws the signal's reason when it aborts; WaitingError while what other extensions have installed is being read.
+ * Repeats the resolution of `extension`, starting from the installed bundle in its status, and records its stages. Mostly uses cached data, so that
+ * records need not be stored. Includes only catalogs that spec selects.
+ * @returns undefined for an extension without spec.source.catalog.
+ * @throws the signal's reason when it aborts; WaitingError while the installed bundles of other extensions are being read.
  */
 export async function resolutionRecord(
   extension: Readonly<ClusterExtension>,
@@ -29,10 +30,10 @@ export async function resolutionRecord(
 }
 
 /**
- * What would let the cluster go on although `extension` is installed, as a clause such as `version 1.1.0 of catalog "x" lifts the block`, from what
- * its status says is installed. Catalogs are asked like in a pass, so mostly from memory; one that cannot answer is told where it matters.
- * Never throws: undefined when the cluster's version is not known, spec cannot be read, or `signal` aborts.
- * @param blocking names of the bundles that keep the cluster back; without them the installed one.
+ * Describes what would allow a cluster upgrade that `extension` blocks, as a clause such as `version 1.1.0 of catalog "x" lifts the block`. Reads
+ * catalogs like a reconcile, mostly from a cache; the clause mentions an unavailable catalog if it matters.
+ * Never throws: returns undefined if the cluster's version is unknown, spec is invalid, or `signal` aborts.
+ * @param blocking names of the blocking bundles; default: the installed bundle in status.
  */
 export async function remedyFor(
   extension: Readonly<ClusterExtension>,
@@ -57,31 +58,34 @@ export async function remedyFor(
   }
 }
 
-/** Where the record of a resolution is served, with the name of the ClusterExtension behind it. */
+/** The path of resolution records, followed by the name of the ClusterExtension. */
 const PREFIX = "/debug/resolution/";
 
-/** What the page asks the controller. */
+/** The part of the controller that the page uses. */
 interface ResolutionSource {
-  /** Whether the controller has seen the cluster's state once. */
+  /** Whether the controller has read the cluster's state once. */
   readonly ready: boolean;
-  /** Returns how a resolution of an extension goes now; undefined if there is no such extension. */
+  /** Repeats the resolution of an extension and returns its record; undefined if the extension does not exist. */
   resolutionOf(name: string, signal: AbortSignal): Promise<ResolutionRecord | undefined>;
 }
 
-/** How the resolution of a ClusterExtension goes, as JSON: 404 where there is no such extension, 503 from a replica that does not lead, and while it cannot be found out. */
+/**
+ * Returns the page that serves the record of a resolution as JSON. Its status is 404 if the extension does not exist, and 503 on a replica that is
+ * not the leader or while the resolution fails.
+ */
 export function resolutionPage(controller: ResolutionSource, leads: () => boolean): Page {
   return {
     prefix: PREFIX,
     answer: async (name, signal) => {
       if (!leads() || !controller.ready)
-        return { status: 503, text: "this replica does not lead, or has only just begun to: ask another one" };
+        return { status: 503, text: "this replica is not the leader, or is still starting; ask another replica" };
       let record: ResolutionRecord | undefined;
       try {
         record = await controller.resolutionOf(name, signal);
       } catch (err) {
-        return { status: 503, text: `not known right now: ${messageOf(err)}` };
+        return { status: 503, text: `cannot resolve now: ${messageOf(err)}` };
       }
-      return record ? { json: record } : { status: 404, text: `there is no ClusterExtension "${name}" with spec.source.catalog` };
+      return record ? { json: record } : { status: 404, text: `no ClusterExtension "${name}" with spec.source.catalog exists` };
     },
   };
 }

@@ -8,26 +8,31 @@ const GOLD = extensionNamed("gold", { packageName: "p", selector: { matchLabels:
 const STATE: CatalogState = { digest: "quay.io/c@sha256:1", labels: { tier: "gold" } };
 
 test.for<[string, CatalogState | undefined, CatalogState | undefined, string[]]>([
-  ["new content wakes every extension that selects the catalog", STATE, { ...STATE, digest: "quay.io/c@sha256:2" }, ["all", "gold"]],
-  ["the same again wakes none", STATE, STATE, []],
-  ["a new priority wakes them", STATE, { ...STATE, priority: 7 }, ["all", "gold"]],
-  ["a label that deselects wakes the extension that selected it before", STATE, { ...STATE, labels: {} }, ["all", "gold"]],
+  ["every extension that selects the catalog when its content changes", STATE, { ...STATE, digest: "quay.io/c@sha256:2" }, ["all", "gold"]],
+  ["no extensions when nothing changes", STATE, STATE, []],
+  ["every extension that selects the catalog when its priority changes", STATE, { ...STATE, priority: 7 }, ["all", "gold"]],
+  ["the extensions that selected the catalog before when its labels change", STATE, { ...STATE, labels: {} }, ["all", "gold"]],
   [
-    "a catalog that nobody of a selector ever saw wakes only the others",
+    "only extensions without selector when no selector matches before or after",
     { ...STATE, labels: {} },
     { ...STATE, labels: {}, priority: 1 },
     ["all"],
   ],
   ["Serving lost wakes them", STATE, { ...STATE, serving: false }, ["all", "gold"]],
-  ["switched off wakes them", STATE, { ...STATE, availabilityMode: "Unavailable" }, ["all", "gold"]],
-  ["a new catalog wakes them", undefined, STATE, ["all", "gold"]],
-  ["a deleted catalog wakes them", STATE, undefined, ["all", "gold"]],
-])("%s", ([, before, after, want]) => {
+  [
+    "every extension that selects the catalog when it becomes unavailable",
+    STATE,
+    { ...STATE, availabilityMode: "Unavailable" },
+    ["all", "gold"],
+  ],
+  ["every extension that selects the catalog when it is created", undefined, STATE, ["all", "gold"]],
+  ["every extension that selects the catalog when it is deleted", STATE, undefined, ["all", "gold"]],
+])("extensionsToResolve returns %s", ([, before, after, want]) => {
   const made = (state: CatalogState | undefined) => state && catalogNamed("c", state);
   expect(extensionsToResolve([ALL, GOLD], made(after), made(before)).map(({ metadata }) => metadata.name)).toEqual(want);
 });
 
-test("a pass's own writes ask for no further pass, an edit does", () => {
+test("needsPass is true for an edit, but not for the controller's own writes", () => {
   const finalized = { ...ALL, metadata: { ...ALL.metadata, finalizers: ["x"], resourceVersion: "2" }, status: { conditions: [] } };
   expect(needsPass(finalized, ALL)).toBe(false);
   expect(needsPass({ ...ALL, metadata: { ...ALL.metadata, generation: 2 } }, ALL)).toBe(true);

@@ -15,7 +15,7 @@ import type { OperatorControllerOptions } from "./operatorControllerOptions.ts";
 import type { ExtensionCache } from "./state/extensionCache.ts";
 import type { ObjectWatches } from "./watches/objectWatches.ts";
 
-/** The part of a catalog that a resolution can depend on beside its content, as one text. */
+/** Returns the fields of a catalog that affect a resolution in addition to its content, as one text. */
 function circumstances({ spec, status, metadata }: ClusterCatalog): string {
   return canonicalJson([
     metadata.labels ?? {},
@@ -26,19 +26,19 @@ function circumstances({ spec, status, metadata }: ClusterCatalog): string {
   ]);
 }
 
-/** Reference of a catalog's content by digest; undefined where there is none. */
+/** Returns the digest reference of a catalog's content; undefined if it has not been unpacked. */
 export function contentRef(catalog: ClusterCatalog | undefined): string | undefined {
   return catalog?.status?.resolvedSource?.image?.ref;
 }
 
-/** Whether a catalog is as before but for its content. */
+/** Reports whether at most the content of a catalog has changed. */
 function isNewEdition(after: ClusterCatalog | undefined, before: ClusterCatalog | undefined): after is ClusterCatalog {
   return after !== undefined && before !== undefined && circumstances(after) === circumstances(before);
 }
 
 /**
- * The extensions whose resolution a change of one catalog can alter: those whose selector matches its labels
- * before or after. A change of anything else in the catalog, such as a message, alters none.
+ * Returns the extensions whose resolution a change of one catalog can affect: their selector matches its labels before or after the change.
+ * Returns none if only other fields have changed, such as the message of a condition.
  */
 export function extensionsToResolve(
   extensions: readonly ClusterExtension[],
@@ -50,7 +50,7 @@ export function extensionsToResolve(
   return extensions.filter((extension) => labels.some(compileSelector(extension.spec?.source?.catalog?.selector).matches));
 }
 
-/** Whether an update of an extension asks for a pass: an edit of spec, of metadata we read, or a deletion; our own status writes do not. */
+/** Reports whether an update of an extension requires a reconcile: a change of spec or relevant metadata, or a deletion, but not of status. */
 export function needsPass(after: ClusterExtension, before: ClusterExtension | undefined): boolean {
   if (!before) return true;
   const input = ({ metadata }: ClusterExtension): string =>
@@ -68,7 +68,7 @@ export function needsPass(after: ClusterExtension, before: ClusterExtension | un
   );
 }
 
-/** What tells of changes, and what is to hear of them. */
+/** The sources of events, and the functions that handle them. */
 export interface EventHandlerParts extends Pick<OperatorControllerOptions, "clusterVersion"> {
   clusterProxy: OperatorControllerOptions["clusterProxy"] | undefined;
   extensions: Informer<ClusterExtension>;
@@ -79,21 +79,21 @@ export interface EventHandlerParts extends Pick<OperatorControllerOptions, "clus
   memory: ExtensionCache;
   gate: ClusterUpgradeGate;
   certificateAlarms: KeyedTimers;
-  /** Makes a pass over an extension. */
+  /** Enqueues an extension. */
   wake: (extension: string) => void;
-  /** Makes the health of an extension be read again soon. */
+  /** Schedules a check of the health of an extension. */
   healthChanged: (extension: string) => void;
 }
 
 /**
- * Makes passes over extensions when something changes that they may depend on:
+ * Enqueues extensions when an object changes that they may depend on:
  *
- * | change                                     | passes over                                                   |
- * | of an extension                            | it, where `needsPass`                                         |
- * | of an object of an extension               | it, where health or certificates depend on such objects       |
- * | of a catalog's labels, priority or address | the extensions that select it                                 |
- * | of a catalog's content                     | those of them whose package it changes, and those that wait for dependencies |
- * | of the cluster's version or proxy          | all                                                           |
+ * | change of                               | enqueues                                                                         |
+ * | an extension                            | it, if `needsPass`                                                               |
+ * | an object of an extension               | the extension, if its health or certificates depend on such objects              |
+ * | a catalog's labels, priority or address | the extensions that select the catalog                                           |
+ * | a catalog's content                     | those of them whose package changes, and those that wait for dependencies        |
+ * | the cluster's version or proxy          | all extensions                                                                   |
  */
 export function enqueueOnChanges(parts: EventHandlerParts): void {
   const { extensions, catalogs, watches, memory, certificateAlarms, clusterVersion, clusterProxy, wake } = parts;
@@ -121,7 +121,7 @@ function catalogChanged({ extensions, contents, dependencies, gate, wake }: Even
   const after = event.type === "delete" ? undefined : event.object;
   const before = event.type === "delete" ? event.object : event.old;
   const affected = extensionsToResolve(extensions.list(), after, before);
-  // What a catalog says of other packages may be what these wait for.
+  // These extensions may wait for other packages of the catalog.
   for (const { metadata } of affected) if (dependencies.choice.waiting.has(metadata.name)) wake(metadata.name);
   if (!isNewEdition(after, before)) for (const { metadata } of affected) wake(metadata.name);
   else void findConcerned({ catalog: after, before: contentRef(before) }, affected, contents, wake);

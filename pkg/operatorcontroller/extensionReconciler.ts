@@ -20,7 +20,7 @@ import type { Services } from "./reconcile/services.ts";
 import { extensionStatusWriter } from "./reconcile/statusEvents.ts";
 import { hasClient } from "./state/phases.ts";
 
-/** The services that follow from the options and from the others. */
+/** The services that are derived from the options and the shared services. */
 type DerivedServices =
   | "bundles"
   | "catalogContent"
@@ -42,17 +42,17 @@ type DerivedServices =
 export interface SharedServices extends Omit<Services, DerivedServices> {
   extensions: Pick<Informer<ClusterExtension>, "get">;
   catalogs: Pick<Informer<ClusterCatalog>, "get" | "list">;
-  /** Reconciles an extension after so many milliseconds, for its certificates. */
+  /** Enqueues an extension for its certificates after `inMs` milliseconds. */
   wakeForCertificates: (extension: string, inMs: number) => void;
 }
 
-/** Returns what reconciles an extension: its steps, and what follows them. */
+/** Returns the reconciler of extensions, with its steps and the work that follows them. */
 export function extensionReconciler(options: OperatorControllerOptions, shared: SharedServices): Reconciler {
   const services = allServices(options, shared);
   return new Reconciler({
     ...services,
-    tellChoice: choiceEvents(services),
-    passed: (phase, hasFailed) => {
+    recordChoice: choiceEvents(services),
+    onEnd: (phase, hasFailed) => {
       const isAimed = hasClient(phase) && phase.changes.isAimed === true;
       const isOver = isAimed || hasFailed || phase.phase === "suspended" || phase.phase === "deleting";
       services.handovers.passed(phase.extension, isAimed, isOver);

@@ -39,14 +39,14 @@ import { watchMetrics } from "./watches/streamPool.ts";
 
 const EXTENSION = { apiVersion: API_VERSION, kind: CLUSTER_EXTENSION } as const;
 const CATALOG = { apiVersion: API_VERSION, kind: CLUSTER_CATALOG } as const;
-/** Name of the controller in logs and metrics, as dashboards know it. */
+/** Name of the controller in logs and metrics, the same as in the Go implementation. */
 const NAME = "controller-operator-cluster-extension-controller";
-/** Changes of an extension's objects within this time are looked at together. */
+/** Changes of an extension's objects within this time cause one check of its health, in milliseconds. */
 const HEALTH_CHANGED_MS = 250;
-/** How long a stop waits for Events that are still to be written. */
+/** Longest wait for pending Events when the controller stops, in milliseconds. */
 const FLUSH_MS = 1_000;
 
-/** Watches extensions and catalogs and brings every extension to what its spec says. */
+/** Watches ClusterExtensions and ClusterCatalogs, and reconciles every ClusterExtension. */
 export class OperatorController {
   readonly #options: OperatorControllerOptions;
   readonly #extensions: Informer<ClusterExtension>;
@@ -62,9 +62,9 @@ export class OperatorController {
   readonly #releases: ReleaseStore;
   readonly #watches: ObjectWatches;
   readonly #sources: SourceWatches;
-  /** Wakes extensions for what their watches have seen. */
+  /** Enqueues extensions for events of their watches. */
   readonly #alarms: KeyedTimers;
-  /** Wakes extensions whose certificates are to be looked at. */
+  /** Enqueues extensions to check their certificates. */
   readonly #certificateAlarms: KeyedTimers;
   readonly #rechecks: ConditionPoller;
   readonly #reconciler: Reconciler;
@@ -90,10 +90,10 @@ export class OperatorController {
     this.#releases = new ReleaseStore(client, options.systemNamespace, facts, new StreamingCodec());
     this.#alarms = new KeyedTimers(systemClock, (name) => this.#queue.add(name));
     this.#certificateAlarms = new KeyedTimers(systemClock, (name) => this.#queue.add(name));
-    const wake = (name: string, inMs: number): void => this.#alarms.set(name, inMs);
+    const requeueAfter = (name: string, inMs: number): void => this.#alarms.set(name, inMs);
     const shared = options.sharedWatches ? controllerWatchIdentity(client) : undefined;
-    this.#watches = new ObjectWatches({ log, wake, retryRefusedMs: options.driftIntervalMs, shared });
-    this.#sources = new SourceWatches({ log, wake, retryRefusedMs: options.driftIntervalMs });
+    this.#watches = new ObjectWatches({ log, requeueAfter, retryRefusedMs: options.driftIntervalMs, shared });
+    this.#sources = new SourceWatches({ log, requeueAfter, retryRefusedMs: options.driftIntervalMs });
     watchMetrics(metrics, () => [this.#watches.states, this.#sources.states]);
     this.#apis = new ClusterApis({ client, extensions: this.#extensions, log });
     this.#installedReleases = new InstalledReleases({
@@ -116,7 +116,7 @@ export class OperatorController {
       apis: this.#apis,
       contents: this.#contents,
       reader: options.packages,
-      wake: (name) => this.#queue.add(name),
+      enqueue: (name) => this.#queue.add(name),
     });
     this.#images = new BundleImages(options.puller, (name) => this.#queue.add(name));
     pullMetrics(metrics, () => this.#images.pulls);
@@ -159,19 +159,19 @@ export class OperatorController {
     });
   }
 
-  /** Whether both informers have seen the cluster's state once. */
+  /** Whether both informers have read the cluster's state once. */
   get ready(): boolean {
     return this.#extensions.hasSynced && this.#catalogs.hasSynced;
   }
 
-  /** Tells that an object of an extension, or the status of one, is not as it was: its health is read again soon. */
+  /** Schedules a check of the health of an extension after a change of one of its objects. */
   healthChanged(extension: string): void {
     this.#queue.addAfter(extension, Math.max(this.#memory.healthChanged(extension, Date.now()), HEALTH_CHANGED_MS));
   }
 
   /**
-   * How a resolution of an extension goes now, from what is known of the cluster; undefined where there is no such extension.
-   * @throws as `resolutionRecord`.
+   * Repeats the resolution of an extension with cached data and returns its record; undefined if the extension does not exist.
+   * @throws the errors of `resolutionRecord`.
    */
   async resolutionOf(name: string, signal: AbortSignal): Promise<ResolutionRecord | undefined> {
     const extension = this.#extensions.get(name);
@@ -179,14 +179,14 @@ export class OperatorController {
     return extension && (await resolutionRecord(extension, sources, this.#options.clusterVersion.current(), signal));
   }
 
-  /** Tries again at once every extension that did not get on by itself, for what it needs has changed, such as credentials. */
+  /** Retries all failing extensions at once, after a change such as new credentials. */
   retryFailing(): void {
     this.#images.renew();
     for (const { metadata, status } of this.#extensions.list())
       if (findCondition(status?.conditions, ConditionType.Progressing)?.reason === Reason.Retrying) this.#queue.add(metadata.name);
   }
 
-  /** Runs until `signal` aborts; passes under way are finished or aborted first. */
+  /** Runs until `signal` aborts, and then until running reconciles have ended. */
   async run(signal: AbortSignal): Promise<void> {
     const informers = [this.#extensions, this.#catalogs];
     const work = async (): Promise<void> => {
@@ -207,9 +207,8 @@ export class OperatorController {
   }
 
   /**
-   * A pass reads the extension afresh: the informer's copy may be older than what the pass before wrote.
-   * A pass that is not tried again until something changes, or until what it waits for is there, still comes again in time to keep what is
-   * installed as it is.
+   * Reconciles one extension. Reads it from the API server, because the informer's copy may be older than the last write of the controller.
+   * After a terminal error, and while it waits for a change on the cluster, the extension is still reconciled at each interval to correct drift.
    */
   async #reconcile(name: string, { log, signal }: ReconcileContext): Promise<ReconcileOutcome> {
     this.#rechecks.end(name);
@@ -229,7 +228,7 @@ export class OperatorController {
       await this.#images.cancelOutdated(extension);
       const waiting = waitingIn(err);
       if (waiting && !signal.aborted) {
-        log.info({ reason: waiting.reason }, "waiting until somebody acts");
+        log.info({ reason: waiting.reason }, "waiting for a change on the cluster");
         this.#rechecks.begin(name, waiting.isOver, waiting.everyMs);
         return { requeueAfterMs: this.#resyncMs() };
       }
@@ -245,12 +244,12 @@ export class OperatorController {
     return extension && remedyFor(extension, sources, this.#options.clusterVersion.current(), signal, bundles);
   }
 
-  /** Whether an extension has to be looked at each interval, and not only when everything is compared: nothing tells of what it depends on. */
+  /** Whether an extension needs a reconcile at each drift interval, because no event reports a change of something that it depends on. */
   #needsLook(extension: Readonly<ClusterExtension>): boolean {
-    const { rights, missesCatalogs = false } = this.#memory.of(extension);
+    const { permissions, hasUnavailableCatalogs = false } = this.#memory.of(extension);
     return (
-      rights !== undefined ||
-      missesCatalogs ||
+      permissions !== undefined ||
+      hasUnavailableCatalogs ||
       !this.#watches.covers(extension.metadata.name) ||
       this.#sources.unwatched(extension.metadata.name).length > 0
     );
@@ -286,7 +285,7 @@ export class OperatorController {
       sources: this.#sources,
       apis: this.#apis,
       choice: this.#dependencies.choice,
-      created: this.#dependencies.made,
+      created: this.#dependencies.created,
       dependents: this.#dependencies.dependents,
       requeueAfter: (name, afterMs) => this.#queue.addAfter(name, afterMs),
       wakeForCertificates: (name, inMs) => this.#certificateAlarms.set(name, inMs),

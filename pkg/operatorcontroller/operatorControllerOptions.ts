@@ -11,36 +11,36 @@ import type { ClusterUpgradeSettings } from "./openshift/clusterUpgradeGate.ts";
 import type { ClusterVersionReader } from "./openshift/clusterVersion.ts";
 import type { ServiceAccountFallback } from "./permissions/identity.ts";
 
-/** Everything the controller is built from. */
+/** The options of an OperatorController. */
 export interface OperatorControllerOptions {
   client: Client;
   puller: BundlePuller;
   packages: PackageReader & BundleIndexReader;
   systemNamespace: string;
   serviceAccountFallback: ServiceAccountFallback;
-  /** Who provides the certificates of webhooks; default auto. */
+  /** Provider of the certificates of webhooks; default auto. */
   webhookCertProvider?: WebhookCertProvider;
-  /** Version of the OpenShift cluster; passes wait until it has been looked for once. */
+  /** Version of the OpenShift cluster; reconciles wait for the first read. */
   clusterVersion: ClusterVersionReader;
-  /** Proxy for installed operators; passes wait until it has been looked for once. Without it there is none. */
+  /** Proxy for installed operators; reconciles wait for the first read. Default: no proxy. */
   clusterProxy?: ClusterProxyReader;
-  /** How the cluster is told whether it may be upgraded. */
+  /** How the controller reports whether the cluster may be upgraded. */
   clusterUpgrade: ClusterUpgradeSettings;
-  /** Whether the controller's own identity watches what it may look at everywhere, for all extensions. Default false. */
+  /** Whether the controller's own identity watches the objects of all extensions, for kinds that it may watch. Default false. */
   sharedWatches?: boolean;
-  /** Extensions worked on at once. */
+  /** Extensions that are reconciled in parallel. */
   workers: number;
-  /** When a reconcile is slow and gives its place to another one, in milliseconds; 10,000 unless a test is in a hurry. */
+  /** When a slow reconcile makes room for another one, in milliseconds; default 10,000, for tests. */
   slowReconcileMs?: number;
   /** Objects of an unchanged release that cannot be watched are compared with the cluster this often, with a tenth of jitter. */
   driftIntervalMs: number;
-  /** Longest wait between two tries of a failing extension. */
+  /** Longest wait between two attempts of a failing extension, in milliseconds. */
   maxBackoffMs: number;
-  /** How long a minute of `spec.progressDeadlineMinutes` is, in milliseconds; 60,000 unless a test is in a hurry. */
+  /** Length of a minute of `spec.progressDeadlineMinutes`, in milliseconds; default 60,000, for tests. */
   deadlineMinuteMs?: number;
-  /** How long the certificates hold that this controller provides itself; two years unless a test is in a hurry. */
+  /** Times of the certificates that this controller provides; default: valid for two years, for tests. */
   certificateTimes?: CertificateTimes;
-  /** What an extension waits for (rights, a ServiceAccount, a kind) is looked for at least this often. */
+  /** Longest interval between two checks of what an extension waits for, such as permissions, a ServiceAccount or a kind, in milliseconds. */
   recheckIntervalMs: number;
   log: Logger;
   metrics: Metrics;

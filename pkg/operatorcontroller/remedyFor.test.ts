@@ -23,13 +23,13 @@ const UNREADABLE = new CannedPackages(new Map());
 const NONE = new ListedCatalogs([]);
 const signal = new AbortController().signal;
 
-test("the selected catalogs say what lifts the block of what is installed", async () => {
+test("remedyFor names a version of the selected catalogs that lifts the block", async () => {
   const sources = { catalogs: CATALOGS, contents: new CatalogPackages(HELD) };
   expect(await remedyFor(X, sources, CLUSTER, signal)).toBe('version 1.1.0 of catalog "c" lifts the block');
   expect(await remedyFor(X, sources, CLUSTER, signal, ["p.v1.1.0"])).toBe('version 1.0.0 of catalog "c" lifts the block');
 });
 
-test("a catalog that cannot be read, or none at all, is told", async () => {
+test("remedyFor mentions an unreadable catalog, and a selector without catalogs", async () => {
   const unreadable = { catalogs: CATALOGS, contents: new CatalogPackages(UNREADABLE) };
   expect(await remedyFor(X, unreadable, CLUSTER, signal)).toBe('catalog "c" cannot be searched for a version that lifts the block');
   const none = { catalogs: NONE, contents: new CatalogPackages(HELD) };
@@ -38,7 +38,7 @@ test("a catalog that cannot be read, or none at all, is told", async () => {
   );
 });
 
-test("nothing is said, and nothing thrown, where nothing can be known", async () => {
+test("remedyFor returns undefined when spec, source or version is missing, or the signal aborts", async () => {
   const sources = { catalogs: CATALOGS, contents: new CatalogPackages(UNREADABLE) };
   const { spec: _, ...bare } = X;
   const noSource = { ...X, spec: { ...X.spec, source: { sourceType: "Catalog" as const } } };

@@ -10,33 +10,33 @@ const signal = new AbortController().signal;
 test.for<[why: string, leads: boolean, ready: boolean, answer: () => Promise<typeof record>, want: unknown]>([
   ["the record of an extension", true, true, () => Promise.resolve(record), { json: record }],
   [
-    "404 where there is none",
+    "404 when the extension does not exist",
     true,
     true,
     () => Promise.resolve(undefined),
     { status: 404, text: expect.stringContaining('no ClusterExtension "x"') },
   ],
   [
-    "503 where another replica leads",
+    "503 when another replica leads",
     false,
     true,
     () => Promise.resolve(record),
-    { status: 503, text: expect.stringContaining("does not lead") },
+    { status: 503, text: expect.stringContaining("is not the leader") },
   ],
   [
     "503 before the cluster has been read",
     true,
     false,
     () => Promise.resolve(record),
-    { status: 503, text: expect.stringContaining("does not lead") },
+    { status: 503, text: expect.stringContaining("is not the leader") },
   ],
   [
-    "503 while it cannot be found out",
+    "503 when the resolution fails",
     true,
     true,
     () => Promise.reject(new Error("the releases of 3 extensions are being read")),
-    { status: 503, text: "not known right now: the releases of 3 extensions are being read" },
+    { status: 503, text: "cannot resolve now: the releases of 3 extensions are being read" },
   ],
-])("the page answers %s", async ([, leads, ready, resolutionOf, want]) => {
+])("resolutionPage returns %s", async ([, leads, ready, resolutionOf, want]) => {
   expect(await resolutionPage({ ready, resolutionOf }, () => leads).answer("x", signal)).toEqual(want);
 });

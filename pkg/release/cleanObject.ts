@@ -1,4 +1,4 @@
-import { takesTrustedCa } from "../api/constants.ts";
+import { acceptsTrustedCa } from "../api/constants.ts";
 import type { KubeObject, ObjectMeta } from "../api/k8s.ts";
 import { isObject } from "../golang/members.ts";
 import { isCrd } from "./identity.ts";
@@ -28,7 +28,7 @@ export function cleanObject(object: KubeObject): KubeObject {
   const metadata = Object.fromEntries(Object.entries(clean.metadata).filter(([member]) => !SERVER_SIDE.has(member)));
   const { apiVersion, kind, metadata: __, ...rest } = clean;
   const cleaned = withoutTemplateTimestamp({ apiVersion, kind, metadata: metadata as unknown as ObjectMeta, ...rest });
-  if (takesTrustedCa(cleaned) && isObject(cleaned["data"]) && Object.keys(cleaned["data"]).length === 0) delete cleaned["data"];
+  if (acceptsTrustedCa(cleaned) && isObject(cleaned["data"]) && Object.keys(cleaned["data"]).length === 0) delete cleaned["data"];
   return kind === "Secret" && apiVersion === "v1" ? withStringData(cleaned) : cleaned;
 }
 

@@ -1,12 +1,12 @@
 import type { ClusterExtension } from "../api/clusterExtension.ts";
 import {
   ANNOTATION_OWNER_UID,
+  acceptsTrustedCa,
   LABEL_BUNDLE_VERSION,
   LABEL_OWNER_KIND,
   LABEL_OWNER_NAME,
   LABEL_PACKAGE_NAME,
   TRUSTED_CA_KEY,
-  takesTrustedCa,
 } from "../api/constants.ts";
 import { groupOf, type KubeObject } from "../api/k8s.ts";
 import { canonicalJson } from "../golang/json.ts";
@@ -71,7 +71,7 @@ export function withIgnored(object: KubeObject, live: KubeObject | undefined, ru
 }
 
 function injectedPaths(object: KubeObject): string[][] {
-  if (takesTrustedCa(object)) return [["data", TRUSTED_CA_KEY]];
+  if (acceptsTrustedCa(object)) return [["data", TRUSTED_CA_KEY]];
   const path = parseJsonPointer(INJECTED[`${groupOf(object.apiVersion)}/${object.kind}`] ?? "");
   const star = path.indexOf("*");
   if (star < 0) return path.length > 0 ? [path] : [];

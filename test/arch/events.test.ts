@@ -2,7 +2,7 @@ import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
 import { Reason } from "../../pkg/api/constants.ts";
-import { EVENTS, warningReason } from "../../pkg/api/events.ts";
+import { EVENTS, getWarningReason } from "../../pkg/api/events.ts";
 
 const ROOT = join(import.meta.dirname, "../..");
 /** Reasons of conditions that become the reason of an Event by themselves, when the condition changes for the worse; one by the condition's message. */
@@ -17,7 +17,7 @@ const OF_CONDITIONS: readonly string[] = [
   Reason.ProgressDeadlineExceeded,
   Reason.Unavailable,
   Reason.UserSpecifiedUnavailable,
-  warningReason(Reason.Retrying, [{ type: "ImageRejected", severity: "Error" }]),
+  getWarningReason(Reason.Retrying, [{ type: "ImageRejected", severity: "Error" }]),
 ];
 
 /** The text of every source file of the two programs. */

@@ -4,13 +4,13 @@ import { usage as catalogdUsage } from "../../cmd/catalogd/flags.ts";
 import { programMetrics } from "../../cmd/crdgen/monitoringReference.ts";
 import { usage as operatorControllerUsage } from "../../cmd/operator-controller/flags.ts";
 import { GROUP } from "../../pkg/api/constants.ts";
-import { KINDS, openApiSchema, type Structural } from "../../pkg/api/customResourceDefinitions.ts";
+import { buildOpenApiSchema, KINDS, type Structural } from "../../pkg/api/customResourceDefinitions.ts";
 import { idleCommandLine, optionsOf } from "./commandLine.ts";
 import { ROOT } from "./page.ts";
 
 /** Schemas of our kinds, by kind. */
 export function ownSchemas(): Map<string, Structural> {
-  return new Map(KINDS.map((kind) => [kind.kind, openApiSchema(kind)]));
+  return new Map(KINDS.map((kind) => [kind.kind, buildOpenApiSchema(kind)]));
 }
 
 /** Every flag of the servers and every option of the command line, with its hyphens. */

@@ -1,7 +1,7 @@
 import { json } from "node:stream/consumers";
 import { beforeAll, describe, expect, test } from "vitest";
 import { API_VERSION } from "../../pkg/api/constants.ts";
-import { crdFrom, KINDS } from "../../pkg/api/customResourceDefinitions.ts";
+import { buildCrd, KINDS } from "../../pkg/api/customResourceDefinitions.ts";
 import type { JsonObject, KubeObject, ObjectRef } from "../../pkg/api/k8s.ts";
 import { KubeError } from "../../pkg/kube/errors.ts";
 import { type AdmissionCase, admissionCases, mergePatched } from "../support/admissionCases.ts";
@@ -48,7 +48,7 @@ describeWithCluster("ClusterExtension and ClusterCatalog on the API server", (cl
 
   test("the API server accepts updates of an object that violates newer rules, so that its finalizers can be removed, but rejects new violations", async () => {
     const group = `${cluster.name("takeover")}.example.com`;
-    const crd = crdFrom(KINDS[0]!);
+    const crd = buildCrd(KINDS[0]!);
     const names = { metadata: { name: `clusterextensions.${group}` }, spec: { group } };
     const strict = mergePatched(crd, names) as KubeObject & { spec: { versions: { schema: { openAPIV3Schema: JsonObject } }[] } };
     const lenient = structuredClone(strict);

@@ -82,7 +82,7 @@ describeWithCluster("ClusterApis on a real API server", (cluster) => {
         ['ClusterExtension "apis-owner"', "apis-owner"],
         ["nobody", ""],
         ['Helm release "n/r"', ""],
-        ['whoever created CustomResourceDefinition "things.plain.example.com"', ""],
+        ['the creator of CustomResourceDefinition "things.plain.example.com"', ""],
       ]),
     );
     await cluster.client.delete({ ...EXTENSION, name: "apis-owner" });

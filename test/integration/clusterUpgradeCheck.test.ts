@@ -168,7 +168,7 @@ describeWithPrivateCluster("olmv1 cluster-upgrade-check", (cluster) => {
       expect(await check()).toMatchObject({ code: 2, stderr: expect.stringContaining('ClusterVersion "version" does not exist') });
       const { name, ...kind } = CLUSTER_VERSION;
       const object = await cluster.client.create({ ...kind, metadata: { name }, spec: { clusterID: "1" } });
-      expect(await check()).toMatchObject({ code: 2, stderr: expect.stringContaining("states no status.desired.version") });
+      expect(await check()).toMatchObject({ code: 2, stderr: expect.stringContaining("has no status.desired.version") });
       await setStatus(object, { desired: { version: "4.18.9" } });
     });
 

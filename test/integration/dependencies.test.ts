@@ -213,7 +213,7 @@ describeWithPrivateCluster("dependencies", (cluster) => {
     await world.extension("gist", of("gist", { dependencies: { policy: "Install" } }));
     await world.conditions("gist", { Installed: "False/Failed", Progressing: "True/Retrying" });
     await world.expectProblem("gist", "ReconcileFailed", {
-      message: 'no ClusterExtension can be made for package "pith": its names are taken by others',
+      message: 'cannot create a ClusterExtension for package "pith": other extensions use its names',
     });
     for (const name of ["gist", ...dependencyNames("pith")]) await world.remove(name);
   });

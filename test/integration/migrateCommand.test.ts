@@ -88,7 +88,7 @@ const OLD_ROLE: ObjectRef = { apiVersion: "rbac.authorization.k8s.io/v1", kind: 
 const PROGRESS = /^(olmv1: .* \(\d+ s\)\n)*$/;
 
 // Source: D-26.
-describeWithPrivateCluster("a Subscription of OLM classic", (cluster) => {
+describeWithPrivateCluster("a Subscription of OLM v0", (cluster) => {
   let world: OperatorWorld;
   let olm: AsyncDisposable;
   let dir: string;
@@ -247,10 +247,10 @@ describeWithPrivateCluster("a Subscription of OLM classic", (cluster) => {
     expect([dry.code, dry.err]).toEqual([1, ""]);
     expect(dry.out).toMatch(/^olm +c +Conflict$/m); // the world has a ClusterCatalog of that name
     expect(dry.out).toMatch(/^olm +remote +Refused$/m);
-    expect(dry.out).toContain("it is a server at catalog.example:50051 and names no image\n");
+    expect(dry.out).toContain("it is a server at catalog.example:50051 without an image\n");
     const named = await migrate(["catalogs", "c", "-n", "olm", "--name", "from-classic"]);
     expect([named.code, named.err]).toEqual([0, ""]);
-    expect(named.out).toContain("note: its pull secrets do not go with it: olm/pull;");
+    expect(named.out).toContain("note: its pull secrets are not migrated: olm/pull;");
     expect(named.out).toContain(`ref: ${image}:full\n      pollIntervalMinutes: 10\n  priority: -5\n`);
     expect(named.out).not.toContain("does not hold");
     await cluster.client.patch(refOf(source("c", {})), { spec: { image: `${image}:older` } }, { type: "merge" });

@@ -249,7 +249,7 @@ describeWithPrivateCluster("olmv1 plan", (cluster) => {
     ]);
     expect(upgrade.approval).toEqual({ needed: true, given: false });
     const relabelled =
-      "of the unchanged objects 1 get other labels olm.operatorframework.io/package-name and olm.operatorframework.io/bundle-version, and nothing else";
+      "unchanged objects that only get new values of labels olm.operatorframework.io/package-name and olm.operatorframework.io/bundle-version: 1";
     expect([upgrade.counts.unchanged, same.notes.includes(relabelled), upgrade.notes.includes(relabelled)]).toEqual([1, false, true]);
     await cluster.client.patch(
       { ...extension, name: "first" },
@@ -365,9 +365,7 @@ describeWithPrivateCluster("olmv1 plan", (cluster) => {
     ]);
     expect(notes.join("\n")).toContain("its minKubeVersion is 9.1.0 and the API server's version v1.");
     expect(notes.join("\n")).toContain("dry run: removed v1alpha1 from status.storedVersions");
-    expect(notes).toContain(
-      'it depends on package "q" >=1.0.0; whether that is met is not looked at here, spec.dependencies.policy is Require',
-    );
+    expect(notes).toContain('it depends on package "q" >=1.0.0; the plan does not check this, and spec.dependencies.policy is Require');
     expect(counts.create).toBe(4);
     const odd = extensionNamed("odd", { packageName: "p", channels: ["odd"] });
     const enforced = await json({ ...odd, spec: { ...odd.spec, install: { requirements: "Enforce" } } });
@@ -377,7 +375,7 @@ describeWithPrivateCluster("olmv1 plan", (cluster) => {
 
   test("olmv1 plan fails for objects that the API server rejects, and for a version that no catalog contains", async () => {
     const broken = extensionNamed("broken", { packageName: "p", version: "not a version" });
-    expect((await plan(broken)).err).toMatch(/^olmv1: ClusterExtension "broken" would be refused: .*invalid version expression/);
+    expect((await plan(broken)).err).toMatch(/^olmv1: ClusterExtension "broken" would be rejected: .*invalid version expression/);
     const { code, out, err } = await plan(extensionNamed("absent", { packageName: "absent" }));
     expect([code, out]).toEqual([2, ""]);
     expect(err).toMatch(/^olmv1: no bundles found for package "absent"/);

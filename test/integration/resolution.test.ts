@@ -189,7 +189,7 @@ describeWithPrivateCluster("changes of catalogs", (cluster) => {
       { type: "merge", subresource: "status" },
     );
     await world.extension("noted");
-    const because = 'catalog "silent" is not being served; catalogd has not reported on it yet';
+    const because = 'catalog "silent" is not being served; catalogd has not reported its status yet';
     const left = `Desired state reached\nWarning CatalogUnavailable: unavailable catalogs: "silent" (${because})`;
     await says("noted", DONE, left);
     await world.expectProblem("noted", "CatalogUnavailable", { details: [{ name: "silent", message: because }] });

@@ -177,10 +177,7 @@ describeWithPrivateCluster("the record of a resolution", (cluster) => {
     expect(await get(path, "made-up")).toEqual([401, "Unauthorized\n"]);
     expect((await get(path, stranger))[0]).toBe(403);
     expect((await get("/debug/resolution/nobody", stranger))[0]).toBe(403);
-    expect(await get("/debug/resolution/nobody", reader)).toEqual([
-      404,
-      'there is no ClusterExtension "nobody" with spec.source.catalog\n',
-    ]);
+    expect(await get("/debug/resolution/nobody", reader)).toEqual([404, 'no ClusterExtension "nobody" with spec.source.catalog exists\n']);
     for (const other of ["/debug/resolution/", "/debug/resolution/a/b", "/debug/resolution/a%2fb", "/debug"])
       expect((await get(other, reader))[0], other).toBe(404);
   });

@@ -1,7 +1,7 @@
 import { expect } from "vitest";
 import type { KubeObject } from "../../pkg/api/k8s.ts";
 import { Problems, type ReportedProblem } from "../../pkg/api/problemSchema.ts";
-import { type Problem, problemsOfType } from "../../pkg/api/problems.ts";
+import { filterProblems, type Problem } from "../../pkg/api/problems.ts";
 import { PROBLEM_TYPES, type ProblemDescription, type ProblemSeverity, type ProblemType } from "../../pkg/api/problemTypes.ts";
 
 /** The part of a ClusterExtension's or ClusterCatalog's status that lists problems. */
@@ -39,7 +39,7 @@ export function expectProblem(object: KubeObject, type: ProblemType, want: Wante
   expect(Problems.parse(status?.problems ?? []), shown).toEqual(status?.problems ?? []);
   const { on, severity, details: member }: ProblemDescription = PROBLEM_TYPES[type];
   expect(on, type).toContain(object.kind);
-  const found = problemsOfType(status, type);
+  const found = filterProblems(status, type);
   for (const { details = {} } of found) expect([[], [member]], shown).toContainEqual(Object.keys(details));
   const expected = {
     severity: want.severity ?? severity,

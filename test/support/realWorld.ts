@@ -5,7 +5,7 @@ import { findCondition } from "../../pkg/api/conditions.ts";
 import { ANNOTATION_RECONCILE_REQUESTED_AT, API_VERSION, CLUSTER_CATALOG, CLUSTER_EXTENSION } from "../../pkg/api/constants.ts";
 import type { KubeObject, ObjectRef } from "../../pkg/api/k8s.ts";
 import { type ProblemData } from "../../pkg/api/problemSchema.ts";
-import { problemsOfType } from "../../pkg/api/problems.ts";
+import { filterProblems } from "../../pkg/api/problems.ts";
 import { POD_FATE_ANNOTATION, type PodFate } from "../../pkg/devcluster/podSimulation.ts";
 import type { PackageContent } from "../../pkg/fbc/types.ts";
 import type { Client } from "../../pkg/kube/client.ts";
@@ -195,7 +195,7 @@ export class RealWorld implements AsyncDisposable {
   /** Waits until a problem reports that exactly these permissions are missing. */
   async lacks(name: string, permissions: ProblemData["permissions"]): Promise<void> {
     await this.#eventually(name, ({ status }) => {
-      const reported = problemsOfType(status, "MissingPermissions").map(({ details }) => details?.permissions);
+      const reported = filterProblems(status, "MissingPermissions").map(({ details }) => details?.permissions);
       expect(reported, name).toContainEqual(permissions);
     });
   }

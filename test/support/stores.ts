@@ -2,7 +2,7 @@ import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { pino } from "pino";
 import { onTestFinished } from "vitest";
-import { normalizedImageName } from "../../pkg/api/imageName.ts";
+import { parseImageName } from "../../pkg/api/imageName.ts";
 import { MediaType } from "../../pkg/oci/manifest.ts";
 import { buildImage, type ImageParts } from "../../pkg/oci/publish/buildImage.ts";
 import { type PushedDescriptor, type PushTarget, withPusher } from "../../pkg/oci/publish/push.ts";
@@ -34,7 +34,7 @@ export async function repository(name: string, auths?: object): Promise<Registry
     limits: QUICK,
   });
   onTestFinished(() => access.close());
-  const ref = normalizedImageName(name);
+  const ref = parseImageName(name);
   if (typeof ref === "string") throw new Error(ref);
   return new RegistryStore(await access.repository(ref), access.limits);
 }

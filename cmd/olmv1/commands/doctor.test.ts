@@ -1,7 +1,7 @@
 import { X509Certificate } from "node:crypto";
 import { beforeAll, describe, expect, test } from "vitest";
 import type { ClusterCatalog } from "../../../pkg/api/clusterCatalog.ts";
-import { crdFrom, KINDS } from "../../../pkg/api/customResourceDefinitions.ts";
+import { buildCrd, KINDS } from "../../../pkg/api/customResourceDefinitions.ts";
 import type { Condition, KubeObject } from "../../../pkg/api/k8s.ts";
 import { certificateHostNames } from "../../../pkg/certificates/servingCertificate.ts";
 import {
@@ -101,7 +101,7 @@ function catalogOf(name: string, conditions: Condition[], spec: object = {}): Cl
 
 function factsOf(parts: Partial<ClusterSnapshot> = {}): ClusterSnapshot {
   const definitions = KINDS.map((kind) => {
-    const crd = crdFrom(kind);
+    const crd = buildCrd(kind);
     return [crd.metadata.name, { value: { ...crd, status: { conditions: [condition("Established", "True", "x")] } } }] as const;
   });
   const bound = { apiVersion: "v1", kind: "X", metadata: { name: "x" } };

@@ -1,4 +1,4 @@
-import { crdFrom, KINDS } from "../../../pkg/api/customResourceDefinitions.ts";
+import { buildCrd, KINDS } from "../../../pkg/api/customResourceDefinitions.ts";
 import type { KubeObject } from "../../../pkg/api/k8s.ts";
 import { type ClusterSnapshot, type DoctorFinding, type FindingStatus, readSnapshot } from "../../../pkg/doctor/clusterSnapshot.ts";
 import { checkApiServer, checkCatalogs, checkDefinitions, checkMetrics, checkPolicies } from "../../../pkg/doctor/installation.ts";
@@ -49,7 +49,7 @@ export interface DoctorOptions extends ClusterOptions {
 
 /** What every check finds, in the order in which one thing needs the other. @param version of this olmv1. */
 export function findingsOf(facts: ClusterSnapshot, version: string): DoctorFinding[] {
-  const wanted = new Map(KINDS.map(crdFrom).map((crd): [string, KubeObject] => [crd.metadata.name, crd]));
+  const wanted = new Map(KINDS.map(buildCrd).map((crd): [string, KubeObject] => [crd.metadata.name, crd]));
   return [
     ...checkApiServer(facts),
     ...checkDefinitions(facts, wanted),

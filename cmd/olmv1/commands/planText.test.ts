@@ -79,7 +79,7 @@ test.for([80, 200])("a plan on a terminal of %i columns", async (width) => {
         objects: ["Deployment hello/hello-operator"],
       },
     ],
-    notes: ["spec.suspend is true: nothing of this is done before it is false"],
+    notes: ["spec.suspend is true: the controller applies nothing until it is false"],
     approval: { needed: true, given: false },
   };
   await expect(planText(plan, { width, colour: false })).toMatchFileSnapshot(

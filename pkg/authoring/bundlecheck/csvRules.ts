@@ -1,5 +1,5 @@
 import type { JsonObject } from "../../api/k8s.ts";
-import { isLabel, subdomainFaults } from "../../api/names.ts";
+import { isLabel, validateSubdomain } from "../../api/names.ts";
 import { unknownMembers } from "../../bundle/unknownMembers.ts";
 import { messageOf } from "../../errors/errors.ts";
 import { decodeBase64 } from "../../golang/base64.ts";
@@ -44,7 +44,7 @@ function nameMissing(content: BundleContent): Breach[] {
 
 function nameInvalid(content: BundleContent): Breach[] {
   const name = nameOf(content);
-  const faults = name === "" ? [] : subdomainFaults(name).sort();
+  const faults = name === "" ? [] : validateSubdomain(name).sort();
   return faults.map((fault) => ({ message: `CSV name ${goQuote(name)}: ${fault}`, at: content.inCsv("metadata", "name") }));
 }
 

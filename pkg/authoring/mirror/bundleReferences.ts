@@ -5,10 +5,10 @@ import { isObject } from "../../golang/members.ts";
 import { goQuote } from "../../golang/quote.ts";
 
 /**
- * The images that a bundle's meta names: its own first, then the related ones.
- * @returns none for a meta of another schema. @throws Error that names a bundle that cannot be read.
+ * Lists the images of an olm.bundle: its own first, then the related ones.
+ * @returns an empty list for other schemas. @throws Error that names the bundle if it cannot be read.
  */
-export function imagesOf(meta: Meta): string[] {
+export function listImages(meta: Meta): string[] {
   if (meta.schema !== Schema.bundle) return [];
   try {
     return packageContent([meta], meta.package)
@@ -19,8 +19,8 @@ export function imagesOf(meta: Meta): string[] {
   }
 }
 
-/** The packages that a bundle's meta says it needs by their names, each once; what it needs by an API, or as a choice, is not among them. */
-export function neededPackages(meta: Meta): string[] {
+/** Lists the distinct packages that an olm.bundle requires by name. Ignores required APIs and olm.constraint. */
+export function listRequiredPackages(meta: Meta): string[] {
   if (meta.schema !== Schema.bundle) return [];
   const properties = packageContent([meta], meta.package).bundles.flatMap((bundle) => bundle.properties);
   const required = properties.filter(({ type }) => type === "olm.package.required").map(({ value }) => value);
@@ -28,21 +28,21 @@ export function neededPackages(meta: Meta): string[] {
   return [...new Set(names)];
 }
 
-/** The APIs that a bundle's meta says it needs, each once, such as "db.example.com/v1 Database". */
-export function neededApis(meta: Meta): string[] {
-  return apisOf(meta, "olm.gvk.required");
+/** Lists the distinct APIs that an olm.bundle requires, such as "db.example.com/v1 Database". */
+export function listRequiredApis(meta: Meta): string[] {
+  return listApis(meta, "olm.gvk.required");
 }
 
-/** The APIs that it says it provides. */
+/** Lists the distinct APIs that an olm.bundle provides. */
 export function listProvidedApis(meta: Meta): string[] {
-  return apisOf(meta, "olm.gvk");
+  return listApis(meta, "olm.gvk");
 }
 
-function apisOf(meta: Meta, wanted: string): string[] {
+function listApis(meta: Meta, propertyType: string): string[] {
   if (meta.schema !== Schema.bundle) return [];
   const properties = packageContent([meta], meta.package).bundles.flatMap((bundle) => bundle.properties);
   const apis = properties.flatMap(({ type, value }) => {
-    if (type !== wanted || !isObject(value)) return [];
+    if (type !== propertyType || !isObject(value)) return [];
     const [group, version, kind] = ["group", "version", "kind"].map((key) => value[key]);
     return typeof group === "string" && typeof version === "string" && typeof kind === "string" ? [`${group}/${version} ${kind}`] : [];
   });

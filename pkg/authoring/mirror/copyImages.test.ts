@@ -10,13 +10,13 @@ import { digestOf } from "../../oci/digest.ts";
 import { loginsOf } from "../../oci/registry/authFile.ts";
 import { RegistryAccess } from "../../oci/registry/registryAccess.ts";
 import { ImageStores } from "../../oci/store/imageStores.ts";
-import { copyImages, type MirrorOutcome, mirrorEnds } from "./copyImages.ts";
+import { copyImages, createMirrorEnds, type MirrorOutcome } from "./copyImages.ts";
 
 const ATTEMPTS = 2;
 const LAYER = Buffer.from("the bytes of a layer");
 const DIGEST = digestOf(LAYER);
 
-/** Sends the first byte of the layer, then nothing more unless `rest` does. */
+/** Sends the first byte of the layer, and the rest only if `rest` does. */
 function stopWithin(registry: LoopbackRegistry, rest: (res: ServerResponse) => void = () => undefined): void {
   registry.misbehave = ({ url }, res) => {
     if (!url?.endsWith(DIGEST)) return false;
@@ -31,7 +31,7 @@ function trickle(res: ServerResponse): void {
   res.on("close", () => clearInterval(timer));
 }
 
-/** Copies `quay.io/ns/app:v1`, which these registries have, to another one. */
+/** Copies `quay.io/ns/app:v1` from these mirrors to another registry. */
 async function mirror(sources: readonly LoopbackRegistry[], target: LoopbackRegistry): Promise<MirrorOutcome[]> {
   for (const source of sources) source.addImage("ns/app", "v1", { layers: [LAYER] });
   const places = sources.map(({ host }) => `location = "${host}"\ninsecure = true\n`);
@@ -53,8 +53,8 @@ async function mirror(sources: readonly LoopbackRegistry[], target: LoopbackRegi
     tag: "v1",
     digest: undefined,
   };
-  const options = { parallel: 1, continueOnError: true, signal, told: () => undefined };
-  return copyImages(mirrorEnds(stores, {}), [image], options);
+  const options = { parallel: 1, continueOnError: true, signal, onImage: () => undefined };
+  return copyImages(createMirrorEnds(stores, {}), [image], options);
 }
 
 const layersAsked = (registry: LoopbackRegistry): number => registry.paths(new RegExp(DIGEST)).length;
@@ -78,7 +78,7 @@ test("copyImages fails after all attempts when the only place goes silent within
   expect(layersAsked(only)).toBe(ATTEMPTS);
 });
 
-test("copyImages asks no other mirror when the destination rejects the image", async () => {
+test("copyImages requests no other mirror when the destination rejects the image", async () => {
   const [one, two, target] = [await loopbackRegistry(), await loopbackRegistry(), await loopbackRegistry()];
   target.misbehave = ({ method }, res) => {
     if (method === "POST") res.writeHead(403).end();

@@ -8,63 +8,63 @@ import type { ImageWriter } from "../../oci/store/imageStore.ts";
 import type { FoundImage, ImageStores } from "../../oci/store/imageStores.ts";
 import { LayoutRepository } from "../../oci/store/layoutRepository.ts";
 import type { LayoutStore } from "../../oci/store/layoutStore.ts";
-import { destinationOf, type MirroredImage } from "./mirroredImages.ts";
+import { formatDestination, type MirroredImage } from "./mirroredImages.ts";
 
-/** What became of one image. */
+/** The result of mirroring an image. */
 export interface MirrorOutcome {
   readonly source: string;
   readonly destination: string;
   readonly status: "copied" | "present" | "failed";
   readonly digest?: string;
-  /** that were sent, of blobs alone */
+  /** Bytes of the copied blobs. */
   readonly bytes?: number;
-  /** signatures and what else is attached to it */
+  /** Number of copied signatures and other attached artifacts. */
   readonly attached?: number;
   readonly error?: string;
 }
 
-/** Where images are copied from and to. */
+/** Sources and destinations of images. */
 export interface MirrorEnds {
-  /** Calls `work` with an image at its source, and at the next mirror when one fails. */
+  /** Calls `work` with an image at its source. Calls it again with the next mirror if one fails. */
   withImage<T>(image: MirroredImage, signal: AbortSignal, work: (found: FoundImage) => Promise<T>): Promise<T>;
   writer(image: MirroredImage): Promise<ImageWriter>;
 }
 
-/** How images are copied. */
+/** Options for copying images. */
 export interface MirrorOptions {
-  /** at once */
+  /** Maximum concurrent copies. */
   readonly parallel: number;
-  /** Whether the others are copied though one was not. */
+  /** Whether to copy the remaining images after an error. */
   readonly continueOnError: boolean;
   readonly signal: AbortSignal;
-  /** Is told of each image that is done, and how long it took. */
-  readonly told: (outcome: MirrorOutcome, seconds: number) => void;
+  /** Called after each image with its duration. */
+  readonly onImage: (outcome: MirrorOutcome, seconds: number) => void;
 }
 
 /**
- * Copies images with their signatures. What the mirror has already is not sent again, so that a run which was stopped is gone on with by another one.
- * @returns what became of each, in the order of `images`
- * @throws Error of the first image that fails, unless `continueOnError`.
+ * Copies images with their signatures. Skips content that the mirror already has, so a second run resumes an interrupted one.
+ * @returns a result for each image, in the order of `images`
+ * @throws Error of the first failed image, unless `continueOnError` is set.
  */
 export async function copyImages(ends: MirrorEnds, images: readonly MirroredImage[], options: MirrorOptions): Promise<MirrorOutcome[]> {
   const outcomes: MirrorOutcome[] = [];
-  const book = new BlobLocations();
+  const blobs = new BlobLocations();
   await forEachAbortOnError(images.entries(), options.parallel, options.signal, async ([at, image], signal) => {
     const began = performance.now();
-    const outcome = await mirrored(ends, image, book, signal).catch((err: unknown) => {
+    const outcome = await mirrorImage(ends, image, blobs, signal).catch((err: unknown) => {
       signal.throwIfAborted();
       const error = `mirroring ${image.source}: ${messageOf(err)}`;
       if (!options.continueOnError) throw new Error(error, { cause: err });
-      return { source: image.source, destination: destinationOf(image), status: "failed", error } satisfies MirrorOutcome;
+      return { source: image.source, destination: formatDestination(image), status: "failed", error } satisfies MirrorOutcome;
     });
     outcomes[at] = outcome;
-    options.told(outcome, (performance.now() - began) / 1000);
+    options.onImage(outcome, (performance.now() - began) / 1000);
   });
   return outcomes;
 }
 
-/** From where each image is, or from the layout that carries them all, to a registry, or to such a layout. */
-export function mirrorEnds(
+/** Creates sources and destinations. Reads images from layout `from`, or else from their registries. Writes to layout `to`, or else to a registry. */
+export function createMirrorEnds(
   stores: ImageStores,
   { from, to }: { from?: LayoutStore | undefined; to?: LayoutStore | undefined },
 ): MirrorEnds {
@@ -76,28 +76,28 @@ export function mirrorEnds(
     },
     writer: async (image) => {
       if (to) return new LayoutRepository(to, image.repository);
-      const place = parsePlace(destinationOf(image));
-      if (place.kind !== "registry") throw new Error(`${destinationOf(image)} is in no registry`);
+      const place = parsePlace(formatDestination(image));
+      if (place.kind !== "registry") throw new Error(`${formatDestination(image)} is not in a registry`);
       return stores.registry(place.ref);
     },
   };
 }
 
-async function mirrored(ends: MirrorEnds, image: MirroredImage, book: BlobLocations, signal: AbortSignal): Promise<MirrorOutcome> {
-  const destination = destinationOf(image);
+async function mirrorImage(ends: MirrorEnds, image: MirroredImage, blobs: BlobLocations, signal: AbortSignal): Promise<MirrorOutcome> {
+  const destination = formatDestination(image);
   const writer = await ends.writer(image);
   const done = await ends.withImage(
     image,
     signal,
     async ({ reader, manifest }): Promise<{ outcome: MirrorOutcome } | { failure: unknown }> => {
       try {
-        const copied = await copyImage(reader, manifest, writer, { tag: image.tag, signal, book });
-        const attached = await copyAttached(reader, copied, writer, { signal, book });
+        const copied = await copyImage(reader, manifest, writer, { tag: image.tag, signal, book: blobs });
+        const attached = await copyAttached(reader, copied, writer, { signal, book: blobs });
         const { fate: status, digest, bytes } = copied;
         return { outcome: { source: image.source, destination, status, digest, bytes, attached } };
       } catch (err) {
         if (isFetchFailure(err)) throw err;
-        return { failure: err }; // another mirror does not help
+        return { failure: err }; // not a fetch error: another mirror does not help
       }
     },
   );

@@ -11,8 +11,8 @@ import { escapeControlCharacters } from "../../text/escape.ts";
 import { formatCount } from "../../text/lists.ts";
 import { catalogParts } from "../build/imageContent.ts";
 import { type ImageTerminal, publishImage } from "../build/publishImage.ts";
-import { copyImages, type MirrorOutcome, mirrorEnds } from "./copyImages.ts";
-import { destinationOf, imagesText, type MirroredImage, mappingText, mirroredImages } from "./mirroredImages.ts";
+import { copyImages, createMirrorEnds, type MirrorOutcome } from "./copyImages.ts";
+import { formatDestination, imagesText, type MirroredImage, mappingText, mirroredImages } from "./mirroredImages.ts";
 import {
   clusterCatalog,
   contentSourcePolicy,
@@ -24,15 +24,15 @@ import {
 import { carriedAnnotations, formatMirroredRef, type MirrorGoal, type MirrorPlan, planMirror } from "./mirrorSource.ts";
 import type { CatalogSelection } from "./subset.ts";
 
-/** What the files of a mirror are about. */
+/** Content of the files of a mirror. */
 interface MirrorFiles extends MirrorRuleOptions {
   readonly images: readonly MirroredImage[];
-  /** the mirrored catalog, as a ClusterCatalog names it */
+  /** Reference of the mirrored catalog for a ClusterCatalog. */
   readonly catalog: string;
 }
 
-/** The files of a mirror by name; none that would be empty. */
-function mirrorFiles({ images, catalog, ...options }: MirrorFiles): ReadonlyMap<string, string> {
+/** Formats the files of a mirror by name. Omits empty files. */
+function formatMirrorFiles({ images, catalog, ...options }: MirrorFiles): ReadonlyMap<string, string> {
   const files: [name: string, text: string][] = [
     ["mapping.txt", mappingText(images)],
     ["images.txt", imagesText(images)],
@@ -45,7 +45,7 @@ function mirrorFiles({ images, catalog, ...options }: MirrorFiles): ReadonlyMap<
   return new Map(files.filter(([, text]) => text !== ""));
 }
 
-/** Writes them. @returns their paths */
+/** Writes files. @returns their paths */
 async function writeFiles(dir: string, files: ReadonlyMap<string, string>): Promise<string[]> {
   await mkdir(dir, { recursive: true });
   const paths: string[] = [];
@@ -57,41 +57,41 @@ async function writeFiles(dir: string, files: ReadonlyMap<string, string>): Prom
   return paths;
 }
 
-/** What is to be mirrored, and how. */
+/** Options for mirroring a catalog. */
 export interface MirrorRequest {
-  /** folder or image of the catalog */
+  /** Folder or image of the catalog. */
   readonly source: string;
   readonly target: MirrorGoal;
-  /** undefined for the whole catalog */
+  /** Undefined for the whole catalog. */
   readonly selection: CatalogSelection | undefined;
-  /** of the objects; by default made of the source's name */
+  /** Name of the objects. Default: derived from the source. */
   readonly name: string | undefined;
-  /** folder of the files; by default made of the name */
+  /** Folder of the files. Default: derived from the name. */
   readonly toDir: string | undefined;
-  /** How far to go: tell what would be done, write the files, or copy the images too. */
-  readonly until: "told" | "written" | "copied";
+  /** Last step: print the plan, write the files, or copy the images. */
+  readonly until: "planned" | "written" | "copied";
   readonly continueOnError: boolean;
   readonly blockSources: boolean;
   readonly insecure: boolean;
-  /** images at once */
+  /** Maximum concurrent copies. */
   readonly parallel: number;
 }
 
-/** What came of it. */
+/** The result of mirroring a catalog. */
 export interface MirrorResult {
-  /** the mirrored catalog, as a ClusterCatalog names it */
+  /** Reference of the mirrored catalog for a ClusterCatalog. */
   readonly catalog: string;
-  /** where images go, by their sources */
+  /** Destinations of images by source. */
   readonly mapping: ReadonlyMap<string, string>;
   readonly images: readonly MirrorOutcome[];
-  /** paths of what was written */
+  /** Paths of written files. */
   readonly files: readonly string[];
 }
 
 /**
- * Mirrors the images that a catalog names, and then the catalog: who sees it in the mirror finds all of it there. A part of a catalog is built anew; a whole one
- * is copied, and keeps its digest.
- * @throws Error where something cannot be read or copied.
+ * Mirrors the images of a catalog, and the catalog last, so that its images are available when it is. Copies a whole catalog, which keeps its digest.
+ * Builds an image for a part of a catalog.
+ * @throws Error if a source cannot be read or copied.
  */
 export async function mirrorCatalog(
   request: MirrorRequest,
@@ -103,37 +103,39 @@ export async function mirrorCatalog(
   const isCarried = "layout" in target;
   const plan = await planMirror(request, stores, reader, terminal.signal);
   const { name = plan.name } = request;
-  const say = (text: string): void => terminal.err(`${escapeControlCharacters(text)}\n`);
+  const print = (text: string): void => terminal.err(`${escapeControlCharacters(text)}\n`);
   const { images, unusable } = mirroredImages(plan.content.images, isCarried ? "carried" : target);
-  for (const { text, why } of unusable) say(`left out ${goQuote(text)}, which the catalog names as an image: ${why}`);
-  for (const note of plan.content.notes) say(note);
+  for (const { text, reason } of unusable) print(`skipped ${goQuote(text)}, which is not an image reference: ${reason}`);
+  for (const note of plan.content.notes) print(note);
   const copies = !plan.isNamed ? images : [...images, plan.catalog].sort((a, b) => compareText(a.source, b.source));
   const catalog = isCarried
-    ? formatImagePlace({ kind: "oci", path: target.layout, tag: destinationOf(plan.catalog) })
+    ? formatImagePlace({ kind: "oci", path: target.layout, tag: formatDestination(plan.catalog) })
     : formatMirroredRef(plan);
-  const result = { catalog, mapping: new Map(copies.map((image) => [image.source, destinationOf(image)])), images: [], files: [] };
-  const many = `${formatCount(images.length, "image")} of ${formatCount(plan.content.bundles, "bundle")}, and the catalog, to ${isCarried ? `oci:${target.layout}` : catalog.split("/")[0]}`;
-  if (until === "told") {
-    say(`would mirror ${many}`);
+  const result = { catalog, mapping: new Map(copies.map((image) => [image.source, formatDestination(image)])), images: [], files: [] };
+  const summary = `${formatCount(images.length, "image")} of ${formatCount(plan.content.bundles, "bundle")} and the catalog to ${isCarried ? `oci:${target.layout}` : catalog.split("/")[0]}`;
+  if (until === "planned") {
+    print(`would mirror ${summary}`);
     return result;
   }
   if (isCarried) {
-    say(`copying ${many}`);
-    const outcomes = await carried(request, target.layout, plan, images, stores, terminal);
-    say(`carry ${target.layout} to where the registry is, and go on there with: olmv1 catalog mirror ${catalog} REGISTRY[:PORT][/PATH]`);
+    print(`copying ${summary}`);
+    const outcomes = await fillLayout(request, target.layout, plan, images, stores, terminal);
+    print(
+      `copy ${target.layout} to a machine that can reach the registry, then run: olmv1 catalog mirror ${catalog} REGISTRY[:PORT][/PATH]`,
+    );
     return { ...result, images: outcomes };
   }
-  const texts = mirrorFiles({ images: copies, catalog, name, blockSources, insecure });
+  const texts = formatMirrorFiles({ images: copies, catalog, name, blockSources, insecure });
   const folder = request.toDir ?? `${name}-manifests`;
   const files = await writeFiles(folder, texts);
-  say(`wrote ${formatCount(files.length, "file")} to ${folder}`);
+  print(`wrote ${formatCount(files.length, "file")} to ${folder}`);
   if (until === "written") return { ...result, files };
-  say(`mirroring ${many}`);
-  return { ...result, files, images: await copied(request, plan, images, { stores, to: undefined, terminal }) };
+  print(`mirroring ${summary}`);
+  return { ...result, files, images: await copyAll(request, plan, images, { stores, to: undefined, terminal }) };
 }
 
-/** Fills a layout, and notes at last which catalog it carries. */
-async function carried(
+/** Copies all images to a layout and then annotates it with its catalog. */
+async function fillLayout(
   request: MirrorRequest,
   path: string,
   plan: MirrorPlan,
@@ -142,34 +144,34 @@ async function carried(
   terminal: ImageTerminal,
 ): Promise<MirrorOutcome[]> {
   const to = await stores.layout(path);
-  const outcomes = await copied(request, plan, images, { stores, to, terminal });
+  const outcomes = await copyAll(request, plan, images, { stores, to, terminal });
   const { source, sourceRepository, tag } = plan.catalog;
   const named = source.startsWith(sourceRepository) ? source : `${sourceRepository}:${tag}`;
   if (outcomes.every(({ status }) => status !== "failed"))
-    await to.annotate(destinationOf(plan.catalog), carriedAnnotations({ source: named, isWhole: plan.isNamed }), terminal.signal);
+    await to.annotate(formatDestination(plan.catalog), carriedAnnotations({ source: named, isWhole: plan.isNamed }), terminal.signal);
   return outcomes;
 }
 
-async function copied(
+async function copyAll(
   { continueOnError, parallel }: MirrorRequest,
   plan: MirrorPlan,
   images: readonly MirroredImage[],
   { stores, to, terminal: { err, signal } }: { stores: ImageStores; to: LayoutStore | undefined; terminal: ImageTerminal },
 ): Promise<MirrorOutcome[]> {
-  const ends = mirrorEnds(stores, { from: plan.carried, to });
+  const ends = createMirrorEnds(stores, { from: plan.carried, to });
   const total = images.length + 1;
   let done = 0;
-  const told = (outcome: MirrorOutcome, seconds: number): void => {
+  const onImage = (outcome: MirrorOutcome, seconds: number): void => {
     done += 1;
     const count = `[${String(done).padStart(String(total).length)}/${total}]`;
-    err(`${escapeControlCharacters(`${count} ${outcomeText(outcome, seconds)}`)}\n`);
+    err(`${escapeControlCharacters(`${count} ${formatOutcome(outcome, seconds)}`)}\n`);
   };
-  const options = { parallel, continueOnError, signal, told };
+  const options = { parallel, continueOnError, signal, onImage };
   const outcomes = await copyImages(ends, images, options);
   if (plan.pinned !== undefined) return [...outcomes, ...(await copyImages(ends, [pinnedCatalog(plan.catalog, plan.pinned)], options))];
   const began = performance.now();
-  const built = await builtCatalog(plan, stores, to, signal);
-  told(built, (performance.now() - began) / 1000);
+  const built = await buildCatalog(plan, stores, to, signal);
+  onImage(built, (performance.now() - began) / 1000);
   return [...outcomes, built];
 }
 
@@ -177,14 +179,14 @@ function pinnedCatalog(catalog: MirroredImage, pinned: string): MirroredImage {
   return { ...catalog, source: pinned, digest: pinned.slice(pinned.lastIndexOf("@") + 1) };
 }
 
-/** A part of a catalog, or a catalog that is in no registry, as an image in the mirror. */
-async function builtCatalog(
+/** Builds an image in the mirror for a part of a catalog, or for a catalog that is not in a registry. */
+async function buildCatalog(
   { content, catalog, dir }: MirrorPlan,
   stores: ImageStores,
   to: LayoutStore | undefined,
   signal: AbortSignal,
 ): Promise<MirrorOutcome> {
-  const destination = destinationOf(catalog);
+  const destination = formatDestination(catalog);
   const parts = content.text === undefined ? catalogParts(dir, { labels: {}, annotations: {} }) : partsOf(Buffer.from(content.text));
   const { digest, present } = await publishImage(
     stores,
@@ -204,7 +206,7 @@ function partsOf(text: Uint8Array) {
   return { files, labels: { [CONFIG_DIR_LABEL]: "/configs" }, annotations: {} };
 }
 
-function outcomeText({ source, destination, status, bytes, attached = 0, error }: MirrorOutcome, seconds: number): string {
+function formatOutcome({ source, destination, status, bytes, attached = 0, error }: MirrorOutcome, seconds: number): string {
   if (error !== undefined) return `failed: ${error}`;
   const size = bytes === undefined ? "" : `${(bytes / 1_000_000).toFixed(1)} MB in `;
   const took = status === "copied" ? `, ${size}${seconds.toFixed(1)} s` : "";

@@ -2,17 +2,17 @@ import { toYaml } from "../../golang/yaml.ts";
 import { compareText } from "../../text/compare.ts";
 import type { MirroredImage } from "./mirroredImages.ts";
 
-/** What the configuration of a mirror is to say beside where it is. */
+/** Options for the configuration of a mirror. */
 export interface MirrorRuleOptions {
-  /** of the objects */
+  /** Name of the objects. */
   readonly name: string;
-  /** whether the sources are not to be asked at all */
+  /** Whether clients must never contact the sources. */
   readonly blockSources: boolean;
-  /** whether the mirror speaks plain HTTP, or has a certificate that nobody vouches for */
+  /** Whether the mirror uses plain HTTP or an untrusted certificate. */
   readonly insecure: boolean;
 }
 
-/** A repository of a source, where it is mirrored, and how its images are named. */
+/** A source repository, its mirror, and whether its images are referenced by digest or tag. */
 interface Rule {
   readonly source: string;
   readonly mirror: string;
@@ -23,7 +23,10 @@ interface Rule {
 const CATALOG_LABEL = { "operators.openshift.org/catalog": "true" };
 const NEVER = { mirrorSourcePolicy: "NeverContactSource" };
 
-/** `registries.conf` for operator-controller, catalogd, podman and CRI-O; an insecure mirror is one also under its own name. @see containers-registries.conf(5) */
+/**
+ * Formats `registries.conf` for operator-controller, catalogd, podman and CRI-O. An insecure mirror is also insecure when it is accessed directly.
+ * @see containers-registries.conf(5)
+ */
 export function registriesConf(images: readonly MirroredImage[], { blockSources, insecure }: MirrorRuleOptions): string {
   const hosts = new Set(images.map(({ repository }) => repository.slice(0, repository.indexOf("/"))));
   const own = insecure ? [...hosts].map((host) => `[[registry]]\nprefix = "${host}"\nlocation = "${host}"\ninsecure = true\n`) : [];
@@ -44,7 +47,7 @@ export function registriesConf(images: readonly MirroredImage[], { blockSources,
   return [...own, ...rules].join("\n");
 }
 
-/** An ImageContentSourcePolicy, for OpenShift before 4.13; images by tag it does not know. */
+/** Formats an ImageContentSourcePolicy for OpenShift before 4.13. It does not support images by tag. */
 export function contentSourcePolicy(images: readonly MirroredImage[], { name }: MirrorRuleOptions): string {
   const repositoryDigestMirrors = rulesOf(images)
     .filter(({ byDigest }) => byDigest)
@@ -57,19 +60,19 @@ export function contentSourcePolicy(images: readonly MirroredImage[], { name }: 
   });
 }
 
-/** An ImageDigestMirrorSet. */
+/** Formats an ImageDigestMirrorSet. */
 export function digestMirrorSet(images: readonly MirroredImage[], options: MirrorRuleOptions): string {
   const rules = rulesOf(images).filter(({ byDigest }) => byDigest);
   return mirrorSet("ImageDigestMirrorSet", "imageDigestMirrors", rules, options);
 }
 
-/** An ImageTagMirrorSet; empty where no image is named by a tag. */
+/** Formats an ImageTagMirrorSet; empty if no image is referenced by tag. */
 export function tagMirrorSet(images: readonly MirroredImage[], options: MirrorRuleOptions): string {
   const rules = rulesOf(images).filter(({ byTag }) => byTag);
   return rules.length === 0 ? "" : mirrorSet("ImageTagMirrorSet", "imageTagMirrors", rules, options);
 }
 
-/** A ClusterCatalog of the mirrored catalog; one by tag is looked up anew at intervals. */
+/** Formats a ClusterCatalog for the mirrored catalog. A reference by tag is polled. */
 export function clusterCatalog(name: string, ref: string): string {
   const poll = ref.includes("@") ? {} : { pollIntervalMinutes: 30 };
   return toYaml({
@@ -85,7 +88,7 @@ function mirrorSet(kind: string, member: string, rules: readonly Rule[], { name,
   return toYaml({ apiVersion: "config.openshift.io/v1", kind, metadata: { labels: CATALOG_LABEL, name }, spec: { [member]: mirrors } });
 }
 
-/** One rule for each repository, sorted: which tag or digest is meant stays as it is. */
+/** Returns a rule for each repository, sorted. Tags and digests are the same in the mirror. */
 function rulesOf(images: readonly MirroredImage[]): Rule[] {
   const grouped = Map.groupBy(images, ({ sourceRepository }) => sourceRepository);
   return [...grouped]

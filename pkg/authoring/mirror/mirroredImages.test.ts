@@ -1,8 +1,8 @@
 import { join } from "node:path";
 import * as fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { normalizedImageName } from "../../api/imageName.ts";
-import { destinationOf, imagesText, mappingText, mirroredImages, mirrorTag, parseTarget } from "./mirroredImages.ts";
+import { parseImageName } from "../../api/imageName.ts";
+import { formatDestination, imagesText, mappingText, mirroredImages, mirrorTag, parseTarget } from "./mirroredImages.ts";
 import { clusterCatalog, contentSourcePolicy, digestMirrorSet, registriesConf, tagMirrorSet } from "./mirrorRules.ts";
 
 const GOLDENS = join(import.meta.dirname, "../../../test/goldens/mirror");
@@ -11,20 +11,20 @@ const PROXY = "registry.redhat.io/openshift4/ose-oauth-proxy@sha256:6b4db07f6e6c
 const TARGET = parseTarget("mirror.internal:5000");
 const DIGEST = `sha256:${"0".repeat(64)}`;
 
-describe("the tag of an image by digest", () => {
+describe("mirrorTag", () => {
   // Requirements S0-109, from the documentation of oc adm catalog mirror.
   test.for([
     [KIBANA, "a767c8f0"],
     [PROXY, "3754ea2b"],
     ["", "811c9dc5"],
-  ])("%s", ([reference, tag]) => expect(mirrorTag(reference ?? "")).toBe(tag));
+  ])("mirrorTag hashes %s", ([reference, tag]) => expect(mirrorTag(reference ?? "")).toBe(tag));
 
-  test("is a tag", () => {
+  test("mirrorTag returns a valid tag for any text", () => {
     fc.assert(fc.property(fc.string({ unit: "binary" }), (text) => /^[0-9a-f]{1,8}$/.test(mirrorTag(text))));
   });
 });
 
-describe("where an image goes", () => {
+describe("mirroredImages", () => {
   test.for<[source: string, target: string, destination: string]>([
     [KIBANA, "mirror.internal:5000", "mirror.internal:5000/openshift4-ose-logging-kibana5:a767c8f0"],
     [KIBANA, "docker://mirror.internal/olm/v4/", "mirror.internal/olm/v4/openshift4-ose-logging-kibana5:a767c8f0"],
@@ -32,39 +32,42 @@ describe("where an image goes", () => {
     ["quay.io/a/b", "localhost:5000", "localhost:5000/a-b:latest"],
     ["busybox:1.36", "mirror.internal", "mirror.internal/library-busybox:1.36"],
     [KIBANA.replace("@", ":v5@"), "mirror.internal:5000", "mirror.internal:5000/openshift4-ose-logging-kibana5:a767c8f0"],
-  ])("%s to %s", ([source, target, destination]) => {
+  ])("mirroredImages maps %s to %s", ([source, target, destination]) => {
     const { images } = mirroredImages([source], parseTarget(target));
-    expect(images.map(destinationOf)).toEqual([destination]);
+    expect(images.map(formatDestination)).toEqual([destination]);
   });
 
-  test.for(["mirror", "Mirror.internal/Olm", "mirror.internal:5000/olm:v1", "", "https://mirror.internal"])("%j is no place", (text) => {
-    expect(() => parseTarget(text)).toThrow("is no place to mirror to: REGISTRY[:PORT][/PATH] is expected");
-  });
+  test.for(["mirror", "Mirror.internal/Olm", "mirror.internal:5000/olm:v1", "", "https://mirror.internal"])(
+    "parseTarget rejects %j",
+    (text) => {
+      expect(() => parseTarget(text)).toThrow(/^invalid mirror .*: must have the form REGISTRY\[:PORT\]\[\/PATH\]/);
+    },
+  );
 
-  test("each image once, what is none apart", () => {
+  test("mirroredImages returns distinct images and invalid references", () => {
     const { images, unusable } = mirroredImages([PROXY, KIBANA, PROXY, "Not An Image"], TARGET);
     expect(images.map(({ source }) => source)).toEqual([KIBANA, PROXY]);
-    expect(unusable).toEqual([{ text: "Not An Image", why: "invalid reference format: repository name must be lowercase" }]);
+    expect(unusable).toEqual([{ text: "Not An Image", reason: "invalid reference format: repository name must be lowercase" }]);
   });
 
-  test("two images that would be one are refused", () => {
+  test("mirroredImages rejects two images with the same destination", () => {
     expect(() => mirroredImages(["quay.io/a/b:v1", "docker.io/a/b:v1"], TARGET)).toThrow(
-      "quay.io/a/b:v1 and docker.io/a/b:v1 would both be mirror.internal:5000/a-b:v1: mirror them to different places",
+      "quay.io/a/b:v1 and docker.io/a/b:v1 have the same destination mirror.internal:5000/a-b:v1: mirror them to different registries or paths",
     );
   });
 
-  test("is a name of an image, whatever the source", () => {
+  test("mirroredImages returns a valid image name for any source", () => {
     const part = fc.stringMatching(/^[a-z0-9]+(?:[._-][a-z0-9]+)*$/, { maxLength: 20 });
     fc.assert(
       fc.property(fc.array(part, { minLength: 1, maxLength: 6 }), (path) => {
         const { images } = mirroredImages([`quay.io/${path.join("/")}@${DIGEST}`], TARGET);
-        expect(images.map((image) => typeof normalizedImageName(destinationOf(image)))).toEqual(["object"]);
+        expect(images.map((image) => typeof parseImageName(formatDestination(image)))).toEqual(["object"]);
       }),
     );
   });
 });
 
-describe("files of a mirror", () => {
+describe("formatters of mirror files", () => {
   const { images } = mirroredImages([KIBANA, PROXY, `quay.io/olm/catalog:v1`, `quay.io/olm/app@${DIGEST}`, "quay.io/olm/app:v2"], TARGET);
   const options = { name: "olm-catalog", blockSources: false, insecure: false };
   test.for([
@@ -77,11 +80,11 @@ describe("files of a mirror", () => {
     ["imageDigestMirrorSet-blocked.yaml", digestMirrorSet(images, { ...options, blockSources: true })],
     ["imageTagMirrorSet.yaml", tagMirrorSet(images, options)],
     ["clusterCatalog.yaml", clusterCatalog("olm-catalog", "mirror.internal:5000/olm-catalog:v1")],
-  ] as const)("%s", async ([file, text]) => {
+  ] as const)("mirror file %s matches its golden", async ([file, text]) => {
     await expect(text).toMatchFileSnapshot(join(GOLDENS, file));
   });
 
-  test("without an image by tag there is no ImageTagMirrorSet", () => {
+  test("tagMirrorSet returns no ImageTagMirrorSet when no image has a tag", () => {
     expect(tagMirrorSet(mirroredImages([KIBANA], TARGET).images, options)).toBe("");
   });
 });

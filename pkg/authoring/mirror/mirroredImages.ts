@@ -1,4 +1,4 @@
-import { type ImageName, normalizedImageName } from "../../api/imageName.ts";
+import { type ImageName, parseImageName } from "../../api/imageName.ts";
 import { goQuote } from "../../golang/quote.ts";
 import { compareText } from "../../text/compare.ts";
 
@@ -6,8 +6,8 @@ const OFFSET = 0x811c9dc5;
 const PRIME = 0x01000193;
 
 /**
- * The tag that an image by digest gets in a mirror: the 32-bit FNV-1a hash of its whole reference, in hexadecimal without leading zeros. The tag keeps the
- * image from being collected as garbage, and is the same in every run.
+ * Computes the tag of an image by digest in a mirror: the 32-bit FNV-1a hash of its whole reference, in hexadecimal without leading zeros. The tag
+ * protects the image from garbage collection and is the same in every run.
  * @see S0-109, oc adm catalog mirror
  */
 export function mirrorTag(reference: string): string {
@@ -16,50 +16,51 @@ export function mirrorTag(reference: string): string {
   return hash.toString(16);
 }
 
-/** Where images are mirrored to. */
+/** The destination of a mirror. */
 export interface MirrorTarget {
   /** host[:port] */
   readonly registry: string;
-  /** path below it; may be empty */
+  /** Path prefix of repositories; may be empty. */
   readonly prefix: string;
 }
 
-/** An image, and where it goes. */
+/** An image and its destination. */
 export interface MirroredImage {
-  /** the whole reference, by digest where it has one, such as "quay.io/team/app@sha256:…" */
+  /** The full reference, by digest if it has one, such as "quay.io/team/app@sha256:…". */
   readonly source: string;
-  /** "registry/repository" of the source */
+  /** "registry/repository" of the source. */
   readonly sourceRepository: string;
-  /** "registry/repository" of the mirror */
+  /** "registry/repository" of the mirror. */
   readonly repository: string;
   readonly tag: string;
-  /** the digest that the source names; a source by tag has none */
+  /** Digest of the source; undefined for a source by tag. */
   readonly digest: string | undefined;
 }
 
-/** A reference that names no image. */
+/** An invalid image reference. */
 export interface NoImage {
   readonly text: string;
-  readonly why: string;
+  readonly reason: string;
 }
 
 /**
- * Reads `registry.example.com:5000/path`.
- * @throws Error for what is no place for repositories.
+ * Parses a destination such as `registry.example.com:5000/path`.
+ * @throws Error if it is invalid.
  */
 export function parseTarget(text: string): MirrorTarget {
   const bare = text.replace(/^docker:\/\//, "").replace(/\/+$/, "");
-  const name = normalizedImageName(`${bare}/x`);
+  const name = parseImageName(`${bare}/x`);
   const hasHost = typeof name !== "string" && `${name.registry}/${name.repository}` === `${bare}/x`;
   if (!hasHost)
-    throw new Error(`${goQuote(text)} is no place to mirror to: REGISTRY[:PORT][/PATH] is expected, such as mirror.internal:5000/olm`);
+    throw new Error(`invalid mirror ${goQuote(text)}: must have the form REGISTRY[:PORT][/PATH], such as mirror.internal:5000/olm`);
   return { registry: name.registry, prefix: name.repository.slice(0, -"/x".length) };
 }
 
 /**
- * Where images go, each once, sorted by source: slashes of a repository's path become dashes, a tag stays, and an image by digest gets the tag that
- * `mirrorTag` makes of it; "carried" is for a layout on the way. A source with both a tag and a digest is taken by its digest.
- * @throws Error where two images would be one in the mirror.
+ * Computes the destinations of distinct images, sorted by source. Slashes in the repository become dashes. A tag is kept, and an image by digest gets
+ * the tag of `mirrorTag`. If a source has a tag and a digest, the digest counts.
+ * @param target a registry, or "carried" for a layout.
+ * @throws Error if two images have the same destination.
  */
 export function mirroredImages(
   references: Iterable<string>,
@@ -69,24 +70,27 @@ export function mirroredImages(
   const unusable = new Map<string, NoImage>();
   const taken = new Map<string, string>();
   for (const text of references) {
-    const name = normalizedImageName(text);
+    const name = parseImageName(text);
     if (typeof name === "string") {
-      unusable.set(text, { text, why: name });
+      unusable.set(text, { text, reason: name });
       continue;
     }
     const image = target === "carried" ? carriedImage(name) : mirroredImage(name, target);
     if (images.has(image.source)) continue;
     images.set(image.source, image);
-    const destination = destinationOf(image);
+    const destination = formatDestination(image);
     const other = taken.get(destination);
-    if (other !== undefined) throw new Error(`${other} and ${image.source} would both be ${destination}: mirror them to different places`);
+    if (other !== undefined)
+      throw new Error(
+        `${other} and ${image.source} have the same destination ${destination}: mirror them to different registries or paths`,
+      );
     taken.set(destination, image.source);
   }
   const bySource = (a: MirroredImage, b: MirroredImage): number => compareText(a.source, b.source);
   return { images: [...images.values()].sort(bySource), unusable: [...unusable.values()] };
 }
 
-/** Where one image goes. */
+/** Computes the destination of one image. */
 export function mirroredImage(name: ImageName, target: MirrorTarget): MirroredImage {
   const { registry, repository, digest } = name;
   const sourceRepository = `${registry}/${repository}`;
@@ -101,28 +105,28 @@ export function mirroredImage(name: ImageName, target: MirrorTarget): MirroredIm
   };
 }
 
-/** An image that is carried in a layout, where it keeps the name of its repository. */
+/** Computes the destination of an image in a layout, where it keeps the name of its repository. */
 export function carriedImage(name: ImageName): MirroredImage {
   const image = mirroredImage(name, { registry: "", prefix: "" });
   return { ...image, repository: image.sourceRepository };
 }
 
-/** "registry/repository:tag" */
-export function destinationOf({ repository, tag }: Pick<MirroredImage, "repository" | "tag">): string {
+/** Formats the destination of an image: "registry/repository:tag". */
+export function formatDestination({ repository, tag }: Pick<MirroredImage, "repository" | "tag">): string {
   return `${repository}:${tag}`;
 }
 
-/** `mapping.txt`: a line `source=destination` for each image, as `oc image mirror -f` reads it. @see S0-109 */
+/** Formats `mapping.txt` for `oc image mirror -f`: a line `source=destination` for each image. @see S0-109 */
 export function mappingText(images: readonly MirroredImage[]): string {
-  return images.map((image) => mappingLine(image.source, destinationOf(image))).join("");
+  return images.map((image) => mappingLine(image.source, formatDestination(image))).join("");
 }
 
-/** One line of it. */
+/** Formats a line of `mapping.txt`. */
 export function mappingLine(source: string, destination: string): string {
   return `${source}=${destination}\n`;
 }
 
-/** `images.txt`: the sources, one a line. */
+/** Formats `images.txt`: a line for each source. */
 export function imagesText(images: readonly MirroredImage[]): string {
   return images.map(({ source }) => `${source}\n`).join("");
 }

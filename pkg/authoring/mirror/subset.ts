@@ -7,37 +7,37 @@ import { goQuote } from "../../golang/quote.ts";
 import { parseBundleVersion } from "../../resolve/candidates.ts";
 import { type Constraint, parseConstraint } from "../../version/masterminds.ts";
 
-/** Which part of a catalog is wanted. */
+/** The selected part of a catalog. */
 export interface CatalogSelection {
-  /** names; undefined means all packages */
+  /** Names of packages; undefined for all. */
   readonly packages: ReadonlySet<string> | undefined;
-  /** Of a package: names of its channels, none meaning all. */
+  /** Returns the selected channels of a package; empty for all. */
   channelsOf(packageName: string): readonly string[];
-  /** Of a package: its versions that are wanted; undefined means all. */
+  /** Returns the selected versions of a package; undefined for all. */
   versionsOf(packageName: string): Constraint | undefined;
 }
 
-/** The texts of a selection. Each of the last two may stand for one package alone, as in `PACKAGE:CHANNEL`, which is wanted then. */
+/** The unparsed selection. Channels and versions can have a package, such as `PACKAGE:CHANNEL`, which selects the package. */
 export interface SelectionTexts {
   readonly packages?: readonly string[];
   readonly channels?: readonly string[];
   readonly versions?: readonly string[];
 }
 
-/** A package is named by a DNS-1123 subdomain, and no range has a colon. */
+/** `PACKAGE:TEXT`. The package is a DNS-1123 subdomain. Version ranges do not contain colons. */
 const QUALIFIED = /^([a-z0-9](?:[-a-z0-9.]*[a-z0-9])?):(.+)$/s;
-/** Key for what is about every package. */
+/** Key of settings for all packages. */
 const ALL = "";
 
-/** @returns undefined where the whole catalog is wanted. @throws Error for a range that cannot be read. */
+/** Parses a selection. @returns undefined for the whole catalog. @throws Error if a version range is invalid. */
 export function parseSelection({ packages = [], channels = [], versions = [] }: SelectionTexts): CatalogSelection | undefined {
   if (packages.length + channels.length + versions.length === 0) return undefined;
-  const byChannel = Map.groupBy(channels.map(qualified), ({ of }) => of);
-  const byVersion = Map.groupBy(versions.map(qualified), ({ of }) => of);
+  const byChannel = Map.groupBy(channels.map(parseQualified), ({ of }) => of);
+  const byVersion = Map.groupBy(versions.map(parseQualified), ({ of }) => of);
   const ranges = new Map<string, Constraint>();
   for (const [of, given] of byVersion) {
     if (given.length > 1)
-      throw new Error(`there are several ranges of versions ${of === ALL ? "for all packages" : `of package ${goQuote(of)}`}: give one`);
+      throw new Error(`several version ranges ${of === ALL ? "for all packages" : `for package ${goQuote(of)}`}: use one`);
     for (const { text } of given) ranges.set(of, rangeFrom(text));
   }
   const named = new Set([...packages, ...byChannel.keys(), ...byVersion.keys()].filter((name) => name !== ALL));
@@ -48,7 +48,7 @@ export function parseSelection({ packages = [], channels = [], versions = [] }: 
   };
 }
 
-function qualified(text: string): { of: string; text: string } {
+function parseQualified(text: string): { of: string; text: string } {
   const [, of = ALL, rest = text] = QUALIFIED.exec(text) ?? [];
   return { of, text: rest };
 }
@@ -57,48 +57,50 @@ function rangeFrom(text: string): Constraint {
   try {
     return parseConstraint(text);
   } catch (err) {
-    throw new Error(`range of versions ${goQuote(text)} cannot be read: ${messageOf(err)}`, { cause: err });
+    throw new Error(`invalid version range ${goQuote(text)}: ${messageOf(err)}`, { cause: err });
   }
 }
 
-/** Part of a package, as a package of its own. */
+/** The selected part of a package, as a complete package. */
 export interface PackageSubset {
   readonly metas: readonly Meta[];
-  /** What is there though it was not asked for, and why. */
+  /** Notes about differences from the selection. */
   readonly notes: readonly string[];
 }
 
 /**
- * The part of a package that is wanted: its channels, of them the entries whose versions are, and the bundles of these. A version that others lead through
- * stays, so that each is still reached from the one before. What is no package, channel, bundle or deprecation stays too.
- * @param metas of this package, in their order
- * @throws Error where there is no such package or channel, or nothing is left.
+ * Extracts the selected channels, entries and bundles of a package. Also keeps versions between selected ones, so that upgrades between those remain
+ * possible, and objects of other schemas.
+ * @param metas of this package, in order
+ * @throws Error if the package or a channel does not exist, or if nothing remains.
  */
 export function subsetPackage(metas: readonly Meta[], name: string, selection: CatalogSelection): PackageSubset {
   const content = packageContent(metas, name);
   if (!content.package) throw new Error(`the catalog has no package ${goQuote(name)}`);
-  const channels = wantedChannels(content, name, selection.channelsOf(name));
+  const channels = selectChannels(content, name, selection.channelsOf(name));
   const inRange = namesInRange(content.bundles, selection.versionsOf(name));
   const kept = new Map(
-    channels.map((channel) => [channel.name, keptEntries(channel, inRange)] as const).filter(([, names]) => names.size > 0),
+    channels.map((channel) => [channel.name, selectEntries(channel, inRange)] as const).filter(([, names]) => names.size > 0),
   );
-  if (kept.size === 0) throw new Error(`no version of package ${goQuote(name)} is in that range${channelsText(channels)}`);
+  if (kept.size === 0) throw new Error(`no version of package ${goQuote(name)} is in the version range${formatChannels(channels)}`);
   const bundles = new Set([...kept.values()].flatMap((names) => [...names]));
-  const defaultChannel = defaultOf(content, [...kept.keys()], name);
+  const defaultChannel = chooseDefaultChannel(content, [...kept.keys()], name);
   const between = [...bundles].filter((bundle) => !inRange.has(bundle)).sort();
   const notes = [
     ...(between.length > 0
-      ? [`package ${goQuote(name)}: ${between.join(", ")} ${between.length === 1 ? "is" : "are"} kept, since upgrades lead through`]
+      ? [
+          `package ${goQuote(name)}: ${between.join(", ")} ${between.length === 1 ? "is" : "are"} kept, because upgrades need ${between.length === 1 ? "it" : "them"}`,
+        ]
       : []),
     ...(defaultChannel === content.package.defaultChannel
       ? []
-      : [`package ${goQuote(name)}: its default channel is ${goQuote(defaultChannel)} now`]),
+      : [`package ${goQuote(name)}: changed the default channel to ${goQuote(defaultChannel)}`]),
   ];
   return { metas: metas.flatMap((meta) => subsetMeta(meta, { kept, bundles, defaultChannel })), notes };
 }
 
 interface Kept {
-  /** entries by channel */
+  /** Kept entries by channel. */
   readonly kept: ReadonlyMap<string, ReadonlySet<string>>;
   readonly bundles: ReadonlySet<string>;
   readonly defaultChannel: string;
@@ -136,11 +138,11 @@ function withEntries(meta: Meta, isKept: (entry: JsonObject) => boolean): Meta {
   return { ...meta, blob: withMember(meta.blob, "entries", left) };
 }
 
-function wantedChannels({ channels }: PackageContent, name: string, wanted: readonly string[]): FbcChannel[] {
-  const missing = wanted.filter((channel) => !channels.some((one) => one.name === channel));
-  const there = channels.map((channel) => channel.name).join(", ");
-  if (missing.length > 0) throw new Error(`package ${goQuote(name)} has no channel ${missing.map(goQuote).join(", ")}; there are ${there}`);
-  return wanted.length === 0 ? [...channels] : channels.filter((channel) => wanted.includes(channel.name));
+function selectChannels({ channels }: PackageContent, name: string, selected: readonly string[]): FbcChannel[] {
+  const missing = selected.filter((channel) => !channels.some((one) => one.name === channel));
+  const existing = channels.map((channel) => channel.name).join(", ");
+  if (missing.length > 0) throw new Error(`package ${goQuote(name)} has no channel ${missing.map(goQuote).join(", ")}; it has ${existing}`);
+  return selected.length === 0 ? [...channels] : channels.filter((channel) => selected.includes(channel.name));
 }
 
 function namesInRange(bundles: readonly FbcBundle[], range: Constraint | undefined): Set<string> {
@@ -148,19 +150,19 @@ function namesInRange(bundles: readonly FbcBundle[], range: Constraint | undefin
   return new Set(bundles.filter(fits).map(({ name }) => name));
 }
 
-/** Entries that are wanted, and those on the way from one of them to another. */
-function keptEntries({ entries }: FbcChannel, inRange: ReadonlySet<string>): Set<string> {
+/** Returns the entries in range, and those between two of them in a replaces chain. */
+function selectEntries({ entries }: FbcChannel, inRange: ReadonlySet<string>): Set<string> {
   const replaced = new Map(entries.map(({ name, replaces }) => [name, replaces]));
   const kept = new Set(entries.map(({ name }) => name).filter((name) => inRange.has(name)));
   for (const { name: start } of entries) {
     if (!inRange.has(start)) continue;
-    const way: string[] = [];
+    const between: string[] = [];
     const seen = new Set<string>();
     for (let next = replaced.get(start); next !== undefined && replaced.has(next) && !seen.has(next); next = replaced.get(next)) {
       seen.add(next);
-      if (!kept.has(next)) way.push(next);
+      if (!kept.has(next)) between.push(next);
       else {
-        for (const name of way) kept.add(name);
+        for (const name of between) kept.add(name);
         break;
       }
     }
@@ -168,15 +170,15 @@ function keptEntries({ entries }: FbcChannel, inRange: ReadonlySet<string>): Set
   return kept;
 }
 
-/** The default channel as it was where it is left, or else the only one. */
-function defaultOf(content: PackageContent, left: readonly string[], name: string): string {
+/** Returns the current default channel if it is kept, or else the only channel. */
+function chooseDefaultChannel(content: PackageContent, kept: readonly string[], name: string): string {
   const before = content.package?.defaultChannel ?? "";
-  if (left.includes(before)) return before;
-  const [only, ...more] = left;
+  if (kept.includes(before)) return before;
+  const [only, ...more] = kept;
   if (only !== undefined && more.length === 0) return only;
-  throw new Error(`package ${goQuote(name)} would lose its default channel ${goQuote(before)}: take that too, or one channel alone`);
+  throw new Error(`package ${goQuote(name)} would lose its default channel ${goQuote(before)}: select it too, or select only one channel`);
 }
 
-function channelsText(channels: readonly FbcChannel[]): string {
+function formatChannels(channels: readonly FbcChannel[]): string {
   return channels.length === 0 ? "" : `, in channel ${channels.map(({ name }) => goQuote(name)).join(", ")}`;
 }

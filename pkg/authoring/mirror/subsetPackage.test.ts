@@ -3,7 +3,7 @@ import { describe, expect, test } from "vitest";
 import type { JsonObject } from "../../api/k8s.ts";
 import type { ChannelEntry, Meta } from "../../fbc/types.ts";
 import { CatalogCheck } from "../../fbc/validate/catalogCheck.ts";
-import { imagesOf, listProvidedApis, neededApis, neededPackages } from "./bundleReferences.ts";
+import { listImages, listProvidedApis, listRequiredApis, listRequiredPackages } from "./bundleReferences.ts";
 import { parseSelection, subsetPackage } from "./subset.ts";
 
 function meta(blob: JsonObject): Meta {
@@ -32,7 +32,7 @@ function channel(name: string, entries: readonly ChannelEntry[]): Meta {
   return meta({ schema: "olm.channel", package: "app", name, entries: [...entries] });
 }
 
-/** Each replaces the one before. */
+/** Returns entries that each replace the previous one. */
 function chain(...versions: string[]): ChannelEntry[] {
   return versions.map((version, at) => ({ name: `app.v${version}`, ...(at === 0 ? {} : { replaces: `app.v${versions[at - 1]}` }) }));
 }
@@ -54,7 +54,7 @@ const PACKAGE = [
   meta({ schema: "example.notes", package: "app", text: "kept" }),
 ];
 
-/** What is left, shortly. */
+/** Summarizes the remaining objects. */
 function left(texts: { channels?: string[]; versions?: string[] }): Record<string, unknown> {
   const selection = parseSelection({ packages: ["app"], channels: texts.channels ?? [], versions: texts.versions ?? [] });
   if (!selection) throw new Error("nothing is selected");
@@ -71,19 +71,19 @@ function left(texts: { channels?: string[]; versions?: string[] }): Record<strin
   };
 }
 
-describe("a part of a package", () => {
-  test("of one channel", () => {
+describe("subsetPackage", () => {
+  test("subsetPackage selects one channel and makes it the default", () => {
     expect(left({ channels: ["beta"] })).toEqual({
       default: "beta",
       channels: { beta: ["app.v1.2.0", "app.v2.0.0"] },
       bundles: ["app.v1.2.0", "app.v2.0.0"],
       deprecations: ["beta"],
       others: 1,
-      notes: ['package "app": its default channel is "beta" now'],
+      notes: ['package "app": changed the default channel to "beta"'],
     });
   });
 
-  test("of a range of versions", () => {
+  test("subsetPackage selects a version range", () => {
     expect(left({ versions: ["<1.2"] })).toEqual({
       default: "stable",
       channels: { stable: ["app.v1.0.0", "app.v1.1.0"] },
@@ -94,26 +94,26 @@ describe("a part of a package", () => {
     });
   });
 
-  test("keeps the versions that upgrades lead through", () => {
+  test("subsetPackage keeps versions between selected ones", () => {
     expect(left({ channels: ["app:stable"], versions: ["app:1.0.0 || 2.0.0"] })).toMatchObject({
       channels: { stable: ["app.v1.0.0", "app.v1.1.0", "app.v1.2.0", "app.v2.0.0"] },
-      notes: ['package "app": app.v1.1.0, app.v1.2.0 are kept, since upgrades lead through'],
+      notes: ['package "app": app.v1.1.0, app.v1.2.0 are kept, because upgrades need them'],
     });
   });
 
   test.for<[texts: { channels?: string[]; versions?: string[] }, says: string]>([
-    [{ channels: ["gamma"] }, 'package "app" has no channel "gamma"; there are stable, beta'],
-    [{ versions: [">3"] }, 'no version of package "app" is in that range, in channel "stable", "beta"'],
-    [{ versions: ["not a range"] }, 'range of versions "not a range" cannot be read: '],
-    [{ versions: [">1", ">2"] }, "there are several ranges of versions for all packages: give one"],
-  ])("%j is refused", ([texts, says]) => expect(() => left(texts)).toThrow(says));
+    [{ channels: ["gamma"] }, 'package "app" has no channel "gamma"; it has stable, beta'],
+    [{ versions: [">3"] }, 'no version of package "app" is in the version range, in channel "stable", "beta"'],
+    [{ versions: ["not a range"] }, 'invalid version range "not a range": '],
+    [{ versions: [">1", ">2"] }, "several version ranges for all packages: use one"],
+  ])("subsetPackage rejects %j", ([texts, says]) => expect(() => left(texts)).toThrow(says));
 
-  test("which is not there is refused", () => {
+  test("subsetPackage rejects a package that does not exist", () => {
     const selection = parseSelection({ packages: ["other"], channels: [], versions: [] });
     expect(() => selection && subsetPackage([], "other", selection)).toThrow('the catalog has no package "other"');
   });
 
-  test("of a sound package is sound, and no bundle of it is another one", () => {
+  test("subsetPackage keeps a package valid and its bundles unchanged", () => {
     const versions = fc.uniqueArray(fc.integer({ min: 0, max: 12 }), { minLength: 1, maxLength: 8 });
     fc.assert(
       fc.property(versions, fc.integer({ min: 0, max: 12 }), fc.integer({ min: 0, max: 12 }), (minors, a, b) => {
@@ -137,27 +137,27 @@ describe("a part of a package", () => {
   });
 });
 
-test("which packages are wanted", () => {
+test("parseSelection also selects packages of qualified channels and versions", () => {
   const of = (packages: string[], channels: string[], versions: string[]) => parseSelection({ packages, channels, versions })?.packages;
   expect(parseSelection({ packages: [], channels: [], versions: [] })).toBeUndefined();
   expect(of([], ["stable"], [">1"])).toBeUndefined();
   expect(of(["a"], ["b:stable", "alpha"], ["c:>1"])).toEqual(new Set(["a", "b", "c"]));
 });
 
-test("packages that a bundle needs are those it names", () => {
+test("listRequiredPackages and listRequiredApis list the distinct requirements of a bundle", () => {
   const required = (packageName: string) => ({ type: "olm.package.required", value: { packageName, versionRange: ">1" } });
   const gvk = { type: "olm.gvk.required", value: { group: "g", kind: "K", version: "v1" } };
-  const needing = meta({ schema: "olm.bundle", package: "p", name: "b", properties: [required("x"), gvk, required("y"), required("x")] });
-  expect(neededPackages(needing)).toEqual(["x", "y"]);
-  expect(neededPackages(bundle("1.0.0"))).toEqual([]);
-  expect(neededApis(needing)).toEqual(["g/v1 K"]);
-  expect(listProvidedApis(needing)).toEqual([]);
+  const requiring = meta({ schema: "olm.bundle", package: "p", name: "b", properties: [required("x"), gvk, required("y"), required("x")] });
+  expect(listRequiredPackages(requiring)).toEqual(["x", "y"]);
+  expect(listRequiredPackages(bundle("1.0.0"))).toEqual([]);
+  expect(listRequiredApis(requiring)).toEqual(["g/v1 K"]);
+  expect(listProvidedApis(requiring)).toEqual([]);
 });
 
-test("images of a bundle are its own and the related ones", () => {
-  expect(imagesOf(bundle("1.0.0"))).toEqual(["quay.io/app/bundle:v1.0.0", "quay.io/app/bundle:v1.0.0", "quay.io/app/app:v1.0.0"]);
-  expect(imagesOf(PACKAGE[0] as Meta)).toEqual([]);
-  expect(() => imagesOf(meta({ schema: "olm.bundle", package: "p", name: "b", image: 1 }))).toThrow(
+test("listImages lists the image of a bundle and its related images", () => {
+  expect(listImages(bundle("1.0.0"))).toEqual(["quay.io/app/bundle:v1.0.0", "quay.io/app/bundle:v1.0.0", "quay.io/app/app:v1.0.0"]);
+  expect(listImages(PACKAGE[0] as Meta)).toEqual([]);
+  expect(() => listImages(meta({ schema: "olm.bundle", package: "p", name: "b", image: 1 }))).toThrow(
     'images of bundle "b": parse bundle: "b": image:',
   );
 });

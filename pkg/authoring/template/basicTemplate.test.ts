@@ -1,10 +1,10 @@
 import { describe, expect, test } from "vitest";
 import { metaFrom } from "../../fbc/content.ts";
-import { basicTemplate, readBasicTemplate } from "./basicTemplate.ts";
-import { detectTemplateType, templateGraph, templateType } from "./templateType.ts";
+import { readBasicTemplate, toBasicTemplate } from "./basicTemplate.ts";
+import { detectTemplateType, drawTemplateGraph, parseTemplateType } from "./templateType.ts";
 
-describe("a basic template", () => {
-  test("is a catalog of which bundles are only named", () => {
+describe("basic templates", () => {
+  test("readBasicTemplate returns the images of bundles and all other objects", () => {
     const { metas, images } = readBasicTemplate(`schema: olm.template.basic
 entries:
 - {schema: olm.package, name: a, defaultChannel: stable}
@@ -18,7 +18,7 @@ entries:
 
   test.for<[string, string, string]>([
     ["another schema", "schema: olm.semver\n", 'template has unknown schema ("olm.semver"), should be "olm.template.basic"'],
-    ["no object", "[]\n", "decoding template input: expected an object, got a list"],
+    ["a list", "[]\n", "decoding template input: expected an object, got a list"],
     [
       "a bundle with properties",
       "schema: olm.template.basic\nentries: [{schema: olm.bundle, image: a, properties: [{type: b, value: c}]}]\n",
@@ -35,21 +35,21 @@ entries:
       "unexpected fields present in basic template bundle",
     ],
     [
-      "an entry that is none",
+      "an entry that is not an object",
       "schema: olm.template.basic\nentries: [a]\n",
       "unmarshalling template: entries[0]: expected an object, got a string",
     ],
     ["an entry without a schema", "schema: olm.template.basic\nentries: [{name: a}]\n", "object 'a' is missing root schema field"],
-  ])("with %s is refused", ([, text, error]) => {
+  ])("readBasicTemplate rejects %s", ([, text, error]) => {
     expect(() => readBasicTemplate(text)).toThrow(new Error(error));
   });
 
-  test("is made of a catalog by keeping the images of its bundles", () => {
+  test("toBasicTemplate keeps only the images of bundles", () => {
     const metas = [
       { schema: "olm.package", name: "a", defaultChannel: "stable" },
       { schema: "olm.bundle", name: "a.v1", package: "a", image: "quay.io/a/bundle:v1", properties: [] },
     ].map(metaFrom);
-    expect(basicTemplate(metas)).toEqual({
+    expect(toBasicTemplate(metas)).toEqual({
       schema: "olm.template.basic",
       entries: [
         { schema: "olm.package", name: "a", defaultChannel: "stable" },
@@ -59,8 +59,8 @@ entries:
   });
 });
 
-describe("the type of a template", () => {
-  test("is what its schema says", () => {
+describe("types of templates", () => {
+  test("detectTemplateType reads the schema", () => {
     expect(detectTemplateType("schema: olm.template.basic\n")).toBe("basic");
     expect(detectTemplateType("# mine\nschema: olm.semver\nstable: {}\n")).toBe("semver");
   });
@@ -68,17 +68,19 @@ describe("the type of a template", () => {
   test.for([
     ["a: b\n", "template input missing required 'schema' field"],
     ["schema: olm.other\n", "unknown template schema: olm.other"],
-  ])("%j does not say it", ([text = "", error = ""]) => {
+  ])("detectTemplateType rejects %j", ([text = "", error = ""]) => {
     expect(() => detectTemplateType(text)).toThrow(new Error(error));
   });
 
-  test("is one of those that there are", () => {
-    expect(templateType("semver")).toBe("semver");
-    expect(() => templateType("other")).toThrow(new Error('invalid template type "other", must be one of: [basic semver substitutes]'));
+  test("parseTemplateType rejects an unknown type", () => {
+    expect(parseTemplateType("semver")).toBe("semver");
+    expect(() => parseTemplateType("other")).toThrow(
+      new Error('invalid template type "other", must be one of: [basic semver substitutes]'),
+    );
   });
 });
 
-test("a graph strikes out what OLM v0 does not do", () => {
+test("drawTemplateGraph draws upgrades that OLM v0 does not use in red", () => {
   const properties = (version: string) => [{ type: "olm.package", value: { packageName: "a", version } }];
   const metas = [
     { schema: "olm.package", name: "a", defaultChannel: "stable" },
@@ -90,5 +92,5 @@ test("a graph strikes out what OLM v0 does not do", () => {
     },
     ...["1", "2", "3"].map((n) => ({ schema: "olm.bundle", name: `a.v${n}`, package: "a", properties: properties(`${n}.0.0`) })),
   ].map(metaFrom);
-  expect(templateGraph(metas)).toContain("linkStyle 2 stroke:#FF0000");
+  expect(drawTemplateGraph(metas)).toContain("linkStyle 2 stroke:#FF0000");
 });

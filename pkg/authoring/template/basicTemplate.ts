@@ -7,27 +7,27 @@ import { goQuote } from "../../golang/quote.ts";
 import { parseFirstYamlDocument } from "../../golang/yaml.ts";
 import { orderMetaMembers } from "../render/catalogObject.ts";
 
-/** The schema of templates that are catalogs of which bundles are only named. */
+/** Schema of templates that reference bundles by image. */
 export const BASIC_SCHEMA = "olm.template.basic";
 
-/** What a bundle of a template may say, and what opm passes over. */
+/** Fields of a bundle in a template: the image, and fields that opm ignores. */
 const BUNDLE_MEMBERS = new Set(["schema", "image", "name"]);
 
 /** A template of schema olm.template.basic. */
 export interface BasicTemplate {
-  /** All objects but the bundles. */
+  /** All objects except bundles. */
   readonly metas: readonly Meta[];
-  /** The images of the bundles, in their order. */
+  /** Images of the bundles, in order. */
   readonly images: readonly string[];
 }
 
 /**
  * Reads a template of schema olm.template.basic.
- * @throws Error in opm's words.
+ * @throws Error of opm.
  * @see C-20; operator-registry v1.73.0 alpha/template/basic
  */
 export function readBasicTemplate(text: string): BasicTemplate {
-  const metas = readTemplateEntries(templateDocument(text), BASIC_SCHEMA);
+  const metas = readTemplateEntries(parseTemplate(text), BASIC_SCHEMA);
   const bundles = metas.filter(({ schema }) => schema === Schema.bundle);
   if (bundles.some(({ blob }) => !isBundleTemplate(blob))) throw new Error("unexpected fields present in basic template bundle");
   return {
@@ -36,16 +36,16 @@ export function readBasicTemplate(text: string): BasicTemplate {
   };
 }
 
-/** The template that stands for these objects of a catalog; of bundles only the image is kept. */
-export function basicTemplate(metas: readonly Meta[]): JsonObject {
+/** Converts the objects of a catalog to a template. Keeps only the images of bundles. */
+export function toBasicTemplate(metas: readonly Meta[]): JsonObject {
   const entries = metas.map((meta) =>
     meta.schema === Schema.bundle ? { schema: Schema.bundle, image: textMember(meta.blob, "image") } : orderMetaMembers(meta).blob,
   );
   return { schema: BASIC_SCHEMA, entries };
 }
 
-/** The document of a template: the first of its file. @throws Error `decoding template input: …`. */
-export function templateDocument(text: string): JsonObject {
+/** Parses the first document of a template. @throws Error `decoding template input: …`. */
+export function parseTemplate(text: string): JsonObject {
   let document: unknown;
   try {
     document = parseFirstYamlDocument(text);
@@ -56,7 +56,7 @@ export function templateDocument(text: string): JsonObject {
   return document;
 }
 
-/** The objects in a template's list `entries`. @throws Error for another schema, and for what is no object of a catalog. */
+/** Reads the list `entries` of a template. @throws Error for another schema, and for entries that are not catalog objects. */
 export function readTemplateEntries(document: JsonObject, schema: string): Meta[] {
   const found = textMember(document, "schema");
   if (found !== schema) throw new Error(`template has unknown schema (${goQuote(found)}), should be ${goQuote(schema)}`);

@@ -6,33 +6,33 @@ import { listMember, objectMembers, textMember } from "../../golang/members.ts";
 import { goQuote } from "../../golang/quote.ts";
 import { compareText } from "../../text/compare.ts";
 import { isPathElement } from "../render/catalogText.ts";
-import { strictYaml } from "./strictYaml.ts";
+import { parseStrictYaml } from "./strictYaml.ts";
 
-/** A reference with the objects of its catalog. */
+/** A reference with the selected objects of its catalog. */
 export interface ComposedPart {
   readonly reference: CatalogReference;
   readonly metas: readonly Meta[];
 }
 
 /**
- * The objects that a reference takes: those of its packages, or all. What belongs to no package goes with all packages only.
- * @throws Error for a package that the catalog does not have.
+ * Selects the objects of a reference: those of its packages, or all. Objects without a package are selected only with all packages.
+ * @throws Error if the catalog does not contain a package.
  */
-export function chosenMetas({ name, packages }: CatalogReference, metas: readonly Meta[]): Meta[] {
+export function selectMetas({ name, packages }: CatalogReference, metas: readonly Meta[]): Meta[] {
   if (packages === undefined) return [...metas];
-  const there = new Set(metas.map(packageOf));
-  const missing = packages.filter((wanted) => !there.has(wanted));
+  const existing = new Set(metas.map(packageOf));
+  const missing = packages.filter((name) => !existing.has(name));
   if (missing.length > 0) {
-    const has = [...there].filter((one) => one !== "").sort(compareText);
+    const names = [...existing].filter((one) => one !== "").sort(compareText);
     throw new Error(
-      `reference ${goQuote(name)} has no package ${missing.map(goQuote).join(", ")}; it has ${has.length > 10 ? `${has.length} others` : has.join(", ") || "none"}`,
+      `reference ${goQuote(name)} has no package ${missing.map(goQuote).join(", ")}; it has ${names.length > 10 ? `${names.length} others` : names.join(", ") || "none"}`,
     );
   }
   return metas.filter((meta) => packages.includes(packageOf(meta)));
 }
 
-/** A sentence for each package that several references have, by package. */
-export function sharedPackages(parts: readonly ComposedPart[]): string[] {
+/** Returns an error for each package that is in several references, sorted by package. */
+export function findSharedPackages(parts: readonly ComposedPart[]): string[] {
   const owners = new Map<string, CatalogReference[]>();
   for (const { reference, metas } of parts) {
     for (const name of new Set(metas.map(packageOf))) {
@@ -43,29 +43,30 @@ export function sharedPackages(parts: readonly ComposedPart[]): string[] {
     .filter(([, references]) => references.length > 1)
     .sort(([a], [b]) => compareText(a, b))
     .map(
-      ([name, references]) => `package ${goQuote(name)} is in references ${references.map(sourceOf).join(" and ")}: a catalog has it once`,
+      ([name, references]) =>
+        `package ${goQuote(name)} is in references ${references.map(formatReference).join(" and ")}: a catalog can contain it only once`,
     );
 }
 
-function sourceOf({ name, source }: CatalogReference): string {
+function formatReference({ name, source }: CatalogReference): string {
   return `${goQuote(name)} (${"image" in source ? source.image : source.path})`;
 }
 
-/** One catalog that goes into another. */
+/** A catalog that is part of the composed catalog. */
 export interface CatalogReference {
-  /** Of the folder that it gets. */
+  /** Name of its folder. */
   readonly name: string;
   /** An image, or a folder. */
   readonly source: { readonly image: string } | { readonly path: string };
-  /** Those packages alone; undefined: all. */
+  /** Packages to include; undefined for all. */
   readonly packages: readonly string[] | undefined;
 }
 
-/** What a catalog is composed of. */
+/** The composition of a catalog. */
 export interface CompositeConfig {
-  /** Of the folder with the catalog. */
+  /** Name of the folder of the catalog. */
   readonly name: string;
-  /** Where its image is to be, empty where that is not said. */
+  /** Repository of its image; may be empty. */
   readonly repo: string;
   readonly tag: string;
   readonly references: readonly CatalogReference[];
@@ -80,18 +81,18 @@ const SHAPE = members({
 });
 
 /**
- * Reads the file that says what a catalog is composed of.
- * @throws Error that names the member: one that is unknown or missing, a name that can be no folder, two references of one name.
+ * Reads the composition of a catalog.
+ * @throws Error with the field: unknown or missing fields, names that are not valid folder names, duplicate names of references.
  * @see S3-38
  */
 export function readCompositeConfig(text: string): CompositeConfig {
-  const document = strictYaml(text, SHAPE);
+  const document = parseStrictYaml(text, SHAPE);
   const references = objectMembers(document, "references").map(referenceFrom);
   if (references.length === 0) throw new Error("references: must name at least one catalog");
   const names = new Map<string, number>();
   for (const [i, { name }] of references.entries()) {
     const other = names.get(name.toLowerCase());
-    if (other !== undefined) throw new Error(`references[${i}].name: ${goQuote(name)} is the name of references[${other}], too`);
+    if (other !== undefined) throw new Error(`references[${i}].name: ${goQuote(name)} is also the name of references[${other}]`);
     names.set(name.toLowerCase(), i);
   }
   return { name: folderName(document, "name"), repo: textMember(document, "repo"), tag: textMember(document, "tag"), references };
@@ -100,7 +101,7 @@ export function readCompositeConfig(text: string): CompositeConfig {
 function referenceFrom(reference: JsonObject, i: number): CatalogReference {
   const at = `references[${i}].`;
   const [image, path] = [textMember(reference, "image"), textMember(reference, "path")];
-  if ((image === "") === (path === "")) throw new Error(`${at}image: a reference has either an image or a path`);
+  if ((image === "") === (path === "")) throw new Error(`${at}image: set either an image or a path`);
   const packages = listMember(reference, "packages").filter((name): name is string => typeof name === "string");
   return {
     name: folderName(reference, "name", at),
@@ -113,8 +114,6 @@ function folderName(object: JsonObject, key: string, at = ""): string {
   const name = textMember(object, key);
   if (name === "") throw new Error(`${at}${key}: must be set`);
   if (!isPathElement(name) || name.startsWith(".") || name.startsWith("-"))
-    throw new Error(
-      `${at}${key}: ${goQuote(name)} can be no folder: it must be a single local path element that begins with neither "." nor "-"`,
-    );
+    throw new Error(`${at}${key}: invalid folder name ${goQuote(name)}: must be a single path element that does not begin with "." or "-"`);
   return name;
 }

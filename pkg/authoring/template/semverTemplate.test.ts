@@ -9,10 +9,10 @@ import {
   ARCHETYPES,
   type Archetype,
   type ChannelKinds,
+  generateChannels,
+  listSemverImages,
   readSemverTemplate,
   renderSemver,
-  semverChannels,
-  semverImages,
   type TemplateBundle,
 } from "./semverTemplate.ts";
 import { findOpmRefusal } from "./substitutesTemplate.ts";
@@ -33,10 +33,10 @@ test.for(loadCases<ChannelCase>("semver-channels"))("$name", ({ kinds, channels,
     const versions = (given[archetype] ?? []).toReversed();
     return [archetype, versions.map((version) => ({ name: version, version: parseVersion(version) }))] as const;
   });
-  const made = semverChannels(new Map(bundles), { major, minor, preference });
-  expect(made.channels.map(({ name }) => name)).toEqual(Object.keys(channels).sort());
-  expect(Object.fromEntries(made.channels.map(({ name, entries }) => [name, entries.map(shown)]))).toEqual(channels);
-  expect(made.defaultChannel).toBe(defaultChannel);
+  const generated = generateChannels(new Map(bundles), { major, minor, preference });
+  expect(generated.channels.map(({ name }) => name)).toEqual(Object.keys(channels).sort());
+  expect(Object.fromEntries(generated.channels.map(({ name, entries }) => [name, entries.map(shown)]))).toEqual(channels);
+  expect(generated.defaultChannel).toBe(defaultChannel);
 });
 
 interface ReadCase extends CaseHead {
@@ -58,7 +58,7 @@ function messageFrom(work: () => unknown): string {
   }
 }
 
-describe("a template with its bundles", () => {
+describe("renderSemver", () => {
   const bundle = (name: string, version: string, packageName = "a", csv: object = {}): TemplateBundle => ({
     meta: metaFrom({
       schema: "olm.bundle",
@@ -74,7 +74,7 @@ describe("a template with its bundles", () => {
   const rendered = (bundles: Record<string, TemplateBundle>, images = Object.keys(bundles)) =>
     renderSemver(template(...images), new Map(Object.entries(bundles)));
 
-  test("is a package, described by its newest bundle, its channels and bundles", () => {
+  test("renderSemver returns the package with the description of its newest bundle, channels and bundles", () => {
     const spec = {
       description: "All about A.",
       icon: [
@@ -97,7 +97,7 @@ describe("a template with its bundles", () => {
     ]);
   });
 
-  test("is always a sound catalog, in which every version of a major one leads to its newest", () => {
+  test("renderSemver returns a valid catalog in which every version can be upgraded to the newest of its major version", () => {
     const part = fc.nat({ max: 3 });
     const version = fc
       .tuple(fc.integer({ min: 1, max: 3 }), part, part, fc.constantFrom("", "-alpha", "-rc.1"))
@@ -125,9 +125,9 @@ describe("a template with its bundles", () => {
     );
   });
 
-  test("names each image once", () => {
+  test("listSemverImages lists distinct images", () => {
     const text = "schema: olm.semver\ncandidate: {bundles: [{image: b}]}\nstable: {bundles: [{image: a}, {image: b}]}\n";
-    expect(semverImages(readSemverTemplate(text))).toEqual(["b", "a"]);
+    expect(listSemverImages(readSemverTemplate(text))).toEqual(["b", "a"]);
   });
 
   test.for<[string, Record<string, TemplateBundle>, string[] | undefined, string]>([
@@ -145,31 +145,31 @@ describe("a template with its bundles", () => {
       'render: unable to post-process bundle info: bundle "b" does not belong to this package: "a"',
     ],
     [
-      "two bundles of one name",
+      "two bundles with the same name",
       { one: bundle("a", "1.0.0"), two: bundle("a", "1.0.1") },
       undefined,
       'render: unable to post-process bundle info: duplicate bundle name "a"',
     ],
     [
-      "a version that is none",
+      "an invalid version",
       { one: bundle("a", "1.0") },
       undefined,
       'render: unable to post-process bundle info: bundle "a" has invalid version "1.0": No Major.Minor.Patch elements found',
     ],
     [
-      "a bundle that states no version",
+      "a bundle without a version",
       { one: { meta: metaFrom({ schema: "olm.bundle", name: "a" }), csv: {} } },
       undefined,
       'render: unable to post-process bundle info: bundle "a" has multiple "olm.package" properties, expected exactly 1',
     ],
     [
-      "versions that differ in build metadata only",
+      "versions that differ only in build metadata",
       { one: bundle("a", "1.0.0+1"), two: bundle("b", "1.0.0+2"), three: bundle("c", "1.0.0+3") },
       undefined,
       "render: unable to post-process bundle info: encountered bundle versions which differ only by build metadata, which cannot be ordered: " +
         '[bundle version "1.0.0+2" cannot be compared to "1.0.0", bundle version "1.0.0+3" cannot be compared to "1.0.0"]',
     ],
-  ])("%s: refused", ([, bundles, images, error]) => {
+  ])("renderSemver rejects %s", ([, bundles, images, error]) => {
     expect(() => rendered(bundles, images)).toThrow(new Error(error));
   });
 });

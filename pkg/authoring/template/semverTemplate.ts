@@ -6,28 +6,28 @@ import { isObject, memberOf, objectAt, objectMember, objectMembers, textMember }
 import { goQuote } from "../../golang/quote.ts";
 import { compareText } from "../../text/compare.ts";
 import { compareVersions, formatVersion, parseVersion, type Version } from "../../version/version.ts";
-import { strictYaml } from "./strictYaml.ts";
+import { parseStrictYaml } from "./strictYaml.ts";
 
-/** The schema of templates from which channels follow by version. */
+/** Schema of templates that generate channels from versions. */
 export const SEMVER_SCHEMA = "olm.semver";
-/** How stable bundles are, the least first. */
+/** Archetypes in ascending order of stability. */
 export const ARCHETYPES = ["candidate", "fast", "stable"] as const;
 export type Archetype = (typeof ARCHETYPES)[number];
-/** What a channel is made for. */
+/** A channel is generated for each major or minor version. */
 type ChannelKind = "major" | "minor";
 
-/** Which channels are made. */
+/** The channels to generate. */
 export interface ChannelKinds {
   readonly major: boolean;
   readonly minor: boolean;
-  /** Which of two channels becomes the default one where nothing else decides. */
+  /** Preferred kind of the default channel. */
   readonly preference: ChannelKind;
 }
 
 /** A template of schema olm.semver. */
 interface SemverTemplate {
   readonly kinds: ChannelKinds;
-  /** Bundle images of each archetype, in their order. */
+  /** Bundle images by archetype, in order. */
   readonly images: Readonly<Record<Archetype, readonly string[]>>;
 }
 
@@ -43,13 +43,13 @@ const SHAPE = members({
 });
 
 /**
- * Reads a template of schema olm.semver; names of members may be of any letter case.
+ * Reads a template of schema olm.semver. Field names are case-insensitive.
  * @throws Error `render: unable to read file: …`.
  * @see C-22
  */
 export function readSemverTemplate(text: string): SemverTemplate {
   try {
-    const document = strictYaml(text, SHAPE);
+    const document = parseStrictYaml(text, SHAPE);
     if (textMember(document, "schema") !== SEMVER_SCHEMA)
       throw new Error(`readFile: input file has unknown schema, should be ${goQuote(SEMVER_SCHEMA)}`);
     const images = Object.fromEntries(ARCHETYPES.map((archetype) => [archetype, imagesOf(document, archetype)]));
@@ -66,36 +66,36 @@ function imagesOf(document: JsonObject, archetype: Archetype): string[] {
 function kindsOf(document: JsonObject): ChannelKinds {
   const major = memberOf(document, "generateMajorChannels") === true;
   const minor = memberOf(document, "generateMinorChannels") === true || !major;
-  const asked = textMember(document, "defaultChannelTypePreference");
-  if (asked === "") return { major, minor, preference: minor ? "minor" : "major" };
-  if (asked !== "major" && asked !== "minor")
-    throw new Error(`unknown DefaultChannelTypePreference: ${goQuote(asked)}\nValid values are 'major' or 'minor'`);
-  if (asked === "minor" ? !minor : !major)
+  const preference = textMember(document, "defaultChannelTypePreference");
+  if (preference === "") return { major, minor, preference: minor ? "minor" : "major" };
+  if (preference !== "major" && preference !== "minor")
+    throw new Error(`unknown DefaultChannelTypePreference: ${goQuote(preference)}\nValid values are 'major' or 'minor'`);
+  if (preference === "minor" ? !minor : !major)
     throw new Error(
-      `schema attribute mismatch: DefaultChannelTypePreference set to '${asked}' doesn't make sense if not generating ${asked}-version channels`,
+      `schema attribute mismatch: DefaultChannelTypePreference set to '${preference}' doesn't make sense if not generating ${preference}-version channels`,
     );
-  return { major, minor, preference: asked };
+  return { major, minor, preference };
 }
 
-/** A bundle as channels are made of it. */
+/** The name and version of a bundle. */
 interface VersionedBundle {
   readonly name: string;
   readonly version: Version;
 }
 
-/** A channel with its entries by rising version. */
+/** A channel with its entries in ascending order of version. */
 interface SemverChannel {
   readonly name: string;
   readonly entries: ChannelEntry[];
 }
 
-/** Channels by name, and which of them is the default one; empty where there is none. */
+/** Channels sorted by name, and the default channel; empty if there are no channels. */
 interface SemverChannels {
   readonly channels: readonly SemverChannel[];
   readonly defaultChannel: string;
 }
 
-/** The channel that is the best so far, by the version that it began with. */
+/** The best default channel so far, compared by its first version. */
 interface HighWater {
   readonly archetype: number;
   readonly version: Version;
@@ -107,12 +107,12 @@ const KINDS = ["major", "minor"] as const;
 const NOTHING: Version = { major: 0, minor: 0, patch: 0, prerelease: [], build: [] };
 
 /**
- * The channels of a package, such as `stable-v1` and `stable-v1.2`. Only the highest patch of each minor version has edges: it replaces the highest one of
- * the minor version before, within the same major version, and skips every earlier version of that major version.
- * @param bundles of each archetype, no two of one version.
+ * Generates the channels of a package, such as `stable-v1` and `stable-v1.2`. Only the highest patch of each minor version has edges. It replaces the
+ * highest patch of the previous minor version of the same major version and skips all other earlier versions of that major version.
+ * @param bundles by archetype, with distinct versions.
  * @see C-22
  */
-export function semverChannels(bundles: ReadonlyMap<Archetype, readonly VersionedBundle[]>, kinds: ChannelKinds): SemverChannels {
+export function generateChannels(bundles: ReadonlyMap<Archetype, readonly VersionedBundle[]>, kinds: ChannelKinds): SemverChannels {
   const channels = new Map<string, SemverChannel>();
   let best: HighWater = { archetype: 0, version: NOTHING, kind: undefined, name: "" };
   for (const [rank, archetype] of ARCHETYPES.entries()) {
@@ -138,7 +138,7 @@ function nameOf(archetype: Archetype, kind: ChannelKind, { major, minor }: Versi
   return kind === "major" ? `${archetype}-v${major}` : `${archetype}-v${major}.${minor}`;
 }
 
-/** The edges of those bundles that have any. @param rising by version. */
+/** Returns the edges of bundles that have any. @param rising in ascending order of version. */
 function edgesOf(rising: readonly VersionedBundle[]): Map<string, Omit<ChannelEntry, "name">> {
   const edges = new Map<string, Omit<ChannelEntry, "name">>();
   let earlier = new Set<string>();
@@ -168,32 +168,32 @@ function isBetter(one: HighWater, other: HighWater, preference: ChannelKind): bo
   return one.kind === preference || (other.kind !== preference && one.kind === "minor");
 }
 
-/** A bundle of a template, rendered. */
+/** A rendered bundle of a template. */
 export interface TemplateBundle {
   /** Of schema olm.bundle. */
   readonly meta: Meta;
-  /** Its ClusterServiceVersion, for what the package tells of itself. */
+  /** Its ClusterServiceVersion, for the description and icon of the package. */
   readonly csv: JsonObject;
 }
 
-/** The images that a template names, each once, in their order. */
-export function semverImages({ images }: SemverTemplate): string[] {
+/** Lists the distinct images of a template, in order. */
+export function listSemverImages({ images }: SemverTemplate): string[] {
   return [...new Set(ARCHETYPES.flatMap((archetype) => images[archetype]))];
 }
 
 /**
- * The package, channels and bundles that a template stands for.
- * @param bundles by the image that the template names.
- * @throws Error in opm's words.
+ * Renders the package, channels and bundles of a template.
+ * @param bundles by image in the template.
+ * @throws Error of opm.
  * @see C-22; operator-registry v1.73.0 alpha/template/semver
  */
 export function renderSemver(template: SemverTemplate, bundles: ReadonlyMap<string, TemplateBundle>): Meta[] {
   if (bundles.size === 0) throw new Error("render: no bundles specified or no bundles could be rendered");
-  const { packageName, versions } = postProcessed(template, bundles);
-  const made = semverChannels(versions, template.kinds);
+  const { packageName, versions } = postProcess(template, bundles);
+  const generated = generateChannels(versions, template.kinds);
   return [
-    packageMeta(packageName, made, bundles),
-    ...made.channels.map(({ name, entries }) => metaOf({ schema: "olm.channel", name, package: packageName, entries })),
+    packageMeta(packageName, generated, bundles),
+    ...generated.channels.map(({ name, entries }) => metaOf({ schema: "olm.channel", name, package: packageName, entries })),
     ...[...bundles.values()].map(({ meta }) => meta),
   ];
 }
@@ -203,14 +203,14 @@ interface PostProcessed {
   versions: Map<Archetype, VersionedBundle[]>;
 }
 
-function postProcessed(template: SemverTemplate, bundles: ReadonlyMap<string, TemplateBundle>): PostProcessed {
+function postProcess(template: SemverTemplate, bundles: ReadonlyMap<string, TemplateBundle>): PostProcessed {
   const versions = new Map<Archetype, VersionedBundle[]>();
   let packageName: string | undefined;
   try {
     for (const archetype of ARCHETYPES) {
       const found = new Map<string, VersionedBundle>();
       for (const image of template.images[archetype]) {
-        const { name, version, package: owner } = versionedBundle(image, bundles);
+        const { name, version, package: owner } = findBundle(image, bundles);
         packageName ??= owner;
         if (owner !== packageName) throw new Error(`bundle ${goQuote(owner)} does not belong to this package: ${goQuote(packageName)}`);
         if (found.has(name)) throw new Error(`duplicate bundle name ${goQuote(name)}`);
@@ -225,7 +225,7 @@ function postProcessed(template: SemverTemplate, bundles: ReadonlyMap<string, Te
   return { packageName: packageName ?? "", versions };
 }
 
-function versionedBundle(image: string, bundles: ReadonlyMap<string, TemplateBundle>): VersionedBundle & { package: string } {
+function findBundle(image: string, bundles: ReadonlyMap<string, TemplateBundle>): VersionedBundle & { package: string } {
   const bundle = bundles.get(image);
   if (!bundle) throw new Error(`supplied bundle image name ${goQuote(image)} not found in rendered bundle images`);
   const { name, blob } = bundle.meta;
@@ -234,10 +234,10 @@ function versionedBundle(image: string, bundles: ReadonlyMap<string, TemplateBun
   if (own.length !== 1) throw new Error(`bundle ${goQuote(name)} has multiple "olm.package" properties, expected exactly 1`);
   if (!isObject(value)) throw new Error(`parse properties for bundle ${goQuote(name)}: olm.package: expected an object`);
   const version = textMember(value, "version");
-  return { name, version: parsedVersion(name, version), package: textMember(value, "packageName") };
+  return { name, version: parseBundleVersion(name, version), package: textMember(value, "packageName") };
 }
 
-function parsedVersion(bundle: string, version: string): Version {
+function parseBundleVersion(bundle: string, version: string): Version {
   try {
     return parseVersion(version);
   } catch (err) {
@@ -245,7 +245,7 @@ function parsedVersion(bundle: string, version: string): Version {
   }
 }
 
-/** Build metadata orders nothing. */
+/** Rejects versions that differ only in build metadata, which has no order. */
 function refuseSameVersions(bundles: readonly VersionedBundle[]): void {
   const seen = new Set<string>();
   const faults: string[] = [];
@@ -254,21 +254,21 @@ function refuseSameVersions(bundles: readonly VersionedBundle[]): void {
     if (seen.has(ordered)) faults.push(`bundle version ${goQuote(formatVersion(version))} cannot be compared to ${goQuote(ordered)}`);
     seen.add(ordered);
   }
-  const told = [...new Set(faults)];
-  if (told.length === 0) return;
-  const list = told.length === 1 ? told[0] : `[${told.join(", ")}]`;
+  const distinct = [...new Set(faults)];
+  if (distinct.length === 0) return;
+  const list = distinct.length === 1 ? distinct[0] : `[${distinct.join(", ")}]`;
   throw new Error(`encountered bundle versions which differ only by build metadata, which cannot be ordered: ${list}`);
 }
 
-/** Description and icon are those of the newest bundle of the default channel. */
+/** Creates the olm.package. Its description and icon are those of the newest bundle in the default channel. */
 function packageMeta(name: string, { channels, defaultChannel }: SemverChannels, bundles: ReadonlyMap<string, TemplateBundle>): Meta {
   const head = channels.find((channel) => channel.name === defaultChannel)?.entries.at(-1)?.name;
   const newest = [...bundles.values()].find(({ meta }) => meta.name === head);
-  return metaOf({ schema: "olm.package", name, defaultChannel, ...(newest ? describedBy(newest.csv) : {}) });
+  return metaOf({ schema: "olm.package", name, defaultChannel, ...(newest ? packageDescription(newest.csv) : {}) });
 }
 
-/** What a ClusterServiceVersion says for its package: `icon` and `description`, as far as there is any. */
-export function describedBy(csv: JsonObject): JsonObject {
+/** Returns the fields `icon` and `description` of an olm.package from a ClusterServiceVersion, if set. */
+export function packageDescription(csv: JsonObject): JsonObject {
   const spec = objectAt(csv, "spec");
   const description = textMember(spec, "description");
   const [icon] = objectMembers(spec, "icon");

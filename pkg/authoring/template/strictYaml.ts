@@ -7,12 +7,12 @@ import { goQuote } from "../../golang/quote.ts";
 import { parseYaml } from "../../golang/yaml.ts";
 
 /**
- * The one document in `text`, which holds nothing that its shape does not name, and nothing twice.
- * @throws Error with the line, or the place in the document, of what does not fit.
+ * Parses the only document in `text`. Rejects unknown and duplicate fields.
+ * @throws Error with the line or path of the mistake.
  */
-export function strictYaml(text: string, shape: Shape): JsonObject {
+export function parseStrictYaml(text: string, shape: Shape): JsonObject {
   refuseRepeatedKeys(text);
-  const document = parsed(text);
+  const document = parse(text);
   if (!isObject(document)) throw new Error(`expected an object, got ${describeKind(document)}`);
   const [fault] = shapeFaults(document, shape);
   if (fault !== undefined) throw new Error(fault);
@@ -20,7 +20,7 @@ export function strictYaml(text: string, shape: Shape): JsonObject {
   return document;
 }
 
-function parsed(text: string): unknown {
+function parse(text: string): unknown {
   try {
     return parseYaml(text);
   } catch (err) {
@@ -28,7 +28,7 @@ function parsed(text: string): unknown {
   }
 }
 
-/** The parser of manifests takes the last of several members of one name, as Kubernetes does; here something would be lost. */
+/** Rejects duplicate keys. The parser for manifests uses the last one, like Kubernetes. */
 function refuseRepeatedKeys(text: string): void {
   try {
     load(text);
@@ -55,7 +55,7 @@ function refuseUnknownKeys(value: unknown, shape: Shape, at: string): void {
     const known = shape.members.get(foldKey(key));
     if (known === undefined) throw new Error(`unknown field ${goQuote(place)}`);
     const other = seen.get(foldKey(key));
-    if (other !== undefined) throw new Error(`fields ${goQuote(other)} and ${goQuote(place)} are the same`);
+    if (other !== undefined) throw new Error(`field ${goQuote(place)} duplicates field ${goQuote(other)}`);
     seen.set(foldKey(key), place);
     refuseUnknownKeys(value[key], known, place);
   }

@@ -36,8 +36,8 @@ const SUBSTITUTION = { name: "quay.io/example/new", base: "a.v1.1.0" };
 const rendered = (text: string, ...bundles: (Meta | undefined)[]) => renderSubstitutes(readSubstitutesTemplate(text), bundles);
 const entriesIn = (metas: Meta[]) => metas.find(({ schema }) => schema === "olm.channel")?.blob["entries"];
 
-describe("a substitutes template", () => {
-  test("puts a bundle in the place of another one, which loses its updates; who replaced it replaces the new one and skips it", () => {
+describe("renderSubstitutes", () => {
+  test("renderSubstitutes moves the edges of the base to the substitute", () => {
     const metas = rendered(template(CHAIN, [SUBSTITUTION]), bundle("a.v1.1.1", "1.1.1"));
     expect(entriesIn(metas)).toEqual([
       { name: "a.v1.0.0" },
@@ -48,7 +48,7 @@ describe("a substitutes template", () => {
     expect(metas.at(-1)?.name).toBe("a.v1.1.1");
   });
 
-  test("who skipped it skips the new one instead", () => {
+  test("renderSubstitutes replaces the base by the substitute in skips", () => {
     const entries = [
       { name: "a.v1.0.0" },
       { name: "a.v1.1.0", replaces: "a.v1.0.0" },
@@ -62,7 +62,7 @@ describe("a substitutes template", () => {
     ]);
   });
 
-  test("a release makes it newer; build metadata does where the bundle says that it substitutes", () => {
+  test("renderSubstitutes accepts a substitute that is newer by its release, or by build metadata with olm.substitutesFor", () => {
     const named = [{ name: "a.v1.0.0" }];
     const text = template(named, [{ name: "quay.io/example/new", base: "a.v1.0.0" }]);
     expect(rendered(text, bundle("a-v1.0.0-2", "1.0.0", undefined, "2"))).toHaveLength(4);
@@ -76,24 +76,24 @@ describe("a substitutes template", () => {
     image: "quay.io/example/new",
     properties: [{ type: "olm.package", value: { packageName: "b", version: "1.1.1" } }],
   });
-  const failed = (why: string) => `render: error processing substitution "a.v1.1.0" -> "quay.io/example/new": ${why}`;
+  const failed = (reason: string) => `render: error processing substitution "a.v1.1.0" -> "quay.io/example/new": ${reason}`;
   test.for<[string, string, (Meta | undefined)[], string]>([
     ["another schema", "schema: olm.semver\n", [], 'template has unknown schema ("olm.semver"), should be "olm.template.substitutes"'],
     [
-      "entries that are no catalog",
+      "entries that are not a valid catalog",
       template([{ name: "a.v1.0.0" }, { name: "a.v1.1.0" }], []),
       [],
       'render: entries are not valid FBC: invalid index:\n└── invalid package "a":\n    └── invalid channel "stable":\n' +
         "        └── multiple channel heads found in graph: a.v1.0.0, a.v1.1.0",
     ],
     [
-      "one base twice",
+      "a duplicate base",
       template(CHAIN, [SUBSTITUTION, { name: "x", base: "a.v1.1.0" }]),
       [],
       'render: cannot reuse the same substitution base "a.v1.1.0"',
     ],
     [
-      "one bundle for two",
+      "a bundle with two bases",
       template(CHAIN, [SUBSTITUTION, { name: "quay.io/example/new", base: "b" }]),
       [],
       'render: cannot reuse the same substitution "quay.io/example/new" for different bases ("a.v1.1.0" and "b")',
@@ -101,7 +101,7 @@ describe("a substitutes template", () => {
     ["no name", template(CHAIN, [{ base: "b" }]), [], 'render: error processing substitution "b" -> "": substitution name cannot be empty'],
     ["no base", template(CHAIN, [{ name: "b" }]), [], 'render: error processing substitution "" -> "b": substitution base cannot be empty'],
     [
-      "itself",
+      "a bundle that substitutes itself",
       template(CHAIN, [{ name: "b", base: "b" }]),
       [],
       'render: error processing substitution "b" -> "b": substitution name and base cannot be the same',
@@ -121,7 +121,7 @@ describe("a substitutes template", () => {
       ),
     ],
     [
-      "a base that is not there",
+      "a base that does not exist",
       template(CHAIN, [{ name: "quay.io/example/new", base: "b" }]),
       [bundle("a.v1.1.1", "1.1.1")],
       'render: error processing substitution "b" -> "quay.io/example/new": base bundle "b" does not exist in catalog',
@@ -138,7 +138,7 @@ describe("a substitutes template", () => {
       [foreign],
       failed('resulting config is not valid FBC: unknown package "b" for bundle "a.v1.1.1"'),
     ],
-  ])("with %s is refused", ([, text, bundles, error]) => {
+  ])("renderSubstitutes rejects %s", ([, text, bundles, error]) => {
     expect(() => rendered(text, ...bundles)).toThrow(new Error(error));
   });
 });

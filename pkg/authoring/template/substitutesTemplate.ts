@@ -9,9 +9,9 @@ import { goQuote } from "../../golang/quote.ts";
 import { compareVersionRelease, parseVersionRelease, type VersionRelease } from "../../version/version.ts";
 import { orderMetaMembers } from "../render/catalogObject.ts";
 import { CSV_METADATA, findCsv } from "../render/migrate.ts";
-import { readTemplateEntries, templateDocument } from "./basicTemplate.ts";
+import { parseTemplate, readTemplateEntries } from "./basicTemplate.ts";
 
-/** The text with which opm refuses these objects as a catalog; undefined where it does not. */
+/** Returns the error of opm for these objects; undefined if they are a valid catalog. */
 export function findOpmRefusal(metas: readonly Meta[]): string | undefined {
   const check = new CatalogCheck();
   for (const [i, meta] of metas.entries()) check.add({ ...meta, place: { file: "", document: i + 1, line: 1 } });
@@ -19,21 +19,21 @@ export function findOpmRefusal(metas: readonly Meta[]): string | undefined {
 }
 
 /**
- * A channel with `substitute` in the place of `base`: it takes over what base updates, and skips base; who replaced or skipped base now does so with the
- * substitute, too. A channel without base stays as it is.
+ * Substitutes a bundle in a channel. The substitute takes over the edges of `base` and skips it. An entry that replaced base replaces the substitute and
+ * skips base; an entry that skipped base skips the substitute instead. A channel without base is not changed.
  * @see C-20; operator-registry v1.73.0 alpha/template/substitutes
  */
-function substitutedChannel(channel: Meta, base: string, substitute: string): Meta {
+function substituteInChannel(channel: Meta, base: string, substitute: string): Meta {
   const entries = objectMembers(channel.blob, "entries").map(entryFrom);
   const replaced = entries.find(({ name }) => name === base);
   if (!replaced) return channel;
   const { replaces, skips = [], skipRange } = replaced;
   const added = entry({ name: substitute, replaces, skips: [...skips, base], skipRange });
-  const changed = entries.map((one) => (one === replaced ? { name: base } : redirected(one, base, substitute)));
+  const changed = entries.map((one) => (one === replaced ? { name: base } : redirect(one, base, substitute)));
   return { ...channel, blob: { ...channel.blob, entries: [...changed, added] } };
 }
 
-function redirected({ name, replaces, skips = [], skipRange }: ChannelEntry, base: string, substitute: string): ChannelEntry {
+function redirect({ name, replaces, skips = [], skipRange }: ChannelEntry, base: string, substitute: string): ChannelEntry {
   if (replaces === base) return entry({ name, replaces: substitute, skips: [...skips, base], skipRange });
   if (!skips.includes(base)) return entry({ name, replaces, skips, skipRange });
   return entry({ name, replaces, skips: [...skips.filter((skip) => skip !== base), substitute], skipRange });
@@ -49,7 +49,7 @@ function entryFrom(object: JsonObject): ChannelEntry {
   });
 }
 
-/** Without what is empty. */
+/** Creates an entry without empty fields. */
 function entry(given: {
   name: string;
   replaces?: string | undefined;
@@ -65,14 +65,14 @@ function entry(given: {
   };
 }
 
-/** The schema of templates that put bundles in the place of others. */
+/** Schema of templates that substitute bundles. */
 export const SUBSTITUTES_SCHEMA = "olm.template.substitutes";
 
-/** A bundle in the place of another one. */
+/** A substitution of a bundle. */
 export interface Substitution {
-  /** The bundle's image. */
+  /** Image of the substitute. */
   readonly name: string;
-  /** Name of the bundle that it replaces. */
+  /** Name of the substituted bundle. */
   readonly base: string;
 }
 
@@ -84,11 +84,11 @@ export interface SubstitutesTemplate {
 
 /**
  * Reads a template of schema olm.template.substitutes.
- * @throws Error in opm's words, also where its entries make no sound catalog and where two substitutions have one base or bundle.
+ * @throws Error of opm, for example if the entries are not a valid catalog, or if two substitutions have the same base or bundle.
  * @see C-20
  */
 export function readSubstitutesTemplate(text: string): SubstitutesTemplate {
-  const document = templateDocument(text);
+  const document = parseTemplate(text);
   const metas = readTemplateEntries(document, SUBSTITUTES_SCHEMA).map(orderMetaMembers);
   const fault = findOpmRefusal(metas);
   if (fault !== undefined) throw new Error(`render: entries are not valid FBC: ${fault}`);
@@ -97,17 +97,17 @@ export function readSubstitutesTemplate(text: string): SubstitutesTemplate {
     base: textMember(item, "base"),
   }));
   refuseReuse(substitutions);
-  for (const substitution of substitutions) processing(substitution, () => checkNames(substitution));
+  for (const substitution of substitutions) withSubstitution(substitution, () => checkNames(substitution));
   return { metas, substitutions };
 }
 
-/** The template that stands for these objects of a catalog, without substitutions. */
-export function substitutesTemplate(metas: readonly Meta[]): JsonObject {
+/** Converts the objects of a catalog to a template without substitutions. */
+export function toSubstitutesTemplate(metas: readonly Meta[]): JsonObject {
   return { schema: SUBSTITUTES_SCHEMA, entries: metas.map((meta) => orderMetaMembers(meta).blob), substitutions: [] };
 }
 
 /**
- * The catalog of a template: in each channel the substitute stands where its base stood, and skips it.
+ * Renders the catalog of a template. In each channel, the substitute takes the place of its base and skips it.
  * @param bundles the substitutes, in the order of the substitutions.
  * @throws Error `render: error processing substitution "base" -> "name": …`.
  */
@@ -115,11 +115,11 @@ export function renderSubstitutes({ metas, substitutions }: SubstitutesTemplate,
   let catalog = [...metas];
   for (const [i, substitution] of substitutions.entries()) {
     const bundle = bundles[i];
-    catalog = processing(substitution, () => {
+    catalog = withSubstitution(substitution, () => {
       if (!bundle) throw new Error(`rendered bundle image reference ${goQuote(substitution.name)} contains no bundles`);
       checkOrder(substitution, bundle, catalog);
       const changed = catalog.map((meta) =>
-        meta.schema === Schema.channel ? substitutedChannel(meta, substitution.base, bundle.name) : meta,
+        meta.schema === Schema.channel ? substituteInChannel(meta, substitution.base, bundle.name) : meta,
       );
       const all = changed.some(({ schema, name }) => schema === Schema.bundle && name === bundle.name) ? changed : [...changed, bundle];
       const fault = findOpmRefusal(all);
@@ -130,8 +130,8 @@ export function renderSubstitutes({ metas, substitutions }: SubstitutesTemplate,
   return catalog;
 }
 
-/** What goes wrong with one substitution, with its names. */
-function processing<T>({ base, name }: Substitution, work: () => T): T {
+/** Adds the substitution to errors of `work`. */
+function withSubstitution<T>({ base, name }: Substitution, work: () => T): T {
   try {
     return work();
   } catch (err) {
@@ -139,7 +139,7 @@ function processing<T>({ base, name }: Substitution, work: () => T): T {
   }
 }
 
-/** An error with the substitution that it is about. */
+/** Wraps an error with the names of its substitution. */
 export function substitutionError({ base, name }: Substitution, err: unknown): Error {
   return new Error(`render: error processing substitution ${goQuote(base)} -> ${goQuote(name)}: ${messageOf(err)}`, { cause: err });
 }
@@ -174,7 +174,7 @@ function checkOrder({ name, base }: Substitution, bundle: Meta, catalog: readonl
     throw new Error(`base bundle ${goQuote(base)} is not less than substitute bundle ${goQuote(bundle.name)}`);
 }
 
-/** Build metadata is a release only in a bundle that says that it substitutes another one. */
+/** Reads the version of a bundle. Build metadata counts as release only if the bundle has annotation olm.substitutesFor. */
 function versionOf({ blob }: Meta): VersionRelease {
   const properties = objectMembers(blob, "properties");
   const own = properties.filter((property) => textMember(property, "type") === "olm.package");

@@ -1,5 +1,5 @@
 import { messageOf } from "../../errors/errors.ts";
-import { Patterns } from "../../operatorcontroller/crds/patternMatcher.ts";
+import { PatternEvaluator } from "../../operatorcontroller/crds/patternMatcher.ts";
 import type { BundleReader } from "../../sources/bundleReader.ts";
 import { BUNDLE_RULES, type BundleCheckResult, checkBundleFiles } from "../bundlecheck/checkBundle.ts";
 import { type FindingSelection, requireIgnorable, selectFindings } from "./catalogFinding.ts";
@@ -27,7 +27,7 @@ export async function checkSources(
 async function checkSource(source: string, reader: Pick<BundleReader, "files">): Promise<CheckedSource> {
   try {
     const files = await reader.files(source);
-    const patterns = new Patterns();
+    const patterns = new PatternEvaluator();
     checkBundleFiles(files, patterns.matches);
     patterns.answer();
     return { source, ...checkBundleFiles(files, patterns.matches) };

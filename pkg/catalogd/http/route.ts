@@ -1,7 +1,7 @@
 import type { IncomingMessage, Server, ServerResponse } from "node:http";
 import type { FastifyBaseLogger, FastifyInstance, FastifySchema, RouteOptions } from "fastify";
 import * as z from "zod";
-import { subdomainFaults } from "../../api/names.ts";
+import { validateSubdomain } from "../../api/names.ts";
 import type { ZodTypeProvider } from "./queryParameters.ts";
 
 /** A fastify server whose routes have zod schemas. */
@@ -59,7 +59,7 @@ export type CatalogRoute = Pick<RouteOptions, "method" | "url"> & {
 export const CatalogName = z
   .string()
   .superRefine((name, context) => {
-    for (const message of subdomainFaults(name)) context.addIssue({ code: "custom", message });
+    for (const message of validateSubdomain(name)) context.addIssue({ code: "custom", message });
   })
   .meta({ description: "name of the ClusterCatalog", maxLength: 253 });
 

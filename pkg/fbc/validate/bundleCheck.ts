@@ -1,5 +1,5 @@
 import { isUtf8 } from "node:buffer";
-import { normalizedImageName } from "../../api/imageName.ts";
+import { parseImageName } from "../../api/imageName.ts";
 import type { JsonObject } from "../../api/k8s.ts";
 import { messageOf } from "../../errors/errors.ts";
 import { decodeBase64 } from "../../golang/base64.ts";
@@ -130,7 +130,7 @@ function named({ package: packageName, name }: FindingSubject): string {
 
 function imageFault(image: string): string | undefined {
   if (image === "") return undefined;
-  const name = image.length > MAX_QUOTED ? `it has ${image.length} characters` : normalizedImageName(image);
+  const name = image.length > MAX_QUOTED ? `it has ${image.length} characters` : parseImageName(image);
   return typeof name === "string" ? `invalid image pull spec ${quoteExcerpt(image)}: ${name}` : undefined;
 }
 

@@ -1,4 +1,4 @@
-import { labelFaults } from "../../api/names.ts";
+import { validateLabel } from "../../api/names.ts";
 import { compareText } from "../../text/compare.ts";
 import { quoteExcerpt } from "../boundedTexts.ts";
 import { Schema } from "../content.ts";
@@ -121,7 +121,7 @@ function modelOf(packages: readonly PackageOutline[], log: FindingLog): Model {
       continue;
     }
     if (model.has(name)) continue; // told by the content rules
-    const faults = labelFaults(name);
+    const faults = validateLabel(name);
     if (faults.length > 0) log.add("package-name-invalid", facts, `invalid package name ${quoteExcerpt(name)}: [${faults.join(" ")}]`);
     model.set(name, { facts, channels: new Map(), bundles: new Map() });
   }

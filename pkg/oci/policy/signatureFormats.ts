@@ -1,5 +1,5 @@
 import * as z from "zod";
-import { digestProblem } from "../../api/imageName.ts";
+import { findDigestError } from "../../api/imageName.ts";
 import { goQuote } from "../../golang/quote.ts";
 import { FormatError, knownMembers, parseStrictJson, requireMembers, requireText, utf8Text } from "./strictJson.ts";
 
@@ -38,7 +38,7 @@ export function parsePayload(bytes: Uint8Array): SignedClaim {
   const type = requireText(critical, "type");
   if (type !== TYPE) throw new FormatError(`Unrecognized signature type ${goQuote(type.slice(0, 100))}`);
   const digest = requireText(knownMembers(critical.get("image"), ["docker-manifest-digest"]), "docker-manifest-digest");
-  const problem = digestProblem(digest);
+  const problem = findDigestError(digest);
   if (problem !== undefined) throw new FormatError(`invalid docker-manifest-digest value: ${problem}`);
   return { digest, reference: requireText(knownMembers(critical.get("identity"), ["docker-reference"]), "docker-reference") };
 }
@@ -117,7 +117,7 @@ export function parseStatement(bytes: Uint8Array): SignedClaim[] {
 function parseClaim(value: unknown): SignedClaim {
   const subject = requireMembers(value);
   const digest = `sha256:${requireText(requireMembers(subject.get("digest")), "sha256")}`;
-  const problem = digestProblem(digest);
+  const problem = findDigestError(digest);
   if (problem !== undefined) throw new FormatError(`invalid digest of a subject: ${problem}`);
   const annotations = requireMembers(subject.get("annotations") ?? {});
   return { digest, reference: annotations.has(NAME_ANNOTATION) ? requireText(annotations, NAME_ANNOTATION) : undefined };

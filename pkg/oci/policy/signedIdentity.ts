@@ -1,4 +1,4 @@
-import { isNamePrefix, normalizedImageName } from "../../api/imageName.ts";
+import { isNamePrefix, parseImageName } from "../../api/imageName.ts";
 import { goQuote } from "../../golang/quote.ts";
 import { formatReference, nameOf, parse, type Reference } from "../reference.ts";
 import { FormatError, knownMembers, requireMembers, requireText } from "./strictJson.ts";
@@ -45,7 +45,7 @@ export function parseSignedIdentity(value: unknown): SignedIdentity {
 function exactName(type: "exactReference" | "exactRepository", value: unknown): Reference {
   const key = type === "exactReference" ? "dockerReference" : "dockerRepository";
   const text = requireText(knownMembers(value, ["type", key]), key);
-  const name = normalizedImageName(text);
+  const name = parseImageName(text);
   if (typeof name === "string") throw new FormatError(`Invalid format of ${key} ${goQuote(text)}: ${name}`);
   if (type === "exactReference" && isNameOnly(name)) throw new FormatError(`${key} ${goQuote(text)} contains neither a tag nor digest`);
   return name;
@@ -66,7 +66,7 @@ function namePrefix(members: ReadonlyMap<string, unknown>, key: string): string 
 export function matchesIdentity(rule: SignedIdentity, image: Reference, signed: string | undefined): boolean {
   if (rule.type === "matchDigest") return true;
   if (signed === undefined) return false;
-  const stated = normalizedImageName(signed);
+  const stated = parseImageName(signed);
   if (typeof stated === "string") return false;
   if (rule.type === "matchRepository") return nameOf(stated) === nameOf(image);
   if (rule.type === "exactRepository") return nameOf(stated) === nameOf(rule.reference);

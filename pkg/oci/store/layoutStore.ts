@@ -3,7 +3,7 @@ import { type FileHandle, mkdir, open, realpath, rename, rm, stat, writeFile } f
 import { join, sep } from "node:path";
 import { Readable } from "node:stream";
 import { pipeline } from "node:stream/promises";
-import { digestProblem } from "../../api/imageName.ts";
+import { findDigestError } from "../../api/imageName.ts";
 import { KeyedLock } from "../../async/keyedLock.ts";
 import { messageOf, undefinedIfMissing } from "../../errors/errors.ts";
 import { readBounded, Verifier } from "../digest.ts";
@@ -138,7 +138,7 @@ export class LayoutStore implements ImageReader, ImageWriter {
 
   /** @throws ImageContentError if `index.json` names the image but it is missing or damaged. */
   async find(reference: string, _signal: AbortSignal): Promise<FetchedManifest | undefined> {
-    const isPinned = digestProblem(reference) === undefined;
+    const isPinned = findDigestError(reference) === undefined;
     const entry = await this.#entry(reference, isPinned);
     const digest = isPinned ? reference : entry?.digest;
     if (digest === undefined) return undefined;
@@ -293,7 +293,7 @@ const NEVER = new AbortController().signal;
 
 /** @throws Error for an invalid digest, which would be an invalid file name. */
 function blobPath(digest: string): string {
-  const problem = digestProblem(digest);
+  const problem = findDigestError(digest);
   if (problem !== undefined) throw new Error(`${digest}: ${problem}`);
   return join("blobs", digest.replace(":", "/"));
 }

@@ -39,8 +39,8 @@ function cache(limits: Partial<BundleCacheLimits> = {}): { bundles: BundleCache;
   return { bundles: new BundleCache(clock, { ...LIMITS, ...limits }), clock };
 }
 
-describe("a bundle is read and loaded once", () => {
-  test("for tries one after another, and for extensions at the same time", async () => {
+describe("BundleCache loads a bundle once", () => {
+  test("BundleCache shares a bundle between concurrent and later calls", async () => {
     const { bundles } = cache();
     const reader = new Reader();
     const [one, two] = await Promise.all([bundles.load("a", reader.read), bundles.load("a", reader.read)]);
@@ -49,7 +49,7 @@ describe("a bundle is read and loaded once", () => {
     expect((await bundles.load("b", reader.read)) === one).toBe(false);
   });
 
-  test("until it was not asked for as long as it is kept", async () => {
+  test("BundleCache drops a bundle that was not used for the time to keep it", async () => {
     const { bundles, clock } = cache();
     const reader = new Reader();
     for (const wait of [0, 999, 999, 1_000]) {
@@ -61,7 +61,7 @@ describe("a bundle is read and loaded once", () => {
     expect([bundles.size, clock.pending]).toEqual([{ bundles: 0, bytes: 0 }, 0]);
   });
 
-  test("what cannot be read or loaded is tried again each time, with the same error", async () => {
+  test("BundleCache reads a bundle again after an error", async () => {
     const { bundles, clock } = cache();
     const reader = new Reader(new Map());
     for (const reads of [1, 2]) {
@@ -71,8 +71,8 @@ describe("a bundle is read and loaded once", () => {
   });
 });
 
-describe("no more is kept than may be, and what was used longest ago goes first", () => {
-  test("by number", async () => {
+describe("BundleCache drops the least recently used bundle", () => {
+  test("BundleCache limits the number of bundles", async () => {
     const { bundles } = cache();
     const readers = new Map(["a", "b", "c", "d"].map((digest) => [digest, new Reader()]));
     for (const digest of ["a", "b", "c", "a", "d", "a", "b"]) await bundles.load(digest, readers.get(digest)?.read ?? new Reader().read);
@@ -80,7 +80,7 @@ describe("no more is kept than may be, and what was used longest ago goes first"
     expect(bundles.size.bundles).toBe(3);
   });
 
-  test("by bytes, and one that is too large by itself is only given away", async () => {
+  test("BundleCache limits bytes, and does not keep a bundle above the limit", async () => {
     const files = bundleFiles(tinyBundle("1.0.0"));
     const bytes = [...files.values()].reduce((sum, { byteLength }) => sum + byteLength, 0);
     const { bundles, clock } = cache({ maxBytes: 2 * bytes });
@@ -92,17 +92,17 @@ describe("no more is kept than may be, and what was used longest ago goes first"
   });
 });
 
-describe("what was rendered is given again", () => {
+describe("BundleCache keeps renderings", () => {
   const options: RenderOptions = { installNamespace: "ns", certProvider: certManager };
 
   test.for<[what: string, other: RenderOptions, same: boolean]>([
-    ["the very same", options, true],
-    ["no configuration, and none said", { ...options, config: undefined }, true],
+    ["the same object", options, true],
+    ["undefined configuration", { ...options, config: undefined }, true],
     ["another namespace", { ...options, installNamespace: "other" }, false],
     ["another certificate provider", { ...options, certProvider: serviceCa }, false],
     ["a configuration", { ...options, config: { deploymentConfig: { env: [{ name: "a", value: "b" }] } } }, false],
     ["a proxy", { ...options, proxy: { HTTP_PROXY: "http://proxy.example.com" } }, false],
-  ])("only for equal options: %s", async ([, other, same]) => {
+  ])("a bundle returns the same rendering only for equal options: %s", async ([, other, same]) => {
     const { bundles } = cache();
     const files = bundleFiles(webhookBundle("1.0.0"));
     const bundle = await bundles.load("a", new Reader(files).read);
@@ -111,7 +111,7 @@ describe("what was rendered is given again", () => {
     expect(await bundle.render(other)).toEqual(renderBundle(loadBundle(files), other));
   });
 
-  test("for the last four, and never for a bundle that was loaded anew", async () => {
+  test("a bundle keeps its last four renderings until it is loaded again", async () => {
     const { bundles, clock } = cache();
     const reader = new Reader();
     const bundle = await bundles.load("a", reader.read);
@@ -124,7 +124,7 @@ describe("what was rendered is given again", () => {
     expect([again === a, again]).toEqual([false, a]);
   });
 
-  test("what cannot be rendered is refused each time", async () => {
+  test("a bundle throws each time when it cannot be rendered", async () => {
     const { bundles } = cache();
     const bundle = await bundles.load("a", new Reader().read);
     for (let times = 0; times < 2; times++)
@@ -132,7 +132,7 @@ describe("what was rendered is given again", () => {
   });
 });
 
-test.for(["scoped", "serving"])("nothing that a pass does with the bundle %s changes what others share", async (name) => {
+test.for(["scoped", "serving"])("a reconcile does not change the shared objects of bundle %s", async (name) => {
   const { bundles } = cache();
   const bundle = await bundles.load(name, () => readBundleFiles(join(import.meta.dirname, "../../../test/goldens/bundles", name)));
   const rendered = deepFreeze(await bundle.render({ installNamespace: "ns", certProvider: certManager }));

@@ -15,7 +15,7 @@ import { messageOf, RetryableError, TerminalError } from "../../errors/errors.ts
 import { canonicalJson } from "../../golang/json.ts";
 import { type RenderOptions, renderBundle } from "../../render/render.ts";
 
-/** A bundle as the controller uses it, in whichever thread its manifests are. */
+/** A bundle as the controller uses it. Its manifests may be in another thread. */
 export interface RenderableBundle extends BundleSummary {
   /**
    * Renders the objects of the bundle. They may be shared with other callers: treat them as read-only.
@@ -24,23 +24,23 @@ export interface RenderableBundle extends BundleSummary {
   render(options: RenderOptions): Promise<readonly KubeObject[]>;
 }
 
-/** Returns the content of a bundle that is loaded in this thread. */
+/** Returns the content of a bundle that was loaded in this thread. */
 export function contentOf(bundle: RegistryV1Bundle): RenderableBundle {
   return {
     ...summarizeBundle(bundle),
-    // A promise also for what cannot be rendered.
+    // Returns a rejected promise, instead of throwing, for a bundle that cannot be rendered.
     render: (options) => new Promise((resolve) => resolve(renderBundle(bundle, options))),
   };
 }
 
-/** Ten times the largest public bundle takes 3 s of CPU; the rest of the deadline is for machines that do much else. */
+/** Ten times the largest public bundle takes 3 s of CPU time. The rest of the deadline is for busy machines. */
 const THREAD_LIMITS: TaskThreadLimits = { heapMib: 192, deadlineMs: 120_000, idleMs: 3_000 };
-/** A machine that is too busy for a bundle is not asked again at once. */
+/** Delay before the next attempt after a bundle exceeded the deadline. */
 const THREAD_REST_MS = 300_000;
 
 type AskThread = Ask<BundleRequest, BundleResponse>;
 
-/** Loads and renders large bundles in a worker thread, with the functions that load and render small ones in the main thread. */
+/** Loads and renders large bundles in a worker thread, with the same functions as in the main thread. */
 export class BundleThread {
   readonly #thread: TaskThread<BundleRequest, BundleResponse>;
 
@@ -54,10 +54,11 @@ export class BundleThread {
   }
 
   /**
-   * Loads a bundle. `files` are moved to the thread and empty afterwards.
-   * @param read reads the files again, in case the thread has ended or loaded another bundle before the bundle is rendered.
-   * @throws as `loadBundle`. @throws TerminalError Blocked for a bundle that takes more memory than the thread has.
-   * @throws RetryableError Retrying for one that takes too long.
+   * Loads a bundle. Moves `files` to the thread and leaves them empty.
+   * @param read reads the files again if the thread has ended or loaded another bundle before rendering.
+   * @throws as `loadBundle`.
+   * @throws TerminalError Blocked for a bundle that needs more memory than the thread has.
+   * @throws RetryableError Retrying for a bundle that takes too long.
    */
   async load(digest: string, files: BundleFiles, read: () => Promise<BundleFiles>): Promise<RenderableBundle> {
     const summary = await this.#run((ask) => this.#load(ask, digest, files));
@@ -119,22 +120,22 @@ async function decodeAll(encoded: readonly EncodedObject[]): Promise<KubeObject[
   return objects;
 }
 
-/** How much is kept, and for how long. */
+/** Limits of the cache. */
 export interface BundleCacheLimits {
-  /** Of the files that the bundles were read from; a loaded bundle takes about twice as much memory. */
+  /** Total size of the files of all bundles. A loaded bundle needs about twice as much memory. */
   readonly maxBytes: number;
   readonly maxBundles: number;
-  /** Since it was last asked for. */
+  /** Time to keep a bundle after its last use. */
   readonly keepMs: number;
 }
 
-/** One is read by a pass, waits for its next try, and by others of the same image; the largest real one has 7 MB. */
+/** Bundles are kept for retries and for other extensions with the same image. The largest real bundle has 7 MB. */
 const CACHE_LIMITS: BundleCacheLimits = { maxBytes: 8 * 1024 * 1024, maxBundles: 8, keepMs: 30_000 };
-/** Extensions of one bundle differ in namespace and configuration. */
+/** Maximum number of renderings of a bundle. Extensions of one bundle differ in namespace and configuration. */
 const MAX_RENDERINGS = 4;
 /**
- * Most of a bundle that is loaded and rendered in the main thread, which it stops for 50 ms at worst. It holds for nine of ten public bundles:
- * a worker thread would take longer to start than these take to load.
+ * Limits of a bundle that is loaded and rendered in the main thread, which blocks it for 50 ms at most. Nine of ten
+ * public bundles are below: starting a worker thread would take longer than loading them.
  */
 const MAIN_THREAD_LIMITS = { bytes: 1024 * 1024, separators: 12_000 };
 
@@ -145,13 +146,13 @@ interface CachedBundle {
 }
 
 /**
- * Bundles as they were last loaded and rendered: a pass that is tried again, or another extension with the same image, does not read and
- * render megabytes anew. What was used longest ago goes first. What it gives is shared: read-only.
+ * Cache of loaded and rendered bundles, so that retries and other extensions with the same image do not read and render
+ * megabytes again. Drops the least recently used bundle first. Results are shared: treat them as read-only.
  */
 export class BundleCache {
   readonly #clock: Clock;
   readonly #limits: BundleCacheLimits;
-  /** By digest, what was used last at the end. */
+  /** By digest, the most recently used last. */
   readonly #kept = new Map<string, CachedBundle>();
   readonly #thread: Pick<BundleThread, "load">;
 
@@ -162,14 +163,15 @@ export class BundleCache {
     this.#thread = thread;
   }
 
-  /** How many bundles are kept, and of how many bytes of files. */
+  /** Number of bundles in the cache, and of bytes of their files. */
   get size(): { bundles: number; bytes: number } {
     return { bundles: this.#kept.size, bytes: this.#bytes() };
   }
 
   /**
-   * Loads the bundle of the image with this digest; `read` reads its files if the bundle is not kept. Rendering it with equal options returns the same
-   * objects. A bundle above a limit is kept as its error, because finding that out is expensive; what fails otherwise is not kept.
+   * Loads the bundle of the image with this digest. Calls `read` if it is not in the cache. Rendering it with equal
+   * options returns the same objects. Caches the error of a bundle above a limit, because detecting that is expensive;
+   * caches no other error.
    * @throws as `read` and `BundleThread.load`.
    */
   load(digest: string, read: () => Promise<BundleFiles>): Promise<RenderableBundle> {
@@ -188,7 +190,7 @@ export class BundleCache {
         for (const { byteLength } of files.values()) kept.bytes += byteLength;
         const content = isWithin(files, MAIN_THREAD_LIMITS) ? contentOf(loadBundle(files)) : await this.#thread.load(digest, files, read);
         this.#shrink();
-        return remembering(content);
+        return cacheRenderings(content);
       } catch (err) {
         kept.bytes = 0;
         if (!(err instanceof TerminalError)) this.#drop(digest, kept);
@@ -217,8 +219,8 @@ export class BundleCache {
   }
 }
 
-/** Returns `content` with the last objects that were rendered of it. */
-function remembering(content: RenderableBundle): RenderableBundle {
+/** Returns `content` with a cache of its last renderings. */
+function cacheRenderings(content: RenderableBundle): RenderableBundle {
   const renderings = new LRUCache<string, Promise<readonly KubeObject[]>>({ max: MAX_RENDERINGS });
   return {
     ...content,
@@ -234,17 +236,17 @@ function remembering(content: RenderableBundle): RenderableBundle {
   };
 }
 
-/** The same for equal options; a hash, since configuration may hold what was read from Secrets. */
+/** Returns the same key for equal options; a hash, because configuration may contain values from Secrets. */
 function renderKey(options: RenderOptions): string {
   return createHash("sha256")
     .update(canonicalJson({ ...options, certProvider: options.certProvider?.name ?? null }))
     .digest("hex");
 }
 
-/** A certificate provider has functions, so threads name it. */
+/** Options for another thread. They contain the name of the certificate provider, because it has functions. */
 type RenderTask = Omit<RenderOptions, "certProvider"> & { readonly certProvider: string | undefined };
 
-/** What `BundleThread` asks of its thread, one request at a time. */
+/** A request of `BundleThread` to its thread, one at a time. */
 export type BundleRequest =
   | { readonly kind: "load"; readonly digest: string; readonly files: ReadonlyMap<string, Uint8Array> }
   | { readonly kind: "render"; readonly digest: string; readonly options: RenderTask };
@@ -259,7 +261,7 @@ export interface EncodedObject {
 export type BundleResponse =
   | { readonly kind: "loaded"; readonly summary: BundleSummary }
   | { readonly kind: "rendered"; readonly objects: readonly EncodedObject[] }
-  /** The thread holds another bundle, or none. */
+  /** The thread has loaded another bundle, or none. */
   | { readonly kind: "unknown" }
   | {
       readonly kind: "failed";

@@ -10,10 +10,11 @@ import { compareText } from "../../text/compare.ts";
 import { excerpt } from "../../text/truncate.ts";
 
 /**
- * The files of an unpacked bundle image by slash path, such as "manifests/csv.yaml": those in `manifests/` and `metadata/` and in the folders that its
- * annotations state instead. A link counts as the file of the image that it leads to; special files are left out.
- * @throws TerminalError Blocked above the files or bytes of `BUNDLE_LIMITS`.
- * @throws RetryableError Retrying for a link that points outside the image or to no file.
+ * Reads the files of an unpacked bundle image, by slash path such as "manifests/csv.yaml": those in `manifests/` and
+ * `metadata/`, and in other folders that its annotations name. A link is read as the file of the image that it points
+ * to. Special files are skipped.
+ * @throws TerminalError Blocked above the number of files or bytes in `BUNDLE_LIMITS`.
+ * @throws RetryableError Retrying for a link that points outside the image or not to a file.
  */
 export async function readBundleFiles(dir: string): Promise<BundleFiles> {
   const reader = new FolderReader(await realpath(dir));
@@ -28,16 +29,16 @@ class FolderReader {
   readonly #read: string[] = [];
   #bytes = 0;
 
-  /** @param root without links. */
+  /** @param root path without links. */
   constructor(root: string) {
     this.#root = root;
   }
 
-  /** Reads all files in a folder and those below, if there is such a folder and it has not been read. */
+  /** Reads all files in a folder and its subfolders, if it exists and has not been read yet. */
   async read(folder: string): Promise<void> {
     if (this.#read.some((done) => `${folder}/`.startsWith(`${done}/`))) return;
     this.#read.push(folder);
-    // Found by listing, and not put together from what a bundle states.
+    // Finds the folder by listing, instead of joining a path from the bundle.
     let path = "";
     for (const segment of folder.split("/")) {
       const entry = (await this.#entries(path)).find(({ name }) => name === segment);
@@ -55,7 +56,7 @@ class FolderReader {
       else if (entry.isFile()) await this.#add(path, this.#onDisk(path));
       else if (entry.isSymbolicLink()) {
         const target = await this.#target(path);
-        if (!(await stat(target)).isFile()) throw refused(`${goQuote(excerpt(path))} is a link that leads to no file`);
+        if (!(await stat(target)).isFile()) throw readError(`${goQuote(excerpt(path))} is a link that does not point to a file`);
         await this.#add(path, target);
       }
     }
@@ -66,19 +67,20 @@ class FolderReader {
     const { files, bytes } = BUNDLE_LIMITS;
     if (this.files.size >= files || this.#bytes > bytes)
       throw bundleTooLarge(
-        `its image holds more than the ${files} files or ${bytes} bytes allowed in the folders of manifests and metadata`,
+        `its image contains more than the ${files} files or ${bytes} bytes allowed in the folders of manifests and metadata`,
       );
     this.files.set(path, await readFile(onDisk));
   }
 
-  /** Where a link leads, on disk. */
+  /** Returns the path on disk that a link points to. */
   async #target(path: string): Promise<string> {
     const target = await realpath(this.#onDisk(path)).catch((err: NodeJS.ErrnoException) => {
       if (err.code === "ENOENT" || err.code === "ELOOP" || err.code === "ENOTDIR") return undefined;
       throw err;
     });
-    if (target === undefined) throw refused(`${goQuote(excerpt(path))} is a link that leads to no file`);
-    if (!target.startsWith(`${this.#root}${sep}`)) throw refused(`${goQuote(excerpt(path))} is a link that leads out of the bundle image`);
+    if (target === undefined) throw readError(`${goQuote(excerpt(path))} is a link that does not point to a file`);
+    if (!target.startsWith(`${this.#root}${sep}`))
+      throw readError(`${goQuote(excerpt(path))} is a link that points outside the bundle image`);
     return target;
   }
 
@@ -92,6 +94,6 @@ class FolderReader {
   }
 }
 
-function refused(message: string): RetryableError {
+function readError(message: string): RetryableError {
   return new RetryableError("Retrying", message);
 }

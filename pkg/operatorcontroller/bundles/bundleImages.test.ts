@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
-import { BundleImages, type BundlePuller, type WantedImage } from "./bundleImages.ts";
+import { BundleImages, type BundlePuller, type RequestedImage } from "./bundleImages.ts";
 
-/** Pulls what a test does not make fail or hang. */
+/** Pulls all images except those that a test lets fail or hang. */
 class CannedPuller implements BundlePuller {
   readonly calls: string[] = [];
   readonly onDisk = new Set<string>();
@@ -9,7 +9,7 @@ class CannedPuller implements BundlePuller {
   readonly hanging = new Set<string>();
 
   cached(owner: string, ref: string): Promise<ReturnType<typeof imageOf> | undefined> {
-    if (this.failing.has(ref)) return Promise.reject(new Error("the disk fails"));
+    if (this.failing.has(ref)) return Promise.reject(new Error("disk failure"));
     return Promise.resolve(this.onDisk.has(ref) ? imageOf(owner, ref) : undefined);
   }
 
@@ -37,65 +37,69 @@ function imageOf(owner: string, ref: string) {
 
 function setUp() {
   const puller = new CannedPuller();
-  const woken: string[] = [];
-  const images = new BundleImages(puller, (name) => void woken.push(name));
-  const ask = (name: string, wanted: WantedImage | string, generation = 1): ReturnType<typeof images.obtain> =>
-    images.obtain({ metadata: { name, generation } }, typeof wanted === "string" ? { ref: wanted } : wanted, new AbortController().signal);
-  return { puller, images, woken, ask };
+  const requeued: string[] = [];
+  const images = new BundleImages(puller, (name) => void requeued.push(name));
+  const obtain = (name: string, requested: RequestedImage | string, generation = 1): ReturnType<typeof images.obtain> =>
+    images.obtain(
+      { metadata: { name, generation } },
+      typeof requested === "string" ? { ref: requested } : requested,
+      new AbortController().signal,
+    );
+  return { puller, images, requeued, obtain };
 }
 
 const settled = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
 
-test("an image on disk is there at once, without a pull", async () => {
-  const { puller, ask, woken } = setUp();
+test("BundleImages returns an image on disk without a pull", async () => {
+  const { puller, obtain, requeued } = setUp();
   puller.onDisk.add("r/a:1");
-  expect(await ask("x", "r/a:1")).toEqual({ kind: "done", value: { image: imageOf("x", "r/a:1") } });
-  expect([puller.calls, woken]).toEqual([[], []]);
+  expect(await obtain("x", "r/a:1")).toEqual({ kind: "done", value: { image: imageOf("x", "r/a:1") } });
+  expect([puller.calls, requeued]).toEqual([[], []]);
 });
 
-test("an image on disk is there at once while pulls of other extensions hang", async () => {
-  const { puller, ask } = setUp();
+test("BundleImages returns an image on disk while other pulls hang", async () => {
+  const { puller, obtain } = setUp();
   puller.onDisk.add("r/a:1");
   puller.hanging.add("r/b:1");
-  for (let i = 0; i < 100; i++) await ask(`h${i}`, "r/b:1");
-  expect(await ask("x", "r/a:1")).toMatchObject({ kind: "done" });
+  for (let i = 0; i < 100; i++) await obtain(`h${i}`, "r/b:1");
+  expect(await obtain("x", "r/a:1")).toMatchObject({ kind: "done" });
 });
 
-test("any other image is pulled, and the extension is woken at the end", async () => {
-  const { ask, woken } = setUp();
-  expect(await ask("x", "r/a:1")).toMatchObject({ kind: "pending", isNew: true });
+test("BundleImages pulls an image and requeues the extension at the end", async () => {
+  const { obtain, requeued } = setUp();
+  expect(await obtain("x", "r/a:1")).toMatchObject({ kind: "pending", isNew: true });
   await settled();
-  expect(woken).toEqual(["x"]);
-  expect(await ask("x", "r/a:1")).toEqual({ kind: "done", value: { image: imageOf("x", "r/a:1") } });
+  expect(requeued).toEqual(["x"]);
+  expect(await obtain("x", "r/a:1")).toEqual({ kind: "done", value: { image: imageOf("x", "r/a:1") } });
 });
 
-test("the substitute is pulled when the image is not available, in one go", async () => {
-  const { puller, ask } = setUp();
+test("BundleImages pulls the substitute when the image is not available", async () => {
+  const { puller, obtain } = setUp();
   puller.failing.add("r/a:1");
-  const wanted = { ref: "r/a:1", substitute: "r/b:1" };
-  await ask("x", wanted);
+  const requested = { ref: "r/a:1", substitute: "r/b:1" };
+  await obtain("x", requested);
   await settled();
-  const pull = await ask("x", wanted);
+  const pull = await obtain("x", requested);
   const problems = [{ type: "ImagePullFailed", severity: "Error", message: "r/a:1 is unknown" }];
   const unavailable = expect.objectContaining({ message: "r/a:1 is unknown", problems }) as unknown;
   expect(pull).toEqual({ kind: "done", value: { image: imageOf("x", "r/b:1"), unavailable } });
 });
 
-test("another image cancels the pull before it", async () => {
-  const { puller, ask } = setUp();
+test("BundleImages cancels a pull when another image is requested", async () => {
+  const { puller, obtain } = setUp();
   puller.hanging.add("r/a:1");
-  await ask("x", "r/a:1");
+  await obtain("x", "r/a:1");
   await settled();
-  await ask("x", "r/b:1");
+  await obtain("x", "r/b:1");
   await settled();
-  expect(await ask("x", "r/b:1")).toMatchObject({ kind: "done" });
+  expect(await obtain("x", "r/b:1")).toMatchObject({ kind: "done" });
   expect(puller.calls).toEqual(["pull x r/a:1", "cancelled x r/a:1", "pull x r/b:1"]);
 });
 
-test("a pull that an earlier spec asked for is cancelled when the new one wants none, and kept when only a pass fails", async () => {
-  const { puller, images, ask } = setUp();
+test("BundleImages cancels a pull for an earlier generation, and keeps one for the current generation", async () => {
+  const { puller, images, obtain } = setUp();
   puller.hanging.add("r/a:1");
-  await ask("x", "r/a:1");
+  await obtain("x", "r/a:1");
   await settled();
   await images.cancelOutdated({ metadata: { name: "x", generation: 1 } });
   expect(puller.calls).toEqual(["pull x r/a:1"]);
@@ -103,10 +107,10 @@ test("a pull that an earlier spec asked for is cancelled when the new one wants 
   expect(puller.calls).toEqual(["pull x r/a:1", "cancelled x r/a:1"]);
 });
 
-test("what is kept of an extension is removed after its pull has ended", async () => {
-  const { puller, images, ask } = setUp();
+test("BundleImages removes the images of an extension after its pull has ended", async () => {
+  const { puller, images, obtain } = setUp();
   puller.hanging.add("r/a:1");
-  await ask("x", "r/a:1");
+  await obtain("x", "r/a:1");
   await settled();
   await images.forget("x");
   expect(puller.calls).toEqual(["pull x r/a:1", "cancelled x r/a:1", "remove x"]);

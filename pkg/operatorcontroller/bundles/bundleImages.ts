@@ -14,7 +14,7 @@ export interface BundleImage {
   readonly dir: string;
 }
 
-/** How an image is pulled. */
+/** Options of a pull. */
 interface PullOptions {
   readonly signal: AbortSignal;
   readonly filter: ImageFilter;
@@ -22,56 +22,59 @@ interface PullOptions {
 
 /** Pulls images, and keeps them on disk by owner. */
 export interface BundlePuller {
-  /** The owner's image where no network is needed for it; undefined otherwise. */
+  /** Returns the owner's image if that needs no network, else undefined. */
   cached(owner: string, ref: string, options: PullOptions): Promise<BundleImage | undefined>;
   pull(owner: string, ref: string, options: PullOptions): Promise<BundleImage>;
   remove(owner: string): Promise<void>;
 }
 
-/** The image of a bundle, and what is pulled in its place when it is not available. */
-export interface WantedImage {
+/** The image of a bundle, and a substitute to pull if it is not available. */
+export interface RequestedImage {
   readonly ref: string;
   readonly substitute?: string | undefined;
 }
 
-/** A wanted image. `unavailable` is why the substitute was pulled, where it was. */
+/** A pulled image. `unavailable` is the error of the first image if the substitute was pulled. */
 export interface ObtainedImage {
   readonly image: BundleImage;
   readonly unavailable?: unknown;
 }
 
-/** The extension that asks. */
-type Asking = { readonly metadata: Pick<ObjectMeta, "name" | "generation"> };
+/** The extension that needs an image. */
+type Requester = { readonly metadata: Pick<ObjectMeta, "name" | "generation"> };
 
-/** What unpacking a bundle needs of its image. */
+/** The images for unpacking bundles. */
 export interface BundleImageSource {
-  /** The image at once where it is on disk; otherwise how its pull stands, which is started if need be. Never waits for a registry. */
-  obtain(extension: Asking, wanted: WantedImage, signal: AbortSignal): Promise<PullState<ObtainedImage>>;
-  /** Ends the extension's pull, if there is one, for its image is not wanted. */
+  /**
+   * Returns the image if it is on disk; otherwise the state of its pull, which it starts if necessary. Never waits for
+   * a registry.
+   */
+  obtain(extension: Requester, requested: RequestedImage, signal: AbortSignal): Promise<PullState<ObtainedImage>>;
+  /** Cancels the pull of an extension, if any, because its image is not needed. */
   cancel(extension: string): Promise<void>;
 }
 
-/** Bundle images by extension. They are pulled outside of passes; the extension is woken when its pull has ended. */
+/** Bundle images by extension. Images are pulled outside of reconciles; the end of a pull requeues the extension. */
 export class BundleImages implements BundleImageSource {
   readonly #puller: BundlePuller;
   readonly #pool: PullPool<ObtainedImage>;
-  /** Generation of each extension when it last asked for an image. */
+  /** Generation of each extension at its last request for an image. */
   readonly #generations = new Map<string, number | undefined>();
 
-  constructor(puller: BundlePuller, wake: (extension: string) => void) {
+  constructor(puller: BundlePuller, requeue: (extension: string) => void) {
     this.#puller = puller;
-    this.#pool = new PullPool({ onChange: wake, clock: systemClock });
+    this.#pool = new PullPool({ onChange: requeue, clock: systemClock });
   }
 
-  /** How many pulls run and wait. */
+  /** Number of running and waiting pulls. */
   get pulls(): PullCounts {
     return this.#pool;
   }
 
-  async obtain(asking: Asking, wanted: WantedImage, signal: AbortSignal): Promise<PullState<ObtainedImage>> {
-    const { name: extension, generation } = asking.metadata;
+  async obtain(requester: Requester, requested: RequestedImage, signal: AbortSignal): Promise<PullState<ObtainedImage>> {
+    const { name: extension, generation } = requester.metadata;
     this.#generations.set(extension, generation);
-    const { ref, substitute } = wanted;
+    const { ref, substitute } = requested;
     const key = JSON.stringify([ref, substitute]);
     const current = this.#pool.keyOf(extension);
     if (current !== key) {
@@ -79,15 +82,15 @@ export class BundleImages implements BundleImageSource {
       const image = await this.#cached(extension, ref, signal);
       if (image) return { kind: "done", value: { image } };
     }
-    return this.#pool.request(extension, key, targetOf(ref), (pulling) => this.#pull(extension, wanted, pulling));
+    return this.#pool.request(extension, key, targetOf(ref), (pulling) => this.#pull(extension, requested, pulling));
   }
 
-  /** The spec of the extension wants no image now, or one that is not known: a pull that an earlier spec asked for ends. */
-  async cancelOutdated({ metadata: { name, generation } }: Asking): Promise<void> {
+  /** Cancels a pull for an earlier spec, if the current spec needs no image or an unknown one. */
+  async cancelOutdated({ metadata: { name, generation } }: Requester): Promise<void> {
     if (this.#generations.get(name) !== generation) await this.cancel(name);
   }
 
-  /** Credentials have changed: pulls that fail with those before are started again. */
+  /** Restarts failing pulls after a change of credentials. */
   renew(): void {
     this.#pool.renew();
   }
@@ -97,18 +100,18 @@ export class BundleImages implements BundleImageSource {
     await this.#pool.cancel(extension);
   }
 
-  /** Ends the extension's pull and removes its images. */
+  /** Cancels the pull of an extension and removes its images. */
   async forget(extension: string): Promise<void> {
     await this.cancel(extension);
     await this.#puller.remove(extension);
   }
 
-  /** Ends all pulls. */
+  /** Cancels all pulls. */
   async close(): Promise<void> {
     await this.#pool.close();
   }
 
-  /** A failure to look is left to the pull, which reports it. */
+  /** Returns the image on disk; undefined on an error, which the pull then reports. */
   async #cached(extension: string, ref: string, signal: AbortSignal): Promise<BundleImage | undefined> {
     try {
       return await this.#puller.cached(extension, ref, { signal, filter: bundleRoot });
@@ -118,7 +121,7 @@ export class BundleImages implements BundleImageSource {
     }
   }
 
-  async #pull(extension: string, { ref, substitute }: WantedImage, signal: AbortSignal): Promise<ObtainedImage> {
+  async #pull(extension: string, { ref, substitute }: RequestedImage, signal: AbortSignal): Promise<ObtainedImage> {
     try {
       return { image: await this.#pullOne(extension, ref, signal) };
     } catch (unavailable) {
@@ -128,7 +131,7 @@ export class BundleImages implements BundleImageSource {
     }
   }
 
-  /** @throws ReconcileError that carries the problem of the pull. */
+  /** @throws ReconcileError with the problem of the pull. */
   async #pullOne(extension: string, ref: string, signal: AbortSignal): Promise<BundleImage> {
     try {
       return await this.#puller.pull(extension, ref, { signal, filter: bundleRoot });

@@ -41,7 +41,7 @@ describe("BundleThread", () => {
     ["webhooks", () => bundleFiles(webhookBundle("1.0.0"))],
     ["an integer that JSON would round", () => bundleFiles({ "manifests/x.yaml": LARGE_INTEGER })],
     ["manifests of every kind", () => readBundleFiles(join(import.meta.dirname, "../../../test/goldens/bundles/serving"))],
-  ])("returns the summary and the objects that the main thread would when a bundle has %s", async ([, read]) => {
+  ])("BundleThread returns the same summary and objects as the main thread when a bundle has %s", async ([, read]) => {
     const files = await read();
     const { thread } = start();
     const options = { installNamespace: "ns", certProvider: certManager };
@@ -51,7 +51,7 @@ describe("BundleThread", () => {
     expect(await content.render(options)).toEqual(renderBundle(bundle, options));
   });
 
-  test("ends when it is idle, and reads the files again when a bundle is rendered afterwards", async () => {
+  test("BundleThread ends when it is idle, and reads the files again for a later rendering", async () => {
     const { thread, clock } = start();
     const files = bundleFiles({});
     let reads = 0;
@@ -67,7 +67,7 @@ describe("BundleThread", () => {
     expect(reads).toBe(1);
   });
 
-  test("rejects each of two bundles with its own error, and goes on", async () => {
+  test("BundleThread rejects each of two bundles with its own error, and continues", async () => {
     const { thread } = start();
     const broken = thread.load("a", new Map(), never);
     const large = thread.load("b", bundleFiles({ "manifests/maps.yaml": `kind: A\nl: [${"{},".repeat(300_000)}]\n` }), never);
@@ -78,7 +78,7 @@ describe("BundleThread", () => {
     expect((await good).name).toBe("a.v1.0.0");
   });
 
-  test("rejects a bundle terminally when it takes more memory than the thread has", async () => {
+  test("BundleThread rejects a bundle with a terminal error when it takes more memory than the thread has", async () => {
     const { thread } = start({ heapMib: 24 });
     const maps = Object.fromEntries(
       ["a", "b", "c", "d"].map((name) => [
@@ -92,7 +92,7 @@ describe("BundleThread", () => {
     expect((await thread.load("b", bundleFiles({}), never)).name).toBe("a.v1.0.0");
   });
 
-  test("asks for a rest when a bundle takes longer than the deadline", async () => {
+  test("BundleThread requests a delay when a bundle exceeds the deadline", async () => {
     const { thread, clock } = start();
     const loading = thread.load("a", bundleFiles({}), never).catch((err: unknown) => err);
     await eventually(() => expect(thread.isRunning).toBe(true));
@@ -102,7 +102,7 @@ describe("BundleThread", () => {
   });
 });
 
-test("BundleCache uses the thread only for a bundle with more than 1 MiB or 12,000 lines and members, and keeps a bundle above a limit as its error", async () => {
+test("BundleCache uses the thread only for bundles above 1 MiB or 12,000 lines and members, and caches the error of one above a limit", async () => {
   const loads: string[] = [];
   const { thread } = start({}, new FakeClock());
   const bundles = new BundleCache(

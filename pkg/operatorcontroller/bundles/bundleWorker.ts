@@ -10,7 +10,7 @@ import { messageOf, problemsIn, ReconcileError, terminalIn } from "../../errors/
 import { renderBundle } from "../../render/render.ts";
 import type { BundleRequest, BundleResponse, EncodedObject } from "./bundleCache.ts";
 
-// The body of the worker thread that `bundleCache.ts` starts.
+// Runs in the worker thread that `bundleCache.ts` starts.
 
 /** Holds the bundle that was loaded last. */
 class BundleWorker {
@@ -46,7 +46,7 @@ function encode(object: KubeObject): EncodedObject {
   try {
     return { format: "json", bytes: new TextEncoder().encode(JSON.stringify(object)) };
   } catch {
-    // JSON has no bigint.
+    // JSON does not support bigint.
     return { format: "v8", bytes: new Uint8Array(serialize(object)) };
   }
 }

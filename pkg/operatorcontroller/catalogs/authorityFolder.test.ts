@@ -5,7 +5,7 @@ import { AuthorityFolder } from "./certificateAuthorities.ts";
 
 const pem = (text: string): string => `-----BEGIN CERTIFICATE-----\n${text}\n-----END CERTIFICATE-----\n`;
 
-test("certificates are read again when they may have changed, in the order of their files; other files are passed over", async () => {
+test("AuthorityFolder reads certificates again after a moment, in the order of their files, and ignores other files", async () => {
   using folder = new TempFolder();
   const dir = folder.write("ca", { "b.crt": pem("b"), "a.pem": pem("a"), "README.md": "none", "..data/b.crt": pem("hidden") });
   let now = 0;
@@ -21,7 +21,7 @@ test("certificates are read again when they may have changed, in the order of th
   expect((await authorities.current()).fingerprint).toBe(second.fingerprint);
 });
 
-test("what cannot be read keeps what was read; at the start it is an error", async () => {
+test("AuthorityFolder keeps its certificates when a later read fails, and throws when the first one fails", async () => {
   using folder = new TempFolder();
   const dir = folder.write("ca", { "a.crt": pem("a") });
   let now = 0;

@@ -28,7 +28,7 @@ function start() {
   return { reader, clock, indexes: new CatalogBundleIndexes(reader, clock, signal, IDLE_MS) };
 }
 
-test("a hundred extensions cost one reading until the catalog's digest changes, which begins with what is known", async () => {
+test("CatalogBundleIndexes reads an index once for a hundred extensions, and again with the known index when the digest changes", async () => {
   const { reader, indexes } = start();
   const found = await Promise.all(Array.from({ length: 100 }, () => indexes.read([edition(1)], signal)));
   expect(reader.calls).toEqual(["https://catalogd/catalogs/c quay.io/c@sha256:1"]);
@@ -38,7 +38,7 @@ test("a hundred extensions cost one reading until the catalog's digest changes, 
   expect([reader.known[0], reader.known[1]?.index]).toEqual([undefined, found[0]?.[0]?.index]);
 });
 
-test("what nobody asked for in a while is dropped, and read again when somebody does", async () => {
+test("CatalogBundleIndexes drops an idle index, and reads it again on demand", async () => {
   const { reader, clock, indexes } = start();
   await indexes.read([edition(1)], signal);
   clock.advance(IDLE_MS - 1);
@@ -52,15 +52,15 @@ test("what nobody asked for in a while is dropped, and read again when somebody 
 });
 
 test.for<[string, ClusterCatalog, string]>([
-  ["is switched off", edition(1, { availabilityMode: "Unavailable" }), "spec.availabilityMode is Unavailable"],
+  ["is set to Unavailable", edition(1, { availabilityMode: "Unavailable" }), "spec.availabilityMode is Unavailable"],
   ["is not served", edition(1, { serving: false }), 'catalog "c" is not being served'],
-])("a catalog that %s is named with the reason, and not asked", async ([, catalog, unavailable]) => {
+])("CatalogBundleIndexes returns the reason without a read when a catalog %s", async ([, catalog, unavailable]) => {
   const { reader, indexes } = start();
   expect(await indexes.read([catalog], signal)).toEqual([{ name: "c", priority: 5, index: undefined, unavailable }]);
   expect(reader.calls).toEqual([]);
 });
 
-test("a reading that fails is told, and tried again by the next who asks", async () => {
+test("CatalogBundleIndexes returns the reason when a read fails, and reads again on the next call", async () => {
   const { reader, indexes } = start();
   reader.answer = () => Promise.reject(new Error("error performing request: connection refused"));
   expect((await indexes.read([edition(1)], signal))[0]?.unavailable).toBe("error performing request: connection refused");
@@ -68,7 +68,7 @@ test("a reading that fails is told, and tried again by the next who asks", async
   expect(reader.calls).toHaveLength(2);
 });
 
-test("whoever stops waiting does not stop the reading of others", async () => {
+test("CatalogBundleIndexes continues a shared read when one caller aborts", async () => {
   const { reader, indexes } = start();
   const answer = Promise.withResolvers<KnownBundleIndex>();
   reader.answer = () => answer.promise;

@@ -5,7 +5,7 @@ import { messageOf } from "../../errors/errors.ts";
 import type { BundleIndex } from "../../resolve/dependencies/bundleIndex.ts";
 import { servedFrom } from "./catalogPackages.ts";
 
-/** The index of a catalog, and the entity tags of the responses it was read from. */
+/** The index of a catalog, with the entity tags of the responses that it was read from. */
 export interface KnownBundleIndex {
   readonly index: BundleIndex;
   readonly tags: ReadonlyMap<string, string>;
@@ -20,25 +20,25 @@ export interface BundleIndexReader {
 export interface CatalogBundleIndex {
   readonly name: string;
   readonly priority: number;
-  /** Undefined where it cannot be asked. */
+  /** Undefined if the catalog is unavailable. */
   readonly index: BundleIndex | undefined;
-  /** Why that is so. */
+  /** The reason, if the catalog is unavailable. */
   readonly unavailable?: string;
 }
 
 interface Kept {
   readonly ref: string;
   readonly read: Promise<KnownBundleIndex>;
-  /** Takes back the end of its time. */
+  /** Cancels the timer that drops it. */
   cancel: () => void;
 }
 
-/** An index takes some megabytes and seconds to read; it is kept as long as resolutions come one after another. */
+/** An index has several megabytes and takes seconds to read, so it is kept until it was unused for this time, in milliseconds. */
 const IDLE_MS = 5 * 60_000;
 
 /**
- * The indexes of the catalogs' bundles, for bundles that depend on others: read on demand, once per catalog digest for all extensions, and dropped
- * after some idle time.
+ * Caches the bundle indexes of catalogs, to resolve dependencies. Reads an index on demand, once for each catalog digest and all extensions, and
+ * drops it when idle.
  */
 export class CatalogBundleIndexes {
   readonly #reader: BundleIndexReader;
@@ -47,7 +47,7 @@ export class CatalogBundleIndexes {
   readonly #idleMs: number;
   readonly #kept = new Map<string, Kept>();
 
-  /** @param stopped ends all readings. */
+  /** @param stopped aborts all reads. */
   constructor(reader: BundleIndexReader, clock: Clock, stopped: AbortSignal, idleMs = IDLE_MS) {
     this.#reader = reader;
     this.#clock = clock;
@@ -56,19 +56,19 @@ export class CatalogBundleIndexes {
   }
 
   /**
-   * One entry for each catalog, in the order given; one that cannot be asked says why in `unavailable`.
-   * @throws the signal's reason when it aborts; a reading that others wait for too goes on.
+   * Returns one entry for each catalog, in the order given; `unavailable` has the reason if a catalog cannot be read.
+   * @throws the signal's reason when it aborts; a shared read continues for its other callers.
    */
   async read(catalogs: readonly ClusterCatalog[], signal: AbortSignal): Promise<CatalogBundleIndex[]> {
     return Promise.all(catalogs.map((catalog) => this.#one(catalog, signal)));
   }
 
-  /** Names of the catalogs that something is kept of. */
+  /** Names of the catalogs with a cached index. */
   get kept(): readonly string[] {
     return [...this.#kept.keys()];
   }
 
-  /** Drops what is kept of a catalog that is gone. */
+  /** Drops the index of a deleted catalog. */
   forget(catalogName: string): void {
     this.#kept.get(catalogName)?.cancel();
     this.#kept.delete(catalogName);

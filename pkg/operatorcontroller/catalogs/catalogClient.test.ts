@@ -69,13 +69,13 @@ const CONTENT = {
   others: 0,
 };
 
-test("a package is read by the metas endpoint, without what resolution does not read", async () => {
+test("CatalogClient reads a package from the metas endpoint, without members that resolution does not read", async () => {
   const { read, api } = await start(SERVED);
   expect(await read()).toEqual(CONTENT);
   expect(api.log.sort()).toEqual([`GET ${OF_PACKAGE}`, `GET ${PACKAGES}`]);
 });
 
-describe("a package that is known", () => {
+describe("CatalogClient with a known package", () => {
   const tag = (text: string) => ({ headers: { etag: `"${text}"` } });
   const NOT_MODIFIED = { status: 304, text: "" };
 
@@ -102,36 +102,36 @@ describe("a package that is known", () => {
     return { before, after: await read(before), tags, sent: api.requests.slice(2).map(({ headers }) => headers["if-none-match"]) };
   }
 
-  test("is given again where the server says that it has not changed", async () => {
+  test("returns it when the server responds that it has not changed", async () => {
     const { before, after, sent } = await readTwice({ [OF_PACKAGE]: NOT_MODIFIED, [PACKAGES]: NOT_MODIFIED });
     expect(after).toBe(before);
     expect(new Set(sent)).toEqual(new Set(['"a"', '"b"']));
   });
 
-  test("is read whole where a part of it has changed", async () => {
+  test("reads both responses when one of them has changed", async () => {
     const { after, tags } = await readTwice({ [OF_PACKAGE]: { ...lines(CHANNEL), ...tag("c") }, [PACKAGES]: NOT_MODIFIED });
     expect(after).toMatchObject({ package: { name: "p" }, channels: [{ name: "stable" }], bundles: [] });
     expect(new Set(tags.values())).toEqual(new Set(['"b"', '"c"']));
   });
 
-  test("is no longer known when a server stops giving tags", async () => {
+  test("reads it again when the server no longer sends tags", async () => {
     const { tags } = await readTwice({ [OF_PACKAGE]: lines(CHANNEL), [PACKAGES]: lines(PACKAGE) });
     expect(tags.size).toBe(0);
   });
 });
 
-test("a server that knows no metas endpoint is read whole, and gives the same", async () => {
+test("CatalogClient reads everything when a server has no metas endpoint, with the same result", async () => {
   const { read, api } = await start({ [ALL]: lines(OTHER, PACKAGE, OTHERS_BUNDLE, CHANNEL, BUNDLE, DEPRECATIONS) });
   expect(await read()).toEqual(CONTENT);
   expect(api.log.at(-1)).toBe(`GET ${ALL}`);
 });
 
-test("a package that the catalog does not hold is no error", async () => {
+test("CatalogClient returns undefined when the catalog does not contain the package", async () => {
   expect(await (await start({ [OF_PACKAGE]: lines(), [PACKAGES]: lines() })).read()).toBeUndefined();
   expect(await (await start({ [ALL]: lines(OTHER, OTHERS_BUNDLE) })).read()).toBeUndefined();
 });
 
-test("a maximum that is written as a number arrives as it is written", async () => {
+test("CatalogClient keeps the text of a maximum that is a number", async () => {
   const line = `${JSON.stringify({ ...BUNDLE, properties: [{ type: "olm.maxOpenShiftVersion", value: 4.1 }] })}\n`;
   const { read } = await start({ ...SERVED, [OF_PACKAGE]: { text: line.replace("4.1}", "4.10}") } });
   const [bundle] = (await read())?.bundles ?? [];
@@ -147,7 +147,7 @@ test.for<[why: string, answers: Record<string, Answer>, message: string | RegExp
     /^error performing request: .*\/catalogs\/c\/api\/v1\/metas.*line 2/,
   ],
   [
-    "an answer that ends in the middle",
+    "a truncated response",
     {
       ...SERVED,
       [OF_PACKAGE]: (response) => {
@@ -159,24 +159,24 @@ test.for<[why: string, answers: Record<string, Answer>, message: string | RegExp
     /^error performing request: /,
   ],
   [
-    "other content than the status names",
+    "other content than that of status",
     { ...SERVED, [OF_PACKAGE]: { ...lines(CHANNEL, BUNDLE), headers: { "olm-catalog-digest": "sha256:0" } } },
-    `it answers from sha256:0 while status.resolvedSource says ${REF}`,
+    `the response has content sha256:0, but status.resolvedSource is ${REF}`,
   ],
-])("a bad answer is an error that says what it was: %s", async ([, answers, message]) => {
+])("CatalogClient fails with the reason when it receives %s", async ([, answers, message]) => {
   const { read } = await start(answers);
   const err = (await read().catch((thrown: unknown) => thrown)) as Error;
   if (typeof message === "string") expect(err.message).toBe(message);
   else expect(err.message).toMatch(message);
 });
 
-test("an answer that names the content wanted is taken", async () => {
+test("CatalogClient accepts a response with the digest of the expected content", async () => {
   const headers = { "olm-catalog-digest": DIGEST };
   const { read } = await start({ [OF_PACKAGE]: { ...lines(BUNDLE), headers }, [PACKAGES]: { ...lines(PACKAGE), headers } });
   expect((await read())?.bundles).toHaveLength(1);
 });
 
-test("a server that cannot be reached is an error", async () => {
+test("CatalogClient fails when the server cannot be reached", async () => {
   const { client } = await start({});
   const reading = client.packageContent("http://127.0.0.1:1/catalogs/c", REF, "p", new AbortController().signal);
   await expect(reading).rejects.toThrow(
@@ -185,7 +185,7 @@ test("a server that cannot be reached is an error", async () => {
 });
 
 // Source: I-08, I-29 (53, 54).
-describe("a proxy", () => {
+describe("CatalogClient with a proxy", () => {
   const host = "catalogd-service.olmv1-system.svc";
   const base = `https://${host}${BASE}`;
   const reading = (options: CatalogClientOptions) => {
@@ -194,7 +194,7 @@ describe("a proxy", () => {
     return client.packageContent(base, REF, "p", new AbortController().signal);
   };
 
-  test("leads to a catalog that is trusted by the folder's certificates, and is asked for it by name", async () => {
+  test("connects to the catalog by name, and trusts the certificates of the folder", async () => {
     const { cert, key } = await serverCertificate(host);
     const api = await LoopbackApi.start(({ url }) => SERVED[url] ?? NO_ROUTE, { key, cert, ca: cert });
     const proxy = await ConnectProxy.start(() => Number(new URL(api.url).port));
@@ -207,13 +207,13 @@ describe("a proxy", () => {
     expect(new Set(proxy.seen)).toEqual(new Set([`${host}:443`]));
   });
 
-  test("that cannot be reached is named as what failed", async () => {
+  test("names the proxy when it cannot be reached", async () => {
     await expect(reading({ env: { HTTPS_PROXY: "http://127.0.0.1:1" } })).rejects.toThrow(
       `error performing request: Get "${base}/api/v1/metas": proxyconnect tcp: connect ECONNREFUSED 127.0.0.1:1`,
     );
   });
 
-  test("is not asked for what is on loopback", async () => {
+  test("does not use it for loopback addresses", async () => {
     const { api } = await start(SERVED);
     const client = new CatalogClient({ env: { HTTP_PROXY: "http://127.0.0.1:1" } });
     open.push(() => client.close());
@@ -221,10 +221,10 @@ describe("a proxy", () => {
   });
 });
 
-test("a package is refused when resolution would have to keep too much of it, however the catalog sends it; the rest does not count", async () => {
+test("CatalogClient rejects a package when resolution would keep too much of it, from any endpoint, and does not count the rest", async () => {
   const big = { ...CHANNEL, entries: [{ name: "x".repeat(5_000) }] };
   const options = { limits: { keptBytes: 4_000 } };
-  const message = "error performing request: the package holds more than the 4000 bytes allowed for resolution, reached at olm.channel ";
+  const message = "error performing request: the package contains more than the 4000 bytes allowed for resolution, reached at olm.channel ";
   await expect((await start({ ...SERVED, [OF_PACKAGE]: lines(big) }, options)).read()).rejects.toThrow(message);
   await expect((await start({ [ALL]: lines(PACKAGE, big) }, options)).read()).rejects.toThrow(message);
   const others = Array.from({ length: 50 }, () => OTHERS_BUNDLE);
@@ -236,7 +236,7 @@ test.for<[what: string, channel: object, limits: object, message: string]>([
     "too many values",
     { entries: Array.from({ length: 100 }, (_, i) => ({ name: `b${i}` })) },
     { keptValues: 200 },
-    "the package holds more than the 200 values allowed for resolution, reached at olm.channel ",
+    "the package contains more than the 200 values allowed for resolution, reached at olm.channel ",
   ],
   ["an object that is too large", { description: "x".repeat(5_000) }, { objectBytes: 4_000 }, "a document of more than 4000 bytes"],
   [
@@ -246,17 +246,17 @@ test.for<[what: string, channel: object, limits: object, message: string]>([
     "document 1, line 1: more than 1000 values in one object",
   ],
   [
-    "too many bytes in all",
+    "too many bytes in total",
     { description: "x".repeat(5_000) },
     { answerBytes: 4_000 },
     "the package is larger than the 4000 bytes allowed",
   ],
-])("a package is refused when it has %s", async ([, channel, limits, message]) => {
+])("CatalogClient rejects a package when it has %s", async ([, channel, limits, message]) => {
   const { read } = await start({ ...SERVED, [OF_PACKAGE]: lines({ ...CHANNEL, ...channel }) }, { limits });
   await expect(read()).rejects.toThrow(message);
 });
 
-test("members that resolution does not read are not kept", async () => {
+test("CatalogClient drops members that resolution does not read", async () => {
   const { read } = await start(
     { ...SERVED, [OF_PACKAGE]: lines({ ...CHANNEL, notes: "x".repeat(50_000) }, { schema: "other", package: "p", x: "x".repeat(50_000) }) },
     { limits: { keptBytes: 10_000 } },
@@ -264,7 +264,7 @@ test("members that resolution does not read are not kept", async () => {
   expect((await read())?.others).toBe(1);
 });
 
-test("requests use connections again", async () => {
+test("CatalogClient reuses connections", async () => {
   const { read, api } = await start(SERVED);
   for (let i = 0; i < 20; i++) await read();
   expect(api.requests).toHaveLength(40);
@@ -272,14 +272,14 @@ test("requests use connections again", async () => {
 });
 
 test.for<[when: string, answer: Answer]>([
-  ["it does not answer", () => undefined],
-  ["its answer stops", (response) => void response.writeHead(200).write(JSON.stringify(CHANNEL))],
+  ["it does not respond", () => undefined],
+  ["its response stops", (response) => void response.writeHead(200).write(JSON.stringify(CHANNEL))],
 ])("CatalogClient ends a request to a catalog that is silent when %s", async ([, answer]) => {
   const { read } = await start({ ...SERVED, [OF_PACKAGE]: answer }, { silenceMs: 50 });
   await expect(read()).rejects.toThrow(/^error performing request: .*within 50 ms$/);
 });
 
-test("a stop ends a request that is not answered, with the stop's own reason", async () => {
+test("CatalogClient ends a request with the signal's reason when the signal aborts", async () => {
   const { read } = await start({ [OF_PACKAGE]: () => undefined, [PACKAGES]: () => undefined });
   const stop = new AbortController();
   const reading = read(stop.signal);
@@ -287,7 +287,7 @@ test("a stop ends a request that is not answered, with the stop's own reason", a
   await expect(reading).rejects.toThrow(/^stopped$/);
 });
 
-/** Its own authority, for 127.0.0.1. */
+/** A self-signed certificate for 127.0.0.1. */
 function loopbackAuthority(): ReturnType<typeof generate> {
   return generate([{ name: "commonName", value: "authority" }], {
     algorithm: "sha256",
@@ -299,7 +299,7 @@ function loopbackAuthority(): ReturnType<typeof generate> {
   });
 }
 
-test("certificates are trusted that a file of the folder signs", async () => {
+test("CatalogClient trusts certificates that an authority in the folder signed", async () => {
   const authority = await loopbackAuthority();
   const api = await LoopbackApi.start(({ url }) => SERVED[url] ?? NO_ROUTE, {
     key: authority.private,
@@ -328,7 +328,7 @@ test("certificates are trusted that a file of the folder signs", async () => {
   }
 });
 
-test("a rotated authority is trusted without a new client", async () => {
+test("CatalogClient trusts a rotated authority without a restart", async () => {
   const [old, { cert, private: key }] = [await loopbackAuthority(), await loopbackAuthority()];
   const api = await LoopbackApi.start(({ url }) => SERVED[url] ?? NO_ROUTE, { key, cert, ca: cert });
   open.push(() => api[Symbol.asyncDispose]());
@@ -345,7 +345,7 @@ test("a rotated authority is trusted without a new client", async () => {
 test.for([
   ["TLSv1.2", "p"],
   ["TLSv1.3", "error performing request: "],
-] as const)("with %s as least version, a catalog that speaks TLS 1.2 gives %j", async ([minVersion, outcome]) => {
+] as const)("CatalogClient with minimum version %s gets %j from a catalog with TLS 1.2", async ([minVersion, outcome]) => {
   const host = "catalogd-service.olmv1-system.svc";
   const { cert, key } = await serverCertificate(host);
   const api = await LoopbackApi.start(({ url }) => SERVED[url] ?? NO_ROUTE, { key, cert, ca: cert, maxVersion: "TLSv1.2" });
@@ -367,7 +367,7 @@ test.for([
   ).toContain(outcome);
 });
 
-describe("what a catalog offers to those who depend on something", () => {
+describe("CatalogClient reads the bundle index", () => {
   const PROPERTIES = `${BASE}/properties`;
   const BUNDLES = `${BASE}/api/v1/metas?schema=olm.bundle`;
   const REQUIRED = BUNDLE.properties[2];
@@ -376,9 +376,9 @@ describe("what a catalog offers to those who depend on something", () => {
   const signal = new AbortController().signal;
 
   test.for<[how: string, answers: Record<string, Answer>, log: string[]]>([
-    ["is read by the properties endpoint", { [PROPERTIES]: lines(LINE) }, [PROPERTIES]],
-    ["is read from the bundles where the server has none", { [BUNDLES]: lines(BUNDLE) }, [PROPERTIES, BUNDLES]],
-    ["is read from everything where it has neither", { [ALL]: lines(PACKAGE, CHANNEL, BUNDLE) }, [PROPERTIES, BUNDLES, ALL]],
+    ["from the properties endpoint", { [PROPERTIES]: lines(LINE) }, [PROPERTIES]],
+    ["from the bundles when the server has no properties endpoint", { [BUNDLES]: lines(BUNDLE) }, [PROPERTIES, BUNDLES]],
+    ["from everything when it has neither", { [ALL]: lines(PACKAGE, CHANNEL, BUNDLE) }, [PROPERTIES, BUNDLES, ALL]],
   ])("%s", async ([, answers, log]) => {
     const { client, api } = await start(answers);
     const { index } = await client.bundleIndex(`${api.url}${BASE}`, REF, signal);
@@ -386,7 +386,7 @@ describe("what a catalog offers to those who depend on something", () => {
     expect(api.log).toEqual(log.map((path) => `GET ${path}`));
   });
 
-  test("is not sent again while it has not changed", async () => {
+  test("only once while it has not changed", async () => {
     let answer: Answer = { ...lines(LINE), headers: { etag: '"a"' } };
     const api = await LoopbackApi.start(() => answer);
     const client = new CatalogClient();
@@ -401,10 +401,10 @@ describe("what a catalog offers to those who depend on something", () => {
   });
 
   test.for<[string, Answer, string]>([
-    ["another content", { ...lines(LINE), headers: { "olm-catalog-digest": "sha256:2" } }, "it answers from sha256:2"],
+    ["other content", { ...lines(LINE), headers: { "olm-catalog-digest": "sha256:2" } }, "the response has content sha256:2"],
     ["an error", { status: 503, text: "later" }, "error: received unexpected response status code 503"],
     ["half a line", { text: '{"package":"p","bun' }, "error performing request: "],
-  ])("is not taken from %s", async ([, answer, error]) => {
+  ])("and fails when the response is %s", async ([, answer, error]) => {
     const { client, api } = await start({ [PROPERTIES]: answer });
     await expect(client.bundleIndex(`${api.url}${BASE}`, REF, signal)).rejects.toThrow(error);
   });

@@ -15,32 +15,32 @@ import { type Authorities, AuthorityFolder, type AuthoritySource, authoritiesOf 
 import type { ReadLimits, ReadTask } from "./responseReader.ts";
 import { ResponseThread } from "./responseThread.ts";
 
-/** Whom to trust, and how to speak to catalogs. */
+/** The options of connections to catalogs. */
 interface CatalogConnectionsOptions {
-  /** Folder of PEM files trusted beside the system's roots, read again when they change. */
+  /** Folder of PEM files with authorities to trust in addition to the system's roots, read again when they change. */
   caDir?: string | undefined;
-  /** Others that are trusted as well. */
+  /** More authorities to trust. */
   authorities?: AuthoritySource | undefined;
-  /** Says which proxies there are; default: that of the process. */
+  /** Environment with the proxies; default: that of the process. */
   env?: NodeJS.ProcessEnv;
-  /** Versions, ciphers and curves to speak to catalogs with, as they are by then; default: Node's own. */
+  /** Returns the current TLS versions, ciphers and curves; default: those of Node.js. */
   tls?: () => TlsSettings;
   /** Longest wait for the next bytes of a response, in milliseconds. Default 30 s. */
   silenceMs?: number;
 }
 
-/** A reconcile waits no longer for a catalogd that hangs, and neither does the deletion of its extension. */
+/** Limits how long a catalogd that hangs blocks a reconcile, or the deletion of its extension. */
 const MAX_SILENCE_MS = 30_000;
 
-/** Keep-alive connections to catalogs, through the proxies that the environment names; new ones follow the authorities and settings. */
+/** Keep-alive connections to catalogs, through the proxies in the environment. New connections use the current authorities and TLS settings. */
 class CatalogConnections {
   readonly #env: NodeJS.ProcessEnv;
   readonly #tls: () => Partial<TlsSettings>;
   readonly #silenceMs: number;
   readonly #authorities: readonly AuthoritySource[];
-  /** By address of the proxy; "" is none. */
+  /** By address of the proxy; "" without proxy. */
   readonly #pools = new Map<string, Connections>();
-  /** Of the authorities that the pools trust, and the settings that they have. */
+  /** Fingerprint of the authorities and TLS settings of the pools. */
   #trusted = "";
 
   constructor({ caDir, authorities, env = process.env, tls, silenceMs = MAX_SILENCE_MS }: CatalogConnectionsOptions = {}) {
@@ -51,9 +51,9 @@ class CatalogConnections {
   }
 
   /**
-   * The answer to a GET of JSON Lines, whatever its status. The caller must consume its body.
-   * @param headers sent beside `accept`.
-   * @throws as `failureOf` tells it when there is no answer.
+   * Sends a GET request for JSON Lines, and returns the response with any status. The caller must consume its body.
+   * @param headers sent in addition to `accept`.
+   * @throws the error of `failureOf` if there is no response.
    */
   async get(url: URL, signal: AbortSignal, headers: Record<string, string>): Promise<HttpResponse> {
     const proxy = proxyFor(url, this.#env);
@@ -71,18 +71,18 @@ class CatalogConnections {
     }
   }
 
-  /** Ends all connections, those in use included. */
+  /** Ends all connections, including those in use. */
   async close(): Promise<void> {
     await Promise.all([...this.#pools.values()].map((pool) => pool.destroy()));
   }
 
-  /** Undefined where only the system's roots are trusted. */
+  /** Returns the current authorities; undefined if only the system's roots are trusted. */
   async #trustedNow(): Promise<Authorities | undefined> {
     const [first, ...more] = await Promise.all(this.#authorities.map((source) => source.current()));
     return first && more.length > 0 ? authoritiesOf([first, ...more].flatMap(({ certificates }) => certificates)) : first;
   }
 
-  /** Pools that trust other authorities than these, or have other settings, end with their last request. */
+  /** Returns the pool for a proxy. Pools with outdated authorities or settings close after their last request. */
   #pool(proxy: URL | undefined, authorities: Authorities | undefined): Connections {
     const { fingerprint = "", certificates } = authorities ?? {};
     const settings = this.#tls();
@@ -104,7 +104,7 @@ class CatalogConnections {
 
 const REQUEST_TIMEOUT_MS = 5 * 60_000;
 const MIB = 1024 * 1024;
-/** The largest public package has less than 70 MB, of which 260 KB and 15,000 values are kept, and no object above 1.3 MB. */
+/** For comparison, the largest public package has less than 70 MB, of which 260 KB and 15,000 values are kept, and no object above 1.3 MB. */
 const PACKAGE_LIMITS: PackageReadLimits = {
   answerBytes: 140 * MIB,
   objectBytes: 4 * MIB,
@@ -112,34 +112,34 @@ const PACKAGE_LIMITS: PackageReadLimits = {
   keptBytes: 8 * MIB,
   keptValues: 250_000,
 };
-/** Answers of our catalogd name the content they come from. */
+/** The header of our catalogd with the digest of the content. */
 const DIGEST_HEADER = "olm-catalog-digest";
-/** Where a catalog tells what its bundles say to a dependency solver, the shortest answer first; the Go catalogd knows the last, or the last two. */
+/** The endpoints with the bundles for the dependency solver, the shortest response first; the Go catalogd only has the last, or the last two. */
 const OFFER_PATHS = ["/properties", "/api/v1/metas?schema=olm.bundle", "/api/v1/all"] as const;
 
-/** One reading of a package. */
+/** One read of a package or an index. */
 interface Reading {
   readonly ref: string | undefined;
   readonly signal: AbortSignal;
-  /** Entity tags that are known, by path; replaced by those of the answers. */
+  /** Known entity tags, by path; replaced by those of the responses. */
   readonly tags: Map<string, string>;
 }
 
-/** How large a package may be; a larger one is refused. */
+/** The limits of a package; a larger one is rejected. */
 export interface PackageReadLimits extends ReadLimits {
   /** The response of the catalog about one package. */
   readonly answerBytes: number;
 }
 
-/** How catalogs are reached, and how much is accepted of one package. */
+/** The options of a CatalogClient. */
 export interface CatalogClientOptions extends CatalogConnectionsOptions {
   limits?: Partial<PackageReadLimits>;
   clock?: Clock;
 }
 
 /**
- * Reads single packages from the catalog HTTP API over keep-alive pools, through the proxies that the environment names.
- * The metas endpoint is asked first; a server without it (404) is read by `/all`, keeping only the package.
+ * Reads single packages and bundle indexes from the catalog HTTP API over keep-alive connections, through the proxies in the environment.
+ * Requests a package from the metas endpoint; if a server does not have it (404), reads `/all` and keeps only the package.
  */
 export class CatalogClient {
   readonly #connections: CatalogConnections;
@@ -153,10 +153,10 @@ export class CatalogClient {
   }
 
   /**
-   * What the catalog at `base` says about one package; undefined when it does not hold the package.
-   * @param ref of the content wanted, by digest, as status.resolvedSource says it; undefined: whatever is served.
-   * @param known what was read of the same package before; given again where the server says by its tags that it has not changed.
-   * @throws UnexpectedStatus, UnexpectedContent, or an Error whose text begins with "error performing request: "; the signal's reason when it aborts.
+   * Reads one package of the catalog at `base`; undefined if the catalog does not contain it.
+   * @param ref digest reference of the expected content, from status.resolvedSource; undefined: any content.
+   * @param known the previous read of the package; its content is returned if the entity tags match.
+   * @throws UnexpectedStatus, UnexpectedContent, or an Error that starts with "error performing request: "; the signal's reason when it aborts.
    */
   async packageContent(
     base: string,
@@ -177,11 +177,11 @@ export class CatalogClient {
   }
 
   /**
-   * What the catalog at `base` offers to those who depend on something. The properties endpoint is asked; a server without it (404) is asked for
-   * its bundles, and one without that for everything.
-   * @param ref of the content wanted, by digest.
-   * @param known what was read before, with the entity tag of the answer; given again where the server says by it that it has not changed.
-   * @throws as `packageContent` does.
+   * Reads the bundle index of the catalog at `base`, for dependencies. Requests the properties endpoint; if a server does not have it (404), requests
+   * all bundles, and if that fails with 404 too, everything.
+   * @param ref digest reference of the expected content.
+   * @param known the previous read; its index is returned if the entity tags match.
+   * @throws the errors of `packageContent`.
    */
   async bundleIndex(base: string, ref: string, signal: AbortSignal, known?: KnownBundleIndex): Promise<KnownBundleIndex> {
     const tags = new Map(known?.tags);
@@ -189,7 +189,7 @@ export class CatalogClient {
     return { index: index ?? known?.index ?? new BundleIndexBuilder().build(), tags };
   }
 
-  /** Ends all connections, those in use included, and the thread that reads large responses. */
+  /** Ends all connections, including those in use, and the thread that reads large responses. */
   async close(): Promise<void> {
     await Promise.all([this.#connections.close(), this.#thread.end()]);
   }
@@ -204,7 +204,7 @@ export class CatalogClient {
       const metas = await this.#open(new URL(url), wanted, { ...reading, tags }, maxBytes);
       return metas && (await Array.fromAsync(metas));
     };
-    // One of the two may have changed without the other: both are needed then, and the tag of what had not is still right.
+    // If only one of the two has changed, both are needed. The tag of the unchanged one stays valid.
     const readWhole = (url: string): Promise<Meta[] | undefined> => read(url, new Map());
     try {
       const [ofPackage, packages] = await Promise.all([read(ofPackageUrl), read(packagesUrl)]);
@@ -218,7 +218,7 @@ export class CatalogClient {
     }
   }
 
-  /** @returns undefined when the answer is the one whose tag is known. */
+  /** Reads the index from the first endpoint that exists. @returns undefined if it has not changed. */
   async #readIndex(base: string, reading: Reading): Promise<BundleIndex | undefined> {
     for (const path of OFFER_PATHS) {
       try {
@@ -240,7 +240,7 @@ export class CatalogClient {
   }
 
   /**
-   * Requests `at`, and returns the wanted objects of the response; undefined when it is the one whose tag is known.
+   * Requests `at`, and returns the wanted objects of the response; undefined if its entity tag matches.
    * @param maxBytes limit of the response.
    */
   async #open(
@@ -273,7 +273,7 @@ export class CatalogClient {
   }
 }
 
-/** @throws an Error whose text begins with "error performing request: " for what ends `work` otherwise than by an answer, or too late. */
+/** Runs `work` with a time limit. @throws UnexpectedStatus and UnexpectedContent unchanged, and other errors after "error performing request: ". */
 async function inTime<T>(signal: AbortSignal, work: (until: AbortSignal) => Promise<T>): Promise<T> {
   using deadline = new Deadline(signal, REQUEST_TIMEOUT_MS);
   try {
@@ -285,7 +285,7 @@ async function inTime<T>(signal: AbortSignal, work: (until: AbortSignal) => Prom
   }
 }
 
-/** Passes chunks on. @throws Error after more than `maxBytes`. */
+/** Yields chunks unchanged. @throws Error after more than `maxBytes`. */
 async function* within(maxBytes: number, chunks: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array> {
   let bytes = 0;
   for await (const chunk of chunks) {

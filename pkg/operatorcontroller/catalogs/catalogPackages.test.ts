@@ -18,7 +18,7 @@ class CountingReader implements PackageReader {
 
 const signal = new AbortController().signal;
 
-test("a hundred extensions of one package cost one request until the catalog's digest changes", async () => {
+test("CatalogPackages reads a package once for a hundred extensions until the catalog's digest changes", async () => {
   const reader = new CountingReader();
   const contents = new CatalogPackages(reader);
   const catalog = catalogNamed("c", { digest: "quay.io/c@sha256:1" });
@@ -32,7 +32,7 @@ const edition = (number: number, state: Parameters<typeof catalogNamed>[1] = {})
   catalogNamed("c", { digest: `quay.io/c@sha256:${number}`, ...state });
 const REF = "quay.io/c@sha256:1";
 
-test("a new edition is compared with what was read of the one before", async () => {
+test("CatalogPackages compares new content with the cached previous content", async () => {
   const reader = new CountingReader();
   const contents = new CatalogPackages(reader);
   const asBefore = (number: number, before = `quay.io/c@sha256:${number - 1}`) => contents.isAsBefore(edition(number), before, "p", signal);
@@ -47,7 +47,7 @@ test("a new edition is compared with what was read of the one before", async () 
   expect(reader.calls).toHaveLength(4);
 });
 
-test("what was read before goes along with the next reading", async () => {
+test("CatalogPackages passes the known package to the next read", async () => {
   const reader = new CountingReader();
   const contents = new CatalogPackages(reader);
   await contents.read([edition(1)], "p", signal);
@@ -58,7 +58,7 @@ test("what was read before goes along with the next reading", async () => {
 
 test.for<[string, (contents: CatalogPackages, reader: CountingReader) => Promise<boolean>]>([
   ["was never read", (contents) => contents.isAsBefore(edition(2), REF, "other", signal)],
-  ["was read of a later edition already", (contents) => contents.isAsBefore(edition(2), "quay.io/c@sha256:0", "p", signal)],
+  ["was already read from later content", (contents) => contents.isAsBefore(edition(2), "quay.io/c@sha256:0", "p", signal)],
   ["is not served now", (contents) => contents.isAsBefore(edition(2, { serving: false }), REF, "p", signal)],
   [
     "cannot be read now",
@@ -67,14 +67,14 @@ test.for<[string, (contents: CatalogPackages, reader: CountingReader) => Promise
       return contents.isAsBefore(edition(2), REF, "p", signal);
     },
   ],
-])("a package that %s is not known to be as before", async ([, ask]) => {
+])("CatalogPackages.isAsBefore is false for a package that %s", async ([, ask]) => {
   const reader = new CountingReader();
   const contents = new CatalogPackages(reader);
   await contents.read([edition(1)], "p", signal);
   expect(await ask(contents, reader)).toBe(false);
 });
 
-test("a failed read is said and not kept", async () => {
+test("CatalogPackages returns the reason of a failed read, and does not cache it", async () => {
   const reader = new CountingReader();
   const contents = new CatalogPackages(reader);
   const catalog = catalogNamed("c", { digest: "quay.io/c@sha256:1" });
@@ -89,7 +89,7 @@ test("a failed read is said and not kept", async () => {
   expect(served).toEqual({ name: "c", priority: 0, content: CONTENT });
 });
 
-test("a catalog that is switched off is not asked", async () => {
+test("CatalogPackages does not read a catalog when it is set to Unavailable", async () => {
   const reader = new CountingReader();
   const catalog = catalogNamed("c", { digest: "quay.io/c@sha256:1", availabilityMode: "Unavailable" });
   expect(await new CatalogPackages(reader).read([catalog], "p", signal)).toEqual([]);
@@ -101,16 +101,16 @@ test.for<[string, ReturnType<typeof catalogNamed>, string]>([
   ["no resolved source", catalogNamed("c", {}), 'error: catalog "c" has a nil status.resolvedSource value'],
   ["no image in the resolved source", catalogNamed("c", { digest: "" }), 'error: catalog "c" has a nil status.resolvedSource.image value'],
   ["no URL", catalogNamed("c", { digest: "d", base: "" }), 'error: catalog "c" has a nil status.urls value'],
-])("a catalog with %s cannot be asked, in upstream's words", ([, catalog, want]) => {
+])("servedFrom returns upstream's error for a catalog with %s", ([, catalog, want]) => {
   expect(servedFrom(catalog)).toBe(want);
 });
 
-test("a catalog that cannot be asked any more says what it last said about the package, and what it reports about itself", async () => {
+test("CatalogPackages returns the last known package and the report of a catalog when it is no longer served", async () => {
   const reader = new CountingReader();
   const contents = new CatalogPackages(reader);
   const unknown = { name: "c", priority: 0, content: undefined, unavailable: 'catalog "c" is not being served' };
   const off = edition(1, { serving: false });
-  expect(await contents.read([off], "p", signal)).toEqual([{ ...unknown, reports: "catalogd has not reported on it yet" }]);
+  expect(await contents.read([off], "p", signal)).toEqual([{ ...unknown, reports: "catalogd has not reported its status yet" }]);
   await contents.read([edition(1)], "p", signal);
   off.status?.conditions?.push({
     type: "Progressing",
@@ -123,7 +123,7 @@ test("a catalog that cannot be asked any more says what it last said about the p
   expect(after).toEqual({ ...unknown, reports: "it reports Retrying: manifest unknown", lastKnown: { content: CONTENT } });
 });
 
-test("a read that fails leaves what was known of the edition before, and other catalogs know nothing", async () => {
+test("CatalogPackages returns the last known package of the same catalog when a read fails", async () => {
   const reader = new CountingReader();
   const contents = new CatalogPackages(reader);
   await contents.read([edition(1)], "p", signal);

@@ -10,29 +10,29 @@ import type { PackageContent } from "../../fbc/types.ts";
 import type { CatalogPackage, Unresolved } from "../../resolve/resolution.ts";
 import { type SelectedCatalogs, selectCatalogs } from "../../resolve/resolve.ts";
 
-/** One reading of a package. */
+/** A cached package, or the read in progress. */
 interface KeptPackage {
-  /** The content that it was read from, by digest. */
+  /** The digest reference of the catalog content. */
   readonly ref: string;
   readonly content: Promise<PackageContent | undefined>;
-  /** Entity tags of the answers that it was read from, by their path. */
+  /** Entity tags of the responses, by path. */
   readonly tags: Map<string, string>;
 }
 
-/** A reading, and the reading before it, which comes back where this one fails. */
+/** A cached package with the previous one, which replaces it if its read fails. */
 interface KeptEntry extends KeptPackage {
   readonly before?: KeptPackage | undefined;
 }
 
 /**
- * What is kept in all, in bytes as JSON; it takes about three times as much of memory. A package takes some tens of kilobytes, the largest
- * real ones some hundred, and next to nothing where a catalog does not hold it, as most do not.
+ * Limit of all cached packages, in bytes of JSON; they need about three times as much memory. A typical package has tens of kilobytes, the largest
+ * ones have hundreds. A package that a catalog does not contain, which is the common case, needs almost nothing.
  */
 const MAX_KEPT_BYTES = 24 * 1024 * 1024;
-/** What an entry takes beside its content. */
+/** Overhead of an entry. */
 const BYTES_PER_ENTRY = 1_024;
 
-/** Readings of packages by catalog and package, the least recently used dropped beyond a bound in bytes; in place of one that fails, the one before stays. */
+/** Caches packages by catalog and name. Evicts the least recently used ones beyond a limit in bytes. Keeps the previous one if a read fails. */
 export class KeptPackages {
   readonly #kept: LRUCache<string, KeptEntry>;
 
@@ -40,22 +40,22 @@ export class KeptPackages {
     this.#kept = new LRUCache({ maxSize: maxBytes });
   }
 
-  /** What all of it takes, as it counts. */
+  /** The bytes of all entries, as they count against the limit. */
   get bytes(): number {
     return this.#kept.calculatedSize;
   }
 
-  /** The reading of a package, without using it. */
+  /** Returns a package without marking it as used. */
   peek(catalog: string, packageName: string): KeptPackage | undefined {
     return this.#kept.peek(packageKey(catalog, packageName));
   }
 
-  /** The reading of a package, which counts as used now. */
+  /** Returns a package and marks it as used. */
   use(catalog: string, packageName: string): KeptPackage | undefined {
     return this.#kept.get(packageKey(catalog, packageName));
   }
 
-  /** Keeps a reading in place of the one before; one that is under way counts as small until it has ended. */
+  /** Caches a package in place of the previous one; a read in progress counts as small until it has ended. */
   keep(catalog: string, packageName: string, reading: KeptPackage): void {
     const key = packageKey(catalog, packageName);
     const known = this.#kept.peek(key);
@@ -63,7 +63,7 @@ export class KeptPackages {
     this.#set(key, { ...reading, before });
   }
 
-  /** Drops what is kept of a catalog. */
+  /** Drops the packages of a catalog. */
   forget(catalog: string): void {
     const own = [...this.#kept.keys()].filter((key) => key.startsWith(packageKey(catalog, "")));
     for (const key of own) this.#kept.delete(key);
@@ -79,7 +79,7 @@ export class KeptPackages {
       const content = await kept.content;
       if (this.#kept.peek(key) !== kept) return;
       const bytes = content === undefined ? 0 : JSON.stringify(content).length;
-      // The size of an entry changes only with its value.
+      // Sets the entry again, because its size can only change with its value.
       this.#kept.set(key, { ...kept, before: undefined }, { size: BYTES_PER_ENTRY + bytes });
     } catch {
       if (this.#kept.peek(key) !== kept) return;
@@ -89,7 +89,7 @@ export class KeptPackages {
   }
 }
 
-/** Names of catalogs hold no slash. */
+/** Returns the key of a package; names of catalogs contain no slash. */
 function packageKey(catalog: string, packageName: string): string {
   return `${catalog}/${packageName}`;
 }
@@ -99,13 +99,13 @@ export interface CatalogLister {
   list(): readonly ClusterCatalog[];
 }
 
-/** Selects ClusterCatalogs by `source.selector`. A catalog that is being deleted never answers again, so it is not selected. */
+/** Selects ClusterCatalogs by `source.selector`, except for catalogs that are being deleted. */
 export function selectClusterCatalogs(catalogs: CatalogLister, source: CatalogSource): SelectedCatalogs<ClusterCatalog> | Unresolved {
   const present = catalogs.list().filter(({ metadata }) => metadata.deletionTimestamp === undefined);
   return selectCatalogs(source, present, ({ metadata }) => metadata);
 }
 
-/** The answer of a catalog was not 200. */
+/** The error if the status of a catalog's response is not 200. */
 export class UnexpectedStatus extends Error {
   override readonly name = "UnexpectedStatus";
   readonly status: number;
@@ -116,23 +116,23 @@ export class UnexpectedStatus extends Error {
   }
 }
 
-/** The answer comes from other content than the catalog's status names: a replica that lags behind, or a status that does. */
+/** The error if a response has other content than the catalog's status names, because a replica or the status is outdated. */
 export class UnexpectedContent extends Error {
   override readonly name = "UnexpectedContent";
 
   constructor(got: string, want: string) {
-    super(`it answers from ${got} while status.resolvedSource says ${want}`);
+    super(`the response has content ${got}, but status.resolvedSource is ${want}`);
   }
 }
 
-/** What was read of a package before. */
+/** The result of the previous read of a package. */
 export interface KnownPackage {
   readonly content: PackageContent | undefined;
-  /** Entity tags of the answers that it was read from, by their path; the reader puts those of its own answers in their place. */
+  /** Entity tags of the responses, by path; the reader replaces them by those of its own responses. */
   readonly tags: Map<string, string>;
 }
 
-/** Reads one package of one catalog, from the content that `ref` names by digest; gives what is known again where that has not changed. */
+/** Reads one package of one catalog, from the content that `ref` names by digest; returns the known content if that has not changed. */
 export interface PackageReader {
   packageContent(
     base: string,
@@ -144,8 +144,8 @@ export interface PackageReader {
 }
 
 /**
- * What the cluster's catalogs say about single packages, kept per catalog digest, so that a hundred extensions of one
- * package cost one request. The least recently used package is dropped beyond a bound in bytes.
+ * Reads single packages of the cluster's catalogs, and caches them by catalog digest, so that a hundred extensions of one package need one request.
+ * Evicts the least recently used packages beyond a limit in bytes.
  */
 export class CatalogPackages {
   readonly #reader: PackageReader;
@@ -157,8 +157,8 @@ export class CatalogPackages {
   }
 
   /**
-   * One entry for each catalog, in the order given; a catalog that cannot answer says why in `unavailable`.
-   * Catalogs with availability mode Unavailable are left out.
+   * Returns one entry for each catalog, in the order given; `unavailable` has the reason if a catalog cannot be read.
+   * Omits catalogs with availability mode Unavailable.
    */
   async read(catalogs: readonly ClusterCatalog[], packageName: string, signal: AbortSignal): Promise<CatalogPackage[]> {
     const asked = catalogs.filter((catalog) => catalog.spec.availabilityMode !== "Unavailable");
@@ -166,9 +166,9 @@ export class CatalogPackages {
   }
 
   /**
-   * Whether a new edition of a catalog says of a package what the one before said. To be called before anybody else reads the new one.
-   * @param before reference of the edition before.
-   * @returns false where that is not known any more, or the catalog cannot be asked.
+   * Reports whether new content of a catalog has the same package as before. Call it before any other read of the new content.
+   * @param before reference of the previous content.
+   * @returns false if the previous content is no longer cached, or the catalog cannot be read.
    */
   async isAsBefore(catalog: ClusterCatalog, before: string | undefined, packageName: string, signal: AbortSignal): Promise<boolean> {
     const { name } = catalog.metadata;
@@ -183,7 +183,7 @@ export class CatalogPackages {
     }
   }
 
-  /** Drops what is kept of a catalog that is gone. */
+  /** Drops the packages of a deleted catalog. */
   forget(catalogName: string): void {
     this.#kept.forget(catalogName);
   }
@@ -207,7 +207,7 @@ export class CatalogPackages {
     }
   }
 
-  /** What the catalog said about the package when it was last read; nothing where that is not known, or the reading failed. */
+  /** Returns the last known content of a package; an empty object if it is not cached, or its read failed. */
   async #lastKnown(catalog: string, packageName: string): Promise<Pick<CatalogPackage, "lastKnown">> {
     const kept = this.#kept.peek(catalog, packageName);
     if (!kept) return {};
@@ -250,7 +250,7 @@ export class CatalogPackages {
 }
 
 /**
- * Where a catalog is served and which content that is, or why it cannot be asked.
+ * Returns the base URL and the content reference of a catalog, or the reason why it cannot be read.
  * @see operator-controller df2c201d internal/operator-controller/catalogmetadata/client/client.go validateCatalog
  */
 export function servedFrom(catalog: ClusterCatalog): { base: string; ref: string } | string {
@@ -265,27 +265,27 @@ export function servedFrom(catalog: ClusterCatalog): { base: string; ref: string
   return { base, ref };
 }
 
-/** What a catalog that is not served reports about itself: reason and message of its condition Progressing, unless it has succeeded. */
+/** Returns the report of a catalog that is not served: reason and message of its condition Progressing, unless the reason is Succeeded. */
 function reportOf({ status }: ClusterCatalog): Pick<CatalogPackage, "reports"> {
   const progressing = findCondition(status?.conditions, ConditionType.Progressing);
-  if (!progressing) return { reports: "catalogd has not reported on it yet" };
+  if (!progressing) return { reports: "catalogd has not reported its status yet" };
   const { reason, message } = progressing;
   return reason === Reason.Succeeded ? {} : { reports: `it reports ${reason}: ${message}` };
 }
 
-/** Packages that are asked for at once, and the longest time that takes; what has not answered by then counts as changed. */
+/** Parallel reads of packages, and the time limit for all of them; packages that are not read by then count as changed. */
 const PARALLEL_PACKAGES = 8;
 const COMPARISON_TIMEOUT_MS = 30_000;
 
-/** A catalog with new content, and the reference of the content before. */
+/** A catalog with new content, and the reference of the previous content. */
 export interface NewEdition {
   readonly catalog: ClusterCatalog;
   readonly before: string | undefined;
 }
 
 /**
- * Tells `onConcerned` each extension that a new edition of a catalog concerns: its package differs, or something is left to do for it, or that
- * cannot be told. Of hundreds of extensions it is mostly few; each package is asked for once, and a catalog that knows its tags sends none.
+ * Calls `onConcerned` for each extension that new content of a catalog affects: its package differs or cannot be compared, or its last reconcile
+ * was not successful. Reads each package once; catalogd does not send packages again whose entity tags match.
  */
 export async function findConcerned(
   { catalog, before }: NewEdition,
@@ -304,7 +304,7 @@ export async function findConcerned(
   });
 }
 
-/** Whether the last pass found nothing left to do; only such an extension may be left alone. */
+/** Reports whether the last reconcile succeeded for the current spec. Only then an unchanged package needs no reconcile. */
 function isSettled({ metadata, status }: ClusterExtension): boolean {
   const progressing = findCondition(status?.conditions, ConditionType.Progressing);
   return (

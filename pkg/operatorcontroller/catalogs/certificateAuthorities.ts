@@ -8,25 +8,25 @@ import { storedIn } from "../../certificates/storedCertificates.ts";
 import { Informer, type ListerWatcher } from "../../controller/informer.ts";
 import type { Logger } from "../../telemetry/log.ts";
 
-/** Certificates of authorities, PEM, a file each. */
+/** Certificates of authorities, in PEM, one text for each file. */
 export interface Authorities {
   readonly certificates: readonly string[];
   /** Changes with the certificates. */
   readonly fingerprint: string;
 }
 
-/** Where they are read. */
+/** A source of authorities. */
 export interface AuthoritySource {
-  /** As they are by now. */
+  /** Returns the current authorities. */
   current(): Promise<Authorities>;
 }
 
-/** What was read a moment ago still holds. */
+/** How long a read is valid, in milliseconds. */
 const FRESH_MS = 1_000;
 
 /**
- * The certificates in a folder as they are by now: a rotated authority is trusted without a restart. Files without a certificate, and folders,
- * are passed over. What cannot be read later leaves what was read before.
+ * Reads the certificates in a folder again when they are used, so that a rotated authority is trusted without a restart. Ignores folders, and
+ * files without a certificate. Keeps the previous certificates if a later read fails.
  */
 export class AuthorityFolder implements AuthoritySource {
   readonly #dir: string;
@@ -34,7 +34,7 @@ export class AuthorityFolder implements AuthoritySource {
   #readAt: number;
   #last: Authorities;
 
-  /** @param now milliseconds from any start. @throws Error when the folder cannot be read. */
+  /** @param now monotonic clock in milliseconds. @throws Error if the folder cannot be read. */
   constructor(dir: string, now: () => number = () => performance.now()) {
     this.#dir = dir;
     this.#now = now;
@@ -48,7 +48,7 @@ export class AuthorityFolder implements AuthoritySource {
       const names = namesOf(await readdir(this.#dir, { withFileTypes: true }));
       this.#last = authoritiesOf(await Promise.all(names.map((name) => readFile(join(this.#dir, name), "utf8"))));
     } catch {
-      // A mounted folder is replaced as a whole; it is there again in a moment.
+      // A mounted folder is replaced as a whole, and exists again after a moment.
     }
     this.#readAt = this.#now();
     return this.#last;
@@ -57,18 +57,18 @@ export class AuthorityFolder implements AuthoritySource {
 
 function namesOf(entries: readonly { name: string; isDirectory(): boolean }[]): string[] {
   return entries
-    .filter((entry) => !entry.isDirectory() && !entry.name.startsWith("..")) // a mounted ConfigMap's own links
+    .filter((entry) => !entry.isDirectory() && !entry.name.startsWith("..")) // internal links of a mounted ConfigMap
     .map(({ name }) => name)
     .sort();
 }
 
-/** The certificates in texts, and nothing of texts without one. */
+/** Returns the texts that contain certificates. */
 export function authoritiesOf(texts: readonly string[]): Authorities {
   const certificates = texts.filter((text) => text.includes("-----BEGIN CERTIFICATE-----"));
   return { certificates, fingerprint: createHash("sha256").update(JSON.stringify(certificates)).digest("hex") };
 }
 
-/** Where the Secret is, and with what it is read. */
+/** The Secret with the authorities, and the client that reads it. */
 export interface SecretAuthoritiesInit {
   client: ListerWatcher;
   namespace: string;
@@ -78,10 +78,10 @@ export interface SecretAuthoritiesInit {
 }
 
 const SECRET = { apiVersion: "v1", kind: "Secret" } as const;
-/** For so long a request waits for the first answer of the API server. */
+/** Longest wait for the first response of the API server, in milliseconds. */
 const ANSWER_MS = 5_000;
 
-/** The authorities in `ca.crt` of a Secret, as a watch tells them. A Secret that goes, or holds none, leaves those that were known. Keys are not kept. */
+/** Watches the authorities in `ca.crt` of a Secret. Keeps the previous ones if the Secret is deleted or contains none. Does not keep private keys. */
 export class SecretAuthorities implements AuthoritySource {
   readonly #informer: Informer;
   readonly #clock: Clock;
@@ -107,20 +107,20 @@ export class SecretAuthorities implements AuthoritySource {
     return this.#current;
   }
 
-  /** Follows until `signal` aborts; never throws. Call once. */
+  /** Follows the Secret until `signal` aborts; never throws. Call once. */
   run(signal: AbortSignal): Promise<void> {
     return this.#informer.run(signal);
   }
 
-  /** Takes the authorities of what was read. @returns what is kept of it. */
+  /** Stores the authorities of the Secret. @returns the Secret without its data. */
   #taken(secret: KubeObject): KubeObject {
     const { authorities } = storedIn(secret);
     const found = authoritiesOf(authorities);
     if (authorities.length === 0)
-      this.#log.warn({ secret: this.#name }, "no authorities of catalogd in its Secret, going on with those known");
+      this.#log.warn({ secret: this.#name }, "Secret of catalogd contains no authorities, keeping the previous ones");
     else if (found.fingerprint !== this.#current.fingerprint) {
       this.#current = found;
-      this.#log.info({ secret: this.#name, authorities: authorities.length }, "authorities of catalogd taken");
+      this.#log.info({ secret: this.#name, authorities: authorities.length }, "authorities of catalogd updated");
     }
     const { apiVersion, kind, metadata } = secret;
     return { apiVersion, kind, metadata };

@@ -4,7 +4,7 @@ import { KeptPackages } from "./catalogPackages.ts";
 
 const KILOBYTE = 1_024;
 
-/** Content of about so many kilobytes. */
+/** Content of about that many kilobytes. */
 function sized(kilobytes: number): PackageContent {
   return { package: { name: "x".repeat(kilobytes * KILOBYTE) }, channels: [], bundles: [], deprecations: [], others: 0 };
 }
@@ -16,7 +16,7 @@ async function keep(kept: KeptPackages, packageName: string, content: PackageCon
 
 const there = (kept: KeptPackages, ...names: string[]): string[] => names.filter((name) => kept.peek("c", name) !== undefined);
 
-test("the least recently used packages leave when the bytes of all are too many", async () => {
+test("KeptPackages evicts the least recently used packages beyond its limit", async () => {
   const kept = new KeptPackages(100 * KILOBYTE);
   for (const name of ["a", "b", "c"]) await keep(kept, name, sized(30));
   kept.use("c", "a");
@@ -25,7 +25,7 @@ test("the least recently used packages leave when the bytes of all are too many"
   expect(kept.bytes).toBeLessThan(100 * KILOBYTE);
 });
 
-test("a package that would not fit alone is not kept, and thousands that a catalog does not hold are", async () => {
+test("KeptPackages does not keep a package above its limit, but keeps thousands of missing packages", async () => {
   const kept = new KeptPackages(6_000 * KILOBYTE);
   for (let i = 0; i < 5_000; i++) await keep(kept, `p${i}`, undefined);
   expect(there(kept, "p0", "p4999")).toEqual(["p0", "p4999"]);
@@ -33,7 +33,7 @@ test("a package that would not fit alone is not kept, and thousands that a catal
   expect(there(kept, "large")).toEqual([]);
 });
 
-test("readings under way are shared; one that fails, or that another took the place of, counts no more", async () => {
+test("KeptPackages shares a read in progress, and drops a read that failed or was replaced", async () => {
   const kept = new KeptPackages();
   const failing = Promise.reject(new Error("connection refused"));
   kept.keep("c", "p", { ref: "sha256:1", content: failing, tags: new Map() });
@@ -49,7 +49,7 @@ test("readings under way are shared; one that fails, or that another took the pl
   expect([kept.bytes, bytes]).toEqual([KILOBYTE, KILOBYTE]);
 });
 
-test("what is kept of a catalog is forgotten, and not that of another whose name begins alike", async () => {
+test("KeptPackages.forget drops one catalog, and not another one whose name starts the same", async () => {
   const kept = new KeptPackages();
   await keep(kept, "p", sized(1));
   await keep(kept, "p", undefined, "c2");

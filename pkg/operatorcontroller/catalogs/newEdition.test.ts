@@ -6,7 +6,7 @@ import { findConcerned } from "./catalogPackages.ts";
 
 const EDITION = { catalog: catalogNamed("c", { digest: "quay.io/c@sha256:2" }), before: "quay.io/c@sha256:1" };
 
-/** An extension that the last pass found in order, or left with this reason; `generation` is that of its spec now, the pass saw 1. */
+/** An extension whose last reconcile, at generation 1, succeeded or ended with this reason; `generation` is the current one. */
 function extension(name: string, packageName: string, { reason = "Succeeded", generation = 1, installed = true } = {}): ClusterExtension {
   const { metadata, ...rest } = extensionNamed(name, { packageName });
   const lastTransitionTime = "2026-01-01T00:00:00Z";
@@ -28,17 +28,17 @@ async function concerned(extensions: readonly ClusterExtension[], changed: reado
   return { names: names.sort(), asked };
 }
 
-test("an edition concerns the extensions of packages that have changed, and each package is asked for once", async () => {
+test("findConcerned finds the extensions whose packages have changed, and reads each package once", async () => {
   const { names, asked } = await concerned([extension("a", "p"), extension("b", "q"), extension("c", "q")], ["q"]);
   expect(names).toEqual(["b", "c"]);
   expect(asked).toEqual(["p quay.io/c@sha256:1", "q quay.io/c@sha256:1"]);
 });
 
 test.for<[string, Parameters<typeof extension>[2]]>([
-  ["is tried again", { reason: "Retrying" }],
-  ["was changed since the last pass", { generation: 2 }],
+  ["is retried", { reason: "Retrying" }],
+  ["has changed since its last reconcile", { generation: 2 }],
   ["is not installed", { installed: false }],
-])("an edition concerns an extension that %s, whatever it says of its package", async ([, state]) => {
+])("findConcerned finds an extension that %s, even if its package has not changed", async ([, state]) => {
   const { names, asked } = await concerned([extension("a", "p", state)]);
   expect(names).toEqual(["a"]);
   expect(asked).toEqual([]);

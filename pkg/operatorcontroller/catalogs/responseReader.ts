@@ -7,7 +7,7 @@ import { countValues } from "../../golang/yamlDocument.ts";
 import { trimIndexMeta } from "../../resolve/dependencies/bundleIndex.ts";
 import { excerpt } from "../../text/truncate.ts";
 
-/** Properties of a bundle that resolution reads; the rest, above all the ClusterServiceVersion's metadata, is most of a catalog. */
+/** Properties of a bundle that resolution reads; most of a catalog is the rest, above all metadata of ClusterServiceVersions. */
 const KEPT_PROPERTIES: ReadonlySet<unknown> = new Set([
   "olm.package",
   "olm.package.required",
@@ -22,8 +22,8 @@ const ENTRY_MEMBERS = ["name", "replaces", "skips", "skiprange"];
 const DEPRECATION_MEMBERS = ["reference", "message"];
 
 /**
- * Returns `meta` with only what resolution reads: of packages, channels, bundles and deprecations the members that it knows, of bundles the
- * properties that it knows, of other schemas nothing. A member of the wrong type stays, so that the error says so.
+ * Returns `meta` with only the members that resolution reads of packages, channels, bundles and deprecations, only the properties of bundles that
+ * it reads, and no members for other schemas. Keeps a member with a wrong type, so that a later error reports it.
  */
 function slimMeta(meta: Meta): Meta {
   return { ...meta, blob: slimBlob(meta) };
@@ -63,18 +63,18 @@ function pickOfEach(names: readonly string[]): (list: readonly unknown[]) => unk
   return (list) => list.map((item) => (isObject(item) ? pickMembers(item, names) : item));
 }
 
-/** How much is accepted of a response of a catalog. */
+/** The limits of a response of a catalog. */
 export interface ReadLimits {
-  /** One object of it, which is parsed whole. */
+  /** Bytes of one object, which is parsed as a whole. */
   readonly objectBytes: number;
   readonly objectValues: number;
-  /** What resolution reads of a package, as JSON. */
+  /** Bytes of the JSON that resolution reads of a package. */
   readonly keptBytes: number;
-  /** Maps, lists and scalars of what resolution reads of a package. */
+  /** Maps, lists and scalars that resolution reads of a package. */
   readonly keptValues: number;
 }
 
-/** One response of a catalog, and what is read of it. */
+/** One response of a catalog, and the objects to read from it. */
 export interface ReadTask {
   /** Path of the request; errors name it. */
   readonly path: string;
@@ -83,7 +83,7 @@ export interface ReadTask {
   readonly limits: ReadLimits;
 }
 
-/** Reads the objects of one response piece by piece, and returns of each only what resolution reads. */
+/** Reads the objects of one response piece by piece, and returns only the members that resolution reads. */
 export class ResponseReader {
   readonly #wanted: ReadTask["wanted"];
   readonly #limits: ReadLimits;
@@ -128,10 +128,10 @@ export class ResponseReader {
 }
 
 function tooLarge(limit: string, { schema, name }: Meta): Error {
-  return new Error(`the package holds more than the ${limit} allowed for resolution, reached at ${excerpt(`${schema} ${name}`)}`);
+  return new Error(`the package contains more than the ${limit} allowed for resolution, reached at ${excerpt(`${schema} ${name}`)}`);
 }
 
-/** What `ResponseThread` sends to its worker about the response with number `id`. */
+/** A message of `ResponseThread` to its worker about the response with number `id`. */
 export type ReadRequest =
   | { readonly kind: "open"; readonly id: number; readonly task: ReadTask }
   | { readonly kind: "push"; readonly id: number; readonly bytes: Uint8Array }
@@ -142,7 +142,7 @@ export interface EncodedMeta extends Omit<Meta, "blob"> {
   readonly blob: string;
 }
 
-/** What the worker responds; "unknown" for a response that was not opened in this thread. */
+/** A response of the worker; "unknown" if the response of the catalog was not opened in this thread. */
 export type ReadResponse =
   | { readonly kind: "read"; readonly metas: readonly EncodedMeta[] }
   | { readonly kind: "failed"; readonly message: string }

@@ -34,7 +34,7 @@ function bundle(version: number, packageName = "p"): string {
   return `${line.replace('"value":0', '"value":4.10')}\n`;
 }
 
-/** The text in chunks of 64 KiB, as a connection gives them. */
+/** The text in chunks of 64 KiB, like a connection. */
 async function* chunksOf(...texts: string[]): AsyncGenerator<Uint8Array> {
   for (const text of texts) {
     const bytes = Buffer.from(text);
@@ -66,7 +66,7 @@ test("ResponseThread returns the same from its thread as from the main thread wh
   expect(JSON.stringify(large[0]?.blob)).not.toContain("description");
 });
 
-test("ResponseThread reads several responses side by side, and one that has stopped does not hold up the others", async () => {
+test("ResponseThread reads several responses in parallel, and a stalled one does not block the others", async () => {
   const thread = start();
   const gate = Promise.withResolvers<void>();
   async function* stalled(): AsyncGenerator<Uint8Array> {
@@ -112,7 +112,7 @@ describe("ResponseThread fails one response and reads the next when", () => {
     [
       "too much of it is kept",
       () => chunksOf(...many),
-      /the package holds more than the 1000 bytes allowed for resolution/,
+      /the package contains more than the 1000 bytes allowed for resolution/,
       { keptBytes: 1_000 },
     ],
     ["the connection ends", failing, /^connection reset$/],
@@ -123,7 +123,7 @@ describe("ResponseThread fails one response and reads the next when", () => {
     expect(await readAll(thread, chunksOf(...many))).toHaveLength(20);
   });
 
-  test("it takes more memory than the thread has", async () => {
+  test("it needs more memory than the thread has", async () => {
     const thread = start({ ...THREAD, heapMib: 32 });
     const huge = JSON.stringify({ schema: "other", package: "p", name: "o", list: Array.from({ length: 500_000 }, () => [[]]) });
     const task = { ...TASK, limits: { ...TASK.limits, objectValues: 2_000_000 } };
@@ -133,7 +133,7 @@ describe("ResponseThread fails one response and reads the next when", () => {
     expect(await readAll(thread, chunksOf(...many))).toHaveLength(20);
   });
 
-  test("its reader stops in the middle", async () => {
+  test("its reader stops early", async () => {
     const thread = start();
     for await (const meta of thread.read(TASK, chunksOf(...many))) {
       expect(meta.name).toBe("p.v1");

@@ -6,14 +6,14 @@ import type { Meta } from "../../fbc/types.ts";
 import { withNumberTokens } from "../../golang/json.ts";
 import { type ReadRequest, type ReadResponse, type ReadTask, ResponseReader } from "./responseReader.ts";
 
-/** One object may take 4 MiB and 200,000 values; the deadline is for one piece. */
+/** One object may have 4 MiB and 200,000 values; the deadline is for one piece. */
 const LIMITS: TaskThreadLimits = { heapMib: 128, deadlineMs: 60_000, idleMs: 3_000 };
-/** The main thread reads a response of at most so many bytes itself: a thread takes longer to start. */
+/** The main thread reads a response of at most this many bytes itself, because starting a thread takes longer. */
 const MAIN_THREAD_BYTES = 1024 * 1024;
-/** Of one message to the thread. */
+/** Bytes of one message to the thread. */
 const PIECE_BYTES = 256 * 1024;
 
-/** Reads responses of catalogs: large ones in a worker thread, several side by side, in which only what resolution reads comes back. */
+/** Reads responses of catalogs. A worker thread reads large ones, several in parallel, and returns only the members that resolution reads. */
 export class ResponseThread {
   readonly #thread: TaskThread<ReadRequest, ReadResponse>;
   #lastId = 0;
@@ -29,7 +29,7 @@ export class ResponseThread {
 
   /**
    * Yields the objects of a response in its order.
-   * @throws as `ResponseReader`, what `chunks` throws, and an Error for content that takes more memory or time than the thread has.
+   * @throws the errors of `ResponseReader` and of `chunks`, and an Error for content that needs more memory or time than the thread has.
    */
   async *read(task: ReadTask, chunks: AsyncIterable<Uint8Array>): AsyncGenerator<Meta> {
     const pieces = inPieces(chunks)[Symbol.asyncIterator]();

@@ -10,7 +10,7 @@ import { claimantOf, ownershipOf } from "../../release/ownership.ts";
 import type { ServedApi } from "../../resolve/solver/problem.ts";
 import type { Logger } from "../../telemetry/log.ts";
 
-/** What CrdOwners is built from. */
+/** Dependencies of CrdOwners. */
 interface CrdOwnersOptions {
   client: Pick<Client, "list" | "watch">;
   extensions: Pick<Informer<ClusterExtension>, "get">;
@@ -18,24 +18,30 @@ interface CrdOwnersOptions {
   clock?: Clock;
 }
 
-/** Whose a CustomResourceDefinition is. */
+/** Owner of a CustomResourceDefinition. */
 type CrdOwner =
-  /** Left behind by an extension that is no more: whoever provides it may take it over. */
-  | { readonly kind: "nobody" }
+  /** Left by an extension that no longer exists; any extension may adopt it. */
+  | { readonly kind: "none" }
   | { readonly kind: "extension"; readonly name: string }
-  /** Such as `Helm release "ns/name"`. */
+  /** Another owner, such as `Helm release "ns/name"`. */
   | { readonly kind: "other"; readonly who: string };
 
 const CRD = { apiVersion: "apiextensions.k8s.io/v1", kind: CRD_KIND } as const;
-/** Without the right to list it there is little use in asking often. */
+/** Maximum delay between retries of the list, which usually fails because the permission is missing. */
 const MAX_BACKOFF_MS = 300_000;
 const OWNER_MARKS: ReadonlySet<string> = new Set([LABEL_OWNER_KIND, LABEL_OWNER_NAME, ANNOTATION_OWNER_UID]);
-const NOBODY = { name: "", uid: "", installNamespace: "" };
+const NO_OWNER = { name: "", uid: "", installNamespace: "" };
 
-/** A definition with nothing but its owner marks and, as member `claimant`, whom the marks of other installers name. */
+/**
+ * The metadata of a definition that identifies its owner. `claimant` is the owner according to marks of other
+ * installers.
+ */
 type MarkedCrd = KubeObject & { claimant?: string };
 
-/** Whose the CustomResourceDefinitions of the cluster are, by their marks: metadata is watched, and little of it is kept. */
+/**
+ * The owners of the cluster's CustomResourceDefinitions, by their marks. Watches metadata, and stores only what it
+ * needs.
+ */
 class CrdOwners {
   readonly #crds: Informer<MarkedCrd>;
   readonly #extensions: CrdOwnersOptions["extensions"];
@@ -46,7 +52,7 @@ class CrdOwners {
   constructor({ client, extensions, log, clock = systemClock }: CrdOwnersOptions) {
     this.#extensions = extensions;
     const answered = (): void => this.#answered.resolve();
-    const options = { metadataOnly: true, transform: marked, maxBackoffMs: MAX_BACKOFF_MS, clock, listed: answered, failed: answered };
+    const options = { metadataOnly: true, transform: toMarkedCrd, maxBackoffMs: MAX_BACKOFF_MS, clock, listed: answered, failed: answered };
     this.#crds = new Informer<MarkedCrd>(client, CRD, options, log);
     this.#crds.onEvent(() => {
       this.#revision++;
@@ -54,12 +60,12 @@ class CrdOwners {
     });
   }
 
-  /** Resolves when the definitions have been listed, or could not be; not when stopped before. */
+  /** Resolves after the first list of definitions, successful or not. Does not resolve if stopped before. */
   get answered(): Promise<void> {
     return this.#answered.promise;
   }
 
-  /** Changes whenever a definition does. */
+  /** Changes with every change of a definition. */
   get revision(): number {
     return this.#revision;
   }
@@ -69,17 +75,19 @@ class CrdOwners {
     this.#handlers.push(handler);
   }
 
-  /** Whether definitions are known at all. */
+  /** Whether the definitions are known. */
   get isKnown(): boolean {
     return this.#crds.hasSynced;
   }
 
-  /** Follows until `signal` aborts; never throws. Call once. */
+  /** Watches until `signal` aborts; never throws. Call it once. */
   run(signal: AbortSignal): Promise<void> {
     return this.#crds.run(signal);
   }
 
-  /** Whose the definition of that name is, such as "things.example.com"; undefined where there is none. */
+  /**
+   * Returns the owner of the definition with this name, such as "things.example.com"; undefined if it does not exist.
+   */
   of(name: string): CrdOwner | undefined {
     const crd = this.#crds.get(name);
     if (!crd) return undefined;
@@ -87,14 +95,14 @@ class CrdOwners {
       const found = this.#extensions.get(extension);
       return found !== undefined && (uid === undefined || uid === found.metadata.uid);
     };
-    const ownership = ownershipOf(crd, NOBODY, exists);
-    if (ownership.kind === "orphan") return { kind: "nobody" };
+    const ownership = ownershipOf(crd, NO_OWNER, exists);
+    if (ownership.kind === "orphan") return { kind: "none" };
     if (ownership.kind === "foreign" && ownership.owner !== undefined) return { kind: "extension", name: ownership.owner };
-    return { kind: "other", who: crd.claimant ?? `whoever created ${CRD_KIND} "${name}"` };
+    return { kind: "other", who: crd.claimant ?? `the creator of ${CRD_KIND} "${name}"` };
   }
 }
 
-function marked(crd: KubeObject): MarkedCrd {
+function toMarkedCrd(crd: KubeObject): MarkedCrd {
   const { apiVersion, kind, metadata } = crd;
   const { name, uid, resourceVersion, labels, annotations, ownerReferences } = metadata;
   const ours = (all: Readonly<Record<string, string>> | undefined): Record<string, string> =>
@@ -120,11 +128,11 @@ function marked(crd: KubeObject): MarkedCrd {
 export interface ClusterApi extends ServedApi {
   /** Plural name in paths. */
   readonly resource: string;
-  /** Name of the ClusterExtension that owns it; `owner` says so too. */
+  /** Name of the ClusterExtension that owns it, also part of `owner`. */
   readonly extension?: string;
 }
 
-/** What ClusterApis is built from. */
+/** Dependencies of ClusterApis. */
 export interface ClusterApisOptions {
   client: Pick<Client, "request" | "raw" | "list" | "watch">;
   extensions: Pick<Informer<ClusterExtension>, "get" | "onEvent">;
@@ -132,21 +140,21 @@ export interface ClusterApisOptions {
   clock?: Clock;
 }
 
-/** For so long an answer serves everybody who asks. */
+/** Time during which all callers share a response. */
 const RESOURCES_FRESH_MS = 1_000;
-/** An API server is not replaced by another version more often than that. */
+/** API servers are not upgraded more often. */
 const VERSION_FRESH_MS = 60_000;
-/** One request must not end with the pass of whoever happened to ask first. */
+/** Timeout of a shared request, which must not end with the reconcile of its first caller. */
 const DISCOVERY_TIMEOUT_MS = 20_000;
 const API_SERVER = "the API server";
 
-/** Answers of one kind: whoever asks while one is fresh, or on its way, gets that. */
-class Shared<T> {
+/** A shared value: callers get the last value while it is fresh, or the one being read. */
+class SharedValue<T> {
   readonly #read: () => Promise<T>;
   readonly #freshMs: number;
   readonly #clock: Clock;
   #last: { value: T; at: number } | undefined;
-  #coming: Promise<T> | undefined;
+  #reading: Promise<T> | undefined;
 
   constructor(clock: Clock, freshMs: number, read: () => Promise<T>) {
     this.#clock = clock;
@@ -157,72 +165,75 @@ class Shared<T> {
   get(): Promise<T> {
     const last = this.#last;
     if (last && this.#clock.now() - last.at < this.#freshMs) return Promise.resolve(last.value);
-    this.#coming ??= this.#read()
+    this.#reading ??= this.#read()
       .then((value) => {
         this.#last = { value, at: this.#clock.now() };
         return value;
       })
-      .finally(() => (this.#coming = undefined));
-    return this.#coming;
+      .finally(() => (this.#reading = undefined));
+    return this.#reading;
   }
 }
 
 /**
- * What the API server serves and which version it has, read when somebody asks and then shared by all who ask within a second. While nothing
- * changes that is two requests of a few bytes.
+ * The APIs and the version of the API server. A value is read on demand and shared by all callers for a second. Without
+ * changes that takes two requests of a few bytes.
  */
 export class ClusterApis {
   readonly #owners: CrdOwners;
-  readonly #resources: Shared<readonly ServedResource[]>;
-  readonly #version: Shared<string>;
+  readonly #resources: SharedValue<readonly ServedResource[]>;
+  readonly #version: SharedValue<string>;
   #extensionsRevision = 0;
-  #made: { from: readonly ServedResource[]; revision: string; apis: readonly ClusterApi[] } | undefined;
+  #computed: { from: readonly ServedResource[]; revision: string; apis: readonly ClusterApi[] } | undefined;
 
   constructor({ client, extensions, log, clock = systemClock }: ClusterApisOptions) {
     const served = new ServedResources(client);
     this.#owners = new CrdOwners({ client, extensions, log, clock });
-    this.#resources = new Shared(clock, RESOURCES_FRESH_MS, () => served.read(AbortSignal.timeout(DISCOVERY_TIMEOUT_MS)));
-    this.#version = new Shared(clock, VERSION_FRESH_MS, async () => {
-      const answer = (await client.raw("GET", "/version", undefined, { signal: AbortSignal.timeout(DISCOVERY_TIMEOUT_MS) })) as {
+    this.#resources = new SharedValue(clock, RESOURCES_FRESH_MS, () => served.read(AbortSignal.timeout(DISCOVERY_TIMEOUT_MS)));
+    this.#version = new SharedValue(clock, VERSION_FRESH_MS, async () => {
+      const response = (await client.raw("GET", "/version", undefined, { signal: AbortSignal.timeout(DISCOVERY_TIMEOUT_MS) })) as {
         gitVersion?: string;
       };
-      return answer.gitVersion ?? "";
+      return response.gitVersion ?? "";
     });
     extensions.onEvent(({ type, object, old }) => {
       if (type !== "update" || old?.metadata.uid !== object.metadata.uid) this.#extensionsRevision++;
     });
   }
 
-  /** Calls `handler` after every change of a CustomResourceDefinition, as far as they may be watched. What is served changes soon after that. */
+  /**
+   * Calls `handler` after every change of a CustomResourceDefinition, if they can be watched. The served APIs change
+   * shortly afterwards.
+   */
   onChange(handler: () => void): void {
     this.#owners.onChange(handler);
   }
 
-  /** Follows whose the definitions of the cluster are until `signal` aborts; never throws. Call once. */
+  /** Watches the owners of definitions until `signal` aborts; never throws. Call it once. */
   run(signal: AbortSignal): Promise<void> {
     return this.#owners.run(signal);
   }
 
   /**
-   * Every API that is served, at most a second ago, in the server's order. Read-only; the same list while nothing has changed.
-   * One that a CustomResourceDefinition defines is owned by whoever its marks name, and by nobody where an extension that is no more left it
-   * behind, or where definitions may not be read. Every other one is the API server's.
-   * @throws KubeError when the server refuses; undici's errors when it does not answer.
+   * Returns every served API in the server's order, at most a second old. Read-only; the same list if nothing has
+   * changed. The API of a CustomResourceDefinition has the owner that its marks name; none if its extension no longer
+   * exists, or if definitions cannot be read. All other APIs belong to the API server.
+   * @throws KubeError if the server denies the request; undici's errors if it does not respond.
    */
   async served(): Promise<readonly ClusterApi[]> {
     const [from] = await Promise.all([this.#resources.get(), this.#owners.answered]);
     const revision = `${this.#owners.revision}/${this.#extensionsRevision}`;
-    if (this.#made?.from !== from || this.#made.revision !== revision)
-      this.#made = { from, revision, apis: from.map((resource) => this.#apiFrom(resource)) };
-    return this.#made.apis;
+    if (this.#computed?.from !== from || this.#computed.revision !== revision)
+      this.#computed = { from, revision, apis: from.map((resource) => this.#apiFrom(resource)) };
+    return this.#computed.apis;
   }
 
-  /** The same without owners, and without waiting for them. */
+  /** Returns the served resources without owners, and without waiting for them. */
   resources(): Promise<readonly ServedResource[]> {
     return this.#resources.get();
   }
 
-  /** The version of the API server, such as "v1.34.1"; at most a minute old. @throws as `served`. */
+  /** Returns the version of the API server, such as "v1.34.1", at most a minute old. @throws as `served`. */
   version(): Promise<string> {
     return this.#version.get();
   }
@@ -230,7 +241,7 @@ export class ClusterApis {
   #apiFrom({ group, version, kind, resource }: ServedResource): ClusterApi {
     const owner = this.#ownerOf(group, resource);
     const extension = owner?.kind === "extension" ? { extension: owner.name } : {};
-    return { gvk: { group, version, kind }, resource, owner: textOf(owner), ...extension };
+    return { gvk: { group, version, kind }, resource, owner: formatOwner(owner), ...extension };
   }
 
   #ownerOf(group: string, resource: string): CrdOwner | undefined {
@@ -240,7 +251,7 @@ export class ClusterApis {
   }
 }
 
-function textOf(owner: CrdOwner | undefined): string | undefined {
+function formatOwner(owner: CrdOwner | undefined): string | undefined {
   if (owner?.kind === "extension") return `${CLUSTER_EXTENSION} "${owner.name}"`;
   return owner?.kind === "other" ? owner.who : undefined;
 }

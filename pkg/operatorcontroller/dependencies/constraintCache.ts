@@ -5,23 +5,28 @@ import type { Property } from "../../fbc/types.ts";
 import { type CelCompiler, mentionsCel } from "../../resolve/constraint/constraint.ts";
 import { constraintsOf, type DeclaredConstraints, isDependency } from "../../resolve/constraint/parse.ts";
 
-const NOTHING: DeclaredConstraints = { constraints: [], faults: [] };
+const NO_CONSTRAINTS: DeclaredConstraints = { constraints: [], faults: [] };
 const NO_CEL: Pick<CelCompiler, "compile"> = {
   compile: () => {
-    throw new Error("rules of CEL are not read here");
+    throw new Error("CEL rules are not supported here");
   },
 };
 
-/** Steps of rules in one piece of work that nothing interrupts: about two seconds, where realistic rules take a quarter of a millisecond a bundle. */
+/**
+ * Limit of steps of rules without interruption: about two seconds. Realistic rules take a quarter of a millisecond per
+ * bundle.
+ */
 const STEPS_AT_ONCE = 2_000_000;
-/** Longest turn of work that can be interrupted. */
+/** Maximum duration of one turn of interruptible work. */
 const TURN_MS = 10;
-/** Most of such work for one pass. */
+/** Maximum total duration of interruptible work in one reconcile. */
 const WORK_MS = 30_000;
-const TOO_MUCH =
-  "the rules by which bundles say what they depend on take too long to be tried at once; what was found out is kept, and the rest is tried next time";
+const TOO_MUCH = "evaluating the dependency rules of bundles takes too long; the results so far are kept, and the next reconcile continues";
 
-/** Reads what bundles ask of others, each once as long as somebody holds its properties. What knows CEL is loaded with the first rule. */
+/**
+ * Reads the constraints of bundles, and caches them while their properties are referenced. Loads the CEL compiler on
+ * first use.
+ */
 export class ConstraintCache {
   readonly #load: () => Promise<CelCompiler>;
   readonly #known = new WeakMap<readonly Property[], DeclaredConstraints>();
@@ -31,20 +36,20 @@ export class ConstraintCache {
     this.#load = load;
   }
 
-  /** Makes ready to read bundles with these properties. */
+  /** Loads the CEL compiler if any of these properties needs it. Call it before `read`. */
   async prepare(lists: Iterable<readonly Property[]>): Promise<void> {
     if (this.#cel) return;
     for (const properties of lists) if (mentionsCel(properties)) return this.prepareCel();
   }
 
-  /** Makes ready to read rules of CEL. */
+  /** Loads the CEL compiler. */
   async prepareCel(): Promise<void> {
     this.#cel ??= await this.#load();
   }
 
-  /** What a bundle asks of others. `prepare` must have seen its properties. */
+  /** Returns the constraints of a bundle. Call `prepare` with its properties first. */
   readonly read = (bundle: { readonly name: string; readonly properties: readonly Property[] }): DeclaredConstraints => {
-    if (!bundle.properties.some(({ type }) => isDependency(type))) return NOTHING;
+    if (!bundle.properties.some(({ type }) => isDependency(type))) return NO_CONSTRAINTS;
     const known = this.#known.get(bundle.properties);
     if (known) return known;
     const declared = constraintsOf(bundle, this.#cel ?? NO_CEL);
@@ -53,17 +58,21 @@ export class ConstraintCache {
   };
 
   /**
-   * Does work in which rules of CEL are tried, without interruption.
-   * @throws RetryableError when they take too long together. They are the catalog author's; the next try goes on where this one ended.
+   * Runs work that evaluates CEL rules, without interruption.
+   * @throws RetryableError if the rules take too long. The next attempt continues with the results so far. Rules come
+   * from catalog authors.
    */
   bounded<T>(work: () => T): T {
     this.#cel?.grant(STEPS_AT_ONCE);
-    const done = work();
+    const result = work();
     if (this.#cel?.wasRefused) throw new RetryableError(Reason.Retrying, TOO_MUCH);
-    return done;
+    return result;
   }
 
-  /** The same for work that may be interrupted where it yields: others have their turn again and again. @throws RetryableError as `bounded`. */
+  /**
+   * Runs work that evaluates CEL rules, and lets other tasks run whenever it yields. @throws RetryableError as
+   * `bounded`.
+   */
   async inTurns<T>(work: Generator<void, T>, signal: AbortSignal): Promise<T> {
     for (let worked = 0; worked < WORK_MS; ) {
       const started = performance.now();
@@ -80,7 +89,7 @@ export class ConstraintCache {
   }
 }
 
-/** What compiles rules of CEL, loaded by the first call (see `CelCompiler`). To be called where `mentionsCel` says that there is a rule. */
+/** Loads the CEL compiler on the first call. Call it only if `mentionsCel` is true. */
 export async function loadCelRules(): Promise<CelCompiler> {
   const { CelRules } = await import("../../resolve/cel/celRules.ts");
   return new CelRules();

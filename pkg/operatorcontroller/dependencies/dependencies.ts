@@ -12,7 +12,7 @@ import { CatalogIndexReader, DependencyChoice } from "./dependencyChoice.ts";
 import { DependencyExtensions, type DependencyExtensionsOptions } from "./dependencyExtensions.ts";
 import { Dependents, InstallContextReader } from "./installContext.ts";
 
-/** What everything about dependencies is built from. */
+/** Dependencies of the dependency services. */
 export interface DependenciesOptions extends Pick<DependencyExtensionsOptions, "client" | "events"> {
   extensions: Pick<Informer<ClusterExtension>, "list" | "get" | "onEvent">;
   installed: Pick<InstalledBundles, "list" | "unread" | "onChange">;
@@ -20,22 +20,24 @@ export interface DependenciesOptions extends Pick<DependencyExtensionsOptions, "
   memory: Pick<ExtensionCache, "isUninstalling">;
   contents: CatalogPackages;
   reader: BundleIndexReader;
-  /** Makes a pass over an extension. */
-  wake: (extension: string) => void;
+  /** Queues an extension for a reconcile. */
+  enqueue: (extension: string) => void;
 }
 
-/** From the change of a definition to the look at what is served: the API server follows within a second or two. */
+/**
+ * Delay from the change of a definition to the check of the served APIs. The API server follows within two seconds.
+ */
 const SERVED_MS = 2_000;
 
-/** All that one controller has to do with what bundles depend on. */
+/** The services of one controller for dependencies of bundles. */
 export class Dependencies {
   readonly choice: DependencyChoice;
-  readonly made: DependencyExtensions;
+  readonly created: DependencyExtensions;
   readonly dependents: Dependents;
   readonly indexes: CatalogBundleIndexes;
   readonly #stop = new AbortController();
 
-  constructor({ client, events, extensions, installed, apis, memory, contents, reader, wake }: DependenciesOptions) {
+  constructor({ client, events, extensions, installed, apis, memory, contents, reader, enqueue }: DependenciesOptions) {
     const constraints = new ConstraintCache(loadCelRules);
     this.indexes = new CatalogBundleIndexes(reader, systemClock, this.#stop.signal);
     const installContext = new InstallContextReader({ installed, apis, constraints, extensions, memory });
@@ -45,9 +47,9 @@ export class Dependencies {
       indexes: new CatalogIndexReader({ indexes: this.indexes, contents, constraints }),
       constraints,
     });
-    this.made = new DependencyExtensions({ client, extensions, dependents: this.dependents, events });
+    this.created = new DependencyExtensions({ client, extensions, dependents: this.dependents, events });
     const soon = new KeyedTimers(systemClock, () => {
-      for (const name of this.choice.waiting) wake(name);
+      for (const name of this.choice.waiting) enqueue(name);
     });
     installed.onChange(() => soon.set("installed", 0));
     apis.onChange(() => soon.set("served", SERVED_MS));
@@ -56,7 +58,7 @@ export class Dependencies {
     });
   }
 
-  /** Ends what is being read. */
+  /** Aborts reads in progress. */
   close(): void {
     this.#stop.abort();
   }

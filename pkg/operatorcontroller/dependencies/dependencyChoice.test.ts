@@ -10,13 +10,13 @@ interface Row extends DependencyWorld {
   policy?: "Require" | "Install";
   catalog?: Partial<CatalogSource>;
   want: {
-    /** What is chosen; absent where nothing can be. */
+    /** The chosen bundle; absent if none can be installed. */
     bundle?: string;
-    /** Version ranges by package of what has to be installed first. */
+    /** Version ranges of dependencies to install first, by package. */
     needs?: Record<string, string>;
-    /** All that is said about the best that was left out. */
+    /** Text about the best rejected bundle. */
     unfit?: string;
-    /** Whether what catalogs offer was read. */
+    /** Whether catalogs were read for dependencies. */
     asks?: boolean;
   };
 }
@@ -33,61 +33,58 @@ const rows = loadCases<Case>("dependencies").flatMap(({ rows: all, name, source:
 
 async function chosen({ extension, policy, catalog, ...fixture }: Omit<Row, "id" | "want"> & { extension: string }) {
   const { choice, contents, catalogs, reads } = dependencyWorld(fixture);
-  const made = extensionNamed(extension, { packageName: extension, ...catalog });
-  const wanting: ClusterExtension = { ...made, spec: { ...made.spec, ...(policy ? { dependencies: { policy } } : {}) } };
+  const base = extensionNamed(extension, { packageName: extension, ...catalog });
+  const extensionWithPolicy: ClusterExtension = { ...base, spec: { ...base.spec, ...(policy ? { dependencies: { policy } } : {}) } };
   const signal = new AbortController().signal;
   const own = fixture.installed?.[extension]?.bundle;
   const filtered = filterCandidates({
-    source: wanting.spec.source.catalog!,
+    source: extensionWithPolicy.spec.source.catalog!,
     catalogs: await contents.read(catalogs, extension, signal),
     installed: own === undefined ? undefined : { name: own, version: own.slice(own.indexOf(".v") + 2) },
   });
   if (filtered.kind === "unresolved") throw new Error(filtered.message);
-  return { ...(await choice.choose(wanting, filtered, catalogs, signal)), choice, reads };
+  return { ...(await choice.choose(extensionWithPolicy, filtered, catalogs, signal)), choice, reads };
 }
 
-/** What came of a choice, as cases have it. */
+/** Returns the outcome of a choice in the form of the cases. */
 function outcomeOf({ resolution, pending, rejected }: Awaited<ReturnType<typeof chosen>>): Omit<Row["want"], "asks"> {
   const needs = pending && Object.fromEntries(pending.needs.map(({ bundle, version }) => [bundle.packageName, version]));
-  const told = rejected && `${rejected.bundle}: ${rejected.clauses.join("; ")}`;
+  const text = rejected && `${rejected.bundle}: ${rejected.clauses.join("; ")}`;
   return {
     ...(resolution.kind === "resolved" ? { bundle: resolution.bundle.name } : {}),
     ...(needs ? { needs } : {}),
-    ...(told === undefined ? {} : { unfit: told }),
+    ...(text === undefined ? {} : { unfit: text }),
   };
 }
 
 test.for(rows)("$title", async ({ title: _title, id: _id, want, ...given }) => {
-  const made = await chosen(given);
+  const actual = await chosen(given);
   const { asks, ...outcome } = want;
-  expect(outcomeOf(made)).toEqual(outcome);
-  if (asks !== undefined) expect(made.reads.length > 0).toBe(asks);
-  expect(made.choice.waiting.has(given.extension)).toBe(made.rejected !== undefined || made.pending !== undefined);
+  expect(outcomeOf(actual)).toEqual(outcome);
+  if (asks !== undefined) expect(actual.reads.length > 0).toBe(asks);
+  expect(actual.choice.waiting.has(given.extension)).toBe(actual.rejected !== undefined || actual.pending !== undefined);
 });
 
-const turned = <T>(record: Record<string, T> = {}): Record<string, T> => Object.fromEntries(Object.entries(record).toReversed());
+const reversed = <T>(record: Record<string, T> = {}): Record<string, T> => Object.fromEntries(Object.entries(record).toReversed());
 const IRRELEVANT = { bundles: [{ name: "zz.v1.0.0", provides: ["Zz"], requires: ["API Nobody"] }] };
 
-test.for(rows)(
-  "$title, in whatever order, and beside what has nothing to do with it",
-  async ({ title: _title, id: _id, want: _want, ...given }) => {
-    const catalogs = Object.entries(turned(given.catalogs)).map(([name, catalog]) => [
-      name,
-      { ...catalog, packages: turned({ ...catalog.packages, zz: IRRELEVANT }) },
-    ]);
-    const other = {
-      ...given,
-      catalogs: Object.fromEntries(catalogs),
-      installed: { ...turned(given.installed), zy: { bundle: "zy.v1.0.0", provides: ["Zy"] } },
-    };
-    expect(outcomeOf(await chosen(other))).toEqual(outcomeOf(await chosen(given)));
-  },
-);
+test.for(rows)("$title, in any order and with unrelated bundles", async ({ title: _title, id: _id, want: _want, ...given }) => {
+  const catalogs = Object.entries(reversed(given.catalogs)).map(([name, catalog]) => [
+    name,
+    { ...catalog, packages: reversed({ ...catalog.packages, zz: IRRELEVANT }) },
+  ]);
+  const other = {
+    ...given,
+    catalogs: Object.fromEntries(catalogs),
+    installed: { ...reversed(given.installed), zy: { bundle: "zy.v1.0.0", provides: ["Zy"] } },
+  };
+  expect(outcomeOf(await chosen(other))).toEqual(outcomeOf(await chosen(given)));
+});
 
-// Source: S2-42: a controller that has just started knows nothing of dependents.
+// Source: S2-42: a controller that has just started does not know dependents.
 test.for<[string, Parameters<typeof chosen>[0], string | undefined]>([
   [
-    "an update waits",
+    "waits with an update",
     {
       extension: "b",
       catalogs: {
@@ -100,23 +97,23 @@ test.for<[string, Parameters<typeof chosen>[0], string | undefined]>([
     undefined,
   ],
   [
-    "what is installed stays",
+    "keeps the installed bundle",
     { extension: "b", catalogs: { c: { packages: { b: { bundles: ["b.v1.0.0"] } } } }, installed: { b: { bundle: "b.v1.0.0" } } },
     "b.v1.0.0",
   ],
   [
-    "what is new and requires nothing is taken",
+    "accepts a new bundle without dependencies",
     { extension: "b", catalogs: { c: { packages: { b: { bundles: ["b.v1.0.0"] } } } } },
     "b.v1.0.0",
   ],
   [
-    "what is new and requires something waits",
+    "waits with a new bundle that has dependencies",
     { extension: "b", catalogs: { c: { packages: { b: { bundles: [{ name: "b.v1.0.0", requires: ["a 1.0.0"] }] } } } } },
     undefined,
   ],
-])("while it is being read what others have installed, %s", async ([, given, want]) => {
-  const made = chosen({ ...given, unread: ["a"] });
-  if (want === undefined) return expect(made).rejects.toThrow("the releases of 1 extension are being read");
-  const { resolution } = await made;
+])("DependencyChoice %s while releases of other extensions are being read", async ([, given, want]) => {
+  const choosing = chosen({ ...given, unread: ["a"] });
+  if (want === undefined) return expect(choosing).rejects.toThrow("the releases of 1 extension are being read");
+  const { resolution } = await choosing;
   return expect(resolution.kind === "resolved" && resolution.bundle.name).toBe(want);
 });

@@ -29,7 +29,7 @@ import type { ConstraintCache } from "./constraintCache.ts";
 import { canBeNamed } from "./dependencyExtensions.ts";
 import type { InstallContextReader } from "./installContext.ts";
 
-/** The parts that a choice among bundles with dependencies needs. */
+/** Dependencies of DependencyChoice. */
 export interface DependencyChoiceOptions {
   installContext: Pick<InstallContextReader, "read" | "hasConstraints" | "isKnown">;
   indexes: Pick<CatalogIndexReader, "read">;
@@ -39,38 +39,39 @@ export interface DependencyChoiceOptions {
 /** A resolution in which dependencies were checked. */
 export interface DependencyResolution {
   readonly resolution: Resolution;
-  /** With policy Install: what must be installed before the chosen bundle. */
+  /** With policy Install: bundles to install before the chosen one. */
   readonly pending?: PendingDependencies | undefined;
-  /** The best bundle that was rejected for its dependencies. */
+  /** The best bundle that was rejected because of its dependencies. */
   readonly rejected?: RejectedBundle | undefined;
 }
 
-/** A bundle that was rejected for its dependencies. */
+/** A bundle that was rejected because of its dependencies. */
 export interface RejectedBundle {
   readonly bundle: string;
-  /** Why, and what would help. */
+  /** Reasons and remedies. */
   readonly clauses: readonly string[];
-  /** Whether the conflict has changed. */
+  /** Reports whether the conflict has changed. */
   readonly isOver: IsOver;
 }
 
-/** Searches for dependencies that may end without an answer before no more are made; each takes a second. */
+/** Number of undecided searches for dependencies before the choice gives up. Each takes a second. */
 const MAX_UNDECIDED = 2;
 
-/** One choice under way. */
+/** A choice in progress. */
 interface Choice {
   readonly extension: ClusterExtension;
   readonly filtered: FilteredCatalogs;
   readonly catalogs: readonly ClusterCatalog[];
   readonly context: InstallContext;
-  /** Of each candidate that was rejected. */
+  /** The conflicts of rejected candidates. */
   readonly conflicts: ReadonlyMap<Candidate, DependencyConflict>;
   readonly signal: AbortSignal;
 }
 
 /**
- * Chooses, of what the other filters of a resolution left, the best bundle whose dependencies are met and that breaks no installed bundle;
- * with policy Install the best whose dependencies can be installed. Catalogs are asked for missing dependencies only if there are any.
+ * Chooses the best remaining candidate whose dependencies are satisfied and that breaks no installed bundle. With
+ * policy Install, the best one whose dependencies can be installed. Reads catalogs for missing dependencies only if
+ * there are any.
  */
 export class DependencyChoice {
   readonly #options: DependencyChoiceOptions;
@@ -80,37 +81,37 @@ export class DependencyChoice {
     this.#options = options;
   }
 
-  /** Names of the extensions for which a better bundle was rejected, or has to wait, in their last resolution. */
+  /** Names of extensions whose last resolution rejected a better bundle, or waits for dependencies. */
   get waiting(): ReadonlySet<string> {
     return this.#waiting;
   }
 
-  /** Drops what is known of an extension that is gone. */
+  /** Removes the state of a deleted extension. */
   forget(extension: string): void {
     this.#waiting.delete(extension);
   }
 
-  /** Returns how a bundle with these properties conflicts with the installed ones, whatever catalogs say; undefined if it does not. */
+  /** Returns the conflict of a bundle with the installed ones, regardless of catalogs; undefined if there is none. */
   async findConflict(
     { metadata: { name } }: ClusterExtension,
     bundle: AvailableBundle,
   ): Promise<{ readonly text: string; readonly isOver: IsOver } | undefined> {
     const { constraints, installContext } = this.#options;
     await constraints.prepare([bundle.properties]);
-    const now = async (): Promise<string | undefined> => {
+    const findNow = async (): Promise<string | undefined> => {
       const context = await installContext.read(name);
       const conflict = constraints.bounded(() => this.#findConflict(bundle, context));
       return conflict && formatDependencyConflict(conflict);
     };
-    const text = await now();
+    const text = await findNow();
     if (text === undefined) return undefined;
     this.#waiting.add(name);
-    return { text, isOver: async () => (await now()) !== text };
+    return { text, isOver: async () => (await findNow()) !== text };
   }
 
   /**
-   * Chooses the best candidate whose dependencies are met.
-   * @param catalogs those that the extension selects. @throws as `InstallContextReader.read`.
+   * Chooses the best candidate whose dependencies are satisfied.
+   * @param catalogs the catalogs that the extension selects. @throws as `InstallContextReader.read`.
    */
   async choose(
     extension: ClusterExtension,
@@ -137,7 +138,7 @@ export class DependencyChoice {
     if (resolution.kind === "resolved" && keepsInstalled(resolution)) return { resolution };
     const candidates = filtered.results.flatMap(({ allowed }) => allowed);
     const declares = candidates.some(({ bundle }) => bundle.properties.some(({ type }) => isDependency(type)));
-    // A first installation breaks no installed bundle, so it need not wait until all of them are known.
+    // A first installation breaks no installed bundle, so it does not have to wait until all are known.
     const isKnown = installContext.isKnown || filtered.query.installedName === undefined;
     if (!declares && isKnown && !(await installContext.hasConstraints(name))) return { resolution };
     await constraints.prepare(candidates.map(({ bundle }) => bundle.properties));
@@ -154,7 +155,7 @@ export class DependencyChoice {
     return extension.spec.dependencies?.policy === "Install" ? this.#install(choice) : this.#require(choice, installable);
   }
 
-  /** Chooses a bundle whose dependencies are met already, and finds out what would help the best of the rejected ones. */
+  /** Chooses a bundle whose dependencies are already satisfied, and finds a remedy for the best rejected one. */
   async #require(choice: Choice, installable: FilteredCatalogs): Promise<DependencyResolution> {
     const resolution = chooseBest(installable);
     const best = findBestRejected(resolution, installable.results);
@@ -167,7 +168,7 @@ export class DependencyChoice {
     return { resolution, rejected: this.#rejectedBundle(candidate, clauses, choice) };
   }
 
-  /** Checks once more, with what catalogs offer. */
+  /** Checks rejected candidates again with the bundles in catalogs. */
   async #install(choice: Choice): Promise<DependencyResolution> {
     const { filtered, conflicts } = choice;
     const reachable = await this.#readIndex(choice, [...conflicts.keys()]);
@@ -176,7 +177,7 @@ export class DependencyChoice {
     const check: DependencyCheck = (candidate, result) => {
       const conflict = conflicts.get(candidate);
       if (!conflict) return undefined;
-      if (undecided >= MAX_UNDECIDED) return "it was not tried, since for better ones the search took too long";
+      if (undecided >= MAX_UNDECIDED) return "skipped: search limit reached";
       const hint = this.#findHint(candidate, result, choice, reachable);
       if (hint?.kind === "undecided") undecided++;
       if (hint?.kind !== "offered") return formatHint(conflict, hint, reachable.unavailable).join("; ");
@@ -195,9 +196,9 @@ export class DependencyChoice {
   }
 
   #needs({ bundle }: Candidate, added: readonly SolverBundle[], { context }: Choice, { index }: ReachableIndex): DependencyNeed[] {
-    const wanted = { ...providerFrom(bundle), constraints: index.read(bundle).constraints };
+    const dependent = { ...providerFrom(bundle), constraints: index.read(bundle).constraints };
     return added.map((one) => {
-      const others = [wanted, ...added.filter((other) => other !== one)];
+      const others = [dependent, ...added.filter((other) => other !== one)];
       const version = dependencyRange({
         bundle: one,
         others: [...others, ...context.peers.map(({ provider }) => provider)],
@@ -226,7 +227,7 @@ export class DependencyChoice {
     return findDependencyConflict({ provider: providerFrom(bundle), declared: this.#options.constraints.read(bundle) }, context);
   }
 
-  /** @returns undefined if only the author of the catalog can help. */
+  /** Returns a remedy; undefined if only the author of the catalog can provide one. */
   #findHint(
     candidate: Candidate,
     result: FilterResult,
@@ -239,22 +240,25 @@ export class DependencyChoice {
     const [bundle] = toSolverBundles(candidate.bundle.package, [candidate.bundle], { catalog, priority }, source);
     const hint = bundle && findHint(bundle, context, packages, index);
     if (isComplete || hint?.kind !== "none") return hint;
-    return { kind: "undecided", because: "more packages may have a part in it than are looked at" };
+    return { kind: "undecided", because: "more packages are involved than the search covers" };
   }
 
-  /** Reads what catalogs offer for the candidates, and for those that would lose something by one of them. */
+  /**
+   * Reads catalogs for the constraints of the candidates, and for those of installed bundles that a candidate would
+   * break.
+   */
   #readIndex({ catalogs, filtered, context, conflicts, signal }: Choice, candidates: readonly Candidate[]): Promise<ReachableIndex> {
     const { constraints, indexes } = this.#options;
     const breaks = candidates.some((candidate) => conflicts.get(candidate)?.kind === "breaks");
-    const wanted = [
+    const constraintsToMeet = [
       ...candidates.flatMap(({ bundle }) => constraints.read(bundle).constraints),
       ...(breaks ? context.peers.flatMap(({ declared }) => declared.constraints) : []),
     ];
-    return indexes.read(catalogs, wanted, new Set([filtered.query.packageName]), signal);
+    return indexes.read(catalogs, constraintsToMeet, new Set([filtered.query.packageName]), signal);
   }
 }
 
-/** Reports whether the installed bundle is the best there is: it may stay whatever its dependencies are. */
+/** Reports whether the installed bundle is the best one. It may stay regardless of its dependencies. */
 function keepsInstalled({ bundle, edge, filtered: { query } }: SuccessfulResolution): boolean {
   return bundle.name === query.installedName && edge?.via === "stay";
 }
@@ -263,27 +267,27 @@ function filterAll(filtered: FilteredCatalogs, check: DependencyCheck): Filtered
   return { ...filtered, results: filtered.results.map((result) => filterByDependencies(result, filtered.query, check)) };
 }
 
-/** Where indexes of catalogs, contents of packages and constraints of bundles are read. */
+/** Dependencies of CatalogIndexReader. */
 export interface CatalogIndexReaderOptions {
   indexes: Pick<CatalogBundleIndexes, "read">;
   contents: Pick<CatalogPackages, "read">;
   constraints: ConstraintCache;
 }
 
-/** What catalogs offer for some constraints. */
+/** Bundles in catalogs that may satisfy constraints. */
 interface ReachableIndex {
   readonly index: CatalogIndex;
   /** The packages that may be part of a solution. */
   readonly packages: ReadonlySet<string>;
-  /** False if there are more than can be searched. */
+  /** False if the search limit was reached. */
   readonly isComplete: boolean;
   readonly unavailable: readonly UnavailableCatalog[];
 }
 
-/** Packages asked for at once. */
+/** Number of packages to read concurrently. */
 const PARALLEL_PACKAGES = 8;
 
-/** Reads from catalogs what may meet constraints: who provides what in all of them, and of the packages in question channels and deprecations. */
+/** Reads from catalogs which bundles may satisfy constraints, with channels and deprecations of their packages. */
 export class CatalogIndexReader {
   readonly #options: CatalogIndexReaderOptions;
 
@@ -291,19 +295,19 @@ export class CatalogIndexReader {
     this.#options = options;
   }
 
-  /** @param settled packages that are given, of which nothing needs to be known. */
+  /** @param settled packages that need not be searched, because their bundle is given. */
   async read(
     clusterCatalogs: readonly ClusterCatalog[],
-    wanted: readonly BundleConstraint[],
+    unmet: readonly BundleConstraint[],
     settled: ReadonlySet<string>,
     signal: AbortSignal,
   ): Promise<ReachableIndex> {
     const { indexes, constraints } = this.#options;
-    const answers = await indexes.read(clusterCatalogs, signal);
-    const unavailable = answers.flatMap((one) => (one.unavailable === undefined ? [] : [{ name: one.name, unavailable: one.unavailable }]));
-    const catalogs = answers.flatMap(({ name, priority, index }): IndexedCatalog[] => (index ? [{ catalog: name, priority, index }] : []));
+    const reads = await indexes.read(clusterCatalogs, signal);
+    const unavailable = reads.flatMap((one) => (one.unavailable === undefined ? [] : [{ name: one.name, unavailable: one.unavailable }]));
+    const catalogs = reads.flatMap(({ name, priority, index }): IndexedCatalog[] => (index ? [{ catalog: name, priority, index }] : []));
     if (catalogs.some(({ index }) => index.mentionsCel)) await constraints.prepareCel();
-    const reached = await constraints.inTurns(findReachablePackages(wanted, catalogs, constraints.read, settled), signal);
+    const reached = await constraints.inTurns(findReachablePackages(unmet, catalogs, constraints.read, settled), signal);
     const packages = new Set([...reached.packages].filter(canBeNamed));
     const contents = await this.#contents(clusterCatalogs, [...packages], catalogs, signal);
     const packageOf = (catalog: string, packageName: string): PackageContent | undefined => contents.get(`${catalog}/${packageName}`);
@@ -320,9 +324,9 @@ export class CatalogIndexReader {
       catalogs.filter(({ index }) => index.bundlesOf(packageName).length > 0).map(({ catalog }) => ({ catalog, packageName })),
     );
     const read = await mapInParallel(pairs, PARALLEL_PACKAGES, async ({ catalog, packageName }) => {
-      const asked = clusterCatalogs.filter(({ metadata }) => metadata.name === catalog);
-      const [answer] = await this.#options.contents.read(asked, packageName, signal);
-      return [`${catalog}/${packageName}`, answer?.content] as const;
+      const selected = clusterCatalogs.filter(({ metadata }) => metadata.name === catalog);
+      const [result] = await this.#options.contents.read(selected, packageName, signal);
+      return [`${catalog}/${packageName}`, result?.content] as const;
     });
     return new Map(read);
   }

@@ -21,36 +21,36 @@ const bundle = (packageName: string): SolverBundle => ({
 const parent = { ...extensionNamed("parent", { packageName: "p" }), metadata: { name: "parent", uid: "uid-of-parent" } };
 const label = fc.stringMatching(/^[a-z0-9]([-a-z0-9]{0,60}[a-z0-9])?$/);
 
-test("whatever a package is called that an extension may name, its extension is one that the API server takes", () => {
+test("dependencyExtension returns a valid ClusterExtension for every package that can be named", () => {
   const names = fc.array(label, { minLength: 1, maxLength: 4 }).map((labels) => labels.join("."));
   fc.assert(
     fc.property(names, (packageName) => {
       fc.pre(canBeNamed(packageName));
       for (const name of dependencyNames(packageName)) {
-        const made = dependencyExtension(parent, { bundle: bundle(packageName), version: "" }, name);
-        expect(ClusterExtension.safeParse(made).error).toBeUndefined();
+        const created = dependencyExtension(parent, { bundle: bundle(packageName), version: "" }, name);
+        expect(ClusterExtension.safeParse(created).error).toBeUndefined();
         expect(name).toMatch(/^[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*$/);
       }
     }),
   );
 });
 
-test("packages have different names of last resort, and one that is short its own before that", () => {
+test("dependencyNames returns the package's name if it is short, and a unique one with a hash", () => {
   const long = "x".repeat(80);
   expect(dependencyNames("short")).toEqual(["short", expect.stringMatching(/^short-[0-9a-f]{8}$/)]);
   expect(dependencyNames(long)).toEqual([expect.stringMatching(/^x{44}-[0-9a-f]{8}$/)]);
   expect(dependencyNames(`${long}a`)).not.toEqual(dependencyNames(`${long}b`));
 });
 
-test.for(["", "Upper", "-a", "a".repeat(254), "a b"])("no extension is made for a package called %j", (packageName) => {
+test.for(["", "Upper", "-a", "a".repeat(254), "a b"])("canBeNamed is false for package %j", (packageName) => {
   expect(canBeNamed(packageName)).toBe(false);
 });
 
-test("it says for whom it was made, and a template says where it goes", () => {
+test("dependencyExtension records its dependent, and uses namespace and ServiceAccount of the template", () => {
   const template = { namespace: "shared", serviceAccount: { name: "installer" } };
   const spec = { ...parent.spec, approval: "Manual" as const, dependencies: { policy: "Install" as const, template } };
-  const made = dependencyExtension({ ...parent, spec }, { bundle: bundle("q"), version: "1.0.0" }, "q");
-  expect(made.spec).toEqual({
+  const created = dependencyExtension({ ...parent, spec }, { bundle: bundle("q"), version: "1.0.0" }, "q");
+  expect(created.spec).toEqual({
     namespace: "shared",
     serviceAccount: { name: "installer" },
     source: {
@@ -60,5 +60,5 @@ test("it says for whom it was made, and a template says where it goes", () => {
     dependencies: { policy: "Install", template },
     approval: "Manual",
   });
-  expect(parseDependents(made)).toEqual([{ name: "parent", uid: "uid-of-parent" }]);
+  expect(parseDependents(created)).toEqual([{ name: "parent", uid: "uid-of-parent" }]);
 });

@@ -23,19 +23,25 @@ import type { Dependents } from "./installContext.ts";
 
 const HASH_LENGTH = 8;
 
-/** Names for the extension of a package, the first that is free being the one to take: the package's own, and a shortened one that is its alone. */
+/**
+ * Returns names for the extension of a package; the first free one is used: the package's name, then a shortened one
+ * with a hash.
+ */
 export function dependencyNames(packageName: string): string[] {
   const hash = createHash("sha256").update(packageName).digest("hex").slice(0, HASH_LENGTH);
   const short = packageName.slice(0, EXTENSION_NAME_MAX - HASH_LENGTH - 1).replace(/[-.]+$/, "");
   return [...(packageName.length <= EXTENSION_NAME_MAX ? [packageName] : []), `${short}-${hash}`];
 }
 
-/** Whether an extension may name the package. Catalogs may call packages anything. */
+/** Reports whether an extension may name the package. Catalogs may contain any name. */
 export function canBeNamed(packageName: string): boolean {
   return isSubdomain(packageName);
 }
 
-/** The extension that is made for `parent` to meet a need: of the same namespace and identity, unless its template says otherwise. */
+/**
+ * Returns the extension to create for a dependency of `parent`: with its namespace and identity, unless its template
+ * overrides them.
+ */
 export function dependencyExtension(parent: ClusterExtension, { bundle, version }: DependencyNeed, name: string): ClusterExtension {
   const { namespace, serviceAccount, dependencies, approval } = parent.spec;
   const template = dependencies?.template;
@@ -62,12 +68,12 @@ export function dependencyExtension(parent: ClusterExtension, { bundle, version 
   };
 }
 
-/** The label by which an extension keeps those that were made for it. */
+/** Returns the label with which an extension keeps a dependency that was created for it. */
 function dependentLabel({ metadata }: Pick<ClusterExtension, "metadata">): string {
   return `${LABEL_DEPENDENT_PREFIX}${metadata.name}`;
 }
 
-/** Names and uids of the extensions that keep `dependency`. */
+/** Returns names and uids of the extensions that keep `dependency`. */
 export function parseDependents({ metadata }: Pick<ClusterExtension, "metadata">): { name: string; uid: string }[] {
   const labels = Object.entries(metadata.labels ?? {});
   return labels.flatMap(([label, uid]) =>
@@ -75,12 +81,12 @@ export function parseDependents({ metadata }: Pick<ClusterExtension, "metadata">
   );
 }
 
-/** Whether policy Install made the extension, and nobody has taken it over since by removing the label. */
+/** Reports whether policy Install created the extension, and the label was not removed since to keep it. */
 function isDependencyExtension({ metadata }: Pick<ClusterExtension, "metadata">): boolean {
   return metadata.labels?.[LABEL_DEPENDENCY] === "true";
 }
 
-/** What making and removing extensions for others needs from the outside. */
+/** Dependencies of DependencyExtensions. */
 export interface DependencyExtensionsOptions {
   client: Pick<Client, "create" | "patch" | "delete" | "get">;
   extensions: { list(): readonly ClusterExtension[]; get(name: string): ClusterExtension | undefined };
@@ -88,11 +94,11 @@ export interface DependencyExtensionsOptions {
   events: EventSink;
 }
 
-/** Longest message of another extension that is repeated. */
+/** Maximum length of a message that is repeated from another extension. */
 const MAX_MESSAGE = 300;
 const FIELD_MANAGER = "operator-controller";
 
-/** The ClusterExtensions that policy Install makes for others, from the first that needs one to the last. */
+/** Creates ClusterExtensions for policy Install, and removes them after their last dependent. */
 export class DependencyExtensions {
   readonly #options: DependencyExtensionsOptions;
 
@@ -101,43 +107,47 @@ export class DependencyExtensions {
   }
 
   /**
-   * Sees to it that there is an extension for each need, and that one that was made for others stays as long as `parent` does.
-   * @returns what is waited for, one clause each.
-   * @throws KubeError when the API server refuses, RetryableError where no name is free.
+   * Creates an extension for each dependency if none exists, and keeps those that were created for others while
+   * `parent` exists.
+   * @returns what the extension waits for, one clause each.
+   * @throws KubeError if the API server denies a request. @throws RetryableError if no name is free.
    */
   async ensure(parent: ClusterExtension, needs: readonly DependencyNeed[], signal: AbortSignal): Promise<string[]> {
     const waiting: string[] = [];
     for (const need of needs) {
-      const known = this.#ofPackage(need.bundle.packageName);
+      const known = this.#findByPackage(need.bundle.packageName);
       if (known) await this.#keepFor(parent, known, signal);
       waiting.push(waitingText(known ?? (await this.#create(parent, need, signal)), need, known !== undefined));
     }
     return waiting;
   }
 
-  /** What `ensure` would say now, without changing anything. */
+  /** Returns the current text of `ensure` without changing anything. */
   waitingFor(needs: readonly DependencyNeed[]): string {
-    return needs.map((need) => waitingText(this.#ofPackage(need.bundle.packageName), need, true)).join("; ");
+    return needs.map((need) => waitingText(this.#findByPackage(need.bundle.packageName), need, true)).join("; ");
   }
 
   /**
-   * Lets the extensions go that were made for `parent`, which is gone from the cluster itself: one that an installed bundle needs is handed to
-   * that bundle's extension, one that another extension keeps stays, any other is deleted.
+   * Releases the extensions that were created for `parent` after it was uninstalled. A dependency that an installed
+   * bundle needs is assigned to the extension of that bundle; one that another extension keeps stays; any other is
+   * deleted.
    */
   async release(parent: ClusterExtension, signal: AbortSignal): Promise<void> {
     const label = dependentLabel(parent);
-    const made = this.#options.extensions.list().filter((one) => isDependencyExtension(one) && one.metadata.labels?.[label] !== undefined);
-    for (const dependency of made) await this.#releaseOne(parent, dependency, signal);
+    const dependencies = this.#options.extensions
+      .list()
+      .filter((one) => isDependencyExtension(one) && one.metadata.labels?.[label] !== undefined);
+    for (const dependency of dependencies) await this.#releaseOne(parent, dependency, signal);
   }
 
   async #releaseOne(parent: ClusterExtension, dependency: ClusterExtension, signal: AbortSignal): Promise<void> {
     const { name } = dependency.metadata;
     const left = await this.#label(dependency, { [dependentLabel(parent)]: null }, signal);
     if (!left || !isDependencyExtension(left) || left.metadata.deletionTimestamp !== undefined) return;
-    const keeper = this.#keeperOf(left, parent) ?? (await this.#dependentOn(left, parent));
+    const keeper = this.#findKeeper(left, parent) ?? (await this.#findDependent(left, parent));
     if (keeper) {
       await this.#keepFor(keeper, left, signal);
-      const text = `ClusterExtension ${goQuote(name)}, made for this one, stays: ClusterExtension ${goQuote(keeper.metadata.name)} needs it`;
+      const text = `kept ClusterExtension ${goQuote(name)}, which was created for this one: ClusterExtension ${goQuote(keeper.metadata.name)} needs it`;
       this.#options.events.record(parent, "Normal", "DependencyKept", text);
       return;
     }
@@ -146,31 +156,32 @@ export class DependencyExtensions {
       await this.#options.client.delete(refOf(left), { uid, resourceVersion, signal });
     } catch (err) {
       if (isNotFound(err)) return;
-      // Whoever has just changed it may be one that keeps it.
+      // Another extension that has just changed it may keep it.
       if (isConflict(err))
-        throw new RetryableError("Retrying", `ClusterExtension ${goQuote(name)} was changed while it was removed`, { cause: err });
+        throw new RetryableError("Retrying", `ClusterExtension ${goQuote(name)} changed during its removal`, { cause: err });
       throw err;
     }
     this.#options.events.record(
       parent,
       "Normal",
       "DependencyRemoved",
-      `deleted ClusterExtension ${goQuote(name)}, made for this one: nothing else needs it`,
+      `deleted ClusterExtension ${goQuote(name)}, which was created for this one: no other extension needs it`,
     );
   }
 
-  /** An extension that keeps the dependency by its label. */
-  #keeperOf(dependency: ClusterExtension, parent: ClusterExtension): ClusterExtension | undefined {
+  /** Returns an extension that keeps the dependency by its label. */
+  #findKeeper(dependency: ClusterExtension, parent: ClusterExtension): ClusterExtension | undefined {
     const others = parseDependents(dependency).filter(({ name }) => name !== parent.metadata.name);
     return others
       .map(({ name, uid }) => ({ found: this.#options.extensions.get(name), uid }))
       .find(({ found, uid }) => found?.metadata.uid === uid)?.found;
   }
 
-  /** An extension whose installed bundle depends on what the dependency has installed. */
-  async #dependentOn({ metadata }: ClusterExtension, parent: ClusterExtension): Promise<ClusterExtension | undefined> {
+  /** Returns an extension whose installed bundle depends on the bundle of the dependency. */
+  async #findDependent({ metadata }: ClusterExtension, parent: ClusterExtension): Promise<ClusterExtension | undefined> {
     const dependents = await this.#options.dependents.of(metadata.name);
-    if (!dependents) throw new RetryableError("Retrying", `whether ClusterExtension ${goQuote(metadata.name)} is needed is not known yet`);
+    if (!dependents)
+      throw new RetryableError("Retrying", `cannot determine yet whether ClusterExtension ${goQuote(metadata.name)} is needed`);
     const names = dependents.map(({ extension }) => extension).filter((name) => name !== parent.metadata.name);
     return names.map((name) => this.#options.extensions.get(name)).find((found) => found !== undefined);
   }
@@ -182,7 +193,7 @@ export class DependencyExtensions {
     if (dependency.metadata.labels?.[label] !== uid) await this.#label(dependency, { [label]: uid }, signal);
   }
 
-  /** @returns the extension afterwards; undefined where it is gone, or another one by now. */
+  /** Sets labels. @returns the extension afterwards; undefined if it no longer exists or was recreated. */
   async #label(
     dependency: ClusterExtension,
     labels: Record<string, string | null>,
@@ -206,10 +217,10 @@ export class DependencyExtensions {
     for (const name of dependencyNames(packageName)) {
       if (this.#options.extensions.get(name)) continue;
       try {
-        const made = await this.#options.client.create(dependencyExtension(parent, need, name), { fieldManager: FIELD_MANAGER, signal });
+        const created = await this.#options.client.create(dependencyExtension(parent, need, name), { fieldManager: FIELD_MANAGER, signal });
         const text = `created ClusterExtension ${goQuote(name)} of package ${goQuote(packageName)} from catalog ${goQuote(catalog)}`;
         this.#options.events.record(parent, "Normal", "DependencyCreated", text);
-        return made;
+        return created;
       } catch (err) {
         if (!isAlreadyExists(err)) throw err;
         const found = await this.#options.client.get<ClusterExtension>(
@@ -223,11 +234,11 @@ export class DependencyExtensions {
     }
     throw new RetryableError(
       "Retrying",
-      `no ClusterExtension can be made for package ${goQuote(packageName)}: its names are taken by others`,
+      `cannot create a ClusterExtension for package ${goQuote(packageName)}: other extensions use its names`,
     );
   }
 
-  #ofPackage(packageName: string): ClusterExtension | undefined {
+  #findByPackage(packageName: string): ClusterExtension | undefined {
     const found = this.#options.extensions.list().filter(({ spec }) => spec?.source?.catalog?.packageName === packageName);
     return found.sort((a, b) => compareText(a.metadata.name, b.metadata.name))[0];
   }
@@ -236,9 +247,10 @@ export class DependencyExtensions {
 function waitingText(extension: ClusterExtension | undefined, { bundle }: DependencyNeed, existed: boolean): string {
   const name = goQuote(extension?.metadata.name ?? "");
   const packageName = goQuote(bundle.packageName);
-  if (!extension || !existed) return `ClusterExtension ${name} of package ${packageName}, which was made for it`;
-  const said = findCondition(extension.status?.conditions, ConditionType.Progressing);
-  const why = said && said.reason !== "Succeeded" ? `: ${said.reason}: ${truncate(said.message, MAX_MESSAGE)}` : "";
+  if (!extension || !existed) return `ClusterExtension ${name} of package ${packageName}, which was created for it`;
+  const progressing = findCondition(extension.status?.conditions, ConditionType.Progressing);
+  const why =
+    progressing && progressing.reason !== "Succeeded" ? `: ${progressing.reason}: ${truncate(progressing.message, MAX_MESSAGE)}` : "";
   return `ClusterExtension ${name} of package ${packageName}${why}`;
 }
 

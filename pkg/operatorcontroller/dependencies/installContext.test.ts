@@ -8,7 +8,7 @@ import { ConstraintCache, loadCelRules } from "./constraintCache.ts";
 import { Dependents } from "./installContext.ts";
 
 interface Given {
-  /** Properties of what each extension has installed. */
+  /** Properties of the installed bundle of each extension. */
   installed: Record<string, Property[]>;
   deleted?: string[];
   ignoring?: string[];
@@ -25,13 +25,13 @@ const ANY: Property = {
 const CEL: Property = { type: "olm.constraint", value: { cel: { rule: 'properties.exists(p, p.type == "certified")' } } };
 
 function extension(name: string, { deleted = [], ignoring = [] }: Given): ClusterExtension {
-  const made = extensionNamed(name, { packageName: name });
-  const metadata = deleted.includes(name) ? { ...made.metadata, deletionTimestamp: "2026-01-01T00:00:00Z" } : made.metadata;
-  return { ...made, metadata, spec: ignoring.includes(name) ? { ...made.spec, dependencies: { policy: "Ignore" } } : made.spec };
+  const base = extensionNamed(name, { packageName: name });
+  const metadata = deleted.includes(name) ? { ...base.metadata, deletionTimestamp: "2026-01-01T00:00:00Z" } : base.metadata;
+  return { ...base, metadata, spec: ignoring.includes(name) ? { ...base.spec, dependencies: { policy: "Ignore" } } : base.spec };
 }
 
-/** Who depends on `a`, and how often the API server was asked. */
-async function dependentsOnA(given: Given): Promise<{ found: string[] | undefined; asked: number }> {
+/** Returns the dependents of `a`, and the number of requests to the API server. */
+async function dependentsOnA(given: Given): Promise<{ found: string[] | undefined; requests: number }> {
   const version = parseVersionRelease("1.0.0");
   const list = Object.entries(given.installed).map(
     ([name, properties]): InstalledProvider => ({
@@ -43,38 +43,38 @@ async function dependentsOnA(given: Given): Promise<{ found: string[] | undefine
       properties,
     }),
   );
-  let asked = 0;
+  let requests = 0;
   const dependents = new Dependents({
     extensions: { get: (name) => extension(name, given) },
     installed: { list: () => list, unread: () => given.unread ?? [] },
     apis: {
       resources: () => {
-        asked++;
+        requests++;
         return Promise.resolve([]);
       },
     },
     constraints: new ConstraintCache(loadCelRules),
     memory: { isUninstalling: (name) => given.uninstalling?.includes(name) ?? false },
   });
-  return { found: (await dependents.of("a"))?.map((dependent) => dependent.extension), asked };
+  return { found: (await dependents.of("a"))?.map((dependent) => dependent.extension), requests };
 }
 
 // Source: H-14.
-test.for<[why: string, given: Given, found: string[] | undefined, asked: number]>([
-  ["whatever needs it", { installed: { a: [], b: needs("a"), c: [], d: needs("c") } }, ["b"], 1],
-  ["what asks for a property of it", { installed: { a: [{ type: "certified", value: "" }], b: [CEL] } }, ["b"], 1],
-  ["nothing that goes as well", { installed: { a: [], b: needs("a") }, deleted: ["a", "b"] }, [], 1],
-  ["nothing that ignores dependencies, and then nobody is asked", { installed: { a: [], b: needs("a") }, ignoring: ["b"] }, [], 0],
-  ["nothing, where nothing needs anything", { installed: { a: needs("b"), b: [] } }, [], 0],
-  ["what could do with another one, which stays", { installed: { a: [], b: [], c: [ANY] } }, [], 1],
+test.for<[why: string, given: Given, found: string[] | undefined, requests: number]>([
+  ["extensions whose bundle requires the package", { installed: { a: [], b: needs("a"), c: [], d: needs("c") } }, ["b"], 1],
+  ["extensions whose bundle requires one of its properties", { installed: { a: [{ type: "certified", value: "" }], b: [CEL] } }, ["b"], 1],
+  ["no extension that is being deleted", { installed: { a: [], b: needs("a") }, deleted: ["a", "b"] }, [], 1],
+  ["no extension that ignores dependencies, without a request", { installed: { a: [], b: needs("a") }, ignoring: ["b"] }, [], 0],
+  ["nothing when no bundle requires another one", { installed: { a: needs("b"), b: [] } }, [], 0],
+  ["no extension that another installed bundle also satisfies", { installed: { a: [], b: [], c: [ANY] } }, [], 1],
   [
-    "the same, while that one is being uninstalled",
+    "an extension when the other bundle is being uninstalled",
     { installed: { a: [], b: [], c: [ANY] }, deleted: ["b"], uninstalling: ["b"] },
     ["c"],
     1,
   ],
-  ["nobody knows who, while releases are read", { installed: { a: [] }, unread: ["b"] }, undefined, 0],
-  ["whose own release need not be known", { installed: { b: needs("a") }, unread: ["a"] }, [], 1],
-])("on an extension depends %s", async ([, given, found, asked]) => {
-  expect(await dependentsOnA(given)).toEqual({ found, asked });
+  ["undefined while releases of other extensions are being read", { installed: { a: [] }, unread: ["b"] }, undefined, 0],
+  ["a list while only its own release is being read", { installed: { b: needs("a") }, unread: ["a"] }, [], 1],
+])("Dependents returns %s", async ([, given, found, requests]) => {
+  expect(await dependentsOnA(given)).toEqual({ found, requests });
 });

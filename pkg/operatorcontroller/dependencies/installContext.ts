@@ -13,7 +13,7 @@ import type { ConstraintCache } from "./constraintCache.ts";
 
 const NO_CONSTRAINTS = { constraints: [], faults: [] };
 
-/** Installed bundles with what they ask of others: nothing where `spec.dependencies.policy` is Ignore. */
+/** Returns installed bundles with their constraints; none if `spec.dependencies.policy` is Ignore. */
 async function readPeers(
   bundles: ReturnType<InstalledBundles["list"]>,
   { constraints, extensions }: { constraints: ConstraintCache; extensions: Pick<Informer<ClusterExtension>, "get"> },
@@ -30,7 +30,7 @@ async function readPeers(
   });
 }
 
-/** The parts that install contexts are read from. */
+/** Dependencies of InstallContextReader. */
 export interface InstallContextReaderOptions {
   installed: Pick<InstalledBundles, "list" | "unread">;
   apis: Pick<ClusterApis, "served">;
@@ -39,10 +39,10 @@ export interface InstallContextReaderOptions {
   memory: Pick<ExtensionCache, "isUninstalling">;
 }
 
-/** Longest time between two looks whether everything has been read. */
+/** Maximum delay between checks whether all releases have been read. */
 const UNREAD_MS = 1_000;
 
-/** Reads what a bundle of an extension would be installed with. */
+/** Reads the installed bundles and APIs that a bundle would be installed with. */
 export class InstallContextReader {
   readonly #options: InstallContextReaderOptions;
 
@@ -50,7 +50,7 @@ export class InstallContextReader {
     this.#options = options;
   }
 
-  /** Whether everything that extensions have installed has been read. */
+  /** Whether the installed bundles of all extensions are known. */
   get isKnown(): boolean {
     return this.#options.installed.unread().length === 0;
   }
@@ -61,8 +61,9 @@ export class InstallContextReader {
   }
 
   /**
-   * Reads the install context of an extension as it is now.
-   * @throws WaitingError while what extensions have installed is being read; KubeError when the API server does not tell what it serves.
+   * Reads the current install context of an extension.
+   * @throws WaitingError while installed releases are being read. @throws KubeError if the API server does not list its
+   * APIs.
    */
   async read(extension: string): Promise<InstallContext> {
     const { installed, apis } = this.#options;
@@ -77,7 +78,7 @@ export class InstallContextReader {
     return { peers: all.filter((one) => one !== own), own, served: unprovided(await apis.served(), installed.list()) };
   }
 
-  /** Bundles that are being uninstalled provide nothing, and extensions that ignore dependencies declare no constraint. */
+  /** Returns the installed bundles, except those that are being uninstalled. */
   #installed(): Promise<InstalledPeer[]> {
     const { installed, memory } = this.#options;
     return readPeers(
@@ -87,13 +88,13 @@ export class InstallContextReader {
   }
 }
 
-/** What is served and none of the bundles provides: the APIs of those go with them. */
+/** Returns the served APIs that no installed bundle provides; the others end with their bundle. */
 function unprovided(served: readonly ClusterApi[], providers: readonly Provider[]): readonly ClusterApi[] {
   const provided = new Set(providers.flatMap(({ apis }) => apis.map(gvkKey)));
   return served.filter(({ gvk }) => !provided.has(gvkKey(gvk)));
 }
 
-/** What Dependents is built from. */
+/** Dependencies of Dependents. */
 export interface DependentsOptions {
   extensions: Pick<Informer<ClusterExtension>, "get">;
   installed: Pick<InstalledBundles, "list" | "unread">;
@@ -102,7 +103,7 @@ export interface DependentsOptions {
   memory: Pick<ExtensionCache, "isUninstalling">;
 }
 
-/** Who depends on what an extension has installed. */
+/** Finds the extensions that depend on the installed bundle of another one. */
 export class Dependents {
   readonly #options: DependentsOptions;
 
@@ -111,10 +112,10 @@ export class Dependents {
   }
 
   /**
-   * The extensions that depend on this one now, see `dependentsOf`. Those that are being deleted do not count, nor do those whose
-   * `spec.dependencies.policy` is Ignore; what is being uninstalled already is nothing to count on.
-   * @returns undefined while what extensions have installed is being read for the first time.
-   * @throws KubeError when the API server does not tell what it serves, which is asked only where something depends on something.
+   * Returns the extensions that currently depend on this one, see `findDependents`. Ignores extensions that are being
+   * deleted or whose `spec.dependencies.policy` is Ignore, and providers that are being uninstalled.
+   * @returns undefined until all releases have been read once.
+   * @throws KubeError if the API server does not list its APIs, which is requested only if any constraint exists.
    */
   async of(extension: string): Promise<readonly Dependent[] | undefined> {
     const { installed, apis, memory } = this.#options;

@@ -29,8 +29,11 @@ test.for([
   ["on", ABSENT, UNREADABLE, "active"],
   ["on", ABSENT, olm("Managed"), "active"],
   ["on", ABSENT, olm("Unmanaged"), "active, unmanaged"],
-] as const)("--cluster-operator=%s, ClusterOperator %o, OLM %o: %s", ([flag, clusterOperator, configuration, expected]) => {
-  const mode = gateModeFrom(flag, clusterOperator, configuration);
-  expect(mode.kind + (mode.kind === "active" && mode.unmanaged ? ", unmanaged" : "")).toBe(expected);
-  expect(mode.because).not.toBe("");
-});
+] as const)(
+  "gateModeFrom decides the mode when --cluster-operator=%s, ClusterOperator is %o and OLM is %o: %s",
+  ([flag, clusterOperator, configuration, expected]) => {
+    const mode = gateModeFrom(flag, clusterOperator, configuration);
+    expect(mode.kind + (mode.kind === "active" && mode.unmanaged ? ", unmanaged" : "")).toBe(expected);
+    expect(mode.because).not.toBe("");
+  },
+);

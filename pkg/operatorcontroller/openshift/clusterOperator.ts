@@ -1,4 +1,4 @@
-import { changedConditions } from "../../api/conditions.ts";
+import { listChangedConditions } from "../../api/conditions.ts";
 import type { EventSink } from "../../api/events.ts";
 import type { Condition, KubeObject } from "../../api/k8s.ts";
 import type { Clock } from "../../async/clock.ts";
@@ -16,21 +16,21 @@ import type { ClusterVersion } from "../../version/clusterVersion.ts";
 
 /** Values of --cluster-operator. */
 export const CLUSTER_OPERATOR_MODES = ["auto", "on", "off"] as const;
-/** Whether the ClusterOperator `olm` is written. */
+/** Whether operator-controller writes ClusterOperator `olm`. */
 export type ClusterOperatorMode = (typeof CLUSTER_OPERATOR_MODES)[number];
 
-/** The ClusterOperator that says whether the cluster may be upgraded. */
+/** The ClusterOperator that reports whether the cluster may be upgraded. */
 export const CLUSTER_OPERATOR = { apiVersion: "config.openshift.io/v1", kind: "ClusterOperator", name: "olm" } as const;
-/** The configuration of cluster-olm-operator: where it exists, that one writes the ClusterOperator, from our release Secrets. */
+/** The configuration of cluster-olm-operator: if it exists, cluster-olm-operator writes the ClusterOperator, from our release Secrets. */
 export const OLM = { apiVersion: "operator.openshift.io/v1", kind: "OLM", name: "cluster" } as const;
 
-/** Whether we write the ClusterOperator now, with a sentence that says why; `unmanaged`: it only says that nobody looks after OLM. */
+/** Whether operator-controller writes the ClusterOperator now, and why; `unmanaged`: it only reports that OLM is unmanaged. */
 export type GateMode =
   | { readonly kind: "undecided" | "inactive"; readonly because: string }
   | { readonly kind: "active"; readonly unmanaged: boolean; readonly because: string };
 
 /**
- * Who writes the ClusterOperator:
+ * Decides whether operator-controller writes the ClusterOperator:
  *
  * | flag       | ClusterOperator | OLM/cluster | mode                                  |
  * | off        |                 |             | inactive                              |
@@ -42,13 +42,13 @@ export type GateMode =
  * | on         | served          | Unmanaged   | active, unmanaged                     |
  * | on         | served          | otherwise   | active                                |
  */
-export function gateModeFrom(flag: ClusterOperatorMode, clusterOperator: ObjectState, olm: ObjectState): GateMode {
+export function chooseGateMode(flag: ClusterOperatorMode, clusterOperator: ObjectState, olm: ObjectState): GateMode {
   if (flag === "off") return { kind: "inactive", because: "--cluster-operator is off" };
   if (clusterOperator.kind === "unknown") return undecided("whether ClusterOperators are served", clusterOperator.because);
   if (clusterOperator.kind === "notServed") return { kind: "inactive", because: "this cluster has no ClusterOperators" };
   const whether = 'whether cluster-olm-operator writes ClusterOperator "olm"';
   if (olm.kind === "unknown") return undecided(whether, olm.because);
-  if (flag === "auto" && olm.kind === "unreadable") return { kind: "inactive", because: `it cannot be told ${whether}: ${olm.because}` };
+  if (flag === "auto" && olm.kind === "unreadable") return { kind: "inactive", because: `cannot determine ${whether}: ${olm.because}` };
   if (flag === "on") return { kind: "active", unmanaged: managementState(olm) === "Unmanaged", because: "--cluster-operator is on" };
   if (olm.kind === "present")
     return { kind: "inactive", because: `OLM "cluster" exists: cluster-olm-operator writes ClusterOperator "olm"` };
@@ -61,19 +61,19 @@ function managementState(olm: ObjectState): unknown {
 }
 
 function undecided(what: string, because: string | undefined): GateMode {
-  return { kind: "undecided", because: `it is not known yet ${what}${because === undefined ? "" : `: ${because}`}` };
+  return { kind: "undecided", because: `not known yet ${what}${because === undefined ? "" : `: ${because}`}` };
 }
 
-/** What ClusterOperatorWriter is built from. */
+/** The options of a ClusterOperatorWriter. */
 export interface ClusterOperatorWriterOptions {
   client: Pick<Client, "get" | "apply" | "patch">;
   events: EventSink;
 }
 
-/** Manager of the fields of the ClusterOperator. */
+/** The field manager for the ClusterOperator. */
 const FIELD_MANAGER = "operator-controller";
 
-/** Writes the status of ClusterOperator `olm`, which it creates where it is missing. */
+/** Writes the status of ClusterOperator `olm`, and creates the object if it does not exist. */
 export class ClusterOperatorWriter {
   readonly #options: ClusterOperatorWriterOptions;
 
@@ -82,8 +82,8 @@ export class ClusterOperatorWriter {
   }
 
   /**
-   * Makes the status what `statusFrom` gives for the one that the object has now, and writes only a difference.
-   * @throws KubeError when the API server refuses; RetryableError Retrying when the object was removed meanwhile.
+   * Replaces the current status by the result of `statusFrom`, if it differs.
+   * @throws KubeError if the API server denies or fails a request; RetryableError Retrying if the object was deleted in between.
    */
   async write(
     statusFrom: (before: unknown) => OperatorStatus,
@@ -105,7 +105,7 @@ export class ClusterOperatorWriter {
 
   #announce(object: KubeObject, before: KubeObject, { status, changed, versionChanged }: OperatorStatus, log: Logger): void {
     const { events } = this.#options;
-    for (const { condition } of changedConditions(conditionsOf(before["status"]), conditionsOf(status))) {
+    for (const { condition } of listChangedConditions(conditionsOf(before["status"]), conditionsOf(status))) {
       const { type, reason, message } = condition;
       log.info({ condition: type, status: condition.status, reason, message }, "ClusterOperator condition changed");
     }
@@ -121,31 +121,31 @@ function conditionsOf(status: unknown): Condition[] {
   return conditions ?? [];
 }
 
-/** What the flags say about the ClusterOperator's status. */
+/** The flags for the ClusterOperator's status. */
 export interface OperatorSettings {
-  /** Version of the operand `operator`; without it the cluster's own. */
+  /** Version of the operand `operator`; default: the version of the cluster. */
   operatorImageVersion?: string | undefined;
-  /** Release that the cluster is updated to; until the ClusterOperator reports it Progressing is True. */
+  /** Target release of a cluster update; Progressing is True until the ClusterOperator reports it. */
   releaseVersion?: string | undefined;
 }
 
-/** What was found on the cluster. */
-export interface FoundOnCluster {
+/** The state of the cluster for the ClusterOperator's status. */
+export interface OperatorStatusInput {
   /** The conditions about extensions. */
   conditions: readonly NewOperatorCondition[];
-  /** A Deployment of the system namespace, if there is one. */
+  /** Returns a Deployment of the system namespace, if it exists. */
   deployment: (name: string) => KubeObject | undefined;
   cluster: ClusterVersion;
   unmanaged: boolean;
 }
 
-/** The parts of this operator; the Deployment of each is named `<part>-controller-manager`. */
+/** The components of this operator; their Deployments are named `<component>-controller-manager`. */
 const COMPONENTS = ["catalogd", "operator-controller"] as const;
 
-/** The status of ClusterOperator `olm` after `before`. */
-export function operatorStatusFrom(
+/** Computes the status of ClusterOperator `olm` from its previous status and the state of the cluster. */
+export function buildOperatorStatus(
   before: unknown,
-  { conditions, deployment, cluster, unmanaged }: FoundOnCluster,
+  { conditions, deployment, cluster, unmanaged }: OperatorStatusInput,
   { settings, systemNamespace }: { settings: OperatorSettings; systemNamespace: string },
   now: Date,
 ): OperatorStatus {
@@ -164,7 +164,7 @@ export function operatorStatusFrom(
   return clusterOperatorStatus(before, inputs, now);
 }
 
-/** What ControllerDeployments is built from. */
+/** The options of ControllerDeployments. */
 export interface ControllerDeploymentsOptions {
   client: Pick<Client, "list" | "watch">;
   systemNamespace: string;
@@ -173,10 +173,10 @@ export interface ControllerDeploymentsOptions {
 }
 
 const DEPLOYMENT = { apiVersion: "apps/v1", kind: "Deployment" } as const;
-/** For so long nothing goes on without an answer. */
+/** Longest wait for the first list of Deployments, in milliseconds. */
 const ANSWER_MS = 10_000;
 
-/** The Deployments of the system namespace, watched from the first time that somebody asks for them. */
+/** The Deployments of the system namespace, watched from the first call of `known` on. */
 export class ControllerDeployments {
   readonly #informer: Informer;
   readonly #clock: Clock;
@@ -192,18 +192,18 @@ export class ControllerDeployments {
     this.#informer = new Informer(
       client,
       DEPLOYMENT,
-      { namespace: systemNamespace, transform: withoutBulk, clock, listed: () => this.#answer() },
+      { namespace: systemNamespace, transform: withoutBulk, clock, onList: () => this.#answer() },
       log,
     );
     this.#informer.onEvent(changed);
   }
 
-  /** Calls `handler` when the Deployments are known at last, and after every change. */
+  /** Calls `handler` when the Deployments are known for the first time, and after every change. */
   onChange(handler: () => void): void {
     this.#handlers.push(handler);
   }
 
-  /** Whether it is known which Deployments there are; from the first call on they are watched until `signal` aborts. */
+  /** Reports whether the Deployments are known. The first call starts watching them until `signal` aborts. */
   known(signal: AbortSignal): boolean {
     if (!this.#running) {
       const stopWaiting = this.#clock.after(ANSWER_MS, () => this.#answer());
@@ -216,7 +216,7 @@ export class ControllerDeployments {
     return this.#informer.list().find(({ metadata }) => metadata.name === name);
   }
 
-  /** Resolves once nothing is watched any more. */
+  /** Resolves when the watch has ended. */
   async ended(): Promise<void> {
     await this.#running;
   }

@@ -14,20 +14,20 @@ const HTTP = { httpProxy: "http://user:s3cr3t@proxy:3128" };
 
 // Source: S0-089; operator-lifecycle-manager 992bb0977 pkg/lib/proxy reads the status.
 test.for<[from: string, state: ObjectState, want: ClusterProxy]>([
-  ["no OpenShift cluster", { kind: "notServed" }, { kind: "none" }],
+  ["a cluster without Proxy objects", { kind: "notServed" }, { kind: "none" }],
   ["no object", { kind: "absent" }, { kind: "none" }],
   ["an object without status", { kind: "present", object: proxyObject(undefined) }, { kind: "none" }],
   ["a status without values", { kind: "present", object: proxyObject({ httpProxy: "", noProxy: "" }) }, { kind: "none" }],
-  ["what is only asked for in spec", { kind: "present", object: proxyObject({}, HTTP) }, { kind: "none" }],
+  ["a spec without status", { kind: "present", object: proxyObject({}, HTTP) }, { kind: "none" }],
   ["a value of another type", { kind: "present", object: proxyObject({ httpProxy: 3128 }) }, { kind: "none" }],
   [
     "a status",
     { kind: "present", object: proxyObject({ httpProxy: "http://a:1", httpsProxy: "http://b:2", noProxy: ".svc" }) },
     known({ HTTP_PROXY: "http://a:1", HTTPS_PROXY: "http://b:2", NO_PROXY: ".svc" }),
   ],
-  ["a refusal", { kind: "unreadable", because: "no" }, { kind: "unknown", because: 'Proxy "cluster" cannot be read: no' }],
-  ["no answer yet", { kind: "unknown" }, { kind: "unknown", because: 'Proxy "cluster" has not been read yet' }],
-])("from %s", ([, state, want]) => {
+  ["a denied request", { kind: "unreadable", because: "no" }, { kind: "unknown", because: 'Proxy "cluster" cannot be read: no' }],
+  ["no response yet", { kind: "unknown" }, { kind: "unknown", because: 'Proxy "cluster" has not been read yet' }],
+])("clusterProxyFrom converts %s", ([, state, want]) => {
   expect(clusterProxyFrom(state)).toEqual(want);
 });
 
@@ -44,7 +44,7 @@ function started(settings: Parameters<typeof clusterProxySource>[0], prepare: (k
   return { kind, source, seen, lines, stop: () => (ended.abort(), running) };
 }
 
-test("the cluster's proxy is followed, and no log line holds a password", async () => {
+test("clusterProxySource follows the cluster's proxy, and logs no passwords", async () => {
   const { kind, source, seen, lines, stop } = started({ mode: "auto", given: {} }, (made) => made.put(proxyObject(HTTP)));
   await source.synced;
   expect(source.current()).toEqual(known({ HTTP_PROXY: HTTP.httpProxy }));
@@ -58,7 +58,7 @@ test("the cluster's proxy is followed, and no log line holds a password", async 
   await stop();
 });
 
-test("without the right to read it, it is not known, and nothing waits", async () => {
+test("clusterProxySource returns unknown without delay when reading the proxy is denied", async () => {
   const { source, stop } = started({ mode: "auto", given: {} }, (made) => (made.refusal = refusal(403, "Forbidden", "no")));
   await source.synced;
   expect(source.current()).toEqual({ kind: "unknown", because: 'Proxy "cluster" cannot be read: no' });
@@ -72,7 +72,7 @@ test.for<[why: string, settings: Parameters<typeof clusterProxySource>[0], want:
     { mode: "auto", given: { NO_PROXY: "a" } },
     { kind: "known", variables: { NO_PROXY: "a" }, source: "flags of operator-controller" },
   ],
-])("flags that say %s win over the cluster", async ([, settings, want]) => {
+])("clusterProxySource ignores the cluster's proxy when flags set %s", async ([, settings, want]) => {
   const { source, stop } = started(settings, (made) => made.put(proxyObject(HTTP)));
   await source.synced;
   await settled();
@@ -81,7 +81,7 @@ test.for<[why: string, settings: Parameters<typeof clusterProxySource>[0], want:
 });
 
 test.for(["http://proxy.example.com:3128", "https://user:p%40ss@10.0.0.1:8080/", "socks5://proxy:1080", "http://[fd00::1]:3128"])(
-  "%s is the URL of a proxy",
+  "parseProxyUrl accepts %s",
   (text) => {
     expect(parseProxyUrl(text)).toBe(text);
   },
@@ -95,6 +95,6 @@ test.for([
   "http://s3cr3t:x y@proxy",
   'http://u:s3cr3t"@proxy',
   "http://u:s3cr3t@proxy/path",
-])("%s is none, and the message does not repeat it", (text) => {
+])("parseProxyUrl rejects %s without repeating it in the message", (text) => {
   expect(() => parseProxyUrl(text)).toThrow(/^want the URL of a proxy, such as "http:\/\/proxy.example.com:3128"$/);
 });

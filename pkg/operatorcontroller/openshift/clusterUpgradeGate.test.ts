@@ -25,7 +25,7 @@ const log = createLogger({ component: "test", level: "silent" });
 const stop: AbortController[] = [];
 afterEach(() => stop.splice(0).forEach((each) => each.abort()));
 
-/** A cluster in memory with the kinds that the gate looks at; the ClusterOperator can be written. */
+/** A cluster in memory with the kinds that the gate reads, and a writable ClusterOperator. */
 class FakeCluster {
   readonly kinds = new Map(
     [CLUSTER_VERSION, CLUSTER_OPERATOR, OLM, { kind: "Secret" }, { kind: "Deployment" }, { kind: CLUSTER_EXTENSION }].map(({ kind }) => [
@@ -33,9 +33,9 @@ class FakeCluster {
       new WatchedKind({ apiVersion: "v1", kind }),
     ]),
   );
-  /** Upgradeable as it was written, in order. */
+  /** The written values of Upgradeable, in order. */
   readonly written: string[] = [];
-  /** What writes are answered with while it is set. */
+  /** The error of writes, while it is set. */
   refusal: Error | undefined;
   attempts = 0;
   #operator: KubeObject | undefined;
@@ -78,12 +78,12 @@ class FakeCluster {
   }
 }
 
-/** The gate on a cluster at 4.18 whose extensions state what `install` says. */
+/** A gate on a cluster at 4.18; `install` adds extensions. */
 class GateFixture {
   readonly cluster = new FakeCluster();
   readonly clock = new FakeClock();
   readonly records = new Map<string, ReleaseRecord>();
-  /** Reads wait for it while it is set. */
+  /** Reads wait for this promise while it is set. */
   held: Promise<void> | undefined;
   readonly metrics = createMetrics("operator_controller");
 
@@ -149,7 +149,7 @@ class GateFixture {
 }
 
 // Source: G-08.
-test("nothing is written before everything that is installed is known", async () => {
+test("ClusterUpgradeGate writes nothing until all installed releases have been read", async () => {
   const gate = new GateFixture();
   const reading = Promise.withResolvers<void>();
   gate.held = reading.promise;
@@ -162,21 +162,24 @@ test("nothing is written before everything that is installed is known", async ()
   expect(gate.cluster.written).toEqual(["False: a"]);
 });
 
-test.for(["ClusterVersion", "Secret", CLUSTER_EXTENSION])("nor before the first answer about %ss", async (kind) => {
-  const gate = new GateFixture();
-  gate.install("a", "4.18");
-  gate.cluster.of(kind).refusal = new Error("connect ECONNREFUSED");
-  gate.start();
-  await gate.later(5_000);
-  expect(gate.cluster.attempts).toBe(0);
-  gate.cluster.of(kind).refusal = undefined;
-  await gate.later(30_000);
-  // With a long pause between attempts the version counts as unknown in between, which blocks as well.
-  expect(gate.cluster.written.filter((write) => !write.startsWith("False: "))).toEqual([]);
-  expect(gate.cluster.written.at(-1)).toBe("False: a");
-});
+test.for(["ClusterVersion", "Secret", CLUSTER_EXTENSION])(
+  "ClusterUpgradeGate writes nothing until %ss have been read once",
+  async (kind) => {
+    const gate = new GateFixture();
+    gate.install("a", "4.18");
+    gate.cluster.of(kind).refusal = new Error("connect ECONNREFUSED");
+    gate.start();
+    await gate.later(5_000);
+    expect(gate.cluster.attempts).toBe(0);
+    gate.cluster.of(kind).refusal = undefined;
+    await gate.later(30_000);
+    // Between two attempts the version is unknown, which also blocks.
+    expect(gate.cluster.written.filter((write) => !write.startsWith("False: "))).toEqual([]);
+    expect(gate.cluster.written.at(-1)).toBe("False: a");
+  },
+);
 
-test("many changes at once are few writes, and none is forgotten", async () => {
+test("ClusterUpgradeGate writes many simultaneous changes with few requests, and misses none", async () => {
   const gate = new GateFixture();
   gate.start();
   await gate.later(1_000);
@@ -193,7 +196,7 @@ test("many changes at once are few writes, and none is forgotten", async () => {
   expect(gate.cluster.written.at(-1)).toBe("False: a,b,d,e");
 });
 
-test("a write that fails is tried again, with longer and longer pauses, until it succeeds", async () => {
+test("ClusterUpgradeGate retries a failed write with backoff until it succeeds", async () => {
   const gate = new GateFixture();
   gate.install("a", "4.18");
   gate.cluster.refusal = refusal(403, "Forbidden", "clusteroperators is forbidden");
@@ -207,7 +210,7 @@ test("a write that fails is tried again, with longer and longer pauses, until it
   expect(gate.cluster.written).toEqual(["False: a"]);
 });
 
-test("with cluster-olm-operator on the cluster nothing is written, and metrics tell what is in the way", async () => {
+test("ClusterUpgradeGate writes nothing and reports metrics when the cluster has cluster-olm-operator", async () => {
   const gate = new GateFixture();
   gate.cluster.of("OLM").put({ metadata: { name: "cluster" }, spec: {} });
   gate.install("a", "4.18");
@@ -220,7 +223,7 @@ test("with cluster-olm-operator on the cluster nothing is written, and metrics t
   expect(gate.cluster.written).toEqual(["False: a"]);
 });
 
-test("where there are ClusterOperators and no ClusterVersion, a stated maximum is not taken for high enough", async () => {
+test("ClusterUpgradeGate blocks for any maximum when the cluster has ClusterOperators but no ClusterVersion", async () => {
   const gate = new GateFixture();
   gate.cluster.of("ClusterVersion").served = false;
   gate.install("a", "4.99");

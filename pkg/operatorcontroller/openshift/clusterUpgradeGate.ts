@@ -26,11 +26,11 @@ import {
 } from "./clusterOperator.ts";
 import type { ClusterVersionReader } from "./clusterVersion.ts";
 
-/** What extensions mean for cluster upgrades, as metrics; also where no ClusterOperator shows it. */
+/** Reports as metrics whether extensions block cluster upgrades, including on clusters without ClusterOperator. */
 export class GateMetrics {
   readonly #blocked: GaugeMetric;
   readonly #upgradeable: GaugeMetric;
-  /** What is shown, by extension, bundle and maximum. */
+  /** The reported labels, by extension, bundle and maximum. */
   #shown = new Map<string, Labels>();
 
   constructor(metrics: Metrics) {
@@ -46,7 +46,7 @@ export class GateMetrics {
     this.#upgradeable.remove({});
   }
 
-  /** @param upgradeable undefined where there is nothing to say about the cluster. */
+  /** Updates the metrics. @param upgradeable undefined if it is unknown for the cluster. */
   report(verdicts: readonly ReleaseVerdict[], cluster: ClusterVersion, upgradeable: boolean | undefined): void {
     const shown = new Map<string, Labels>();
     for (const verdict of verdicts) {
@@ -68,12 +68,12 @@ function blocks({ kind }: ReleaseVerdict, cluster: ClusterVersion): boolean {
 }
 
 /**
- * Says what would lift the block that these bundles of an extension are, such as `version 1.1.0 of catalog "x" lifts the block`; undefined where
- * nothing is known.
+ * Finds a remedy for bundles of an extension that block cluster upgrades, such as `version 1.1.0 of catalog "x" lifts the block`; undefined if none
+ * is known.
  */
 export type RemedyFinder = (extension: string, bundles: readonly string[], signal: AbortSignal) => Promise<string | undefined>;
 
-/** An installed bundle that blocks. */
+/** An installed bundle that blocks cluster upgrades. */
 export interface BlockingBundle {
   readonly extension: string;
   readonly bundle: string;
@@ -83,13 +83,13 @@ interface Remedy {
   /** Sorted. */
   readonly bundles: readonly string[];
   text: string | undefined;
-  /** Something changed since it was looked for. */
+  /** A catalog or extension has changed since the last search. */
   outdated: boolean;
 }
 
 const REMEDY_TIMEOUT_MS = 10_000;
 
-/** What lifts each block, looked for in the background one after another, so that saying that there is a block never waits for it. */
+/** Searches for remedies in the background, one after another, so that the report of a block never waits for them. */
 export class Remedies {
   readonly #find: RemedyFinder;
   readonly #log: Logger;
@@ -102,12 +102,12 @@ export class Remedies {
     this.#log = log;
   }
 
-  /** Calls `handler` whenever `of` has something else to say. */
+  /** Calls `handler` whenever the result of `of` may have changed. */
   onChange(handler: () => void): void {
     this.#handlers.push(handler);
   }
 
-  /** By extension what is known already; the rest is looked for from now on, and extensions that are not named are forgotten. */
+  /** Returns the known remedies by extension, starts the search for the others, and forgets all other extensions. */
   of(blocking: readonly BlockingBundle[], signal: AbortSignal): ReadonlyMap<string, string> {
     const wanted = Map.groupBy(blocking, ({ extension }) => extension);
     for (const extension of this.#known.keys()) if (!wanted.has(extension)) this.#known.delete(extension);
@@ -120,7 +120,7 @@ export class Remedies {
     return new Map([...this.#known].flatMap(([extension, { text }]) => (text === undefined ? [] : [[extension, text]])));
   }
 
-  /** Has everything looked for again the next time `of` is asked: catalogs or extensions have changed. */
+  /** Marks all remedies as outdated after a change of catalogs or extensions; the next call of `of` searches again. */
   outdate(): void {
     for (const remedy of this.#known.values()) remedy.outdated = true;
   }
@@ -143,7 +143,7 @@ export class Remedies {
       using deadline = new Deadline(signal, REMEDY_TIMEOUT_MS);
       text = await this.#find(extension, remedy.bundles, deadline.signal);
     } catch (err) {
-      this.#log.debug({ extension, reason: messageOf(err) }, "what lifts the block is not known");
+      this.#log.debug({ extension, reason: messageOf(err) }, "cannot search for a remedy");
       return;
     }
     if (this.#known.get(extension) !== remedy || remedy.text === text) return;
@@ -152,12 +152,12 @@ export class Remedies {
   }
 }
 
-/** How ClusterOperator `olm` is written. */
+/** The settings for ClusterOperator `olm`. */
 export interface ClusterUpgradeSettings extends OperatorSettings {
   mode: ClusterOperatorMode;
 }
 
-/** What the gate is built from. */
+/** The options of a ClusterUpgradeGate. */
 export interface ClusterUpgradeGateOptions {
   client: Pick<Client, "list" | "watch" | "resourceFor" | "get" | "apply" | "patch">;
   settings: ClusterUpgradeSettings;
@@ -174,17 +174,17 @@ export interface ClusterUpgradeGateOptions {
 
 /** Name of the controller in logs and metrics. */
 const NAME = "controller-operator-cluster-upgrade-controller";
-/** The one thing to work on. */
+/** The only key of the queue. */
 const KEY = CLUSTER_OPERATOR.name;
-/** The first change of several is answered at once, the others together after this time. */
+/** The first of several changes is handled at once, the others together after this time, in milliseconds. */
 const COALESCE_MS = 200;
 const RESYNC_MS = 600_000;
 const BASE_BACKOFF_MS = 250;
 const MAX_BACKOFF_MS = 60_000;
 
 /**
- * Tells the cluster whether it may be upgraded to its next minor version, by the maxima that the installed bundles state:
- * in ClusterOperator `olm` where nobody else does, and in metrics everywhere.
+ * Reports whether the cluster may be upgraded to its next minor version, according to the maximum OpenShift versions of the installed bundles:
+ * in ClusterOperator `olm` unless cluster-olm-operator writes it, and always in metrics.
  */
 export class ClusterUpgradeGate {
   readonly #options: ClusterUpgradeGateOptions;
@@ -232,14 +232,14 @@ export class ClusterUpgradeGate {
     this.#listen();
   }
 
-  /** Runs until `signal` aborts. Nothing is written before extensions, releases and the cluster's version have been seen once. */
+  /** Runs until `signal` aborts. Writes nothing until extensions, releases and the cluster's version have been read once. */
   async run(signal: AbortSignal): Promise<void> {
     const follows = this.#options.settings.mode === "off" ? [] : [this.#clusterOperator.run(signal), this.#olm.run(signal)];
     await Promise.all([...follows, this.#work(signal)]);
     await this.#deployments.ended();
   }
 
-  /** Tells that the answer of `findRemedy` may be another one by now. */
+  /** Notes that the results of `findRemedy` may have changed. */
   remediesChanged(): void {
     this.#outdateRemedies();
     this.#trigger();
@@ -276,7 +276,7 @@ export class ClusterUpgradeGate {
     this.#evaluatedAt = this.#clock.now();
     const { extensions, clusterVersion, settings } = this.#options;
     const releases = this.#releases.of(extensions.list().map(questionAbout));
-    if (!releases) return undefined; // once they are read there is another evaluation
+    if (!releases) return undefined; // evaluated again when they have been read
     const mode = gateModeFrom(settings.mode, this.#clusterOperator.state, this.#olm.state);
     this.#tellMode(mode, log);
     const isActive = mode.kind === "active";
@@ -287,7 +287,7 @@ export class ClusterUpgradeGate {
     const counts = isActive || cluster.kind === "known";
     this.#metrics.report(verdicts, cluster, counts ? upgradeable.status === "True" : undefined);
     if (!isActive) return { requeueAfterMs: RESYNC_MS };
-    if (!this.#deployments.known(signal)) return undefined; // there is another evaluation then
+    if (!this.#deployments.known(signal)) return undefined; // evaluated again when they are known
     const found = {
       conditions: [upgradeable, gateDegradedFrom(verdicts, cluster)],
       deployment: (name: string) => this.#deployments.get(name),
@@ -310,7 +310,7 @@ export class ClusterUpgradeGate {
     this.#remedies.outdate();
   }
 
-  /** Says once who writes the ClusterOperator from now on. */
+  /** Logs a new mode once. */
   #tellMode(mode: GateMode, log: Logger): void {
     const said = `${mode.kind}: ${mode.because}`;
     if (said === this.#saidMode) return;
@@ -319,7 +319,7 @@ export class ClusterUpgradeGate {
   }
 }
 
-/** What of an extension decides about what lifts its block; other changes of its status change nothing for the gate. */
+/** Returns the part of an extension that determines its remedy; the gate ignores other changes. */
 function remedyInput({ metadata: { uid, generation = 0 }, status }: ClusterExtension): string {
   return `${uid}/${generation}/${status?.install?.bundle.name}`;
 }
@@ -329,9 +329,9 @@ function questionAbout({ metadata, status }: ClusterExtension): ReleasesQuestion
   return { name, uid, installed: status?.install?.bundle, isDeleted: deletionTimestamp !== undefined };
 }
 
-/** Where a ClusterOperator is written there is an OpenShift cluster, and it has a version, whether it is seen or not. */
+/** Returns the version of a cluster with ClusterOperators: an OpenShift cluster, so a missing version is unknown, not none. */
 function requireVersion(version: ClusterVersion): ClusterVersion {
-  return version.kind === "none" ? { kind: "unknown", because: "this cluster has ClusterOperators and no ClusterVersion" } : version;
+  return version.kind === "none" ? { kind: "unknown", because: "this cluster has ClusterOperators but no ClusterVersion" } : version;
 }
 
 /** Settles when `signal` aborts. */

@@ -14,23 +14,23 @@ const desired = (version: unknown) => versionObject({ desired: { version } });
 const FLAG = parseClusterVersion("4.16");
 
 // Source: G-02, G-08 and S1-34.
-describe("the version of the cluster", () => {
+describe("clusterVersionFrom", () => {
   test.for([
-    ["no OpenShift cluster", { kind: "notServed" }, undefined, { kind: "none" }],
-    ["no OpenShift cluster, and a flag", { kind: "notServed" }, FLAG, { kind: "known", text: "4.16" }],
+    ["a cluster without ClusterVersions", { kind: "notServed" }, undefined, { kind: "none" }],
+    ["a cluster without ClusterVersions, and a flag", { kind: "notServed" }, FLAG, { kind: "known", text: "4.16" }],
     ["no object, and a flag", { kind: "absent" }, FLAG, { kind: "known", text: "4.16" }],
     ["no object", { kind: "absent" }, undefined, { kind: "unknown", because: 'ClusterVersion "version" does not exist' }],
     ["an object", { kind: "present", object: desired("4.18.0-rc.3+x") }, FLAG, { kind: "known", minor: { major: 4, minor: 18 } }],
     ["an object without status", { kind: "present", object: versionObject(undefined) }, FLAG, { kind: "unknown" }],
-    ["a version that is none", { kind: "present", object: desired("latest") }, FLAG, { kind: "unknown" }],
+    ["an invalid version", { kind: "present", object: desired("latest") }, FLAG, { kind: "unknown" }],
     ["a version of another type", { kind: "present", object: desired(4.18) }, FLAG, { kind: "unknown" }],
-    ["a refusal", { kind: "unreadable", because: "forbidden" }, FLAG, { kind: "unknown" }],
-    ["no answer yet", { kind: "unknown" }, FLAG, { kind: "unknown" }],
-  ] as const)("from %s", ([, state, flag, expected]) => {
+    ["a denied request", { kind: "unreadable", because: "forbidden" }, FLAG, { kind: "unknown" }],
+    ["no response yet", { kind: "unknown" }, FLAG, { kind: "unknown" }],
+  ] as const)("converts %s", ([, state, flag, expected]) => {
     expect(clusterVersionFrom(state, flag)).toMatchObject(expected);
   });
 
-  test("of a text that is no version only the beginning is told", () => {
+  test("shows only the start of an invalid version", () => {
     const version = clusterVersionFrom({ kind: "present", object: desired("x".repeat(10_000)) }, undefined);
     expect(version).toMatchObject({ kind: "unknown" });
     expect(JSON.stringify(version).length).toBeLessThan(1_000);
@@ -56,7 +56,7 @@ function started(prepare: (kind: WatchedKind) => void) {
   return { kind, clock, source, seen, isAnswered: () => answered };
 }
 
-test("it is answered once the cluster was asked, and followed from then on", async () => {
+test("ClusterVersionSource syncs after the first response, and follows changes", async () => {
   const { kind, seen, isAnswered } = started((made) => made.put(desired("4.18.3")));
   expect(isAnswered()).toBe(false);
   await settled();
@@ -69,9 +69,9 @@ test("it is answered once the cluster was asked, and followed from then on", asy
 });
 
 test.for([
-  ["a server that does not answer", new Error("connect ECONNREFUSED")],
-  ["a server in trouble", refusal(503, "ServiceUnavailable", "etcd is away")],
-] as const)("%s holds nothing up for ever", async ([, failure]) => {
+  ["a server that does not respond", new Error("connect ECONNREFUSED")],
+  ["an unavailable server", refusal(503, "ServiceUnavailable", "etcd is away")],
+] as const)("ClusterVersionSource syncs after ten seconds with %s", async ([, failure]) => {
   const { kind, clock, source, isAnswered } = started((made) => (made.refusal = failure));
   await settled();
   expect(isAnswered()).toBe(false);
@@ -86,7 +86,7 @@ test.for([
   expect(source.current()).toEqual({ kind: "none" });
 });
 
-test("without the right to read it, it is unknown at once", async () => {
+test("ClusterVersionSource returns unknown at once when reading the version is denied", async () => {
   const { source, isAnswered } = started((made) => (made.refusal = refusal(403, "Forbidden", "clusterversions is forbidden")));
   await settled();
   expect(isAnswered()).toBe(true);

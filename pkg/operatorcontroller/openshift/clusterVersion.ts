@@ -7,8 +7,8 @@ import { KindNotServed } from "../../kube/errors.ts";
 import { type ClusterVersion, minorOf } from "../../version/clusterVersion.ts";
 
 /**
- * The version of the cluster as its ClusterVersion says it.
- * @throws Error when it may not be read, or nobody answers.
+ * Reads the version of the cluster from its ClusterVersion object.
+ * @throws Error if the request fails or is denied.
  */
 export async function readClusterVersion(client: Client): Promise<ClusterVersion> {
   try {
@@ -20,21 +20,21 @@ export async function readClusterVersion(client: Client): Promise<ClusterVersion
   }
 }
 
-/** The object that says which version an OpenShift cluster has. */
+/** The object with the version of an OpenShift cluster. */
 export const CLUSTER_VERSION = { apiVersion: "config.openshift.io/v1", kind: "ClusterVersion", name: "version" } as const;
 
-/** What is read of the version of the cluster, whoever reads it; `unknown` until there is an answer. */
+/** Returns the current version of the cluster; `unknown` until it has been read. */
 export type ClusterVersionReader = SettingReader<ClusterVersion>;
 
-/** Where the version of the cluster is read, and what counts where it is not there. */
+/** The options of a ClusterVersionSource. */
 export interface ClusterVersionSourceOptions extends Pick<OptionalSettingOptions<ClusterVersion>, "client" | "log" | "clock"> {
-  /** Flag --cluster-version, checked by `parseClusterVersion`; counts where no ClusterVersion object says otherwise. */
+  /** The value of --cluster-version, parsed by `parseClusterVersion`; applies if the ClusterVersion object does not exist. */
   byFlag: ClusterVersion | undefined;
 }
 
 const MAX_QUOTED = 128;
 
-/** The version of the OpenShift cluster, followed for as long as it runs: `status.desired.version` of ClusterVersion `version`, else the flag. */
+/** Follows the version of the OpenShift cluster while it runs: `status.desired.version` of ClusterVersion `version`, else the flag. */
 export class ClusterVersionSource extends OptionalSetting<ClusterVersion> {
   constructor({ byFlag, ...options }: ClusterVersionSourceOptions) {
     super({ ...options, ref: CLUSTER_VERSION, from: (state) => clusterVersionFrom(state, byFlag), describe });
@@ -43,10 +43,10 @@ export class ClusterVersionSource extends OptionalSetting<ClusterVersion> {
 
 function describe(version: ClusterVersion): string {
   if (version.kind === "known") return version.text;
-  return version.kind === "none" ? "none: this is no OpenShift cluster" : `unknown: ${version.because}`;
+  return version.kind === "none" ? "none: not an OpenShift cluster" : `unknown: ${version.because}`;
 }
 
-/** What the state of ClusterVersion `version` says. A version that there must be and that cannot be told is `unknown`, never `none`. */
+/** Converts the state of ClusterVersion `version`. If an OpenShift cluster's version cannot be determined, it is `unknown`, never `none`. */
 export function clusterVersionFrom(state: ObjectState, byFlag: ClusterVersion | undefined): ClusterVersion {
   const unknown = (because: string): ClusterVersion => ({ kind: "unknown", because });
   if (state.kind === "present") return versionIn(state.object);
@@ -60,18 +60,18 @@ function versionIn(object: KubeObject): ClusterVersion {
   const { desired } = (object["status"] ?? {}) as { desired?: { version?: unknown } };
   const text = desired?.version;
   if (typeof text !== "string" || text === "")
-    return { kind: "unknown", because: 'ClusterVersion "version" states no status.desired.version' };
+    return { kind: "unknown", because: 'ClusterVersion "version" has no status.desired.version' };
   try {
     return { kind: "known", text, minor: minorOf(text) };
   } catch (err) {
-    const because = `status.desired.version ${goQuote(text.slice(0, MAX_QUOTED))} of ClusterVersion "version" is no version: ${messageOf(err)}`;
+    const because = `status.desired.version ${goQuote(text.slice(0, MAX_QUOTED))} of ClusterVersion "version" is not a version: ${messageOf(err)}`;
     return { kind: "unknown", because };
   }
 }
 
 /**
- * The version that a flag writes: a semantic version such as "4.18.3", or its major and minor alone.
- * @throws Error when it is neither.
+ * Parses the version in a flag: a semantic version such as "4.18.3", or only its major and minor version.
+ * @throws Error if it is neither.
  */
 export function parseClusterVersion(text: string): ClusterVersion {
   const short = /^(0|[1-9]\d*)\.(0|[1-9]\d*)$/.test(text);

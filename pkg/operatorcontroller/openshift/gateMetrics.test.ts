@@ -20,7 +20,7 @@ function metrics() {
 }
 
 // Source: G-08.
-test("every bundle that states a maximum is shown, with whether it blocks", async () => {
+test("GateMetrics reports for every bundle with a maximum whether it blocks", async () => {
   const { made, lines } = metrics();
   expect(await lines()).toEqual([]);
   const verdicts: ReleaseVerdict[] = [
@@ -38,7 +38,7 @@ test("every bundle that states a maximum is shown, with whether it blocks", asyn
   ]);
 });
 
-test("what goes is no longer shown, and nothing about a cluster of which nothing is known", async () => {
+test("GateMetrics removes metrics of removed bundles, and reports nothing about an unknown cluster", async () => {
   const { made, lines } = metrics();
   made.report([{ ...about("a"), kind: "blocked", max }], KNOWN, false);
   made.report([{ ...about("b"), kind: "compatible", max }], KNOWN, true);
@@ -53,7 +53,7 @@ test("what goes is no longer shown, and nothing about a cluster of which nothing
 test.for([
   [{ kind: "none" } as const, 0],
   [UNKNOWN, 1],
-] as const)("a maximum that cannot be compared blocks where there is a version to compare with: %o", async ([cluster, expected]) => {
+] as const)("GateMetrics reports whether an undecided maximum blocks when the cluster's version is %o", async ([cluster, expected]) => {
   const { made, lines } = metrics();
   made.report([{ ...about("a"), kind: "undecided", max, because: "" }], cluster, undefined);
   expect(await lines()).toEqual([`operator_controller_cluster_upgrade_blocked{extension="a",bundle="a.v1",max="4.18"} ${expected}`]);

@@ -15,7 +15,7 @@ function remedies(find: RemedyFinder) {
 }
 
 // Source: G-08.
-test("what is not known yet is looked for, once, and told when it is in", async () => {
+test("Remedies searches for an unknown remedy once, and notifies when it is found", async () => {
   const asked: string[] = [];
   const { made, changes } = remedies((extension) => {
     asked.push(extension);
@@ -33,7 +33,7 @@ test("what is not known yet is looked for, once, and told when it is in", async 
   expect([asked, changes()]).toEqual([["a", "b"], 2]);
 });
 
-test("another bundle of the extension needs another remedy; what is outdated stays until there is a newer one", async () => {
+test("Remedies searches again for another bundle of the extension, and keeps an outdated remedy until it finds a newer one", async () => {
   let version = 1;
   const { made } = remedies(() => Promise.resolve(`to ${version}`));
   made.of([A], signal);
@@ -47,7 +47,7 @@ test("another bundle of the extension needs another remedy; what is outdated sta
   expect(made.of([{ ...A, bundle: "a.v2" }], signal)).toEqual(new Map([["a", "to 2"]]));
 });
 
-test("one that cannot be found is no error, and holds up no other", async () => {
+test("Remedies continues with the next extension when a search fails", async () => {
   const { made, changes } = remedies((extension) =>
     extension === "a" ? Promise.reject(new Error("no catalog answers")) : Promise.resolve("to 2"),
   );
@@ -57,7 +57,7 @@ test("one that cannot be found is no error, and holds up no other", async () => 
   expect(changes()).toBe(1);
 });
 
-test("what is no longer in the way is forgotten", async () => {
+test("Remedies forgets an extension when it no longer blocks", async () => {
   const asked: string[] = [];
   const { made } = remedies((extension) => {
     asked.push(extension);
@@ -71,7 +71,7 @@ test("what is no longer in the way is forgotten", async () => {
   expect(asked).toEqual(["a", "a"]);
 });
 
-test("for all bundles of an extension together", async () => {
+test("Remedies searches once for all blocking bundles of an extension", async () => {
   const asked: (readonly string[])[] = [];
   const { made } = remedies((_extension, bundles) => {
     asked.push(bundles);

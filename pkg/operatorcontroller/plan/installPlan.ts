@@ -2,13 +2,14 @@ import type { ProblemData } from "../../api/problemSchema.ts";
 import type { PlannedAction } from "../../release/changePlan.ts";
 import type { FieldChange } from "../../release/diff.ts";
 
-/** Why operator-controller would refuse, or why that cannot be told. */
+/** A reason why operator-controller would deny the release, or why that cannot be determined. */
 export interface PlanFinding {
   /**
-   * namespace: spec.namespace does not exist; kindNotServed: the cluster does not know a kind; read: an object may not be read;
-   * ownership: an object is somebody else's; crdUpgrade: a CustomResourceDefinition may not replace the one that exists;
-   * conversion: custom resources of a definition that stays need the conversion webhook that would go;
-   * requirements: the cluster lacks what the bundle requires; permissions: the ServiceAccount lacks rights; dryRun: the API server refuses an object; quota: a ResourceQuota has no room for all of them.
+   * namespace: a namespace does not exist; kindNotServed: the cluster does not serve a kind; read: an object cannot be read;
+   * ownership: an object belongs to another owner; crdUpgrade: a CustomResourceDefinition cannot replace the existing one;
+   * conversion: custom resources of a definition that stays need a conversion webhook that the release removes;
+   * requirements: the cluster does not meet the requirements of the bundle; permissions: the ServiceAccount lacks permissions;
+   * dryRun: the API server denies an object; quota: a ResourceQuota does not allow all objects together.
    */
   readonly kind:
     | "namespace"
@@ -28,51 +29,51 @@ export interface PlanFinding {
   readonly grant?: string;
 }
 
-/** What would happen to one object. */
+/** The change of one object. */
 export interface InstallPlanObject {
   readonly action: PlannedAction;
   readonly apiVersion: string;
   readonly kind: string;
   readonly namespace?: string;
   readonly name: string;
-  /** The object's rules give rights that they do not give now. */
+  /** The object's rules grant more permissions than now. */
   readonly widens: boolean;
-  /** A finding is about it, and how its fields would change is not known. */
+  /** It has a finding, and the changes of its fields are unknown. */
   readonly refused: boolean;
-  /** Fields of an update, at most 50; values are JSON cut at 200 characters, those of Secrets are masked. */
+  /** Changed fields of an update, at most 50; values are JSON of at most 200 characters, and masked for Secrets. */
   readonly changes: readonly FieldChange[];
-  /** Fields that are left out of `changes`. */
+  /** Number of changed fields that `changes` omits. */
   readonly more: number;
 }
 
-/** Something that stands against nothing, in the words of the cluster: one printable line of at most 500 characters. */
+/** A warning of the API server, or of an admission webhook or policy, about objects that it accepts. */
 export interface InstallPlanWarning {
+  /** One printable line of at most 500 characters. */
   readonly text: string;
   /** Such as "Deployment ns/name". */
   readonly objects: readonly string[];
 }
 
-/** What applying a ClusterExtension would do: the JSON answer of `olmv1 plan`. Members are added, never changed, within a format version. */
+/** The changes that operator-controller would make for a ClusterExtension: the JSON output of `olmv1 plan`. A format version only gains members. */
 export interface InstallPlan {
   readonly formatVersion: 1;
   readonly extension: string;
-  /** Whether there is a ClusterExtension of that name already. */
+  /** Whether a ClusterExtension of that name exists. */
   readonly exists: boolean;
   readonly installed: { readonly bundle: string; readonly version: string; readonly revision: number } | null;
   readonly bundle: { readonly name: string; readonly version: string; readonly image: string; readonly catalog: string | null };
-  /** Why this bundle, one sentence. */
+  /** The reason for the choice of the bundle, one sentence. */
   readonly explanation: string;
-  /** The selected catalogs that could not be asked and are left out, and why. */
+  /** The selected catalogs that are unavailable, with the reason. */
   readonly unavailableCatalogs: readonly { readonly catalog: string; readonly because: string }[];
   readonly counts: Readonly<Record<"create" | "update" | "delete" | "unchanged", number>>;
-  /** Those that change first, in the order in which they would. */
+  /** Changed objects first, in the order in which they would be written. */
   readonly objects: readonly InstallPlanObject[];
   readonly findings: readonly PlanFinding[];
-  /** What the API server, or an admission webhook or policy, says about objects without refusing them. */
   readonly warnings: readonly InstallPlanWarning[];
   readonly notes: readonly string[];
-  /** As in status.plan; null for an extension that does not exist yet, since its uid is part of the digest. */
+  /** The digest in status.plan; null for an extension that does not exist yet, because the digest depends on its uid. */
   readonly digest: string | null;
-  /** `needed`: somebody has to approve this before it is done; `given`: somebody has. */
+  /** `needed`: the plan requires an approval; `given`: it is approved. */
   readonly approval: { readonly needed: boolean; readonly given: boolean };
 }

@@ -75,7 +75,7 @@ import { proxyOf } from "../state/proxyVariables.ts";
 import type { InstallPlan, InstallPlanObject, InstallPlanWarning, PlanFinding } from "./installPlan.ts";
 import type { WantedExtension } from "./wantedExtension.ts";
 
-/** The objects against the cluster. */
+/** Compares the objects with the cluster, and runs the preflight. */
 async function compare(
   request: PlanRequest,
   phase: Unpacked,
@@ -138,7 +138,7 @@ function missingText({ problem: { message, next } }: LackingPermissions): string
   return next === undefined ? message : `${message}; ${next}`;
 }
 
-/** In format version 1 of a plan, a conflict of kinds is one of ownership. */
+/** Converts a finding of the preflight. In format version 1 of a plan, a conflict of kinds is a finding about ownership. */
 function planFinding(finding: PreflightFinding): PlanFinding {
   const lacking = finding.kind === "permissions" ? finding.problems.find(({ type }) => type === "MissingPermissions") : undefined;
   return {
@@ -149,7 +149,7 @@ function planFinding(finding: PreflightFinding): PlanFinding {
   };
 }
 
-/** Without the right to look, every extension that an object names counts as existing, so that nothing is taken from it. */
+/** Returns a check for existing extensions. If listing them is denied, every extension counts as existing, so that no object is taken from one. */
 async function otherExtensions(client: Client, signal: AbortSignal): Promise<ExtensionExists> {
   try {
     const { items } = await client.list({ apiVersion: API_VERSION, kind: CLUSTER_EXTENSION }, { metadataOnly: true, signal });
@@ -161,12 +161,12 @@ async function otherExtensions(client: Client, signal: AbortSignal): Promise<Ext
   }
 }
 
-/** Stands in for the uid of an extension that does not exist: an owner reference needs one. */
+/** Replaces the uid of an extension that does not exist, because an owner reference needs one. */
 const NO_UID = "00000000-0000-0000-0000-000000000000";
 
 /**
- * The phase that a reconcile of the extension would reach before it unpacks the bundle: releases, resolution and configuration.
- * @throws Error where no bundle can be resolved, or the cluster may not be asked.
+ * Runs the steps of a reconcile that precede unpacking the bundle: resolution and configuration.
+ * @throws Error if no bundle can be resolved, or a request is denied.
  */
 async function resolve(request: PlanRequest, phase: Authenticated): Promise<Resolved> {
   const { catalogs, isServiceAccount, contents, log, signal } = request;
@@ -184,7 +184,7 @@ async function resolve(request: PlanRequest, phase: Authenticated): Promise<Reso
   return outcome.phase;
 }
 
-/** The phase in which the releases are read and the plan acts as the given user. @throws Error where they cannot be read. */
+/** Reads the releases, and returns the phase with the client of the given identity. @throws Error if they cannot be read. */
 async function observe({ wanted, client, scoped, systemNamespace, signal }: PlanRequest, started: Started): Promise<Authenticated> {
   const { extension, hidden } = started;
   const { name, uid = NO_UID } = extension.metadata;
@@ -198,7 +198,7 @@ async function observe({ wanted, client, scoped, systemNamespace, signal }: Plan
   const before = wanted.extension.status?.install?.bundle.name;
   if (!installed && before !== undefined)
     throw new Error(
-      `bundle ${goQuote(before)} is installed, and namespace ${goQuote(systemNamespace)} holds no release of it; give --system-namespace the namespace of operator-controller (default ${SYSTEM_NAMESPACE})`,
+      `bundle ${goQuote(before)} is installed, but namespace ${goQuote(systemNamespace)} contains no release of it; set --system-namespace to the namespace of operator-controller (default ${SYSTEM_NAMESPACE})`,
     );
   return { ...started, phase: "authenticated", releases, client: scoped.telling((text) => hidden.hide(text)), changes: {} };
 }
@@ -209,7 +209,7 @@ async function start({ wanted, client, clusterProxy }: PlanRequest): Promise<Sta
   return newStarted({ ...wanted.extension, metadata: { ...metadata, uid }, spec }, await clusterVersion(client), clusterProxy);
 }
 
-/** Reports what the bundle depends on: whether that is met, operator-controller finds out. */
+/** Reports the dependencies of the bundle; only operator-controller checks whether they are satisfied. */
 const noteDependencies: ReconcileStep<Resolved> = {
   name: "NoteDependencies",
   async run(phase) {
@@ -228,7 +228,7 @@ async function dependencyNotes({ extension, bundle }: Resolved): Promise<string[
   return [
     ...faults.map(formatError),
     ...(needs.length > 0
-      ? [`it depends on ${formatEnumeration(needs)}; whether that is met is not looked at here, spec.dependencies.policy is ${policy}`]
+      ? [`it depends on ${formatEnumeration(needs)}; the plan does not check this, and spec.dependencies.policy is ${policy}`]
       : []),
   ];
 }
@@ -242,8 +242,8 @@ async function clusterVersion(client: Client): Promise<ClusterVersion> {
 }
 
 /**
- * What operator-controller would do for an extension; nothing is written.
- * @throws Error where no bundle can be resolved, pulled or rendered, or the cluster may not be asked.
+ * Computes the changes that operator-controller would make for an extension; writes nothing.
+ * @throws Error if no bundle can be resolved, pulled or rendered, or a request is denied.
  */
 export async function makePlan(request: PlanRequest): Promise<InstallPlan> {
   const authenticated = await observe(request, await start(request));
@@ -310,7 +310,7 @@ async function planFrom(request: PlanRequest, resolved: Resolved): Promise<Insta
   };
 }
 
-/** What the bundle requires in vain, where it would be refused for that; where it would not be, a problem says it. */
+/** Finds unmet requirements that deny the bundle. If they do not deny it, the phase reports a problem instead. */
 async function unmetFindings({ client, log, signal }: PlanRequest, phase: Unpacked): Promise<PlanFinding[]> {
   const apis = new ClusterApis({ client, extensions: { get: () => undefined, onEvent: () => undefined }, log });
   const step = checkRequirements({ apis, events: { record: () => undefined }, memory: new ExtensionCache() });
@@ -326,24 +326,24 @@ async function unmetFindings({ client, log, signal }: PlanRequest, phase: Unpack
 function remarksOn({ extension }: Unpacked, isDeployed: boolean): string[] {
   const pinned = extension.metadata.annotations?.[ANNOTATION_ROLLBACK_TO];
   return [
-    ...(extension.spec.suspend ? ["spec.suspend is true: nothing of this is done before it is false"] : []),
+    ...(extension.spec.suspend ? ["spec.suspend is true: the controller applies nothing until it is false"] : []),
     ...(pinned === undefined
       ? []
-      : [`annotation ${ANNOTATION_ROLLBACK_TO} keeps revision ${pinned}: nothing of this is done before it is removed`]),
-    ...(isDeployed ? ["this is what is released already: where objects differ they were changed since, see spec.drift"] : []),
+      : [`annotation ${ANNOTATION_ROLLBACK_TO} keeps revision ${pinned}: the controller applies nothing until you remove it`]),
+    ...(isDeployed ? ["this release is already deployed: objects that differ have drifted, see spec.drift"] : []),
   ];
 }
 
 function relabeledIn({ relabeled }: ChangePlan): string[] {
   if (relabeled === 0) return [];
-  return [`of the unchanged objects ${relabeled} get other labels ${LABEL_PACKAGE_NAME} and ${LABEL_BUNDLE_VERSION}, and nothing else`];
+  return [`unchanged objects that only get new values of labels ${LABEL_PACKAGE_NAME} and ${LABEL_BUNDLE_VERSION}: ${relabeled}`];
 }
 
 function bundleOf({ name, version, image, catalog }: ResolvedBundle): InstallPlan["bundle"] {
   return { name, version, image, catalog: catalog ?? null };
 }
 
-/** Of an object that could not be tried only what it would be without the API server's defaults is known: its fields are left out. */
+/** Converts the objects of a plan. Omits the changes of an object without a dry run, because they would not include the API server's defaults. */
 function objectsOf({ objects }: ChangePlan, refused: ReadonlySet<string>): InstallPlanObject[] {
   return objects.map(({ action, ref, changes, more, widens }) => {
     const isRefused = action !== "Delete" && refused.has(objectKey(ref));
@@ -361,30 +361,30 @@ function objectsOf({ objects }: ChangePlan, refused: ReadonlySet<string>): Insta
   });
 }
 
-/** What a plan is made of, and with whose rights. */
+/** The input of a plan, and the identities for its requests. */
 export interface PlanRequest {
   wanted: WantedExtension;
   catalogs: readonly ClusterCatalog[];
-  /** The user's: for everything that operator-controller does with its own rights. */
+  /** The user's client, for all requests that operator-controller sends with its own identity. */
   client: Client;
-  /** For the objects of the bundle. */
+  /** The client for the objects of the bundle. */
   scoped: Client;
-  /** Whether `scoped` is the extension's ServiceAccount, whose rights are looked at then. */
+  /** Whether `scoped` is the extension's ServiceAccount, so that its permissions are checked. */
   isServiceAccount: boolean;
-  /** Asks for the permissions of the extension's ServiceAccount although `scoped` is another user. Missing permissions are reported, not counted as findings. */
+  /** Looks up the permissions of the extension's ServiceAccount if `scoped` is another user. Missing ones are reported, not counted as findings. */
   account?: { readonly client: Client; readonly tell: (lacking: LackingPermissions | undefined) => void } | undefined;
   /** Reads the bundle of an image. */
   reader: { bundle(source: string): Promise<RegistryV1Bundle> };
-  /** What the catalogs say. */
+  /** Reads packages of the catalogs. */
   contents: CatalogPackages;
-  /** Chooses who provides the certificates of webhooks, as operator-controller does. */
+  /** Chooses the certificate provider for webhooks, like operator-controller. */
   providers: CertificateProviders;
   /** Proxy for installed operators. */
   clusterProxy: ClusterProxy;
   systemNamespace: string;
-  /** Whether an object that is somebody else's now will have been given to the extension before it is applied; default: none will. */
+  /** Reports whether the extension adopts an object of another owner before it is applied; default: false. */
   willBeGiven?: (live: KubeObject) => boolean;
-  /** Gets the objects as they are and as they would be, by `objectKey`. */
+  /** Receives the objects before and after the release, by `objectKey`. */
   seen?: (tried: Pick<Checked, "live" | "after">) => void;
   log: Logger;
   signal: AbortSignal;

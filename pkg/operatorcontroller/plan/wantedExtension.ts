@@ -5,17 +5,17 @@ import { goQuote } from "../../golang/quote.ts";
 import type { Client } from "../../kube/client.ts";
 import { isForbidden } from "../../kube/errors.ts";
 
-/** An extension as it would be once a file is applied, and what is on the cluster now. */
+/** An extension as it would be after applying a file. */
 export interface WantedExtension {
-  /** With the uid of the one that exists; without uid where there is none. */
+  /** With the uid and status of the existing extension, if it exists. */
   extension: ClusterExtension;
   exists: boolean;
   notes: string[];
 }
 
 /**
- * What applying `given` would make of it: the API server fills in defaults and checks it, and writes nothing.
- * @throws Error that says why the API server would not take it.
+ * Previews an extension after applying `given`, with a dry run: the API server validates it and sets defaults, and writes nothing.
+ * @throws Error with the reason why the API server would reject it.
  */
 export async function wantedExtension(client: Client, given: ClusterExtension): Promise<WantedExtension> {
   const { name } = given.metadata;
@@ -33,10 +33,10 @@ export async function wantedExtension(client: Client, given: ClusterExtension): 
       : await client.create(given, { dryRun: true });
     return { extension: { ...given, ...state, metadata: named, spec: answer.spec }, exists, notes: [] };
   } catch (err) {
-    if (!isForbidden(err)) throw wrapError(`ClusterExtension ${goQuote(name)} would be refused: `, err);
+    if (!isForbidden(err)) throw wrapError(`ClusterExtension ${goQuote(name)} would be rejected: `, err);
     const { success, error } = ClusterExtension.safeParse(given);
-    if (!success) throw new Error(`ClusterExtension ${goQuote(name)} would be refused: ${error.message}`, { cause: err });
-    const notes = [`you may not apply the ClusterExtension yourself (${messageOf(err)}): its spec is taken as the file has it`];
+    if (!success) throw new Error(`ClusterExtension ${goQuote(name)} would be rejected: ${error.message}`, { cause: err });
+    const notes = [`you have no permission to apply the ClusterExtension (${messageOf(err)}); the plan uses the spec from the file`];
     return { extension: { ...given, ...state, metadata: named }, exists, notes };
   }
 }

@@ -270,7 +270,9 @@ test("resolveBundle upgrades from the catalog of the installed bundle when a new
   const catalogs = [catalogNamed("b", { serving: false, priority: 5 }), catalogNamed("c", SERVED)];
   const { phase, next } = await passAmong(catalogs, packages, { from: "c" });
   expect(next?.bundle).toMatchObject({ name: "p.v1.1.0", catalog: "c" });
-  expect(problemTexts(phase)).toEqual(['unavailable catalogs: "b" (catalog "b" is not being served; catalogd has not reported on it yet)']);
+  expect(problemTexts(phase)).toEqual([
+    'unavailable catalogs: "b" (catalog "b" is not being served; catalogd has not reported its status yet)',
+  ]);
 });
 
 test("resolveBundle reports an error when the requested channels do not contain the installed bundle", async () => {

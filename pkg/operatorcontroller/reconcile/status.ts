@@ -1,9 +1,9 @@
 import type { ClusterExtension, ClusterExtensionStatus } from "../../api/clusterExtension.ts";
 import type { Inventory, KeptCrds, ProvidedApis } from "../../api/clusterExtensionStatus.ts";
-import { boundedMessage, setCondition } from "../../api/conditions.ts";
+import { boundMessage, setCondition } from "../../api/conditions.ts";
 import { ConditionType, INVENTORY_MAX, KEPT_CRDS_MAX, PROVIDED_APIS_MAX, Reason } from "../../api/constants.ts";
 import { type Condition, groupOf, type KubeObject, versionOf } from "../../api/k8s.ts";
-import { boundProblems, problemsOfType } from "../../api/problems.ts";
+import { boundProblems, filterProblems } from "../../api/problems.ts";
 import { type AggregatedApi, aggregatedApis } from "../../bundle/apiServices.ts";
 import { messageOf, ReconcileError, terminalIn } from "../../errors/errors.ts";
 import { isCrd } from "../../release/identity.ts";
@@ -57,7 +57,7 @@ export function providedApis(objects: readonly KubeObject[]): ProvidedApis {
 
 /** Returns the CustomResourceDefinitions of earlier releases that were kept. */
 function keptCrds(left: readonly LeftObject[], hide: (text: string) => string): KeptCrds {
-  const kept = left.flatMap(({ name, kept: reason }) => (reason === undefined ? [] : [{ name, message: boundedMessage(hide(reason)) }]));
+  const kept = left.flatMap(({ name, kept: reason }) => (reason === undefined ? [] : [{ name, message: boundMessage(hide(reason)) }]));
   return kept.slice(0, KEPT_CRDS_MAX);
 }
 
@@ -145,9 +145,9 @@ export function statusFrom(phase: Phase, error: unknown, now: string): ClusterEx
   const outdated = (type: string): boolean => type === ConditionType.ClusterUpgradeBlocked && active !== undefined && !upgrade;
   let conditions: Condition[] = (extension.status?.conditions ?? []).filter(({ type }) => !outdated(type));
   for (const verdict of verdicts) {
-    conditions = setCondition(conditions, { ...verdict, message: boundedMessage(hidden.hide(verdict.message)), observedGeneration }, now);
+    conditions = setCondition(conditions, { ...verdict, message: boundMessage(hidden.hide(verdict.message)), observedGeneration }, now);
   }
-  const upgradeProblems = active ? (upgrade?.problems ?? []) : problemsOfType(extension.status, "ClusterUpgradeBlocked");
+  const upgradeProblems = active ? (upgrade?.problems ?? []) : filterProblems(extension.status, "ClusterUpgradeBlocked");
   const problems = [...problemsOf(phase, error, available), ...upgradeProblems];
   const reported = boundProblems(problems, (text) => hidden.hide(text));
   const status = { conditions, ...reported, ...(report.plan ? { plan: report.plan } : {}), ...handledRequest(phase) };

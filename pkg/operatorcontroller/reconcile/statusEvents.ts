@@ -1,7 +1,7 @@
 import type { ClusterExtension, ClusterExtensionStatus } from "../../api/clusterExtension.ts";
-import { changedConditions, findCondition } from "../../api/conditions.ts";
+import { findCondition, listChangedConditions } from "../../api/conditions.ts";
 import { ConditionType, Reason } from "../../api/constants.ts";
-import { type EventSink, warningReason } from "../../api/events.ts";
+import { type EventSink, getWarningReason } from "../../api/events.ts";
 import type { Condition } from "../../api/k8s.ts";
 import { findProblem } from "../../api/problems.ts";
 import { type StatusEvent, StatusWriter } from "../../controller/statusWriter.ts";
@@ -27,14 +27,14 @@ export function extensionStatusWriter(client: Pick<Client, "get" | "patch">, eve
  * | what changed                                       | Event                             |
  * | Progressing: the reason was Suspended              | Normal Resumed                    |
  * | Progressing: the reason became Suspended           | Normal Suspended                  |
- * | Progressing: Retrying or False, each new text      | Warning, `warningReason`          |
+ * | Progressing: Retrying or False, each new text      | Warning, `getWarningReason`          |
  * | Available: the reason became Unhealthy or Healthy  | Warning Unhealthy, Normal Healthy |
  * | ClusterUpgradeBlocked became True                  | Warning ClusterUpgradeBlocked     |
  * | ClusterUpgradeBlocked was True                     | Normal ClusterUpgradeUnblocked    |
  * | a new Warning about missing permissions            | Warning PermissionsMissing        |
  */
 function extensionEvents({ status: before }: Readonly<ClusterExtension>, after: ClusterExtensionStatus): StatusEvent[] {
-  const changed = changedConditions(before?.conditions, after.conditions).flatMap(({ condition, before: old }) => {
+  const changed = listChangedConditions(before?.conditions, after.conditions).flatMap(({ condition, before: old }) => {
     if (condition.type === ConditionType.Progressing) return progressEvents(condition, old, after);
     return condition.type === ConditionType.Available && old?.reason !== condition.reason ? healthEvents(condition) : [];
   });
@@ -51,7 +51,7 @@ function progressEvents(
   const failed = reason === Reason.Retrying || status === "False";
   return [
     ...(before?.reason === Reason.Suspended ? [resumed] : []),
-    ...(failed ? [{ reason: warningReason(reason, problems), message: withNext(message, problems) }] : []),
+    ...(failed ? [{ reason: getWarningReason(reason, problems), message: withNext(message, problems) }] : []),
   ];
 }
 

@@ -9,7 +9,7 @@ const made = extensionNamed("x", { packageName: "p" });
 const withUid = (uid: string): ClusterExtension => ({ ...made, metadata: { ...made.metadata, uid } });
 const names = (memory: ExtensionCache, uid: string): string[] => memory.of(withUid(uid)).recorded.map(({ name }) => name);
 
-test("an extension that was made anew under its name starts with nothing", () => {
+test("ExtensionCache returns an empty entry when an extension was recreated", () => {
   const memory = new ExtensionCache();
   memory.of(withUid("1")).checkedAt = 5;
   memory.record(withUid("1"), [releaseRecord(1, "deployed", { objects: ["a"] })]);
@@ -26,7 +26,7 @@ test("an extension that was made anew under its name starts with nothing", () =>
   expect(memory.size).toBe(0);
 });
 
-test("what is seen of certificates is looked at within five seconds, once there are any", () => {
+test("ExtensionCache schedules a check of certificates within five seconds when an extension has any", () => {
   const memory = new ExtensionCache();
   expect(memory.certificatesChanged("x", 1_000)).toBeUndefined();
   const { certificates } = memory.of(withUid("1"));
@@ -37,7 +37,7 @@ test("what is seen of certificates is looked at within five seconds, once there 
   expect(memory.certificatesChanged("x", 9_000)).toBe(0);
 });
 
-test("objects are remembered once each, in place of those before or beside them", () => {
+test("ExtensionCache records each object once, and replaces or keeps earlier ones", () => {
   const memory = new ExtensionCache();
   const release = (...objects: string[]) => releaseRecord(1, "deployed", { objects });
   memory.record(withUid("1"), [release("a", "b"), release("b", "c")]);
@@ -48,7 +48,7 @@ test("objects are remembered once each, in place of those before or beside them"
   expect(names(memory, "1")).toEqual(["d"]);
 });
 
-test("objects stay remembered when the garbage collector deletes the newest release first, until a newer one is recorded", () => {
+test("ExtensionCache keeps recorded objects when the newest release is deleted first, until a newer one is recorded", () => {
   const memory = new ExtensionCache();
   const [first, second, third] = [1, 2, 3].map((version) => releaseRecord(version, "deployed", { objects: [`of ${version}`] }));
   memory.record(withUid("1"), [first!, second!]);
@@ -60,7 +60,7 @@ test("objects stay remembered when the garbage collector deletes the newest rele
   expect(names(memory, "1")).toEqual(["of 3"]);
 });
 
-test("an object has one writer at a time, and a refused claim holds nothing", () => {
+test("ObjectClaims allow one writer of an object, and a rejected claim locks nothing", () => {
   const claims = new ObjectClaims();
   const done = claims.claim("one", ["/ConfigMap/n/a", "/ConfigMap/n/b"]);
   expect(() => claims.claim("two", ["/ConfigMap/n/c", "/ConfigMap/n/b"])).toThrow(

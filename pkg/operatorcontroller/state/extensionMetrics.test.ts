@@ -13,8 +13,8 @@ const status = (version: string, deprecated: "True" | "False"): ClusterExtension
   install: { bundle: { name: `p.v${version}`, version } },
 });
 
-// Source: S0-087 and what the Prometheus rules of config/prometheus ask for.
-describe("metrics of extensions", () => {
+// Source: S0-087, and the Prometheus rules in config/prometheus.
+describe("ExtensionMetrics", () => {
   const set = (): { metrics: ExtensionMetrics; lines: (name: string) => Promise<string[]> } => {
     const registry = createMetrics("operator_controller");
     const lines = async (name: string): Promise<string[]> => {
@@ -24,7 +24,7 @@ describe("metrics of extensions", () => {
     return { metrics: new ExtensionMetrics(registry), lines };
   };
 
-  test("show what is installed and every condition, as they are now", async () => {
+  test("shows the installed bundle and the current status of all conditions", async () => {
     const { metrics, lines } = set();
     const extension = extensionNamed("a", { packageName: "p" });
     metrics.report(extension, status("1.0.0", "False"));
@@ -38,16 +38,16 @@ describe("metrics of extensions", () => {
     ]);
   });
 
-  test("tell of a version that is higher than the installed one, until that is installed", async () => {
+  test("shows a higher version until it is installed", async () => {
     const { metrics, lines } = set();
     const extension = extensionNamed("a", { packageName: "p" });
     const report = (version: string, newest?: string): Promise<string[]> => {
       metrics.report(extension, status(version, "False"), newest === undefined ? undefined : parseVersionRelease(newest, undefined));
       return lines("extension_update_available");
     };
-    const shown = ['operator_controller_extension_update_available{extension="a",installed="1.0.0",version="1.2.0"} 1'];
-    expect(await report("1.0.0", "1.2.0")).toEqual(shown);
-    expect(await report("1.0.0")).toEqual(shown);
+    const update = ['operator_controller_extension_update_available{extension="a",installed="1.0.0",version="1.2.0"} 1'];
+    expect(await report("1.0.0", "1.2.0")).toEqual(update);
+    expect(await report("1.0.0")).toEqual(update);
     expect(await report("1.2.0", "1.2.0")).toEqual([]);
     expect(await report("1.3.0", "1.2.0")).toEqual([]);
     expect(await report("no version", "1.2.0")).toEqual([]);
@@ -56,7 +56,7 @@ describe("metrics of extensions", () => {
     expect(await lines("extension_update_available")).toEqual([]);
   });
 
-  test("of an extension that is gone go, those of others stay", async () => {
+  test("removes only the series of a deleted extension", async () => {
     const { metrics, lines } = set();
     for (const name of ["a", "b"]) metrics.report(extensionNamed(name, { packageName: "p" }), status("1.0.0", "False"));
     for (const name of ["a", "b"]) metrics.countCorrections(name, 1);
@@ -68,14 +68,14 @@ describe("metrics of extensions", () => {
     expect((await lines("extension_info")).length).toBe(1);
   });
 
-  test("exist for an extension without spec or status", async () => {
+  test("shows an extension without spec or status", async () => {
     const { metrics, lines } = set();
     const { spec: _, ...bare } = extensionNamed("a", { packageName: "p" });
     metrics.report(bare as never, {});
     expect(await lines("extension_info")).toEqual(['operator_controller_extension_info{extension="a",package="",bundle="",version=""} 1']);
   });
 
-  test("count corrections and measure steps, those that fail apart", async () => {
+  test("counts corrections, and measures successful and failed steps", async () => {
     const { metrics, lines } = set();
     metrics.countCorrections("a", 2);
     metrics.countCorrections("a", 1);

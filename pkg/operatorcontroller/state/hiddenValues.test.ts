@@ -13,7 +13,7 @@ import { hideInError, hideSourced, hidingEvents, hidingLog, sourcedIn } from "./
 
 const hidden = new HiddenTexts(["hunter2-hunter2", "7"]);
 
-test("what a schema says about a value is told without it, in the error and in its causes, whose kind stays", () => {
+test("hideInError hides a value in a schema error and its causes, and keeps their type", () => {
   const bundle = bundleOf({ modes: ["OwnNamespace"] });
   let err: unknown;
   try {
@@ -29,7 +29,7 @@ test("what a schema says about a value is told without it, in the error and in i
   expect([message, stack, (cause as Error).message, (cause as Error).stack].join()).not.toContain("hunter2");
 });
 
-test("a logger hides in all fields, and in those of its children", () => {
+test("hidingLog hides values in all fields, also of child loggers", () => {
   const lines: string[] = [];
   const log = createLogger({ component: "t", level: "debug", destination: { write: (line) => lines.push(line) } });
   const step = hidingLog(log, hidden).child({ step: "s" });
@@ -39,7 +39,7 @@ test("a logger hides in all fields, and in those of its children", () => {
   expect(JSON.parse(lines[0] ?? "")).toMatchObject({ step: "s", reason: `${HIDDEN}!`, list: [HIDDEN], count: 8, msg: "message" });
 });
 
-test("an Event hides what is hidden of the extension that it is about", () => {
+test("hidingEvents hides values of the extension in its Events", () => {
   const x = extensionNamed("x", { packageName: "p" });
   const [events, memory] = [new RecordedEvents(), new ExtensionCache()];
   memory.of(x).hidden = hidden;
@@ -49,7 +49,7 @@ test("an Event hides what is hidden of the extension that it is about", () => {
   expect(events.seen).toEqual([`Normal Installed: ${HIDDEN}`, "Normal Installed: hunter2-hunter2"]);
 });
 
-test("a release remembers of the values what its objects hold; names of the extension and of its objects' namespaces are shown", () => {
+test("sourcedIn returns values in objects, and hideSourced reveals names of the extension and its namespaces", () => {
   const x = extensionNamed("the-extension", { packageName: "the-package" });
   const objects = [{ ...configMap("a", "watched-namespace"), data: { a: "hunter2-hunter2", b: "mere hunter2" }, count: 7 }];
   expect(sourcedIn(new HiddenTexts(["hunter2-hunter2", "7", "hunter2", "nowhere"]), objects)).toEqual(["7", "hunter2-hunter2"]);

@@ -34,38 +34,33 @@ function phaseOf({ proxy, deployed, upgrade = false, config }: Given): Resolved 
   return resolved(extension, bundle, { clusterProxy: proxy, releases: { installed, history } });
 }
 
-// Source: S0-089; O-04 (a take-over changes no Pod).
+// Source: S0-089; O-04 (adopting an installation changes no Pod).
 test.for<[why: string, given: Given, variables: object | undefined, note: string | undefined]>([
   ["no proxy", { proxy: { kind: "none" }, deployed: OURS }, undefined, undefined],
   ["a first install", { proxy: KNOWN }, NEW, undefined],
   ["another proxy than before", { proxy: KNOWN, deployed: { ...OURS, proxy: OLD } }, NEW, undefined],
-  ["no proxy any more", { proxy: { kind: "none" }, deployed: { ...OURS, proxy: OLD } }, undefined, undefined],
-  ["the user's own", { proxy: KNOWN, deployed: { ...OURS, proxy: OLD }, config: OWN }, undefined, undefined],
-  ["the user's own, and one that is not known", { proxy: UNKNOWN, config: OWN }, undefined, undefined],
+  ["a proxy that was removed", { proxy: { kind: "none" }, deployed: { ...OURS, proxy: OLD } }, undefined, undefined],
+  ["a proxy in spec.config", { proxy: KNOWN, deployed: { ...OURS, proxy: OLD }, config: OWN }, undefined, undefined],
+  ["a proxy in spec.config and an unknown one", { proxy: UNKNOWN, config: OWN }, undefined, undefined],
+  ["an unknown proxy", { proxy: UNKNOWN, deployed: { ...OURS, proxy: OLD } }, OLD, "keep their proxy variables, new Deployments get none"],
+  ["an unknown proxy in an upgrade", { proxy: UNKNOWN, deployed: { ...OURS, proxy: OLD }, upgrade: true }, OLD, "keep their proxy"],
+  ["an unknown proxy in a first install", { proxy: UNKNOWN }, undefined, "(forbidden): existing Deployments keep"],
   [
-    "one that is not known",
-    { proxy: UNKNOWN, deployed: { ...OURS, proxy: OLD } },
-    OLD,
-    "keep the proxy variables that they have, and new ones get none",
-  ],
-  ["one that is not known, in an upgrade", { proxy: UNKNOWN, deployed: { ...OURS, proxy: OLD }, upgrade: true }, OLD, "keep the proxy"],
-  ["one that is not known, and a first install", { proxy: UNKNOWN }, undefined, "(forbidden): Deployments keep"],
-  [
-    "an installation of somebody else's",
+    "an installation of another implementation",
     { proxy: KNOWN, deployed: { inputDigest: undefined } as object },
     undefined,
-    "with the next upgrade",
+    "the next upgrade adds",
   ],
-  ["one that was taken over", { proxy: KNOWN, deployed: { ...OURS, takenOver: true } }, undefined, "with the next upgrade"],
-  ["the upgrade of one that was taken over", { proxy: KNOWN, deployed: { ...OURS, takenOver: true }, upgrade: true }, NEW, undefined],
-])("Deployments get the variables of %s", ([, given, variables, note]) => {
+  ["an adopted release", { proxy: KNOWN, deployed: { ...OURS, takenOver: true } }, undefined, "the next upgrade adds"],
+  ["the upgrade of an adopted release", { proxy: KNOWN, deployed: { ...OURS, takenOver: true }, upgrade: true }, NEW, undefined],
+])("proxyOf and proxyNote handle %s", ([, given, variables, note]) => {
   const phase = phaseOf(given);
   expect(proxyOf(phase)).toEqual(variables);
   if (note === undefined) expect(proxyNote(phase)).toBeUndefined();
   else expect(proxyNote(phase)).toContain(note);
 });
 
-test("what is rendered differs with the proxy that is used, and with nothing else of it", () => {
+test("inputDigest depends on the proxy variables in use only", () => {
   const digest = (given: Given): string => inputDigest(phaseOf(given));
   const without = digest({ proxy: { kind: "none" } });
   expect(digest({ proxy: UNKNOWN })).toBe(without);
@@ -75,7 +70,7 @@ test("what is rendered differs with the proxy that is used, and with nothing els
   expect(digest({ proxy: UNKNOWN, deployed: { ...OURS, proxy: NEW } })).toBe(digest({ proxy: KNOWN }));
 });
 
-test.for([[NEW], [undefined]])("a release that is stored and read again keeps the variables that it was rendered with: %o", ([proxy]) => {
+test.for([[NEW], [undefined]])("a stored release keeps its proxy variables: %o", ([proxy]) => {
   const record = releaseRecord(1, "deployed", proxy ? { proxy } : {});
   const [index] = encodeRelease(record, { systemNamespace: "olmv1-system", owner: { name: "x", uid: "1" } });
   expect(index && decodedRecord(index, [])).toEqual(record);
@@ -88,6 +83,6 @@ test.for([
   [NEW, undefined, "HTTP_PROXY removed, NO_PROXY removed"],
   [NEW, { ...NEW }, undefined],
   [undefined, undefined, undefined],
-] as const)("of a change the names are told: %j to %j", ([before, after, text]) => {
+] as const)("proxyChange lists the names of changed variables: %j to %j", ([before, after, text]) => {
   expect(proxyChange(before, after)).toBe(text);
 });

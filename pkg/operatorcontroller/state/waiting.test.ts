@@ -4,14 +4,14 @@ import { FakeClock } from "../../../test/support/fakeClock.ts";
 import { RetryableError, wrapError } from "../../errors/errors.ts";
 import { ConditionPoller, WaitingError, waitingIn } from "./waiting.ts";
 
-/** A clock, and rechecks that tell when they ask and what is over. */
+/** Returns a clock, and a poller with records of its polls and finished waits. */
 function start(intervalMs = 15_000) {
   const clock = new FakeClock();
   const over: string[] = [];
-  const askedAt: number[] = [];
-  const rechecks = new ConditionPoller({ intervalMs, clock, onOver: (name) => over.push(name) });
-  const asking = (answer: () => boolean) => () => {
-    askedAt.push(clock.now() / 1000);
+  const polledAt: number[] = [];
+  const poller = new ConditionPoller({ intervalMs, clock, onOver: (name) => over.push(name) });
+  const polling = (answer: () => boolean) => () => {
+    polledAt.push(clock.now() / 1000);
     return Promise.resolve(answer());
   };
   const pass = async (seconds: number): Promise<void> => {
@@ -20,104 +20,104 @@ function start(intervalMs = 15_000) {
       await turn();
     }
   };
-  return { clock, rechecks, over, askedAt, asking, pass };
+  return { clock, poller, over, polledAt, polling, pass };
 }
 
-test("questions come soon at first, then each time after the interval, until there is an answer", async () => {
-  const { rechecks, over, askedAt, asking, pass } = start();
+test("ConditionPoller polls after one second, then with growing delays up to the interval, until the wait is over", async () => {
+  const { poller, over, polledAt, polling, pass } = start();
   let granted = false;
-  rechecks.begin(
+  poller.begin(
     "x",
-    asking(() => granted),
+    polling(() => granted),
   );
   await pass(60);
-  expect(askedAt).toEqual([1, 3, 7, 15, 30, 45, 60]);
+  expect(polledAt).toEqual([1, 3, 7, 15, 30, 45, 60]);
   expect(over).toEqual([]);
   granted = true;
   await pass(15);
-  expect([over, rechecks.size]).toEqual([["x"], 0]);
+  expect([over, poller.size]).toEqual([["x"], 0]);
   await pass(60);
-  expect(askedAt.length).toBe(8);
+  expect(polledAt.length).toBe(8);
 });
 
-test("what is asked more often than the interval is never asked later than that", async () => {
-  const { rechecks, askedAt, asking, pass } = start();
-  rechecks.begin(
+test("ConditionPoller uses a shorter interval when requested", async () => {
+  const { poller, polledAt, polling, pass } = start();
+  poller.begin(
     "x",
-    asking(() => false),
+    polling(() => false),
     3_000,
   );
   await pass(16);
-  expect(askedAt).toEqual([1, 3, 6, 9, 12, 15]);
+  expect(polledAt).toEqual([1, 3, 6, 9, 12, 15]);
 });
 
-test("the more extensions wait, the more seldom each of them is asked for, down to the interval", async () => {
+test("ConditionPoller polls less often, up to the interval, when more extensions wait", async () => {
   for (const [waiting, last] of [
     [99, [1, 3, 7, 12]],
     [1_000, [1, 3, 7, 15]],
   ] as const) {
-    const { rechecks, askedAt, asking, pass } = start();
-    for (let i = 0; i < waiting; i++) rechecks.begin(`other-${i}`, () => Promise.resolve(false));
-    rechecks.begin(
+    const { poller, polledAt, polling, pass } = start();
+    for (let i = 0; i < waiting; i++) poller.begin(`other-${i}`, () => Promise.resolve(false));
+    poller.begin(
       "x",
-      asking(() => false),
+      polling(() => false),
       3_000,
     );
     await pass(16);
-    rechecks.endAll();
-    expect(askedAt).toEqual(last);
+    poller.endAll();
+    expect(polledAt).toEqual(last);
   }
 });
 
-test("an interval below a second holds from the beginning", async () => {
-  const { rechecks, askedAt, asking, clock } = start(100);
-  rechecks.begin(
+test("ConditionPoller uses an interval below one second from the start", async () => {
+  const { poller, polledAt, polling, clock } = start(100);
+  poller.begin(
     "x",
-    asking(() => false),
+    polling(() => false),
   );
   for (let i = 0; i < 3; i++) {
     clock.advance(100);
     await turn();
   }
-  expect(askedAt).toEqual([0.1, 0.2, 0.3]);
+  expect(polledAt).toEqual([0.1, 0.2, 0.3]);
 });
 
-test("a question that fails is left to a pass", async () => {
-  const { rechecks, over, pass } = start();
-  rechecks.begin("x", () => Promise.reject(new Error("connection refused")));
+test("ConditionPoller ends the wait when a poll fails", async () => {
+  const { poller, over, pass } = start();
+  poller.begin("x", () => Promise.reject(new Error("connection refused")));
   await pass(1);
   expect(over).toEqual(["x"]);
 });
 
-test("what was waited for before is asked for no more, nor is anything after the end", async () => {
-  const { rechecks, over, pass, asking, clock } = start();
-  rechecks.begin("x", () => Promise.resolve(true));
-  rechecks.begin(
+test("ConditionPoller stops polling when a wait is replaced or ended", async () => {
+  const { poller, over, pass, polling, clock } = start();
+  poller.begin("x", () => Promise.resolve(true));
+  poller.begin(
     "x",
-    asking(() => false),
+    polling(() => false),
   );
-  rechecks.begin("y", () => Promise.resolve(true));
-  rechecks.end("y");
+  poller.begin("y", () => Promise.resolve(true));
+  poller.end("y");
   await pass(5);
-  expect([over, rechecks.size]).toEqual([[], 1]);
-  rechecks.endAll();
+  expect([over, poller.size]).toEqual([[], 1]);
+  poller.endAll();
   await turn();
-  expect([rechecks.size, clock.pending]).toEqual([0, 0]);
+  expect([poller.size, clock.pending]).toEqual([0, 0]);
 });
 
-test("an answer that comes after the end counts for nothing", async () => {
-  const { rechecks, over, pass } = start();
+test("ConditionPoller ignores a result after the end of the wait", async () => {
+  const { poller, over, pass } = start();
   const answer = Promise.withResolvers<boolean>();
-  rechecks.begin("x", () => answer.promise);
+  poller.begin("x", () => answer.promise);
   await pass(1);
-  rechecks.end("x");
+  poller.end("x");
   answer.resolve(true);
   await pass(1);
   expect(over).toEqual([]);
 });
 
-test("what is waited for is found behind what was added to the error", () => {
-  const waiting = new WaitingError("Retrying", "rights are missing", { isOver: () => Promise.resolve(false) });
+test("waitingIn finds a WaitingError in the causes of an error", () => {
+  const waiting = new WaitingError("Retrying", "permissions are missing", { isOver: () => Promise.resolve(false) });
   expect(waitingIn(wrapError("error for resolved bundle: ", waiting))).toBe(waiting);
   expect(waitingIn(new RetryableError("Retrying", "something else"))).toBeUndefined();
 });

@@ -9,7 +9,7 @@ const meta = (resourceVersion: string, members: Partial<ObjectMeta> = {}): Objec
   resourceVersion,
   ...members,
 });
-const there = (resourceVersion: string, members: Partial<ObjectMeta> = {}): Observation => ({
+const exists = (resourceVersion: string, members: Partial<ObjectMeta> = {}): Observation => ({
   kind: "exists",
   metadata: meta(resourceVersion, members),
 });
@@ -19,16 +19,16 @@ const compared = (outcome: Compared["outcome"], resourceVersion: string, generat
   outcome,
 });
 
-/** Sees a change at `now` and puts it back at once. @returns when a comparison was due. */
+/** Observes a change at `now` and records a comparison immediately. @returns when the comparison was due. */
 function changed(object: FollowedObject, version: number, now: number, outcome: Compared["outcome"] = "corrected"): number | undefined {
-  object.observe(there(String(version)));
+  object.observe(exists(String(version)));
   object.evaluate(now);
   const { dueAt } = object;
   object.recordComparison(compared(outcome, String(version + 1)), dueAt ?? now);
   return dueAt;
 }
 
-test("what is changed again and again is put back at once three times, then ever more seldom, and after a calm time at once again", () => {
+test("FollowedObject is due immediately for three consecutive corrections, then with growing delays, until a time without drift", () => {
   const object = new FollowedObject(ref);
   object.recordComparison(compared("same", "1"), 0);
   const due: (number | undefined)[] = [];
@@ -39,45 +39,45 @@ test("what is changed again and again is put back at once three times, then ever
   expect(changed(object, 1_000, calm)).toBe(calm);
 });
 
-test("a change that turns out to be none delays the next comparison by five seconds", () => {
+test("FollowedObject delays the next comparison by five seconds after a change without drift", () => {
   const object = new FollowedObject(ref);
   object.recordComparison(compared("same", "1"), 0);
   expect(changed(object, 10, 1_000, "same")).toBe(1_000);
   expect(changed(object, 20, 2_000, "same")).toBe(6_000);
 });
 
-test("what failed is tried by every pass, and events make no more than one more in five seconds", () => {
+test("FollowedObject stays failed until a comparison succeeds, and events add at most one in five seconds", () => {
   const object = new FollowedObject(ref);
   object.recordComparison({ ref, mark: undefined, outcome: "failed" }, 1_000);
   expect([object.isFailed, object.dueAt]).toEqual([true, undefined]);
-  object.observe(there("10"));
+  object.observe(exists("10"));
   object.evaluate(1_500);
   expect(object.dueAt).toBe(6_000);
   object.recordComparison(compared("corrected", "11"), 6_000);
   expect([object.isFailed, object.dueAt]).toEqual([false, undefined]);
 });
 
-test("of what drifted and was left as it is, any later change is looked at, since it may be its end", () => {
+test("FollowedObject is due after any change of an object with uncorrected drift", () => {
   const object = new FollowedObject(ref);
   object.recordComparison(compared("drifted", "10", 1), 0);
-  object.observe(there("10", { generation: 1 }));
+  object.observe(exists("10", { generation: 1 }));
   object.evaluate(1_000);
   expect(object.dueAt).toBeUndefined();
-  object.observe(there("11", { generation: 1 }));
+  object.observe(exists("11", { generation: 1 }));
   object.evaluate(1_000);
   expect(object.dueAt).toBe(1_000);
 });
 
-test("tells what is news: not our own write, not the same twice, and whether the generation is new", () => {
+test("FollowedObject reports new changes by others once, and whether the generation changed", () => {
   const object = new FollowedObject(ref);
   object.recordComparison(compared("same", "10", 1), 0);
-  const news = (seen: Observation): unknown => {
+  const observe = (seen: Observation): unknown => {
     object.observe(seen);
     return object.evaluate(0);
   };
-  expect(news(there("10", { generation: 1 }))).toBeUndefined();
-  expect(news(there("11", { generation: 1 }))).toEqual({ type: "changed", generationChanged: false });
-  expect(news(there("11", { generation: 1 }))).toBeUndefined();
-  expect(news(there("12", { generation: 2 }))).toEqual({ type: "changed", generationChanged: true });
-  expect(news({ kind: "gone", resourceVersion: "13" })).toEqual({ type: "deleted", generationChanged: true });
+  expect(observe(exists("10", { generation: 1 }))).toBeUndefined();
+  expect(observe(exists("11", { generation: 1 }))).toEqual({ type: "changed", generationChanged: false });
+  expect(observe(exists("11", { generation: 1 }))).toBeUndefined();
+  expect(observe(exists("12", { generation: 2 }))).toEqual({ type: "changed", generationChanged: true });
+  expect(observe({ kind: "gone", resourceVersion: "13" })).toEqual({ type: "deleted", generationChanged: true });
 });

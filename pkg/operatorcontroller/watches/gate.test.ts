@@ -3,36 +3,36 @@ import { Semaphore } from "./metadataStream.ts";
 
 const { signal } = new AbortController();
 
-test("as many are let in as there are places, the others in the order in which they came", async () => {
+test("Semaphore limits concurrent holders and serves waiting callers in their order", async () => {
   const gate = new Semaphore(1);
   const seen: string[] = [];
-  const visit = async (name: string): Promise<() => void> => {
-    const leave = await gate.enter(signal);
+  const acquire = async (name: string): Promise<() => void> => {
+    const release = await gate.enter(signal);
     seen.push(name);
-    return leave;
+    return release;
   };
-  const first = await visit("a");
-  const [second, third] = [visit("b"), visit("c")];
+  const first = await acquire("a");
+  const [second, third] = [acquire("b"), acquire("c")];
   await Promise.resolve();
   expect(seen).toEqual(["a"]);
   first();
   first();
-  const leave = await second;
+  const release = await second;
   expect(seen).toEqual(["a", "b"]);
-  leave();
+  release();
   (await third)();
-  await visit("d");
+  await acquire("d");
   expect(seen).toEqual(["a", "b", "c", "d"]);
 });
 
-test("who stops waiting takes no place", async () => {
+test("Semaphore gives no place to a caller that stopped waiting", async () => {
   const gate = new Semaphore(1);
-  const leave = await gate.enter(signal);
+  const release = await gate.enter(signal);
   const stop = new AbortController();
   const waiting = gate.enter(stop.signal);
   stop.abort(new Error("stopped"));
   await expect(waiting).rejects.toThrow("stopped");
-  leave();
+  release();
   await gate.enter(signal);
   await expect(gate.enter(stop.signal)).rejects.toThrow("stopped");
 });

@@ -5,37 +5,42 @@ import { createMark, isNewer, mayBeDrift, type Observation } from "./followedObj
 const applied = (fieldsV1: JsonObject): JsonObject => ({ manager: "olm.operatorframework.io", operation: "Apply", fieldsV1 });
 const DATA = { "f:data": { "f:a": {} } };
 const meta = (members: Partial<ObjectMeta> = {}): ObjectMeta => ({ name: "x", uid: "u", resourceVersion: "10", ...members });
-const there = (members: Partial<ObjectMeta> = {}): Observation => ({ kind: "exists", metadata: meta(members) });
+const exists = (members: Partial<ObjectMeta> = {}): Observation => ({ kind: "exists", metadata: meta(members) });
 const gone = (resourceVersion: string): Observation => ({ kind: "gone", resourceVersion });
 const noted = { managedFields: [applied(DATA)] };
 const theirs = { manager: "kubectl", operation: "Update", fieldsV1: { "f:data": { "f:b": {} } } };
 
 // Source: O-14.
-test.for<[name: string, seen: Observation, should: Partial<ObjectMeta> | undefined, want: boolean]>([
-  ["nobody knows how it should be", there(), undefined, true],
-  ["our own write", there({ resourceVersion: "10", ...noted }), {}, false],
-  ["an event from before our write", there({ resourceVersion: "9" }), noted, false],
-  ["a deletion from before our write", gone("9"), noted, false],
-  ["a deletion", gone("11"), noted, true],
-  ["an object that is on its way out", there({ resourceVersion: "11", deletionTimestamp: "2026-01-01T00:00:00Z" }), noted, false],
-  ["another object under its name", there({ resourceVersion: "11", uid: "v", ...noted }), noted, true],
-  ["status or somebody else's fields", there({ resourceVersion: "11", managedFields: [theirs, applied(DATA)] }), noted, false],
-  ["a new generation by fields of others", there({ resourceVersion: "11", generation: 2, ...noted }), { ...noted, generation: 1 }, false],
+test.for<[name: string, seen: Observation, desired: Partial<ObjectMeta> | undefined, want: boolean]>([
+  ["true when the desired state is unknown", exists(), undefined, true],
+  ["false for the controller's own write", exists({ resourceVersion: "10", ...noted }), {}, false],
+  ["false for an event before the controller's write", exists({ resourceVersion: "9" }), noted, false],
+  ["false for a deletion before the controller's write", gone("9"), noted, false],
+  ["true for a deletion", gone("11"), noted, true],
+  ["false for an object that is being deleted", exists({ resourceVersion: "11", deletionTimestamp: "2026-01-01T00:00:00Z" }), noted, false],
+  ["true for another object with its name", exists({ resourceVersion: "11", uid: "v", ...noted }), noted, true],
+  ["false for status or fields of other managers", exists({ resourceVersion: "11", managedFields: [theirs, applied(DATA)] }), noted, false],
   [
-    "one of our fields is somebody else's now",
-    there({ resourceVersion: "11", managedFields: [theirs, applied({ "f:data": {} })] }),
+    "false for a new generation from fields of other managers",
+    exists({ resourceVersion: "11", generation: 2, ...noted }),
+    { ...noted, generation: 1 },
+    false,
+  ],
+  [
+    "true when another manager owns one of our fields",
+    exists({ resourceVersion: "11", managedFields: [theirs, applied({ "f:data": {} })] }),
     noted,
     true,
   ],
-  ["all notes about fields were removed", there({ resourceVersion: "11" }), noted, true],
-  ["no fields are noted, and the generation is the same", there({ resourceVersion: "11", generation: 1 }), { generation: 1 }, false],
-  ["no fields are noted, and the generation is another", there({ resourceVersion: "11", generation: 2 }), { generation: 1 }, true],
-  ["no fields are noted, and there is no generation", there({ resourceVersion: "11" }), {}, true],
-])("%s", ([, seen, should, want]) => {
-  expect(mayBeDrift(seen, should && createMark(meta(should)))).toBe(want);
+  ["true when managedFields were removed", exists({ resourceVersion: "11" }), noted, true],
+  ["false without managedFields and the same generation", exists({ resourceVersion: "11", generation: 1 }), { generation: 1 }, false],
+  ["true without managedFields and another generation", exists({ resourceVersion: "11", generation: 2 }), { generation: 1 }, true],
+  ["true without managedFields and generation", exists({ resourceVersion: "11" }), {}, true],
+])("mayBeDrift is %s", ([, seen, desired, want]) => {
+  expect(mayBeDrift(seen, desired && createMark(meta(desired)))).toBe(want);
 });
 
-test("resource versions are compared as numbers of any length, others only by being different", () => {
+test("isNewer compares decimal resource versions by value, and others for equality", () => {
   expect([isNewer("100", "99"), isNewer("99", "100"), isNewer("9007199254740993", "9007199254740992"), isNewer("7", "7")]).toEqual([
     true,
     false,

@@ -9,7 +9,9 @@ const role = (name: string): ObjectRef => ({ apiVersion: "rbac.authorization.k8s
 const BY_NAME = "olm.operatorframework.io/owner-name=x";
 const BY_KIND = "olm.operatorframework.io/owner-kind=ClusterExtension";
 
-/** Such as "ConfigMap ns a" for a stream by name, with the selector in place of the name for one by label. */
+/**
+ * Formats streams, such as "ConfigMap ns a" for a stream by name; one by label has the selector instead of the name.
+ */
 function streams(objects: readonly ObjectRef[], context: Partial<PlanContext> = {}): string[] {
   const planned = planStreams(objects, { extension: "x", isShared: false, isController: false, isRefused: () => false, ...context });
   expect([...planned.keys()].sort()).toEqual(objects.map(objectKey).sort());
@@ -19,28 +21,28 @@ function streams(objects: readonly ObjectRef[], context: Partial<PlanContext> = 
 
 // Source: O-14.
 test.for<[name: string, objects: ObjectRef[], context: Partial<PlanContext>, want: string[]]>([
-  ["one object of a kind is watched by its name", [map("a"), role("r")], {}, ["ConfigMap ns a", "ClusterRole - r"]],
+  ["a single object of a kind by name", [map("a"), role("r")], {}, ["ConfigMap ns a", "ClusterRole - r"]],
   [
-    "several share a stream by label",
+    "several objects of a kind by label",
     [map("a"), map("b"), role("r"), role("s")],
     {},
     [`ConfigMap ns ${BY_NAME}`, `ClusterRole - ${BY_NAME}`],
   ],
-  ["namespaces do not", [map("a", "n1"), map("b", "n2")], {}, ["ConfigMap n1 a", "ConfigMap n2 b"]],
-  ["Secrets never do", [secret("a"), secret("b")], {}, ["Secret ns a", "Secret ns b"]],
-  ["where that was refused each has its own", [map("a"), map("b")], { isRefused: () => true }, ["ConfigMap ns a", "ConfigMap ns b"]],
+  ["objects in several namespaces separately", [map("a", "n1"), map("b", "n2")], {}, ["ConfigMap n1 a", "ConfigMap n2 b"]],
+  ["Secrets by name", [secret("a"), secret("b")], {}, ["Secret ns a", "Secret ns b"]],
   [
-    "with other extensions of the same ServiceAccount the stream is theirs too",
+    "objects by name when a stream by label was denied",
     [map("a"), map("b")],
-    { isShared: true },
-    [`ConfigMap ns ${BY_KIND}`],
+    { isRefused: () => true },
+    ["ConfigMap ns a", "ConfigMap ns b"],
   ],
+  ["all extensions of a ServiceAccount by one label", [map("a"), map("b")], { isShared: true }, [`ConfigMap ns ${BY_KIND}`]],
   [
-    "the controller itself watches a kind once, Secrets aside",
+    "a kind in all namespaces for the controller's identity, except Secrets",
     [map("a", "n1"), map("b", "n2"), role("r"), secret("s")],
     { isController: true },
     [`ConfigMap - ${BY_KIND}`, `ClusterRole - ${BY_KIND}`, "Secret ns s"],
   ],
-])("%s", ([, objects, context, want]) => {
+])("planStreams watches %s", ([, objects, context, want]) => {
   expect(streams(objects, context)).toEqual(want);
 });

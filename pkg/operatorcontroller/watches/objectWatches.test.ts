@@ -28,7 +28,7 @@ function start(options: { maxStreams?: number } = {}, central?: WatchedObjects) 
   const server = new WatchedObjects();
   const shared: WatchIdentity | undefined = central && { key: "controller", isController: true, client: central };
   const clock = new FakeClock();
-  const woken: string[] = [];
+  const requeued: string[] = [];
   const events: ObjectEvent[] = [];
   const lines: Record<string, unknown>[] = [];
   const destination = { write: (line: string) => lines.push(JSON.parse(line) as Record<string, unknown>) };
@@ -36,7 +36,7 @@ function start(options: { maxStreams?: number } = {}, central?: WatchedObjects) 
   const watches = new ObjectWatches({
     log,
     clock,
-    requeueAfter: (extension, inMs) => woken.push(`${extension} in ${inMs}`),
+    requeueAfter: (extension, inMs) => requeued.push(`${extension} in ${inMs}`),
     retryRefusedMs: 60_000,
     shared,
     ...options,
@@ -57,26 +57,26 @@ function start(options: { maxStreams?: number } = {}, central?: WatchedObjects) 
       .map(({ name }) => name)
       .sort();
   const isOpen = (count: number): Promise<void> => expect.poll(() => [server.open, watches.states.open], SOON).toEqual([count, count]);
-  return { server, clock, lines, woken, events, watches, identity, follow, suspects, isOpen };
+  return { server, clock, lines, requeued, events, watches, identity, follow, suspects, isOpen };
 }
 
-test("a deleted and a changed object are suspected, and a pass is asked for", async () => {
-  const { server, woken, events, follow, suspects, isOpen, watches } = start();
+test("ObjectWatches requeues an extension when an object is deleted or changed", async () => {
+  const { server, requeued, events, follow, suspects, isOpen, watches } = start();
   const [a, b, c] = ["a", "b", "c"].map((name) => server.put(map(name)));
   follow("x", [a!, b!, c!]);
   await isOpen(1);
-  expect([suspects(), woken]).toEqual([[], []]);
+  expect([suspects(), requeued]).toEqual([[], []]);
   server.delete(a!);
   server.put(b!);
   await expect.poll(() => suspects(), SOON).toEqual(["a", "b"]);
-  expect(woken[0]).toBe("x in 50");
+  expect(requeued[0]).toBe("x in 50");
   expect(events.map(({ extension, ref, type }) => `${extension} ${ref.name} ${type}`)).toEqual(["x a deleted", "x b changed"]);
   const again = server.put(map("a"));
   watches.resume("x", [{ ref: refOf(again), mark: createMark(again.metadata), outcome: "corrected" }]);
   expect(suspects()).toEqual(["b"]);
 });
 
-test("our own writes are not suspected, whether they are seen before or after the pass ends", async () => {
+test("ObjectWatches ignores the controller's own writes, before and after the reconcile ends", async () => {
   const { server, events, follow, suspects, isOpen, watches } = start();
   const [a, b] = ["a", "b"].map((name) => server.put(map(name)));
   follow("x", [a!, b!]);
@@ -94,7 +94,7 @@ test("our own writes are not suspected, whether they are seen before or after th
   await expect.poll(() => suspects(), SOON).toEqual(["a"]);
 });
 
-test("what others do while a pass writes is judged when it ends", async () => {
+test("ObjectWatches evaluates changes by others during a write when it ends", async () => {
   const { server, follow, suspects, isOpen, watches } = start();
   const a = server.put(map("a"));
   follow("x", [a]);
@@ -108,7 +108,7 @@ test("what others do while a pass writes is judged when it ends", async () => {
   await expect.poll(() => suspects(), SOON).toEqual(["a"]);
 });
 
-test("what happened before the watch was open is found by its list", async () => {
+test("ObjectWatches notices changes before the watch was open", async () => {
   const { server, follow, suspects, isOpen } = start();
   const [a, b] = ["a", "b"].map((name) => server.put(map(name)));
   server.delete(a!);
@@ -118,7 +118,7 @@ test("what happened before the watch was open is found by its list", async () =>
   await expect.poll(() => suspects(), SOON).toEqual(["a", "b"]);
 });
 
-test("an object that joins an open stream is listed anew", async () => {
+test("ObjectWatches lists again when an object is added to an open stream", async () => {
   const { server, follow, suspects, isOpen } = start();
   const [a, b, c] = ["a", "b", "c"].map((name) => server.put(map(name)));
   follow("x", [a!, b!]);
@@ -130,7 +130,7 @@ test("an object that joins an open stream is listed anew", async () => {
   await isOpen(1);
 });
 
-test("where watching as a whole is refused, each object is watched by name, and it is not tried again", async () => {
+test("ObjectWatches watches by name when a watch by label is denied, and does not retry it", async () => {
   const { server, follow, suspects, isOpen, watches } = start();
   server.refuses = (call) => call.includes("owner-");
   const [a, b] = ["a", "b"].map((name) => server.put(map(name)));
@@ -145,20 +145,20 @@ test("where watching as a whole is refused, each object is watched by name, and 
   expect(server.calls.filter((call) => call.includes("owner-"))).toHaveLength(1);
 });
 
-test("where watching by name is refused too the objects are told, and a pass when that changes", async () => {
-  const { server, clock, woken, follow, isOpen, watches } = start();
+test("ObjectWatches reports unwatched objects when watches by name are denied, and requeues when that changes", async () => {
+  const { server, clock, requeued, follow, isOpen, watches } = start();
   server.refuses = () => true;
   const a = server.put(map("a"));
   follow("x", [a]);
   await expect.poll(() => watches.unwatched("x"), SOON).toEqual([{ ref: refOf(a), reason: "cannot list ConfigMap metadata.name=a" }]);
-  expect([watches.covers("x"), woken]).toEqual([false, ["x in 50"]]);
+  expect([watches.covers("x"), requeued]).toEqual([false, ["x in 50"]]);
   server.refuses = () => false;
   await expect.poll(() => (clock.advance(500), watches.states.open), SOON).toBe(1);
   await isOpen(1);
-  expect([watches.unwatched("x"), woken]).toEqual([[], ["x in 50", "x in 50"]]);
+  expect([watches.unwatched("x"), requeued]).toEqual([[], ["x in 50", "x in 50"]]);
 });
 
-test("an extension is covered while its objects are watched, or will be as soon as streams are connected", async () => {
+test("ObjectWatches covers an extension while its objects are watched or streams are connecting", async () => {
   const { server, follow, isOpen, watches } = start();
   expect(watches.covers("x")).toBe(false);
   follow("x", [server.put(map("a"))]);
@@ -172,7 +172,7 @@ test("an extension is covered while its objects are watched, or will be as soon 
   expect(watches.covers("x")).toBe(false);
 });
 
-test("a broken stream goes on where it broke, and is listed anew when that fails or history is gone", async () => {
+test("ObjectWatches resumes a broken stream, and lists again when that fails or history has expired", async () => {
   const { server, clock, follow, suspects, isOpen, watches } = start();
   const [a, b] = ["a", "b"].map((name) => server.put(map(name)));
   follow("x", [a!]);
@@ -189,7 +189,7 @@ test("a broken stream goes on where it broke, and is listed anew when that fails
   expect(b).toBeDefined();
 });
 
-test("a stream lists again at once, and is never broken, when its resourceVersion has expired by the time its watch ends", async () => {
+test("ObjectWatches lists again immediately when the resourceVersion expired before the watch ended", async () => {
   const { server, clock, follow, suspects, isOpen, watches, lines } = start();
   const a = server.put(map("a"));
   follow("x", [a]);
@@ -204,7 +204,7 @@ test("a stream lists again at once, and is never broken, when its resourceVersio
   expect(lines.filter(({ msg }) => msg === "watch of objects interrupted")).toEqual([]);
 });
 
-test("of many streams that cannot be connected one speaks for the others", async () => {
+test("ObjectWatches logs one warning when many streams cannot connect", async () => {
   const { server, clock, watches, follow, identity, isOpen, lines } = start();
   const maps = ["a", "b", "c"].map((name) => server.put(map(name, name, name)));
   for (const one of maps) follow(one.metadata.name, [one], identity(`${one.metadata.name}/installer`));
@@ -218,8 +218,8 @@ test("of many streams that cannot be connected one speaks for the others", async
   expect(watches.states.broken).toBe(3);
 });
 
-test("refusals of an API server that has just started are not believed of what was watched; lasting ones are", async () => {
-  const { server, clock, woken, follow, suspects, isOpen, watches } = start();
+test("ObjectWatches ignores the first denials of an open stream, and accepts lasting ones", async () => {
+  const { server, clock, requeued, follow, suspects, isOpen, watches } = start();
   const [a, b] = ["a", "b"].map((name) => server.put(map(name)));
   follow("x", [a!, b!]);
   await isOpen(1);
@@ -240,10 +240,10 @@ test("refusals of an API server that has just started are not believed of what w
     "cannot list ConfigMap metadata.name=a",
     "cannot list ConfigMap metadata.name=b",
   ]);
-  expect(woken.length).toBeGreaterThan(0);
+  expect(requeued.length).toBeGreaterThan(0);
 });
 
-test("extensions of one ServiceAccount share a stream, which ends with the last of them", async () => {
+test("ObjectWatches shares a stream between extensions of a ServiceAccount until the last one ends", async () => {
   const { server, follow, suspects, isOpen, watches } = start();
   const one = ["a", "b"].map((name) => server.put(map(name, "x")));
   const two = ["c", "d"].map((name) => server.put(map(name, "y")));
@@ -260,7 +260,7 @@ test("extensions of one ServiceAccount share a stream, which ends with the last 
   await isOpen(0);
 });
 
-test("with another identity or another extension of the name everything begins anew", async () => {
+test("ObjectWatches starts again when the identity or the extension's uid changes", async () => {
   const { server, follow, identity, isOpen, watches } = start();
   const a = server.put(map("a"));
   follow("x", [a]);
@@ -278,7 +278,7 @@ test("with another identity or another extension of the name everything begins a
   expect(server.calls.filter((call) => call.startsWith("list"))).toHaveLength(2);
 });
 
-test("there are no more streams than may be; what has none is told", async () => {
+test("ObjectWatches reports unwatched objects when the limit of streams is reached", async () => {
   const { server, follow, isOpen, watches } = start({ maxStreams: 1 });
   const objects = [server.put(map("a", "x", "n1")), server.put(map("b", "x", "n2"))];
   follow("x", objects);
@@ -286,7 +286,7 @@ test("there are no more streams than may be; what has none is told", async () =>
   expect(watches.unwatched("x")).toEqual([{ ref: refOf(objects[1]!), reason: "the limit of watched objects is reached" }]);
 });
 
-test("an identity that may look at kinds everywhere serves all extensions, but for Secrets and what it may not look at", async () => {
+test("ObjectWatches uses the shared identity for all extensions, except for Secrets and denied kinds", async () => {
   const central = new WatchedObjects();
   central.refuses = (call) => call.includes("Service ");
   const { server, follow, suspects, identity, watches } = start({}, central);

@@ -1,4 +1,4 @@
-import { proxyFrom } from "../../api/proxy.ts";
+import { readProxyVariables } from "../../api/proxy.ts";
 import { requirementsFrom } from "../../bundle/requirements.ts";
 import { isObject } from "../../golang/members.ts";
 import { type GoMembers, type GoShape, goStruct } from "../../golang/structReader.ts";
@@ -126,7 +126,7 @@ export function releaseHead(release: GoMembers, fallbackLabels: Readonly<Record<
   const [version, pinnedTo] = [release.get("version"), release.get("pinnedTo")];
   const left = release.get("left");
   const requirements = requirementsFrom(release.get("requirements"));
-  const proxy = proxyFrom(release.get("proxy"));
+  const proxy = readProxyVariables(release.get("proxy"));
   const rolledBack = rolledBackFrom(release.get("rolledBack"));
   return {
     name: text(release.get("name")),

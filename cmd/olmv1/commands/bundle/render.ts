@@ -1,5 +1,5 @@
 import type { WebhookCertProvider } from "../../../../pkg/api/flagValues.ts";
-import { proxyFrom } from "../../../../pkg/api/proxy.ts";
+import { readProxyVariables } from "../../../../pkg/api/proxy.ts";
 import { formatObjects, mergeConfigFiles, renderForInstall } from "../../../../pkg/authoring/bundle/renderedBundle.ts";
 import { wrapError } from "../../../../pkg/errors/errors.ts";
 import { chooseNamespace } from "../../../../pkg/installer/bundlePermissions.ts";
@@ -25,7 +25,7 @@ export interface BundleRenderOptions extends ReaderOptions, ProxyOptions {
 /** `olmv1 bundle render`. */
 export async function printRenderedBundle(terminal: Terminal, source: string, options: BundleRenderOptions): Promise<void> {
   const { namespace, certProvider, aggregateUserRoles = false, output } = options;
-  const proxy = proxyFrom(proxySettingsOf(options).given);
+  const proxy = readProxyVariables(proxySettingsOf(options).given);
   const inline = options.config === undefined ? undefined : await configFile(options.config, terminal);
   const bundle = await withReader(options, (reader) => reader.bundle(source), terminal.signal).catch((err: unknown) => {
     throw wrapError(`${source}: `, err);

@@ -111,24 +111,20 @@ references:
     [
       "a name that leads elsewhere",
       "name: ..\nreferences: [{name: b, path: x}]\n",
-      'name: ".." can be no folder: it must be a single local path element that begins with neither "." nor "-"',
+      'name: invalid folder name "..": must be a single path element that does not begin with "." or "-"',
     ],
     [
       "a reference whose name leads elsewhere",
       "name: a\nreferences: [{name: ../b, path: x}]\n",
-      'references[0].name: "../b" can be no folder: it must be a single local path element that begins with neither "." nor "-"',
+      'references[0].name: invalid folder name "../b": must be a single path element that does not begin with "." or "-"',
     ],
     [
       "two references of one name",
       "name: a\nreferences: [{name: b, path: x}, {name: B, path: z}]\n",
-      'references[1].name: "B" is the name of references[0], too',
+      'references[1].name: "B" is also the name of references[0]',
     ],
-    ["a reference to nothing", "name: a\nreferences: [{name: b}]\n", "references[0].image: a reference has either an image or a path"],
-    [
-      "a reference to both",
-      "name: a\nreferences: [{name: b, image: x, path: z}]\n",
-      "references[0].image: a reference has either an image or a path",
-    ],
+    ["a reference to nothing", "name: a\nreferences: [{name: b}]\n", "references[0].image: set either an image or a path"],
+    ["a reference to both", "name: a\nreferences: [{name: b, image: x, path: z}]\n", "references[0].image: set either an image or a path"],
     ["an unknown member", "name: a\nrefs: []\n", 'unknown field "refs"'],
   ])("refuses %s", async ([, text, error]) => {
     const file = await author.write("catalog.yaml", text);

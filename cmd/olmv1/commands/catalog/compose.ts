@@ -7,9 +7,9 @@ import {
   type CatalogReference,
   type ComposedPart,
   type CompositeConfig,
-  chosenMetas,
+  findSharedPackages,
   readCompositeConfig,
-  sharedPackages,
+  selectMetas,
 } from "../../../../pkg/authoring/template/composition.ts";
 import { catalogFiles } from "../../../../pkg/catalogd/load/catalogFiles.ts";
 import { type CatalogFileSource, type CheckedCatalog, checkCatalog } from "../../../../pkg/catalogd/load/checkCatalog.ts";
@@ -65,7 +65,7 @@ export async function compose(terminal: Terminal, options: ComposeOptions): Prom
     parts.map(({ reference, metas }) => [`${reference.name}/index.${options.format}`, catalogText(sortMetas(metas), options.format)]),
   );
   const others = await filesBeside(root, files, options.force === true);
-  const shared = sharedPackages(parts);
+  const shared = findSharedPackages(parts);
   const checked = shared.length > 0 ? undefined : await checkCatalog(sources(root, files, others));
   if (checked === undefined || checked.refusal !== undefined) {
     terminal.err(faults(shared, checked));
@@ -94,7 +94,7 @@ async function partOf(reference: CatalogReference, renderer: ReferenceRenderer, 
   // An image is one even where there is a folder of its name.
   const { metas, warnings } = "image" in source ? await renderer.renderImage(ref) : await renderer.render(ref);
   warn(terminal, name, warnings);
-  return { reference, metas: chosenMetas(reference, metas) };
+  return { reference, metas: selectMetas(reference, metas) };
 }
 
 /** The files of the catalog in `root` that stay. @throws Error for a folder in use, unless that is meant. */

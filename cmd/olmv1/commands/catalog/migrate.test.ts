@@ -78,7 +78,7 @@ describe("olmv1 catalog migrate", () => {
     const { code, err } = await migrate(at("gadget"), at("catalog"), "--bundle-image-template", TEMPLATE);
     expect([code, err]).toEqual([
       1,
-      'error: channel "a" points at "gadget.v2.0.0", which no folder of the package holds\n' +
+      'error: channel "a" refers to "gadget.v2.0.0", which no folder of the package contains\n' +
         'error: package "gadget" has several channels and no defaultChannel\nolmv1: nothing was written\n',
     ]);
     await expect(author.read("catalog")).rejects.toThrow("ENOENT");

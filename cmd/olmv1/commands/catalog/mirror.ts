@@ -28,7 +28,7 @@ export interface CatalogMirrorOptions extends ReaderOptions, ImageOptions {
 /** `olmv1 catalog mirror`. */
 export async function mirror(terminal: Terminal, source: string, target: string, options: CatalogMirrorOptions): Promise<void> {
   const { output, name, toDir, manifestsOnly, dryRun, continueOnError = false, blockSources = false, insecure = false, parallel } = options;
-  const until = dryRun ? "told" : manifestsOnly ? "written" : "copied";
+  const until = dryRun ? "planned" : manifestsOnly ? "written" : "copied";
   const request = {
     source,
     target: goalFrom(target, options),
@@ -45,7 +45,7 @@ export async function mirror(terminal: Terminal, source: string, target: string,
   const { catalog, mapping, images, files } = result;
   const lines = [...mapping].map(([from, to]) => mappingLine(from, to));
   const data = { catalog, mapping: Object.fromEntries(mapping), images, files };
-  await print(terminal, output, { data, text: () => (until === "told" ? lines.join("") : `${catalog}\n`) });
+  await print(terminal, output, { data, text: () => (until === "planned" ? lines.join("") : `${catalog}\n`) });
   const failed = images.filter(({ status }) => status === "failed").length;
   if (failed === 0) return;
   terminal.err(`olmv1: ${formatCount(failed, "image")} of ${images.length} could not be mirrored; run it again to go on with the rest\n`);

@@ -130,7 +130,7 @@ test("what is missing or unclear is told", async () => {
   await mirrored(`${source.host}/team/catalog:v2`, disk());
   expect(await run(disk(), ...to)).toMatchObject({
     code: 2,
-    err: expect.stringContaining("carries several catalogs: name one behind a colon; available:") as string,
+    err: expect.stringContaining("contains several catalogs: append a colon and the name of one; available:") as string,
   });
   expect((await mirrored(`${disk()}:${source.host}/team/catalog:v2`, ...to)).catalog).toContain("team-catalog:v2");
   expect((await run(catalog, `oci-archive:${dir}/x.tar`)).err).toContain("oci:FOLDER is expected");

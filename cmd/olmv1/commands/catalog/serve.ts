@@ -1,4 +1,4 @@
-import { subdomainFaults } from "../../../../pkg/api/names.ts";
+import { validateSubdomain } from "../../../../pkg/api/names.ts";
 import { serveCatalog } from "../../../../pkg/authoring/serve/serveCatalog.ts";
 import { goQuote } from "../../../../pkg/golang/quote.ts";
 import { isDirectory, type ReaderOptions, withReader } from "../../../../pkg/sources/bundleReader.ts";
@@ -16,7 +16,7 @@ export interface ServeOptions extends ReaderOptions {
 /** `olmv1 catalog serve`: until Ctrl-C. */
 export async function serve(terminal: Terminal, source: string, options: ServeOptions): Promise<void> {
   const { address: host, port, name = catalogNameFor(source) } = options;
-  const problems = subdomainFaults(name);
+  const problems = validateSubdomain(name);
   if (problems.length > 0) throw new Error(`${goQuote(name)} is no name of a catalog: ${problems.join("; ")}`);
   terminal.endsByItself();
   await withReader(options, async (reader) => {

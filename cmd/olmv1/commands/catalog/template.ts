@@ -1,21 +1,26 @@
 import { readFile, stat } from "node:fs/promises";
 import { ReferenceRenderer, readFolderMetas, readMetas } from "../../../../pkg/authoring/references/referenceRenderer.ts";
 import { type CatalogFormat, catalogText, formatMeta, sortMetas } from "../../../../pkg/authoring/render/catalogText.ts";
-import { basicTemplate, readBasicTemplate } from "../../../../pkg/authoring/template/basicTemplate.ts";
-import { readSemverTemplate, renderSemver, semverImages, type TemplateBundle } from "../../../../pkg/authoring/template/semverTemplate.ts";
+import { readBasicTemplate, toBasicTemplate } from "../../../../pkg/authoring/template/basicTemplate.ts";
+import {
+  listSemverImages,
+  readSemverTemplate,
+  renderSemver,
+  type TemplateBundle,
+} from "../../../../pkg/authoring/template/semverTemplate.ts";
 import {
   readSubstitutesTemplate,
   renderSubstitutes,
   type SubstitutesTemplate,
-  substitutesTemplate,
   substitutionError,
+  toSubstitutesTemplate,
 } from "../../../../pkg/authoring/template/substitutesTemplate.ts";
 import {
   detectTemplateType,
+  drawTemplateGraph,
+  parseTemplateType,
   TEMPLATE_TYPES,
   type TemplateType,
-  templateGraph,
-  templateType,
 } from "../../../../pkg/authoring/template/templateType.ts";
 import { messageOf, wrapError } from "../../../../pkg/errors/errors.ts";
 import type { Meta } from "../../../../pkg/fbc/types.ts";
@@ -50,13 +55,13 @@ export async function template(terminal: Terminal, args: readonly string[], opti
   ).catch((err: unknown) => {
     throw wrapError("rendering template: ", err);
   });
-  terminal.out(options.output === "mermaid" ? templateGraph(metas) : catalogText(sortMetas(metas), options.output));
+  terminal.out(options.output === "mermaid" ? drawTemplateGraph(metas) : catalogText(sortMetas(metas), options.output));
 }
 
 async function templateInput(terminal: Terminal, args: readonly string[]): Promise<{ type: TemplateType; text: string }> {
   const [first, second] = args;
   const isType = second !== undefined || TEMPLATE_TYPES.some((type) => type === first);
-  const stated = isType && first !== undefined ? templateType(first) : undefined;
+  const stated = isType && first !== undefined ? parseTemplateType(first) : undefined;
   const text = await textOf(terminal, isType ? second : first);
   if (stated !== undefined) return { type: stated, text };
   try {
@@ -87,7 +92,7 @@ async function rendered(type: TemplateType, text: string, render: Render): Promi
   }
   if (type === "substitutes") return substituted(readSubstitutesTemplate(text), render);
   const read = readSemverTemplate(text);
-  const images = semverImages(read);
+  const images = listSemverImages(read);
   const bundles = await render(images);
   return renderSemver(read, new Map(bundles.map((bundle, i) => [images[i] ?? "", bundle])));
 }
@@ -123,5 +128,5 @@ export async function convertToTemplate(
     throw new Error(`catalogs are converted to templates of type "basic" or "substitutes", not ${goQuote(type)}`);
   const isFolder = source !== undefined && (await stat(source).catch(() => undefined))?.isDirectory() === true;
   const metas = isFolder ? await readFolderMetas(source) : await readMetas([Buffer.from(await textOf(terminal, source))], source ?? "-");
-  terminal.out(formatMeta(type === "basic" ? basicTemplate(metas) : substitutesTemplate(metas), output));
+  terminal.out(formatMeta(type === "basic" ? toBasicTemplate(metas) : toSubstitutesTemplate(metas), output));
 }

@@ -60,7 +60,7 @@ function detail(terminal: Pick<Terminal, "width" | "colour">, { namespace, name,
     eligible && catalog
       ? [
           ...told(
-            `becomes ClusterExtension ${eligible.extension.metadata.name} in namespace ${namespace}: version ${catalog.version ?? ""} of package ${catalog.packageName} from ClusterCatalog ${eligible.offer.catalog}${approval === "Manual" ? ", where it stays until somebody changes it, since approval is Manual" : ""}`,
+            `becomes ClusterExtension ${eligible.extension.metadata.name} in namespace ${namespace}: version ${catalog.version ?? ""} of package ${catalog.packageName} from ClusterCatalog ${eligible.offer.catalog}${approval === "Manual" ? ", where it stays until you change it, since approval is Manual" : ""}`,
           ),
           `  next: olmv1 migrate convert ${name} -n ${namespace}`,
         ]

@@ -19,20 +19,20 @@ export async function showCleanup(terminal: Terminal, name: string | undefined, 
     const migrated = await requireMigrated(client, name, namespace, signal);
     const { metadata, spec } = migrated.extension;
     const request = { client, operatorGroup, signal };
-    const found = await withProgress(terminal, "looking for what is left of OLM classic", () => findLeftovers(migrated, request));
+    const found = await withProgress(terminal, "looking for what is left of OLM v0", () => findLeftovers(migrated, request));
     const hasBackup = migrated.subscription !== undefined;
-    if (yes && hasBackup) await withProgress(terminal, "removing what is left of OLM classic", () => cleanUp(migrated, found, request));
+    if (yes && hasBackup) await withProgress(terminal, "removing what is left of OLM v0", () => cleanUp(migrated, found, request));
     const deleted = [...found.map(({ ref }) => ref), ...(migrated.backup ? [backupRef(metadata.name, spec.namespace)] : [])];
     const lines = deleted.map((ref) => `  ${describeObject(ref)}\n`).join("");
     const [title, next] = yes
       ? ["removed", `\nSubscription ${migrated.from} cannot be brought back any more\n`]
       : [
           "to be removed",
-          `\nNothing was written. Afterwards there is no way back to OLM classic. To do it: olmv1 migrate cleanup ${metadata.name} --yes\n`,
+          `\nNothing was written. Afterwards there is no way back to OLM v0. To do it: olmv1 migrate cleanup ${metadata.name} --yes\n`,
         ];
     await print(terminal, output, {
       data: { clusterExtension: metadata.name, subscription: migrated.from, removed: yes, objects: deleted },
-      text: () => (hasBackup ? `${title} of Subscription ${migrated.from}:\n${lines}${next}` : "nothing is left of OLM classic\n"),
+      text: () => (hasBackup ? `${title} of Subscription ${migrated.from}:\n${lines}${next}` : "nothing is left of OLM v0\n"),
     });
   });
 }
@@ -42,14 +42,14 @@ async function cleanupAll(terminal: Terminal, options: CleanupOptions): Promise<
   const { namespace, output, yes = false, keepGoing = false, operatorGroup = false } = options;
   const { signal } = terminal;
   await withCluster(options, (client) =>
-    withProgress(terminal, "looking for what is left of OLM classic", async (progress) => {
+    withProgress(terminal, "looking for what is left of OLM v0", async (progress) => {
       const found = await listMigrated(client, namespace, signal);
       const batch = await oneByOne(found, { keepGoing: keepGoing || !yes, signal }, (one) => {
         progress.now(`${yes ? "removing" : "looking for"} what is left of ${one.namespace}/${one.name}`);
         return cleanedUp(one, { client, operatorGroup, signal }, yes);
       });
       const isReady = batch.lines.some(({ kind }) => kind === "ready");
-      const next = "\nNothing was written. Afterwards there is no way back to OLM classic. To do it: olmv1 migrate cleanup --all --yes\n";
+      const next = "\nNothing was written. Afterwards there is no way back to OLM v0. To do it: olmv1 migrate cleanup --all --yes\n";
       await showBatch(terminal, output, batch, isReady ? next : "");
     }),
   );

@@ -63,7 +63,7 @@ function stepLines({ source, rights, objects }: Conversion): string[] {
     `make ${CLUSTER_EXTENSION} ${metadata.name}, suspended, with ${describeObject(subscription)}${group ? ` and ${describeObject(group)}` : ""} in its annotations`,
     `keep ${describeObject(csv)} in ${describeObject(backupRef(metadata.name, spec.namespace))}`,
     `delete ${describeObject(subscription)}, and nothing that belongs to it`,
-    `give ${marked} objects to the extension${left > 0 ? `, and mark ${left} as left over` : ""}: labels of OLM classic and references to the ClusterServiceVersion go`,
+    `give ${marked} objects to the extension${left > 0 ? `, and mark ${left} as left over` : ""}: labels of OLM v0 and references to the ClusterServiceVersion go`,
     `delete ${describeObject(csv)}, and nothing that belongs to it`,
     "let operator-controller take over, and wait until it is ready",
   ];

@@ -32,7 +32,7 @@ import { checkText } from "./check.ts";
 import { conversionData, conversionText } from "./conversionText.ts";
 import type { MigrateConvertOptions } from "./migrateOptions.ts";
 
-/** Keeps the objects of OLM classic in a file where one is asked for. @param flag wx for a new file, a to append. */
+/** Keeps the objects of OLM v0 in a file where one is asked for. @param flag wx for a new file, a to append. */
 async function writeBackup(path: string | undefined, { source }: Conversion, flag: "wx" | "a"): Promise<void> {
   const { subscription, csv, group } = source;
   if (path !== undefined) await writeFile(path, backupFile([group, csv, subscription]), { flag, mode: 0o600 });
@@ -347,7 +347,7 @@ async function carryOut(session: Session, conversion: Conversion): Promise<void>
         (version === undefined
           ? ""
           : `to have it follow its channel: kubectl patch clusterextension ${name} --type merge -p '{"spec":{"source":{"catalog":{"version":null}}}}'\n`) +
-        `what is left of OLM classic: olmv1 migrate cleanup ${name}\nback to OLM classic: olmv1 migrate rollback ${name}\n`,
+        `what is left of OLM v0: olmv1 migrate cleanup ${name}\nback to OLM v0: olmv1 migrate rollback ${name}\n`,
     });
   } catch (err) {
     if (!(err instanceof WaitTimeoutError)) throw err;

@@ -31,7 +31,7 @@ export async function showRollback(terminal: Terminal, name: string | undefined,
     }
     const done: string[] = [];
     try {
-      await withProgress(terminal, "going back to OLM classic", (progress) =>
+      await withProgress(terminal, "going back to OLM v0", (progress) =>
         rollBackConversion(migrated, {
           client,
           timeoutMs: timeout,
@@ -50,7 +50,7 @@ export async function showRollback(terminal: Terminal, name: string | undefined,
     }
     return print(terminal, output, {
       data: { clusterExtension: extension, subscription: migrated.from, done },
-      text: () => `\nSubscription ${migrated.from} is OLM classic's again\n`,
+      text: () => `\nSubscription ${migrated.from} is OLM v0's again\n`,
     });
   });
 }
@@ -60,7 +60,7 @@ async function rollbackAll(terminal: Terminal, options: MigrateRollbackOptions):
   const { namespace, output, yes = false, keepGoing = false, timeout } = options;
   const { signal } = terminal;
   await withCluster(options, (client) =>
-    withProgress(terminal, "going back to OLM classic", async (progress) => {
+    withProgress(terminal, "going back to OLM v0", async (progress) => {
       const found = (await listMigrated(client, namespace, signal)).toReversed();
       const batch = await oneByOne(
         found,

@@ -134,7 +134,7 @@ metadata:
   annotations:
     kubectl.kubernetes.io/default-container: manager
     {{- if .root.Values.openshift.enabled }}
-    # The strictest SecurityContextConstraints, whichever others a ServiceAccount may use; the user comes from the namespace's range.
+    # The strictest SecurityContextConstraints; the user is from the range of the namespace.
     openshift.io/required-scc: restricted-v2
     {{- end }}
     {{- with .values.podAnnotations }}
@@ -147,7 +147,7 @@ spec:
   priorityClassName: {{ . }}
   {{- end }}
   {{- include "olmv1.scheduling" .values | nindent 2 }}
-  # Not both on one node, nor in one zone, where there are several.
+  # Spreads replicas over nodes and zones.
   topologySpreadConstraints:
     - maxSkew: 1
       topologyKey: kubernetes.io/hostname

@@ -1,11 +1,11 @@
 import { expect, test } from "vitest";
 import { TempFolder } from "../../../test/support/tempFolder.ts";
-import { mirroredCatalog } from "./mirrorSource.ts";
+import { readMirroredCatalog } from "./mirrorSource.ts";
 import { parseSelection } from "./subset.ts";
 
 const GVK = { group: "db.example.com", version: "v1", kind: "Database" };
 
-/** Metas of a package with one bundle. */
+/** Returns the objects of a package with one bundle. */
 function packaged(name: string, ...properties: object[]): object[] {
   const bundle = `${name}.v1.0.0`;
   const own = { type: "olm.package", value: { packageName: name, version: "1.0.0" } };
@@ -16,21 +16,21 @@ function packaged(name: string, ...properties: object[]): object[] {
   ];
 }
 
-// Requirements S2 and file-based catalogs: olm.gvk.required is met by any bundle with that olm.gvk.
+// Requirements S2 and file-based catalogs: any bundle with the same olm.gvk satisfies olm.gvk.required.
 test.for<[packages: string[], notes: string[]]>([
-  [["app", "db"], ["app.v1.0.0 needs API x/v1 Gone, which nothing that is mirrored provides, and no bundle of the catalog does"]],
+  [["app", "db"], ["app.v1.0.0 requires API x/v1 Gone, which no mirrored bundle provides; no bundle of the catalog provides it"]],
   [
     ["app"],
     [
-      'app.v1.0.0 needs API db.example.com/v1 Database, which nothing that is mirrored provides, though bundles of "db" do',
-      "app.v1.0.0 needs API x/v1 Gone, which nothing that is mirrored provides, and no bundle of the catalog does",
+      'app.v1.0.0 requires API db.example.com/v1 Database, which no mirrored bundle provides; bundles of package "db" provide it',
+      "app.v1.0.0 requires API x/v1 Gone, which no mirrored bundle provides; no bundle of the catalog provides it",
     ],
   ],
   [["db"], []],
-])("APIs that packages %j lack are told", async ([packages, notes]) => {
+])("readMirroredCatalog notes required APIs that packages %j do not provide", async ([packages, notes]) => {
   using folder = new TempFolder();
   const needs = [GVK, { group: "x", version: "v1", kind: "Gone" }].map((value) => ({ type: "olm.gvk.required", value }));
   const metas = [...packaged("app", ...needs), ...packaged("db", { type: "olm.gvk", value: GVK })];
   const source = folder.write("catalog", { "catalog.json": metas.map((meta) => JSON.stringify(meta)).join("\n") });
-  expect((await mirroredCatalog(source, parseSelection({ packages }))).notes).toEqual(notes);
+  expect((await readMirroredCatalog(source, parseSelection({ packages }))).notes).toEqual(notes);
 });
