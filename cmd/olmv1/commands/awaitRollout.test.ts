@@ -32,10 +32,10 @@ test("an API server that has gone is waited for no longer than for anything else
   );
 });
 
-test("Ctrl-C while the API server is asked says that the cluster goes on", async () => {
+test("awaitRollout reports that the controller continues when Ctrl-C aborts a request", async () => {
   let told = "";
   const signal = AbortSignal.abort(new Error("stopped by SIGINT"));
   const terminal = new CommandTerminal({ out: () => undefined, err: (text) => void (told += text), signal });
   await expect(awaited(terminal)).rejects.toThrow("stopped by SIGINT");
-  expect(told).toBe("no longer waiting; the cluster goes on by itself: olmv1 describe x\n");
+  expect(told).toBe("stopped waiting; the controller continues: olmv1 describe x\n");
 });

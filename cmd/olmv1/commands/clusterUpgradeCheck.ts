@@ -21,14 +21,14 @@ import { tableLines } from "../cli/table.ts";
 import type { Terminal } from "../cli/terminal.ts";
 
 const HEAD = ["EXTENSION", "BUNDLE", "VERSION", "MAXIMUM", "VERDICT"] as const;
-/** Rows of extensions that block nothing; the JSON output has them all. */
+/** Maximum number of rows for compatible extensions; JSON output has all. */
 const MAX_OTHERS = 100;
-/** No name of a bundle is longer; in characters. */
+/** Maximum length of a cell, in characters: that of bundle names. */
 const MAX_CELL = 253;
-/** Longest reason that is printed for one extension, in characters; the JSON output has all of it. */
+/** Maximum length of a printed reason, in characters; JSON output has the whole text. */
 const MAX_REASON = 1_000;
 
-/** The answer for people, for a terminal of this width: a line with the verdict, a table of what is installed with what blocks first, and what to do. */
+/** Formats the result for a terminal width: the verdict, a table of extensions with blocking ones first, and what to do. */
 export function formatUpgradeReport(check: UpgradeCheck, width: number): string {
   const blocking = check.extensions.filter(({ blocks }) => blocks);
   const others = check.extensions.filter(({ blocks }) => !blocks);
@@ -37,7 +37,7 @@ export function formatUpgradeReport(check: UpgradeCheck, width: number): string 
   const parts = [
     [verdictLine(check, blocking)],
     check.extensions.length > 0 ? table([...blocking, ...shown], width) : [],
-    left > 0 ? [`... and ${left} more that block nothing; --output json lists all of them`] : [],
+    left > 0 ? [`... and ${left} more compatible extensions; --output json lists all`] : [],
     reasons(check.extensions),
     check.upgradeable ? [] : whatToDo(check, blocking),
   ];
@@ -50,7 +50,7 @@ export function formatUpgradeReport(check: UpgradeCheck, width: number): string 
 function verdictLine({ clusterVersion, target, upgradeable, extensions }: UpgradeCheck, blocking: readonly UpgradeCheckRow[]): string {
   const step = clusterVersion === null ? `the upgrade to ${target}` : `the upgrade from ${clusterVersion} to ${target}`;
   if (upgradeable)
-    return extensions.length === 0 ? `OK: nothing is installed that could block ${step}` : `OK: nothing installed blocks ${step}`;
+    return extensions.length === 0 ? `OK: no extension is installed, so none blocks ${step}` : `OK: no extension blocks ${step}`;
   const names = new Set(blocking.map(({ extension }) => extension));
   const all = new Set(extensions.map(({ extension }) => extension));
   return `BLOCKED: ${names.size} of ${all.size} extensions ${names.size === 1 ? "blocks" : "block"} ${step}`;
@@ -75,11 +75,11 @@ function whatToDo({ target }: UpgradeCheck, blocking: readonly UpgradeCheckRow[]
   return ["What to do:", ...lines];
 }
 
-/** What to do where the cluster says nothing more to the point. */
+/** Returns what to do if the cluster reports nothing more specific. */
 function advice({ verdict, bundle }: UpgradeCheckRow, target: string): string {
-  if (verdict === "blocked") return `upgrade it to a bundle that supports ${target}, or uninstall it`;
-  if (bundle === "") return "repair what the error names";
-  return "upgrade it to a bundle that states a maximum such as 4.18 or none, or uninstall it";
+  if (verdict === "blocked") return `upgrade the extension to a bundle that supports ${target}, or uninstall it`;
+  if (bundle === "") return "fix the cause of the error";
+  return "upgrade the extension to a bundle with a valid or no maximum, such as 4.18, or uninstall it";
 }
 
 function indented(text: string): string {
@@ -87,17 +87,17 @@ function indented(text: string): string {
 }
 
 function shortened(text: string): string {
-  return text.length <= MAX_REASON ? text : `${excerpt(text, { length: MAX_REASON })} (--output json has all of it)`;
+  return text.length <= MAX_REASON ? text : `${excerpt(text, { length: MAX_REASON })} (--output json has the whole text)`;
 }
 
-/** How `olmv1 cluster-upgrade-check` can be asked. */
+/** Options of `olmv1 cluster-upgrade-check`. */
 export interface ClusterUpgradeCheckOptions extends ReleaseOptions {
   to?: string;
   clusterVersion?: string;
   output: Output;
 }
 
-/** `olmv1 cluster-upgrade-check`. */
+/** Runs `olmv1 cluster-upgrade-check`. */
 export async function showUpgradeCheck(terminal: Terminal, options: ClusterUpgradeCheckOptions): Promise<void> {
   const check = await answer(options);
   await print(terminal, options.output, { data: check, text: () => formatUpgradeReport(check, terminal.width) });
@@ -114,7 +114,7 @@ async function answer(options: ClusterUpgradeCheckOptions): Promise<UpgradeCheck
       return checkUpgrade(await readExtensions(client, { systemNamespace, cluster, target }), cluster, target);
     } catch (err) {
       if (!isRefusal(err)) throw err;
-      throw new Error(`${messageOf(err)}; grant that right, as config/openshift/upgrade-checker.yaml does`, { cause: err });
+      throw new Error(`${messageOf(err)}; grant this permission as config/openshift/upgrade-checker.yaml does`, { cause: err });
     }
   });
 }
@@ -131,7 +131,7 @@ function targetOf(to: string | undefined, cluster: ClusterVersion): ClusterUpgra
   if (to === undefined && cluster.kind !== "known") {
     const why = cluster.kind === "none" ? "this cluster has no ClusterVersion" : cluster.because;
     throw new Error(
-      `the version of the cluster is not known: ${why}; give it with --cluster-version, or the version to upgrade to with --to`,
+      `cannot determine the version of the cluster: ${why}; set it with --cluster-version, or the version to upgrade to with --to`,
     );
   }
   try {

@@ -10,7 +10,7 @@ import { type Output, print } from "../cli/output.ts";
 import { type Cell, table } from "../cli/table.ts";
 import type { Terminal } from "../cli/terminal.ts";
 
-/** The members of core/v1 Event that are shown. */
+/** The fields of core/v1 Event that the command prints. */
 export interface EventRecord extends KubeObject {
   type?: string;
   reason?: string;
@@ -25,19 +25,19 @@ export interface EventRecord extends KubeObject {
 /** The kind of Events. */
 const EVENT_KIND = { apiVersion: "v1", kind: "Event" } as const;
 
-/** An extension that Events are about; without `uid` any that has, or had, the name. */
+/** The extension of Events; without `uid`, any extension that has or had the name. */
 interface EventSubject {
   readonly name: string;
   readonly uid?: string | undefined;
 }
 
-/** Selects the Events about an extension, in all namespaces. */
+/** Returns a selector for the Events of an extension, in all namespaces. */
 function eventsAbout({ name, uid }: EventSubject): { fieldSelector: string } {
   const byUid = uid === undefined ? "" : `,involvedObject.uid=${uid}`;
   return { fieldSelector: `involvedObject.kind=${CLUSTER_EXTENSION},involvedObject.name=${name}${byUid}` };
 }
 
-/** Lists the Events about one extension, oldest first; without `uid` those about the last one of the name. */
+/** Lists the Events of an extension, oldest first; without `uid`, those of the last extension with the name. */
 export async function eventsOf(
   client: Pick<Client, "list">,
   subject: EventSubject,
@@ -48,12 +48,12 @@ export async function eventsOf(
   return { events: events.filter(({ involvedObject }) => involvedObject?.uid === uid), resourceVersion };
 }
 
-/** When it was seen last, RFC 3339. */
+/** Returns the time of the last occurrence, RFC 3339. */
 function lastSeen({ lastTimestamp, eventTime, metadata }: EventRecord): string {
   return lastTimestamp ?? eventTime ?? metadata.creationTimestamp ?? "1970-01-01T00:00:00Z";
 }
 
-/** Events as a table. @param now milliseconds since the epoch. */
+/** Formats Events as a table. @param now milliseconds since the epoch. */
 export function eventsText(terminal: Pick<Terminal, "width" | "colour">, events: readonly EventRecord[], now: number): string {
   const rows = events.map((event): Cell[] => [
     ageText(lastSeen(event), now),
@@ -64,21 +64,21 @@ export function eventsText(terminal: Pick<Terminal, "width" | "colour">, events:
   return table(terminal, ["AGE", "TYPE", "REASON", "MESSAGE"], rows);
 }
 
-/** How `olmv1 events` can be asked. */
+/** Options of `olmv1 events`. */
 export interface EventsOptions extends ClusterOptions {
   watch?: boolean;
   output: Output;
 }
 
-/** `olmv1 events`. */
+/** Runs `olmv1 events`. */
 export async function events(terminal: Terminal, name: string, { watch = false, output, ...options }: EventsOptions): Promise<void> {
   await withCluster(options, async (client) => {
     const subject = await subjectOf(client, name);
     const { events: found, resourceVersion } = await eventsOf(client, subject);
-    // Events outlive the extension that they are about: those of a deleted one show how it ended.
+    // Events outlive their extension: those of a deleted one show how its uninstall ended.
     if (found.length === 0 && !watch) {
       await readExtension(client, name);
-      terminal.err(`no Events about ClusterExtension ${name}: the API server keeps them for an hour, unless told otherwise\n`);
+      terminal.err(`no Events of ClusterExtension ${name}: by default, the API server keeps Events for one hour\n`);
     }
     const text = (): string => (found.length === 0 ? "" : eventsText(terminal, found, Date.now()));
     await print(terminal, output, { data: { apiVersion: "v1", kind: "List", items: found }, text });

@@ -15,10 +15,10 @@ import { withPackage } from "../cli/openCatalogs.ts";
 import { formatStyled } from "../cli/table.ts";
 import type { Terminal } from "../cli/terminal.ts";
 
-/** Forms of a graph; the first is the default. */
+/** Formats of a graph; the first is the default. */
 export type GraphForm = "tree" | "mermaid" | "dot" | "svg" | "json";
 
-/** How `olmv1 graph` can be asked. */
+/** Options of `olmv1 graph`. */
 export interface GraphOptions extends CatalogReadOptions {
   channel: string[];
   from?: string;
@@ -26,7 +26,7 @@ export interface GraphOptions extends CatalogReadOptions {
   output: GraphForm;
 }
 
-/** `olmv1 graph`. */
+/** Runs `olmv1 graph`. */
 export async function graph(terminal: Terminal, name: string, options: GraphOptions): Promise<void> {
   await withPackage(terminal, name, options, async (all, { client, signal }) => {
     const meant = options.from ?? options.installed;
@@ -37,17 +37,17 @@ export async function graph(terminal: Terminal, name: string, options: GraphOpti
     try {
       terminal.out(textOf(terminal, options.from === undefined ? source : from(source, found, options.from), options.output));
     } catch (err) {
-      if (err instanceof GraphTooLargeError) throw new Error(`${err.message}; --channel names one of them`, { cause: err });
+      if (err instanceof GraphTooLargeError) throw new Error(`${err.message}; select one with --channel`, { cause: err });
       throw err;
     }
     if (others.length > 0 && options.output === "tree")
       terminal.err(
-        `olmv1: this is the package in catalog ${found.catalog}; also in ${others.map(({ catalog }) => catalog).join(", ")}: --catalog names one\n`,
+        `olmv1: package from catalog ${found.catalog}; also in ${others.map(({ catalog }) => catalog).join(", ")}: select one with --catalog\n`,
       );
   });
 }
 
-/** Extensions by the name of the bundle that they have installed; none for what --installed names. */
+/** Returns extensions by the name of their installed bundle; empty with --installed. */
 async function installedNames(
   found: PackageIn,
   { installed }: GraphOptions,
@@ -91,7 +91,7 @@ function sourceOf(
 function from(source: GraphSource, found: PackageIn, version: string): GraphSource {
   const { name } = bundleMeant(found, version);
   const onwards = onwardsFrom(source, name);
-  if (onwards.channels.length === 0) throw new Error(`no channel that was asked for has ${name}`);
+  if (onwards.channels.length === 0) throw new Error(`no selected channel contains ${name}`);
   return onwards;
 }
 
@@ -113,7 +113,7 @@ function textOf(terminal: Terminal, source: GraphSource, form: GraphForm): strin
   }
 }
 
-/** A line that is no longer than the terminal: of marks the last are cut. */
+/** Formats a line that fits the terminal; truncates the last marks. */
 function treeLine(terminal: Terminal, { drawing, text, marks, kind }: TreeLine): string {
   const start = `${drawing}${oneLine(text)}`;
   const first = kind === "channel" ? "\n" : "";

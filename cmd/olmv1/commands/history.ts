@@ -13,25 +13,25 @@ import { type Output, print } from "../cli/output.ts";
 import { type Cell, table } from "../cli/table.ts";
 import type { Terminal } from "../cli/terminal.ts";
 
-/** One release of an extension, for people. */
+/** A release of an extension, as printed. */
 export interface ReleaseRow {
-  /** 0 where the Secret does not name one. */
+  /** 0 if the Secret does not contain a number. */
   readonly revision: number;
-  /** Helm's word, or "unreadable"; then `description` names the Secret and says why. */
+  /** Helm's status, or "unreadable": then `description` names the Secret and says why. */
   readonly status: string;
   readonly bundle: string;
   readonly version: string;
-  /** RFC 3339; empty where it is not known. */
+  /** RFC 3339; empty if unknown. */
   readonly deployed: string;
   readonly description: string;
-  /** The extension is kept at it. */
+  /** The extension is pinned to it. */
   readonly pinned: boolean;
 }
 
-/** Releases read at once. */
+/** Concurrent reads. */
 const PARALLEL = 4;
 
-/** The releases of an extension, newest first, after those that cannot be read. @throws KubeError where the Secrets of the system namespace may not be read. */
+/** Returns the releases of an extension, unreadable ones first, then newest first. @throws KubeError if the Secrets of the system namespace cannot be read. */
 export async function releaseRows(client: Client, { metadata }: ClusterExtension, systemNamespace: string): Promise<ReleaseRow[]> {
   const { name, uid = "", annotations = {} } = metadata;
   const store = new ReleaseStore(client, systemNamespace);
@@ -64,10 +64,10 @@ function moodOf(status: string): { mood?: "good" | "bad" } {
   return status === "failed" || status === "unreadable" ? { mood: "bad" } : {};
 }
 
-/** Releases as a table. @param now milliseconds since the epoch. */
+/** Formats releases as a table. @param now milliseconds since the epoch. */
 export function releasesText(terminal: Pick<Terminal, "width" | "colour">, rows: readonly ReleaseRow[], now: number): string {
   const cells = rows.map(({ revision, status, bundle, version, deployed, description, pinned }): Cell[] => [
-    revision === 0 ? "-" : `${revision}${pinned ? " (kept)" : ""}`,
+    revision === 0 ? "-" : `${revision}${pinned ? " (pinned)" : ""}`,
     { text: status, ...moodOf(status) },
     version,
     bundle,
@@ -77,12 +77,12 @@ export function releasesText(terminal: Pick<Terminal, "width" | "colour">, rows:
   return table(terminal, ["REVISION", "STATUS", "VERSION", "BUNDLE", "AGE", "DESCRIPTION"], cells);
 }
 
-/** `olmv1 history`. */
+/** Runs `olmv1 history`. */
 export async function history(terminal: Terminal, name: string, options: ReleaseOptions & { output: Output }): Promise<void> {
   await withCluster(options, async (client) => {
     const rows = await releaseRows(client, await readExtension(client, name), options.systemNamespace);
     if (rows.length === 0)
-      terminal.err(`ClusterExtension ${name} has no release in namespace ${options.systemNamespace}: nothing was installed yet\n`);
+      terminal.err(`ClusterExtension ${name} has no release in namespace ${options.systemNamespace}: no bundle has been installed yet\n`);
     await print(terminal, options.output, { data: rows, text: () => (rows.length === 0 ? "" : releasesText(terminal, rows, Date.now())) });
   });
 }

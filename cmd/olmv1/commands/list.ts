@@ -92,6 +92,8 @@ function allowedText(allowed: readonly string[] | undefined): string {
 const HEAD = ["NAME", "PACKAGE", "VERSION", "UPDATE", "CATALOG", "NAMESPACE", "STATUS", "HOLD", "AGE"];
 const WIDE = ["CATALOGS", "CHANNELS", "RANGE", "SERVICE ACCOUNT", "APPROVAL", "MESSAGE"];
 
+/** Minimum width of -o wide. */
+const WIDE_WIDTH = 250;
 /** Shown only if an extension has a hold. */
 const HOLD = "HOLD";
 
@@ -112,7 +114,7 @@ export function listText(
       unused,
     );
     return table(
-      terminal,
+      { ...terminal, width: Math.max(terminal.width, WIDE_WIDTH) },
       [...columns.head, ...WIDE],
       columns.cells.map((cells, i) => [...cells, ...wideOf(extensions[i]!)]),
     );

@@ -1,7 +1,7 @@
 import { join } from "node:path";
 import { expect, test } from "vitest";
 import type { InstallPlan, InstallPlanObject } from "../../../pkg/operatorcontroller/plan/installPlan.ts";
-import { planText } from "./plan.ts";
+import { isMinorField, planText } from "./plan.ts";
 
 const object = (
   action: InstallPlanObject["action"],
@@ -37,12 +37,13 @@ const PLAN: InstallPlan = {
   digest: "sha256:1",
   approval: { needed: false, given: false },
 };
-const HEAD = `ClusterExtension hello: installed: hello.v1.0.0 (version 1.0.0, revision 3)
-bundle: hello.v1.1.0 (version 1.1.0, from catalog main)
-why: it is the highest version
+const HEAD = `ClusterExtension hello: hello.v1.0.0 (version 1.0.0, revision 3) is installed
+Plan: hello.v1.1.0 (version 1.1.0, from catalog main)
+Why: it is the highest version
 `;
-const NO_CHANGE = "0 to create, 0 to update, 0 to delete, 1 unchanged\n";
+const NO_CHANGE = "0 to create, 0 to change, 0 to delete, 1 unchanged\n";
 
+const MANAGE = ["create", "delete", "get", "list", "patch", "watch"];
 const DEPLOYMENT = "spec.template.spec.containers[name=manager].image";
 
 test.for([80, 200])("a plan on a terminal of %i columns", async (width) => {
@@ -71,6 +72,11 @@ test.for([80, 200])("a plan on a terminal of %i columns", async (width) => {
       {
         kind: "permissions",
         text: 'service account requires the following permissions to manage cluster extension:\n  Namespace:"hello" APIGroups:[] Resources:[configmaps] ResourceNames:[hello-operator-languages] Verbs:[create,delete,get,list,patch,watch]',
+        permissions: [
+          { namespace: "hello", apiGroups: [""], resources: ["configmaps"], resourceNames: ["hello-operator-languages"], verbs: MANAGE },
+          { apiGroups: ["hello.example.com"], resources: ["greetings", "greetings/status"], verbs: ["update", "patch"] },
+        ],
+        grant: "olmv1 rbac quay.io/hello:v1.1.0 --namespace hello --service-account hello-installer | kubectl apply -f -",
       },
     ],
     warnings: [
@@ -103,12 +109,12 @@ test.for<[what: string, parts: Partial<InstallPlan>, text: string]>([
       ],
     },
     `${HEAD}
-1 to create, 2 to update, 1 to delete, 1 unchanged
+1 to create, 2 to change, 1 to delete, 1 unchanged
   + ConfigMap hello/new
   ~ Secret hello/key
       data.password: (secret) → (secret)
       ... and 2 more fields
-  ~ ClusterRole hello/role  (widens rights)
+  ~ ClusterRole hello/role  (more permissions)
       rules[0].verbs[1]: (none) → "delete"
   - ConfigMap hello/old
 
@@ -125,14 +131,14 @@ digest: sha256:1
       notes: ["spec.suspend is true"],
     },
     `${HEAD}
-1 to create, 0 to update, 0 to delete, 0 unchanged
-  + Service hello/web\\u{1b}[2J  (refused, see findings)
+1 to create, 0 to change, 0 to delete, 0 unchanged
+  + Service hello/web\\u{1b}[2J  (rejected, see errors)
 
-Findings, for which it would be refused:
+Errors; the controller would reject this plan:
   Service hello/web: no
     not today
 
-Warnings of the API server, for which nothing is refused:
+Warnings of the API server:
   Deployment hello/a, Deployment hello/b: would violate PodSecurity
 
 Notes:
@@ -157,10 +163,40 @@ approve: kubectl annotate clusterextension hello --overwrite olm.operatorframewo
   [
     "an approval of what does not exist yet, which has no digest",
     { exists: false, installed: null, digest: null, approval: { needed: true, given: false } },
-    `${HEAD.replace(/installed: .*/, "it does not exist yet")}\n${NO_CHANGE}
-spec.approval is Manual: once the ClusterExtension is applied, its status.plan has the digest that approves this
+    `${HEAD.replace(/: hello.v1.0.0 .*/, " does not exist yet")}\n${NO_CHANGE}
+spec.approval is Manual: after you apply the ClusterExtension, status.plan contains the digest that approves this plan
 `,
   ],
 ])("the text tells %s", ([, parts, text]) => {
   expect(planText({ ...PLAN, ...parts })).toBe(text);
+});
+
+test.for([
+  ['metadata.labels["olm.operatorframework.io/bundle-version"]', true],
+  ["metadata.annotations.checksum", true],
+  ["spec.template.metadata.annotations.alm-examples", true],
+  ['spec.template.metadata.annotations["olm.properties"]', true],
+  ['spec.template.metadata.annotations["prometheus.io/scrape"]', false],
+  ["metadata.labels.app", false],
+  ["spec.template.spec.containers[name=manager].image", false],
+  ["data.description", false],
+] as const)("isMinorField: %s is %s", ([path, minor]) => {
+  expect(isMinorField(path)).toBe(minor);
+});
+
+test("planText folds labels and annotations without an effect, unless all is set", () => {
+  const changes = [
+    { path: "spec.template.metadata.annotations.createdAt", before: '"a"', after: '"b"' },
+    { path: "spec.replicas", before: "1", after: "2" },
+  ];
+  const plan = { ...PLAN, objects: [object("Update", "Deployment", "x", { changes })] };
+  expect(planText(plan)).toContain("      spec.replicas: 1 → 2\n      1 label or annotation (shown with --all)\n");
+  expect(planText(plan, { width: 200, colour: false, all: true })).toContain(
+    '      spec.template.metadata.annotations.createdAt: "a" → "b"\n',
+  );
+});
+
+test("planText marks changes with colours when the screen has colours", () => {
+  const plan = { ...PLAN, objects: [object("Create", "ConfigMap", "x")] };
+  expect(planText(plan, { width: 200, colour: true })).toContain("\u001b[32m  + ConfigMap hello/x\u001b[39m");
 });

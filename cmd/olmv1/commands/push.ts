@@ -11,19 +11,19 @@ import { type Output, print } from "../cli/output.ts";
 import { withProgress } from "../cli/progress.ts";
 import type { Terminal } from "../cli/terminal.ts";
 
-/** Prints an image that is in place: by digest, for whoever deploys it. */
+/** Prints a pushed image by digest. */
 export async function printImage(terminal: Terminal, output: Output, report: ImageReport): Promise<void> {
-  if (report.present) terminal.err(`${escapeControlCharacters(report.reference)} was there already\n`);
+  if (report.present) terminal.err(`${escapeControlCharacters(report.reference)} already exists\n`);
   await print(terminal, output, { data: report, text: () => `${escapeControlCharacters(report.image)}\n`, names: () => [report.image] });
 }
 
-/** How `olmv1 catalog push` and `olmv1 bundle push` can be asked. */
+/** Options of `olmv1 catalog push` and `olmv1 bundle push`. */
 export interface PushOptions extends ImageOptions {
   output: Output;
   force?: boolean;
 }
 
-/** `olmv1 catalog push` and `olmv1 bundle push`. @param expected what the image has to be, unless --force is given. */
+/** Runs `olmv1 catalog push` and `olmv1 bundle push`. @param expected the required content of the image, unless --force is given. */
 export async function push(
   terminal: Terminal,
   source: string,

@@ -15,7 +15,7 @@ import { type SourceOptions, sourcesOf } from "../../../pkg/sources/bundleSource
 import { EXIT } from "../cli/errors.ts";
 import type { Terminal } from "../cli/terminal.ts";
 
-/** How `olmv1 rbac` can be asked. */
+/** Options of `olmv1 rbac`. */
 export interface RbacOptions extends BundleOptions, SourceOptions {
   tokenOnly?: boolean;
   userRoles?: boolean;
@@ -26,7 +26,7 @@ export interface RbacOptions extends BundleOptions, SourceOptions {
   authFile?: string;
 }
 
-/** `olmv1 rbac`. */
+/** Runs `olmv1 rbac`. */
 export async function showRbac(terminal: Terminal, bundles: readonly string[], options: RbacOptions): Promise<void> {
   await withReader(options, (reader) => run(terminal, bundles, options, reader));
 }
@@ -39,7 +39,7 @@ async function run(terminal: Terminal, bundles: readonly string[], options: Rbac
     return printObjects(terminal, tokenManifests({ namespace, name }, controller));
   }
   const sources = await sourcesOf(bundles, options, reader);
-  if (sources.length === 0) throw new Error("no bundle given: name at least one bundle folder or image, or use --token-only");
+  if (sources.length === 0) throw new Error("no bundle: name at least one bundle folder or image, or use --token-only");
   const rights = await bundleRights(terminal, sources, options, reader);
   if (options.userRoles) return printObjects(terminal, distinctObjects(rights.flatMap(({ userRoles }) => userRoles)));
   if (options.diff !== undefined) {
@@ -56,7 +56,7 @@ async function run(terminal: Terminal, bundles: readonly string[], options: Rbac
     return undefined;
   }
   const [first] = rights;
-  if (!first) throw new Error("no bundle given");
+  if (!first) throw new Error("no bundle");
   terminal.out(`# for ${rights.map(({ name }) => name).join(", ")}\n`);
   return printObjects(terminal, installerManifests(first.installer, rulesFor(rights), controller));
 }

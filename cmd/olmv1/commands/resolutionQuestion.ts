@@ -23,23 +23,23 @@ import { withCluster } from "../cli/cluster.ts";
 import { readExtensionFile } from "../cli/inputFiles.ts";
 import type { Terminal } from "../cli/terminal.ts";
 
-/** What the command line names: an extension, a package, or a word that may be either. */
+/** The names in the arguments: an extension, a package, or a word that can be either. */
 export interface Named {
   readonly extension?: string | undefined;
   readonly package?: string | undefined;
   readonly either?: string | undefined;
 }
 
-/** Where answers come from. */
+/** The sources of catalogs and extensions. */
 interface Asked extends Sources {
   readonly terminal: Pick<Terminal, "stdin">;
 }
 
-/** Pulling the catalogs and asking the API server. */
+/** Limit for pulls and requests together. */
 const TIMEOUT_MS = 15 * 60_000;
 
 /**
- * What `answer` makes of what is to be resolved, with all that it takes; the cluster is asked for what the options do not say.
+ * Calls `answer` with the resolution request from arguments and options; reads from the cluster what the options do not set.
  * @throws Error that says what could not be found or read.
  */
 export async function withQuestion<T>(
@@ -52,7 +52,7 @@ export async function withQuestion<T>(
   const isOffline = options.catalogDir.length > 0 && named.extension === undefined;
   return withReader(options, async (reader) => {
     if (isOffline) return answer(await question(named, options, { terminal, client: undefined, reader, signal }));
-    if (options.installedPackage.length > 0) throw new Error("--installed-package is for --catalog-dir without an extension of a cluster");
+    if (options.installedPackage.length > 0) throw new Error("--installed-package needs --catalog-dir, without an extension of a cluster");
     return withCluster(options, async (client) => answer(await question(named, options, { terminal, client, reader, signal })));
   });
 }
@@ -60,7 +60,7 @@ export async function withQuestion<T>(
 async function question(named: Named, options: ResolutionOptions, sources: Asked): Promise<Question> {
   const extension = await extensionOf(named, options, sources);
   const packageName = extension?.spec.source.catalog?.packageName ?? named.package ?? named.either;
-  if (packageName === undefined) throw new Error("name a package, or an extension of which spec.source.catalog is set");
+  if (packageName === undefined) throw new Error("name a package, or an extension with spec.source.catalog");
   if (named.package !== undefined && packageName !== named.package)
     throw new Error(`the extension installs package ${goQuote(packageName)}, not ${goQuote(named.package)}`);
   const source = sourceFrom(packageName, extension, options);
@@ -113,7 +113,7 @@ async function extensionOf(named: Named, options: ResolutionOptions, { client, t
   try {
     return await read(named.either, client);
   } catch (err) {
-    if (isForbidden(err)) return undefined; // a package can be asked about without that right
+    if (isForbidden(err)) return undefined; // resolving a package needs no permission for extensions
     throw err;
   }
 }
@@ -125,7 +125,7 @@ async function read(name: string, client: Client | undefined): Promise<ClusterEx
 function sourceFrom(packageName: string, extension: ClusterExtension | undefined, options: ResolutionOptions): CatalogSource {
   const { channel, version, upgradeConstraintPolicy, clusterVersionPolicy, catalogDir } = options;
   const source: CatalogSource = { ...extension?.spec.source.catalog, packageName };
-  if (catalogDir.length > 0) delete source.selector; // it is about ClusterCatalogs
+  if (catalogDir.length > 0) delete source.selector; // it selects ClusterCatalogs
   return {
     ...source,
     ...(channel.length > 0 ? { channels: channel } : {}),
@@ -135,7 +135,7 @@ function sourceFrom(packageName: string, extension: ClusterExtension | undefined
   };
 }
 
-/** What counts as installed: what the options say, else what the extension's status does. */
+/** Returns the installed bundle: from the options, else from the status of the extension. */
 function installedBundle(
   packageName: string,
   catalogs: readonly CatalogPackage[],

@@ -97,12 +97,12 @@ test.for<[why: string, args: () => string[], code: number, lines: string[]]>([
     () => ["why-not", "p", "2.0.0", "--catalog-dir", main(), "--catalog-dir", join(folder.path, "other"), "--installed", "p.v1.0.0"],
     1,
     [
-      "2.0.0 is not what package p gets",
+      "2.0.0 of package p is not selected",
       "p.v2.0.0 (version 2.0.0) of catalog c, priority 0:",
       '  upgradeEdges: no edge leads to it from "p.v1.0.0"',
       "    upgrade through [1.1.0 1.2.0] first; set upgradeConstraintPolicy to SelfCertified to upgrade directly, against the catalog's edges",
       "not in: catalog other",
-      "it gets: p.v1.1.0 (version 1.1.0) of catalog c",
+      "selected: p.v1.1.0 (version 1.1.0) of catalog c",
     ],
   ],
   [
@@ -110,11 +110,11 @@ test.for<[why: string, args: () => string[], code: number, lines: string[]]>([
     () => ["why-not", "2.0.0", "-f", file(), "--installed", "none", "--catalog-dir", main()],
     1,
     [
-      "2.0.0 is not what ClusterExtension x gets",
+      "2.0.0 of package p is not selected for ClusterExtension x",
       "p.v2.0.0 (version 2.0.0) of catalog c, priority 0:",
       '  versionRange: spec.source.catalog.version "1.x" does not match it',
       `${SELECTS} "2.0.0" selects it`,
-      "it gets: p.v1.2.0 (version 1.2.0) of catalog c",
+      "selected: p.v1.2.0 (version 1.2.0) of catalog c",
     ],
   ],
   [
@@ -126,18 +126,14 @@ test.for<[why: string, args: () => string[], code: number, lines: string[]]>([
       "next lower: p.v1.1.0 (version 1.1.0) of catalog c",
       "next higher: p.v1.2.0 (version 1.2.0) of catalog c",
       "highest: p.v2.0.0 (version 2.0.0) of catalog c",
-      "it gets: p.v2.0.0 (version 2.0.0) of catalog c",
+      "selected: p.v2.0.0 (version 2.0.0) of catalog c",
     ],
   ],
   [
     "the version that it gets",
     () => ["why-not", "p", "2.0.0", "--catalog-dir", main(), "--catalog", "c"],
     0,
-    [
-      "2.0.0 is what package p gets",
-      "p.v2.0.0 (version 2.0.0) of catalog c, priority 0: it is taken",
-      "it gets: p.v2.0.0 (version 2.0.0) of catalog c",
-    ],
+    ["2.0.0 of package p is selected", "p.v2.0.0 (version 2.0.0) of catalog c, priority 0: selected"],
   ],
 ])("offline: %s", async ([, args, code, lines]) => {
   const ended = await olmv1(...args());
@@ -150,7 +146,7 @@ test.for<[why: string, args: () => string[], err: string]>([
   ["neither a package nor a file", () => ["resolve", "--catalog-dir", main()], "name one ClusterExtension or package, or one file"],
   ["a catalog that is not given", () => ["resolve", "p", "--catalog-dir", main(), "--catalog", "d"], '--catalog: there is no catalog "d"'],
   ["a folder that is not there", () => ["resolve", "p", "--catalog-dir", "/nowhere"], "read the catalog in /nowhere: "],
-  ["no version", () => ["why-not", "p", "--catalog-dir", main()], "name a package and a version"],
+  ["no version", () => ["why-not", "p", "--catalog-dir", main()], "name an extension or package, and a version"],
   ["what is no version", () => ["why-not", "p", "newest", "--catalog-dir", main()], '"newest" is not a version such as 1.2.3'],
   ["another package than the extension's", () => ["why-not", "q", "1.0.0", "-f", file(), "--catalog-dir", main()], "installs package"],
   ["an option that there is not", () => ["resolve", "p", "--nonsense"], "unknown option"],

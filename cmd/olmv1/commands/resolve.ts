@@ -15,30 +15,30 @@ import { tableLines } from "../cli/table.ts";
 import type { Terminal } from "../cli/terminal.ts";
 import { type Named, withQuestion } from "./resolutionQuestion.ts";
 
-/** What a command found out: as data, as text, and whether it is what one hopes for. */
+/** The result of a command: as data, as text, and whether it counts as success. */
 export interface Answer {
   readonly data: unknown;
   readonly text: string;
   readonly isYes: boolean;
 }
 
-/** Prints an answer and says by the exit code which it is. */
+/** Prints a result, and sets exit code 1 if it does not count as success. */
 export async function printAnswer(terminal: Terminal, find: () => Promise<Answer>, output: Output): Promise<void> {
   const { data, text, isYes } = await find();
   await print(terminal, output, { data, text: () => text });
   if (!isYes) terminal.exit(EXIT.no);
 }
 
-/** A resolution for people: what is chosen, or why nothing is; with `explain` also what every filter left of each catalog, and what it removed. */
+/** Formats a resolution: the chosen bundle, or why there is none; with `explain` also what each filter left and removed in each catalog. */
 export function resolutionText(record: ResolutionRecord, subject: string, explain: boolean, width: number): string {
   const { asked, catalogs, moreCatalogs, outcome, unjudged = [] } = record;
   const funnel = explain ? [askedLines(subject, asked), funnelLines(catalogs, moreCatalogs, width), removedLines(catalogs)] : [];
-  const last = [...outcomeLines(outcome, explain), ...unjudged.map((text) => oneLine(`not judged: ${text}`))];
+  const last = [...outcomeLines(outcome, explain), ...unjudged.map((text) => oneLine(`not checked: ${text}`))];
   const parts = [...funnel, last].filter((lines) => lines.length > 0);
   return `${parts.map((lines) => lines.map(escapeControlCharacters).join("\n")).join("\n\n")}\n`;
 }
 
-/** Such as `p.v1.2.0 (version 1.2.0) of catalog c`. */
+/** Formats a bundle, such as `p.v1.2.0 (version 1.2.0) of catalog c`. */
 export function bundleText({ bundle, version, catalog, deprecated }: RecordedBundle): string {
   return `${bundle} (version ${version ?? "unknown"}${deprecated ? ", deprecated" : ""}) of catalog ${catalog}`;
 }
@@ -48,33 +48,33 @@ function askedLines(subject: string, asked: AskedRecord | undefined): string[] {
   const { installed, channels = [], version, upgradeConstraintPolicy, clusterVersionPolicy, clusterVersion } = asked;
   return [
     subject,
-    `  installed: ${installed ? `${installed.bundle} (version ${installed.version})` : "nothing"}`,
+    `  installed: ${installed ? `${installed.bundle} (version ${installed.version})` : "none"}`,
     `  channels: ${channels.length > 0 ? channels.join(", ") : "all"}`,
     `  version: ${version ?? "any"}`,
     ...(installed ? [`  upgradeConstraintPolicy: ${upgradeConstraintPolicy}`] : []),
-    ...(clusterVersion === undefined ? [] : [`  clusterVersionPolicy: ${clusterVersionPolicy}, on a cluster of version ${clusterVersion}`]),
+    ...(clusterVersion === undefined ? [] : [`  clusterVersionPolicy: ${clusterVersionPolicy}, cluster version ${clusterVersion}`]),
   ];
 }
 
-/** A row a catalog, a column a filter: how many candidates it left. */
+/** Formats a row for each catalog with the number of candidates that each filter left. */
 function funnelLines(catalogs: readonly CatalogRecord[], more: number, width: number): string[] {
   if (catalogs.length === 0) return ["no catalog is selected"];
   const names = [...new Set(catalogs.flatMap(({ filters }) => filters.map(({ filter }) => filter)))];
   const head = ["CATALOG", "PRIORITY", "BUNDLES", ...names.map(heading), "BEST"];
   const rows = catalogs.map(({ catalog, priority, state, because = "", bundles, filters, best }) => {
     const start = [catalog, String(priority)];
-    if (state === "silent") return [...start, `cannot be asked: ${because}`];
-    if (state === "withoutPackage") return [...start, "does not have the package"];
+    if (state === "silent") return [...start, `unavailable: ${because}`];
+    if (state === "withoutPackage") return [...start, "does not contain the package"];
     const left = names.map((name) => String(filters.find(({ filter }) => filter === name)?.left ?? ""));
     return [...start, String(bundles), ...left, best ? (best.version ?? best.bundle) : "none"];
   });
-  // A cell that tells why a catalog has no numbers is longer than its column.
+  // The reason why a catalog has no numbers is longer than its column.
   const full = rows.filter((row) => row.length === head.length);
   const notes = rows.filter((row) => row.length < head.length).map(([name, priority, why]) => `${name} (priority ${priority}): ${why}`);
   return [...(full.length > 0 ? tableLines([head, ...full], width) : []), ...notes, ...(more > 0 ? [`and ${more} more catalogs`] : [])];
 }
 
-/** "upgradeEdges" as "UPGRADE EDGES". */
+/** Formats a filter as a heading: "upgradeEdges" as "UPGRADE EDGES". */
 function heading(filter: string): string {
   return filter.replaceAll(/[A-Z]/g, (letter) => ` ${letter}`).toUpperCase();
 }
@@ -89,7 +89,7 @@ function removedLines(catalogs: readonly CatalogRecord[]): string[] {
 function filterLines(catalog: string, { filter, asks, removed, last }: FilterRecord): string[] {
   const more = removed - last.length;
   return [
-    oneLine(`catalog ${catalog}, removed by ${filter} (wanted: ${asks}):`),
+    oneLine(`catalog ${catalog}, removed by ${filter} (required: ${asks}):`),
     ...last.map(({ bundle, rule }) => `  ${oneLine(`${bundle}: ${rule}`)}`),
     ...(more > 0 ? [`  and ${more} more`] : []),
   ];
@@ -102,23 +102,23 @@ function outcomeLines(outcome: OutcomeRecord, explain: boolean): string[] {
     return [`no bundle: ${message}`, `why: ${explanation}`, ...offers, ...notes.map((note) => `note: ${note}`)].map(oneLine);
   }
   const { winner, edge, runnerUp, because = "", explanation, notes } = outcome;
-  const by = edge === undefined ? "" : edge === "stay" ? ", installed already" : `, by ${edge}`;
+  const by = edge === undefined ? "" : edge === "stay" ? ", already installed" : `, by ${edge}`;
   return [
     `bundle: ${bundleText(winner)}${by}`,
-    ...(explain ? [runnerUp ? `next: ${bundleText(runnerUp)}: ${because}` : "next: there is no other"] : []),
+    ...(explain ? [runnerUp ? `next: ${bundleText(runnerUp)}: ${because}` : "next: no other candidate"] : []),
     `why: ${explanation}`,
     ...notes.map((note) => `note: ${note}`),
   ].map(oneLine);
 }
 
-/** How `olmv1 resolve` can be asked. */
+/** Options of `olmv1 resolve`. */
 export interface ResolveOptions extends ResolutionOptions {
   package?: string;
   extension?: string;
   explain?: boolean;
 }
 
-/** `olmv1 resolve`. */
+/** Runs `olmv1 resolve`. */
 export async function showResolution(terminal: Terminal, name: string | undefined, options: ResolveOptions): Promise<void> {
   await printAnswer(
     terminal,

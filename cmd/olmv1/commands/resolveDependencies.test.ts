@@ -48,7 +48,7 @@ test.for<[why: string, args: string[], code: number, lines: string[]]>([
     [
       "bundle: needy.v2.0.0 (version 2.0.0) of catalog c",
       headed("why: "),
-      `not judged: whether there is what bundle "needy.v2.0.0" depends on (package "giver" >=2.0.0): ${UNKNOWN}; ${SUPPLY}`,
+      `not checked: whether there is what bundle "needy.v2.0.0" depends on (package "giver" >=2.0.0): ${UNKNOWN}; ${SUPPLY}`,
     ],
   ],
   [
@@ -58,7 +58,7 @@ test.for<[why: string, args: string[], code: number, lines: string[]]>([
     [
       "bundle: needy.v3.0.0 (version 3.0.0) of catalog c",
       headed("why: "),
-      `not judged: whether there is what bundle "needy.v3.0.0" depends on (package "missing" >=1.0.0): ${UNKNOWN}; with nothing else installed: needy 3.0.0 requires package "missing" >=1.0.0, which no selected catalog has`,
+      `not checked: whether there is what bundle "needy.v3.0.0" depends on (package "missing" >=1.0.0): ${UNKNOWN}; with nothing else installed: needy 3.0.0 requires package "missing" >=1.0.0, which no selected catalog has`,
     ],
   ],
   [
@@ -146,11 +146,11 @@ test.for<[why: string, args: string[], code: number, lines: string[]]>([
     ["why-not", "giver", "3.0.0", ...UPDATE, "--installed-package", "lender=1.0.0"],
     1,
     [
-      "3.0.0 is not what package giver gets",
+      "3.0.0 of package giver is not selected",
       "giver.v3.0.0 (version 3.0.0) of catalog c, priority 0:",
       `  dependencies: ${BREAKS}`,
       "    spec.dependencies.policy Ignore takes it all the same",
-      "it gets: giver.v2.0.0 (version 2.0.0) of catalog c",
+      "selected: giver.v2.0.0 (version 2.0.0) of catalog c",
     ],
   ],
   [
@@ -158,13 +158,13 @@ test.for<[why: string, args: string[], code: number, lines: string[]]>([
     ["why-not", "needy", "2.0.0", "--version", "<2", "--dependency-policy", "Require"],
     1,
     [
-      "2.0.0 is not what package needy gets",
+      "2.0.0 of package needy is not selected",
       "needy.v2.0.0 (version 2.0.0) of catalog c, priority 0:",
       '  versionRange: spec.source.catalog.version "<2" does not match it',
       '    spec.source.catalog.version "2.0.0" selects it',
       '  dependencies: it requires package "giver" >=2.0.0',
       `    ${SUPPLY}`,
-      "it gets: needy.v1.0.0 (version 1.0.0) of catalog c",
+      "selected: needy.v1.0.0 (version 1.0.0) of catalog c",
     ],
   ],
   [
@@ -172,11 +172,11 @@ test.for<[why: string, args: string[], code: number, lines: string[]]>([
     ["why-not", "needy", "2.0.0", "--version", "<2", "--dependency-policy", "Install"],
     1,
     [
-      "2.0.0 is not what package needy gets",
+      "2.0.0 of package needy is not selected",
       "needy.v2.0.0 (version 2.0.0) of catalog c, priority 0:",
       '  versionRange: spec.source.catalog.version "<2" does not match it',
       '    spec.source.catalog.version "2.0.0" selects it',
-      "it gets: needy.v1.0.0 (version 1.0.0) of catalog c",
+      "selected: needy.v1.0.0 (version 1.0.0) of catalog c",
     ],
   ],
 ])("offline: %s", async ([, args, code, lines]) => {

@@ -10,7 +10,7 @@ import { type Output, print } from "../cli/output.ts";
 import { type Cell, table } from "../cli/table.ts";
 import type { Terminal } from "../cli/terminal.ts";
 
-/** How `olmv1 search` can be asked. */
+/** Options of `olmv1 search`. */
 export interface SearchOptions extends CatalogReadOptions {
   kind: string[];
   keyword: string[];
@@ -24,26 +24,25 @@ export interface SearchOptions extends CatalogReadOptions {
   output: Output;
 }
 
-/** What was found, as data. */
+/** The search results as data. */
 interface Answer {
   readonly items: readonly Found[];
-  /** How many there are; more than `items` with a limit. */
+  /** Total number of results; with a limit, `items` has fewer. */
   readonly total: number;
   readonly leftOut: readonly { readonly catalog: string; readonly because: string }[];
 }
 
 const MAX_WORDS = 16;
-/** Columns of -o wide, whatever the terminal has: names are not cut for it. */
+/** Minimum width of -o wide. */
 const WIDE = 200;
 
-/** `olmv1 search`: the packages that answer to words and filters, best first. */
+/** Runs `olmv1 search`: prints the packages that match words and filters, best match first. */
 export async function search(terminal: Terminal, text: readonly string[], options: SearchOptions): Promise<void> {
   const words = text.flatMap((one) => one.split(/\s+/)).filter((word) => word !== "");
   if (words.length > MAX_WORDS) throw new Error(`a search has at most ${MAX_WORDS} words, not ${words.length}`);
   const query = queryFrom(options);
   await withCatalogs(terminal, options, async ({ catalogs, leftOut, client, signal }) => {
-    if (options.installable && !client)
-      throw new Error("--installable asks the cluster, which --catalog-dir and --catalog-image do without");
+    if (options.installable && !client) throw new Error("--installable needs a cluster: use it without --catalog-dir and --catalog-image");
     const looked = catalogs.map((catalog) => ({ catalog, packages: catalog.book.packages() }));
     const all = looked.flatMap(({ catalog, packages }) => foundIn(catalog, packages, { words, query }));
     const isJudged = client !== undefined && (options.installable === true || options.output !== "text");
@@ -61,16 +60,16 @@ export async function search(terminal: Terminal, text: readonly string[], option
       names: () => [...new Set(items.map((one) => one.package))],
     });
     if (items.length < wanted.length && (options.output === "text" || options.output === "wide"))
-      terminal.err(`olmv1: these are ${items.length} of ${wanted.length} packages; --limit 0 shows all\n`);
+      terminal.err(`olmv1: ${items.length} of ${wanted.length} packages; --limit 0 shows all\n`);
     if (wanted.length > 0) return;
     terminal.err(
-      `olmv1: none of ${formatCount(count, "package")} in ${formatCount(catalogs.length, "catalog")} ${hint(words, options, all.length)}\n`,
+      `olmv1: no match among ${formatCount(count, "package")} in ${formatCount(catalogs.length, "catalog")}${hint(words, options, all.length)}\n`,
     );
     terminal.exit(EXIT.no);
   });
 }
 
-/** The same with what keeps each from being installed here. */
+/** Adds what prevents the installation of each package on the cluster. */
 async function judgedHere(all: readonly Ranked[], client: Client, signal: AbortSignal): Promise<readonly Ranked[]> {
   const { readClusterCapabilities, withHindrances } = await import("../../../pkg/browse/clusterCapabilities.ts");
   return withHindrances(all, await readClusterCapabilities(client, signal));
@@ -81,15 +80,14 @@ function queryFrom({ kind, keyword, capability, arch, os, feature, channel }: Se
     try {
       apiPattern(one);
     } catch {
-      throw new Error(`--kind ${JSON.stringify(one)} is none of Kind, Kind.group and group/version/Kind`);
+      throw new Error(`--kind ${JSON.stringify(one)} is not Kind, Kind.group or group/version/Kind`);
     }
   return searchQuery({ gvk: kind, keyword, capability, arch, os, feature, channel });
 }
 
 function hint(words: readonly string[], { installable }: SearchOptions, found: number): string {
-  if (installable && found > 0)
-    return `can be installed here; ${formatCount(found, "package")} would match without --installable, and -o json tells why not`;
-  return words.length > 1 ? `matches; all ${words.length} words have to be found` : "matches";
+  if (installable && found > 0) return `; ${formatCount(found, "package")} would match without --installable: -o json shows why not`;
+  return words.length > 1 ? `; a package must contain all ${words.length} words` : "";
 }
 
 function searchTable(

@@ -12,18 +12,18 @@ import { type Output, print } from "../cli/output.ts";
 import { type Cell, type Detail, details, formatStyled, MAX_PROSE, table } from "../cli/table.ts";
 import type { Terminal } from "../cli/terminal.ts";
 
-/** How a package is told. */
+/** Options for printing a package. */
 interface Telling {
-  /** What the cluster has of the package. */
+  /** The installed versions of the package. */
   readonly installed: readonly InstalledHere[];
-  /** Everything, however long. */
+  /** Print lists completely. */
   readonly isWide: boolean;
 }
 
-/** Names of a list that are shown where it is not told whole. */
+/** Maximum number of names in a shortened list. */
 const MAX_NAMES = 12;
 
-/** A package and one of its versions, for people. */
+/** Formats a package and one of its versions. */
 function packageText(terminal: Terminal, view: PackageView, telling: Telling): string {
   const text = (telling.isWide ? view.longDescription : undefined) ?? view.description ?? "";
   return [
@@ -41,7 +41,7 @@ function titleOf({ package: name, displayName, provider }: PackageView): string 
   return provider === undefined ? shown : `${shown}, by ${provider}`;
 }
 
-/** Paragraphs as they are, each broken into lines. */
+/** Wraps the paragraphs of a text. */
 function proseText(text: string, width: number): string {
   return text === "" ? "" : `${wrapText(escapeControlCharacters(text), Math.min(width, MAX_PROSE)).join("\n")}\n`;
 }
@@ -63,7 +63,7 @@ function versionDetails(view: PackageView, { installed, isWide }: Telling): Deta
   ];
 }
 
-/** What is deprecated, and why: the version that is shown first. */
+/** Formats deprecations with their messages, that of the shown version first. */
 function deprecations({ version, deprecated, channels, deprecatedBundles }: PackageView): Cell[] {
   const others = deprecatedBundles.filter(({ bundle }) => bundle !== version.bundle);
   return [
@@ -86,7 +86,7 @@ function apiDetails({ version, exampleKinds, suggestedNamespace, package: name, 
     ["Min Kubernetes", version.minKubeVersion],
     ["Max OpenShift", version.maxOpenShiftVersion],
     ["Infrastructure", version.infrastructureFeatures.join(", ")],
-    ["Namespace", suggestedNamespace === undefined ? undefined : `${suggestedNamespace} is suggested`],
+    ["Namespace", suggestedNamespace === undefined ? undefined : `${suggestedNamespace} (suggested)`],
     ["Provides", limited(kindTexts(version.providedAPIs, described), isWide)],
     ["Requires", limited([...new Set([...version.requires, ...version.requiredAPIs.map((api) => `API ${apiText(api)}`)])], isWide)],
     ["Examples", examples],
@@ -105,7 +105,7 @@ function aboutDetails(view: PackageView, { isWide }: Telling): Detail[] {
     ["Maintainers", maintainers.map(({ name, email }) => `${name} ${email === undefined ? "" : `<${email}>`}`.trim())],
     ["Repository", view.repository],
     ["Links", links.map(({ name, url }) => (name === "" ? url : `${name}: ${url}`))],
-    ["Images", isWide ? images : images.length > 0 ? `${formatCount(images.length, "image")}, which -o wide lists` : undefined],
+    ["Images", isWide ? images : images.length > 0 ? `${formatCount(images.length, "image")}; -o wide lists them` : undefined],
     ["Versions", versions.length > MAX_NAMES ? `${shortened(versions)}; olmv1 versions lists all ${versions.length}` : versions.join(", ")],
   ];
 }
@@ -124,7 +124,7 @@ function channelTable(terminal: Terminal, { channels, defaultChannel }: PackageV
   return rows.length === 0 ? "" : table(terminal, head, rows);
 }
 
-/** Each kind once, with all of its versions, and what it is called where that says more. */
+/** Formats each kind once, with its versions, and its display name if it differs. */
 function kindTexts(apis: readonly string[], described: ReadonlyMap<string, string | undefined>): string[] {
   const versions = new Map<string, string[]>();
   for (const api of apis) {
@@ -141,7 +141,7 @@ function kindTexts(apis: readonly string[], described: ReadonlyMap<string, strin
     });
 }
 
-/** `group/version Kind`, as constraints are told. */
+/** Formats an API as `group/version Kind`. */
 function apiText(api: string): string {
   const at = api.lastIndexOf("/");
   return `${api.slice(0, at)} ${api.slice(at + 1)}`;
@@ -149,7 +149,7 @@ function apiText(api: string): string {
 
 function limited(all: readonly Cell[], isWide: boolean): Cell[] {
   if (isWide || all.length <= MAX_NAMES) return [...all];
-  return [...all.slice(0, MAX_NAMES), faint(`and ${all.length - MAX_NAMES} more, which -o wide lists`)];
+  return [...all.slice(0, MAX_NAMES), faint(`and ${all.length - MAX_NAMES} more; -o wide lists them`)];
 }
 
 function shortened(all: readonly string[]): string {
@@ -160,18 +160,18 @@ function faint(text: string): Cell {
   return { text, mood: "faint" };
 }
 
-/** How `olmv1 show` can be asked. */
+/** Options of `olmv1 show`. */
 export interface ShowOptions extends CatalogReadOptions {
   channel?: string;
-  /** True for all of them, or the kind of those that are wanted. */
+  /** True for all examples, or a kind. */
   examples?: true | string;
   output: Output;
 }
 
-/** `olmv1 show`. @param text a package, or PACKAGE@VERSION. */
+/** Runs `olmv1 show`. @param text a package, or PACKAGE@VERSION. */
 export async function show(terminal: Terminal, text: string, options: ShowOptions): Promise<void> {
   const { name, version } = packageAndVersion(text);
-  if (version !== undefined && options.channel !== undefined) throw new Error("name a version or --channel, not both");
+  if (version !== undefined && options.channel !== undefined) throw new Error("use either a version or --channel");
   await withPackage(terminal, name, options, async (all, { client, signal }) => {
     const { found, asked: bundle } = firstWith(all, (one) => bundleAsked(one, { version, channel: options.channel }));
     if (options.examples !== undefined) {
@@ -194,26 +194,26 @@ export async function show(terminal: Terminal, text: string, options: ShowOption
   });
 }
 
-/** The two parts of PACKAGE@VERSION. @throws Error where one of them is empty. */
+/** Parses PACKAGE or PACKAGE@VERSION. @throws Error if a part is empty. */
 function packageAndVersion(text: string): { name: string; version?: string } {
   const at = text.indexOf("@");
   const [name, version] = at < 0 ? [text, undefined] : [text.slice(0, at), text.slice(at + 1)];
-  if (name === "" || version === "") throw new Error(`${JSON.stringify(text)} is not written as PACKAGE or PACKAGE@VERSION`);
+  if (name === "" || version === "") throw new Error(`${JSON.stringify(text)} is not PACKAGE or PACKAGE@VERSION`);
   return version === undefined ? { name } : { name, version };
 }
 
-/** @throws Error where there is none to print. */
+/** @throws Error if there is no example to print. */
 function examplesOf({ metas, name, catalog }: PackageIn, bundle: string, kind: string | undefined): readonly object[] {
   const meta = metas.find((one) => one.schema === "olm.bundle" && one.name === bundle);
   const examples = meta && bundleDetails(meta, { examples: true }).examples;
   if (examples === undefined)
-    throw new Error(`catalog ${catalog} keeps no examples of ${bundle}; they may be in its image: olmv1 show ${name} tells which that is`);
+    throw new Error(`catalog ${catalog} has no examples of ${bundle}; its image may contain them: olmv1 show ${name} prints the image`);
   const wanted = kind === undefined ? examples : examples.filter((one) => kindOfExample(one).toLowerCase() === kind.toLowerCase());
   if (wanted.length > 0) return wanted;
   const kinds = [...new Set(examples.map(kindOfExample))].join(", ");
   throw new Error(
     kind === undefined || kinds === ""
       ? `${bundle} has no examples`
-      : `${bundle} has no example of kind ${JSON.stringify(kind)}; there are ${kinds}`,
+      : `${bundle} has no example of kind ${JSON.stringify(kind)}; kinds with examples: ${kinds}`,
   );
 }

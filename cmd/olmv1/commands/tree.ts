@@ -5,10 +5,10 @@ import { wrapText } from "../cli/columns.ts";
 import type { ClusterOptions } from "../cli/options.ts";
 import type { Terminal } from "../cli/terminal.ts";
 
-/** A line is not made narrower than this, however deep it hangs. */
+/** Minimum width of a line, at any depth. */
 const LEAST = 20;
 
-/** A tree as text, in the order given: a line a node, or several below one another where it does not fit; control characters of names are escaped. */
+/** Formats a tree in the given order, a line for each node, wrapped if necessary. Escapes control characters. */
 export function treeText({ label, children }: TreeNode, width = Number.POSITIVE_INFINITY): string {
   const below = children.length > 0 ? "│  " : "   ";
   return `${[...lines(label, width, below), ...branches(children, width)].join("\n")}\n`;
@@ -24,13 +24,13 @@ function branches(nodes: readonly TreeNode[], width: number): string[] {
   });
 }
 
-/** @param below stands before all lines but the first. */
+/** Wraps the text of a node. @param below prefix of all lines but the first. */
 function lines(text: string, width: number, below: string): string[] {
   const [first = "", ...more] = wrapText(oneLine(text), Math.max(width, LEAST), " ".repeat(below.length));
   return [first.slice(below.length), ...more.map((line) => below + line.slice(below.length))];
 }
 
-/** `olmv1 tree`. */
+/** Runs `olmv1 tree`. */
 export async function showTree(terminal: Terminal, name: string, options: ClusterOptions): Promise<void> {
   terminal.out(treeText(await withCluster(options, (client) => extensionTree(client, name, Date.now())), terminal.width));
 }

@@ -14,7 +14,7 @@ import { type Output, print } from "../cli/output.ts";
 import { type Cell, table } from "../cli/table.ts";
 import type { Terminal } from "../cli/terminal.ts";
 
-/** How `olmv1 versions` can be asked. */
+/** Options of `olmv1 versions`. */
 export interface VersionsOptions extends CatalogReadOptions {
   channel: string[];
   all?: boolean;
@@ -22,12 +22,12 @@ export interface VersionsOptions extends CatalogReadOptions {
   output: Output;
 }
 
-/** Rows that are shown without --all. */
+/** Maximum number of rows without --all. */
 const MAX_ROWS = 20;
-/** Columns of -o wide, whatever the terminal has. */
+/** Minimum width of -o wide. */
 const WIDE = 200;
 
-/** `olmv1 versions`. */
+/** Runs `olmv1 versions`. */
 export async function versions(terminal: Terminal, name: string, options: VersionsOptions): Promise<void> {
   const { channel, installed, output } = options;
   await withPackage(terminal, name, options, async (all, { client, signal }) => {
@@ -43,11 +43,11 @@ export async function versions(terminal: Terminal, name: string, options: Versio
       names: () => rows.map(({ bundle }) => bundle),
     });
     if (isCut && (output === "text" || output === "wide"))
-      terminal.err(`olmv1: these are ${shown.length} of ${rows.length} versions; --all shows all\n`);
+      terminal.err(`olmv1: ${shown.length} of ${rows.length} versions; --all shows all\n`);
   });
 }
 
-/** The newest, and further down those that are installed. */
+/** Selects the newest versions, and installed ones. */
 function shownOf(rows: readonly VersionRow[]): VersionRow[] {
   return rows.filter(({ installedBy }, at) => at < MAX_ROWS || installedBy.length > 0);
 }
@@ -66,7 +66,7 @@ async function startsOf(name: string, reading: ReturnType<typeof installedHere>)
     });
 }
 
-/** @throws Error where no catalog has it. */
+/** @throws Error if no catalog contains it. */
 function startNamed(all: readonly [PackageIn, ...PackageIn[]], text: string): Start {
   const { name, version = "", release } = firstWith(all, (one) => bundleMeant(one, text)).asked;
   return { bundle: { name, version, ...(release === undefined ? {} : { release }) } };
@@ -103,12 +103,12 @@ function versionCell({ version, release, bundle, deprecated }: VersionRow): Cell
   return { text, mood: deprecated === undefined ? "strong" : "warning" };
 }
 
-/** Channels that it is the head of have a star. */
+/** Formats channels; a star marks those whose head it is. */
 function channelsText({ channels, headOf }: VersionRow): string {
   return channels.map((name) => (headOf.includes(name) ? `${name}*` : name)).join(", ");
 }
 
-/** The day alone; what is no date stays as it is. */
+/** Returns the day of a timestamp; other texts unchanged. */
 function dayOf(createdAt = ""): string {
   return /^\d{4}-\d{2}-\d{2}/.exec(createdAt)?.[0] ?? createdAt;
 }

@@ -60,6 +60,7 @@ export const ARGUMENT_KINDS: Readonly<Record<string, readonly NameKind[]>> = {
   "migrate cleanup": ["extension"],
   "migrate convert": ["subscription"],
   "migrate rollback": ["extension"],
+  plan: ["extension"],
   rbac: ["folder"],
   resolve: ["extension"],
   rollback: ["extension", "free"],
@@ -69,7 +70,7 @@ export const ARGUMENT_KINDS: Readonly<Record<string, readonly NameKind[]>> = {
   uninstall: ["extension"],
   upgrade: ["extension"],
   versions: ["package"],
-  "why-not": ["package", "free"],
+  "why-not": ["extension", "free"],
 };
 
 /** What the values of options name, wherever an option of that name stands. */
