@@ -7,9 +7,9 @@ import type { Client } from "../../../pkg/kube/client.ts";
 import { ServiceAccountTokens } from "../../../pkg/kube/tokens.ts";
 import { CertificateProviders } from "../../../pkg/operatorcontroller/apply/certificateProviders.ts";
 import { readClusterProxy } from "../../../pkg/operatorcontroller/openshift/clusterProxy.ts";
+import { createPlan } from "../../../pkg/operatorcontroller/plan/createPlan.ts";
 import type { InstallPlan, InstallPlanObject } from "../../../pkg/operatorcontroller/plan/installPlan.ts";
-import { makePlan } from "../../../pkg/operatorcontroller/plan/makePlan.ts";
-import { wantedExtension } from "../../../pkg/operatorcontroller/plan/wantedExtension.ts";
+import { previewExtension } from "../../../pkg/operatorcontroller/plan/previewExtension.ts";
 import type { PlannedAction } from "../../../pkg/release/changePlan.ts";
 import type { FieldChange } from "../../../pkg/release/diff.ts";
 import { describeObject } from "../../../pkg/release/identity.ts";
@@ -130,7 +130,7 @@ async function run(terminal: Terminal, given: ClusterExtension, options: PlanOpt
   const { catalog: sources, systemNamespace, asServiceAccount: isServiceAccount = false } = options;
   const signal = AbortSignal.timeout(TIMEOUT_MS);
   const proxySettings = proxySettingsOf(options);
-  const wanted = await wantedExtension(client, given);
+  const wanted = await previewExtension(client, given);
   const { extension } = wanted;
   if (sources && extension.spec.source.catalog) delete extension.spec.source.catalog.selector; // it is about ClusterCatalogs
   const catalogs = sources ? createClusterCatalogs(sources) : await catalogsOfCluster(client, signal);
@@ -150,7 +150,7 @@ async function run(terminal: Terminal, given: ClusterExtension, options: PlanOpt
     log,
     signal,
   };
-  const plan = await makePlan({ ...asked, providers, clusterProxy });
+  const plan = await createPlan({ ...asked, providers, clusterProxy });
   printLeftOutCatalogs(terminal, plan.unavailableCatalogs);
   await print(terminal, options.output, { data: plan, text: () => planText(plan, terminal.width) });
   if (plan.findings.length > 0) terminal.exit(EXIT.no);

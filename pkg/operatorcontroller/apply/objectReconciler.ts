@@ -1,0 +1,319 @@
+import { CLUSTER_EXTENSION, LABEL_BUNDLE_NAME, Reason } from "../../api/constants.ts";
+import { CLASSIC_FIELD_MANAGERS, isMigrated } from "../../api/migration.ts";
+import { providerOf } from "../../certificates/providers.ts";
+import type { StepContext } from "../../controller/story.ts";
+import { messageOf, RetryableError } from "../../errors/errors.ts";
+import { isForbidden } from "../../kube/errors.ts";
+import { withoutDrifted } from "../../release/drift.ts";
+import { describeObject } from "../../release/identity.ts";
+import { GO_FIELD_MANAGER } from "../../release/managedFields.ts";
+import { activeReleases, isOfAnotherWriter, type LeftObject, lastDeployed, type ReleaseRecord } from "../../release/record.ts";
+import { dropConversions } from "../crds/lostConversions.ts";
+import { findWatchPermissions } from "../permissions/ownRules.ts";
+import { formatRbacCommand } from "../permissions/permissions.ts";
+import { ReleaseJournal } from "../releases/releaseJournal.ts";
+import { replaceCurrent } from "../releases/releaseStore.ts";
+import { configOf } from "../state/extensionSpec.ts";
+import { formatFirst, selectChanges, summarizeActions } from "../state/objectActions.ts";
+import type { ActingPhase } from "../state/phases.ts";
+import { ApplyContext, type ApplyServices } from "./applyContext.ts";
+import { requireApproval } from "./approval.ts";
+import { ExtensionCertificates } from "./certificates.ts";
+import { followRelease, maintain } from "./drift.ts";
+import { HandoverPending, type Need, ObjectsClaimed } from "./handovers.ts";
+import { isKept } from "./keptCrds.ts";
+import { pruneLeft, watchLeft } from "./leftObjects.ts";
+import { buildNextRelease, describeCompletion, describeProgress, type NextRelease, type RenderedBundle } from "./nextRelease.ts";
+import { PermissionCheck, type PermissionSubject } from "./permissionCheck.ts";
+import { KIND_CHECKS, newChecked, OBJECT_CHECKS, PERMISSION_CHECKS, preflight } from "./preflight.ts";
+import type { Checked, PreflightRequest } from "./preflightRequest.ts";
+import type { PreparedObjects } from "./preparedObjects.ts";
+import { listUndesired, prune } from "./prune.ts";
+import { ReleaseEvents } from "./releaseEvents.ts";
+
+/** The services that write a release. */
+interface WriteTools {
+  pass: ApplyContext;
+  certificates: ExtensionCertificates;
+  events: ReleaseEvents;
+}
+
+/** The result of writing a release. */
+interface Written {
+  /** Drift was left uncorrected. */
+  isDriftLeft: boolean;
+  /** Objects that the release does not contain but that stay: objects that other extensions need, and kept CustomResourceDefinitions. */
+  left: LeftObject[];
+}
+
+/**
+ * Writes the objects of a release, including objects that other extensions give up, and prunes objects of earlier releases.
+ * @throws RetryableError with all failures of the kind, or of the deletions, at which it stopped.
+ */
+async function writeRelease(
+  { pass, certificates, events }: WriteTools,
+  { bundle, objects, base, content, leavesDrift }: NextRelease,
+  { live: found, after, needs }: Pick<Checked, "live" | "after" | "needs">,
+): Promise<Written> {
+  const { applier, phase, deps, scoped, context, owner } = pass;
+  const live = await pass.takeFromOthers(needs, found);
+  for (const need of needs) events.record("Normal", "HandedOver", handedOverText(need));
+  await certificates.withdraw(objects, live);
+  const taken = await pass.take(live, writersBefore(phase.extension, base, content));
+  const applied = pass.applied(objects, taken, base === undefined && isMigrated(phase.extension));
+  const written = leavesDrift ? withoutDrifted(applied, { recorded: base?.objects ?? [], live: taken, after }) : applied;
+  await applier.apply(written, taken);
+  for (const text of await dropConversions(scoped, await pass.lostConversions(objects), context.signal))
+    events.record("Normal", "ConversionDropped", text);
+  const { kept, left } = await prune(applier, scoped, pass.pruneRequest(objects), context.signal);
+  for (const { text } of kept) events.record("Normal", "Kept", text);
+  const given = left.filter((one) => !isKept(one));
+  if (given.length > 0) events.record("Normal", "HandedOver", `left for other extensions: ${formatFirst(given.map(describeObject))}`);
+  await certificates.keep(objects);
+  events.applied(bundle.name, applier.actions, live, owner, deps.extensionExists);
+  return { isDriftLeft: written.length < applied.length || written.some((object) => !applied.includes(object)), left };
+}
+
+function handedOverText({ object, owner }: Need): string {
+  return `took over ${describeObject(object)} from ${CLUSTER_EXTENSION} "${owner}", whose next release does not contain it`;
+}
+
+/**
+ * Returns the field managers whose fields become ours with a release: always those of the Go operator-controller. For an extension converted from
+ * OLM v0, also those of OLM v0, but only from the first other bundle on: that release recreates the Pods anyway.
+ */
+function writersBefore(
+  extension: ActingPhase["extension"],
+  base: NextRelease["base"],
+  { labels }: NextRelease["content"],
+): readonly string[] {
+  const isOtherBundle = base !== undefined && base.labels[LABEL_BUNDLE_NAME] !== labels[LABEL_BUNDLE_NAME];
+  return isMigrated(extension) && isOtherBundle ? [GO_FIELD_MANAGER, ...CLASSIC_FIELD_MANAGERS] : [GO_FIELD_MANAGER];
+}
+
+/** Reconciles the objects of one extension once, with the extension's identity: maintains the deployed release, or applies a new one. */
+export class ObjectReconciler {
+  readonly #deps: ApplyServices;
+  readonly #phase: ActingPhase;
+  readonly #pass: ApplyContext;
+  readonly #journal: ReleaseJournal;
+  readonly #certificates: ExtensionCertificates;
+  readonly #events: ReleaseEvents;
+  readonly #rights: PermissionCheck;
+
+  constructor(deps: ApplyServices, phase: ActingPhase, context: StepContext) {
+    const { log, signal } = context;
+    const { memory, now, driftIntervalMs: intervalMs } = deps;
+    this.#deps = deps;
+    this.#phase = phase;
+    this.#pass = new ApplyContext(deps, phase, context);
+    this.#certificates = new ExtensionCertificates(deps, phase, context);
+    this.#events = new ReleaseEvents(phase.extension, deps.events, memory);
+    this.#journal = new ReleaseJournal({
+      store: deps.releases,
+      owner: this.#pass.owner,
+      history: phase.releases.history,
+      now,
+      signal,
+      log,
+    });
+    this.#rights = new PermissionCheck({ phase, events: this.#events, memory, intervalMs, now, signal });
+  }
+
+  /**
+   * Corrects drift of the last deployed release, if a comparison is due. Maintains its certificates and left objects even if that fails.
+   * @throws RetryableError with everything that could not be corrected, provided or pruned.
+   */
+  async maintain(): Promise<void> {
+    const deployed = lastDeployed(this.#phase.releases.history.current);
+    if (!deployed) throw new RetryableError(Reason.Retrying, "catalog content unavailable and no release installed");
+    if (this.#journal.isUnsettled) await this.#journal.settle(deployed);
+    await this.#rights.warn(() => this.#rightsSubject(deployed));
+    const objects = maintain(deployed, this.#pass);
+    await objects.catch(() => undefined);
+    this.#pass.context.signal.throwIfAborted();
+    const outcomes = await Promise.allSettled([
+      objects,
+      this.#certificates.maintain(deployed),
+      pruneLeft(deployed, this.#pass, this.#journal),
+    ]);
+    const failures = outcomes.flatMap((outcome): unknown[] => (outcome.status === "rejected" ? [outcome.reason] : []));
+    if (failures.some((err) => err instanceof Error && isForbidden(err.cause))) {
+      await this.#rights.warnOfRefusal(() => this.#rightsSubject(deployed)).catch(() => undefined); // the error below reports the failure in any case
+    }
+    if (failures.length > 1) throw new RetryableError(Reason.Retrying, failures.map(messageOf).join("\n"), { cause: failures[0] });
+    if (failures.length === 1) throw failures[0];
+  }
+
+  /**
+   * Maintains the deployed release when it is the target of the extension, or when the reconcile could not determine the target.
+   * @param isAim whether the deployed release is known to be the target.
+   */
+  async keep(isAim: boolean): Promise<void> {
+    const { extension, releases, changes } = this.#phase;
+    const deployed = lastDeployed(releases.history.current);
+    const isUnpacking = this.#phase.phase === "unpacking";
+    if (deployed && isUnpacking && isOfAnotherWriter(deployed)) return; // the next reconcile takes it over unchanged
+    if (deployed && isAim) this.#deps.handovers.settle(extension, deployed.objects);
+    else if (deployed && !isUnpacking) this.#deps.handovers.assume(extension, deployed.objects);
+    if (isAim) changes.isAimed = true;
+    await this.maintain();
+  }
+
+  /**
+   * Applies a bundle as a new release. If the newest deployed release contains exactly its objects, maintains that one instead.
+   * An aborted reconcile leaves the release pending, and the next reconcile resumes it.
+   * @throws RetryableError with the failures of the objects; TerminalError for a bundle that cannot be applied, and AwaitingApproval.
+   */
+  async release(rendered: RenderedBundle): Promise<void> {
+    const prepared = await this.#pass.prepare(rendered.objects, rendered.bundle);
+    const request = this.#preflightRequest(prepared, rendered.bundle.image);
+    const checked = newChecked();
+    await preflight(request, { mode: "stop", checks: KIND_CHECKS, checked });
+    const next = buildNextRelease(this.#phase, rendered, prepared);
+    const { state, bundle, objects } = next;
+    const { extension, releases, changes } = this.#phase;
+    const { handovers } = this.#deps;
+    if (state.kind === "Unchanged") {
+      const renewed = await this.#journal.renew(state.release, next.content);
+      releases.history = replaceCurrent(releases.history, renewed);
+      handovers.settle(extension, state.release.objects);
+      changes.isAimed = true;
+      return this.maintain();
+    }
+    handovers.aim(extension, objects, next.base?.objects ?? []);
+    changes.isAimed = true;
+    this.#pass.context.log.info({ state: state.kind, reason: state.reason }, "release needed");
+    let written: Written | undefined;
+    try {
+      await preflight(request, { mode: "stop", checks: PERMISSION_CHECKS, checked });
+      this.#rights.tell(checked.tolerated);
+      await this.#pass.claiming([...objects, ...listUndesired(this.#pass.pruneRequest(objects))], async () => {
+        await preflight(request, { mode: "stop", checks: OBJECT_CHECKS, checked });
+        this.#events.preflight(bundle.name, next.content.inputDigest, checked.notes, this.#pass.dryRun.warnings);
+        if (next.kind !== "RolledBack") await requireApproval(this.#pass, this.#events, rendered, next, checked);
+        this.#requireHandovers(checked);
+        await this.#certificates.keep(objects);
+        const record = await this.#begin(next);
+        try {
+          written = await writeRelease({ pass: this.#pass, certificates: this.#certificates, events: this.#events }, next, checked);
+        } catch (err) {
+          if (!this.#pass.context.signal.aborted) await this.#failed(next, record, err);
+          throw err;
+        }
+        await this.#deployed(record, written);
+      });
+    } catch (err) {
+      if (!(err instanceof HandoverPending) && !(err instanceof ObjectsClaimed)) handovers.blocked(extension.metadata.name);
+      throw err;
+    }
+    await this.#follow(next);
+    this.#tell(next);
+    if (written?.isDriftLeft) await this.#reportDrift();
+  }
+
+  /**
+   * Checks that other extensions give up the objects that the release needs.
+   * @throws HandoverPending with these objects and their owners, until all owners can give them up.
+   */
+  #requireHandovers({ needs }: Pick<Checked, "needs">): void {
+    const { name } = this.#phase.extension.metadata;
+    const { handovers } = this.#deps;
+    handovers.ready(name, needs);
+    if (!handovers.agreed(name)) throw new HandoverPending(needs, () => handovers.agreed(name));
+  }
+
+  #preflightRequest({ objects: desired, kinds }: PreparedObjects, image: string): PreflightRequest {
+    const { extension, releases } = this.#phase;
+    const { applier, dryRun, owner, scoped: client, context } = this.#pass;
+    const images = this.#images(image);
+    return {
+      desired,
+      kinds,
+      base: lastDeployed(releases.history.current),
+      owner,
+      extensionExists: this.#deps.extensionExists,
+      extension,
+      handovers: this.#deps.handovers,
+      applier,
+      dryRun,
+      client,
+      discovery: this.#deps.discovery,
+      permissions: () => this.#rights.find({ desired, images, kinds }),
+      advice: `print the exact roles: ${formatRbacCommand(extension, images, providerOf(desired)?.name, configOf(this.#phase))}`,
+      pruning: this.#pass.pruneRequest(desired),
+      objects: this.#deps.objectChecker,
+      signal: context.signal,
+    };
+  }
+
+  /** Stores that the release begins. From here on, the reconcile must record how it ended. */
+  async #begin({ content, state }: NextRelease): Promise<ReleaseRecord> {
+    const { extension, releases, changes } = this.#phase;
+    const { current } = releases.history;
+    const record = await this.#journal.begin(content, state);
+    changes.began = true;
+    releases.active = activeReleases([record, ...current.filter(({ version }) => version !== record.version)]);
+    releases.unreadable = [];
+    delete releases.unknownBecause;
+    this.#deps.memory.record(extension, [record, ...current]);
+    this.#deps.handovers.writing(extension.metadata.name);
+    this.#deps.watches?.hold(extension.metadata.name);
+    return record;
+  }
+
+  async #failed(next: NextRelease, record: ReleaseRecord, err: unknown): Promise<void> {
+    const { actions, applied } = this.#pass.applier;
+    const done = selectChanges(actions).filter(({ labelsOnly }) => !labelsOnly);
+    const text = `${describeProgress(next)} failed${done.length > 0 ? ` after ${summarizeActions(done)}` : ""}: ${messageOf(err)}`;
+    const release = await this.#journal.failed(record, text);
+    this.#phase.changes.failed = { release, applied, actions };
+    this.#events.record("Warning", "ApplyFailed", text);
+  }
+
+  async #deployed(record: ReleaseRecord, { left }: Written): Promise<void> {
+    const deployed = await this.#journal.deployed(left.length > 0 ? { ...record, left } : record);
+    this.#deps.handovers.settle(this.#phase.extension, deployed.objects);
+    watchLeft(deployed, this.#pass);
+    this.#certificates.kept(record);
+    const { changes, releases } = this.#phase;
+    changes.deployed = deployed;
+    changes.live = this.#pass.applier.applied;
+    releases.active = [deployed];
+  }
+
+  async #follow({ objects, kinds }: NextRelease): Promise<void> {
+    const { scoped, context } = this.#pass;
+    const mayWatchAll = this.#deps.watches && (await findWatchPermissions(scoped, objects, (gvk) => kinds.resourceOf(gvk), context.signal));
+    followRelease(this.#pass, mayWatchAll);
+  }
+
+  #tell(next: NextRelease): void {
+    this.#events.record(
+      "Normal",
+      next.kind,
+      `${describeCompletion(next, this.#phase.releases.installed?.name)}: ${summarizeActions(this.#pass.applier.actions)}`,
+    );
+    this.#events.proxy(next, this.#phase);
+    for (const note of next.notes) this.#events.record("Normal", "ManifestNormalized", note);
+  }
+
+  /** Compares the new release again, to report the drift that it left uncorrected. */
+  async #reportDrift(): Promise<void> {
+    const { extension, changes } = this.#phase;
+    if (!changes.deployed) return;
+    delete this.#deps.memory.of(extension).checkedAt;
+    await maintain(changes.deployed, this.#pass);
+  }
+
+  /** Returns the objects of a deployed release whose kinds are served, to check the permissions for them. */
+  async #rightsSubject({ objects }: ReleaseRecord): Promise<PermissionSubject> {
+    const { objects: prepared, kinds } = await this.#pass.prepare(objects);
+    return { desired: prepared.filter((object) => kinds.resourceOf(object) !== undefined), images: this.#images(), kinds };
+  }
+
+  /** Returns the images of the installed and the new bundle, if they exist: printed roles cover both. */
+  #images(image?: string): string[] {
+    return [this.#phase.releases.installed?.image, image].filter((found) => found !== undefined);
+  }
+}

@@ -1,0 +1,45 @@
+import { expect, test } from "vitest";
+import { catalogNamed } from "../../../test/support/catalogs.ts";
+import { extensionNamed } from "../../../test/support/extensions.ts";
+import type { ClusterExtension } from "../../api/clusterExtension.ts";
+import { findAffectedExtensions } from "./catalogPackages.ts";
+
+const EDITION = { catalog: catalogNamed("c", { digest: "quay.io/c@sha256:2" }), before: "quay.io/c@sha256:1" };
+
+/** An extension whose last reconcile, at generation 1, succeeded or ended with this reason; `generation` is the current one. */
+function extension(name: string, packageName: string, { reason = "Succeeded", generation = 1, installed = true } = {}): ClusterExtension {
+  const { metadata, ...rest } = extensionNamed(name, { packageName });
+  const lastTransitionTime = "2026-01-01T00:00:00Z";
+  const progressing = { type: "Progressing", status: "True" as const, reason, message: "", lastTransitionTime, observedGeneration: 1 };
+  const install = installed ? { install: { bundle: { name: `${packageName}.v1`, version: "1.0.0" } } } : {};
+  return { ...rest, metadata: { ...metadata, generation }, status: { conditions: [progressing], ...install } };
+}
+
+async function concerned(extensions: readonly ClusterExtension[], changed: readonly string[] = []) {
+  const asked: string[] = [];
+  const names: string[] = [];
+  const contents = {
+    isAsBefore: (_catalog: unknown, before: string | undefined, packageName: string) => {
+      asked.push(`${packageName} ${before}`);
+      return Promise.resolve(!changed.includes(packageName));
+    },
+  };
+  await findAffectedExtensions(EDITION, extensions, contents, (name) => names.push(name));
+  return { names: names.sort(), asked };
+}
+
+test("findAffectedExtensions finds the extensions whose packages have changed, and reads each package once", async () => {
+  const { names, asked } = await concerned([extension("a", "p"), extension("b", "q"), extension("c", "q")], ["q"]);
+  expect(names).toEqual(["b", "c"]);
+  expect(asked).toEqual(["p quay.io/c@sha256:1", "q quay.io/c@sha256:1"]);
+});
+
+test.for<[string, Parameters<typeof extension>[2]]>([
+  ["is retried", { reason: "Retrying" }],
+  ["has changed since its last reconcile", { generation: 2 }],
+  ["is not installed", { installed: false }],
+])("findAffectedExtensions finds an extension that %s, even if its package has not changed", async ([, state]) => {
+  const { names, asked } = await concerned([extension("a", "p", state)]);
+  expect(names).toEqual(["a"]);
+  expect(asked).toEqual([]);
+});

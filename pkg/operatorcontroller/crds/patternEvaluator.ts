@@ -1,0 +1,90 @@
+import { createContext, Script } from "node:vm";
+
+/** Time limit for all patterns together, in milliseconds: a malicious pattern could run forever. */
+const TIMEOUT_MS = 250;
+const LONGEST_TEXT = 4_096;
+const MOST_QUESTIONS = 20_000;
+/** Limit of the characters of all questions. */
+const MOST_CHARACTERS = 4_000_000;
+/** Flags at the start of a pattern in RE2; JavaScript does not have them there. */
+const INLINE_FLAGS = /^\(\?([is]+)\)/;
+
+/** Runs in its own context, where a time limit ends even an endless match. */
+const ANSWER = new Script(`
+for (let at = 0; at < questions.length; at++) {
+  const [pattern, flags, text] = questions[at];
+  let expression;
+  try { expression = new RegExp(pattern, flags + "u"); } catch { try { expression = new RegExp(pattern, flags); } catch {} }
+  answers[at] = expression?.test(text);
+}`);
+
+type Question = [pattern: string, flags: string, text: string];
+
+/**
+ * Matches texts against untrusted patterns in two rounds. In the first round, `matches` records its questions and returns true. Then `answer`
+ * evaluates all of them within a time limit, and in the second round `matches` returns the results.
+ */
+export class PatternEvaluator {
+  readonly #questions = new Map<string, Question>();
+  #answers: ReadonlyMap<string, boolean | undefined> | undefined;
+  readonly #timeoutMs: number;
+  #unknown = false;
+  #long = false;
+  #characters = 0;
+  #tookMs = 0;
+
+  constructor(timeoutMs: number = TIMEOUT_MS) {
+    this.#timeoutMs = timeoutMs;
+  }
+
+  /** Whether the first round recorded questions. */
+  get isAsked(): boolean {
+    return this.#questions.size > 0 || this.#long;
+  }
+
+  /** How long `answer` took, in milliseconds. */
+  get tookMs(): number {
+    return this.#tookMs;
+  }
+
+  /** Whether a question has no result: a pattern that JavaScript does not support, a long text, or the time limit. */
+  get someUnknown(): boolean {
+    return this.#unknown;
+  }
+
+  readonly matches = (pattern: string, text: string): boolean | undefined => {
+    if (text.length > LONGEST_TEXT) {
+      this.#long = true;
+      this.#unknown ||= this.#answers !== undefined;
+      return this.#answers ? undefined : true;
+    }
+    const key = JSON.stringify([pattern, text]);
+    if (this.#answers) {
+      const answer = this.#answers.get(key);
+      this.#unknown ||= answer === undefined;
+      return answer;
+    }
+    const isAsked = this.#questions.size < MOST_QUESTIONS && this.#characters < MOST_CHARACTERS;
+    if (isAsked && !this.#questions.has(key)) {
+      this.#characters += key.length;
+      const [head = "", flags = ""] = INLINE_FLAGS.exec(pattern) ?? [];
+      this.#questions.set(key, [pattern.slice(head.length), flags, text]);
+    }
+    return true;
+  };
+
+  /** Evaluates the recorded questions. */
+  answer(): void {
+    const answers: (boolean | undefined)[] = [];
+    const began = performance.now();
+    const context = createContext({ questions: [...this.#questions.values()], answers });
+    try {
+      ANSWER.runInContext(context, { timeout: Math.ceil(this.#timeoutMs) });
+    } catch (err) {
+      // The results so far are valid; the rest stays unknown.
+      if ((err as { code?: string }).code !== "ERR_SCRIPT_EXECUTION_TIMEOUT") throw err;
+    }
+    this.#tookMs = performance.now() - began;
+    this.#answers = new Map([...this.#questions.keys()].map((key, index) => [key, answers[index]]));
+  }
+}

@@ -1,0 +1,385 @@
+import type { ClusterCatalog } from "../../api/clusterCatalog.ts";
+import {
+  ANNOTATION_ROLLBACK_TO,
+  API_VERSION,
+  CLUSTER_EXTENSION,
+  LABEL_BUNDLE_VERSION,
+  LABEL_PACKAGE_NAME,
+  SYSTEM_NAMESPACE,
+} from "../../api/constants.ts";
+import type { KubeObject } from "../../api/k8s.ts";
+import { newProblem } from "../../api/problems.ts";
+import type { RegistryV1Bundle } from "../../bundle/types.ts";
+import { providerOf } from "../../certificates/providers.ts";
+import { Story } from "../../controller/story.ts";
+import { messageOf, wrapError } from "../../errors/errors.ts";
+import type { Property } from "../../fbc/types.ts";
+import { goQuote } from "../../golang/quote.ts";
+import type { Client } from "../../kube/client.ts";
+import { isForbidden } from "../../kube/errors.ts";
+import type { ResourceOf } from "../../rbac/resources.ts";
+import { widensRights } from "../../rbac/ruleSets.ts";
+import { type ChangePlan, changePlan, countActions, planDigest } from "../../release/changePlan.ts";
+import { describeObject, objectKey } from "../../release/identity.ts";
+import { installedOf, labelsFrom } from "../../release/installedBundle.ts";
+import type { ExtensionExists } from "../../release/ownership.ts";
+import { crdPolicyOf } from "../../release/plan.ts";
+import { lastDeployed } from "../../release/record.ts";
+import { determineState } from "../../release/state.ts";
+import { configNotes } from "../../render/configNotes.ts";
+import { describeConstraint } from "../../resolve/constraint/evaluate.ts";
+import { constraintsOf, formatError, isDependency } from "../../resolve/constraint/parse.ts";
+import type { FilteredCatalogs } from "../../resolve/resolution.ts";
+import { chooseBest } from "../../resolve/resolve.ts";
+import { explainUnavailable } from "../../resolve/unresolved.ts";
+import { formatEnumeration } from "../../resolve/wording.ts";
+import type { Logger } from "../../telemetry/log.ts";
+import { CAUSE_LENGTH, truncate } from "../../text/truncate.ts";
+import type { ClusterVersion } from "../../version/clusterVersion.ts";
+import { Applier } from "../apply/applier.ts";
+import { isApproved } from "../apply/approval.ts";
+import type { CertificateProviders } from "../apply/certificateProviders.ts";
+import { DryRun } from "../apply/dryRun.ts";
+import { preflight } from "../apply/preflight.ts";
+import { type Checked, formatPreflightFinding, type PreflightFinding } from "../apply/preflightRequest.ts";
+import { type PreparedObjects, prepareFor, renderFor } from "../apply/preparedObjects.ts";
+import { listLeavingObjects, listRemovals, type PruneRequest } from "../apply/prune.ts";
+import { contentOf } from "../bundles/bundleCache.ts";
+import type { CatalogPackages } from "../catalogs/catalogPackages.ts";
+import { ClusterApis } from "../dependencies/clusterApis.ts";
+import { loadCelRules } from "../dependencies/constraintCache.ts";
+import type { ClusterProxy } from "../openshift/clusterProxy.ts";
+import { readClusterVersion } from "../openshift/clusterVersion.ts";
+import { findMissingPermissions, formatRbacCommand, type MissingPermissions } from "../permissions/permissions.ts";
+import { checkRequirements, reportProxy } from "../reconcile/check.ts";
+import { readConfiguration } from "../reconcile/configuration.ts";
+import { pinInstalledImage } from "../reconcile/pinInstalledImage.ts";
+import { resolveBundle } from "../reconcile/resolve.ts";
+import { inputDigest, pullReference } from "../reconcile/unpack.ts";
+import { ReleaseStore, requireReadable } from "../releases/releaseStore.ts";
+import { unknownReleases } from "../state/clusterChanges.ts";
+import { ExtensionCache } from "../state/extensionCache.ts";
+import { configOf } from "../state/extensionSpec.ts";
+import { hideInError, hideSourced, revealNamespaces } from "../state/hiddenValues.ts";
+import {
+  type Authenticated,
+  newStarted,
+  type Phase,
+  type ReconcileStep,
+  type Resolved,
+  type ResolvedBundle,
+  type Started,
+  type Unpacked,
+} from "../state/phases.ts";
+import { proxyOf } from "../state/proxyVariables.ts";
+import type { InstallPlan, InstallPlanObject, InstallPlanWarning, PlanFinding } from "./installPlan.ts";
+import type { ExtensionPreview } from "./previewExtension.ts";
+
+/** Compares the objects with the cluster, and runs the preflight. */
+async function compare(
+  request: PlanRequest,
+  phase: Unpacked,
+  { objects: desired, kinds }: PreparedObjects,
+  digest: string,
+): Promise<{ plan: ChangePlan; refused: ReadonlySet<string>; findings: PlanFinding[]; warnings: InstallPlanWarning[]; notes: string[] }> {
+  const { client, isServiceAccount, willBeGiven, log, signal } = request;
+  const { extension, releases, bundle, hidden, client: scoped } = phase;
+  const { history, installed } = releases;
+  const { spec, metadata } = extension;
+  const applier = new Applier(scoped, log, signal);
+  const owner = { name: metadata.name, uid: metadata.uid ?? "", installNamespace: spec.namespace };
+  const crdPolicy = crdPolicyOf(spec);
+  const pruning: PruneRequest = { history: history.current, desired, crdPolicy, owner };
+  const images = [installed, bundle].flatMap((one) => (one ? [one.image] : []));
+  const lackingOf = (identity: Client): Promise<MissingPermissions | undefined> => {
+    const resourceOf: ResourceOf = (gvk) => kinds.resourceOf(gvk);
+    const permissions = { extension, desired, pruned: listRemovals(pruning), images, config: configOf(phase), resourceOf };
+    return findMissingPermissions(identity, permissions, signal);
+  };
+  request.account?.tell(await lackingOf(request.account.client));
+  const dryRun = new DryRun(scoped, signal);
+  const checked = await preflight(
+    {
+      desired,
+      kinds,
+      base: lastDeployed(history.current),
+      owner,
+      extensionExists: await otherExtensions(client, signal),
+      extension,
+      handovers: { excludes: () => false },
+      willBeGiven,
+      applier,
+      dryRun,
+      client: scoped,
+      discovery: client,
+      permissions: isServiceAccount ? () => lackingOf(scoped) : undefined,
+      advice: `print the exact roles: ${formatRbacCommand(extension, images, providerOf(desired)?.name, configOf(phase))}`,
+      pruning,
+      onlyTries: true,
+      signal,
+    },
+    { mode: "collect" },
+  );
+  const { live, after, refused, tolerated, doubtful } = checked;
+  request.seen?.({ live, after });
+  const findings = checked.findings.map(planFinding);
+  const leaving = await listLeavingObjects(applier, pruning).catch((err: unknown): KubeObject[] => {
+    signal.throwIfAborted();
+    const text = messageOf(err);
+    if (!findings.some((finding) => finding.text === text)) findings.push({ kind: "read", text });
+    return [];
+  });
+  const warnings = dryRun.warnings.map(({ text, refs }) => ({ text, objects: refs.map(describeObject) }));
+  const notes = [...checked.notes, ...[tolerated, doubtful].flatMap((lacking) => (lacking ? [missingText(lacking)] : []))];
+  return { plan: changePlan({ digest, desired, live, after, leaving, widens: widensRights, hidden }), refused, findings, warnings, notes };
+}
+
+function missingText({ text, problem }: MissingPermissions): string {
+  return problem.next === undefined ? text : `${text}; ${problem.next}`;
+}
+
+/** Converts a finding of the preflight. In format version 1 of a plan, a conflict of kinds is a finding about ownership. */
+function planFinding(finding: PreflightFinding): PlanFinding {
+  return { kind: finding.kind === "kindConflict" ? "ownership" : finding.kind, text: formatPreflightFinding(finding) };
+}
+
+/** Returns a check for existing extensions. If listing them is denied, every extension counts as existing, so that no object is taken from one. */
+async function otherExtensions(client: Client, signal: AbortSignal): Promise<ExtensionExists> {
+  try {
+    const { items } = await client.list({ apiVersion: API_VERSION, kind: CLUSTER_EXTENSION }, { metadataOnly: true, signal });
+    const uids = new Map(items.map(({ metadata }) => [metadata.name, metadata.uid]));
+    return (name, uid) => uids.has(name) && (uid === undefined || uid === uids.get(name));
+  } catch (err) {
+    if (!isForbidden(err)) throw err;
+    return () => true;
+  }
+}
+
+/** Replaces the uid of an extension that does not exist, because an owner reference needs one. */
+const NO_UID = "00000000-0000-0000-0000-000000000000";
+
+/**
+ * Runs the steps of a reconcile that precede unpacking the bundle: resolution and configuration.
+ * @throws Error if no bundle can be resolved, or a request is denied.
+ */
+async function resolve(request: PlanRequest, phase: Authenticated): Promise<Resolved> {
+  const { catalogs, isServiceAccount, contents, log, signal } = request;
+  const sources = { catalogs: { list: () => catalogs }, contents };
+  const choice = { choose: (_: unknown, filtered: FilteredCatalogs) => Promise.resolve({ resolution: chooseBest(filtered) }) };
+  const outcome = await Story.from<Authenticated, Phase>()
+    .step(resolveBundle({ ...sources, choice }))
+    .step(noteDependencies)
+    .step(pinInstalledImage({ events: { record: () => undefined }, memory: new ExtensionCache() }))
+    .step(readConfiguration({ driftIntervalMs: 0, isServiceAccount }))
+    .run(phase, { log, signal });
+  if (outcome.kind === "failed") throw outcome.error.cause;
+  if (outcome.phase.phase !== "resolved")
+    throw new Error(`no bundle was found for ClusterExtension ${goQuote(phase.extension.metadata.name)}`);
+  return outcome.phase;
+}
+
+/** Reads the releases, and returns the phase with the client of the given identity. @throws Error if they cannot be read. */
+async function observe({ wanted, client, scoped, systemNamespace, signal }: PlanRequest, started: Started): Promise<Authenticated> {
+  const { extension, hidden } = started;
+  const { name, uid = NO_UID } = extension.metadata;
+  const history = await new ReleaseStore(client, systemNamespace).history({ name, uid }, { signal }).catch((err: unknown) => {
+    throw wrapError(`read the releases of ClusterExtension ${goQuote(name)} in namespace ${goQuote(systemNamespace)}: `, err);
+  });
+  requireReadable(history, "cannot plan: ");
+  const installed = installedOf(history.current);
+  const releases = { ...unknownReleases(), history, installed };
+  hideSourced({ ...started, releases });
+  const before = wanted.extension.status?.install?.bundle.name;
+  if (!installed && before !== undefined)
+    throw new Error(
+      `bundle ${goQuote(before)} is installed, but namespace ${goQuote(systemNamespace)} contains no release of it; set --system-namespace to the namespace of operator-controller (default ${SYSTEM_NAMESPACE})`,
+    );
+  return { ...started, phase: "authenticated", releases, client: scoped.telling((text) => hidden.hide(text)), changes: {} };
+}
+
+async function start({ wanted, client, clusterProxy }: PlanRequest): Promise<Started> {
+  const { metadata, spec } = wanted.extension;
+  const { uid = NO_UID } = metadata;
+  return newStarted({ ...wanted.extension, metadata: { ...metadata, uid }, spec }, await clusterVersion(client), clusterProxy);
+}
+
+/** Reports the dependencies of the bundle; only operator-controller checks whether they are satisfied. */
+const noteDependencies: ReconcileStep<Resolved> = {
+  name: "NoteDependencies",
+  async run(phase) {
+    const notes = await dependencyNotes(phase);
+    phase.report.problems.push(...notes.map((message) => newProblem("UnsatisfiedDependencies", { severity: "Warning", message })));
+    return phase;
+  },
+};
+
+async function dependencyNotes({ extension, bundle }: Resolved): Promise<string[]> {
+  const properties = JSON.parse(bundle.properties ?? "[]") as Property[];
+  if (extension.spec.dependencies?.policy === "Ignore" || !properties.some(({ type }) => isDependency(type))) return [];
+  const { constraints, faults } = constraintsOf({ name: bundle.name, properties }, await loadCelRules());
+  const policy = extension.spec.dependencies?.policy ?? "Require";
+  const needs = constraints.map(describeConstraint);
+  return [
+    ...faults.map(formatError),
+    ...(needs.length > 0
+      ? [`it depends on ${formatEnumeration(needs)}; the plan does not check this, and spec.dependencies.policy is ${policy}`]
+      : []),
+  ];
+}
+
+async function clusterVersion(client: Client): Promise<ClusterVersion> {
+  try {
+    return await readClusterVersion(client);
+  } catch (err) {
+    return { kind: "unknown", because: messageOf(err) };
+  }
+}
+
+/**
+ * Computes the changes that operator-controller would make for an extension; writes nothing.
+ * @throws Error if no bundle can be resolved, pulled or rendered, or a request is denied.
+ */
+export async function createPlan(request: PlanRequest): Promise<InstallPlan> {
+  const authenticated = await observe(request, await start(request));
+  const resolved = await resolve(request, authenticated);
+  try {
+    return await planFrom(request, resolved);
+  } catch (err) {
+    hideInError(err, resolved.hidden);
+    throw err;
+  }
+}
+
+async function planFrom(request: PlanRequest, resolved: Resolved): Promise<InstallPlan> {
+  const { wanted, client, reader, providers } = request;
+  const { extension, releases, bundle, hidden, report } = resolved;
+  const { installed, history } = releases;
+  const loaded = await reader.bundle(pullReference(bundle)).catch((err: unknown) => {
+    throw wrapError(`bundle ${goQuote(bundle.name)}: `, err);
+  });
+  const content = contentOf(loaded);
+  const phase: Unpacked = { ...resolved, phase: "unpacked", content };
+  await reportProxy.run(phase, request);
+  const unmet = await unmetFindings(request, phase);
+  const base = lastDeployed(history.current);
+  const rendered = await renderFor(phase, content, await providers.choose(base?.objects ?? []), proxyOf(phase));
+  revealNamespaces(hidden, rendered);
+  const prepared = await prepareFor(client, extension, rendered, bundle);
+  const inputs = { inputDigest: inputDigest(phase), rendered, base: base?.version ?? 0 };
+  const digest = wanted.exists ? planDigest(inputs) : "";
+  const { plan, refused, findings, warnings, notes } = await compare(request, phase, prepared, digest);
+  const counts = countActions(plan);
+  const isDeployed = determineState(history.current, { objects: prepared.objects, labels: labelsFrom(bundle) }).kind === "Unchanged";
+  const relabeled = isDeployed ? [] : relabeledIn(plan);
+  const unused = configNotes(configOf(phase), rendered);
+  const remarks = [
+    ...wanted.notes,
+    ...remarksOn(phase, isDeployed),
+    ...report.problems.map(({ message }) => message),
+    ...unused,
+    ...prepared.notes,
+    ...notes,
+    ...relabeled,
+  ];
+  return {
+    formatVersion: 1,
+    extension: extension.metadata.name,
+    exists: wanted.exists,
+    installed: base && installed ? { bundle: installed.name, version: installed.version, revision: base.version } : null,
+    bundle: bundleOf(bundle),
+    explanation: bundle.explanation,
+    unavailableCatalogs: (report.catalogs.packages ?? [])
+      .filter(({ unavailable }) => unavailable !== undefined)
+      .map((one) => ({ catalog: one.name, because: truncate(explainUnavailable(one), CAUSE_LENGTH) })),
+    counts: { create: counts.Create, update: counts.Update, delete: counts.Delete, unchanged: counts.Unchanged },
+    objects: objectsOf(plan, refused),
+    findings: [...unmet, ...findings].map((finding) => ({ ...finding, text: hidden.hide(finding.text) })),
+    warnings,
+    notes: remarks.map((remark) => hidden.hide(remark)),
+    digest: wanted.exists ? digest : null,
+    approval: {
+      needed: extension.spec.approval === "Manual" && !isDeployed,
+      given: extension.spec.approval === "Manual" && wanted.exists && isApproved(extension, digest),
+    },
+  };
+}
+
+/** Finds unmet requirements that deny the bundle. If they do not deny it, the phase reports a problem instead. */
+async function unmetFindings({ client, log, signal }: PlanRequest, phase: Unpacked): Promise<PlanFinding[]> {
+  const apis = new ClusterApis({ client, extensions: { get: () => undefined, onEvent: () => undefined }, log });
+  const step = checkRequirements({ apis, events: { record: () => undefined }, memory: new ExtensionCache() });
+  try {
+    await step.run(phase, { log, signal });
+    return [];
+  } catch (err) {
+    signal.throwIfAborted();
+    return [{ kind: "requirements", text: messageOf(err) }];
+  }
+}
+
+function remarksOn({ extension }: Unpacked, isDeployed: boolean): string[] {
+  const pinned = extension.metadata.annotations?.[ANNOTATION_ROLLBACK_TO];
+  return [
+    ...(extension.spec.suspend ? ["spec.suspend is true: the controller applies nothing until it is false"] : []),
+    ...(pinned === undefined
+      ? []
+      : [`annotation ${ANNOTATION_ROLLBACK_TO} keeps revision ${pinned}: the controller applies nothing until you remove it`]),
+    ...(isDeployed ? ["this release is already deployed: objects that differ have drifted, see spec.drift"] : []),
+  ];
+}
+
+function relabeledIn({ relabeled }: ChangePlan): string[] {
+  if (relabeled === 0) return [];
+  return [`unchanged objects that only get new values of labels ${LABEL_PACKAGE_NAME} and ${LABEL_BUNDLE_VERSION}: ${relabeled}`];
+}
+
+function bundleOf({ name, version, image, catalog }: ResolvedBundle): InstallPlan["bundle"] {
+  return { name, version, image, catalog: catalog ?? null };
+}
+
+/** Converts the objects of a plan. Omits the changes of an object without a dry run, because they would not include the API server's defaults. */
+function objectsOf({ objects }: ChangePlan, refused: ReadonlySet<string>): InstallPlanObject[] {
+  return objects.map(({ action, ref, changes, more, widens }) => {
+    const isRefused = action !== "Delete" && refused.has(objectKey(ref));
+    return {
+      action,
+      apiVersion: ref.apiVersion,
+      kind: ref.kind,
+      ...(ref.namespace ? { namespace: ref.namespace } : {}),
+      name: ref.name,
+      widens,
+      refused: isRefused,
+      changes: isRefused ? [] : changes,
+      more: isRefused ? 0 : more,
+    };
+  });
+}
+
+/** The input of a plan, and the identities for its requests. */
+export interface PlanRequest {
+  wanted: ExtensionPreview;
+  catalogs: readonly ClusterCatalog[];
+  /** The user's client, for all requests that operator-controller sends with its own identity. */
+  client: Client;
+  /** The client for the objects of the bundle. */
+  scoped: Client;
+  /** Whether `scoped` is the extension's ServiceAccount, so that its permissions are checked. */
+  isServiceAccount: boolean;
+  /** Looks up the permissions of the extension's ServiceAccount if `scoped` is another user. Missing ones are reported, not counted as findings. */
+  account?: { readonly client: Client; readonly tell: (lacking: MissingPermissions | undefined) => void } | undefined;
+  /** Reads the bundle of an image. */
+  reader: { bundle(source: string): Promise<RegistryV1Bundle> };
+  /** Reads packages of the catalogs. */
+  contents: CatalogPackages;
+  /** Chooses the certificate provider for webhooks, like operator-controller. */
+  providers: CertificateProviders;
+  /** Proxy for installed operators. */
+  clusterProxy: ClusterProxy;
+  systemNamespace: string;
+  /** Reports whether the extension adopts an object of another owner before it is applied; default: false. */
+  willBeGiven?: (live: KubeObject) => boolean;
+  /** Receives the objects before and after the release, by `objectKey`. */
+  seen?: (tried: Pick<Checked, "live" | "after">) => void;
+  log: Logger;
+  signal: AbortSignal;
+}
