@@ -5,8 +5,8 @@ import { Client } from "../../pkg/kube/client.ts";
 import { BUNDLE_IMAGE_LIMITS } from "../../pkg/oci/limits.ts";
 import { CatalogClient } from "../../pkg/operatorcontroller/catalogs/catalogClient.ts";
 import { SecretAuthorities } from "../../pkg/operatorcontroller/catalogs/certificateAuthorities.ts";
-import { resolutionPage } from "../../pkg/operatorcontroller/dryResolution.ts";
-import { clusterProxySource } from "../../pkg/operatorcontroller/openshift/clusterProxy.ts";
+import { newResolutionPage } from "../../pkg/operatorcontroller/dryResolution.ts";
+import { newClusterProxySource } from "../../pkg/operatorcontroller/openshift/clusterProxy.ts";
 import { ClusterVersionSource } from "../../pkg/operatorcontroller/openshift/clusterVersion.ts";
 import { OperatorController } from "../../pkg/operatorcontroller/operatorController.ts";
 import { clientSettings } from "../../pkg/serving/tlsProfile.ts";
@@ -54,7 +54,7 @@ async function run(flags: Flags): Promise<void> {
   const puller = pullerFor(flags, { cacheDir: flags["cache-path"], limits: BUNDLE_IMAGE_LIMITS, credentials, log });
   const leadership = leadershipFor(flags, { client, name: LEASE_NAME, log, metrics });
   const clusterVersion = new ClusterVersionSource({ client, byFlag: flags["cluster-version"], log });
-  const clusterProxy = clusterProxySource(operatorProxySettings(flags), { client, log });
+  const clusterProxy = newClusterProxySource(operatorProxySettings(flags), { client, log });
   const controller = new OperatorController({
     client: leadership.client,
     puller,
@@ -97,7 +97,7 @@ async function run(flags: Flags): Promise<void> {
     client,
     metrics,
     log,
-    pages: [resolutionPage(controller, () => leading)],
+    pages: [newResolutionPage(controller, () => leading)],
   });
   log.info({ node: process.version, probes: probes.url, metrics: secured?.url }, "starting");
   try {

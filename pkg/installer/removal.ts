@@ -5,8 +5,8 @@ import { mapInParallel } from "../async/concurrency.ts";
 import { conversionServiceOf } from "../crdsafety/crdParts.ts";
 import type { Client } from "../kube/client.ts";
 import { isForbidden } from "../kube/errors.ts";
-import { crdUse, servedKindOf } from "../operatorcontroller/crds/crdUse.ts";
-import { neededConversions } from "../operatorcontroller/crds/lostConversions.ts";
+import { checkCrdUse, getServedKind } from "../operatorcontroller/crds/crdUse.ts";
+import { findNeededConversions } from "../operatorcontroller/crds/lostConversions.ts";
 import type { Installer } from "../rbac/installerManifests.ts";
 import { isCrd } from "../release/identity.ts";
 import { ownershipOf } from "../release/ownership.ts";
@@ -14,9 +14,9 @@ import type { CrdPolicy } from "../release/plan.ts";
 import { refFrom } from "../rollout/inventory.ts";
 
 /**
- * Predicts that operator-controller will stop an uninstall with reason ConversionNeeded, with its own function.
- * @param crds the definitions of the extension, as the API server returned them.
- * @returns a sentence for each definition that stops it.
+ * Predicts, with the controller's own function, whether operator-controller blocks an uninstall with reason ConversionNeeded.
+ * @param crds definitions of the extension, as the API server returned them
+ * @returns a sentence for each definition that blocks it
  */
 export async function blockedUninstall(
   client: Pick<Client, "get" | "list" | "raw">,
@@ -28,10 +28,13 @@ export async function blockedUninstall(
   const isForced = extension.metadata.annotations?.[ANNOTATION_DROP_CONVERSION] === "true";
   const inventory = (extension.status?.inventory?.objects ?? []).map(refFrom);
   const recorded = [...inventory, ...(await ownServices(client, extension, crds, signal))];
-  return (await neededConversions(client, { crds, policy, recorded, isForced }, signal)).map(({ text }) => text);
+  return (await findNeededConversions(client, { crds, policy, recorded, isForced }, signal)).map(({ text }) => text);
 }
 
-/** The Services that convert for the definitions and belong to the extension: of a large bundle status.inventory does not name all objects. */
+/**
+ * Returns the Services of the extension with conversion webhooks of the definitions. For a large bundle, status.inventory does not contain all
+ * objects.
+ */
 async function ownServices(
   client: Pick<Client, "get">,
   { metadata: { name, uid = "" }, spec }: ClusterExtension,
@@ -51,27 +54,27 @@ async function ownServices(
   return own;
 }
 
-/** A CustomResourceDefinition of an extension, and the custom resources that there are of it. */
+/** A CustomResourceDefinition of an extension with its custom resources. */
 export interface CustomResources {
   readonly crd: KubeObject;
   readonly kind: string;
-  /** "namespace/name", or the name; as many as were read. */
+  /** "namespace/name" or the name; only those that were read. */
   readonly names: readonly string[];
-  /** There are more than were read. */
+  /** Whether there are more than were read. */
   readonly isMore: boolean;
   /** Why they could not be counted. */
   readonly unknown?: string;
 }
 
-/** What becomes of a definition and its custom resources. */
+/** The effect on a definition and its custom resources. */
 export type Fate = "deleted" | "kept";
 
 const CRD_API_VERSION = "apiextensions.k8s.io/v1";
 const PARALLEL = 4;
-/** Custom resources of one kind that are counted. */
+/** Maximum number of counted custom resources of one kind. */
 const COUNTED_MAX = 1_000;
 
-/** The definitions of an extension, including those that upgrades have kept, with the custom resources that the user may list. */
+/** Returns the definitions of an extension, including those kept from earlier releases, with the custom resources that the user may list. */
 export async function customResourcesOf(
   client: Pick<Client, "get" | "list" | "raw">,
   { status }: ClusterExtension,
@@ -86,8 +89,8 @@ export async function customResourcesOf(
 }
 
 async function countIn(client: Pick<Client, "get" | "list" | "raw">, crd: KubeObject): Promise<CustomResources> {
-  const use = await crdUse(client, crd, new AbortController().signal);
-  const served = servedKindOf(crd);
+  const use = await checkCrdUse(client, crd, new AbortController().signal);
+  const served = getServedKind(crd);
   const none = { crd, kind: served?.kind ?? crd.metadata.name, names: [], isMore: false };
   if (use.kind !== "in use") return none;
   if (use.reason !== "CustomResourcesExist") return use.reason === "BeingDeleted" ? none : { ...none, unknown: use.text };
@@ -99,7 +102,7 @@ async function countIn(client: Pick<Client, "get" | "list" | "raw">, crd: KubeOb
   return { ...none, names, isMore: items.length > COUNTED_MAX };
 }
 
-/** What a policy does to a definition: under DeleteIfUnused the controller keeps one whose custom resources cannot be counted. */
+/** Returns the effect of a policy on a definition: with DeleteIfUnused, the controller keeps one whose custom resources cannot be counted. */
 export function fateOf({ names, unknown }: CustomResources, policy: CrdPolicy): Fate {
   if (policy === "Delete") return "deleted";
   if (policy === "Retain") return "kept";
@@ -109,8 +112,8 @@ export function fateOf({ names, unknown }: CustomResources, policy: CrdPolicy): 
 const RBAC_GROUP = "rbac.authorization.k8s.io";
 
 /**
- * The permissions of an installer to delete definitions with their custom resources, which crdPolicy Delete takes; marked as made for the extension.
- * The definitions are named too, because the roles of the installed bundle do not cover those that an upgrade has kept.
+ * Returns the installer's permissions to delete definitions with their custom resources, as crdPolicy Delete requires, labelled for the
+ * extension. They name the definitions too, because the roles of the installed bundle do not include those kept from earlier releases.
  */
 export function deletingRights(
   extension: string,

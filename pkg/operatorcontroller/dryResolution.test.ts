@@ -8,7 +8,7 @@ import { applyFilter, type FilterResult } from "../resolve/filters.ts";
 import type { FilteredCatalogs } from "../resolve/resolution.ts";
 import { chooseBest } from "../resolve/resolve.ts";
 import { CatalogPackages } from "./catalogs/catalogPackages.ts";
-import { resolutionRecord } from "./dryResolution.ts";
+import { replayResolution } from "./dryResolution.ts";
 
 const CONTENT = contentFrom(
   { channels: { stable: ["p.v1.0.0", { name: "p.v1.1.0", replaces: "p.v1.0.0" }] }, bundles: ["p.v1.0.0", "p.v1.1.0"] },
@@ -39,11 +39,11 @@ function recordFor(extension: ClusterExtension) {
     choose: (_: ClusterExtension, filtered: FilteredCatalogs) =>
       Promise.resolve({ resolution: chooseBest({ ...filtered, results: filtered.results.map(withoutNewer) }) }),
   };
-  return resolutionRecord(extension, { catalogs, contents, choice }, { kind: "none" }, new AbortController().signal);
+  return replayResolution(extension, { catalogs, contents, choice }, { kind: "none" }, new AbortController().signal);
 }
 
 // Source: D-07.
-test("resolutionRecord starts from the installed bundle in status, and reads only selected catalogs and checks dependencies", async () => {
+test("replayResolution starts from the installed bundle in status, and reads only selected catalogs and checks dependencies", async () => {
   const extension = extensionNamed("x", { packageName: "p", selector: { matchLabels: { tier: "gold" } } });
   const record = await recordFor({ ...extension, status: INSTALLED });
   expect(JSON.stringify(record)).not.toContain("other");
@@ -52,13 +52,13 @@ test("resolutionRecord starts from the installed bundle in status, and reads onl
   expect(record?.outcome).toMatchObject({ kind: "resolved", winner: { bundle: "p.v1.0.0" } });
 });
 
-test("resolutionRecord does not check dependencies when their policy is Ignore", async () => {
+test("replayResolution does not check dependencies when their policy is Ignore", async () => {
   const made = extensionNamed("x", { packageName: "p", selector: { matchLabels: { tier: "gold" } } });
   const record = await recordFor({ ...made, spec: { ...made.spec, dependencies: { policy: "Ignore" } } });
   expect(record?.outcome).toMatchObject({ kind: "resolved", winner: { bundle: "p.v1.1.0" } });
 });
 
-test("resolutionRecord reports an invalid spec, and is undefined for an extension without a catalog source", async () => {
+test("replayResolution reports an invalid spec, and is undefined for an extension without a catalog source", async () => {
   const record = await recordFor(extensionNamed("x", { packageName: "p", version: "nonsense" }));
   expect(record).toMatchObject({ catalogs: [], outcome: { kind: "unresolved", reason: "InvalidVersionRange" } });
   const { spec: _, ...without } = extensionNamed("x", { packageName: "p" });

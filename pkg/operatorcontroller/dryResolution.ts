@@ -15,7 +15,7 @@ import { hasSpec } from "./state/extensionSpec.ts";
  * @returns undefined for an extension without spec.source.catalog.
  * @throws the signal's reason when it aborts; WaitingError while the installed bundles of other extensions are being read.
  */
-export async function resolutionRecord(
+export async function replayResolution(
   extension: Readonly<ClusterExtension>,
   services: ResolveServices,
   cluster: ClusterVersion,
@@ -35,7 +35,7 @@ export async function resolutionRecord(
  * Never throws: returns undefined if the cluster's version is unknown, spec is invalid, or `signal` aborts.
  * @param blocking names of the blocking bundles; default: the installed bundle in status.
  */
-export async function remedyFor(
+export async function describeRemedy(
   extension: Readonly<ClusterExtension>,
   { catalogs, contents }: Pick<Services, "catalogs" | "contents">,
   cluster: ClusterVersion,
@@ -73,7 +73,7 @@ interface ResolutionSource {
  * Returns the page that serves the record of a resolution as JSON. Its status is 404 if the extension does not exist, and 503 on a replica that is
  * not the leader or while the resolution fails.
  */
-export function resolutionPage(controller: ResolutionSource, leads: () => boolean): Page {
+export function newResolutionPage(controller: ResolutionSource, leads: () => boolean): Page {
   return {
     prefix: PREFIX,
     answer: async (name, signal) => {

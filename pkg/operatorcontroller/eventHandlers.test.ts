@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { type CatalogState, catalogNamed } from "../../test/support/catalogs.ts";
 import { extensionNamed } from "../../test/support/extensions.ts";
-import { extensionsToResolve, needsPass } from "./eventHandlers.ts";
+import { findExtensionsToResolve, needsReconcile } from "./eventHandlers.ts";
 
 const ALL = extensionNamed("all", { packageName: "p" });
 const GOLD = extensionNamed("gold", { packageName: "p", selector: { matchLabels: { tier: "gold" } } });
@@ -27,16 +27,16 @@ test.for<[string, CatalogState | undefined, CatalogState | undefined, string[]]>
   ],
   ["every extension that selects the catalog when it is created", undefined, STATE, ["all", "gold"]],
   ["every extension that selects the catalog when it is deleted", STATE, undefined, ["all", "gold"]],
-])("extensionsToResolve returns %s", ([, before, after, want]) => {
+])("findExtensionsToResolve returns %s", ([, before, after, want]) => {
   const made = (state: CatalogState | undefined) => state && catalogNamed("c", state);
-  expect(extensionsToResolve([ALL, GOLD], made(after), made(before)).map(({ metadata }) => metadata.name)).toEqual(want);
+  expect(findExtensionsToResolve([ALL, GOLD], made(after), made(before)).map(({ metadata }) => metadata.name)).toEqual(want);
 });
 
-test("needsPass is true for an edit, but not for the controller's own writes", () => {
+test("needsReconcile is true for an edit, but not for the controller's own writes", () => {
   const finalized = { ...ALL, metadata: { ...ALL.metadata, finalizers: ["x"], resourceVersion: "2" }, status: { conditions: [] } };
-  expect(needsPass(finalized, ALL)).toBe(false);
-  expect(needsPass({ ...ALL, metadata: { ...ALL.metadata, generation: 2 } }, ALL)).toBe(true);
-  expect(needsPass({ ...ALL, metadata: { ...ALL.metadata, deletionTimestamp: "2026-01-01T00:00:00Z" } }, ALL)).toBe(true);
-  expect(needsPass(ALL, undefined)).toBe(true);
-  expect(needsPass({ ...ALL, metadata: { ...ALL.metadata, finalizers: ["orphan"] } }, ALL)).toBe(true);
+  expect(needsReconcile(finalized, ALL)).toBe(false);
+  expect(needsReconcile({ ...ALL, metadata: { ...ALL.metadata, generation: 2 } }, ALL)).toBe(true);
+  expect(needsReconcile({ ...ALL, metadata: { ...ALL.metadata, deletionTimestamp: "2026-01-01T00:00:00Z" } }, ALL)).toBe(true);
+  expect(needsReconcile(ALL, undefined)).toBe(true);
+  expect(needsReconcile({ ...ALL, metadata: { ...ALL.metadata, finalizers: ["orphan"] } }, ALL)).toBe(true);
 });

@@ -8,7 +8,7 @@ import type { KeyedTimers } from "../controller/workQueue.ts";
 import { canonicalJson } from "../golang/json.ts";
 import { mayHaveHealth } from "../release/health/health.ts";
 import { compileSelector } from "../resolve/labelSelector.ts";
-import { type CatalogPackages, findConcerned } from "./catalogs/catalogPackages.ts";
+import { type CatalogPackages, findAffectedExtensions } from "./catalogs/catalogPackages.ts";
 import type { Dependencies } from "./dependencies/dependencies.ts";
 import type { ClusterUpgradeGate } from "./openshift/clusterUpgradeGate.ts";
 import type { OperatorControllerOptions } from "./operatorControllerOptions.ts";
@@ -27,7 +27,7 @@ function circumstances({ spec, status, metadata }: ClusterCatalog): string {
 }
 
 /** Returns the digest reference of a catalog's content; undefined if it has not been unpacked. */
-export function contentRef(catalog: ClusterCatalog | undefined): string | undefined {
+export function getContentRef(catalog: ClusterCatalog | undefined): string | undefined {
   return catalog?.status?.resolvedSource?.image?.ref;
 }
 
@@ -40,18 +40,18 @@ function isNewEdition(after: ClusterCatalog | undefined, before: ClusterCatalog 
  * Returns the extensions whose resolution a change of one catalog can affect: their selector matches its labels before or after the change.
  * Returns none if only other fields have changed, such as the message of a condition.
  */
-export function extensionsToResolve(
+export function findExtensionsToResolve(
   extensions: readonly ClusterExtension[],
   after: ClusterCatalog | undefined,
   before: ClusterCatalog | undefined,
 ): ClusterExtension[] {
-  if (isNewEdition(after, before) && contentRef(after) === contentRef(before)) return [];
+  if (isNewEdition(after, before) && getContentRef(after) === getContentRef(before)) return [];
   const labels = [before, after].flatMap((catalog) => (catalog ? [catalog.metadata.labels ?? {}] : []));
   return extensions.filter((extension) => labels.some(compileSelector(extension.spec?.source?.catalog?.selector).matches));
 }
 
 /** Reports whether an update of an extension requires a reconcile: a change of spec or relevant metadata, or a deletion, but not of status. */
-export function needsPass(after: ClusterExtension, before: ClusterExtension | undefined): boolean {
+export function needsReconcile(after: ClusterExtension, before: ClusterExtension | undefined): boolean {
   if (!before) return true;
   const input = ({ metadata }: ClusterExtension): string =>
     canonicalJson([
@@ -89,7 +89,7 @@ export interface EventHandlerParts extends Pick<OperatorControllerOptions, "clus
  * Enqueues extensions when an object changes that they may depend on:
  *
  * | change of                               | enqueues                                                                         |
- * | an extension                            | it, if `needsPass`                                                               |
+ * | an extension                            | it, if `needsReconcile`                                                               |
  * | an object of an extension               | the extension, if its health or certificates depend on such objects              |
  * | a catalog's labels, priority or address | the extensions that select the catalog                                           |
  * | a catalog's content                     | those of them whose package changes, and those that wait for dependencies        |
@@ -103,7 +103,7 @@ export function enqueueOnChanges(parts: EventHandlerParts): void {
     if (dueMs !== undefined) certificateAlarms.set(extension, dueMs);
   });
   extensions.onEvent((event) => {
-    if (event.type === "delete" || needsPass(event.object, event.old)) wake(event.object.metadata.name);
+    if (event.type === "delete" || needsReconcile(event.object, event.old)) wake(event.object.metadata.name);
   });
   catalogs.onEvent((event) => catalogChanged(parts, event));
   const wakeAll = (): void => {
@@ -120,10 +120,10 @@ function catalogChanged({ extensions, contents, dependencies, gate, wake }: Even
   }
   const after = event.type === "delete" ? undefined : event.object;
   const before = event.type === "delete" ? event.object : event.old;
-  const affected = extensionsToResolve(extensions.list(), after, before);
+  const affected = findExtensionsToResolve(extensions.list(), after, before);
   // These extensions may wait for other packages of the catalog.
   for (const { metadata } of affected) if (dependencies.choice.waiting.has(metadata.name)) wake(metadata.name);
   if (!isNewEdition(after, before)) for (const { metadata } of affected) wake(metadata.name);
-  else void findConcerned({ catalog: after, before: contentRef(before) }, affected, contents, wake);
+  else void findAffectedExtensions({ catalog: after, before: getContentRef(before) }, affected, contents, wake);
   if (affected.length > 0) gate.remediesChanged();
 }

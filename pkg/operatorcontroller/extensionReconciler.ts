@@ -8,7 +8,7 @@ import { CertificateProviders } from "./apply/certificateProviders.ts";
 import { ObjectClaims } from "./apply/handovers.ts";
 import { BundleCache } from "./bundles/bundleCache.ts";
 import { ObjectChecker } from "./crds/existingObjects.ts";
-import { contentRef } from "./eventHandlers.ts";
+import { getContentRef } from "./eventHandlers.ts";
 import type { OperatorControllerOptions } from "./operatorControllerOptions.ts";
 import { keepInstalled } from "./reconcile/apply.ts";
 import { checkHealth } from "./reconcile/health.ts";
@@ -47,7 +47,7 @@ export interface SharedServices extends Omit<Services, DerivedServices> {
 }
 
 /** Returns the reconciler of extensions, with its steps and the work that follows them. */
-export function extensionReconciler(options: OperatorControllerOptions, shared: SharedServices): Reconciler {
+export function newExtensionReconciler(options: OperatorControllerOptions, shared: SharedServices): Reconciler {
   const services = allServices(options, shared);
   return new Reconciler({
     ...services,
@@ -87,7 +87,7 @@ function allServices(options: OperatorControllerOptions, shared: SharedServices)
     },
     claims: new ObjectClaims(),
     objectChecker: new ObjectChecker(systemClock),
-    catalogContent: (name) => contentRef(catalogs.get(name ?? "")) ?? "",
+    catalogContent: (name) => getContentRef(catalogs.get(name ?? "")) ?? "",
     certificates: { issuer: new ThreadIssuer(), times, wake: shared.wakeForCertificates },
   };
 }

@@ -19,12 +19,12 @@ import { BundleImages } from "./bundles/bundleImages.ts";
 import { CatalogPackages } from "./catalogs/catalogPackages.ts";
 import { ClusterApis } from "./dependencies/clusterApis.ts";
 import { Dependencies } from "./dependencies/dependencies.ts";
-import { remedyFor, resolutionRecord } from "./dryResolution.ts";
+import { describeRemedy, replayResolution } from "./dryResolution.ts";
 import { enqueueOnChanges } from "./eventHandlers.ts";
-import { extensionReconciler } from "./extensionReconciler.ts";
+import { newExtensionReconciler } from "./extensionReconciler.ts";
 import { ClusterUpgradeGate } from "./openshift/clusterUpgradeGate.ts";
 import type { OperatorControllerOptions } from "./operatorControllerOptions.ts";
-import { controllerWatchIdentity, Identities } from "./permissions/identity.ts";
+import { getControllerWatchIdentity, Identities } from "./permissions/identity.ts";
 import type { Reconciler } from "./reconcile/reconciler.ts";
 import { InstalledBundles, InstalledReleases } from "./releases/installedReleases.ts";
 import { ReleaseFactsCache } from "./releases/releaseReader.ts";
@@ -91,7 +91,7 @@ export class OperatorController {
     this.#alarms = new KeyedTimers(systemClock, (name) => this.#queue.add(name));
     this.#certificateAlarms = new KeyedTimers(systemClock, (name) => this.#queue.add(name));
     const requeueAfter = (name: string, inMs: number): void => this.#alarms.set(name, inMs);
-    const shared = options.sharedWatches ? controllerWatchIdentity(client) : undefined;
+    const shared = options.sharedWatches ? getControllerWatchIdentity(client) : undefined;
     this.#watches = new ObjectWatches({ log, requeueAfter, retryRefusedMs: options.driftIntervalMs, shared });
     this.#sources = new SourceWatches({ log, requeueAfter, retryRefusedMs: options.driftIntervalMs });
     watchMetrics(metrics, () => [this.#watches.states, this.#sources.states]);
@@ -171,12 +171,12 @@ export class OperatorController {
 
   /**
    * Repeats the resolution of an extension with cached data and returns its record; undefined if the extension does not exist.
-   * @throws the errors of `resolutionRecord`.
+   * @throws the errors of `replayResolution`.
    */
   async resolutionOf(name: string, signal: AbortSignal): Promise<ResolutionRecord | undefined> {
     const extension = this.#extensions.get(name);
     const sources = { catalogs: this.#catalogs, contents: this.#contents, choice: this.#dependencies.choice };
-    return extension && (await resolutionRecord(extension, sources, this.#options.clusterVersion.current(), signal));
+    return extension && (await replayResolution(extension, sources, this.#options.clusterVersion.current(), signal));
   }
 
   /** Retries all failing extensions at once, after a change such as new credentials. */
@@ -241,7 +241,7 @@ export class OperatorController {
   async #findRemedy(name: string, bundles: readonly string[], signal: AbortSignal): Promise<string | undefined> {
     const extension = this.#extensions.get(name);
     const sources = { catalogs: this.#catalogs, contents: this.#contents };
-    return extension && remedyFor(extension, sources, this.#options.clusterVersion.current(), signal, bundles);
+    return extension && describeRemedy(extension, sources, this.#options.clusterVersion.current(), signal, bundles);
   }
 
   /** Whether an extension needs a reconcile at each drift interval, because no event reports a change of something that it depends on. */
@@ -270,7 +270,7 @@ export class OperatorController {
   }
 
   #newReconciler(): Reconciler {
-    return extensionReconciler(this.#options, {
+    return newExtensionReconciler(this.#options, {
       extensions: this.#extensions,
       catalogs: this.#catalogs,
       contents: this.#contents,

@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { recordResolution } from "../resolve/resolutionRecord.ts";
 import { filterCandidates } from "../resolve/resolve.ts";
-import { resolutionPage } from "./dryResolution.ts";
+import { newResolutionPage } from "./dryResolution.ts";
 
 const filtered = filterCandidates({ source: { packageName: "p", version: "nonsense" }, catalogs: [] });
 const record = filtered.kind === "unresolved" ? recordResolution("p", filtered) : undefined;
@@ -37,6 +37,6 @@ test.for<[why: string, leads: boolean, ready: boolean, answer: () => Promise<typ
     () => Promise.reject(new Error("the releases of 3 extensions are being read")),
     { status: 503, text: "cannot resolve now: the releases of 3 extensions are being read" },
   ],
-])("resolutionPage returns %s", async ([, leads, ready, resolutionOf, want]) => {
-  expect(await resolutionPage({ ready, resolutionOf }, () => leads).answer("x", signal)).toEqual(want);
+])("newResolutionPage returns %s", async ([, leads, ready, resolutionOf, want]) => {
+  expect(await newResolutionPage({ ready, resolutionOf }, () => leads).answer("x", signal)).toEqual(want);
 });

@@ -7,20 +7,20 @@ import { KindNotServed, KubeError } from "../kube/errors.ts";
 import { type ActiveRelease, noReleaseText } from "../openshift/upgradeable.ts";
 import type { ClusterUpgradeTarget, ExtensionReleases } from "../openshift/upgradeCheck.ts";
 import { reportedRemedy } from "../operatorcontroller/reconcile/clusterUpgradeCondition.ts";
-import { type ReleaseFacts, releaseFacts } from "../operatorcontroller/releases/releaseReader.ts";
+import { extractReleaseFacts, type ReleaseFacts } from "../operatorcontroller/releases/releaseReader.ts";
 import { type ReleaseHistory, ReleaseStore } from "../operatorcontroller/releases/releaseStore.ts";
 import { activeReleases, type ReleaseRecord } from "../release/record.ts";
 import { unreadableText } from "../release/storage/decode.ts";
 import { type ClusterVersion, minorText, nextMinor } from "../version/clusterVersion.ts";
 
-/** Releases of another operator-controller, or those of another namespace, must not pass for "nothing installed". */
-const OTHER_NAMESPACE = "give --system-namespace the namespace of its operator-controller";
-/** Extensions whose releases are read at the same time. */
+/** Releases of another operator-controller or in another namespace must not look like an empty cluster. */
+const OTHER_NAMESPACE = "set --system-namespace to the namespace of its operator-controller";
+/** Number of extensions whose releases are read concurrently. */
 const AT_ONCE = 8;
 
 /**
- * Every ClusterExtension with its active releases, in the order of the server.
- * @throws Error when the API server does not answer, or refuses; a release that is there and cannot be decoded is part of the answer.
+ * Returns every ClusterExtension with its active releases, in the order of the server.
+ * @throws Error if the API server is unreachable or denies access; an unreadable release is part of the result
  */
 export async function readExtensions(
   client: Client,
@@ -61,7 +61,7 @@ async function readReleases(store: ReleaseStore, extension: ClusterExtension, sy
   const releases: ActiveRelease[] = [];
   const count = (record: ReleaseRecord, counts: (facts: ReleaseFacts) => boolean): void => {
     try {
-      const facts = releaseFacts(record);
+      const facts = extractReleaseFacts(record);
       if (counts(facts)) releases.push({ extension: name, ...facts });
     } catch (err) {
       because.push(messageOf(err));
@@ -78,12 +78,12 @@ async function readReleases(store: ReleaseStore, extension: ClusterExtension, sy
   return { extension: name, releases, unreadable: because };
 }
 
-/** Whether the status does not name another bundle: a release of an earlier extension of the name counts as long as it does not. */
+/** Reports whether the status names no other bundle; otherwise a release of an earlier extension with the same name could count. */
 function isInstalled(installed: { name: string; version: string } | undefined, bundle: string, version: string): boolean {
   return installed === undefined || (installed.name === bundle && installed.version === version);
 }
 
-/** True when the API server gave what it was asked for, and that makes no sense. */
+/** Reports whether the API server responded, but with invalid content. */
 function isAboutContent(err: unknown): boolean {
   if (!(err instanceof ReconcileError)) return false;
   for (let cause: unknown = err; cause instanceof Error; cause = cause.cause)

@@ -4,7 +4,7 @@ import { API_VERSION, CLUSTER_EXTENSION } from "../api/constants.ts";
 import { messageOf } from "../errors/errors.ts";
 import { goQuote } from "../golang/quote.ts";
 import type { Client } from "../kube/client.ts";
-import { servedFrom } from "../operatorcontroller/catalogs/catalogPackages.ts";
+import { getServedContent } from "../operatorcontroller/catalogs/catalogPackages.ts";
 import { type ClusterApi, ClusterApis } from "../operatorcontroller/dependencies/clusterApis.ts";
 import type { ConstraintCache } from "../operatorcontroller/dependencies/constraintCache.ts";
 import { InstallContextReader } from "../operatorcontroller/dependencies/installContext.ts";
@@ -19,13 +19,13 @@ import { formatEnumeration } from "../resolve/wording.ts";
 import type { WholeCatalog, WholeCatalogs } from "../sources/wholeCatalogs.ts";
 import { createLogger } from "../telemetry/log.ts";
 
-/** What happens when a bundle depends on others. */
+/** The policy for a bundle with dependencies. */
 export type DependencyPolicy = NonNullable<NonNullable<ClusterExtensionSpec["dependencies"]>["policy"]>;
 
 /** A bundle that counts as installed. */
 interface LookedUp {
   readonly bundle: InstalledProvider;
-  /** Whether a catalog says what it provides and requires. */
+  /** Whether a catalog contains it, with its dependencies and APIs. */
   readonly isOffered: boolean;
 }
 
@@ -37,7 +37,7 @@ interface LookupSources {
   readonly whole: WholeCatalogs;
 }
 
-/** Tells what catalogs say about bundles that are installed. */
+/** Looks up installed bundles in catalogs. */
 class InstalledLookup {
   readonly #sources: LookupSources;
 
@@ -45,7 +45,7 @@ class InstalledLookup {
     this.#sources = sources;
   }
 
-  /** What an extension has installed by its status; undefined where that is nothing. */
+  /** Returns the installed bundle of an extension from its status; undefined if there is none. */
   async installedBy({ metadata, spec, status }: ClusterExtension): Promise<LookedUp | undefined> {
     const packageName = spec?.source.catalog?.packageName;
     const installed = status?.install?.bundle;
@@ -53,7 +53,7 @@ class InstalledLookup {
     return this.#lookUp(metadata.name, packageName, installed, status?.providedAPIs);
   }
 
-  /** What counts as installed by the extension that is asked about. */
+  /** Returns the installed bundle of the requested extension. */
   async own(): Promise<LookedUp | undefined> {
     const { extension, installed } = this.#sources;
     if (!installed) return undefined;
@@ -62,7 +62,7 @@ class InstalledLookup {
     return this.#lookUp(metadata.name, spec.source.catalog?.packageName ?? "", installed, apis);
   }
 
-  /** What "NAME=VERSION" says is installed, as an extension called like the package. @throws Error where no catalog has it. */
+  /** Returns the installed bundle for "NAME=VERSION", as an extension with the name of the package. @throws Error if no catalog contains it */
   async stated(given: string): Promise<LookedUp> {
     const at = given.indexOf("=");
     const [packageName, version] = [given.slice(0, at), given.slice(at + 1)];
@@ -93,45 +93,45 @@ class InstalledLookup {
     return found.find((bundle) => bundle !== undefined);
   }
 
-  /** Those that can be asked, in their order. */
+  /** Returns the available catalogs, in order. */
   async #catalogs(): Promise<WholeCatalog[]> {
     const { catalogs, whole } = this.#sources;
     const read = await Promise.all(
       catalogs.map(async (catalog) => {
-        const state = servedFrom(catalog);
-        return typeof state === "string" ? undefined : whole.of(state.ref).catch(() => undefined); // the resolution names it
+        const state = getServedContent(catalog);
+        return typeof state === "string" ? undefined : whole.of(state.ref).catch(() => undefined); // the resolution reports it
       }),
     );
     return read.flatMap((one) => one ?? []);
   }
 }
 
-/** What a bundle would be installed with, as far as that is known. */
+/** The install context, as far as it is known. */
 export interface KnownInstallContext {
-  /** As if nothing were there where `unknown` says why that is not known. */
+  /** As on an empty cluster if `unknown` is set. */
   readonly installContext: InstallContextReader;
   /** Why dependencies cannot be checked; absent if they can. */
   readonly unknown?: string;
-  /** What is missing in what is known, sentences. */
+  /** What the context lacks, one sentence each. */
   readonly gaps: readonly string[];
 }
 
-/** The parts that an install context is read from. */
+/** The sources of an install context. */
 export interface InstallContextSources {
-  /** The one that is asked about. */
+  /** The requested extension. */
   readonly extension: ClusterExtension;
-  /** What counts as installed by it. */
+  /** Its installed bundle. */
   readonly installed: BundleMetadata | undefined;
   readonly catalogs: readonly ClusterCatalog[];
   readonly whole: WholeCatalogs;
   readonly constraints: ConstraintCache;
-  /** Undefined where no cluster is asked. */
+  /** Undefined if no cluster is used. */
   readonly client: Client | undefined;
   readonly options: { readonly installedPackage: readonly string[]; readonly dependencyPolicy?: DependencyPolicy | undefined };
   readonly signal: AbortSignal;
 }
 
-/** What is there beside. */
+/** The state of the cluster. */
 interface There {
   readonly extensions: readonly ClusterExtension[];
   readonly found: readonly LookedUp[];
@@ -139,13 +139,13 @@ interface There {
 }
 
 const NOTHING: There = { extensions: [], found: [], served: [] };
-const NOT_SAID = "no cluster is asked, and --installed-package does not say what is installed";
-const NOT_READ = "what is installed and served cannot be read";
+const NOT_SAID = "no cluster is used, and --installed-package does not list the installed packages";
+const NOT_READ = "the installed bundles and served APIs cannot be read";
 
 /**
- * What the extension's bundle would be installed among: what the cluster's ClusterExtensions have by their status, with what the catalogs say
- * about those bundles, and what the API server serves; without a cluster the packages that options name.
- * @throws Error for an option that names what no catalog has.
+ * Reads the install context of an extension: the installed bundles of the cluster's ClusterExtensions from their status, their dependencies and
+ * APIs from the catalogs, and the APIs that the API server serves. Without a cluster, uses the packages of the options.
+ * @throws Error for an option with a package version that no catalog contains
  */
 export async function readInstallContext(sources: InstallContextSources): Promise<KnownInstallContext> {
   const { client, options } = sources;
@@ -163,13 +163,13 @@ async function onCluster(sources: InstallContextSources, client: Client): Promis
   try {
     extensions = (await client.list<ClusterExtension>({ apiVersion: API_VERSION, kind: CLUSTER_EXTENSION }, { signal })).items;
   } catch (err) {
-    return unread(sources, `what other extensions have installed, and so no dependencies: ${messageOf(err)}`);
+    return unread(sources, `the installed bundles of other extensions, and therefore no dependencies: ${messageOf(err)}`);
   }
   let served: readonly ClusterApi[];
   try {
     served = await servedBy(client, extensions);
   } catch (err) {
-    return unread(sources, `what the cluster serves, and so no dependencies: ${messageOf(err)}`);
+    return unread(sources, `the APIs of the cluster, and therefore no dependencies: ${messageOf(err)}`);
   }
   const lookup = new InstalledLookup(sources);
   const others = extensions.filter(({ metadata }) => metadata.name !== extension.metadata.name);
@@ -177,7 +177,7 @@ async function onCluster(sources: InstallContextSources, client: Client): Promis
   return known(sources, { extensions, found: found.flatMap((one) => one ?? []), served });
 }
 
-/** Whose an API is, is known where definitions may be read. */
+/** The owner of an API is only known if definitions may be read. */
 async function servedBy(client: Client, extensions: readonly ClusterExtension[]): Promise<readonly ClusterApi[]> {
   const byName = new Map(extensions.map((extension) => [extension.metadata.name, extension]));
   const log = createLogger({ component: "olmv1", level: "silent", destination: process.stderr });
@@ -198,9 +198,7 @@ async function known(sources: InstallContextSources, there: There): Promise<Know
   return {
     installContext: made(sources, there, await new InstalledLookup(sources).own()),
     gaps:
-      named.length > 0
-        ? [`what ClusterExtensions depend on whose bundle none of the catalogs that were asked has: ${formatEnumeration(named)}`]
-        : [],
+      named.length > 0 ? [`dependencies of ClusterExtensions whose bundle is in none of the catalogs: ${formatEnumeration(named)}`] : [],
   };
 }
 

@@ -7,7 +7,7 @@ import { explainCondition, mostRelevantCondition, REASON_WORDS } from "./conditi
 
 const EXTENSION = extensionNamed("hello", { packageName: "hello-operator" });
 
-test.for(Object.values(Reason))("reason %s is explained", (reason) => {
+test.for(Object.values(Reason))("explainCondition explains reason %s", (reason) => {
   const { means, next } = explainCondition(EXTENSION, { reason });
   expect(means).toMatch(/^[A-Zs].*\.$/);
   expect([means, ...next].join("\n")).not.toMatch(/[{](name|namespace|account)[}]/);
@@ -23,13 +23,13 @@ test.for<[type: ProblemType, want: string]>([
   ["MissingPermissions", "ServiceAccount hello-system/hello-installer lacks permissions"],
   ["NamespaceNotFound", "once you create it"],
   ["ServiceAccountNotFound", "ServiceAccount hello-system/hello-installer does not exist"],
-  ["ServiceAccountNotSet", "names no ServiceAccount"],
+  ["ServiceAccountNotSet", "has no ServiceAccount"],
   ["AmbiguousCatalogs", "of the same priority"],
   ["BundleNotFound", "olmv1 resolve hello --explain"],
   ["CRDUpgradeUnsafe", "docs/how-to/crd-upgrades.md"],
   ["ImageRejected", "signature policy"],
   ["QuotaExceeded", "kubectl -n hello-system describe resourcequota"],
-  ["ReconcileFailed", "The last try failed"],
+  ["ReconcileFailed", "The last attempt failed"],
 ])("explainCondition explains problem %s when a reconcile is retried", ([type, want]) => {
   const { means, next } = explainCondition(failing(type), { reason: "Retrying" });
   expect([means, ...next].join("\n")).toContain(want);
@@ -38,14 +38,14 @@ test.for<[type: ProblemType, want: string]>([
 test("explainCondition explains the reason when only warnings are reported", () => {
   const warning = newProblem("MissingPermissions", { message: "m", severity: "Warning" });
   const { means } = explainCondition({ ...EXTENSION, status: { problems: [warning] } }, { reason: "Retrying" });
-  expect(means).toContain("The last try failed");
+  expect(means).toContain("The last attempt failed");
 });
 
-test("explainCondition explains a reason that tells enough without its problems", () => {
-  expect(explainCondition(failing("MissingPermissions"), { reason: "Succeeded" }).means).toBe("It is as it should be.");
+test("explainCondition ignores problems when the reason is not a failure", () => {
+  expect(explainCondition(failing("MissingPermissions"), { reason: "Succeeded" }).means).toBe("No problems found.");
 });
 
-test("explainCondition says nothing when the reason is unknown", () => {
+test("explainCondition returns an empty explanation when the reason is unknown", () => {
   expect(explainCondition(EXTENSION, { reason: "Strange" })).toEqual({ means: "", next: [] });
 });
 
@@ -58,10 +58,10 @@ const condition = (type: string, status: "True" | "False", reason: string) => ({
 });
 
 test.for([
-  ["everything is well", [condition("Progressing", "True", "Succeeded"), condition("Ready", "True", "Succeeded")], "Ready"],
-  ["something is under way", [condition("Progressing", "True", "Retrying"), condition("Available", "True", "Healthy")], "Progressing"],
-  ["it does not work", [condition("Progressing", "True", "Succeeded"), condition("Available", "False", "Unhealthy")], "Available"],
-  ["nobody has looked yet", [], undefined],
-] as const)("what tells most when %s", ([, conditions, want]) => {
+  ["all conditions are as desired", [condition("Progressing", "True", "Succeeded"), condition("Ready", "True", "Succeeded")], "Ready"],
+  ["a reconcile is retried", [condition("Progressing", "True", "Retrying"), condition("Available", "True", "Healthy")], "Progressing"],
+  ["an object is unhealthy", [condition("Progressing", "True", "Succeeded"), condition("Available", "False", "Unhealthy")], "Available"],
+  ["there are no conditions", [], undefined],
+] as const)("mostRelevantCondition returns the condition to show when %s", ([, conditions, want]) => {
   expect(mostRelevantCondition(conditions)?.type).toBe(want);
 });

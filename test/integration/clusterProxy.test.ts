@@ -6,7 +6,7 @@ import { API_VERSION, CLUSTER_EXTENSION } from "../../pkg/api/constants.ts";
 import type { JsonObject, KubeObject } from "../../pkg/api/k8s.ts";
 import { parseYamlDocuments } from "../../pkg/golang/yaml.ts";
 import { ServiceAccountTokens } from "../../pkg/kube/tokens.ts";
-import { clusterProxySource } from "../../pkg/operatorcontroller/openshift/clusterProxy.ts";
+import { newClusterProxySource } from "../../pkg/operatorcontroller/openshift/clusterProxy.ts";
 import { createLogger } from "../../pkg/telemetry/log.ts";
 import { describeWithPrivateCluster, eventually } from "../support/cluster.ts";
 import { OpenShift } from "../support/openShift.ts";
@@ -34,7 +34,7 @@ describeWithPrivateCluster("the proxy of an OpenShift cluster", (cluster) => {
     const tokens = new ServiceAccountTokens(cluster.client);
     const client = cluster.client.withToken(tokens.tokenFor(READER.namespace, READER.name));
     const log = createLogger({ component: "test", level: "silent" });
-    const clusterProxy = clusterProxySource({ mode: "auto", given: {} }, { client, log });
+    const clusterProxy = newClusterProxySource({ mode: "auto", given: {} }, { client, log });
     world = await OperatorWorld.start(cluster, { clusterProxy });
     await cluster.client.apply({ apiVersion: "v1", kind: "ServiceAccount", metadata: READER }, { fieldManager: "test" });
     following = clusterProxy.run(stop.signal);

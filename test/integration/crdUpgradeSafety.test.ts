@@ -2,8 +2,8 @@ import { beforeAll, describe, expect, test } from "vitest";
 import type { ClusterExtension } from "../../pkg/api/clusterExtension.ts";
 import { type KubeObject, refOf } from "../../pkg/api/k8s.ts";
 import { problemsIn } from "../../pkg/errors/errors.ts";
-import { ApplyPass } from "../../pkg/operatorcontroller/apply/applyPass.ts";
 import { Handovers, ObjectClaims } from "../../pkg/operatorcontroller/apply/handovers.ts";
+import { ObjectReconciler } from "../../pkg/operatorcontroller/apply/objectReconciler.ts";
 import { keepInstalled } from "../../pkg/operatorcontroller/reconcile/apply.ts";
 import type { RollbackServices } from "../../pkg/operatorcontroller/reconcile/rollback.ts";
 import { ExtensionCache } from "../../pkg/operatorcontroller/state/extensionCache.ts";
@@ -90,7 +90,7 @@ class Installing {
       catalogContent: () => "",
     };
     try {
-      await new ApplyPass(deps, phase, stepContext()).release({
+      await new ObjectReconciler(deps, phase, stepContext()).release({
         bundle: { ...bundle, explanation: "" },
         objects,
         annotations: {},

@@ -1,7 +1,7 @@
 import { beforeAll, expect, test } from "vitest";
 import type { ClusterExtension } from "../../pkg/api/clusterExtension.ts";
 import { type KubeObject, type ObjectRef, refOf } from "../../pkg/api/k8s.ts";
-import { ApplyPass } from "../../pkg/operatorcontroller/apply/applyPass.ts";
+import { ObjectReconciler } from "../../pkg/operatorcontroller/apply/objectReconciler.ts";
 import { ObjectWatches } from "../../pkg/operatorcontroller/watches/objectWatches.ts";
 import type { PolicyRule } from "../../pkg/rbac/policyRule.ts";
 import { INSTALLED, type PassParts, passOver } from "../support/applyPasses.ts";
@@ -43,14 +43,14 @@ describeWithCluster("drift policies on a real API server", (cluster) => {
     const releases = new MemoryReleases();
     const first = passOver(cluster.client, x, account.client, releases);
     first.phase.releases.installed = undefined;
-    await new ApplyPass(first.deps, first.phase, first.context).release({
+    await new ObjectReconciler(first.deps, first.phase, first.context).release({
       bundle: { ...INSTALLED, explanation: "" },
       objects: rendered,
       annotations: {},
     });
     const maintain = async (drift: DriftSpec): Promise<PassParts> => {
       const parts = passOver(cluster.client, { ...x, spec: { ...x.spec, drift } }, account.client, releases);
-      await new ApplyPass(parts.deps, parts.phase, parts.context).maintain();
+      await new ObjectReconciler(parts.deps, parts.phase, parts.context).maintain();
       return parts;
     };
     const live = (i = 0): Promise<KubeObject | undefined> => cluster.client.get(refOf(rendered[i]!));
@@ -89,7 +89,7 @@ describeWithCluster("drift policies on a real API server", (cluster) => {
     expect(await live()).toMatchObject({ metadata: { labels }, data: { "ca-bundle.crt": "PEM" } });
     const upgrade = passOver(cluster.client, x, account.client, releases);
     const more = { ...rendered[0]!, metadata: { ...rendered[0]!.metadata, annotations: { version: "2" } } };
-    await new ApplyPass(upgrade.deps, upgrade.phase, upgrade.context).release({
+    await new ObjectReconciler(upgrade.deps, upgrade.phase, upgrade.context).release({
       bundle: { ...INSTALLED, name: "p.v2.0.0", version: "2.0.0", explanation: "" },
       objects: [more],
       annotations: {},
@@ -134,7 +134,7 @@ describeWithCluster("drift policies on a real API server", (cluster) => {
       await interfere(refOf(rendered[0]!));
       return apply(object, options);
     };
-    await new ApplyPass(parts.deps, { ...parts.phase, client: scoped }, parts.context).maintain();
+    await new ObjectReconciler(parts.deps, { ...parts.phase, client: scoped }, parts.context).maintain();
     expect(await live()).toMatchObject({ data: { k: "v" } });
     const events = [
       `Warning Drifted: objects of bundle "p.v1.0.0" drifted: ConfigMap ${ns}/a ${told}`,
@@ -183,7 +183,7 @@ describeWithCluster("drift policies on a real API server", (cluster) => {
     expect([spec.replicas, metadata.annotations?.["example.com/theme"]]).toEqual([3, "light"]);
     const upgrade = passOver(cluster.client, { ...x, spec: { ...x.spec, drift } }, account.client, releases);
     const next = { ...rendered[0]!, spec: { ...(rendered[0]!["spec"] as object), replicas: 2, minReadySeconds: 5 } };
-    await new ApplyPass(upgrade.deps, upgrade.phase, upgrade.context).release({
+    await new ObjectReconciler(upgrade.deps, upgrade.phase, upgrade.context).release({
       bundle: { ...INSTALLED, name: "p.v2.0.0", version: "2.0.0", explanation: "" },
       objects: [next],
       annotations: {},
@@ -211,7 +211,7 @@ describeWithCluster("drift policies on a real API server", (cluster) => {
     const watches = new ObjectWatches({ log: parts.context.log, requeueAfter: () => undefined, retryRefusedMs: 60_000 });
     try {
       const maintain = (seconds: number): Promise<void> =>
-        new ApplyPass({ ...parts.deps, now: () => seconds * 1_000, watches }, parts.phase, parts.context).maintain();
+        new ObjectReconciler({ ...parts.deps, now: () => seconds * 1_000, watches }, parts.phase, parts.context).maintain();
       await maintain(1_000);
       const unwatched = (): string[] => watches.unwatched(x.metadata.name).map(({ ref }) => ref.name);
       await eventually(() => expect([watches.states.open, unwatched()]).toEqual([1, ["a"]]));
@@ -245,7 +245,7 @@ describeWithCluster("drift policies on a real API server", (cluster) => {
     });
     try {
       const { deps, phase, context } = parts;
-      const maintain = (): Promise<void> => new ApplyPass({ ...deps, watches }, phase, context).maintain();
+      const maintain = (): Promise<void> => new ObjectReconciler({ ...deps, watches }, phase, context).maintain();
       await maintain();
       await eventually(() => expect(watches.states.open).toBe(1));
       await edit({ data: { k: "theirs" } });
@@ -271,7 +271,7 @@ describeWithCluster("drift policies on a real API server", (cluster) => {
     const { namespace: _left, ...metadata } = objects[0]!.metadata;
     const releases = new MemoryReleases(releaseRecord(1, "deployed", { name: ns, objects: [{ ...objects[0]!, metadata }] }));
     const { deps, phase, context } = passOver(cluster.client, x, account.client, releases);
-    await new ApplyPass(deps, phase, context).maintain();
+    await new ObjectReconciler(deps, phase, context).maintain();
     expect(await cluster.client.get(refOf(objects[0]!))).toBeDefined();
   });
 });

@@ -2,9 +2,9 @@ import { beforeAll, expect, test } from "vitest";
 import { LABEL_BUNDLE_NAME } from "../../pkg/api/constants.ts";
 import { type KubeObject, refOf } from "../../pkg/api/k8s.ts";
 import { Applier } from "../../pkg/operatorcontroller/apply/applier.ts";
-import { ApplyPass } from "../../pkg/operatorcontroller/apply/applyPass.ts";
 import { DryRun } from "../../pkg/operatorcontroller/apply/dryRun.ts";
 import { takeOver } from "../../pkg/operatorcontroller/apply/handovers.ts";
+import { ObjectReconciler } from "../../pkg/operatorcontroller/apply/objectReconciler.ts";
 import { keepInstalled } from "../../pkg/operatorcontroller/reconcile/apply.ts";
 import { checkHealth } from "../../pkg/operatorcontroller/reconcile/health.ts";
 import { type Authenticated, newStarted, type Phase } from "../../pkg/operatorcontroller/state/phases.ts";
@@ -155,7 +155,7 @@ describeWithCluster("applying an extension's objects on a real API server", (clu
     const objects = preparedFor(x, [configMap("a", ns, { k: "v" }), monitor]);
     const releases = new MemoryReleases(releaseRecord(1, "deployed", { name: ns, objects }));
     const { deps, phase, events, memory, context } = passOver(cluster.client, x, account.client, releases);
-    await expect(new ApplyPass(deps, phase, context).maintain()).rejects.toThrow(
+    await expect(new ObjectReconciler(deps, phase, context).maintain()).rejects.toThrow(
       `this cluster no longer serves Monitor (${ns}.example.com/v1): objects of that kind in bundle "p.v1.0.0" cannot be restored`,
     );
     expect(await liveKinds(cluster, [configMap("a", ns)])).toEqual(["ConfigMap"]);
@@ -175,13 +175,13 @@ describeWithCluster("applying an extension's objects on a real API server", (clu
       releaseRecord(3, "deployed", { name: ns, objects }),
     );
     const { deps, phase, events, context } = passOver(cluster.client, x, account.client, releases);
-    await new ApplyPass(deps, phase, context).maintain();
+    await new ObjectReconciler(deps, phase, context).maintain();
     expect(releases.state).toEqual(["v1 superseded", "v2 failed", "v3 deployed"]);
     await cluster.client.delete(refOf(objects[0]!));
-    await new ApplyPass(deps, phase, context).maintain();
+    await new ObjectReconciler(deps, phase, context).maintain();
     expect([await liveKinds(cluster, objects), events.seen.length]).toEqual([[], 2]);
     deps.driftIntervalMs = 0;
-    await new ApplyPass(deps, phase, context).maintain();
+    await new ObjectReconciler(deps, phase, context).maintain();
     expect([await liveKinds(cluster, objects), events.seen.length]).toEqual([["ConfigMap"], 4]);
   });
 
@@ -242,7 +242,7 @@ describeWithCluster("applying an extension's objects on a real API server", (clu
       const { deps, phase, events, context } = passOver(cluster.client, x, account.client, releases);
       phase.releases.installed = undefined;
       const rendered = { bundle: { ...INSTALLED, explanation: "" }, objects, annotations: {} };
-      const running = new ApplyPass(deps, phase, context).release(rendered);
+      const running = new ObjectReconciler(deps, phase, context).release(rendered);
       return {
         error: await running.then(
           () => "",
@@ -272,7 +272,7 @@ describeWithCluster("applying an extension's objects on a real API server", (clu
     const counting = async (): Promise<(string | undefined)[]> => {
       const { deps, phase, context } = passOver(cluster.client, x, account.client, releases);
       const rendered = { bundle: { ...INSTALLED, explanation: "" }, objects: [configMap("a", ns)], annotations: {} };
-      await new ApplyPass(deps, phase, context).release(rendered).catch(() => undefined);
+      await new ObjectReconciler(deps, phase, context).release(rendered).catch(() => undefined);
       return (phase.releases.active ?? []).map((release) => release.labels[LABEL_BUNDLE_NAME]);
     };
     expect(await counting()).toEqual(["p.v1.0.0", "p.v0.9.0"]);
@@ -293,7 +293,7 @@ describeWithCluster("applying an extension's objects on a real API server", (clu
     const pass = async (inputDigest: string): Promise<void> => {
       const { deps, phase, memory, context } = passOver(cluster.client, x, account.client, releases);
       const rendered = { bundle: { ...INSTALLED, explanation: "" }, objects: [{ ...workload, spec }], annotations: {}, inputDigest };
-      await new ApplyPass(deps, phase, context).release(rendered);
+      await new ObjectReconciler(deps, phase, context).release(rendered);
       await checkHealth({ releases, memory, now: Date.now, requeueAfter: () => undefined, minuteMs: 60_000 }, phase, context);
     };
     await pass("d1");
@@ -317,7 +317,7 @@ describeWithCluster("applying an extension's objects on a real API server", (clu
     const { deps, phase, context } = passOver(cluster.client, x, account.client, releases);
     const lift = await refuseConfigMaps(ns);
     const rendered = { bundle: { ...INSTALLED, explanation: "" }, objects: [configMap("a", ns)], annotations: {} };
-    await expect(new ApplyPass(deps, phase, context).release(rendered)).rejects.toThrow("not today");
+    await expect(new ObjectReconciler(deps, phase, context).release(rendered)).rejects.toThrow("not today");
     expect(releases.state).toEqual(["v1 pending-install"]);
     await lift();
   });

@@ -6,7 +6,7 @@ import { type KubeObject, refOf } from "../../pkg/api/k8s.ts";
 import { canonicalJson } from "../../pkg/golang/json.ts";
 import { writeFinalizers } from "../../pkg/operatorcontroller/reconcile/finalizers.ts";
 import { extensionStatusWriter } from "../../pkg/operatorcontroller/reconcile/statusEvents.ts";
-import { noReleases, ReleaseStore } from "../../pkg/operatorcontroller/releases/releaseStore.ts";
+import { newReleaseHistory, ReleaseStore } from "../../pkg/operatorcontroller/releases/releaseStore.ts";
 import type { ReleaseRecord } from "../../pkg/release/record.ts";
 import { ANNOTATION_INCOMPLETE } from "../../pkg/release/storage/decode.ts";
 import { encodeRelease } from "../../pkg/release/storage/encode.ts";
@@ -49,7 +49,7 @@ describeWithCluster("releases and status on a real API server", (cluster) => {
 
   test("a release history is written, read and deleted", async () => {
     const x = await extension();
-    expect(await store.history(ownerOf(x))).toEqual(noReleases());
+    expect(await store.history(ownerOf(x))).toEqual(newReleaseHistory());
     const [v1, v2, v3] = [
       release(x, 1, "superseded", { objects: ["a"] }),
       release(x, 2, "pending-upgrade", { objects: ["b"], inputDigest: "d" }),
@@ -72,7 +72,7 @@ describeWithCluster("releases and status on a real API server", (cluster) => {
     const [index] = await secretsOf(x);
     expect(index?.metadata.labels).toMatchObject({ owner: "operator-controller", name: x.metadata.name, type: "index" });
     for (const version of [1, 2, 3]) await store.remove(x.metadata.name, version);
-    expect(await store.history(ownerOf(x))).toEqual(noReleases());
+    expect(await store.history(ownerOf(x))).toEqual(newReleaseHistory());
     await cluster.client.delete(refOf(x));
   });
 
@@ -161,7 +161,7 @@ describeWithCluster("releases and status on a real API server", (cluster) => {
   test("an extension ignores the releases of an earlier extension with its name; it adopts orphaned ones and labels them at the next write", async () => {
     const [x, earlier] = [await extension(), await extension()];
     await store.create(release(x, 4, "deployed", { objects: ["a"] }), ownerOf(earlier));
-    expect(await store.history(ownerOf(x))).toEqual({ ...noReleases(), highest: 4, foreign: [{ version: 4, status: "deployed" }] });
+    expect(await store.history(ownerOf(x))).toEqual({ ...newReleaseHistory(), highest: 4, foreign: [{ version: 4, status: "deployed" }] });
     const key = { ...SECRET, namespace: system, name: `sh.helm.release.v1.${x.metadata.name}.v4` };
     await cluster.client.patch(key, { metadata: { ownerReferences: null } }, { type: "merge" });
     const taken = await store.history(ownerOf(x));

@@ -4,7 +4,7 @@ import type { ClusterExtension } from "../../pkg/api/clusterExtension.ts";
 import type { Condition, KubeObject } from "../../pkg/api/k8s.ts";
 import { SAMPLE_PACKAGE } from "../../pkg/devcluster/sample/sample.ts";
 import { parseYamlDocuments } from "../../pkg/golang/yaml.ts";
-import { lackingPermissions } from "../../pkg/operatorcontroller/permissions/permissions.ts";
+import { findMissingPermissions } from "../../pkg/operatorcontroller/permissions/permissions.ts";
 import type { PolicyRule } from "../../pkg/rbac/policyRule.ts";
 import { knownResource } from "../../pkg/rbac/resources.ts";
 import { renderBundle } from "../../pkg/render/render.ts";
@@ -29,7 +29,7 @@ describeWithCluster("missing permissions of a ServiceAccount on a real API serve
     const desired = preparedFor(x, renderBundle(renamedSample(ns, "1.0.0"), { installNamespace: ns }));
     const account = await serviceAccount(cluster.client, ns, "installer", rules);
     const lacking = (objects: readonly KubeObject[] = desired, pruned: readonly KubeObject[] = []) =>
-      lackingPermissions(
+      findMissingPermissions(
         account.client,
         { extension: x, desired: objects, pruned, resourceOf: knownResource, images: ["quay.io/p:v1"] },
         signal,

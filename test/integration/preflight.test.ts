@@ -7,7 +7,7 @@ import { DryRun } from "../../pkg/operatorcontroller/apply/dryRun.ts";
 import { newChecked, preflight } from "../../pkg/operatorcontroller/apply/preflight.ts";
 import { type Checked, type PreflightFinding, type PreflightRequest } from "../../pkg/operatorcontroller/apply/preflightRequest.ts";
 import { prepareFor } from "../../pkg/operatorcontroller/apply/preparedObjects.ts";
-import { lackingPermissions } from "../../pkg/operatorcontroller/permissions/permissions.ts";
+import { findMissingPermissions } from "../../pkg/operatorcontroller/permissions/permissions.ts";
 import { DeniedError, WaitingError } from "../../pkg/operatorcontroller/state/waiting.ts";
 import type { PolicyRule } from "../../pkg/rbac/policyRule.ts";
 import type { ReleaseRecord } from "../../pkg/release/record.ts";
@@ -105,7 +105,7 @@ describeWithCluster("preflight", (cluster) => {
       client,
       discovery: cluster.client,
       permissions: scenario.looksUp
-        ? () => lackingPermissions(client, { extension, desired, pruned: [], images: [], resourceOf }, signal)
+        ? () => findMissingPermissions(client, { extension, desired, pruned: [], images: [], resourceOf }, signal)
         : undefined,
       advice: "print the exact roles: olmv1 rbac",
       pruning: { history, desired, crdPolicy: "DeleteIfUnused", owner },

@@ -8,7 +8,7 @@ import type { KubeObject } from "../../pkg/api/k8s.ts";
 import { parseYamlDocuments } from "../../pkg/golang/yaml.ts";
 import { ServiceAccountTokens } from "../../pkg/kube/tokens.ts";
 import { pushImage } from "../../pkg/oci/publish/push.ts";
-import { resolutionPage } from "../../pkg/operatorcontroller/dryResolution.ts";
+import { newResolutionPage } from "../../pkg/operatorcontroller/dryResolution.ts";
 import type { ResolutionRecord } from "../../pkg/resolve/resolutionRecord.ts";
 import { AccessReviews } from "../../pkg/serving/accessReviews.ts";
 import { type MetricsServer, startMetricsServer } from "../../pkg/serving/metricsServer.ts";
@@ -74,7 +74,7 @@ describeWithPrivateCluster("the record of a resolution", (cluster) => {
       metrics: createMetrics("t"),
       reviews: new AccessReviews({ client: cluster.client, log }),
       log,
-      pages: [resolutionPage(world.controller, () => true)],
+      pages: [newResolutionPage(world.controller, () => true)],
     });
     // Selects no other catalog, such as the one that is pushed for the command line.
     const selector = { matchExpressions: [{ key: "tier", operator: "DoesNotExist" }] } as const;
@@ -203,7 +203,7 @@ describeWithPrivateCluster("the record of a resolution", (cluster) => {
     expect([whyNot.code, whyNot.out]).toEqual([2, ""]);
     expect(whyNot.err).toContain("read the catalog in ");
     const nobody = await olmv1("why-not", "1.0.0", "--extension", "nobody", ...access);
-    expect([nobody.code, nobody.err]).toEqual([2, 'olmv1: there is no ClusterExtension "nobody"; olmv1 list shows those there are\n']);
+    expect([nobody.code, nobody.err]).toEqual([2, 'olmv1: ClusterExtension "nobody" not found; run olmv1 list to list all extensions\n']);
     await writeFile(join(dir, "catalog.json"), CATALOG.map((meta) => JSON.stringify(meta)).join("\n"));
     const given = await olmv1("why-not", "1.1.0", "--extension", "shown", ...access, "--catalog-dir", `here=${dir}/catalog.json`);
     expect([given.code, given.err]).toEqual([1, ""]);

@@ -2,7 +2,7 @@ import { beforeAll, expect, onTestFinished, test } from "vitest";
 import { type KubeObject, type ObjectRef, refOf } from "../../pkg/api/k8s.ts";
 import { secretFrom } from "../../pkg/certificates/storedCertificates.ts";
 import { Applier } from "../../pkg/operatorcontroller/apply/applier.ts";
-import { type CrdUse, crdUse } from "../../pkg/operatorcontroller/crds/crdUse.ts";
+import { type CrdUse, checkCrdUse } from "../../pkg/operatorcontroller/crds/crdUse.ts";
 import { Uninstaller } from "../../pkg/operatorcontroller/reconcile/delete.ts";
 import type { PolicyRule } from "../../pkg/rbac/policyRule.ts";
 import { issueCertificate } from "../../pkg/serving/issueWorker.ts";
@@ -77,18 +77,18 @@ describeWithPrivateCluster("definitions whose group version another API server s
     await new Applier(account.client, log, signal).apply(objects, new Map());
     const narrow = await serviceAccount(cluster.client, ns, "narrow", CHECKING);
     await eventually(() => cluster.client.create(THING));
-    await eventually(async () => expect(reasonOf(await crdUse(narrow.client, await crd(), signal))).toBe("CustomResourcesExist"));
+    await eventually(async () => expect(reasonOf(await checkCrdUse(narrow.client, await crd(), signal))).toBe("CustomResourcesExist"));
     const server = await otherServer(ns);
     onTestFinished(() => server[Symbol.asyncDispose]());
     await shadow(ns);
 
-    const allowed = await crdUse(account.client, await crd(), signal);
+    const allowed = await checkCrdUse(account.client, await crd(), signal);
     expect(allowed).toMatchObject({
       kind: "in use",
       reason: "ServedElsewhere",
       text: `it counts as in use because its custom resources cannot be listed: APIService v1.${GROUP} has Service ${ns}/server answer for ${API_VERSION}`,
     });
-    const denied = await crdUse(narrow.client, await crd(), signal);
+    const denied = await checkCrdUse(narrow.client, await crd(), signal);
     expect(reasonOf(denied)).toBe("ServedElsewhere");
     expect(denied).toMatchObject({ text: expect.stringContaining(`APIService v1.${GROUP} may not be read`) as string });
     const { kept } = await new Uninstaller(account.client, new Applier(account.client, log, signal), x, signal).run(objects.map(refOf));
@@ -98,8 +98,8 @@ describeWithPrivateCluster("definitions whose group version another API server s
     await eventually(async () => expect(await cluster.client.get(refOf(THING))).toBeDefined());
     await cluster.client.delete(refOf(THING));
     // The hash in discovery shows that the definition itself is served.
-    await eventually(async () => expect(reasonOf(await crdUse(narrow.client, await crd(), signal))).toBe("unused"));
-    expect(reasonOf(await crdUse(account.client, await crd(), signal))).toBe("unused");
+    await eventually(async () => expect(reasonOf(await checkCrdUse(narrow.client, await crd(), signal))).toBe("unused"));
+    expect(reasonOf(await checkCrdUse(account.client, await crd(), signal))).toBe("unused");
     await narrow.grant([EVERYTHING]);
     await cluster.client.delete(refOf(CRD));
   });

@@ -4,7 +4,7 @@ import type { StepContext } from "../../pkg/controller/story.ts";
 import type { PackageContent } from "../../pkg/fbc/types.ts";
 import { KubeError } from "../../pkg/kube/errors.ts";
 import type { CatalogLister, PackageReader } from "../../pkg/operatorcontroller/catalogs/catalogPackages.ts";
-import { noReleases, type ReleaseHistory } from "../../pkg/operatorcontroller/releases/releaseStore.ts";
+import { newReleaseHistory, type ReleaseHistory } from "../../pkg/operatorcontroller/releases/releaseStore.ts";
 import { newestFirst, type ReleaseRecord, releasesWithObjects } from "../../pkg/release/record.ts";
 import type { DecodedRelease, UnreadableRelease } from "../../pkg/release/storage/decode.ts";
 import { createLogger } from "../../pkg/telemetry/log.ts";
@@ -51,7 +51,7 @@ export class MemoryReleases {
     const older = all.filter((record) => !current.includes(record)).map(({ version, status }) => ({ version, status }));
     const highest = Math.max(0, ...this.records.keys(), ...this.unfinished);
     return {
-      ...noReleases(),
+      ...newReleaseHistory(),
       current,
       older,
       highest,

@@ -1,4 +1,4 @@
-import { ruleDetails } from "../../pkg/operatorcontroller/permissions/permissions.ts";
+import { toRuleDetails } from "../../pkg/operatorcontroller/permissions/permissions.ts";
 import { type Grant, grantsOf, rulesFrom } from "../../pkg/rbac/policyRule.ts";
 import { type RequiredRules, requiredRules } from "../../pkg/rbac/requiredRules.ts";
 import { unionOf } from "../../pkg/rbac/ruleSets.ts";
@@ -30,8 +30,8 @@ export function rulesFromRights(permissions: readonly Right[]): RequiredRules {
 }
 
 /** Returns the details of a problem that this permission is missing. */
-export function missingDetails(right: Right): ReturnType<typeof ruleDetails> {
-  return ruleDetails(rulesFromRights([right]));
+export function missingDetails(right: Right): ReturnType<typeof toRuleDetails> {
+  return toRuleDetails(rulesFromRights([right]));
 }
 
 /** Formats a permission such as `patch roles/x in ns`, for messages of a test. */

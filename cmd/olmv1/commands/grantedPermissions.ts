@@ -3,7 +3,7 @@ import { LABEL_BUNDLE_REFERENCE, LABEL_CREATED_FOR } from "../../../pkg/api/cons
 import { messageOf } from "../../../pkg/errors/errors.ts";
 import { type BundleRights, bundleRights, type RightsDiff, rightsDiff, rulesFor } from "../../../pkg/installer/bundlePermissions.ts";
 import type { Client } from "../../../pkg/kube/client.ts";
-import { type LackingPermissions, rbacCommand } from "../../../pkg/operatorcontroller/permissions/permissions.ts";
+import { formatRbacCommand, type MissingPermissions } from "../../../pkg/operatorcontroller/permissions/permissions.ts";
 import { ReleaseStore, requireReadable } from "../../../pkg/operatorcontroller/releases/releaseStore.ts";
 import type { Installer } from "../../../pkg/rbac/installerManifests.ts";
 import type { PolicyRule } from "../../../pkg/rbac/policyRule.ts";
@@ -114,7 +114,7 @@ export interface NewRights {
 }
 
 /** The missing permissions of the ServiceAccount according to the API server, or why they are unknown. */
-export type AccountPermissions = { readonly lacking: LackingPermissions | undefined } | { readonly unknown: string };
+export type AccountPermissions = { readonly lacking: MissingPermissions | undefined } | { readonly unknown: string };
 
 /**
  * Returns the permissions for the installed bundle and the next one; undefined without a ServiceAccount.
@@ -141,7 +141,7 @@ export async function newRights(
     isOurs: await isInstallerOurs(client, extension),
     rules: rulesFor([...from, ...to]),
     diff: rightsDiff(from, to),
-    command: rbacCommand(extension, [...(installed === undefined ? [] : [installed]), image]),
+    command: formatRbacCommand(extension, [...(installed === undefined ? [] : [installed]), image]),
   };
 }
 

@@ -9,9 +9,9 @@ import { ServiceAccountTokens } from "../../../pkg/kube/tokens.ts";
 import { CertificateProviders } from "../../../pkg/operatorcontroller/apply/certificateProviders.ts";
 import { readClusterProxy } from "../../../pkg/operatorcontroller/openshift/clusterProxy.ts";
 import { rulesFromDetails } from "../../../pkg/operatorcontroller/permissions/permissions.ts";
+import { createPlan } from "../../../pkg/operatorcontroller/plan/createPlan.ts";
 import type { InstallPlan, InstallPlanObject, PlanFinding } from "../../../pkg/operatorcontroller/plan/installPlan.ts";
-import { makePlan } from "../../../pkg/operatorcontroller/plan/makePlan.ts";
-import { wantedExtension } from "../../../pkg/operatorcontroller/plan/wantedExtension.ts";
+import { previewExtension } from "../../../pkg/operatorcontroller/plan/previewExtension.ts";
 import type { PlannedAction } from "../../../pkg/release/changePlan.ts";
 import type { FieldChange } from "../../../pkg/release/diff.ts";
 import { describeObject } from "../../../pkg/release/identity.ts";
@@ -198,7 +198,7 @@ async function run(terminal: Terminal, given: ClusterExtension, options: PlanOpt
   const { catalog: sources, systemNamespace, asServiceAccount: isServiceAccount = false } = options;
   const signal = AbortSignal.timeout(TIMEOUT_MS);
   const proxySettings = proxySettingsOf(options);
-  const wanted = await wantedExtension(client, given);
+  const wanted = await previewExtension(client, given);
   const { extension } = wanted;
   if (sources && extension.spec.source.catalog) delete extension.spec.source.catalog.selector; // selects ClusterCatalogs, which these sources replace
   const catalogs = sources ? createClusterCatalogs(sources) : await catalogsOfCluster(client, signal);
@@ -218,7 +218,7 @@ async function run(terminal: Terminal, given: ClusterExtension, options: PlanOpt
     log,
     signal,
   };
-  const plan = await makePlan({ ...asked, providers, clusterProxy });
+  const plan = await createPlan({ ...asked, providers, clusterProxy });
   printLeftOutCatalogs(terminal, plan.unavailableCatalogs);
   await print(terminal, options.output, {
     data: plan,

@@ -10,7 +10,7 @@ import { goQuote } from "../../../pkg/golang/quote.ts";
 import { type AppliedObject, appliedLine, applyObjects, CLI_MANAGER } from "../../../pkg/installer/applyObjects.ts";
 import { installerObjects } from "../../../pkg/installer/installerObjects.ts";
 import type { Client } from "../../../pkg/kube/client.ts";
-import { ReleaseStore, recordOf, requireReadable } from "../../../pkg/operatorcontroller/releases/releaseStore.ts";
+import { getRecord, ReleaseStore, requireReadable } from "../../../pkg/operatorcontroller/releases/releaseStore.ts";
 import { parseRevision, previousRevision, requireRevision } from "../../../pkg/release/record.ts";
 import { extensionRef, readExtension } from "../../../pkg/rollout/extensions.ts";
 import type { Awaited } from "../../../pkg/rollout/rolloutVerdict.ts";
@@ -90,7 +90,7 @@ async function rollBack(
   const releases = [...current, ...older];
   const revision = wanted ?? previousRevision(releases);
   requireRevision(releases, revision);
-  const record = current.find(({ version }) => version === revision) ?? recordOf(await store.read(name, revision));
+  const record = current.find(({ version }) => version === revision) ?? getRecord(await store.read(name, revision));
   const { [LABEL_BUNDLE_NAME]: bundle, [LABEL_BUNDLE_REFERENCE]: image } = record?.labels ?? {};
   if (image !== undefined) await grantBack(terminal, client, extension, image, options);
   const awaited = await annotate(client, extension, String(revision));

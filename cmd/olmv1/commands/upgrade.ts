@@ -8,10 +8,10 @@ import { installerObjects, madeObjects, removeObjects } from "../../../pkg/insta
 import type { Client } from "../../../pkg/kube/client.ts";
 import { CertificateProviders } from "../../../pkg/operatorcontroller/apply/certificateProviders.ts";
 import { readClusterProxy } from "../../../pkg/operatorcontroller/openshift/clusterProxy.ts";
-import type { LackingPermissions } from "../../../pkg/operatorcontroller/permissions/permissions.ts";
+import type { MissingPermissions } from "../../../pkg/operatorcontroller/permissions/permissions.ts";
+import { createPlan } from "../../../pkg/operatorcontroller/plan/createPlan.ts";
 import type { InstallPlan } from "../../../pkg/operatorcontroller/plan/installPlan.ts";
-import { makePlan } from "../../../pkg/operatorcontroller/plan/makePlan.ts";
-import { wantedExtension } from "../../../pkg/operatorcontroller/plan/wantedExtension.ts";
+import { previewExtension } from "../../../pkg/operatorcontroller/plan/previewExtension.ts";
 import { UnresolvedError } from "../../../pkg/operatorcontroller/reconcile/resolve.ts";
 import { objectKey } from "../../../pkg/release/identity.ts";
 import type { UnresolvedReason } from "../../../pkg/resolve/resolution.ts";
@@ -145,12 +145,12 @@ async function planFor(
   const signal = AbortSignal.any([terminal.signal, AbortSignal.timeout(PLAN_TIMEOUT_MS)]);
   const identity = await serviceAccountOf(wanted, client).catch((err: unknown) => ({ unknown: messageOf(err) }));
   let account: AccountPermissions = "unknown" in identity ? identity : { lacking: undefined };
-  const tell = (lacking: LackingPermissions | undefined): void => void (account = { lacking });
+  const tell = (lacking: MissingPermissions | undefined): void => void (account = { lacking });
   try {
     const plan = await withProgress(terminal, `planning the upgrade of ClusterExtension ${wanted.metadata.name}`, () =>
       withReader(options, async (reader) =>
-        makePlan({
-          wanted: await wantedExtension(client, wanted),
+        createPlan({
+          wanted: await previewExtension(client, wanted),
           catalogs: await catalogsOfCluster(client, signal),
           client,
           scoped: client,

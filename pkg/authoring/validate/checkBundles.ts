@@ -1,5 +1,5 @@
 import { messageOf } from "../../errors/errors.ts";
-import { PatternEvaluator } from "../../operatorcontroller/crds/patternMatcher.ts";
+import { PatternEvaluator } from "../../operatorcontroller/crds/patternEvaluator.ts";
 import type { BundleReader } from "../../sources/bundleReader.ts";
 import { BUNDLE_RULES, type BundleCheckResult, checkBundleFiles } from "../bundlecheck/checkBundle.ts";
 import { type FindingSelection, requireIgnorable, selectFindings } from "./catalogFinding.ts";

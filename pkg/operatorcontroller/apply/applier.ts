@@ -68,7 +68,7 @@ const RECREATED_KINDS: ReadonlySet<string> = new Set([
   "rbac.authorization.k8s.io/RoleBinding",
 ]);
 /** Reports whether an object may be deleted and recreated to change an immutable field. */
-export function isRecreated({ apiVersion, kind }: Pick<KubeObject, "apiVersion" | "kind">): boolean {
+export function isRecreatable({ apiVersion, kind }: Pick<KubeObject, "apiVersion" | "kind">): boolean {
   return RECREATED_KINDS.has(`${groupOf(apiVersion)}/${kind}`);
 }
 
@@ -91,7 +91,7 @@ export interface Failure {
  * Calls `run` for items in parallel and collects its failures, in the order of the items. A failure does not stop the other calls.
  * @throws the reason of `signal` when it aborts.
  */
-export async function failuresOf<T extends KubeObject | ObjectRef>(
+export async function collectFailures<T extends KubeObject | ObjectRef>(
   items: readonly T[],
   signal: AbortSignal,
   run: (item: T) => Promise<void>,
@@ -110,15 +110,15 @@ export async function failuresOf<T extends KubeObject | ObjectRef>(
 }
 
 /** Returns the object of a failure with the reason, and in `next` what to do, if that is known. */
-export function failureParts({ item, err }: Failure): { message: string; next?: string } {
+export function describeFailure({ item, err }: Failure): { message: string; next?: string } {
   const next = adviceFor(item, err);
   return { message: `${describeObject(item)}: ${messageOf(err)}`, ...(next === undefined ? {} : { next }) };
 }
 
 /** Converts a failed request to entries of `status.problems`. */
-export function failureProblems(failure: Failure): readonly Problem[] {
+export function toFailureProblems(failure: Failure): readonly Problem[] {
   const { item, err } = failure;
-  const { message, next } = failureParts(failure);
+  const { message, next } = describeFailure(failure);
   const own = problemsIn(err);
   if (own.length > 0) return own;
   if (isNamespaceMissing(err)) return [newProblem("NamespaceNotFound", { message, next, details: [String(err.details?.["name"])] })];
@@ -128,8 +128,8 @@ export function failureProblems(failure: Failure): readonly Problem[] {
 }
 
 /** Formats one failure as a sentence, and several in Helm's form ("N errors occurred:"). @param doing start of each failure. */
-export function failuresText(doing: string, failures: readonly Failure[]): string {
-  const lines = failures.map((failure) => `${doing}${failureParts(failure).message}`);
+export function formatFailures(doing: string, failures: readonly Failure[]): string {
+  const lines = failures.map((failure) => `${doing}${describeFailure(failure).message}`);
   return lines.length === 1 ? String(lines[0]) : `${lines.length} errors occurred:\n${lines.map((line) => `\t* ${line}\n`).join("")}\n`;
 }
 
@@ -142,7 +142,7 @@ export class RequestsFailed extends RetryableError {
 
   /** @param doing start of the text of each failure. */
   constructor(doing: string, failures: readonly Failure[]) {
-    super("Retrying", failuresText(doing, failures), { cause: failures[0]?.err, problems: failures.flatMap(failureProblems) });
+    super("Retrying", formatFailures(doing, failures), { cause: failures[0]?.err, problems: failures.flatMap(toFailureProblems) });
     this.failures = failures;
   }
 }
@@ -158,7 +158,7 @@ export function throwFailures(doing: string, failures: readonly Failure[]): void
 function adviceFor(item: KubeObject | ObjectRef, err: unknown): string | undefined {
   if (isNamespaceMissing(err)) return "create the namespace, or remove it from the extension's configuration";
   if (!isImmutableField(err)) return undefined;
-  const why = isRecreated(item) ? "it is not marked as an object of this extension" : "data could be lost";
+  const why = isRecreatable(item) ? "it is not marked as an object of this extension" : "data could be lost";
   return `delete the ${item.kind} to have it recreated; the controller does not delete it because ${why}`;
 }
 
@@ -173,7 +173,7 @@ export interface Outcome {
 }
 
 /** The results of requests about each object of a set. */
-export interface Answers {
+export interface ObjectResults {
   /** The objects in the responses of the API server, by `objectKey`. */
   readonly objects: LiveObjects;
   /** In the order of the set. */
@@ -223,9 +223,9 @@ export class Applier {
   }
 
   /** Reads all of `refs` like `read`, and returns failures instead of throwing them. */
-  async readEach(refs: readonly ObjectRef[]): Promise<Answers> {
+  async readEach(refs: readonly ObjectRef[]): Promise<ObjectResults> {
     const live = new Map<string, KubeObject>();
-    const failures = await failuresOf(refs, this.#signal, async (ref) => {
+    const failures = await collectFailures(refs, this.#signal, async (ref) => {
       try {
         const object = await this.#client.get(ref, { signal: this.#signal });
         if (object) live.set(objectKey(ref), object);
@@ -241,7 +241,7 @@ export class Applier {
    * @throws RetryableError Retrying with all failures.
    */
   async compare(objects: readonly KubeObject[], live: LiveObjects): Promise<void> {
-    const failures = await failuresOf(objects, this.#signal, async (object) => {
+    const failures = await collectFailures(objects, this.#signal, async (object) => {
       const options = { fieldManager: FIELD_MANAGER, force: true, dryRun: true, signal: this.#signal };
       const after = await applyWithPorts(this.#client, object, options);
       this.#outcomes.set(objectKey(object), { before: live.get(objectKey(object)), after });
@@ -258,7 +258,7 @@ export class Applier {
   async apply(objects: readonly KubeObject[], live: LiveObjects, { goOn = false }: { goOn?: boolean } = {}): Promise<void> {
     const failures: Failure[] = [];
     for (const group of byKind(objects)) {
-      failures.push(...(await failuresOf(group, this.#signal, (object) => this.#apply(object, live))));
+      failures.push(...(await collectFailures(group, this.#signal, (object) => this.#apply(object, live))));
       if (!goOn) throwFailures("", failures);
     }
     throwFailures("", failures);
@@ -271,7 +271,7 @@ export class Applier {
    */
   async remove(objects: readonly KubeObject[], propagation: "Background" | "Foreground" = "Background"): Promise<void> {
     for (const group of byKind(objects)) {
-      throwFailures("delete ", await failuresOf(group, this.#signal, (object) => this.#remove(object, propagation)));
+      throwFailures("delete ", await collectFailures(group, this.#signal, (object) => this.#remove(object, propagation)));
     }
   }
 
@@ -284,7 +284,7 @@ export class Applier {
     const { uid, resourceVersion } = object.metadata;
     const preconditions = { ...(uid ? { uid } : {}), ...(resourceVersion ? { resourceVersion } : {}) };
     let isUnchanged = true;
-    const failures = await failuresOf([object], this.#signal, async () => {
+    const failures = await collectFailures([object], this.#signal, async () => {
       try {
         this.#removed(
           object,
@@ -320,7 +320,7 @@ export class Applier {
     try {
       return { after: await applyWithPorts(this.#client, object, options), recreated: false };
     } catch (err) {
-      if (!isImmutableField(err) || !isRecreated(object)) throw err;
+      if (!isImmutableField(err) || !isRecreatable(object)) throw err;
       const ref = refOf(object);
       const live = await this.#client.get(ref, { signal: this.#signal, metadataOnly: true });
       if (live && !haveSameOwner(live, object)) throw err;

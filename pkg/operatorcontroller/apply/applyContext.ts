@@ -10,7 +10,7 @@ import type { ExtensionExists, Owner } from "../../release/ownership.ts";
 import { crdPolicyOf } from "../../release/plan.ts";
 import type { CertificateIssuer } from "../../serving/certificateIssuer.ts";
 import type { ObjectChecker } from "../crds/existingObjects.ts";
-import { type LostConversionRequest, upgradeConversions } from "../crds/lostConversions.ts";
+import { type LostConversionRequest, newConversionRequest } from "../crds/lostConversions.ts";
 import type { JournalOptions } from "../releases/releaseJournal.ts";
 import type { ExtensionCache } from "../state/extensionCache.ts";
 import type { ExtensionMetrics } from "../state/extensionMetrics.ts";
@@ -21,7 +21,7 @@ import { Applier } from "./applier.ts";
 import { DryRun } from "./dryRun.ts";
 import { type Handovers, type Need, type ObjectClaims, takeFrom, takeOver } from "./handovers.ts";
 import { type PreparedObjects, prepareFor } from "./preparedObjects.ts";
-import { leavingCrds, type PruneRequest } from "./prune.ts";
+import { listLeavingCrds, type PruneRequest } from "./prune.ts";
 
 /** The objects of one extension in one reconcile, with the identity that reads and writes them. */
 export class ApplyContext {
@@ -105,7 +105,7 @@ export class ApplyContext {
 
   /** Returns the request to check the conversion webhooks of definitions that `desired` does not contain. */
   async lostConversions(desired: readonly KubeObject[]): Promise<LostConversionRequest> {
-    return upgradeConversions(this.phase.extension, await leavingCrds(this.applier, this.pruneRequest(desired)));
+    return newConversionRequest(this.phase.extension, await listLeavingCrds(this.applier, this.pruneRequest(desired)));
   }
 
   /**

@@ -9,7 +9,7 @@ import { type ChangePlan, changePlan, countActions, type PlannedObject, planDige
 import type { ApplyContext } from "./applyContext.ts";
 import type { NextRelease, RenderedBundle } from "./nextRelease.ts";
 import type { Checked } from "./preflightRequest.ts";
-import { leavingObjects } from "./prune.ts";
+import { listLeavingObjects } from "./prune.ts";
 import type { ReleaseEvents } from "./releaseEvents.ts";
 
 const MAX_PATH = 256;
@@ -34,7 +34,7 @@ export async function requireApproval(
   if (extension.spec.approval !== "Manual") return;
   const digest = planDigest({ inputDigest: content.inputDigest, rendered: rendered.objects, base: base?.version ?? 0 });
   if (isApproved(extension, digest)) return events.approved(bundle.name, digest);
-  const leaving = await leavingObjects(pass.applier, pass.pruneRequest(desired));
+  const leaving = await listLeavingObjects(pass.applier, pass.pruneRequest(desired));
   const plan = planStatus(changePlan({ digest, desired, live, after, leaving, widens: widensRights, hidden }), bundle);
   report.plan = plan;
   throw awaitingApproval(extension, plan);

@@ -9,7 +9,7 @@ import {
   serviceCa,
 } from "../../certificates/providers.ts";
 import type { Client } from "../../kube/client.ts";
-import { resourceOf } from "./preparedObjects.ts";
+import { findResource } from "./preparedObjects.ts";
 
 const CERTIFICATE: GroupVersionKind = { apiVersion: "cert-manager.io/v1", kind: "Certificate" };
 const ISSUER: GroupVersionKind = { apiVersion: "cert-manager.io/v1", kind: "Issuer" };
@@ -58,6 +58,6 @@ export class CertificateProviders {
   }
 
   async #isServed(gvk: GroupVersionKind): Promise<boolean> {
-    return (await resourceOf(this.#client, gvk)) !== undefined;
+    return (await findResource(this.#client, gvk)) !== undefined;
   }
 }

@@ -7,16 +7,16 @@ import { type DriftedField, type DriftPolicy, driftedFields, driftPolicyOf } fro
 import { describeObject, objectKey } from "../../release/identity.ts";
 import { wroteAlthoughSame } from "../../release/managedFields.ts";
 import type { ReleaseRecord } from "../../release/record.ts";
-import { watchIdentityOf } from "../permissions/identity.ts";
-import { type MayWatchAll, watchPermissions } from "../permissions/ownRules.ts";
+import { getWatchIdentity } from "../permissions/identity.ts";
+import { findWatchPermissions, type MayWatchAll } from "../permissions/ownRules.ts";
 import { reconcileRequestOf } from "../state/extensionSpec.ts";
 import { formatActions, formatFirst, type LiveObjects, selectChanges } from "../state/objectActions.ts";
 import { type Compared, createMark } from "../watches/followedObjects.ts";
 import { formatUnwatched } from "../watches/objectWatches.ts";
 import type { Outcome } from "./applier.ts";
 import type { ApplyContext } from "./applyContext.ts";
-import { foreignObjects } from "./ownershipCheck.ts";
-import { kindsOf } from "./preparedObjects.ts";
+import { findForeignObjects } from "./ownershipCheck.ts";
+import { formatKinds } from "./preparedObjects.ts";
 
 /** Drift intervals between two comparisons of all objects, including watched ones; with the default interval that is one hour. */
 export const FULL_EVERY = 12;
@@ -60,7 +60,7 @@ function comparisonDue(
   const request = reconcileRequestOf(extension);
   const isRequested = request !== undefined && request !== extension.status?.lastHandledReconcileAt;
   if (!watches) return { isFull: isRequested || isIntervalUp, isIntervalUp, keys: new Set(reported) };
-  const isUnknown = !watches.isFollowing(name, uid, watchIdentityOf(extension, scoped).key);
+  const isUnknown = !watches.isFollowing(name, uid, getWatchIdentity(extension, scoped).key);
   const isFull = isRequested || isUnknown || isUp(comparedAt, driftIntervalMs * FULL_EVERY);
   const unwatched = isIntervalUp ? watches.unwatched(name).map(({ ref }) => ref) : [];
   return { isFull, isIntervalUp, keys: new Set([...reported, ...[...watches.suspects(name), ...unwatched].map(objectKey)]) };
@@ -190,7 +190,8 @@ export async function maintain(deployed: ReleaseRecord, pass: ApplyContext): Pro
   deps.watches?.hold(extension.metadata.name);
   let mayWatchAll: MayWatchAll | undefined;
   try {
-    if (deps.watches && due.isFull) mayWatchAll = await watchPermissions(scoped, served, (gvk) => kinds.resourceOf(gvk), context.signal);
+    if (deps.watches && due.isFull)
+      mayWatchAll = await findWatchPermissions(scoped, served, (gvk) => kinds.resourceOf(gvk), context.signal);
     await compare(pass, served, policy);
   } finally {
     report.tell(wanted); // also after a failed comparison
@@ -200,13 +201,13 @@ export async function maintain(deployed: ReleaseRecord, pass: ApplyContext): Pro
   if (due.isFull && policy === "Correct") changes.live = pass.applier.applied;
   report.note();
   if (unserved.length > 0) {
-    const text = `this cluster no longer serves ${kindsOf(unserved)}: objects of that kind in bundle "${releases.installed?.name ?? ""}" cannot be restored`;
+    const text = `this cluster no longer serves ${formatKinds(unserved)}: objects of that kind in bundle "${releases.installed?.name ?? ""}" cannot be restored`;
     throw new RetryableError("KindNotServed", text);
   }
   if (due.isFull || due.isIntervalUp) remembered.checkedAt = from;
 }
 
-/** Watches all objects of a release after its apply. @param mayWatchAll the result of `watchPermissions`; undefined if nothing is watched. */
+/** Watches all objects of a release after its apply. @param mayWatchAll the result of `findWatchPermissions`; undefined if nothing is watched. */
 export function followRelease({ deps, phase, scoped, applier }: ApplyContext, mayWatchAll: MayWatchAll | undefined): void {
   const { extension } = phase;
   const { name, uid = "" } = extension.metadata;
@@ -217,7 +218,7 @@ export function followRelease({ deps, phase, scoped, applier }: ApplyContext, ma
   const compared = [...applier.outcomes.values()].map(
     ({ after }): Compared => ({ ref: refOf(after), mark: createMark(after.metadata), outcome: "same" }),
   );
-  return deps.watches?.follow(name, uid, watchIdentityOf(extension, scoped, mayWatchAll), compared);
+  return deps.watches?.follow(name, uid, getWatchIdentity(extension, scoped, mayWatchAll), compared);
 }
 
 /** Applies objects, or with policy Warn only runs dry runs; the applier's outcomes have the results. */
@@ -246,7 +247,7 @@ async function withoutLost(
 ): Promise<{ found: LiveObjects; lost: Map<string, string> }> {
   const { deps, owner } = pass;
   const released = new Set(objects.map(objectKey));
-  const foreign = foreignObjects({ desired: objects, live: read, owner, extensionExists: deps.extensionExists, released });
+  const foreign = findForeignObjects({ desired: objects, live: read, owner, extensionExists: deps.extensionExists, released });
   const needs = foreign.flatMap(({ object, owner: other }) =>
     policy === "Correct" && other !== undefined && deps.handovers.hasLeft(other, object) ? [{ object, owner: other }] : [],
   );
@@ -269,7 +270,7 @@ function watchOn(
   const active = policy === "Warn" ? "Warn" : "Correct";
   const compared = objects.map((object) => comparedFrom(object, applier.outcomes.get(objectKey(object)), active));
   if (context.signal.aborted) deps.watches?.resume(name, []);
-  else if (full) deps.watches?.follow(name, uid, watchIdentityOf(phase.extension, scoped, full.mayWatchAll), compared);
+  else if (full) deps.watches?.follow(name, uid, getWatchIdentity(phase.extension, scoped, full.mayWatchAll), compared);
   else deps.watches?.resume(name, compared);
 }
 

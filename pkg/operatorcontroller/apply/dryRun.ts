@@ -6,16 +6,16 @@ import { compareText } from "../../text/compare.ts";
 import { formatFirst, type LiveObjects } from "../state/objectActions.ts";
 import { DeniedError, type IsOver } from "../state/waiting.ts";
 import {
-  type Answers,
   applyWithPorts,
+  collectFailures,
   type Failure,
-  failuresOf,
-  failuresText,
-  isRecreated,
+  formatFailures,
+  isRecreatable,
   type ObjectClient,
+  type ObjectResults,
   RequestsFailed,
 } from "./applier.ts";
-import { ownerMarks } from "./handovers.ts";
+import { buildOwnerMarks } from "./handovers.ts";
 
 /** A warning of the API server, or of an admission webhook or policy, about objects that it accepts. */
 export interface ApiWarning {
@@ -26,7 +26,7 @@ export interface ApiWarning {
 }
 
 /** Sorts warnings by text, and the objects of each by description, so that the order of the responses does not matter. */
-export function inOrder(refsByText: ReadonlyMap<string, readonly ObjectRef[]>): ApiWarning[] {
+export function sortWarnings(refsByText: ReadonlyMap<string, readonly ObjectRef[]>): ApiWarning[] {
   const byText = [...refsByText].sort(([a], [b]) => compareText(a, b));
   return byText.map(([text, refs]) => ({ text, refs: refs.toSorted((a, b) => compareText(describeObject(a), describeObject(b))) }));
 }
@@ -35,7 +35,7 @@ export function inOrder(refsByText: ReadonlyMap<string, readonly ObjectRef[]>): 
 const MAX_WARNING_EVENTS = 5;
 
 /** Formats the warnings about a bundle for Events: one text for each warning, at most six. */
-export function warningTexts(warnings: readonly ApiWarning[], bundle: string): string[] {
+export function formatApiWarnings(warnings: readonly ApiWarning[], bundle: string): string[] {
   const texts = warnings
     .slice(0, MAX_WARNING_EVENTS)
     .map(({ text, refs }) => `the API server warns about ${formatFirst(refs.map(describeObject))} of bundle "${bundle}": ${text}`);
@@ -65,7 +65,7 @@ export class DryRun {
 
   /** The warnings of the API server about objects, in order of text; at most 100 texts. */
   get warnings(): readonly ApiWarning[] {
-    return inOrder(this.#warnings);
+    return sortWarnings(this.#warnings);
   }
 
   /**
@@ -79,7 +79,7 @@ export class DryRun {
     if (!first) return undefined;
     const refused = objects.find((object) => objectKey(object) === objectKey(first.item));
     if (!refused || !failures.every(({ err }) => isDenied(err))) return new RequestsFailed("", failures);
-    return new DeniedError(failuresText("", failures), { cause: first.err, isOver: this.untilNot(isDenied, refused) });
+    return new DeniedError(formatFailures("", failures), { cause: first.err, isOver: this.untilNot(isDenied, refused) });
   }
 
   /**
@@ -87,10 +87,10 @@ export class DryRun {
    * @param taken live objects to take over from other extensions, by `objectKey`.
    * @returns the objects in the responses, and the failures.
    */
-  async each(objects: readonly KubeObject[], taken: LiveObjects = new Map()): Promise<Answers> {
+  async each(objects: readonly KubeObject[], taken: LiveObjects = new Map()): Promise<ObjectResults> {
     const after = new Map<string, KubeObject>();
     const roles = new Set(objects.filter(({ kind }) => kind.endsWith("Role")).map(({ metadata }) => metadata.name));
-    const failures = await failuresOf(objects, this.#signal, async (object) => {
+    const failures = await collectFailures(objects, this.#signal, async (object) => {
       try {
         const warn = (text: string): void => this.#warned(text, refOf(object));
         const options = { fieldManager: FIELD_MANAGER, force: true, dryRun: true, signal: this.#signal, warn };
@@ -98,7 +98,7 @@ export class DryRun {
         after.set(objectKey(object), await (from ? this.#take(object, from) : applyWithPorts(this.#client, object, options)));
       } catch (err) {
         if (object.kind.endsWith("RoleBinding") && isNotFound(err) && !isNamespaceMissing(err) && roles.has(roleOf(object))) return;
-        if (isImmutableField(err) && isRecreated(object)) return;
+        if (isImmutableField(err) && isRecreatable(object)) return;
         throw err;
       }
     });
@@ -116,7 +116,7 @@ export class DryRun {
 
   /** Patches the owner too: an apply would add a second controller reference, which the API server rejects. */
   #take(object: KubeObject, live: KubeObject): Promise<KubeObject> {
-    const { labels, annotations, ...marks } = ownerMarks(object, live);
+    const { labels, annotations, ...marks } = buildOwnerMarks(object, live);
     const metadata = {
       ...object.metadata,
       ...marks,

@@ -2,8 +2,8 @@ import { expect, test } from "vitest";
 import { KubeError } from "../../kube/errors.ts";
 import { WaitingError } from "../state/waiting.ts";
 import type { Failure } from "./applier.ts";
-import { namespaceFindings, namespacesError } from "./dryRunCheck.ts";
-import { findingText } from "./preflightRequest.ts";
+import { findMissingNamespaces, newNamespacesError } from "./dryRunCheck.ts";
+import { formatPreflightFinding } from "./preflightRequest.ts";
 
 const object = (name: string, namespace: string) => ({ apiVersion: "v1", kind: "ConfigMap", metadata: { name, namespace } });
 const refused = (name: string, namespace: string): Failure => {
@@ -16,8 +16,8 @@ const refused = (name: string, namespace: string): Failure => {
 };
 const another: Failure = { item: object("x", "b"), err: new KubeError('configmaps "x" not found', { status: 404, reason: "NotFound" }) };
 
-test("namespaceFindings returns one finding for each missing namespace, in order of name, and none for other failures", () => {
-  const found = namespaceFindings([refused("1", "b"), another, refused("2", "a"), refused("3", "b")], { namespace: "ns" });
+test("findMissingNamespaces returns one finding for each missing namespace, in order of name, and none for other failures", () => {
+  const found = findMissingNamespaces([refused("1", "b"), another, refused("2", "a"), refused("3", "b")], { namespace: "ns" });
   expect(found).toMatchObject([
     {
       kind: "namespace",
@@ -42,14 +42,14 @@ test.for<[where: string, inline: Record<string, unknown> | undefined, namespace:
     "create it, or remove it from spec.config.inline.watchNamespaces",
   ],
   ["in another field", { watchNamespaces: "a" }, "a", "create it, or remove it from the configuration"],
-])("namespaceFindings says what to do when the missing namespace is the one %s", ([, inline, namespace, advice]) => {
+])("findMissingNamespaces says what to do when the missing namespace is the one %s", ([, inline, namespace, advice]) => {
   const spec = { namespace: "ns", ...(inline ? { config: { configType: "Inline" as const, inline } } : {}) };
-  expect(namespaceFindings([refused("1", namespace)], spec).map(findingText)).toEqual([
+  expect(findMissingNamespaces([refused("1", namespace)], spec).map(formatPreflightFinding)).toEqual([
     `namespace "${namespace}" does not exist, so 1 object cannot be created: ${advice}`,
   ]);
 });
 
-test("namespacesError names all missing namespaces, and is over when the first of them exists", async () => {
+test("newNamespacesError names all missing namespaces, and is over when the first of them exists", async () => {
   const asked: string[] = [];
   const applier = {
     untilNot: (isRefusal: (err: unknown) => boolean, { metadata }: { metadata: { name: string } }) => {
@@ -60,10 +60,10 @@ test("namespacesError names all missing namespaces, and is over when the first o
   const failures = [another, refused("2", "b"), refused("3", "a")];
   const tried = failures.map(({ item }) => item as ReturnType<typeof object>);
   const spec = { namespace: "ns" };
-  const error = namespacesError(namespaceFindings(failures, spec), failures, tried, applier);
+  const error = newNamespacesError(findMissingNamespaces(failures, spec), failures, tried, applier);
   expect(error).toBeInstanceOf(WaitingError);
   expect(error?.message).toMatch(/^namespace "a" does not exist, .*; namespace "b" does not exist, /);
   expect(asked).toEqual(["2", "true", "false"]);
   expect(await error?.isOver(new AbortController().signal)).toBe(true);
-  expect(namespacesError([], [another], tried, applier)).toBeUndefined();
+  expect(newNamespacesError([], [another], tried, applier)).toBeUndefined();
 });

@@ -10,7 +10,7 @@ import { inLiveOrder } from "../../release/liveOrder.ts";
 import { compareText } from "../../text/compare.ts";
 import type { LiveObjects } from "../state/objectActions.ts";
 import { WaitingError } from "../state/waiting.ts";
-import { type Failure, failureParts, failureProblems } from "./applier.ts";
+import { describeFailure, type Failure, toFailureProblems } from "./applier.ts";
 import type { DryRun } from "./dryRun.ts";
 import { type Check, newFinding, type PreflightFinding, type PreflightRequest } from "./preflightRequest.ts";
 
@@ -35,9 +35,9 @@ export const dryRunCheck: Check = {
     );
     checked.after = objects;
     for (const { item } of failures) refused.add(objectKey(item));
-    const missing = namespaceFindings(failures, extension.spec);
+    const missing = findMissingNamespaces(failures, extension.spec);
     const findings = [...missing, ...failures.filter(({ err }) => !isNamespaceMissing(err)).map(deniedFinding)];
-    const error = namespacesError(missing, failures, tried, dryRun) ?? dryRun.refusal(failures, tried);
+    const error = newNamespacesError(missing, failures, tried, dryRun) ?? dryRun.refusal(failures, tried);
     return error && { findings, error };
   },
 };
@@ -53,11 +53,11 @@ function inGivenOrder(object: KubeObject, live: LiveObjects, willBeGiven: Prefli
 }
 
 function deniedFinding(failure: Failure): PreflightFinding {
-  return { kind: "dryRun", ...failureParts(failure), problems: failureProblems(failure) };
+  return { kind: "dryRun", ...describeFailure(failure), problems: toFailureProblems(failure) };
 }
 
 /** Finds the namespaces that do not exist, and counts their objects. @returns a finding for each namespace, in order of name. */
-export function namespaceFindings(
+export function findMissingNamespaces(
   failures: readonly Failure[],
   spec: Pick<ClusterExtensionSpec, "namespace" | "config">,
 ): PreflightFinding[] {
@@ -85,11 +85,11 @@ function adviceOn(namespace: string, { namespace: installed, config }: Pick<Clus
 
 /**
  * Returns the error for missing namespaces.
- * @param missing the result of `namespaceFindings`.
+ * @param missing the result of `findMissingNamespaces`.
  * @param tried the objects of the dry run.
  * @returns WaitingError Retrying with all missing namespaces, which is over when the first of them exists; undefined if none is missing.
  */
-export function namespacesError(
+export function newNamespacesError(
   missing: readonly PreflightFinding[],
   failures: readonly Failure[],
   tried: readonly KubeObject[],

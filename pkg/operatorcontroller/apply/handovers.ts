@@ -230,7 +230,7 @@ export async function takeFrom(
     if (!live || ownership.kind === "ours") return live;
     if (ownership.kind === "foreign" && ownership.owner !== from) throw new RetryableError(Reason.Retrying, ownership.message);
     const { uid, resourceVersion } = live.metadata;
-    const metadata = { ...ownerMarks(object, live), uid, resourceVersion };
+    const metadata = { ...buildOwnerMarks(object, live), uid, resourceVersion };
     try {
       return await client.patch(refOf(object), { metadata }, { type: "merge", fieldManager: FIELD_MANAGER, signal });
     } catch (err) {
@@ -240,7 +240,7 @@ export async function takeFrom(
 }
 
 /** Returns the metadata of a merge patch that makes the owner of `object` the owner of `live`. */
-export function ownerMarks({ metadata, ...object }: KubeObject, live: KubeObject): JsonObject {
+export function buildOwnerMarks({ metadata, ...object }: KubeObject, live: KubeObject): JsonObject {
   const { labels = {}, annotations = {}, ownerReferences: ours = [] } = metadata;
   const others = (live.metadata.ownerReferences ?? []).filter(({ controller, kind }) => controller !== true && kind !== CLUSTER_EXTENSION);
   const marks = { [LABEL_OWNER_KIND]: labels[LABEL_OWNER_KIND], [LABEL_OWNER_NAME]: labels[LABEL_OWNER_NAME] };

@@ -6,7 +6,7 @@ import { describeObject, objectKey } from "../../release/identity.ts";
 import { type Owner, ownershipOf } from "../../release/ownership.ts";
 import type { CrdPolicy } from "../../release/plan.ts";
 import type { LeftObject } from "../../release/record.ts";
-import { type CrdUse, crdUse } from "../crds/crdUse.ts";
+import { type CrdUse, checkCrdUse } from "../crds/crdUse.ts";
 import type { LiveObjects } from "../state/objectActions.ts";
 import { type Applier, throwFailures } from "./applier.ts";
 
@@ -16,7 +16,7 @@ export function asObject({ apiVersion, kind, name, namespace }: ObjectRef): Kube
 }
 
 /** Returns the live objects for `objects` that belong to the owner. */
-export function oursOf(objects: readonly KubeObject[], live: LiveObjects, owner: Owner): KubeObject[] {
+export function filterOwned(objects: readonly KubeObject[], live: LiveObjects, owner: Owner): KubeObject[] {
   return objects.flatMap((object) => {
     const found = live.get(objectKey(object));
     return found && ownershipOf(found, owner).kind === "ours" ? [found] : [];
@@ -49,7 +49,7 @@ const MAX_CRD_CHECKS = 5;
  * | policy         | custom resources   | CRD     |
  * | Delete         | any                | deleted |
  * | Retain         | any                | kept    |
- * | DeleteIfUnused | none, see `crdUse` | deleted |
+ * | DeleteIfUnused | none, see `checkCrdUse` | deleted |
  * | DeleteIfUnused | some, or unknown   | kept    |
  *
  * Deletes an unused definition only with the uid and resourceVersion that were checked. If another writer has changed it, checks it again.
@@ -91,7 +91,7 @@ async function removeUnused(
 ): Promise<CrdUse> {
   let checked = crd;
   for (let checks = 0; checks < MAX_CRD_CHECKS; checks++) {
-    const use = await crdUse(client, crd, signal);
+    const use = await checkCrdUse(client, crd, signal);
     if (use.kind !== "unused") return use;
     checked = use.crd;
     if (await applier.removeUnchanged(checked)) return use;
@@ -121,12 +121,12 @@ export function isKept({ kept }: LeftObject): boolean {
 }
 
 /** Converts a kept definition to the entry in the record of a release. */
-export function asLeft({ crd, because }: KeptCrd): LeftObject {
+export function toLeftObject({ crd, because }: KeptCrd): LeftObject {
   return { ...refOf(crd), kept: because };
 }
 
 /** Formats a kept definition, such as "CustomResourceDefinition things.example.com: custom resources of it exist". */
-export function keptText({ kept = "", ...ref }: LeftObject): string {
+export function formatKeptCrd({ kept = "", ...ref }: LeftObject): string {
   return `${describeObject(ref)}: ${kept}`;
 }
 
@@ -156,7 +156,7 @@ export async function recheckKept(
       stays(`it may not be read (${messageOf(failure.err)})`);
       continue;
     }
-    const [crd] = oursOf([asObject(ref)], objects, owner);
+    const [crd] = filterOwned([asObject(ref)], objects, owner);
     if (!crd) continue;
     if (isWanted(crd)) {
       still.push({ left: one });
@@ -164,7 +164,7 @@ export async function recheckKept(
     }
     try {
       for (const kept of (await removeCrds(applier, client, [crd], policy, signal)).kept)
-        still.push({ left: asLeft(kept), ...(kept.retry ? { retry: kept.retry } : {}) });
+        still.push({ left: toLeftObject(kept), ...(kept.retry ? { retry: kept.retry } : {}) });
     } catch (err) {
       const { cause } = err as Error;
       if (policy === "Delete" || !isForbidden(cause)) throw err;

@@ -4,7 +4,7 @@ import type { Client } from "../../kube/client.ts";
 import { isCrd } from "../../release/identity.ts";
 import { WaitingError } from "../state/waiting.ts";
 import { type Check, newFinding, type Refusal } from "./preflightRequest.ts";
-import { kindKey, kindsOf, resourceOf, type ServedKinds } from "./preparedObjects.ts";
+import { findResource, formatKinds, kindKey, type ServedKinds } from "./preparedObjects.ts";
 
 const GO_PREFIX =
   "failed to get release state using server-side dry-run: error while running post render on files: postrenderer[0] (*client.ownerPostRenderer) failed: ";
@@ -18,7 +18,7 @@ interface UnservedKind extends GroupVersionKind {
 /** Denies a release with kinds that the cluster does not serve. */
 export const kindsCheck: Check = {
   name: "kindNotServed",
-  run: ({ desired, kinds, discovery }) => Promise.resolve(kindsNotServed(desired, kinds, discovery)),
+  run: ({ desired, kinds, discovery }) => Promise.resolve(denyUnservedKinds(desired, kinds, discovery)),
 };
 
 /**
@@ -26,7 +26,7 @@ export const kindsCheck: Check = {
  * @returns WaitingError KindNotServed with every such object; undefined if every kind is served.
  * @see helm-operator-plugins v0.9.1 pkg/client/ownerutil.go for the start of the text
  */
-export function kindsNotServed(
+export function denyUnservedKinds(
   desired: readonly KubeObject[],
   { unserved }: Pick<ServedKinds, "unserved">,
   client: Pick<Client, "resourceFor">,
@@ -39,8 +39,8 @@ export function kindsNotServed(
       `no matches for kind "${kind}" in version "${apiVersion}"\nensure CRDs are installed first`,
   );
   const listed = each.length === 1 ? each[0] : `[${each.join(", ")}]`;
-  const message = `this cluster does not serve ${kindsOf(unserved)}`;
-  const isOver = async (): Promise<boolean> => (await resourceOf(client, first)) !== undefined;
+  const message = `this cluster does not serve ${formatKinds(unserved)}`;
+  const isOver = async (): Promise<boolean> => (await findResource(client, first)) !== undefined;
   const kinds = unservedKinds(desired, unserved);
   return {
     findings: [
@@ -82,6 +82,6 @@ function servedAdvice(kinds: readonly UnservedKind[]): string {
   const unknown = kinds.filter(({ definedBy }) => definedBy === undefined);
   const defined = kinds.filter(({ definedBy }) => definedBy !== undefined);
   if (defined.length === 0) return "install the operator or CustomResourceDefinition that provides it first";
-  const own = `apply the CustomResourceDefinition of ${kindsOf(defined)} from the bundle: operator-controller writes nothing until the cluster serves it`;
-  return unknown.length === 0 ? own : `install the operator that provides ${kindsOf(unknown)} first, and ${own}`;
+  const own = `apply the CustomResourceDefinition of ${formatKinds(defined)} from the bundle: operator-controller writes nothing until the cluster serves it`;
+  return unknown.length === 0 ? own : `install the operator that provides ${formatKinds(unknown)} first, and ${own}`;
 }

@@ -3,12 +3,12 @@ import { describeObject, isCrd, objectKey } from "../../release/identity.ts";
 import { crdPolicyOf } from "../../release/plan.ts";
 import type { LeftObject, ReleaseRecord } from "../../release/record.ts";
 import type { ReleaseJournal } from "../releases/releaseJournal.ts";
-import { withCurrent } from "../releases/releaseStore.ts";
+import { replaceCurrent } from "../releases/releaseStore.ts";
 import { reconcileRequestOf } from "../state/extensionSpec.ts";
 import { formatFirst } from "../state/objectActions.ts";
 import { anyIsOver } from "../state/waiting.ts";
 import type { ApplyContext } from "./applyContext.ts";
-import { asLeft, asObject, isKept, oursOf, recheckKept, removeCrds } from "./keptCrds.ts";
+import { asObject, filterOwned, isKept, recheckKept, removeCrds, toLeftObject } from "./keptCrds.ts";
 
 /**
  * Prunes objects that earlier releases left on the cluster, and records the objects that stay:
@@ -42,7 +42,7 @@ export async function pruneLeft(deployed: ReleaseRecord, pass: ApplyContext, jou
       "objects left by earlier releases changed",
     );
     release = await journal.leave(deployed, stays);
-    phase.releases.history = withCurrent(phase.releases.history, release);
+    phase.releases.history = replaceCurrent(phase.releases.history, release);
   });
   watchLeft(release, pass);
 }
@@ -60,13 +60,13 @@ export function watchLeft({ left = [] }: ReleaseRecord, pass: ApplyContext): voi
 async function removeGiven(given: readonly LeftObject[], pass: ApplyContext): Promise<LeftObject[]> {
   if (given.length === 0) return [];
   const { applier, scoped, phase, owner, context, deps } = pass;
-  const ours = oursOf(given.map(asObject), await applier.read(given), owner);
+  const ours = filterOwned(given.map(asObject), await applier.read(given), owner);
   const going = ours.filter((object) => !isWanted(object, pass));
   await applier.remove(going.filter((object) => !isCrd(object)));
   const { kept } = await removeCrds(applier, scoped, going.filter(isCrd), crdPolicyOf(phase.extension.spec), context.signal);
   for (const { text } of kept) deps.events.record(phase.extension, "Normal", "Kept", text);
   const wanted = new Set(ours.filter((object) => !going.includes(object)).map(objectKey));
-  return [...given.filter((one) => wanted.has(objectKey(one))), ...kept.map(asLeft)];
+  return [...given.filter((one) => wanted.has(objectKey(one))), ...kept.map(toLeftObject)];
 }
 
 /**

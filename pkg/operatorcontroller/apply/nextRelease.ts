@@ -55,7 +55,7 @@ export interface NextRelease {
 }
 
 /** Returns the next release of an extension with the rendered bundle. */
-export function nextRelease(phase: WithReleases, rendered: RenderedBundle, { objects, notes, kinds }: PreparedObjects): NextRelease {
+export function buildNextRelease(phase: WithReleases, rendered: RenderedBundle, { objects, notes, kinds }: PreparedObjects): NextRelease {
   const { extension, releases, hidden } = phase;
   const { history } = releases;
   const { bundle, annotations, requirements, flaws = [], inputDigest, proxy, rollback } = rendered;
@@ -88,12 +88,12 @@ export function nextRelease(phase: WithReleases, rendered: RenderedBundle, { obj
 }
 
 /** Describes a release in progress, such as `upgrade to bundle "hello.v2"`. */
-export function underWay({ kind, bundle }: NextRelease): string {
+export function describeProgress({ kind, bundle }: NextRelease): string {
   return `${KINDS[kind].doing} bundle "${bundle.name}"`;
 }
 
 /** Describes a completed release, such as `upgraded to bundle "hello.v2" from "hello.v1"`. */
-export function completed({ kind, bundle }: NextRelease, installed: string | undefined): string {
+export function describeCompletion({ kind, bundle }: NextRelease, installed: string | undefined): string {
   const from = installed === undefined || installed === bundle.name || kind === "TakenOver" ? "" : ` from "${installed}"`;
   return `${KINDS[kind].done} bundle "${bundle.name}"${from}`;
 }

@@ -119,7 +119,7 @@ export interface ForeignObject {
 }
 
 /** Finds the desired objects that belong to another owner. */
-export function foreignObjects({ desired, live, owner, extensionExists, released }: ConflictRequest): ForeignObject[] {
+export function findForeignObjects({ desired, live, owner, extensionExists, released }: ConflictRequest): ForeignObject[] {
   return desired.flatMap((object) => {
     const key = objectKey(object);
     const ownership = ownershipOf(live.get(key), owner, extensionExists);
@@ -144,7 +144,7 @@ export const ownershipCheck: Check = {
   async run({ desired, base, owner, extensionExists, handovers, willBeGiven, client, signal }, checked) {
     const { live, refused } = checked;
     const released = new Set(base?.objects.map(objectKey));
-    const foreign = foreignObjects({ desired, live, owner, extensionExists, released });
+    const foreign = findForeignObjects({ desired, live, owner, extensionExists, released });
     const isHandedOver = ({ object, owner: other }: ForeignObject): boolean => other !== undefined && handovers.excludes(other, object);
     const isGiven = ({ object }: ForeignObject): boolean => {
       const there = live.get(objectKey(object));

@@ -3,13 +3,13 @@ import type { KubeObject } from "../../api/k8s.ts";
 import type { Problem } from "../../api/problems.ts";
 import { messageOf } from "../../errors/errors.ts";
 import { crdPolicyOf } from "../../release/plan.ts";
-import { type LackingPermissions, lackingPermissions } from "../permissions/permissions.ts";
+import { findMissingPermissions, type MissingPermissions } from "../permissions/permissions.ts";
 import type { ExtensionCache } from "../state/extensionCache.ts";
 import { configOf } from "../state/extensionSpec.ts";
 import type { ActingPhase } from "../state/phases.ts";
 import { DeniedError, WaitingError } from "../state/waiting.ts";
 import type { ServedKinds } from "./preparedObjects.ts";
-import { removals } from "./prune.ts";
+import { listRemovals } from "./prune.ts";
 import type { ReleaseEvents } from "./releaseEvents.ts";
 
 /** The options of a PermissionCheck. */
@@ -40,18 +40,18 @@ export class PermissionCheck {
   }
 
   /** Looks up the missing permissions, and records an Event when all of them have been granted. */
-  async find({ desired, images, kinds }: PermissionSubject): Promise<LackingPermissions | undefined> {
+  async find({ desired, images, kinds }: PermissionSubject): Promise<MissingPermissions | undefined> {
     const { phase, events, signal } = this.#options;
     const { extension, releases, client } = phase;
-    const pruned = removals({ history: releases.history.current, desired, crdPolicy: crdPolicyOf(extension.spec) });
+    const pruned = listRemovals({ history: releases.history.current, desired, crdPolicy: crdPolicyOf(extension.spec) });
     const request = { extension, config: configOf(phase), desired, pruned, images, resourceOf: kinds.resourceOf.bind(kinds) };
-    const lacking = await lackingPermissions(client, request, signal);
+    const lacking = await findMissingPermissions(client, request, signal);
     if (!lacking?.doubtful) events.permissions(lacking !== undefined);
     return lacking;
   }
 
   /** With Warn, reports the missing permissions and remembers that they were looked up. */
-  tell(lacking: LackingPermissions | undefined): void {
+  tell(lacking: MissingPermissions | undefined): void {
     if (!this.#warns) return;
     const { phase, memory, now } = this.#options;
     const problem = lacking && toleratedProblem(lacking);
@@ -85,17 +85,17 @@ export class PermissionCheck {
 }
 
 /** Returns the problem for missing permissions that do not stop a release. */
-function toleratedProblem({ problem }: LackingPermissions): Problem {
+function toleratedProblem({ problem }: MissingPermissions): Problem {
   return { ...problem, severity: "Warning" };
 }
 
 /** Returns the error for a release with missing permissions; the controller retries when they are granted. */
-export function permissionsError({ text, problem, isOver }: LackingPermissions): WaitingError {
+export function newPermissionsError({ text, problem, isOver }: MissingPermissions): WaitingError {
   return new WaitingError(Reason.Retrying, text, { isOver, problems: [problem] });
 }
 
 /** Returns the error for a denied release whose permissions may be missing. */
-export function withLacking(err: unknown, { text, problem, isOver }: LackingPermissions): WaitingError {
+export function withMissingPermissions(err: unknown, { text, problem, isOver }: MissingPermissions): WaitingError {
   const reason = err instanceof DeniedError ? err.apiMessage : messageOf(err);
   const problems = [{ ...problem, message: `${problem.message}: ${reason}` }];
   return new WaitingError(Reason.Retrying, text, { cause: err, isOver, problems });

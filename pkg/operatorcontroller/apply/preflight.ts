@@ -3,16 +3,16 @@ import { newProblem } from "../../api/problems.ts";
 import { messageOf, problemsIn, ReconcileError } from "../../errors/errors.ts";
 import { objectKey } from "../../release/identity.ts";
 import { type CrdRefusal, checkCrdUpgrades, type UpgradeRefusal } from "../crds/crdUpgrades.ts";
-import { conversionRefusal, upgradeConversions } from "../crds/lostConversions.ts";
-import type { LackingPermissions } from "../permissions/permissions.ts";
+import { checkConversions, newConversionRequest } from "../crds/lostConversions.ts";
+import type { MissingPermissions } from "../permissions/permissions.ts";
 import { DeniedError, waitingIn } from "../state/waiting.ts";
-import { failureParts, failureProblems, RequestsFailed } from "./applier.ts";
+import { describeFailure, RequestsFailed, toFailureProblems } from "./applier.ts";
 import { dryRunCheck } from "./dryRunCheck.ts";
 import { kindsCheck } from "./kindsCheck.ts";
 import { ownershipCheck } from "./ownershipCheck.ts";
-import { permissionsError, withLacking } from "./permissionCheck.ts";
+import { newPermissionsError, withMissingPermissions } from "./permissionCheck.ts";
 import { type Check, type Checked, newFinding, type PreflightFinding, type PreflightRequest, type Refusal } from "./preflightRequest.ts";
-import { leavingCrds } from "./prune.ts";
+import { listLeavingCrds } from "./prune.ts";
 import { quotaCheck } from "./quotaCheck.ts";
 
 /** Denies a release for missing permissions, unless the extension tolerates them or only the dry run can decide. */
@@ -23,12 +23,12 @@ const permissionsCheck: Check = {
     if (!lacking) return undefined;
     if (extension.spec.install?.permissions === "Warn") checked.tolerated = lacking;
     else if (lacking.doubtful) checked.doubtful = lacking;
-    else return { findings: [permissionsFinding(lacking)], error: permissionsError(lacking) };
+    else return { findings: [permissionsFinding(lacking)], error: newPermissionsError(lacking) };
     return undefined;
   },
 };
 
-function permissionsFinding({ text, problem }: LackingPermissions): PreflightFinding {
+function permissionsFinding({ text, problem }: MissingPermissions): PreflightFinding {
   return { ...newFinding("permissions", problem), message: text };
 }
 
@@ -43,8 +43,8 @@ const readCheck: Check = {
     for (const { item } of failures) checked.refused.add(objectKey(item));
     if (failures.length === 0) return undefined;
     const findings = failures.map((failure): PreflightFinding => {
-      const { message, ...next } = failureParts(failure);
-      return { kind: "read", message: `${doing}${message}`, ...next, problems: failureProblems(failure) };
+      const { message, ...next } = describeFailure(failure);
+      return { kind: "read", message: `${doing}${message}`, ...next, problems: toFailureProblems(failure) };
     });
     return { findings, error: new RequestsFailed(doing, failures) };
   },
@@ -83,8 +83,8 @@ const conversionsCheck: Check = {
   name: "conversion",
   async run({ client, extension, applier, pruning, signal }, checked) {
     try {
-      const lost = upgradeConversions(extension, await leavingCrds(applier, pruning));
-      const refusal = await conversionRefusal(client, lost, signal);
+      const lost = newConversionRequest(extension, await listLeavingCrds(applier, pruning));
+      const refusal = await checkConversions(client, lost, signal);
       if (!refusal) return undefined;
       return { findings: [newFinding("conversion", refusal.problem)], error: refusal.error };
     } catch (err) {
@@ -152,5 +152,5 @@ function withDoubt({ findings, error }: Refusal, checked: Checked): Refusal {
   const { doubtful } = checked;
   if (!doubtful || !(error instanceof DeniedError || !waitingIn(error))) return { findings, error };
   checked.doubtful = undefined;
-  return { findings: [permissionsFinding(doubtful), ...findings], error: withLacking(error, doubtful) };
+  return { findings: [permissionsFinding(doubtful), ...findings], error: withMissingPermissions(error, doubtful) };
 }

@@ -5,7 +5,7 @@ import type { Client } from "../../kube/client.ts";
 import type { ExtensionExists, Owner } from "../../release/ownership.ts";
 import type { ReleaseRecord } from "../../release/record.ts";
 import type { ObjectChecker } from "../crds/existingObjects.ts";
-import type { LackingPermissions } from "../permissions/permissions.ts";
+import type { MissingPermissions } from "../permissions/permissions.ts";
 import type { LiveObjects } from "../state/objectActions.ts";
 import type { Applier } from "./applier.ts";
 import type { DryRun } from "./dryRun.ts";
@@ -57,7 +57,7 @@ const SEPARATORS: Readonly<Partial<Record<FindingKind, string>>> = {
 };
 
 /** Formats a finding as one text: its message, then what to do about it. */
-export function findingText({ kind, message, next }: PreflightFinding): string {
+export function formatPreflightFinding({ kind, message, next }: PreflightFinding): string {
   return next === undefined ? message : `${message}${SEPARATORS[kind] ?? "; "}${next}`;
 }
 
@@ -89,7 +89,7 @@ export interface PreflightRequest {
   /** The controller's own identity, for discovery. */
   discovery: Pick<Client, "resourceFor">;
   /** Looks up the missing permissions of `client`; absent for an identity other than the one of the extension, such as an administrator. */
-  permissions?: (() => Promise<LackingPermissions | undefined>) | undefined;
+  permissions?: (() => Promise<MissingPermissions | undefined>) | undefined;
   /** How to get a permission that only a check finds to be missing. */
   advice: string;
   /** The objects that the release removes. */
@@ -117,9 +117,9 @@ export interface Checked {
   /** Keys of objects that a dry run would deny only because a preceding change was itself a dry run. */
   readonly untried: Set<string>;
   /** Missing permissions that `spec.install.permissions: Warn` tolerates. */
-  tolerated?: LackingPermissions | undefined;
+  tolerated?: MissingPermissions | undefined;
   /** Permissions that may be missing: the checks that follow decide. */
-  doubtful?: LackingPermissions | undefined;
+  doubtful?: MissingPermissions | undefined;
 }
 
 /** The reason why a check denies the release. */

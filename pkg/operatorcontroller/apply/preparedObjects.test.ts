@@ -2,8 +2,8 @@ import { expect, test } from "vitest";
 import type { KubeObject } from "../../api/k8s.ts";
 import { KindNotServed } from "../../kube/errors.ts";
 import { waitingIn } from "../state/waiting.ts";
-import { kindsNotServed } from "./kindsCheck.ts";
-import { servedKinds } from "./preparedObjects.ts";
+import { denyUnservedKinds } from "./kindsCheck.ts";
+import { lookUpKinds } from "./preparedObjects.ts";
 
 /** Discovery with only core kinds, which counts lookups. */
 class CoreOnly {
@@ -45,10 +45,10 @@ ensure CRDs are installed first, resource mapping not found for name: "a" namesp
 ensure CRDs are installed first, resource mapping not found for name: "b" namespace: "" from "": no matches for kind "Certificate" in version "cert-manager.io/v1"
 ensure CRDs are installed first]`,
   ],
-])("kindsNotServed uses Go's words when the cluster does not serve %s", async ([, missing, text]) => {
+])("denyUnservedKinds uses Go's words when the cluster does not serve %s", async ([, missing, text]) => {
   const discovery = new CoreOnly();
-  const kinds = await servedKinds(discovery, [object("v1", "ConfigMap", "x", "ns"), ...missing]);
-  const { findings = [], error } = kindsNotServed(missing, kinds, discovery) ?? {};
+  const kinds = await lookUpKinds(discovery, [object("v1", "ConfigMap", "x", "ns"), ...missing]);
+  const { findings = [], error } = denyUnservedKinds(missing, kinds, discovery) ?? {};
   expect(error).toMatchObject({ message: text, reason: "KindNotServed", retry: true });
   expect(findings).toMatchObject([
     { kind: "kindNotServed", next: "install the operator or CustomResourceDefinition that provides it first" },
@@ -56,13 +56,13 @@ ensure CRDs are installed first]`,
   expect(findings[0]?.message).toMatch(/^this cluster does not serve /);
 });
 
-test("kindsNotServed names the CustomResourceDefinition of the bundle when it defines an unserved kind", async () => {
+test("denyUnservedKinds names the CustomResourceDefinition of the bundle when it defines an unserved kind", async () => {
   const discovery = new CoreOnly();
   const spec = { group: "example.com", names: { kind: "Thing" }, versions: [{ name: "v1" }] };
   const crd = { ...object("apiextensions.k8s.io/v1", "CustomResourceDefinition", "things.example.com"), spec };
   const unserved = [object("example.com/v1", "Thing", "x"), object("example.com/v2", "Thing", "y")];
   const findingOf = async (objects: KubeObject[]): Promise<unknown> =>
-    kindsNotServed([crd, ...objects], await servedKinds(discovery, objects), discovery)?.findings[0];
+    denyUnservedKinds([crd, ...objects], await lookUpKinds(discovery, objects), discovery)?.findings[0];
   expect(await findingOf(unserved)).toMatchObject({
     message: "this cluster does not serve Thing (example.com/v1), Thing (example.com/v2)",
     next: expect.stringMatching(
@@ -86,26 +86,26 @@ test("kindsNotServed names the CustomResourceDefinition of the bundle when it de
   expect(await findingOf([])).toBeUndefined();
 });
 
-test("servedKinds looks up each kind once, including kinds that are not served", async () => {
+test("lookUpKinds looks up each kind once, including kinds that are not served", async () => {
   const discovery = new CoreOnly();
   const objects = ["ConfigMap", "ConfigMap", "Namespace"].map((kind, i) => object("v1", kind, `x${i}`));
   const lost = ["a", "b", "c"].map((name) => object("example.com/v1", "Thing", name));
-  const kinds = await servedKinds(discovery, [...objects, ...lost]);
+  const kinds = await lookUpKinds(discovery, [...objects, ...lost]);
   expect(discovery.lookups).toEqual(["ConfigMap", "Namespace", "Thing"]);
   expect([...objects, ...lost].map((one) => kinds.isNamespaced(one))).toEqual([true, true, false, undefined, undefined, undefined]);
   expect(kinds.unserved).toEqual(lost);
 });
 
-test("servedKinds fails when discovery fails for another reason", async () => {
+test("lookUpKinds fails when discovery fails for another reason", async () => {
   const broken = { resourceFor: () => Promise.reject(new Error("connection refused")) };
-  await expect(servedKinds(broken, [object("v1", "ConfigMap", "x")])).rejects.toThrow("connection refused");
+  await expect(lookUpKinds(broken, [object("v1", "ConfigMap", "x")])).rejects.toThrow("connection refused");
 });
 
-test("kindsNotServed returns an error that is over when the first missing kind is served", async () => {
+test("denyUnservedKinds returns an error that is over when the first missing kind is served", async () => {
   const discovery = new CoreOnly();
   const missing = [object("cert-manager.io/v1", "Issuer", "self", "ns"), object("example.com/v1", "Thing", "x")];
-  const kinds = await servedKinds(discovery, missing);
-  const refusal = kindsNotServed(missing, kinds, discovery);
+  const kinds = await lookUpKinds(discovery, missing);
+  const refusal = denyUnservedKinds(missing, kinds, discovery);
   discovery.lookups.length = 0;
   expect(await waitingIn(refusal?.error)?.isOver(new AbortController().signal)).toBe(false);
   expect(discovery.lookups).toEqual(["Issuer"]);

@@ -25,11 +25,11 @@ export interface ServedKinds {
 }
 
 /** Looks up every kind of `objects` once; refreshes discovery for an unknown kind. */
-export async function servedKinds(client: Pick<Client, "resourceFor">, objects: readonly KubeObject[]): Promise<ServedKinds> {
+export async function lookUpKinds(client: Pick<Client, "resourceFor">, objects: readonly KubeObject[]): Promise<ServedKinds> {
   const known = new Map<string, ApiResource | undefined>();
   for (const object of objects) {
     const key = kindKey(object);
-    if (!known.has(key)) known.set(key, await resourceOf(client, object));
+    if (!known.has(key)) known.set(key, await findResource(client, object));
   }
   const found = (gvk: GroupVersionKind): ApiResource | undefined => known.get(kindKey(gvk));
   const isNamespaced = (gvk: GroupVersionKind): boolean | undefined => found(gvk)?.namespaced;
@@ -37,12 +37,12 @@ export async function servedKinds(client: Pick<Client, "resourceFor">, objects: 
 }
 
 /** Formats kinds, such as "Certificate (cert-manager.io/v1), Issuer (cert-manager.io/v1)". */
-export function kindsOf(objects: readonly GroupVersionKind[]): string {
+export function formatKinds(objects: readonly GroupVersionKind[]): string {
   return [...new Set(objects.map(({ apiVersion, kind }) => `${kind} (${apiVersion})`))].sort().join(", ");
 }
 
 /** Looks up the API resource of a kind; undefined if the API server does not serve it. */
-export async function resourceOf(client: Pick<Client, "resourceFor">, gvk: GroupVersionKind): Promise<ApiResource | undefined> {
+export async function findResource(client: Pick<Client, "resourceFor">, gvk: GroupVersionKind): Promise<ApiResource | undefined> {
   try {
     return await client.resourceFor(gvk);
   } catch (err) {
@@ -91,7 +91,7 @@ export async function prepareFor(
   bundle?: ObjectBundle,
 ): Promise<PreparedObjects> {
   requireIdentities(objects);
-  const kinds = await servedKinds(client, objects);
+  const kinds = await lookUpKinds(client, objects);
   const prepared = prepareObjects(objects, {
     owner: { apiVersion: API_VERSION, kind: CLUSTER_EXTENSION, name, uid },
     installNamespace: spec.namespace,

@@ -8,7 +8,7 @@ import type { LeftObject, ReleaseRecord } from "../../release/record.ts";
 import type { LostConversionRequest } from "../crds/lostConversions.ts";
 import type { Applier } from "./applier.ts";
 import { takeOver } from "./handovers.ts";
-import { asLeft, asObject, isKept, type KeptCrd, oursOf, recheckKept, removeCrds } from "./keptCrds.ts";
+import { asObject, filterOwned, isKept, type KeptCrd, recheckKept, removeCrds, toLeftObject } from "./keptCrds.ts";
 
 /** The releases whose objects are pruned, the desired objects, and their owner. */
 export interface PruneRequest {
@@ -33,12 +33,12 @@ export interface Pruned {
  * Lists the live objects that `prune` would delete, in that order: objects of the history that belong to the owner and are not desired. Without
  * the definitions that an earlier release has kept, which are expected to stay.
  */
-export async function leavingObjects(applier: Applier, request: PruneRequest): Promise<KubeObject[]> {
+export async function listLeavingObjects(applier: Applier, request: PruneRequest): Promise<KubeObject[]> {
   const { prune: leaving, crds } = planOf(request);
   const kept = keptBefore(request);
   const candidates = [...leaving, ...crds.ifUnused].filter((object) => request.crdPolicy === "Delete" || !kept.has(objectKey(object)));
   const live = await applier.read(candidates.map(refOf));
-  return oursOf(candidates, live, request.owner);
+  return filterOwned(candidates, live, request.owner);
 }
 
 /**
@@ -52,7 +52,7 @@ export async function prune(applier: Applier, scoped: Client, request: PruneRequ
   const all = [...plan.prune, ...plan.crds.ifUnused, ...plan.crds.kept];
   if (all.length === 0) return { kept: [], left: [] };
   const leaving = all.filter((object) => !before.has(objectKey(object)));
-  const ours = oursOf(leaving, await applier.read(leaving.map(refOf)), owner);
+  const ours = filterOwned(leaving, await applier.read(leaving.map(refOf)), owner);
   const left = ours.filter(isWanted);
   const going = ours.filter((object) => !left.includes(object));
   await applier.remove(going.filter((object) => !isCrd(object)));
@@ -66,38 +66,38 @@ export async function prune(applier: Applier, scoped: Client, request: PruneRequ
     { policy: crdPolicy, owner, isWanted },
     signal,
   );
-  return { kept, left: [...left.map(refOf), ...kept.map(asLeft), ...still.map((one) => one.left)] };
+  return { kept, left: [...left.map(refOf), ...kept.map(toLeftObject), ...still.map((one) => one.left)] };
 }
 
 /**
  * Lists the live CustomResourceDefinitions of the history that are not desired, with the objects that may serve their conversion webhooks.
  * Sends one request for each such definition.
  */
-export async function leavingCrds(
+export async function listLeavingCrds(
   applier: Applier,
   request: PruneRequest,
 ): Promise<Pick<LostConversionRequest, "crds" | "policy" | "recorded">> {
   const before = keptBefore(request);
-  const all = unwanted(request).filter(isCrd);
+  const all = listUndesired(request).filter(isCrd);
   const leaving = all.filter((crd) => !before.has(objectKey(crd)));
   const earlier = all.filter((crd) => before.has(objectKey(crd)));
   const live = leaving.length === 0 ? new Map<string, KubeObject>() : await applier.read(leaving.map(refOf));
   // A definition that may no longer be read stays unchanged, see recheckKept.
   const { objects: readable } = await applier.readEach(earlier.map(refOf));
-  const crds = oursOf(all, new Map([...live, ...readable]), request.owner);
+  const crds = filterOwned(all, new Map([...live, ...readable]), request.owner);
   return { crds, policy: request.crdPolicy, recorded: request.history.flatMap(({ objects }) => objects.map(refOf)) };
 }
 
 /** Lists the objects of the history that are not desired, regardless of their current owner. */
-export function unwanted(request: Omit<PruneRequest, "owner">): KubeObject[] {
+export function listUndesired(request: Omit<PruneRequest, "owner">): KubeObject[] {
   const { prune: going, crds } = planOf(request);
   return [...going, ...crds.ifUnused, ...crds.kept];
 }
 
-/** Lists the objects that need permissions for their deletion: like `unwanted`, without kept definitions that the policy does not delete. */
-export function removals(request: Omit<PruneRequest, "owner">): KubeObject[] {
+/** Lists the objects that need permissions for their deletion: like `listUndesired`, without kept definitions that the policy does not delete. */
+export function listRemovals(request: Omit<PruneRequest, "owner">): KubeObject[] {
   const kept = keptBefore(request);
-  return unwanted(request).filter((object) => request.crdPolicy === "Delete" || !kept.has(objectKey(object)));
+  return listUndesired(request).filter((object) => request.crdPolicy === "Delete" || !kept.has(objectKey(object)));
 }
 
 /** Returns the definitions that an earlier release has kept, by `objectKey`. */

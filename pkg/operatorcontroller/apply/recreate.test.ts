@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import { isImmutableField, isQuotaExceeded, KubeError } from "../../kube/errors.ts";
-import { isRecreated } from "./applier.ts";
+import { isRecreatable } from "./applier.ts";
 
 const invalid = (...messages: unknown[]): KubeError =>
   new KubeError("invalid", { status: 422, reason: "Invalid", details: { causes: messages.map((message) => ({ message })) } });
@@ -38,7 +38,7 @@ test.for<[why: string, err: unknown, want: boolean]>([
 });
 
 // Source: O-04.
-test("isRecreated is true only for Deployments and bindings, which contain no data", () => {
+test("isRecreatable is true only for Deployments and bindings, which contain no data", () => {
   const kinds = [
     ["apps/v1", "Deployment"],
     ["rbac.authorization.k8s.io/v1", "RoleBinding"],
@@ -48,5 +48,5 @@ test("isRecreated is true only for Deployments and bindings, which contain no da
     ["batch/v1", "Job"],
     ["example.com/v1", "Deployment"],
   ] as const;
-  expect(kinds.filter(([apiVersion, kind]) => isRecreated({ apiVersion, kind }))).toEqual(kinds.slice(0, 3));
+  expect(kinds.filter(([apiVersion, kind]) => isRecreatable({ apiVersion, kind }))).toEqual(kinds.slice(0, 3));
 });

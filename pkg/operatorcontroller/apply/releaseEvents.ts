@@ -10,7 +10,7 @@ import { type ConfigInputs, configOf } from "../state/extensionSpec.ts";
 import { formatFirst, type LiveObjects, type ObjectAction } from "../state/objectActions.ts";
 import type { WithExtension } from "../state/phases.ts";
 import { proxyChange } from "../state/proxyVariables.ts";
-import { type ApiWarning, warningTexts } from "./dryRun.ts";
+import { type ApiWarning, formatApiWarnings } from "./dryRun.ts";
 import type { NextRelease } from "./nextRelease.ts";
 
 /** Records the Events about a release while it is applied. Does not repeat an Event when a reconcile finds the same again. */
@@ -39,7 +39,7 @@ export class ReleaseEvents {
 
   /** Records the notes and warnings of the preflight, once for the same input. */
   preflight(bundle: string, inputDigest: string | undefined, remarks: readonly string[], warnings: readonly ApiWarning[]): void {
-    const texts = warningTexts(warnings, bundle);
+    const texts = formatApiWarnings(warnings, bundle);
     const remembered = this.#memory.of(this.#extension);
     const reported = JSON.stringify([inputDigest ?? "", remarks, texts]);
     if (remembered.reportedPreflight === reported) return;

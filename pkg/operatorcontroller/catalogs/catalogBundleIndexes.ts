@@ -3,7 +3,7 @@ import type { Clock } from "../../async/clock.ts";
 import { untilAborted } from "../../async/concurrency.ts";
 import { messageOf } from "../../errors/errors.ts";
 import type { BundleIndex } from "../../resolve/dependencies/bundleIndex.ts";
-import { servedFrom } from "./catalogPackages.ts";
+import { getServedContent } from "./catalogPackages.ts";
 
 /** The index of a catalog, with the entity tags of the responses that it was read from. */
 export interface KnownBundleIndex {
@@ -79,7 +79,7 @@ export class CatalogBundleIndexes {
     const entry = { name, priority: catalog.spec.priority ?? 0 };
     if (catalog.spec.availabilityMode === "Unavailable")
       return { ...entry, index: undefined, unavailable: "spec.availabilityMode is Unavailable" };
-    const state = servedFrom(catalog);
+    const state = getServedContent(catalog);
     if (typeof state === "string") return { ...entry, index: undefined, unavailable: state };
     try {
       return { ...entry, index: (await untilAborted(this.#read(name, state), signal)).index };

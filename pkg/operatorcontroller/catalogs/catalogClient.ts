@@ -11,7 +11,7 @@ import { type BundleIndex, BundleIndexBuilder } from "../../resolve/dependencies
 import type { TlsSettings } from "../../serving/tlsProfile.ts";
 import type { KnownBundleIndex } from "./catalogBundleIndexes.ts";
 import { type KnownPackage, UnexpectedContent, UnexpectedStatus } from "./catalogPackages.ts";
-import { type Authorities, AuthorityFolder, type AuthoritySource, authoritiesOf } from "./certificateAuthorities.ts";
+import { type Authorities, AuthorityFolder, type AuthoritySource, parseAuthorities } from "./certificateAuthorities.ts";
 import type { ReadLimits, ReadTask } from "./responseReader.ts";
 import { ResponseThread } from "./responseThread.ts";
 
@@ -79,7 +79,7 @@ class CatalogConnections {
   /** Returns the current authorities; undefined if only the system's roots are trusted. */
   async #trustedNow(): Promise<Authorities | undefined> {
     const [first, ...more] = await Promise.all(this.#authorities.map((source) => source.current()));
-    return first && more.length > 0 ? authoritiesOf([first, ...more].flatMap(({ certificates }) => certificates)) : first;
+    return first && more.length > 0 ? parseAuthorities([first, ...more].flatMap(({ certificates }) => certificates)) : first;
   }
 
   /** Returns the pool for a proxy. Pools with outdated authorities or settings close after their last request. */

@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { catalogNamed } from "../../../test/support/catalogs.ts";
 import type { PackageContent } from "../../fbc/types.ts";
-import { CatalogPackages, type KnownPackage, type PackageReader, servedFrom, UnexpectedStatus } from "./catalogPackages.ts";
+import { CatalogPackages, getServedContent, type KnownPackage, type PackageReader, UnexpectedStatus } from "./catalogPackages.ts";
 
 const CONTENT: PackageContent = { channels: [], bundles: [], deprecations: [], others: 0 };
 
@@ -101,8 +101,8 @@ test.for<[string, ReturnType<typeof catalogNamed>, string]>([
   ["no resolved source", catalogNamed("c", {}), 'error: catalog "c" has a nil status.resolvedSource value'],
   ["no image in the resolved source", catalogNamed("c", { digest: "" }), 'error: catalog "c" has a nil status.resolvedSource.image value'],
   ["no URL", catalogNamed("c", { digest: "d", base: "" }), 'error: catalog "c" has a nil status.urls value'],
-])("servedFrom returns upstream's error for a catalog with %s", ([, catalog, want]) => {
-  expect(servedFrom(catalog)).toBe(want);
+])("getServedContent returns upstream's error for a catalog with %s", ([, catalog, want]) => {
+  expect(getServedContent(catalog)).toBe(want);
 });
 
 test("CatalogPackages returns the last known package and the report of a catalog when it is no longer served", async () => {

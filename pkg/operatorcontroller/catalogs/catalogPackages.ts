@@ -33,7 +33,7 @@ const MAX_KEPT_BYTES = 24 * 1024 * 1024;
 const BYTES_PER_ENTRY = 1_024;
 
 /** Caches packages by catalog and name. Evicts the least recently used ones beyond a limit in bytes. Keeps the previous one if a read fails. */
-export class KeptPackages {
+export class PackageCache {
   readonly #kept: LRUCache<string, KeptEntry>;
 
   constructor(maxBytes: number = MAX_KEPT_BYTES) {
@@ -149,9 +149,9 @@ export interface PackageReader {
  */
 export class CatalogPackages {
   readonly #reader: PackageReader;
-  readonly #kept: KeptPackages;
+  readonly #kept: PackageCache;
 
-  constructor(reader: PackageReader, kept: KeptPackages = new KeptPackages()) {
+  constructor(reader: PackageReader, kept: PackageCache = new PackageCache()) {
     this.#reader = reader;
     this.#kept = kept;
   }
@@ -173,7 +173,7 @@ export class CatalogPackages {
   async isAsBefore(catalog: ClusterCatalog, before: string | undefined, packageName: string, signal: AbortSignal): Promise<boolean> {
     const { name } = catalog.metadata;
     const kept = this.#kept.peek(name, packageName);
-    const state = servedFrom(catalog);
+    const state = getServedContent(catalog);
     if (kept === undefined || kept.ref !== before || typeof state === "string") return false;
     try {
       const [now, then] = await Promise.all([this.#package(name, state, packageName, signal), kept.content]);
@@ -191,7 +191,7 @@ export class CatalogPackages {
   async #one(catalog: ClusterCatalog, packageName: string, signal: AbortSignal): Promise<CatalogPackage> {
     const { name } = catalog.metadata;
     const entry = { name, priority: catalog.spec.priority ?? 0 };
-    const state = servedFrom(catalog);
+    const state = getServedContent(catalog);
     if (typeof state === "string")
       return { ...entry, content: undefined, unavailable: state, ...reportOf(catalog), ...(await this.#lastKnown(name, packageName)) };
     try {
@@ -253,7 +253,7 @@ export class CatalogPackages {
  * Returns the base URL and the content reference of a catalog, or the reason why it cannot be read.
  * @see operator-controller df2c201d internal/operator-controller/catalogmetadata/client/client.go validateCatalog
  */
-export function servedFrom(catalog: ClusterCatalog): { base: string; ref: string } | string {
+export function getServedContent(catalog: ClusterCatalog): { base: string; ref: string } | string {
   const { name } = catalog.metadata;
   const { status } = catalog;
   if (findCondition(status?.conditions, "Serving")?.status !== "True") return `catalog "${name}" is not being served`;
@@ -278,7 +278,7 @@ const PARALLEL_PACKAGES = 8;
 const COMPARISON_TIMEOUT_MS = 30_000;
 
 /** A catalog with new content, and the reference of the previous content. */
-export interface NewEdition {
+export interface ContentChange {
   readonly catalog: ClusterCatalog;
   readonly before: string | undefined;
 }
@@ -287,8 +287,8 @@ export interface NewEdition {
  * Calls `onConcerned` for each extension that new content of a catalog affects: its package differs or cannot be compared, or its last reconcile
  * was not successful. Reads each package once; catalogd does not send packages again whose entity tags match.
  */
-export async function findConcerned(
-  { catalog, before }: NewEdition,
+export async function findAffectedExtensions(
+  { catalog, before }: ContentChange,
   extensions: readonly ClusterExtension[],
   contents: Pick<CatalogPackages, "isAsBefore">,
   onConcerned: (name: string) => void,

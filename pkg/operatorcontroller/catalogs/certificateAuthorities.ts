@@ -38,7 +38,7 @@ export class AuthorityFolder implements AuthoritySource {
   constructor(dir: string, now: () => number = () => performance.now()) {
     this.#dir = dir;
     this.#now = now;
-    this.#last = authoritiesOf(namesOf(readdirSync(dir, { withFileTypes: true })).map((name) => readFileSync(join(dir, name), "utf8")));
+    this.#last = parseAuthorities(namesOf(readdirSync(dir, { withFileTypes: true })).map((name) => readFileSync(join(dir, name), "utf8")));
     this.#readAt = now();
   }
 
@@ -46,7 +46,7 @@ export class AuthorityFolder implements AuthoritySource {
     if (this.#now() - this.#readAt < FRESH_MS) return this.#last;
     try {
       const names = namesOf(await readdir(this.#dir, { withFileTypes: true }));
-      this.#last = authoritiesOf(await Promise.all(names.map((name) => readFile(join(this.#dir, name), "utf8"))));
+      this.#last = parseAuthorities(await Promise.all(names.map((name) => readFile(join(this.#dir, name), "utf8"))));
     } catch {
       // A mounted folder is replaced as a whole, and exists again after a moment.
     }
@@ -63,7 +63,7 @@ function namesOf(entries: readonly { name: string; isDirectory(): boolean }[]): 
 }
 
 /** Returns the texts that contain certificates. */
-export function authoritiesOf(texts: readonly string[]): Authorities {
+export function parseAuthorities(texts: readonly string[]): Authorities {
   const certificates = texts.filter((text) => text.includes("-----BEGIN CERTIFICATE-----"));
   return { certificates, fingerprint: createHash("sha256").update(JSON.stringify(certificates)).digest("hex") };
 }
@@ -87,7 +87,7 @@ export class SecretAuthorities implements AuthoritySource {
   readonly #clock: Clock;
   readonly #name: string;
   readonly #log: Logger;
-  #current: Authorities = authoritiesOf([]);
+  #current: Authorities = parseAuthorities([]);
 
   constructor({ client, namespace, name, log, clock = systemClock }: SecretAuthoritiesInit) {
     this.#clock = clock;
@@ -115,7 +115,7 @@ export class SecretAuthorities implements AuthoritySource {
   /** Stores the authorities of the Secret. @returns the Secret without its data. */
   #taken(secret: KubeObject): KubeObject {
     const { authorities } = storedIn(secret);
-    const found = authoritiesOf(authorities);
+    const found = parseAuthorities(authorities);
     if (authorities.length === 0)
       this.#log.warn({ secret: this.#name }, "Secret of catalogd contains no authorities, keeping the previous ones");
     else if (found.fingerprint !== this.#current.fingerprint) {

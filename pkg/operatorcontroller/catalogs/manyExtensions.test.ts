@@ -7,7 +7,7 @@ import { authenticated, runStep } from "../../../test/support/phases.ts";
 import type { ClusterCatalog } from "../../api/clusterCatalog.ts";
 import type { ClusterExtension } from "../../api/clusterExtension.ts";
 import { resolveBundle } from "../reconcile/resolve.ts";
-import { CatalogPackages, findConcerned } from "./catalogPackages.ts";
+import { CatalogPackages, findAffectedExtensions } from "./catalogPackages.ts";
 
 const EXTENSIONS = 1_000;
 const PACKAGES = 250;
@@ -62,7 +62,7 @@ test("resolving a thousand extensions from five catalogs reads each package of a
   const before = many.catalog("e").status?.resolvedSource?.image?.ref;
   many.editions.set("e", 2);
   const concerned: string[] = [];
-  await findConcerned({ catalog: many.catalog("e"), before }, many.extensions, many.contents, (name) => concerned.push(name));
+  await findAffectedExtensions({ catalog: many.catalog("e"), before }, many.extensions, many.contents, (name) => concerned.push(name));
   expect(concerned).toHaveLength(EXTENSIONS);
   expect(new Set(await all())).toEqual(new Set(["1.0.2"]));
   expect(many.reads.toSorted()).toEqual(Array.from({ length: PACKAGES }, (_, i) => `e p${i}`).sort());

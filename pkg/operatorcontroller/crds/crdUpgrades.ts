@@ -15,7 +15,7 @@ import { formatCount, formatList } from "../../text/lists.ts";
 import { isAllowed } from "../permissions/ownRules.ts";
 import type { LiveObjects } from "../state/objectActions.ts";
 import { WaitingError } from "../state/waiting.ts";
-import { servedKindOf } from "./crdUse.ts";
+import { getServedKind } from "./crdUse.ts";
 import { ObjectChecker, type ObjectsFound } from "./existingObjects.ts";
 
 /** The reasons why a CRD cannot replace the existing one. */
@@ -162,7 +162,7 @@ async function crdUpgrade(
   const upgrade: CrdUpgrade = { name, live, findings: [], refusals: [], notes: [], drop: [] };
   const { findings, checks, removed, stored } = await checker.compare(live, after, ignored);
   if (findings.length > 0 || checks.length > 0 || removed.length > 0 || stored.versions.length > 0) {
-    const objects = await checker.check(client, checks, servedKindOf(live), signal);
+    const objects = await checker.check(client, checks, getServedKind(live), signal);
     if (checks.length > 0) tellInvalid(upgrade, objects, findings.length > 0);
     if (removed.length > 0) tellRemoved(upgrade, objects, removed);
     const onlyStored = findings.every(({ check }) => check === "storedVersionRemoval");

@@ -4,7 +4,7 @@ import { refusal } from "../../../test/support/extensionFakes.ts";
 import type { GroupVersionKind, KubeObject, ObjectRef } from "../../api/k8s.ts";
 import { KindNotServed, KubeError } from "../../kube/errors.ts";
 import type { ListResult } from "../../kube/request.ts";
-import { type CrdUse, crdUse } from "./crdUse.ts";
+import { type CrdUse, checkCrdUse } from "./crdUse.ts";
 
 const ACCEPTED = [
   { type: "NamesAccepted", status: "True" },
@@ -66,7 +66,7 @@ async function useOf(
       return answer instanceof Error ? Promise.reject(answer) : Promise.resolve({ items: answer as T[], resourceVersion: "9" });
     },
   };
-  return { use: await crdUse(client, definition(), new AbortController().signal), listed };
+  return { use: await checkCrdUse(client, definition(), new AbortController().signal), listed };
 }
 
 const condition = (type: string, status: string): object[] => [...ACCEPTED.filter((known) => known.type !== type), { type, status }];
@@ -95,16 +95,16 @@ test.for<[name: string, live: KubeObject, lists: Lists, want: string]>([
   ["another definition has its name", definition({ uid: "2" }), { "g.io/v1": [] }, "gone"],
   ["the list of one of two versions is empty", definition({ versions: [V1, V2] }), { "g.io/v1": BUSY, "g.io/v2": [] }, "unused"],
   ["the list of one of two versions has objects", definition({ versions: [V1, V2] }), { "g.io/v2": [THING] }, "CustomResourcesExist"],
-])("crdUse decides when %s", async ([, live, lists, want]) => {
+])("checkCrdUse decides when %s", async ([, live, lists, want]) => {
   const { use } = await useOf(live, lists);
   expect(use.kind === "in use" ? `${use.reason}${use.retry ? ", retry" : ""}` : use.kind).toBe(want);
 });
 
-test("crdUse returns gone when the definition does not exist", async () => {
+test("checkCrdUse returns gone when the definition does not exist", async () => {
   expect((await useOf(undefined)).use).toEqual({ kind: "gone" });
 });
 
-test("crdUse lists through the storage version first, so that no object needs conversion", async () => {
+test("checkCrdUse lists through the storage version first, so that no object needs conversion", async () => {
   const live = definition({ versions: [V2, V1] });
   expect((await useOf(live, { "g.io/v1": [], "g.io/v2": WEBHOOK })).listed).toEqual(["g.io/v1"]);
 });
@@ -155,7 +155,7 @@ test.for<[name: string, versions: Version[], serving: Serving, want: string]>([
   ],
   ["APIServices and discovery are denied", [V1], { apiServices: DENIED, discovery: { "/apis/g.io/v1": DENIED } }, "ServedElsewhere"],
   ["the API server is busy when its APIService is read", [V1], { apiServices: BUSY }, "ListFailed, retry"],
-])("crdUse decides for an empty list when %s", async ([, versions, serving, want]) => {
+])("checkCrdUse decides for an empty list when %s", async ([, versions, serving, want]) => {
   const { use } = await useOf(definition({ versions }), { "g.io/v1": [], "g.io/v2": [] }, serving);
   expect(use.kind === "in use" ? `${use.reason}${use.retry ? ", retry" : ""}` : use.kind).toBe(want);
 });

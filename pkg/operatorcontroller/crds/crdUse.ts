@@ -26,7 +26,7 @@ const HASH_BYTES = 8;
  * @returns undefined if the definition is served; otherwise a sentence about the other server.
  * @throws KubeError if a request fails.
  */
-export async function otherServer(
+export async function findOtherServer(
   client: Pick<Client, "get" | "raw">,
   crd: KubeObject,
   { apiVersion, kind }: GroupVersionKind,
@@ -96,7 +96,7 @@ type CrdUseReason =
   | "NoServedVersion"
   /** The API server does not serve a version of the definition, for example shortly after a restart. */
   | "NotServed"
-  /** Another API server serves the versions of the definition, see `otherServer`. */
+  /** Another API server serves the versions of the definition, see `findOtherServer`. */
   | "ServedElsewhere"
   | "ListDenied"
   | "ListFailed"
@@ -129,7 +129,7 @@ export interface CustomResourceKind {
  * all of its custom resources, including those that no version serves.
  * @throws KubeError if reading the definition fails.
  */
-export async function crdUse(client: Pick<Client, "get" | "list" | "raw">, crd: KubeObject, signal: AbortSignal): Promise<CrdUse> {
+export async function checkCrdUse(client: Pick<Client, "get" | "list" | "raw">, crd: KubeObject, signal: AbortSignal): Promise<CrdUse> {
   const live = await client.get(refOf(crd), { signal });
   if (!live || (crd.metadata.uid !== undefined && live.metadata.uid !== crd.metadata.uid)) return { kind: "gone" };
   const inUse = (reason: CrdUseReason, text: string): CrdUse => ({ kind: "in use", crd: live, reason, text });
@@ -139,7 +139,7 @@ export async function crdUse(client: Pick<Client, "get" | "list" | "raw">, crd: 
     return inUse("NamesNotAccepted", "it counts as in use because the API server has not accepted its names");
   if (conditionOf(live, "Established") !== "True")
     return inUse("NotEstablished", "it counts as in use because the API server has not established it");
-  const kinds = servedKindsOf(live);
+  const kinds = listServedKinds(live);
   if (kinds.length === 0)
     return inUse(
       "NoServedVersion",
@@ -151,7 +151,7 @@ export async function crdUse(client: Pick<Client, "get" | "list" | "raw">, crd: 
     try {
       const { items } = await client.list(kind, { limit: 1, maxItems: 1, metadataOnly: true, signal });
       if (items.length > 0) return inUse("CustomResourcesExist", "custom resources of it exist");
-      const other = await otherServer(client, live, kind, signal);
+      const other = await findOtherServer(client, live, kind, signal);
       if (other === undefined) return { kind: "unused", crd: live };
       elsewhere ??= other;
     } catch (err) {
@@ -172,7 +172,7 @@ export async function crdUse(client: Pick<Client, "get" | "list" | "raw">, crd: 
 }
 
 /** Lists the served versions of a definition, the storage version first, because it needs no conversion. */
-export function servedKindsOf(crd: KubeObject): CustomResourceKind[] {
+export function listServedKinds(crd: KubeObject): CustomResourceKind[] {
   const {
     group,
     names,
@@ -191,9 +191,9 @@ export function servedKindsOf(crd: KubeObject): CustomResourceKind[] {
   }));
 }
 
-/** Returns the first of `servedKindsOf`; undefined if no version is served. */
-export function servedKindOf(crd: KubeObject): CustomResourceKind | undefined {
-  return servedKindsOf(crd)[0];
+/** Returns the first of `listServedKinds`; undefined if no version is served. */
+export function getServedKind(crd: KubeObject): CustomResourceKind | undefined {
+  return listServedKinds(crd)[0];
 }
 
 function conditionOf(crd: KubeObject, type: string): string | undefined {

@@ -12,10 +12,10 @@ import {
   type CrdComparison,
   type CrdComparisonTask,
   compareCrds,
-  listIn,
   OBJECTS_NAMED,
   type PageFindings,
   type PageTask,
+  parseList,
 } from "./objectChecks.ts";
 
 const MIB = 1024 * 1024;
@@ -164,7 +164,7 @@ export class ObjectChecker {
       }
       const size = page?.byteLength ?? pageBytes;
       bytes += size;
-      if (page && page.byteLength <= EMPTY_BYTES && listIn(page).objects.length === 0) return found;
+      if (page && page.byteLength <= EMPTY_BYTES && parseList(page).objects.length === 0) return found;
       const budget = { maxValues, maxSteps: mostSteps - steps, patternMs: Math.max(patternMs - patternsTook, 1) };
       const result: PageResult = page
         ? await this.#checkPage({ schema, version: check.version, page, ...budget })

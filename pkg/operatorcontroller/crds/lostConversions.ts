@@ -10,7 +10,7 @@ import { describeObject, objectKey } from "../../release/identity.ts";
 import type { CrdPolicy } from "../../release/plan.ts";
 import { formatFirst } from "../state/objectActions.ts";
 import { WaitingError } from "../state/waiting.ts";
-import { type CrdUse, crdUse, servedKindOf } from "./crdUse.ts";
+import { type CrdUse, checkCrdUse, getServedKind } from "./crdUse.ts";
 
 /** The CustomResourceDefinitions that an extension no longer contains, and the objects that leave with them. */
 export interface LostConversionRequest {
@@ -51,7 +51,7 @@ export interface NeededConversion {
  * Finds kept CRDs whose custom resources only the leaving operator can convert: without its webhook the API server can neither read nor delete
  * them. Each of them stops the upgrade or uninstall.
  */
-export async function neededConversions(
+export async function findNeededConversions(
   client: Pick<Client, "get" | "list" | "raw">,
   request: Omit<LostConversionRequest, "extension" | "refusal">,
   signal: AbortSignal,
@@ -63,15 +63,15 @@ export async function neededConversions(
 }
 
 /**
- * Denies the loss of conversion webhooks that `neededConversions` finds.
+ * Denies the loss of conversion webhooks that `findNeededConversions` finds.
  * @returns the problem, and WaitingError ConversionNeeded with the definitions, their custom resources, and what to do; undefined if none is found.
  */
-export async function conversionRefusal(
+export async function checkConversions(
   client: Pick<Client, "get" | "list" | "raw">,
   request: LostConversionRequest,
   signal: AbortSignal,
 ): Promise<{ problem: Problem; error: WaitingError } | undefined> {
-  const needed = await neededConversions(client, request, signal);
+  const needed = await findNeededConversions(client, request, signal);
   const [first] = needed;
   if (!first) return undefined;
   const { extension, refusal } = request;
@@ -81,21 +81,21 @@ export async function conversionRefusal(
     `which can hide fields that only one version has: kubectl annotate clusterextension ${extension} ${ANNOTATION_DROP_CONVERSION}=true`;
   const details = needed.map(({ crd, text }) => ({ name: crd.metadata.name, message: text }));
   const problem = newProblem("ConversionNeeded", { message, next, details });
-  const isOver = async (until: AbortSignal): Promise<boolean> => (await crdUse(client, first.crd, until)).kind !== "in use";
+  const isOver = async (until: AbortSignal): Promise<boolean> => (await checkCrdUse(client, first.crd, until)).kind !== "in use";
   return { problem, error: new WaitingError(Reason.ConversionNeeded, message, { isOver, everyMs: RECHECK_MS, problems: [problem] }) };
 }
 
 /**
  * Sets `conversion.strategy: None` on the CRDs whose conversion webhook goes away, so that their custom resources can be read and deleted without it.
  * @returns a sentence for each.
- * @throws KubeError 409 if another writer changed a definition in between; WaitingError as `conversionRefusal`.
+ * @throws KubeError 409 if another writer changed a definition in between; WaitingError as `checkConversions`.
  */
 export async function dropConversions(
   client: Pick<Client, "get" | "list" | "patch" | "raw">,
   request: LostConversionRequest,
   signal: AbortSignal,
 ): Promise<string[]> {
-  const refusal = await conversionRefusal(client, request, signal);
+  const refusal = await checkConversions(client, request, signal);
   if (refusal) throw refusal.error;
   const dropped: string[] = [];
   for (const { crd, use } of await lostConversions(client, request, signal)) {
@@ -113,8 +113,8 @@ export async function dropConversions(
   return dropped;
 }
 
-/** Returns the request for an upgrade or rollback of an extension to a release without the definitions that `leavingCrds` found. */
-export function upgradeConversions(
+/** Returns the request for an upgrade or rollback of an extension to a release without the definitions that `listLeavingCrds` found. */
+export function newConversionRequest(
   { metadata: { name, annotations } }: Readonly<ClusterExtension>,
   leaving: Pick<LostConversionRequest, "crds" | "policy" | "recorded">,
 ): LostConversionRequest {
@@ -132,7 +132,7 @@ async function lostConversions(
   for (const crd of crds) {
     const service = conversionServiceOf(crd);
     if (!service || !(leaving.has(objectKey(service)) || (await isAbsent(client, service, signal)))) continue;
-    const use = await crdUse(client, crd, signal);
+    const use = await checkCrdUse(client, crd, signal);
     if (use.kind === "gone" || (use.kind === "in use" && use.reason === "BeingDeleted")) continue;
     const live = use.crd;
     if (conversionServiceOf(live)) lost.push({ crd: live, use, isSafe: isForced || use.kind === "unused" || isConvertibleByName(live) });
@@ -154,7 +154,7 @@ async function descriptionOf(client: Pick<Client, "list">, { crd, use }: LostCon
   const reason = use.kind === "in use" ? use.text : "custom resources of it may exist";
   const stored = storedVersionsOf(crd).join(", ");
   const head = `${describeObject(crd)} stays because ${reason}, and only the conversion webhook of this extension can convert them (stored versions: ${stored})`;
-  const kind = servedKindOf(crd);
+  const kind = getServedKind(crd);
   if (!kind) return head;
   try {
     const { items } = await client.list(kind, { limit: READ_MAX, maxItems: READ_MAX, metadataOnly: true, signal });

@@ -5,7 +5,7 @@ import { droppedStoredVersions, type ObjectCheck, objectChecks, removedServedVer
 import { objectFaults } from "../../crdsafety/objectFaults.ts";
 import { isObject } from "../../golang/members.ts";
 import { formatList } from "../../text/lists.ts";
-import { Patterns } from "./patternMatcher.ts";
+import { PatternEvaluator } from "./patternEvaluator.ts";
 
 /** One page of custom resources, and the schema for their validation. */
 export interface PageTask {
@@ -60,13 +60,13 @@ export function checkPage({ schema: schemaJson, version, page, maxValues, maxSte
   if (values > maxValues) return { kind: "tooManyValues", values };
   const decoder = new TextDecoder();
   const schema: unknown = JSON.parse(decoder.decode(schemaJson));
-  const { objects, next, remaining } = listIn(page);
+  const { objects, next, remaining } = parseList(page);
   let steps = 0;
   const spend = (some: number): void => {
     steps += some;
     if (steps > maxSteps) throw new StepsSpent();
   };
-  const patterns = new Patterns(patternMs);
+  const patterns = new PatternEvaluator(patternMs);
   const look = (among: readonly KubeObject[]): Look => {
     const found: Look = { count: 0, invalid: 0, named: [] };
     for (const object of among) {
@@ -91,7 +91,7 @@ export function checkPage({ schema: schemaJson, version, page, maxValues, maxSte
 }
 
 /** Parses a list from the API server. @throws Error for anything else, which must not count as an empty list. */
-export function listIn(page: Uint8Array): { objects: KubeObject[]; next: string | undefined; remaining: number | undefined } {
+export function parseList(page: Uint8Array): { objects: KubeObject[]; next: string | undefined; remaining: number | undefined } {
   const list: unknown = JSON.parse(new TextDecoder().decode(page));
   if (!isObject(list)) throw new Error("the API server did not return a list");
   const { kind, items = null, metadata } = list;

@@ -52,7 +52,14 @@ class CrdOwners {
   constructor({ client, extensions, log, clock = systemClock }: CrdOwnersOptions) {
     this.#extensions = extensions;
     const answered = (): void => this.#answered.resolve();
-    const options = { metadataOnly: true, transform: toMarkedCrd, maxBackoffMs: MAX_BACKOFF_MS, clock, listed: answered, failed: answered };
+    const options = {
+      metadataOnly: true,
+      transform: toMarkedCrd,
+      maxBackoffMs: MAX_BACKOFF_MS,
+      clock,
+      onList: answered,
+      onError: answered,
+    };
     this.#crds = new Informer<MarkedCrd>(client, CRD, options, log);
     this.#crds.onEvent(() => {
       this.#revision++;

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import type { KubeObject } from "../../api/k8s.ts";
-import { gateModeFrom, OLM } from "./clusterOperator.ts";
+import { chooseGateMode, OLM } from "./clusterOperator.ts";
 
 const olm = (managementState: string): { kind: "present"; object: KubeObject } => ({
   kind: "present",
@@ -30,9 +30,9 @@ test.for([
   ["on", ABSENT, olm("Managed"), "active"],
   ["on", ABSENT, olm("Unmanaged"), "active, unmanaged"],
 ] as const)(
-  "gateModeFrom decides the mode when --cluster-operator=%s, ClusterOperator is %o and OLM is %o: %s",
+  "chooseGateMode decides the mode when --cluster-operator=%s, ClusterOperator is %o and OLM is %o: %s",
   ([flag, clusterOperator, configuration, expected]) => {
-    const mode = gateModeFrom(flag, clusterOperator, configuration);
+    const mode = chooseGateMode(flag, clusterOperator, configuration);
     expect(mode.kind + (mode.kind === "active" && mode.unmanaged ? ", unmanaged" : "")).toBe(expected);
     expect(mode.because).not.toBe("");
   },

@@ -5,7 +5,7 @@ import { settled, WatchedKind } from "../../../test/support/watchedKind.ts";
 import type { KubeObject } from "../../api/k8s.ts";
 import type { ObjectState } from "../../controller/optionalObject.ts";
 import { createLogger } from "../../telemetry/log.ts";
-import { CLUSTER_PROXY, type ClusterProxy, clusterProxyFrom, clusterProxySource, parseProxyUrl } from "./clusterProxy.ts";
+import { CLUSTER_PROXY, type ClusterProxy, newClusterProxySource, parseProxyUrl, toClusterProxy } from "./clusterProxy.ts";
 
 const { name, ...gvk } = CLUSTER_PROXY;
 const proxyObject = (status: unknown, spec: unknown = {}): KubeObject => ({ ...gvk, metadata: { name, uid: "u" }, spec, status });
@@ -27,16 +27,16 @@ test.for<[from: string, state: ObjectState, want: ClusterProxy]>([
   ],
   ["a denied request", { kind: "unreadable", because: "no" }, { kind: "unknown", because: 'Proxy "cluster" cannot be read: no' }],
   ["no response yet", { kind: "unknown" }, { kind: "unknown", because: 'Proxy "cluster" has not been read yet' }],
-])("clusterProxyFrom converts %s", ([, state, want]) => {
-  expect(clusterProxyFrom(state)).toEqual(want);
+])("toClusterProxy converts %s", ([, state, want]) => {
+  expect(toClusterProxy(state)).toEqual(want);
 });
 
-function started(settings: Parameters<typeof clusterProxySource>[0], prepare: (kind: WatchedKind) => void = () => undefined) {
+function started(settings: Parameters<typeof newClusterProxySource>[0], prepare: (kind: WatchedKind) => void = () => undefined) {
   const kind = new WatchedKind(CLUSTER_PROXY);
   prepare(kind);
   const lines: string[] = [];
   const log = createLogger({ component: "test", destination: { write: (line) => lines.push(line) } });
-  const source = clusterProxySource(settings, { client: kind, log, clock: new FakeClock() });
+  const source = newClusterProxySource(settings, { client: kind, log, clock: new FakeClock() });
   const seen: ClusterProxy[] = [];
   source.onChange(() => seen.push(source.current()));
   const ended = new AbortController();
@@ -44,7 +44,7 @@ function started(settings: Parameters<typeof clusterProxySource>[0], prepare: (k
   return { kind, source, seen, lines, stop: () => (ended.abort(), running) };
 }
 
-test("clusterProxySource follows the cluster's proxy, and logs no passwords", async () => {
+test("newClusterProxySource follows the cluster's proxy, and logs no passwords", async () => {
   const { kind, source, seen, lines, stop } = started({ mode: "auto", given: {} }, (made) => made.put(proxyObject(HTTP)));
   await source.synced;
   expect(source.current()).toEqual(known({ HTTP_PROXY: HTTP.httpProxy }));
@@ -58,21 +58,21 @@ test("clusterProxySource follows the cluster's proxy, and logs no passwords", as
   await stop();
 });
 
-test("clusterProxySource returns unknown without delay when reading the proxy is denied", async () => {
+test("newClusterProxySource returns unknown without delay when reading the proxy is denied", async () => {
   const { source, stop } = started({ mode: "auto", given: {} }, (made) => (made.refusal = refusal(403, "Forbidden", "no")));
   await source.synced;
   expect(source.current()).toEqual({ kind: "unknown", because: 'Proxy "cluster" cannot be read: no' });
   await stop();
 });
 
-test.for<[why: string, settings: Parameters<typeof clusterProxySource>[0], want: ClusterProxy]>([
+test.for<[why: string, settings: Parameters<typeof newClusterProxySource>[0], want: ClusterProxy]>([
   ["none", { mode: "none", given: {} }, { kind: "none" }],
   [
     "one of the three",
     { mode: "auto", given: { NO_PROXY: "a" } },
     { kind: "known", variables: { NO_PROXY: "a" }, source: "flags of operator-controller" },
   ],
-])("clusterProxySource ignores the cluster's proxy when flags set %s", async ([, settings, want]) => {
+])("newClusterProxySource ignores the cluster's proxy when flags set %s", async ([, settings, want]) => {
   const { source, stop } = started(settings, (made) => made.put(proxyObject(HTTP)));
   await source.synced;
   await settled();

@@ -12,17 +12,17 @@ import { gateDegradedFrom, type ReleaseVerdict, upgradeableFrom, verdictOn } fro
 import type { Logger } from "../../telemetry/log.ts";
 import { controllerMetrics, type GaugeMetric, type Labels, type Metrics, queueMetrics } from "../../telemetry/metrics.ts";
 import { type ClusterVersion, minorText } from "../../version/clusterVersion.ts";
-import type { InstalledReleases, ReleasesQuestion } from "../releases/installedReleases.ts";
+import type { InstalledReleases, ReleasesQuery } from "../releases/installedReleases.ts";
 import {
+  buildOperatorStatus,
   CLUSTER_OPERATOR,
   type ClusterOperatorMode,
   ClusterOperatorWriter,
   ControllerDeployments,
+  chooseGateMode,
   type GateMode,
-  gateModeFrom,
   OLM,
   type OperatorSettings,
-  operatorStatusFrom,
 } from "./clusterOperator.ts";
 import type { ClusterVersionReader } from "./clusterVersion.ts";
 
@@ -277,7 +277,7 @@ export class ClusterUpgradeGate {
     const { extensions, clusterVersion, settings } = this.#options;
     const releases = this.#releases.of(extensions.list().map(questionAbout));
     if (!releases) return undefined; // evaluated again when they have been read
-    const mode = gateModeFrom(settings.mode, this.#clusterOperator.state, this.#olm.state);
+    const mode = chooseGateMode(settings.mode, this.#clusterOperator.state, this.#olm.state);
     this.#tellMode(mode, log);
     const isActive = mode.kind === "active";
     const cluster = isActive ? requireVersion(clusterVersion.current()) : clusterVersion.current();
@@ -294,7 +294,7 @@ export class ClusterUpgradeGate {
       cluster,
       unmanaged: mode.unmanaged,
     };
-    const statusFrom = (before: unknown): OperatorStatus => operatorStatusFrom(before, found, this.#options, new Date());
+    const statusFrom = (before: unknown): OperatorStatus => buildOperatorStatus(before, found, this.#options, new Date());
     const { nextCheckAfterMs = RESYNC_MS } = await this.#writer.write(statusFrom, { log, signal });
     return { requeueAfterMs: Math.min(nextCheckAfterMs, RESYNC_MS) };
   }
@@ -324,7 +324,7 @@ function remedyInput({ metadata: { uid, generation = 0 }, status }: ClusterExten
   return `${uid}/${generation}/${status?.install?.bundle.name}`;
 }
 
-function questionAbout({ metadata, status }: ClusterExtension): ReleasesQuestion {
+function questionAbout({ metadata, status }: ClusterExtension): ReleasesQuery {
   const { name, uid = "", deletionTimestamp } = metadata;
   return { name, uid, installed: status?.install?.bundle, isDeleted: deletionTimestamp !== undefined };
 }

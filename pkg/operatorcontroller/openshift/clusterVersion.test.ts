@@ -4,7 +4,7 @@ import { FakeClock } from "../../../test/support/fakeClock.ts";
 import { settled, WatchedKind } from "../../../test/support/watchedKind.ts";
 import type { KubeObject } from "../../api/k8s.ts";
 import { createLogger } from "../../telemetry/log.ts";
-import { CLUSTER_VERSION, ClusterVersionSource, clusterVersionFrom, parseClusterVersion } from "./clusterVersion.ts";
+import { CLUSTER_VERSION, ClusterVersionSource, parseClusterVersion, toClusterVersion } from "./clusterVersion.ts";
 
 const stop: AbortController[] = [];
 afterEach(() => stop.splice(0).forEach((each) => each.abort()));
@@ -27,11 +27,11 @@ describe("clusterVersionFrom", () => {
     ["a denied request", { kind: "unreadable", because: "forbidden" }, FLAG, { kind: "unknown" }],
     ["no response yet", { kind: "unknown" }, FLAG, { kind: "unknown" }],
   ] as const)("converts %s", ([, state, flag, expected]) => {
-    expect(clusterVersionFrom(state, flag)).toMatchObject(expected);
+    expect(toClusterVersion(state, flag)).toMatchObject(expected);
   });
 
   test("shows only the start of an invalid version", () => {
-    const version = clusterVersionFrom({ kind: "present", object: desired("x".repeat(10_000)) }, undefined);
+    const version = toClusterVersion({ kind: "present", object: desired("x".repeat(10_000)) }, undefined);
     expect(version).toMatchObject({ kind: "unknown" });
     expect(JSON.stringify(version).length).toBeLessThan(1_000);
   });

@@ -13,7 +13,7 @@ import { type ClusterVersion, minorOf } from "../../version/clusterVersion.ts";
 export async function readClusterVersion(client: Client): Promise<ClusterVersion> {
   try {
     const object = await client.get(CLUSTER_VERSION);
-    return clusterVersionFrom(object ? { kind: "present", object } : { kind: "absent" }, undefined);
+    return toClusterVersion(object ? { kind: "present", object } : { kind: "absent" }, undefined);
   } catch (err) {
     if (err instanceof KindNotServed) return { kind: "none" };
     throw wrapError('read ClusterVersion "version": ', err);
@@ -37,7 +37,7 @@ const MAX_QUOTED = 128;
 /** Follows the version of the OpenShift cluster while it runs: `status.desired.version` of ClusterVersion `version`, else the flag. */
 export class ClusterVersionSource extends OptionalSetting<ClusterVersion> {
   constructor({ byFlag, ...options }: ClusterVersionSourceOptions) {
-    super({ ...options, ref: CLUSTER_VERSION, from: (state) => clusterVersionFrom(state, byFlag), describe });
+    super({ ...options, ref: CLUSTER_VERSION, from: (state) => toClusterVersion(state, byFlag), describe });
   }
 }
 
@@ -47,7 +47,7 @@ function describe(version: ClusterVersion): string {
 }
 
 /** Converts the state of ClusterVersion `version`. If an OpenShift cluster's version cannot be determined, it is `unknown`, never `none`. */
-export function clusterVersionFrom(state: ObjectState, byFlag: ClusterVersion | undefined): ClusterVersion {
+export function toClusterVersion(state: ObjectState, byFlag: ClusterVersion | undefined): ClusterVersion {
   const unknown = (because: string): ClusterVersion => ({ kind: "unknown", because });
   if (state.kind === "present") return versionIn(state.object);
   if (state.kind === "notServed") return byFlag ?? { kind: "none" };

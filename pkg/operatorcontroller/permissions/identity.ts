@@ -131,15 +131,15 @@ export class Identities {
 }
 
 /** Returns the identity that watches an extension's objects: extensions with one ServiceAccount share their watches. */
-export function watchIdentityOf({ spec }: Readonly<ClusterExtension>, scoped: Client, mayWatchAll?: MayWatchAll): WatchIdentity {
+export function getWatchIdentity({ spec }: Readonly<ClusterExtension>, scoped: Client, mayWatchAll?: MayWatchAll): WatchIdentity {
   const account = spec.serviceAccount?.name;
   return account
     ? { key: `${spec.namespace}/${account}`, isController: false, client: scoped, ...(mayWatchAll ? { mayWatchAll } : {}) }
-    : controllerWatchIdentity(scoped);
+    : getControllerWatchIdentity(scoped);
 }
 
 /** Returns the identity of operator-controller itself for watches. */
-export function controllerWatchIdentity(client: Client): WatchIdentity {
+export function getControllerWatchIdentity(client: Client): WatchIdentity {
   return { key: "controller", isController: true, client };
 }
 

@@ -3,7 +3,7 @@ import { configMap } from "../../../test/support/releases.ts";
 import type { Client } from "../../kube/client.ts";
 import type { PolicyRule } from "../../rbac/policyRule.ts";
 import { knownResource } from "../../rbac/resources.ts";
-import { watchPermissions } from "./ownRules.ts";
+import { findWatchPermissions } from "./ownRules.ts";
 
 const { signal } = new AbortController();
 const ROLE = { apiVersion: "rbac.authorization.k8s.io/v1", kind: "ClusterRole", metadata: { name: "r" } };
@@ -32,12 +32,12 @@ test.for<[why: string, rules: PolicyRule[], maps: boolean]>([
   ["list and watch by name", [rule(["list", "watch"], { resourceNames: ["a"] })], false],
   ["only list", [rule(["list"])], false],
   ["everything in the namespace", [{ apiGroups: ["*"], resources: ["*"], verbs: ["*"] }], true],
-])("watchPermissions decides which kinds may be watched as a whole when the rules allow %s", async ([, rules, maps]) => {
-  const may = await watchPermissions(answering(rules), [configMap("a", "ns"), configMap("b", "ns"), ROLE], knownResource, signal);
+])("findWatchPermissions decides which kinds may be watched as a whole when the rules allow %s", async ([, rules, maps]) => {
+  const may = await findWatchPermissions(answering(rules), [configMap("a", "ns"), configMap("b", "ns"), ROLE], knownResource, signal);
   expect([may?.(MAPS), may?.(ROLES), may?.({ ...MAPS, namespace: "other" })]).toEqual([maps, false, false]);
 });
 
-test("watchPermissions returns undefined when rules are incomplete or the review is denied", async () => {
-  expect(await watchPermissions(answering([], true), [ROLE], knownResource, signal)).toBeUndefined();
-  expect(await watchPermissions({ raw: () => Promise.reject(new Error("no")) }, [ROLE], knownResource, signal)).toBeUndefined();
+test("findWatchPermissions returns undefined when rules are incomplete or the review is denied", async () => {
+  expect(await findWatchPermissions(answering([], true), [ROLE], knownResource, signal)).toBeUndefined();
+  expect(await findWatchPermissions({ raw: () => Promise.reject(new Error("no")) }, [ROLE], knownResource, signal)).toBeUndefined();
 });

@@ -34,9 +34,9 @@ const MAX_ERROR = 300;
  * Lists the rules of the client's identity in the cluster and in these namespaces, with one SelfSubjectRulesReview each.
  * @throws KubeError if a review fails or is denied.
  */
-export async function ownRules(client: RawClient, namespaces: readonly string[], signal: AbortSignal): Promise<OwnRules> {
+export async function listOwnRules(client: RawClient, namespaces: readonly string[], signal: AbortSignal): Promise<OwnRules> {
   const scopes = ["", ...namespaces];
-  const answers = await Promise.all(scopes.map((scope) => scopeRules(client, scope, signal)));
+  const answers = await Promise.all(scopes.map((scope) => listScopeRules(client, scope, signal)));
   const byScope = scopes.map((scope, i) => [scope, answers[i]?.rules ?? []] as const);
   return {
     granted: { clusterRules: byScope[0]?.[1] ?? [], namespaceRules: new Map(byScope.slice(1)) },
@@ -46,7 +46,7 @@ export async function ownRules(client: RawClient, namespaces: readonly string[],
 }
 
 /** Lists the rules of the client's identity in one scope; "" is the cluster. @throws KubeError if the review fails or is denied. */
-export async function scopeRules(client: RawClient, namespace: string, signal: AbortSignal): Promise<ScopeRules> {
+export async function listScopeRules(client: RawClient, namespace: string, signal: AbortSignal): Promise<ScopeRules> {
   const body = review("SelfSubjectRulesReview", { namespace: namespace || NO_NAMESPACE });
   const { status } = (await client.raw("POST", `${AUTHORIZATION}/selfsubjectrulesreviews`, body, { signal })) as RulesReview;
   return {
@@ -67,7 +67,7 @@ export async function isAllowed(client: RawClient, namespace: string, grant: Gra
 }
 
 /** Computes a hash of rules that does not depend on their order. */
-export function rulesDigest(rules: readonly PolicyRule[]): string {
+export function hashRules(rules: readonly PolicyRule[]): string {
   return createHash("sha256")
     .update(canonicalJson(rules.map((rule) => canonicalJson(rule)).sort()))
     .digest("hex");
@@ -92,14 +92,14 @@ export type MayWatchAll = (spec: StreamSpec) => boolean;
  * Looks up which kinds the client's identity may list and watch as a whole, with one request for each scope, so that no watch is denied.
  * @returns undefined if that cannot be determined.
  */
-export async function watchPermissions(
+export async function findWatchPermissions(
   client: Pick<Client, "raw">,
   objects: readonly KubeObject[],
   resourceOf: ResourceOf,
   signal: AbortSignal,
 ): Promise<MayWatchAll | undefined> {
   const namespaces = new Set(objects.flatMap(({ metadata }) => metadata.namespace ?? []));
-  const own = await ownRules(client, [...namespaces], signal).catch(() => undefined);
+  const own = await listOwnRules(client, [...namespaces], signal).catch(() => undefined);
   signal.throwIfAborted();
   if (!own || own.incomplete) return undefined;
   const { clusterRules, namespaceRules } = own.granted;

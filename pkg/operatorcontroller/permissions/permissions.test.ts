@@ -5,7 +5,7 @@ import { configMap } from "../../../test/support/releases.ts";
 import { Client } from "../../kube/client.ts";
 import type { PolicyRule } from "../../rbac/policyRule.ts";
 import { knownResource } from "../../rbac/resources.ts";
-import { lackingPermissions } from "./permissions.ts";
+import { findMissingPermissions } from "./permissions.ts";
 
 const RULES = "/apis/authorization.k8s.io/v1/selfsubjectrulesreviews";
 const ACCESS = "/apis/authorization.k8s.io/v1/selfsubjectaccessreviews";
@@ -38,7 +38,7 @@ async function lacking(rules: (namespace: string) => Answer, allowed: (verb: str
   );
   const extension = extensionNamed("x", { packageName: "p" });
   const desired = [configMap("a"), configMap("b")];
-  const found = await lackingPermissions(client, { extension, desired, pruned: [], images: [], resourceOf: knownResource }, signal);
+  const found = await findMissingPermissions(client, { extension, desired, pruned: [], images: [], resourceOf: knownResource }, signal);
   return { found, asked, api };
 }
 
@@ -52,7 +52,7 @@ const listed = (text: string | undefined): string[] =>
     .filter((line) => line.startsWith("  "))
     .map((line) => line.split(";")[0] ?? "");
 
-test("lackingPermissions sends no access reviews when the API server lists all rules", async () => {
+test("findMissingPermissions sends no access reviews when the API server lists all rules", async () => {
   const { found, asked } = await lacking((namespace) => answer(namespace === "x-system" ? [ON_A] : []));
   expect(listed(found?.text)).toEqual([
     '  Namespace:"x-system" APIGroups:[] Resources:[configmaps] ResourceNames:[b] Verbs:[create,delete,get,list,patch,watch]',
@@ -61,7 +61,7 @@ test("lackingPermissions sends no access reviews when the API server lists all r
   expect(asked).toEqual([]);
 });
 
-test("lackingPermissions reviews each permission that is not listed when the list of rules is incomplete", async () => {
+test("findMissingPermissions reviews each permission that is not listed when the list of rules is incomplete", async () => {
   const incomplete = (): Answer =>
     answer([ON_A], { incomplete: true, evaluationError: "webhook authorizer does not support user rule resolution" });
   const some = await lacking(incomplete, (verb) => verb !== "delete");
@@ -74,14 +74,14 @@ test("lackingPermissions reviews each permission that is not listed when the lis
   expect((await lacking(incomplete, () => true)).found).toBeUndefined();
 });
 
-test("lackingPermissions ignores missing permissions when they are only list and watch", async () => {
+test("findMissingPermissions ignores missing permissions when they are only list and watch", async () => {
   const { found } = await lacking(() =>
     answer([{ apiGroups: [""], resources: ["configmaps"], verbs: ["get", "create", "patch", "delete"] }]),
   );
   expect(found).toBeUndefined();
 });
 
-test("lackingPermissions returns undefined when reviews are denied, and fails when the API server fails", async () => {
+test("findMissingPermissions returns undefined when reviews are denied, and fails when the API server fails", async () => {
   expect((await lacking(() => statusAnswer(403, "Forbidden", "you may not ask"))).found).toBeUndefined();
   await expect(lacking(() => statusAnswer(500, "InternalError", "etcd is gone"))).rejects.toThrow("etcd is gone");
 });

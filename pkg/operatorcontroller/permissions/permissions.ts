@@ -14,7 +14,7 @@ import { commonRules, type GrantedRules, isNothing, missingIn, missingRules, rul
 import { crdPolicyOf } from "../../release/plan.ts";
 import { createdTrustedCas } from "../../render/trustedCa.ts";
 import type { IsOver } from "../state/waiting.ts";
-import { isAllowed, type OwnRules, ownRules, rulesDigest, scopeRules } from "./ownRules.ts";
+import { hashRules, isAllowed, listOwnRules, listScopeRules, type OwnRules } from "./ownRules.ts";
 
 /** Limit of options of one kind from a configuration, as many as a valid one has namespaces. A configuration can be invalid and large. */
 const MAX_OPTIONS = 100;
@@ -27,7 +27,7 @@ const PLAIN_WORD = /^[\w@%+=:,./-]+$/;
  * @param certProvider provider of the certificates of their webhooks; undefined without webhooks.
  * @param config configuration of the bundles; default: `spec.config.inline`.
  */
-export function rbacCommand(
+export function formatRbacCommand(
   { spec }: Pick<ClusterExtension, "spec">,
   images: readonly string[],
   certProvider?: string,
@@ -78,7 +78,7 @@ export interface PermissionRequest {
 }
 
 /** Permissions that the ServiceAccount lacks. */
-export interface LackingPermissions {
+export interface MissingPermissions {
   /** All of them, in the words of the Go operator-controller. */
   text: string;
   /** All of them, who lacks them, and the command that prints the roles. */
@@ -103,18 +103,18 @@ const PARALLEL_QUESTIONS = 8;
  * Finds the permissions that the client's identity lacks to install, maintain and uninstall the objects; undefined if none is missing, or if it may
  * not review its permissions. Lists missing permissions to watch objects, and to read Pods and custom resources, but they alone do not count.
  */
-export async function lackingPermissions(
+export async function findMissingPermissions(
   client: Pick<Client, "raw">,
   request: PermissionRequest,
   signal: AbortSignal,
-): Promise<LackingPermissions | undefined> {
+): Promise<MissingPermissions | undefined> {
   const { extension, desired, pruned, resourceOf } = request;
   const { spec } = extension;
   const crdPolicy = crdPolicyOf(spec);
   const { valuesFrom = [] } = spec.config ?? {};
   const options: RuleOptions = { installNamespace: spec.namespace, resourceOf, pruned, crdPolicy, valuesFrom };
   const all = requiredRules(desired, options);
-  const own = await ownRules(client, [...all.namespaceRules.keys()], signal).catch((err: unknown) => {
+  const own = await listOwnRules(client, [...all.namespaceRules.keys()], signal).catch((err: unknown) => {
     if (isForbidden(err) || isNotFound(err)) return undefined;
     throw err;
   });
@@ -146,13 +146,13 @@ function problemOf(missing: RequiredRules, { extension, images, desired, config 
   const account = serviceAccount?.name ? `ServiceAccount ${namespace}/${serviceAccount.name}` : "operator-controller";
   return newProblem("MissingPermissions", {
     message: `${account} lacks permissions that the bundle needs`,
-    next: `${rbacCommand(extension, images, providerOf(desired)?.name, config)} | kubectl apply -f -`,
-    details: ruleDetails(missing),
+    next: `${formatRbacCommand(extension, images, providerOf(desired)?.name, config)} | kubectl apply -f -`,
+    details: toRuleDetails(missing),
   });
 }
 
 /** Converts missing rules to the details of a problem, cluster-wide rules first. */
-export function ruleDetails({ clusterRules, namespaceRules }: RequiredRules): NonNullable<ProblemData["permissions"]> {
+export function toRuleDetails({ clusterRules, namespaceRules }: RequiredRules): NonNullable<ProblemData["permissions"]> {
   return [["", clusterRules] as const, ...namespaceRules].flatMap(([namespace, rules]) =>
     rules.map(({ apiGroups, resources, resourceNames, nonResourceURLs, verbs }) => ({
       ...(namespace === "" ? {} : { namespace }),
@@ -167,10 +167,25 @@ export function ruleDetails({ clusterRules, namespaceRules }: RequiredRules): No
 
 /** Returns the rules that a problem lists, the inverse of `ruleDetails`. */
 export function rulesFromDetails(details: NonNullable<ProblemData["permissions"]>): RequiredRules {
-  const rulesIn = (place: string | undefined): PolicyRule[] =>
-    details.flatMap(({ namespace, ...rule }) => (namespace === place ? [rule] : []));
+  const rulesIn = (place: string | undefined): PolicyRule[] => details.filter(({ namespace }) => namespace === place).map(ruleFromDetails);
   const namespaces = [...new Set(details.flatMap(({ namespace }) => (namespace === undefined ? [] : [namespace])))];
-  return { clusterRules: rulesIn(undefined), namespaceRules: new Map(namespaces.map((name) => [name, rulesIn(name)])) };
+  return { clusterRules: rulesIn(undefined), namespaceRules: new Map(namespaces.map((name) => [name, rulesIn(name)])), unknownKinds: [] };
+}
+
+function ruleFromDetails({
+  apiGroups,
+  resources,
+  resourceNames,
+  nonResourceURLs,
+  verbs,
+}: NonNullable<ProblemData["permissions"]>[number]): PolicyRule {
+  return {
+    ...(apiGroups ? { apiGroups } : {}),
+    ...(resources ? { resources } : {}),
+    ...(resourceNames ? { resourceNames } : {}),
+    ...(nonResourceURLs ? { nonResourceURLs } : {}),
+    verbs,
+  };
 }
 
 /** Finds the rules that are allowed although no rule lists them, with one access review for each permission. */
@@ -197,8 +212,8 @@ function changeIn(client: Pick<Client, "raw">, missing: RequiredRules, { granted
   if (!first) return () => Promise.resolve(true);
   const { namespace, grant } = first;
   if (incomplete) return (signal) => isAllowed(client, namespace, grant, signal);
-  const before = rulesDigest((namespace === "" ? granted.clusterRules : granted.namespaceRules.get(namespace)) ?? []);
-  return async (signal) => rulesDigest((await scopeRules(client, namespace, signal)).rules) !== before;
+  const before = hashRules((namespace === "" ? granted.clusterRules : granted.namespaceRules.get(namespace)) ?? []);
+  return async (signal) => hashRules((await listScopeRules(client, namespace, signal)).rules) !== before;
 }
 
 function placedGrants({ clusterRules, namespaceRules }: RequiredRules): { namespace: string; grant: Grant }[] {

@@ -1,12 +1,12 @@
 import { expect, test } from "vitest";
 import { extensionNamed } from "../../../test/support/extensions.ts";
 import type { ClusterExtensionSpec } from "../../api/clusterExtension.ts";
-import { rbacCommand } from "./permissions.ts";
+import { formatRbacCommand } from "./permissions.ts";
 
-test("rbacCommand contains the certificate provider of webhooks, which changes the rules", () => {
+test("formatRbacCommand contains the certificate provider of webhooks, which changes the rules", () => {
   const { spec } = extensionNamed("x", { packageName: "p" });
   const command = "olmv1 rbac quay.io/p:v1 --namespace x-system --service-account x-installer --webhook-cert-provider cert-manager";
-  expect(rbacCommand({ spec }, ["quay.io/p:v1"], "cert-manager")).toBe(command);
+  expect(formatRbacCommand({ spec }, ["quay.io/p:v1"], "cert-manager")).toBe(command);
 });
 
 test.for<[why: string, spec: Partial<ClusterExtensionSpec>, images: string[], command: string]>([
@@ -76,15 +76,18 @@ test.for<[why: string, spec: Partial<ClusterExtensionSpec>, images: string[], co
     ["quay.io/p:v1"],
     String.raw`olmv1 rbac quay.io/p:v1 --namespace x-system --watch-namespace 'a; echo '\''b'\'' $(c)'`,
   ],
-])("rbacCommand formats the command for %s", ([, spec, images, command]) => {
+])("formatRbacCommand formats the command for %s", ([, spec, images, command]) => {
   const x = extensionNamed("x", { packageName: "p" });
-  expect(rbacCommand({ spec: { ...x.spec, ...spec } }, images)).toBe(command);
+  expect(formatRbacCommand({ spec: { ...x.spec, ...spec } }, images)).toBe(command);
 });
 
-test("rbacCommand contains at most 100 namespaces and 100 ConfigMaps of a configuration", () => {
+test("formatRbacCommand contains at most 100 namespaces and 100 ConfigMaps of a configuration", () => {
   const { spec } = extensionNamed("x", { packageName: "p" });
   const deploymentConfigs = Array.from({ length: 1_000 }, (_, i) => ({ trustedCA: { configMapName: `c${i}`, create: true } }));
-  const command = rbacCommand({ spec }, [], undefined, { watchNamespaces: deploymentConfigs.map((_, i) => `n${i}`), deploymentConfigs });
+  const command = formatRbacCommand({ spec }, [], undefined, {
+    watchNamespaces: deploymentConfigs.map((_, i) => `n${i}`),
+    deploymentConfigs,
+  });
   expect(command.match(/--watch-namespace/g)).toHaveLength(100);
   expect(command.match(/--trusted-ca-config-map/g)).toHaveLength(100);
 });

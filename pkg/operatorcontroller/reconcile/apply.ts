@@ -9,8 +9,8 @@ import { lastDeployed } from "../../release/record.ts";
 import { configNotes } from "../../render/configNotes.ts";
 import { Applier, RequestsFailed } from "../apply/applier.ts";
 import type { ApplyServices } from "../apply/applyContext.ts";
-import { ApplyPass } from "../apply/applyPass.ts";
-import { oursOf, removeCrds } from "../apply/keptCrds.ts";
+import { filterOwned, removeCrds } from "../apply/keptCrds.ts";
+import { ObjectReconciler } from "../apply/objectReconciler.ts";
 import { renderFor } from "../apply/preparedObjects.ts";
 import type { RenderableBundle } from "../bundles/bundleCache.ts";
 import { configOf } from "../state/extensionSpec.ts";
@@ -48,7 +48,7 @@ async function removeAfterQuotaExceeded(
   let outcome: string;
   try {
     const live = await applier.read(written.map(refOf));
-    const ours = oursOf(written, live, owner);
+    const ours = filterOwned(written, live, owner);
     await applier.remove(ours.filter((object) => !isCrd(object)));
     const { kept } = await removeCrds(applier, client, ours.filter(isCrd), "DeleteIfUnused", signal);
     const keptText = kept.length === 0 ? "" : `; kept: ${kept.map(({ text }) => text).join("; ")}`;
@@ -86,7 +86,7 @@ export function applyBundle(deps: RollbackServices): ReconcileStep<Unpacked, App
       else if (content) await applyContent(deps, phase, content, context);
       else {
         if (latest?.inputDigest === phase.inputDigest) warnOfConfig(phase, latest?.objects ?? []);
-        await new ApplyPass(deps, phase, context).keep(true);
+        await new ObjectReconciler(deps, phase, context).keep(true);
       }
       return { ...phase, phase: "applied" };
     },
@@ -102,7 +102,7 @@ async function applyContent(deps: RollbackServices, phase: Unpacked, content: Re
   requireCurrentCrds(bundle.name, content);
   try {
     const { annotations, requirements } = content;
-    await new ApplyPass(deps, phase, context).release({ bundle, objects, annotations, requirements, flaws, inputDigest, proxy });
+    await new ObjectReconciler(deps, phase, context).release({ bundle, objects, annotations, requirements, flaws, inputDigest, proxy });
     releases.installed = bundle;
   } catch (err) {
     await removeAfterQuotaExceeded(deps, phase, context, err);
@@ -126,7 +126,7 @@ export async function keepInstalled(deps: RollbackServices, phase: Phase, contex
   const [latest] = history.current;
   if (latest?.rolledBack && latest.status !== "deployed") return finishRollback(deps, phase, context);
   if (!installed || latest?.status !== "deployed") return;
-  await new ApplyPass(deps, phase, context).keep(false);
+  await new ObjectReconciler(deps, phase, context).keep(false);
 }
 
 /**
@@ -142,7 +142,7 @@ export function correctDrift(deps: ApplyServices): ReconcileStep<Authenticated> 
       if (!releases.installed || latest?.status !== "deployed") return phase;
       if ((deps.watches?.suspects(extension.metadata.name) ?? []).length === 0) return phase;
       try {
-        await new ApplyPass(deps, phase, context).maintain();
+        await new ObjectReconciler(deps, phase, context).maintain();
       } catch (err) {
         context.signal.throwIfAborted();
         done.began = false;

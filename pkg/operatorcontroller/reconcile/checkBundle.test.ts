@@ -5,7 +5,7 @@ import { extensionNamed } from "../../../test/support/extensions.ts";
 import { type PhaseParts, problemTexts, runStep, unpacked } from "../../../test/support/phases.ts";
 import { releaseRecord } from "../../../test/support/releases.ts";
 import { contentOf } from "../bundles/bundleCache.ts";
-import { noReleases } from "../releases/releaseStore.ts";
+import { newReleaseHistory } from "../releases/releaseStore.ts";
 import { ExtensionCache } from "../state/extensionCache.ts";
 import type { ResolvedBundle, Unpacked } from "../state/phases.ts";
 import { checkBundle } from "./check.ts";
@@ -27,7 +27,7 @@ class CheckFixture {
 }
 
 const OTHER = { ...BUNDLE, version: "1.0.1" };
-const kept = { releases: { history: { ...noReleases(), current: [releaseRecord(1, "deployed", { flaws: [FLAW] })] } } };
+const kept = { releases: { history: { ...newReleaseHistory(), current: [releaseRecord(1, "deployed", { flaws: [FLAW] })] } } };
 
 // Source: H-02, S0-010, S3-33.
 test.for<[why: string, parts: PhaseParts<Unpacked>, notes: string[]]>([

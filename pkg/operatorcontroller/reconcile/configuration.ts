@@ -8,8 +8,8 @@ import { isForbidden } from "../../kube/errors.ts";
 import { knownResource } from "../../rbac/resources.ts";
 import { checkConfigSize } from "../../render/configLimits.ts";
 import { mergedConfig, type ReadSource } from "../../render/configSources.ts";
-import { watchIdentityOf } from "../permissions/identity.ts";
-import { lackingPermissions } from "../permissions/permissions.ts";
+import { getWatchIdentity } from "../permissions/identity.ts";
+import { findMissingPermissions } from "../permissions/permissions.ts";
 import type { ReconcileStep, Resolved } from "../state/phases.ts";
 import { type IsOver, WaitingError } from "../state/waiting.ts";
 import { formatUnwatched } from "../watches/objectWatches.ts";
@@ -80,7 +80,7 @@ export function readConfiguration(services: ConfigurationServices): ReconcileSte
       const sources = await readSources(client, extension, signal);
       const merged = mergedConfig(sources.read, namespace, config?.inline);
       hidden.add(merged.texts);
-      watches?.follow(name, watchIdentityOf(extension, client), objectsOf(extension, sources));
+      watches?.follow(name, getWatchIdentity(extension, client), objectsOf(extension, sources));
       if (sources.failures.length > 0) {
         const explained = isServiceAccount && sources.failures.every(isForbidden);
         throw explained ? await denied(phase, sources.failures, signal) : failed(sources.failures);
@@ -122,7 +122,7 @@ async function denied(phase: Resolved, failures: readonly unknown[], signal: Abo
   const [first] = failures;
   const images = [releases.installed?.image, bundle.image].filter((image) => image !== undefined);
   const request = { extension, desired: [], pruned: [], images, resourceOf: knownResource };
-  const lacking = await lackingPermissions(client, request, signal);
+  const lacking = await findMissingPermissions(client, request, signal);
   if (lacking)
     return new WaitingError(Reason.Retrying, lacking.text, { cause: first, isOver: lacking.isOver, problems: [lacking.problem] });
   const isOver: IsOver = async (until) => !(await readSources(client, extension, until)).failures.some(isForbidden);

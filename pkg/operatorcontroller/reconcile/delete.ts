@@ -23,8 +23,8 @@ import type { Dependent } from "../../resolve/dependencies/dependents.ts";
 import { formatList } from "../../text/lists.ts";
 import { Applier } from "../apply/applier.ts";
 import { takeOver } from "../apply/handovers.ts";
-import { isKept, keptText, recheckKept, removeCrds } from "../apply/keptCrds.ts";
-import { type CustomResourceKind, otherServer, servedKindsOf } from "../crds/crdUse.ts";
+import { formatKeptCrd, isKept, recheckKept, removeCrds } from "../apply/keptCrds.ts";
+import { type CustomResourceKind, findOtherServer, listServedKinds } from "../crds/crdUse.ts";
 import { dropConversions } from "../crds/lostConversions.ts";
 import { ServiceAccountMissing } from "../permissions/identity.ts";
 import { requireReadable } from "../releases/releaseStore.ts";
@@ -128,7 +128,7 @@ export class Uninstaller {
         const removal = await removeCrds(this.#applier, this.#client, leaving, policy, this.#signal);
         const request = { policy, owner, isWanted: () => false };
         const still = await recheckKept(this.#applier, this.#client, before, request, this.#signal);
-        const staying = [...removal.kept, ...still.map(({ left, ...rest }) => ({ text: keptText(left), ...rest }))];
+        const staying = [...removal.kept, ...still.map(({ left, ...rest }) => ({ text: formatKeptCrd(left), ...rest }))];
         const unsure = staying.find(({ retry }) => retry !== undefined);
         if (unsure) throw new RetryableError(Reason.Retrying, unsure.text, { cause: unsure.retry?.cause });
         const keeping = removal.kept.map(({ crd }) => crd);
@@ -173,7 +173,7 @@ export class Uninstaller {
    * server would be deleted. Undefined if there is none: the custom resources are deleted with the definition.
    */
   async #ownKindOf(crd: KubeObject): Promise<CustomResourceKind | undefined> {
-    for (const kind of servedKindsOf(crd)) if (!(await otherServer(this.#client, crd, kind, this.#signal))) return kind;
+    for (const kind of listServedKinds(crd)) if (!(await findOtherServer(this.#client, crd, kind, this.#signal))) return kind;
     return undefined;
   }
 

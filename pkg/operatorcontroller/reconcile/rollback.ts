@@ -12,8 +12,8 @@ import { lastDeployed, newestFirst, parseRevision, type ReleaseRecord, requireRe
 import { attemptsOf, heldUntil, type RolledBack, rollbackObjects, shortMessage, waitEnds } from "../../release/rollbackBackoff.ts";
 import { Applier } from "../apply/applier.ts";
 import type { ApplyServices } from "../apply/applyContext.ts";
-import { ApplyPass } from "../apply/applyPass.ts";
-import { recordOf } from "../releases/releaseStore.ts";
+import { ObjectReconciler } from "../apply/objectReconciler.ts";
+import { getRecord } from "../releases/releaseStore.ts";
 import type { FailedRelease, Held } from "../state/clusterChanges.ts";
 import { selectChanges } from "../state/objectActions.ts";
 import {
@@ -118,7 +118,7 @@ export async function applyPinnedRelease(
   const bundle = installedFrom(release);
   hidden.add(release.sourced ?? []);
   const current = lastDeployed(releases.history.current)?.objects ?? [];
-  await new ApplyPass(deps, phase, context).release({
+  await new ObjectReconciler(deps, phase, context).release({
     bundle: { ...bundle, explanation: "" },
     objects: release.pinnedTo === revision ? release.objects : rollbackObjects(release.objects, current),
     annotations: release.annotations,
@@ -162,7 +162,7 @@ async function applyRollback(
   const bundle = installedFrom(target);
   hidden.add(target.sourced ?? []);
   delete phase.changes.failed;
-  await new ApplyPass(deps, phase, context).release({
+  await new ObjectReconciler(deps, phase, context).release({
     bundle: { ...bundle, explanation: "" },
     objects,
     annotations: target.annotations,
@@ -215,7 +215,7 @@ async function releaseBefore(
   const before = newestFirst(history.older).filter(({ version, status }) => status === "superseded" && version < release.version);
   let newest: ReleaseRecord | undefined;
   for (const { version } of before) {
-    const record = recordOf(await store.read(release.name, version, { signal }));
+    const record = getRecord(await store.read(release.name, version, { signal }));
     if (record?.rolledOutAt !== undefined) return record;
     newest ??= record;
   }
@@ -303,7 +303,7 @@ async function findPinned(
     throw new TerminalError(Reason.Blocked, message, { cause: err, problems: [newProblem("InvalidSpec", { message })] });
   }
   const known = history.current.find(({ version }) => version === revision);
-  const release = known ?? recordOf(await store.read(extension.metadata.name, revision, { signal }));
+  const release = known ?? getRecord(await store.read(extension.metadata.name, revision, { signal }));
   if (!release) throw new RetryableError(Reason.Retrying, `annotation ${ANNOTATION_ROLLBACK_TO}: revision ${revision} no longer exists`);
   return { revision, release };
 }

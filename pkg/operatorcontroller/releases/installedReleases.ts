@@ -28,7 +28,7 @@ export interface InstalledReleasesOptions {
 }
 
 /** An extension whose releases the cluster upgrade gate requests. */
-export interface ReleasesQuestion extends ReleaseOwner {
+export interface ReleasesQuery extends ReleaseOwner {
   /** The installed bundle in its status. */
   readonly installed?: { readonly name: string; readonly version: string } | undefined;
   /** It is being deleted, so it may have no releases although its status names a bundle. */
@@ -65,11 +65,11 @@ export class InstalledReleases {
     this.#systemNamespace = systemNamespace;
     this.#reader = new ReleaseReader({ store, cache, clock, log });
     const selection = { namespace: systemNamespace, labelSelector: `owner=${RELEASE_OWNER},type=index`, metadataOnly: true };
-    const listed = (): void => this.#setRefusal(undefined);
-    const failed = (err: unknown, during: "list" | "watch"): void => {
+    const onList = (): void => this.#setRefusal(undefined);
+    const onError = (err: unknown, during: "list" | "watch"): void => {
       if (during === "list" && isForbidden(err)) this.#setRefusal(`list release secrets: ${messageOf(err)}`);
     };
-    this.#secrets = new Informer(client, SECRET, { ...selection, transform: withoutBulk, clock, listed, failed }, log);
+    this.#secrets = new Informer(client, SECRET, { ...selection, transform: withoutBulk, clock, onList, onError }, log);
     this.#secrets.addIndex(BY_EXTENSION, ({ metadata }) => [metadata.labels?.["name"] ?? ""]);
     this.#secrets.onEvent(({ type, object, old }) => {
       const { uid, labels } = object.metadata;
@@ -117,7 +117,7 @@ export class InstalledReleases {
    * another bundle.
    * @returns undefined while some of them are still being read.
    */
-  of(extensions: readonly ReleasesQuestion[]): Releases | undefined {
+  of(extensions: readonly ReleasesQuery[]): Releases | undefined {
     const refusal = this.#refusal;
     if (refusal !== undefined) return extensions.map(({ name }) => ({ extension: name, because: refusal }));
     const all = extensions.map((extension) => this.#ofOne(extension));
@@ -142,7 +142,7 @@ export class InstalledReleases {
     return outcome === undefined ? { kind: "unknown" } : { kind: "unknown", because: outcome.because };
   }
 
-  #ofOne(question: ReleasesQuestion): Releases | undefined {
+  #ofOne(question: ReleasesQuery): Releases | undefined {
     const found = this.#found(question);
     const kept = this.#kept.get(question.name);
     const key = `${question.installed?.name}/${question.installed?.version}/${question.isDeleted === true}`;
@@ -152,7 +152,7 @@ export class InstalledReleases {
     return releases;
   }
 
-  #answer({ name: extension, installed, isDeleted }: ReleasesQuestion, { own, foreign, unreadable }: FoundReleases): Releases | undefined {
+  #answer({ name: extension, installed, isDeleted }: ReleasesQuery, { own, foreign, unreadable }: FoundReleases): Releases | undefined {
     const active = activeReleases(own);
     const counting = new Set([...active, ...activeReleases(foreign)]);
     const stillDeployed = [...own, ...foreign].filter((index) => index.status === "deployed" && !counting.has(index));
@@ -227,7 +227,7 @@ interface Answer {
 }
 
 /** Reports whether a release contains the bundle that a status names. */
-function matchesInstalled({ name, version }: NonNullable<ReleasesQuestion["installed"]>, facts: ReleaseFacts): boolean {
+function matchesInstalled({ name, version }: NonNullable<ReleasesQuery["installed"]>, facts: ReleaseFacts): boolean {
   return facts.bundle === name && facts.version === version;
 }
 

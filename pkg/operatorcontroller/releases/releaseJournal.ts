@@ -12,7 +12,7 @@ import {
 } from "../../release/record.ts";
 import type { ReleaseState } from "../../release/state.ts";
 import type { Logger } from "../../telemetry/log.ts";
-import { type ReleaseHistory, type ReleaseOwner, type ReleaseStore, recordOf, requireReadable } from "./releaseStore.ts";
+import { getRecord, type ReleaseHistory, type ReleaseOwner, type ReleaseStore, requireReadable } from "./releaseStore.ts";
 
 /** The content of a release when it begins. */
 export type ReleaseContent = Pick<
@@ -147,7 +147,7 @@ export class ReleaseJournal {
    */
   async leave(release: ReleaseRecord, left: readonly LeftObject[]): Promise<ReleaseRecord> {
     const { store, owner } = this.#options;
-    const { left: _before, ...rest } = recordOf(await store.read(owner.name, release.version, this.#calls)) ?? release;
+    const { left: _before, ...rest } = getRecord(await store.read(owner.name, release.version, this.#calls)) ?? release;
     const record: ReleaseRecord = left.length > 0 ? { ...rest, left } : rest;
     await store.update(record, owner, this.#calls);
     return record;
@@ -165,7 +165,7 @@ export class ReleaseJournal {
       for (const other of others) {
         const status: ReleaseStatus | undefined = other.status === "deployed" ? "superseded" : isPending(other) ? "failed" : undefined;
         if (!status && !(history.orphaned && known.has(other.version))) continue;
-        const record = known.get(other.version) ?? recordOf(await store.read(owner.name, other.version, this.#calls));
+        const record = known.get(other.version) ?? getRecord(await store.read(owner.name, other.version, this.#calls));
         const ending = status ? endingOf(other.version, status, newest) : {};
         if (record) await store.update({ ...record, ...ending }, owner, this.#calls);
       }

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { ReleaseFactsCache, releaseFacts } from "./releaseReader.ts";
+import { extractReleaseFacts, ReleaseFactsCache } from "./releaseReader.ts";
 
 const LABELS = { "olm.operatorframework.io/bundle-name": "a.v1.0.0", "olm.operatorframework.io/bundle-version": "1.0.0" };
 const stating = (text: string) => ({ labels: LABELS, annotations: { "olm.properties": text }, objects: [] });
@@ -15,25 +15,25 @@ test.for([
   ["[]", "[]"],
   ["", ""],
   ['{"not":"a list"}', '{"not":"a list"}'],
-] as const)("releaseFacts keeps only the maximum OpenShift version of properties %s", ([text, kept]) => {
-  expect(releaseFacts(stating(text))).toMatchObject({ bundle: "a.v1.0.0", version: "1.0.0", properties: kept });
+] as const)("extractReleaseFacts keeps only the maximum OpenShift version of properties %s", ([text, kept]) => {
+  expect(extractReleaseFacts(stating(text))).toMatchObject({ bundle: "a.v1.0.0", version: "1.0.0", properties: kept });
 });
 
-test("releaseFacts has no properties when the release has no annotation", () => {
-  expect(releaseFacts({ labels: LABELS, annotations: {}, objects: [] }).properties).toBeUndefined();
+test("extractReleaseFacts has no properties when the release has no annotation", () => {
+  expect(extractReleaseFacts({ labels: LABELS, annotations: {}, objects: [] }).properties).toBeUndefined();
 });
 
-test("releaseFacts keeps two maxima when there are more, because two are already an error", () => {
+test("extractReleaseFacts keeps two maxima when there are more, because two are already an error", () => {
   const many = `[${Array.from({ length: 50_000 }, () => '{"type":"olm.maxOpenShiftVersion","value":"4.18"}').join(",")}]`;
   const one = '{"type":"olm.maxOpenShiftVersion","value":"4.18"}';
-  expect(releaseFacts(stating(many)).properties).toBe(`[${one},${one}]`);
+  expect(extractReleaseFacts(stating(many)).properties).toBe(`[${one},${one}]`);
 });
 
 test.for([
   ["does not decode", `[]${" ".repeat(20_000)}!`],
   ["states olm.maxOpenShiftVersion with", `[{"type":"olm.maxOpenShiftVersion","value":"${"4".repeat(20_000)}"}]`],
-] as const)("releaseFacts fails when the properties are too long: it %s", ([message, text]) => {
-  expect(() => releaseFacts(stating(text))).toThrow(message);
+] as const)("extractReleaseFacts fails when the properties are too long: it %s", ([message, text]) => {
+  expect(() => extractReleaseFacts(stating(text))).toThrow(message);
 });
 
 test("ReleaseFactsCache returns facts only for the exact version of the Secret", () => {

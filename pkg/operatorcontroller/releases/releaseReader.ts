@@ -31,7 +31,7 @@ export type NotedRelease = Pick<ReleaseRecord, "labels" | "annotations" | "prope
  * Extracts the facts of a release.
  * @throws Error if its properties do not decode and are too long to show unchanged.
  */
-export function releaseFacts(release: NotedRelease): ReleaseFacts {
+export function extractReleaseFacts(release: NotedRelease): ReleaseFacts {
   const { labels, annotations } = release;
   const properties = annotations[ANNOTATION_PROPERTIES];
   return {
@@ -81,7 +81,7 @@ export class ReleaseFactsCache {
     if (uid === undefined || resourceVersion === undefined || this.#known.peek(uid)?.resourceVersion === resourceVersion) return;
     let facts: ReleaseFacts;
     try {
-      facts = releaseFacts(record);
+      facts = extractReleaseFacts(record);
     } catch {
       return; // a later read of the release reports the error
     }
@@ -251,7 +251,7 @@ export class ReleaseReader {
       using deadline = new Deadline(signal, READ_TIMEOUT_MS);
       const release = await this.#options.store.read(index.labels?.["name"] ?? "", labelled.version, { signal: deadline.signal });
       if (release?.kind === "unreadable") return { kind: "unreadable", because: unreadableText(release) };
-      return release?.kind === "readable" ? { kind: "read", facts: releaseFacts(release.record) } : { kind: "unfinished" };
+      return release?.kind === "readable" ? { kind: "read", facts: extractReleaseFacts(release.record) } : { kind: "unfinished" };
     } catch (err) {
       return { kind: "unreadable", because: messageOf(err).slice(0, MAX_CAUSE).toWellFormed() };
     }

@@ -65,12 +65,12 @@ export interface ReleaseHistory {
 }
 
 /** Returns the history of an extension that never had a release. */
-export function noReleases(): ReleaseHistory {
+export function newReleaseHistory(): ReleaseHistory {
   return { current: [], older: [], unfinished: [], highest: 0, orphaned: false, unreadable: [], foreign: [] };
 }
 
 /** Returns a history with `release` in place of the current release that has its number. */
-export function withCurrent(history: ReleaseHistory, release: ReleaseRecord): ReleaseHistory {
+export function replaceCurrent(history: ReleaseHistory, release: ReleaseRecord): ReleaseHistory {
   return { ...history, current: history.current.map((one) => (one.version === release.version ? release : one)) };
 }
 
@@ -106,7 +106,7 @@ export function requireReadable({ unreadable: [first, ...others] }: Pick<Release
  * Returns the record of a decoded release; undefined if the release does not exist or is incomplete.
  * @throws ReleaseUnreadable with the name of the Secret.
  */
-export function recordOf(release: DecodedRelease | undefined): ReleaseRecord | undefined {
+export function getRecord(release: DecodedRelease | undefined): ReleaseRecord | undefined {
   if (release?.kind === "unreadable") throw new ReleaseUnreadable([release]);
   return release?.kind === "readable" ? release.record : undefined;
 }

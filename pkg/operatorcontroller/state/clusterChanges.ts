@@ -1,6 +1,6 @@
 import type { InstalledBundle } from "../../release/installedBundle.ts";
 import type { ReleaseRecord } from "../../release/record.ts";
-import { noReleases, type ReleaseHistory } from "../releases/releaseStore.ts";
+import { newReleaseHistory, type ReleaseHistory } from "../releases/releaseStore.ts";
 import type { LiveObjects, ObjectAction } from "./objectActions.ts";
 
 /** A hold on a bundle that was rolled back: reason and message of condition Progressing. */
@@ -50,5 +50,5 @@ export interface KnownReleases {
 
 /** Returns the initial state: no release is known. */
 export function unknownReleases(): KnownReleases {
-  return { history: noReleases(), installed: undefined, unreadable: [] };
+  return { history: newReleaseHistory(), installed: undefined, unreadable: [] };
 }

@@ -7,7 +7,7 @@ import type { ReleaseRecord } from "../../release/record.ts";
 import { encodeRelease } from "../../release/storage/encode.ts";
 import type { ClusterProxy } from "../openshift/clusterProxy.ts";
 import { inputDigest } from "../reconcile/unpack.ts";
-import { noReleases } from "../releases/releaseStore.ts";
+import { newReleaseHistory } from "../releases/releaseStore.ts";
 import type { Resolved, ResolvedBundle } from "./phases.ts";
 import { proxyChange, proxyNote, proxyOf } from "./proxyVariables.ts";
 
@@ -30,7 +30,7 @@ function phaseOf({ proxy, deployed, upgrade = false, config }: Given): Resolved 
   const bundle: ResolvedBundle = { packageName: "p", name: "p.v1", version: "1.0.0", image: "i", explanation: "" };
   if (!deployed) return resolved(extension, bundle, { clusterProxy: proxy });
   const installed = upgrade ? { ...bundle, name: "p.v0", version: "0.9.0" } : bundle;
-  const history = { ...noReleases(), current: [releaseRecord(1, "deployed", deployed)] };
+  const history = { ...newReleaseHistory(), current: [releaseRecord(1, "deployed", deployed)] };
   return resolved(extension, bundle, { clusterProxy: proxy, releases: { installed, history } });
 }
 

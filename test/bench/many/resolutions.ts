@@ -1,6 +1,6 @@
 import type { ClusterExtension } from "../../../pkg/api/clusterExtension.ts";
 import type { PackageContent } from "../../../pkg/fbc/types.ts";
-import { CatalogPackages, findConcerned } from "../../../pkg/operatorcontroller/catalogs/catalogPackages.ts";
+import { CatalogPackages, findAffectedExtensions } from "../../../pkg/operatorcontroller/catalogs/catalogPackages.ts";
 import { chooseBest, filterCandidates } from "../../../pkg/resolve/resolve.ts";
 import type { BundleMetadata } from "../../../pkg/resolve/successors.ts";
 import type { LoadedCatalog } from "../../cases/catalogCache.ts";
@@ -58,7 +58,7 @@ export class ManyResolutions {
     return this.#timed(async () => {
       const concerned = new Set<string>();
       const extensions = this.#wanted.map(({ extension }) => extension);
-      await findConcerned({ catalog, before }, extensions, this.#contents, (name) => concerned.add(name));
+      await findAffectedExtensions({ catalog, before }, extensions, this.#contents, (name) => concerned.add(name));
       return this.#all(this.#wanted.filter(({ extension }) => concerned.has(extension.metadata.name)));
     });
   }

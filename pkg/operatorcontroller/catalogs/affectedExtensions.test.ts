@@ -2,7 +2,7 @@ import { expect, test } from "vitest";
 import { catalogNamed } from "../../../test/support/catalogs.ts";
 import { extensionNamed } from "../../../test/support/extensions.ts";
 import type { ClusterExtension } from "../../api/clusterExtension.ts";
-import { findConcerned } from "./catalogPackages.ts";
+import { findAffectedExtensions } from "./catalogPackages.ts";
 
 const EDITION = { catalog: catalogNamed("c", { digest: "quay.io/c@sha256:2" }), before: "quay.io/c@sha256:1" };
 
@@ -24,11 +24,11 @@ async function concerned(extensions: readonly ClusterExtension[], changed: reado
       return Promise.resolve(!changed.includes(packageName));
     },
   };
-  await findConcerned(EDITION, extensions, contents, (name) => names.push(name));
+  await findAffectedExtensions(EDITION, extensions, contents, (name) => names.push(name));
   return { names: names.sort(), asked };
 }
 
-test("findConcerned finds the extensions whose packages have changed, and reads each package once", async () => {
+test("findAffectedExtensions finds the extensions whose packages have changed, and reads each package once", async () => {
   const { names, asked } = await concerned([extension("a", "p"), extension("b", "q"), extension("c", "q")], ["q"]);
   expect(names).toEqual(["b", "c"]);
   expect(asked).toEqual(["p quay.io/c@sha256:1", "q quay.io/c@sha256:1"]);
@@ -38,7 +38,7 @@ test.for<[string, Parameters<typeof extension>[2]]>([
   ["is retried", { reason: "Retrying" }],
   ["has changed since its last reconcile", { generation: 2 }],
   ["is not installed", { installed: false }],
-])("findConcerned finds an extension that %s, even if its package has not changed", async ([, state]) => {
+])("findAffectedExtensions finds an extension that %s, even if its package has not changed", async ([, state]) => {
   const { names, asked } = await concerned([extension("a", "p", state)]);
   expect(names).toEqual(["a"]);
   expect(asked).toEqual([]);

@@ -24,7 +24,7 @@ type Question = [pattern: string, flags: string, text: string];
  * Matches texts against untrusted patterns in two rounds. In the first round, `matches` records its questions and returns true. Then `answer`
  * evaluates all of them within a time limit, and in the second round `matches` returns the results.
  */
-export class Patterns {
+export class PatternEvaluator {
   readonly #questions = new Map<string, Question>();
   #answers: ReadonlyMap<string, boolean | undefined> | undefined;
   readonly #timeoutMs: number;

@@ -1,26 +1,26 @@
 import { expect, test } from "vitest";
-import { Patterns } from "./patternMatcher.ts";
+import { PatternEvaluator } from "./patternEvaluator.ts";
 
 /** Returns the results of questions that are asked in both rounds. */
 function answers(...questions: [pattern: string, text: string][]): { given: (boolean | undefined)[]; someUnknown: boolean } {
-  const patterns = new Patterns();
+  const patterns = new PatternEvaluator();
   for (const [pattern, text] of questions) expect(patterns.matches(pattern, text)).toBe(true);
   patterns.answer();
   const given = questions.map(([pattern, text]) => patterns.matches(pattern, text));
   return { given, someUnknown: patterns.someUnknown };
 }
 
-test("Patterns matches patterns that JavaScript supports", () => {
+test("PatternEvaluator matches patterns that JavaScript supports", () => {
   expect(answers(["^a+$", "aa"], ["^a+$", "b"], ["(?i)^A$", "a"], [String.raw`[\w-.]`, "-"])).toEqual({
     given: [true, false, true, true],
     someUnknown: false,
   });
 });
 
-test("Patterns has no result for an invalid pattern or a long text", () => {
+test("PatternEvaluator has no result for an invalid pattern or a long text", () => {
   expect(answers(["(", "a"], ["a", "a"], ["a", "a".repeat(5_000)])).toEqual({ given: [undefined, true, undefined], someUnknown: true });
 });
 
-test("Patterns ends an endless pattern, and keeps the results before it", () => {
+test("PatternEvaluator ends an endless pattern, and keeps the results before it", () => {
   expect(answers(["^b$", "a"], ["^(a+)+$", `${"a".repeat(60)}b`])).toEqual({ given: [false, undefined], someUnknown: true });
 });

@@ -9,10 +9,10 @@ import { describeObject } from "../../release/identity.ts";
 import { GO_FIELD_MANAGER } from "../../release/managedFields.ts";
 import { activeReleases, isOfAnotherWriter, type LeftObject, lastDeployed, type ReleaseRecord } from "../../release/record.ts";
 import { dropConversions } from "../crds/lostConversions.ts";
-import { watchPermissions } from "../permissions/ownRules.ts";
-import { rbacCommand } from "../permissions/permissions.ts";
+import { findWatchPermissions } from "../permissions/ownRules.ts";
+import { formatRbacCommand } from "../permissions/permissions.ts";
 import { ReleaseJournal } from "../releases/releaseJournal.ts";
-import { withCurrent } from "../releases/releaseStore.ts";
+import { replaceCurrent } from "../releases/releaseStore.ts";
 import { configOf } from "../state/extensionSpec.ts";
 import { formatFirst, selectChanges, summarizeActions } from "../state/objectActions.ts";
 import type { ActingPhase } from "../state/phases.ts";
@@ -23,12 +23,12 @@ import { followRelease, maintain } from "./drift.ts";
 import { HandoverPending, type Need, ObjectsClaimed } from "./handovers.ts";
 import { isKept } from "./keptCrds.ts";
 import { pruneLeft, watchLeft } from "./leftObjects.ts";
-import { completed, type NextRelease, nextRelease, type RenderedBundle, underWay } from "./nextRelease.ts";
+import { buildNextRelease, describeCompletion, describeProgress, type NextRelease, type RenderedBundle } from "./nextRelease.ts";
 import { PermissionCheck, type PermissionSubject } from "./permissionCheck.ts";
 import { KIND_CHECKS, newChecked, OBJECT_CHECKS, PERMISSION_CHECKS, preflight } from "./preflight.ts";
 import type { Checked, PreflightRequest } from "./preflightRequest.ts";
 import type { PreparedObjects } from "./preparedObjects.ts";
-import { prune, unwanted } from "./prune.ts";
+import { listUndesired, prune } from "./prune.ts";
 import { ReleaseEvents } from "./releaseEvents.ts";
 
 /** The services that write a release. */
@@ -92,7 +92,7 @@ function writersBefore(
 }
 
 /** Reconciles the objects of one extension once, with the extension's identity: maintains the deployed release, or applies a new one. */
-export class ApplyPass {
+export class ObjectReconciler {
   readonly #deps: ApplyServices;
   readonly #phase: ActingPhase;
   readonly #pass: ApplyContext;
@@ -170,13 +170,13 @@ export class ApplyPass {
     const request = this.#preflightRequest(prepared, rendered.bundle.image);
     const checked = newChecked();
     await preflight(request, { mode: "stop", checks: KIND_CHECKS, checked });
-    const next = nextRelease(this.#phase, rendered, prepared);
+    const next = buildNextRelease(this.#phase, rendered, prepared);
     const { state, bundle, objects } = next;
     const { extension, releases, changes } = this.#phase;
     const { handovers } = this.#deps;
     if (state.kind === "Unchanged") {
       const renewed = await this.#journal.renew(state.release, next.content);
-      releases.history = withCurrent(releases.history, renewed);
+      releases.history = replaceCurrent(releases.history, renewed);
       handovers.settle(extension, state.release.objects);
       changes.isAimed = true;
       return this.maintain();
@@ -188,7 +188,7 @@ export class ApplyPass {
     try {
       await preflight(request, { mode: "stop", checks: PERMISSION_CHECKS, checked });
       this.#rights.tell(checked.tolerated);
-      await this.#pass.claiming([...objects, ...unwanted(this.#pass.pruneRequest(objects))], async () => {
+      await this.#pass.claiming([...objects, ...listUndesired(this.#pass.pruneRequest(objects))], async () => {
         await preflight(request, { mode: "stop", checks: OBJECT_CHECKS, checked });
         this.#events.preflight(bundle.name, next.content.inputDigest, checked.notes, this.#pass.dryRun.warnings);
         if (next.kind !== "RolledBack") await requireApproval(this.#pass, this.#events, rendered, next, checked);
@@ -240,7 +240,7 @@ export class ApplyPass {
       client,
       discovery: this.#deps.discovery,
       permissions: () => this.#rights.find({ desired, images, kinds }),
-      advice: `print the exact roles: ${rbacCommand(extension, images, providerOf(desired)?.name, configOf(this.#phase))}`,
+      advice: `print the exact roles: ${formatRbacCommand(extension, images, providerOf(desired)?.name, configOf(this.#phase))}`,
       pruning: this.#pass.pruneRequest(desired),
       objects: this.#deps.objectChecker,
       signal: context.signal,
@@ -265,7 +265,7 @@ export class ApplyPass {
   async #failed(next: NextRelease, record: ReleaseRecord, err: unknown): Promise<void> {
     const { actions, applied } = this.#pass.applier;
     const done = selectChanges(actions).filter(({ labelsOnly }) => !labelsOnly);
-    const text = `${underWay(next)} failed${done.length > 0 ? ` after ${summarizeActions(done)}` : ""}: ${messageOf(err)}`;
+    const text = `${describeProgress(next)} failed${done.length > 0 ? ` after ${summarizeActions(done)}` : ""}: ${messageOf(err)}`;
     const release = await this.#journal.failed(record, text);
     this.#phase.changes.failed = { release, applied, actions };
     this.#events.record("Warning", "ApplyFailed", text);
@@ -284,7 +284,7 @@ export class ApplyPass {
 
   async #follow({ objects, kinds }: NextRelease): Promise<void> {
     const { scoped, context } = this.#pass;
-    const mayWatchAll = this.#deps.watches && (await watchPermissions(scoped, objects, (gvk) => kinds.resourceOf(gvk), context.signal));
+    const mayWatchAll = this.#deps.watches && (await findWatchPermissions(scoped, objects, (gvk) => kinds.resourceOf(gvk), context.signal));
     followRelease(this.#pass, mayWatchAll);
   }
 
@@ -292,10 +292,10 @@ export class ApplyPass {
     this.#events.record(
       "Normal",
       next.kind,
-      `${completed(next, this.#phase.releases.installed?.name)}: ${summarizeActions(this.#pass.applier.actions)}`,
+      `${describeCompletion(next, this.#phase.releases.installed?.name)}: ${summarizeActions(this.#pass.applier.actions)}`,
     );
     this.#events.proxy(next, this.#phase);
-    for (const note of next.notes) this.#events.record("Normal", "ManifestAdjusted", note);
+    for (const note of next.notes) this.#events.record("Normal", "ManifestNormalized", note);
   }
 
   /** Compares the new release again, to report the drift that it left uncorrected. */

@@ -41,16 +41,16 @@ import { isApproved } from "../apply/approval.ts";
 import type { CertificateProviders } from "../apply/certificateProviders.ts";
 import { DryRun } from "../apply/dryRun.ts";
 import { preflight } from "../apply/preflight.ts";
-import { type Checked, findingText, type PreflightFinding } from "../apply/preflightRequest.ts";
+import { type Checked, formatPreflightFinding, type PreflightFinding } from "../apply/preflightRequest.ts";
 import { type PreparedObjects, prepareFor, renderFor } from "../apply/preparedObjects.ts";
-import { leavingObjects, type PruneRequest, removals } from "../apply/prune.ts";
+import { listLeavingObjects, listRemovals, type PruneRequest } from "../apply/prune.ts";
 import { contentOf } from "../bundles/bundleCache.ts";
 import type { CatalogPackages } from "../catalogs/catalogPackages.ts";
 import { ClusterApis } from "../dependencies/clusterApis.ts";
 import { loadCelRules } from "../dependencies/constraintCache.ts";
 import type { ClusterProxy } from "../openshift/clusterProxy.ts";
 import { readClusterVersion } from "../openshift/clusterVersion.ts";
-import { type LackingPermissions, lackingPermissions, rbacCommand } from "../permissions/permissions.ts";
+import { findMissingPermissions, formatRbacCommand, type MissingPermissions } from "../permissions/permissions.ts";
 import { checkRequirements, reportProxy } from "../reconcile/check.ts";
 import { readConfiguration } from "../reconcile/configuration.ts";
 import { pinInstalledImage } from "../reconcile/pinInstalledImage.ts";
@@ -73,7 +73,7 @@ import {
 } from "../state/phases.ts";
 import { proxyOf } from "../state/proxyVariables.ts";
 import type { InstallPlan, InstallPlanObject, InstallPlanWarning, PlanFinding } from "./installPlan.ts";
-import type { WantedExtension } from "./wantedExtension.ts";
+import type { ExtensionPreview } from "./previewExtension.ts";
 
 /** Compares the objects with the cluster, and runs the preflight. */
 async function compare(
@@ -91,10 +91,10 @@ async function compare(
   const crdPolicy = crdPolicyOf(spec);
   const pruning: PruneRequest = { history: history.current, desired, crdPolicy, owner };
   const images = [installed, bundle].flatMap((one) => (one ? [one.image] : []));
-  const lackingOf = (identity: Client): Promise<LackingPermissions | undefined> => {
+  const lackingOf = (identity: Client): Promise<MissingPermissions | undefined> => {
     const resourceOf: ResourceOf = (gvk) => kinds.resourceOf(gvk);
-    const permissions = { extension, desired, pruned: removals(pruning), images, config: configOf(phase), resourceOf };
-    return lackingPermissions(identity, permissions, signal);
+    const permissions = { extension, desired, pruned: listRemovals(pruning), images, config: configOf(phase), resourceOf };
+    return findMissingPermissions(identity, permissions, signal);
   };
   request.account?.tell(await lackingOf(request.account.client));
   const dryRun = new DryRun(scoped, signal);
@@ -113,7 +113,7 @@ async function compare(
       client: scoped,
       discovery: client,
       permissions: isServiceAccount ? () => lackingOf(scoped) : undefined,
-      advice: `print the exact roles: ${rbacCommand(extension, images, providerOf(desired)?.name, configOf(phase))}`,
+      advice: `print the exact roles: ${formatRbacCommand(extension, images, providerOf(desired)?.name, configOf(phase))}`,
       pruning,
       onlyTries: true,
       signal,
@@ -123,7 +123,7 @@ async function compare(
   const { live, after, refused, tolerated, doubtful } = checked;
   request.seen?.({ live, after });
   const findings = checked.findings.map(planFinding);
-  const leaving = await leavingObjects(applier, pruning).catch((err: unknown): KubeObject[] => {
+  const leaving = await listLeavingObjects(applier, pruning).catch((err: unknown): KubeObject[] => {
     signal.throwIfAborted();
     const text = messageOf(err);
     if (!findings.some((finding) => finding.text === text)) findings.push({ kind: "read", text });
@@ -134,7 +134,7 @@ async function compare(
   return { plan: changePlan({ digest, desired, live, after, leaving, widens: widensRights, hidden }), refused, findings, warnings, notes };
 }
 
-function missingText({ problem: { message, next } }: LackingPermissions): string {
+function missingText({ problem: { message, next } }: MissingPermissions): string {
   return next === undefined ? message : `${message}; ${next}`;
 }
 
@@ -143,7 +143,7 @@ function planFinding(finding: PreflightFinding): PlanFinding {
   const lacking = finding.kind === "permissions" ? finding.problems.find(({ type }) => type === "MissingPermissions") : undefined;
   return {
     kind: finding.kind === "kindConflict" ? "ownership" : finding.kind,
-    text: findingText(finding),
+    text: formatPreflightFinding(finding),
     ...(lacking?.details?.permissions ? { permissions: lacking.details.permissions } : {}),
     ...(lacking?.next === undefined ? {} : { grant: lacking.next }),
   };
@@ -245,7 +245,7 @@ async function clusterVersion(client: Client): Promise<ClusterVersion> {
  * Computes the changes that operator-controller would make for an extension; writes nothing.
  * @throws Error if no bundle can be resolved, pulled or rendered, or a request is denied.
  */
-export async function makePlan(request: PlanRequest): Promise<InstallPlan> {
+export async function createPlan(request: PlanRequest): Promise<InstallPlan> {
   const authenticated = await observe(request, await start(request));
   const resolved = await resolve(request, authenticated);
   try {
@@ -363,7 +363,7 @@ function objectsOf({ objects }: ChangePlan, refused: ReadonlySet<string>): Insta
 
 /** The input of a plan, and the identities for its requests. */
 export interface PlanRequest {
-  wanted: WantedExtension;
+  wanted: ExtensionPreview;
   catalogs: readonly ClusterCatalog[];
   /** The user's client, for all requests that operator-controller sends with its own identity. */
   client: Client;
@@ -372,7 +372,7 @@ export interface PlanRequest {
   /** Whether `scoped` is the extension's ServiceAccount, so that its permissions are checked. */
   isServiceAccount: boolean;
   /** Looks up the permissions of the extension's ServiceAccount if `scoped` is another user. Missing ones are reported, not counted as findings. */
-  account?: { readonly client: Client; readonly tell: (lacking: LackingPermissions | undefined) => void } | undefined;
+  account?: { readonly client: Client; readonly tell: (lacking: MissingPermissions | undefined) => void } | undefined;
   /** Reads the bundle of an image. */
   reader: { bundle(source: string): Promise<RegistryV1Bundle> };
   /** Reads packages of the catalogs. */

@@ -6,7 +6,7 @@ import { extensionNamed } from "../../test/support/extensions.ts";
 import type { ClusterExtension } from "../api/clusterExtension.ts";
 import { minorOf } from "../version/clusterVersion.ts";
 import { CatalogPackages } from "./catalogs/catalogPackages.ts";
-import { remedyFor } from "./dryResolution.ts";
+import { describeRemedy } from "./dryResolution.ts";
 
 const X: ClusterExtension = {
   ...extensionNamed("x", { packageName: "p", selector: { matchLabels: { tier: "gold" } } }),
@@ -23,27 +23,27 @@ const UNREADABLE = new CannedPackages(new Map());
 const NONE = new ListedCatalogs([]);
 const signal = new AbortController().signal;
 
-test("remedyFor names a version of the selected catalogs that lifts the block", async () => {
+test("describeRemedy names a version of the selected catalogs that lifts the block", async () => {
   const sources = { catalogs: CATALOGS, contents: new CatalogPackages(HELD) };
-  expect(await remedyFor(X, sources, CLUSTER, signal)).toBe('version 1.1.0 of catalog "c" lifts the block');
-  expect(await remedyFor(X, sources, CLUSTER, signal, ["p.v1.1.0"])).toBe('version 1.0.0 of catalog "c" lifts the block');
+  expect(await describeRemedy(X, sources, CLUSTER, signal)).toBe('version 1.1.0 of catalog "c" lifts the block');
+  expect(await describeRemedy(X, sources, CLUSTER, signal, ["p.v1.1.0"])).toBe('version 1.0.0 of catalog "c" lifts the block');
 });
 
-test("remedyFor mentions an unreadable catalog, and a selector without catalogs", async () => {
+test("describeRemedy mentions an unreadable catalog, and a selector without catalogs", async () => {
   const unreadable = { catalogs: CATALOGS, contents: new CatalogPackages(UNREADABLE) };
-  expect(await remedyFor(X, unreadable, CLUSTER, signal)).toBe('catalog "c" cannot be searched for a version that lifts the block');
+  expect(await describeRemedy(X, unreadable, CLUSTER, signal)).toBe('catalog "c" cannot be searched for a version that lifts the block');
   const none = { catalogs: NONE, contents: new CatalogPackages(HELD) };
-  expect(await remedyFor(X, none, CLUSTER, signal)).toBe(
+  expect(await describeRemedy(X, none, CLUSTER, signal)).toBe(
     "spec.source.catalog.selector selects no catalog to search for another version; uninstall the extension to upgrade the cluster",
   );
 });
 
-test("remedyFor returns undefined when spec, source or version is missing, or the signal aborts", async () => {
+test("describeRemedy returns undefined when spec, source or version is missing, or the signal aborts", async () => {
   const sources = { catalogs: CATALOGS, contents: new CatalogPackages(UNREADABLE) };
   const { spec: _, ...bare } = X;
   const noSource = { ...X, spec: { ...X.spec, source: { sourceType: "Catalog" as const } } };
-  expect(await remedyFor(bare as ClusterExtension, sources, CLUSTER, signal)).toBeUndefined();
-  expect(await remedyFor(noSource, sources, CLUSTER, signal)).toBeUndefined();
-  expect(await remedyFor(X, sources, { kind: "none" }, signal)).toBeUndefined();
-  expect(await remedyFor(X, sources, CLUSTER, AbortSignal.abort())).toBeUndefined();
+  expect(await describeRemedy(bare as ClusterExtension, sources, CLUSTER, signal)).toBeUndefined();
+  expect(await describeRemedy(noSource, sources, CLUSTER, signal)).toBeUndefined();
+  expect(await describeRemedy(X, sources, { kind: "none" }, signal)).toBeUndefined();
+  expect(await describeRemedy(X, sources, CLUSTER, AbortSignal.abort())).toBeUndefined();
 });

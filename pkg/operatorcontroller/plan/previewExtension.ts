@@ -6,7 +6,7 @@ import type { Client } from "../../kube/client.ts";
 import { isForbidden } from "../../kube/errors.ts";
 
 /** An extension as it would be after applying a file. */
-export interface WantedExtension {
+export interface ExtensionPreview {
   /** With the uid and status of the existing extension, if it exists. */
   extension: ClusterExtension;
   exists: boolean;
@@ -17,7 +17,7 @@ export interface WantedExtension {
  * Previews an extension after applying `given`, with a dry run: the API server validates it and sets defaults, and writes nothing.
  * @throws Error with the reason why the API server would reject it.
  */
-export async function wantedExtension(client: Client, given: ClusterExtension): Promise<WantedExtension> {
+export async function previewExtension(client: Client, given: ClusterExtension): Promise<ExtensionPreview> {
   const { name } = given.metadata;
   const ref = { apiVersion: API_VERSION, kind: CLUSTER_EXTENSION, name };
   const existing = await client.get<ClusterExtension>(ref);

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import type { PackageContent } from "../../fbc/types.ts";
-import { KeptPackages } from "./catalogPackages.ts";
+import { PackageCache } from "./catalogPackages.ts";
 
 const KILOBYTE = 1_024;
 
@@ -9,15 +9,15 @@ function sized(kilobytes: number): PackageContent {
   return { package: { name: "x".repeat(kilobytes * KILOBYTE) }, channels: [], bundles: [], deprecations: [], others: 0 };
 }
 
-async function keep(kept: KeptPackages, packageName: string, content: PackageContent | undefined, catalog = "c"): Promise<void> {
+async function keep(kept: PackageCache, packageName: string, content: PackageContent | undefined, catalog = "c"): Promise<void> {
   kept.keep(catalog, packageName, { ref: "sha256:1", content: Promise.resolve(content), tags: new Map() });
   await Promise.resolve();
 }
 
-const there = (kept: KeptPackages, ...names: string[]): string[] => names.filter((name) => kept.peek("c", name) !== undefined);
+const there = (kept: PackageCache, ...names: string[]): string[] => names.filter((name) => kept.peek("c", name) !== undefined);
 
-test("KeptPackages evicts the least recently used packages beyond its limit", async () => {
-  const kept = new KeptPackages(100 * KILOBYTE);
+test("PackageCache evicts the least recently used packages beyond its limit", async () => {
+  const kept = new PackageCache(100 * KILOBYTE);
   for (const name of ["a", "b", "c"]) await keep(kept, name, sized(30));
   kept.use("c", "a");
   await keep(kept, "d", sized(30));
@@ -25,16 +25,16 @@ test("KeptPackages evicts the least recently used packages beyond its limit", as
   expect(kept.bytes).toBeLessThan(100 * KILOBYTE);
 });
 
-test("KeptPackages does not keep a package above its limit, but keeps thousands of missing packages", async () => {
-  const kept = new KeptPackages(6_000 * KILOBYTE);
+test("PackageCache does not keep a package above its limit, but keeps thousands of missing packages", async () => {
+  const kept = new PackageCache(6_000 * KILOBYTE);
   for (let i = 0; i < 5_000; i++) await keep(kept, `p${i}`, undefined);
   expect(there(kept, "p0", "p4999")).toEqual(["p0", "p4999"]);
   await keep(kept, "large", sized(7_000));
   expect(there(kept, "large")).toEqual([]);
 });
 
-test("KeptPackages shares a read in progress, and drops a read that failed or was replaced", async () => {
-  const kept = new KeptPackages();
+test("PackageCache shares a read in progress, and drops a read that failed or was replaced", async () => {
+  const kept = new PackageCache();
   const failing = Promise.reject(new Error("connection refused"));
   kept.keep("c", "p", { ref: "sha256:1", content: failing, tags: new Map() });
   expect(kept.use("c", "p")?.content).toBe(failing);
@@ -49,8 +49,8 @@ test("KeptPackages shares a read in progress, and drops a read that failed or wa
   expect([kept.bytes, bytes]).toEqual([KILOBYTE, KILOBYTE]);
 });
 
-test("KeptPackages.forget drops one catalog, and not another one whose name starts the same", async () => {
-  const kept = new KeptPackages();
+test("PackageCache.forget drops one catalog, and not another one whose name starts the same", async () => {
+  const kept = new PackageCache();
   await keep(kept, "p", sized(1));
   await keep(kept, "p", undefined, "c2");
   kept.forget("c");
