@@ -128,7 +128,7 @@ test.for<[why: string, args: string[], message: string]>([
     ["--values-from", "Pod/x"],
     "olmv1: option '--values-from <kind/name...>' argument 'Pod/x' is invalid. Use ConfigMap/NAME or Secret/NAME. See --help\n",
   ],
-  ["no bundle", [], "olmv1: no bundle given: name at least one bundle folder or image, or use --token-only\n"],
+  ["no bundle", [], "olmv1: no bundle: name at least one bundle folder or image, or use --token-only\n"],
   ["tokens of nobody", ["--token-only"], "olmv1: --token-only needs --namespace and --service-account\n"],
   [
     "versions of no catalog",

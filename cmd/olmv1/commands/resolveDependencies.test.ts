@@ -34,7 +34,7 @@ afterAll(() => folder[Symbol.dispose]());
 
 const SUPPLY =
   'bundle "giver.v3.0.0" (catalog "c") would provide it: apply a ClusterExtension of package "giver", or set spec.dependencies.policy to Install';
-const UNKNOWN = "no cluster is asked, and --installed-package does not say what is installed";
+const UNKNOWN = "no cluster is used, and --installed-package does not list the installed packages";
 const BREAKS = 'ClusterExtension "lender" (bundle "lender.v1.0.0") would lose what it requires: API example.com/v1 Shelf';
 const UPDATE = ["--installed", "2.0.0", "--upgrade-constraint-policy", "SelfCertified"];
 const headed = (start: string): string => expect.stringContaining(start) as string;
@@ -83,16 +83,16 @@ test.for<[why: string, args: string[], code: number, lines: string[]]>([
     0,
     [
       "package needy",
-      "  installed: nothing",
+      "  installed: none",
       "  channels: all",
       "  version: <3",
       "",
       "CATALOG  PRIORITY  BUNDLES  VERSION RANGE  DEPENDENCIES  BEST",
       "c        0         3        2              1             1.0.0",
       "",
-      'catalog c, removed by versionRange (wanted: matching "<3"):',
+      'catalog c, removed by versionRange (required: matching "<3"):',
       '  needy.v3.0.0: "<3" does not match it',
-      "catalog c, removed by dependencies (wanted: whose dependencies can be met):",
+      "catalog c, removed by dependencies (required: whose dependencies can be met):",
       '  needy.v2.0.0: it requires package "giver" >=2.0.0',
       "",
       "bundle: needy.v1.0.0 (version 1.0.0) of catalog c",
@@ -136,7 +136,7 @@ test.for<[why: string, args: string[], code: number, lines: string[]]>([
     ["resolve", "giver", ...UPDATE, "--installed-package", "lender=1.0.0"],
     0,
     [
-      "bundle: giver.v2.0.0 (version 2.0.0) of catalog c, installed already",
+      "bundle: giver.v2.0.0 (version 2.0.0) of catalog c, already installed",
       headed("why: "),
       `note: bundle "giver.v3.0.0" is not chosen: ${BREAKS}`,
     ],

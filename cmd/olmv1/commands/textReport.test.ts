@@ -42,5 +42,5 @@ test.for([80, 200])("a blocked upgrade at width %i", async (width) => {
 test("an upgrade that nothing blocks", () => {
   const [free] = CHECK.extensions;
   const text = formatUpgradeReport({ ...CHECK, upgradeable: true, extensions: free ? [free] : [] }, 80);
-  expect(text.split("\n")[0]).toBe("OK: nothing installed blocks the upgrade from 4.18.9 to 4.19");
+  expect(text.split("\n")[0]).toBe("OK: no extension blocks the upgrade from 4.18.9 to 4.19");
 });
