@@ -141,7 +141,7 @@ async function installPlan(
     clusterProxy: await readClusterProxy(client, settings.proxy),
     systemNamespace,
     ...(seen ? { seen } : {}),
-    willBeGiven: (live) => uid !== undefined && isOfCsv(live, csv),
+    willBeAdopted: (live) => uid !== undefined && isOfCsv(live, csv),
     log: createLogger({ component: "olmv1", level: "error", destination: process.stderr }),
     signal,
   });

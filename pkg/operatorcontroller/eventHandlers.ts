@@ -78,7 +78,7 @@ export interface EventHandlerParts extends Pick<OperatorControllerOptions, "clus
   watches: ObjectWatches;
   memory: ExtensionCache;
   gate: ClusterUpgradeGate;
-  certificateAlarms: KeyedTimers;
+  certificateTimers: KeyedTimers;
   /** Enqueues an extension. */
   wake: (extension: string) => void;
   /** Schedules a check of the health of an extension. */
@@ -96,11 +96,11 @@ export interface EventHandlerParts extends Pick<OperatorControllerOptions, "clus
  * | the cluster's version or proxy          | all extensions                                                                   |
  */
 export function enqueueOnChanges(parts: EventHandlerParts): void {
-  const { extensions, catalogs, watches, memory, certificateAlarms, clusterVersion, clusterProxy, wake } = parts;
+  const { extensions, catalogs, watches, memory, certificateTimers, clusterVersion, clusterProxy, wake } = parts;
   watches.onObjectEvent(({ extension, ref }) => {
     if (mayHaveHealth(ref)) parts.healthChanged(extension);
     const dueMs = mayTrust(ref) ? memory.certificatesChanged(extension, Date.now()) : undefined;
-    if (dueMs !== undefined) certificateAlarms.set(extension, dueMs);
+    if (dueMs !== undefined) certificateTimers.set(extension, dueMs);
   });
   extensions.onEvent((event) => {
     if (event.type === "delete" || needsReconcile(event.object, event.old)) wake(event.object.metadata.name);

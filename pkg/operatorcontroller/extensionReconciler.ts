@@ -5,7 +5,7 @@ import { CERTIFICATE_TIMES } from "../certificates/rotation.ts";
 import type { Informer } from "../controller/informer.ts";
 import { ThreadIssuer } from "../serving/certificateIssuer.ts";
 import { CertificateProviders } from "./apply/certificateProviders.ts";
-import { ObjectClaims } from "./apply/handovers.ts";
+import { ObjectLocks } from "./apply/handovers.ts";
 import { BundleCache } from "./bundles/bundleCache.ts";
 import { ObjectChecker } from "./crds/existingObjects.ts";
 import { getContentRef } from "./eventHandlers.ts";
@@ -25,7 +25,7 @@ type DerivedServices =
   | "bundles"
   | "catalogContent"
   | "certificates"
-  | "claims"
+  | "locks"
   | "client"
   | "clusterProxy"
   | "clusterVersion"
@@ -43,7 +43,7 @@ export interface SharedServices extends Omit<Services, DerivedServices> {
   extensions: Pick<Informer<ClusterExtension>, "get">;
   catalogs: Pick<Informer<ClusterCatalog>, "get" | "list">;
   /** Enqueues an extension for its certificates after `inMs` milliseconds. */
-  wakeForCertificates: (extension: string, inMs: number) => void;
+  enqueueForCertificates: (extension: string, inMs: number) => void;
 }
 
 /** Returns the reconciler of extensions, with its steps and the work that follows them. */
@@ -55,7 +55,7 @@ export function newExtensionReconciler(options: OperatorControllerOptions, share
     onEnd: (phase, hasFailed) => {
       const isAimed = hasClient(phase) && phase.changes.isAimed === true;
       const isOver = isAimed || hasFailed || phase.phase === "suspended" || phase.phase === "deleting";
-      services.handovers.passed(phase.extension, isAimed, isOver);
+      services.handovers.endReconcile(phase.extension, isAimed, isOver);
     },
     keepInstalled: (phase, context) => keepInstalled(services, phase, context),
     checkHealth: async (phase, context) => {
@@ -85,9 +85,9 @@ function allServices(options: OperatorControllerOptions, shared: SharedServices)
       const found = extensions.get(name);
       return found !== undefined && (uid === undefined || uid === found.metadata.uid);
     },
-    claims: new ObjectClaims(),
+    locks: new ObjectLocks(),
     objectChecker: new ObjectChecker(systemClock),
     catalogContent: (name) => getContentRef(catalogs.get(name ?? "")) ?? "",
-    certificates: { issuer: new ThreadIssuer(), times, wake: shared.wakeForCertificates },
+    certificates: { issuer: new ThreadIssuer(), times, wake: shared.enqueueForCertificates },
   };
 }

@@ -63,9 +63,9 @@ export class OperatorController {
   readonly #watches: ObjectWatches;
   readonly #sources: SourceWatches;
   /** Enqueues extensions for events of their watches. */
-  readonly #alarms: KeyedTimers;
+  readonly #watchTimers: KeyedTimers;
   /** Enqueues extensions to check their certificates. */
-  readonly #certificateAlarms: KeyedTimers;
+  readonly #certificateTimers: KeyedTimers;
   readonly #rechecks: ConditionPoller;
   readonly #reconciler: Reconciler;
   readonly #installedReleases: InstalledReleases;
@@ -88,9 +88,9 @@ export class OperatorController {
     this.#metrics = new ExtensionMetrics(metrics);
     const facts = new ReleaseFactsCache();
     this.#releases = new ReleaseStore(client, options.systemNamespace, facts, new StreamingCodec());
-    this.#alarms = new KeyedTimers(systemClock, (name) => this.#queue.add(name));
-    this.#certificateAlarms = new KeyedTimers(systemClock, (name) => this.#queue.add(name));
-    const requeueAfter = (name: string, inMs: number): void => this.#alarms.set(name, inMs);
+    this.#watchTimers = new KeyedTimers(systemClock, (name) => this.#queue.add(name));
+    this.#certificateTimers = new KeyedTimers(systemClock, (name) => this.#queue.add(name));
+    const requeueAfter = (name: string, inMs: number): void => this.#watchTimers.set(name, inMs);
     const shared = options.sharedWatches ? getControllerWatchIdentity(client) : undefined;
     this.#watches = new ObjectWatches({ log, requeueAfter, retryRefusedMs: options.driftIntervalMs, shared });
     this.#sources = new SourceWatches({ log, requeueAfter, retryRefusedMs: options.driftIntervalMs });
@@ -153,7 +153,7 @@ export class OperatorController {
       watches: this.#watches,
       memory: this.#memory,
       gate: this.#gate,
-      certificateAlarms: this.#certificateAlarms,
+      certificateTimers: this.#certificateTimers,
       wake: (name) => this.#queue.add(name),
       healthChanged: (name) => this.healthChanged(name),
     });
@@ -201,8 +201,8 @@ export class OperatorController {
     this.#watches.close();
     this.#sources.close();
     this.#dependencies.close();
-    this.#alarms.clear();
-    this.#certificateAlarms.clear();
+    this.#watchTimers.clear();
+    this.#certificateTimers.clear();
     await Promise.race([this.#events.flush(), sleep(FLUSH_MS, undefined, { ref: false })]);
   }
 
@@ -288,7 +288,7 @@ export class OperatorController {
       created: this.#dependencies.created,
       dependents: this.#dependencies.dependents,
       requeueAfter: (name, afterMs) => this.#queue.addAfter(name, afterMs),
-      wakeForCertificates: (name, inMs) => this.#certificateAlarms.set(name, inMs),
+      enqueueForCertificates: (name, inMs) => this.#certificateTimers.set(name, inMs),
       resyncMs: (extension) => this.#resyncMs(this.#needsLook(extension) ? 1 : FULL_EVERY),
       forget: (name) => this.#forget(name),
     });

@@ -2,7 +2,7 @@ import { beforeAll, describe, expect, test } from "vitest";
 import type { ClusterExtension } from "../../pkg/api/clusterExtension.ts";
 import { type KubeObject, refOf } from "../../pkg/api/k8s.ts";
 import { problemsIn } from "../../pkg/errors/errors.ts";
-import { Handovers, ObjectClaims } from "../../pkg/operatorcontroller/apply/handovers.ts";
+import { Handovers, ObjectLocks } from "../../pkg/operatorcontroller/apply/handovers.ts";
 import { ObjectReconciler } from "../../pkg/operatorcontroller/apply/objectReconciler.ts";
 import { keepInstalled } from "../../pkg/operatorcontroller/reconcile/apply.ts";
 import type { RollbackServices } from "../../pkg/operatorcontroller/reconcile/rollback.ts";
@@ -85,7 +85,7 @@ class Installing {
       driftIntervalMs: 0,
       extensionExists: () => true,
       memory: new ExtensionCache(),
-      claims: new ObjectClaims(),
+      locks: new ObjectLocks(),
       handovers: new Handovers(() => []),
       catalogContent: () => "",
     };

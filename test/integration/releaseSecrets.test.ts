@@ -3,8 +3,8 @@ import { releaseRows } from "../../cmd/olmv1/commands/history.ts";
 import type { ClusterExtension } from "../../pkg/api/clusterExtension.ts";
 import { ANNOTATION_RECONCILE_REQUESTED_AT, FINALIZER_UNINSTALL } from "../../pkg/api/constants.ts";
 import { type KubeObject, refOf } from "../../pkg/api/k8s.ts";
-import { type ReleaseVerdict, verdictOn } from "../../pkg/openshift/upgradeable.ts";
-import { upgradeTarget } from "../../pkg/openshift/upgradeCheck.ts";
+import { assessRelease, type ReleaseVerdict } from "../../pkg/openshift/upgradeable.ts";
+import { parseUpgradeTarget } from "../../pkg/openshift/upgradeCheck.ts";
 import { handleDeletion } from "../../pkg/operatorcontroller/reconcile/delete.ts";
 import { retrieveReleases } from "../../pkg/operatorcontroller/reconcile/retrieveReleases.ts";
 import { InstalledReleases } from "../../pkg/operatorcontroller/releases/installedReleases.ts";
@@ -88,17 +88,17 @@ describeWithCluster("release Secrets on a real API server", (cluster) => {
         expect(
           installed
             .of([question])
-            ?.map((release) => told(verdictOn(release, CLUSTER)))
+            ?.map((release) => told(assessRelease(release, CLUSTER)))
             .toSorted(),
         ).toEqual(want.gate);
       });
-      expect(installed.providedBy(question).kind).toBe(want.dependents);
+      expect(installed.getInstalled(question).kind).toBe(want.dependents);
 
-      const target = upgradeTarget(undefined, CLUSTER);
+      const target = parseUpgradeTarget(undefined, CLUSTER);
       const all = await readExtensions(cluster.client, { systemNamespace: system, cluster: CLUSTER, target });
       const { releases = [], unreadable = [] } = all.find((one) => one.extension === name) ?? {};
       const checked = [...releases, ...unreadable.map((because) => ({ extension: name, because }))];
-      expect(checked.map((release) => told(verdictOn(release, CLUSTER))).toSorted()).toEqual(want.gate);
+      expect(checked.map((release) => told(assessRelease(release, CLUSTER))).toSorted()).toEqual(want.gate);
 
       const rows = await releaseRows(cluster.client, extension, system);
       expect(rows.map(({ revision, status }) => `${revision || "-"} ${status}`)).toEqual(want.history);

@@ -1,7 +1,7 @@
 import type { ClusterExtension } from "../../pkg/api/clusterExtension.ts";
 import type { StepContext } from "../../pkg/controller/story.ts";
 import type { Client } from "../../pkg/kube/client.ts";
-import { Handovers, ObjectClaims } from "../../pkg/operatorcontroller/apply/handovers.ts";
+import { Handovers, ObjectLocks } from "../../pkg/operatorcontroller/apply/handovers.ts";
 import type { RollbackServices } from "../../pkg/operatorcontroller/reconcile/rollback.ts";
 import { ExtensionCache } from "../../pkg/operatorcontroller/state/extensionCache.ts";
 import type { Authenticated } from "../../pkg/operatorcontroller/state/phases.ts";
@@ -34,7 +34,7 @@ export function passOver(client: Client, x: ClusterExtension, scoped: Client, re
     driftIntervalMs: 60_000,
     extensionExists: () => true,
     memory,
-    claims: new ObjectClaims(),
+    locks: new ObjectLocks(),
     handovers: new Handovers(() => []),
     catalogContent: () => "",
   };

@@ -94,15 +94,15 @@ test("DryRun returns a retryable error when an edit of the extension cannot help
   expect(await thrownBy(applier.apply([object("a")], new Map()))).toMatchObject({ retry: true, reason: "Retrying" });
 });
 
-test("Applier.apply finishes the kind of a failed object and then stops, or continues when goOn is true", async () => {
+test("Applier.apply finishes the kind of a failed object and then stops, or continues when continueOnFailure is true", async () => {
   const objects = [object("a"), object("b"), object("c", "Service")];
-  for (const [goOn, calls] of [
+  for (const [continueOnFailure, calls] of [
     [false, ["apply a", "apply b"]],
     [true, ["apply a", "apply b", "apply c"]],
   ] as const) {
     const { server, applier } = start();
     server.failures.set("a", new Error("no"));
-    expect((await thrownBy(applier.apply(objects, new Map(), { goOn }))).message).toBe("ConfigMap ns/a: no");
+    expect((await thrownBy(applier.apply(objects, new Map(), { continueOnFailure }))).message).toBe("ConfigMap ns/a: no");
     expect(server.calls).toEqual(calls);
   }
 });

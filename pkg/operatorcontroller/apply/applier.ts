@@ -251,15 +251,19 @@ export class Applier {
 
   /**
    * Applies objects in the order given, neighbors of one kind in parallel. After a failure it still applies the rest of that kind, and with
-   * `goOn` all the rest.
+   * `continueOnFailure` all the rest.
    * @param live the objects before, to distinguish created from updated ones.
    * @throws RetryableError Retrying with all failures.
    */
-  async apply(objects: readonly KubeObject[], live: LiveObjects, { goOn = false }: { goOn?: boolean } = {}): Promise<void> {
+  async apply(
+    objects: readonly KubeObject[],
+    live: LiveObjects,
+    { continueOnFailure = false }: { continueOnFailure?: boolean } = {},
+  ): Promise<void> {
     const failures: Failure[] = [];
     for (const group of byKind(objects)) {
       failures.push(...(await collectFailures(group, this.#signal, (object) => this.#apply(object, live))));
-      if (!goOn) throwFailures("", failures);
+      if (!continueOnFailure) throwFailures("", failures);
     }
     throwFailures("", failures);
   }

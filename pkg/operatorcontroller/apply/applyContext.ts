@@ -19,7 +19,7 @@ import type { ActingPhase, ResolvedBundle } from "../state/phases.ts";
 import type { ObjectWatches } from "../watches/objectWatches.ts";
 import { Applier } from "./applier.ts";
 import { DryRun } from "./dryRun.ts";
-import { type Handovers, type Need, type ObjectClaims, takeFrom, takeOver } from "./handovers.ts";
+import { type Handovers, type Need, type ObjectLocks, takeFrom, takeOver } from "./handovers.ts";
 import { type PreparedObjects, prepareFor } from "./preparedObjects.ts";
 import { listLeavingCrds, type PruneRequest } from "./prune.ts";
 
@@ -29,17 +29,17 @@ export class ApplyContext {
   readonly phase: ActingPhase;
   /** With the extension's identity. */
   readonly scoped: Client;
-  readonly context: StepContext;
+  readonly step: StepContext;
   readonly applier: Applier;
   readonly dryRun: DryRun;
 
-  constructor(deps: ApplyServices, phase: ActingPhase, context: StepContext) {
+  constructor(deps: ApplyServices, phase: ActingPhase, step: StepContext) {
     this.deps = deps;
     this.phase = phase;
     this.scoped = phase.client;
-    this.context = context;
-    this.applier = new Applier(this.scoped, context.log, context.signal);
-    this.dryRun = new DryRun(this.scoped, context.signal);
+    this.step = step;
+    this.applier = new Applier(this.scoped, step.log, step.signal);
+    this.dryRun = new DryRun(this.scoped, step.signal);
   }
 
   /** The owner of the objects. */
@@ -64,7 +64,7 @@ export class ApplyContext {
    * @returns the live objects after that, by `objectKey`.
    */
   async take(live: LiveObjects, writers?: readonly string[]): Promise<LiveObjects> {
-    const taken = await takeOver(this.scoped, [...live.values()], this.owner.uid, this.context.signal, writers);
+    const taken = await takeOver(this.scoped, [...live.values()], this.owner.uid, this.step.signal, writers);
     return new Map(taken.map((object) => [objectKey(object), object]));
   }
 
@@ -76,7 +76,7 @@ export class ApplyContext {
   async takeFromOthers(needs: readonly Need[], live: LiveObjects): Promise<LiveObjects> {
     const after = new Map(live);
     for (const need of needs) {
-      const taken = await takeFrom(this.scoped, need, this.owner, this.context.signal);
+      const taken = await takeFrom(this.scoped, need, this.owner, this.step.signal);
       if (taken) after.set(objectKey(need.object), taken);
       else after.delete(objectKey(need.object));
     }
@@ -112,8 +112,8 @@ export class ApplyContext {
    * Runs `work` while it locks these objects against writes of other extensions.
    * @throws RetryableError Retrying if another extension is writing one of them.
    */
-  async claiming(objects: readonly KubeObject[], work: () => Promise<void>): Promise<void> {
-    const release = this.deps.claims.claim(this.owner.name, objects.map(objectKey));
+  async withLocks(objects: readonly KubeObject[], work: () => Promise<void>): Promise<void> {
+    const release = this.deps.locks.lock(this.owner.name, objects.map(objectKey));
     try {
       await work();
     } finally {
@@ -135,7 +135,7 @@ export interface ApplyServices {
   /** Reports whether an extension of that name, and of that uid if one is given, exists. */
   extensionExists: ExtensionExists;
   memory: ExtensionCache;
-  claims: ObjectClaims;
+  locks: ObjectLocks;
   /** Checks custom resources; default: each check starts its own thread. */
   objectChecker?: ObjectChecker;
   handovers: Handovers;

@@ -24,17 +24,17 @@ export function isApproved({ metadata }: Readonly<ClusterExtension>, digest: str
  * @throws TerminalError AwaitingApproval if you must approve the plan first.
  */
 export async function requireApproval(
-  pass: ApplyContext,
+  context: ApplyContext,
   events: Pick<ReleaseEvents, "approved">,
   rendered: Pick<RenderedBundle, "objects">,
   { bundle, objects: desired, base, content }: NextRelease,
   { live, after }: Pick<Checked, "live" | "after">,
 ): Promise<void> {
-  const { extension, hidden, report } = pass.phase;
+  const { extension, hidden, report } = context.phase;
   if (extension.spec.approval !== "Manual") return;
   const digest = planDigest({ inputDigest: content.inputDigest, rendered: rendered.objects, base: base?.version ?? 0 });
   if (isApproved(extension, digest)) return events.approved(bundle.name, digest);
-  const leaving = await listLeavingObjects(pass.applier, pass.pruneRequest(desired));
+  const leaving = await listLeavingObjects(context.applier, context.pruneRequest(desired));
   const plan = planStatus(changePlan({ digest, desired, live, after, leaving, widens: widensRights, hidden }), bundle);
   report.plan = plan;
   throw awaitingApproval(extension, plan);

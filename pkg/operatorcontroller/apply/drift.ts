@@ -82,17 +82,17 @@ const TAKEN_OVER =
 
 /** Reports the drift of one extension in one reconcile: new drift in Events, uncorrected drift in the condition. */
 class DriftReport {
-  readonly #pass: ApplyContext;
+  readonly #context: ApplyContext;
   readonly #chosen: DriftPolicy;
 
-  constructor(pass: ApplyContext, chosen: DriftPolicy) {
-    this.#pass = pass;
+  constructor(context: ApplyContext, chosen: DriftPolicy) {
+    this.#context = context;
     this.#chosen = chosen;
   }
 
   /** Records Events for new and for corrected drift of `objects`, and remembers uncorrected drift. */
   tell(objects: readonly KubeObject[]): void {
-    const { deps, phase, applier } = this.#pass;
+    const { deps, phase, applier } = this.#context;
     const { policy, isTakenOver } = this.#chosen;
     const { extension, releases } = phase;
     const bundle = releases.installed?.name ?? "";
@@ -116,7 +116,7 @@ class DriftReport {
 
   /** Reports uncorrected drift and unwatched objects in the condition. */
   note(): void {
-    const { deps, phase } = this.#pass;
+    const { deps, phase } = this.#context;
     const { extension } = phase;
     const { drifted } = deps.memory.of(extension);
     const why = this.#chosen.isTakenOver ? TAKEN_OVER : "drift is not corrected because spec.drift.policy is Warn";
@@ -166,8 +166,8 @@ type ActivePolicy = "Correct" | "Warn";
  * drift. With policy Ignore it compares nothing. An object whose kind is no longer served does not stop the others.
  * @throws RetryableError with everything that could not be compared or corrected.
  */
-export async function maintain(deployed: ReleaseRecord, pass: ApplyContext): Promise<void> {
-  const { deps, phase, scoped, context } = pass;
+export async function maintain(deployed: ReleaseRecord, context: ApplyContext): Promise<void> {
+  const { deps, phase, scoped, step } = context;
   const { extension, releases, changes } = phase;
   const chosen = driftPolicyOf(extension.spec, deployed);
   const { policy } = chosen;
@@ -175,30 +175,29 @@ export async function maintain(deployed: ReleaseRecord, pass: ApplyContext): Pro
   const reported = policy === "Correct" ? [...remembered.drifted.keys()] : [];
   if (policy !== "Warn") remembered.drifted.clear();
   if (policy === "Ignore") return deps.watches?.forget(extension.metadata.name);
-  const report = new DriftReport(pass, chosen);
-  const due = comparisonDue(pass, reported);
+  const report = new DriftReport(context, chosen);
+  const due = comparisonDue(context, reported);
   if (!due.isFull && due.keys.size === 0) {
     deps.watches?.remind(extension.metadata.name);
     return report.note();
   }
   changes.began = true;
   const from = deps.now();
-  const { objects, kinds } = await pass.prepare(deployed.objects);
+  const { objects, kinds } = await context.prepare(deployed.objects);
   const wanted = due.isFull ? objects : objects.filter((object) => due.keys.has(objectKey(object)));
   const unserved = wanted.filter((object) => kinds.unserved.some((other) => objectKey(other) === objectKey(object)));
   const served = wanted.filter((object) => !unserved.includes(object));
   deps.watches?.hold(extension.metadata.name);
   let mayWatchAll: MayWatchAll | undefined;
   try {
-    if (deps.watches && due.isFull)
-      mayWatchAll = await findWatchPermissions(scoped, served, (gvk) => kinds.resourceOf(gvk), context.signal);
-    await compare(pass, served, policy);
+    if (deps.watches && due.isFull) mayWatchAll = await findWatchPermissions(scoped, served, (gvk) => kinds.resourceOf(gvk), step.signal);
+    await compare(context, served, policy);
   } finally {
     report.tell(wanted); // also after a failed comparison
-    watchOn(pass, wanted, chosen, due.isFull ? { mayWatchAll } : undefined);
+    watchOn(context, wanted, chosen, due.isFull ? { mayWatchAll } : undefined);
     if (deps.watches && due.isFull) remembered.comparedAt = from; // the watches know which objects failed
   }
-  if (due.isFull && policy === "Correct") changes.live = pass.applier.applied;
+  if (due.isFull && policy === "Correct") changes.live = context.applier.applied;
   report.note();
   if (unserved.length > 0) {
     const text = `this cluster no longer serves ${formatKinds(unserved)}: objects of that kind in bundle "${releases.installed?.name ?? ""}" cannot be restored`;
@@ -222,15 +221,15 @@ export function followRelease({ deps, phase, scoped, applier }: ApplyContext, ma
 }
 
 /** Applies objects, or with policy Warn only runs dry runs; the applier's outcomes have the results. */
-function compare(pass: ApplyContext, objects: readonly KubeObject[], policy: ActivePolicy): Promise<void> {
-  const { applier, phase } = pass;
-  return pass.claiming(objects, async () => {
+function compare(context: ApplyContext, objects: readonly KubeObject[], policy: ActivePolicy): Promise<void> {
+  const { applier, phase } = context;
+  return context.withLocks(objects, async () => {
     const read = await applier.read(objects.map(refOf));
-    const { found, lost } = await withoutLost(pass, objects, read, policy);
-    const live = policy === "Warn" ? found : await pass.take(found);
+    const { found, lost } = await withoutLost(context, objects, read, policy);
+    const live = policy === "Warn" ? found : await context.take(found);
     const ours = objects.filter((object) => !lost.has(objectKey(object)));
-    const applied = pass.applied(ours, live, isMigrated(phase.extension)); // otherwise this would recreate all Pods of OLM v0
-    await (policy === "Warn" ? applier.compare(applied, live) : applier.apply(applied, live, { goOn: true }));
+    const applied = context.applied(ours, live, isMigrated(phase.extension)); // otherwise this would recreate all Pods of OLM v0
+    await (policy === "Warn" ? applier.compare(applied, live) : applier.apply(applied, live, { continueOnFailure: true }));
     if (lost.size > 0) throw new RetryableError(Reason.Retrying, [...lost.values()].join("\n"));
   });
 }
@@ -240,12 +239,12 @@ function compare(pass: ApplyContext, objects: readonly KubeObject[], policy: Act
  * @returns the live objects without those that other extensions own, and the messages about these by `objectKey`.
  */
 async function withoutLost(
-  pass: ApplyContext,
+  context: ApplyContext,
   objects: readonly KubeObject[],
   read: LiveObjects,
   policy: ActivePolicy,
 ): Promise<{ found: LiveObjects; lost: Map<string, string> }> {
-  const { deps, owner } = pass;
+  const { deps, owner } = context;
   const released = new Set(objects.map(objectKey));
   const foreign = findForeignObjects({ desired: objects, live: read, owner, extensionExists: deps.extensionExists, released });
   const needs = foreign.flatMap(({ object, owner: other }) =>
@@ -255,13 +254,13 @@ async function withoutLost(
   const lost = new Map(
     foreign.flatMap(({ object, message }): [string, string][] => (taken.has(objectKey(object)) ? [] : [[objectKey(object), message]])),
   );
-  const after = await pass.takeFromOthers(needs, read);
+  const after = await context.takeFromOthers(needs, read);
   return { found: new Map([...after].filter(([key]) => !lost.has(key))), lost };
 }
 
 /** Resumes the watches with the results of a comparison. @param full set after a comparison of all objects: from now on all are watched. */
 function watchOn(
-  { deps, phase, scoped, context, applier }: ApplyContext,
+  { deps, phase, scoped, step, applier }: ApplyContext,
   objects: readonly KubeObject[],
   { policy }: DriftPolicy,
   full: { mayWatchAll: MayWatchAll | undefined } | undefined,
@@ -269,7 +268,7 @@ function watchOn(
   const { name, uid = "" } = phase.extension.metadata;
   const active = policy === "Warn" ? "Warn" : "Correct";
   const compared = objects.map((object) => comparedFrom(object, applier.outcomes.get(objectKey(object)), active));
-  if (context.signal.aborted) deps.watches?.resume(name, []);
+  if (step.signal.aborted) deps.watches?.resume(name, []);
   else if (full) deps.watches?.follow(name, uid, getWatchIdentity(phase.extension, scoped, full.mayWatchAll), compared);
   else deps.watches?.resume(name, compared);
 }

@@ -21,7 +21,7 @@ import { type Check, newFinding, type PreflightFinding, type PreflightRequest } 
  */
 export const dryRunCheck: Check = {
   name: "dryRun",
-  async run({ desired, kinds, extension, dryRun, willBeGiven }, checked) {
+  async run({ desired, kinds, extension, dryRun, willBeAdopted }, checked) {
     const { live, refused, untried, needs } = checked;
     const tried = desired.filter((object) => {
       const key = objectKey(object);
@@ -30,7 +30,7 @@ export const dryRunCheck: Check = {
     });
     const taken = new Map(needs.flatMap(({ object }) => pairsOf(live, objectKey(object))));
     const { objects, failures } = await dryRun.each(
-      tried.map((object) => inGivenOrder(object, live, willBeGiven)),
+      tried.map((object) => inGivenOrder(object, live, willBeAdopted)),
       taken,
     );
     checked.after = objects;
@@ -47,9 +47,9 @@ function pairsOf(live: LiveObjects, key: string): [string, KubeObject][] {
   return found ? [[key, found]] : [];
 }
 
-function inGivenOrder(object: KubeObject, live: LiveObjects, willBeGiven: PreflightRequest["willBeGiven"]): KubeObject {
+function inGivenOrder(object: KubeObject, live: LiveObjects, willBeAdopted: PreflightRequest["willBeAdopted"]): KubeObject {
   const there = live.get(objectKey(object));
-  return there && willBeGiven?.(there) ? inLiveOrder(object, there) : object;
+  return there && willBeAdopted?.(there) ? inLiveOrder(object, there) : object;
 }
 
 function deniedFinding(failure: Failure): PreflightFinding {

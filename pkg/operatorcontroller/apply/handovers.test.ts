@@ -28,7 +28,7 @@ function given(sides: Readonly<Record<string, Side>>): Handovers {
         has.map((one) => object(one)),
       );
     if (progress !== "blocked" && progress !== "ready") continue;
-    handovers.aim(
+    handovers.setTarget(
       extension(name),
       wants.map((one) => object(one)),
       has.map((one) => object(one)),
@@ -45,7 +45,7 @@ function given(sides: Readonly<Record<string, Side>>): Handovers {
 
 const agreeing = (sides: Readonly<Record<string, Side>>): string[] => {
   const handovers = given(sides);
-  return Object.keys(sides).filter((name) => handovers.agreed(name));
+  return Object.keys(sides).filter((name) => handovers.isAgreed(name));
 };
 
 test.for<[name: string, sides: Readonly<Record<string, Side>>, want: readonly string[]]>([
@@ -98,20 +98,20 @@ test("Handovers agrees only on sets of extensions that need no others and want n
 
 test("Handovers blocks a ready extension when a reconcile does not determine its target", () => {
   const handovers = given({ a: { has: ["x"], wants: ["y"] }, b: { has: ["y"], wants: ["x"] } });
-  handovers.passed(extension("b"), true, true);
-  expect(handovers.agreed("a")).toBe(true);
-  handovers.passed(extension("b"), false, true);
-  expect(handovers.agreed("a")).toBe(false);
+  handovers.endReconcile(extension("b"), true, true);
+  expect(handovers.isAgreed("a")).toBe(true);
+  handovers.endReconcile(extension("b"), false, true);
+  expect(handovers.isAgreed("a")).toBe(false);
 });
 
 test("Handovers keeps an extension ready when a reconcile has the same target, but not another one", () => {
   const handovers = given({ a: { has: ["x"], wants: ["y"] }, b: { has: ["y"], wants: ["x"] } });
-  handovers.aim(extension("b"), [object("x")], [object("y")]);
-  expect(handovers.agreed("a")).toBe(true);
-  handovers.aim(extension("b"), [object("x"), object("z")], [object("y")]);
-  expect(handovers.agreed("a")).toBe(false);
-  handovers.aim(extension("a", "another-uid"), [object("y")], []);
-  expect(handovers.agreed("a")).toBe(false);
+  handovers.setTarget(extension("b"), [object("x")], [object("y")]);
+  expect(handovers.isAgreed("a")).toBe(true);
+  handovers.setTarget(extension("b"), [object("x"), object("z")], [object("y")]);
+  expect(handovers.isAgreed("a")).toBe(false);
+  handovers.setTarget(extension("a", "another-uid"), [object("y")], []);
+  expect(handovers.isAgreed("a")).toBe(false);
 });
 
 test("Handovers.assume keeps a known target when a reconcile cannot determine the target", () => {
@@ -129,7 +129,7 @@ test("Handovers.isWanted is true for an object when the target or deployed relea
   });
   expect(["w", "x", "y", "z"].map((name) => handovers.isWanted("a", object(name)))).toEqual([false, false, true, true]);
   handovers.forget("b");
-  handovers.passed(extension("b"), false, true);
+  handovers.endReconcile(extension("b"), false, true);
   expect(handovers.isWanted("a", object("z"))).toBe(false);
 });
 
@@ -138,9 +138,9 @@ test("Handovers.isWanted is true for cluster-scoped objects, but not for namespa
   const handovers = new Handovers(() => existing);
   handovers.settle(extension("a"), []);
   expect([handovers.isWanted("a", object("x")), handovers.isWanted("a", object("x", "ns"))]).toEqual([true, false]);
-  handovers.passed(extension("b"), false, false);
+  handovers.endReconcile(extension("b"), false, false);
   expect(handovers.isWanted("a", object("x"))).toBe(true);
-  handovers.passed(extension("b"), false, true);
+  handovers.endReconcile(extension("b"), false, true);
   expect(handovers.isWanted("a", object("x"))).toBe(false);
   existing[1] = extension("b", "made-again");
   expect(handovers.isWanted("a", object("x"))).toBe(true);

@@ -25,7 +25,7 @@ export interface Need {
  */
 type Progress = "blocked" | "ready" | "writing" | "settled";
 
-interface Aim {
+interface Target {
   readonly uid: string;
   /** Keys of the objects of the target release. */
   readonly keys: ReadonlySet<string>;
@@ -46,7 +46,7 @@ const NO_KEYS: ReadonlySet<string> = new Set();
  */
 export class Handovers {
   readonly #existing: () => readonly Readonly<ClusterExtension>[];
-  readonly #aims = new Map<string, Aim>();
+  readonly #targets = new Map<string, Target>();
   /** Uids of the extensions with a known target, or known to have none, by name. */
   readonly #seen = new Map<string, string>();
 
@@ -56,35 +56,39 @@ export class Handovers {
   }
 
   /** Notes the target release of a reconcile, before it is checked. */
-  aim({ metadata: { name, uid = "" } }: Readonly<ClusterExtension>, desired: readonly KubeObject[], deployed: readonly KubeObject[]): void {
+  setTarget(
+    { metadata: { name, uid = "" } }: Readonly<ClusterExtension>,
+    desired: readonly KubeObject[],
+    deployed: readonly KubeObject[],
+  ): void {
     const keys = new Set(desired.map(objectKey));
-    const before = this.#aims.get(name);
+    const before = this.#targets.get(name);
     const isSame = before?.uid === uid && before.keys.size === keys.size && [...keys].every((key) => before.keys.has(key));
     const isReady = isSame && before.progress === "ready";
     const needs = isReady ? before.needs : new Map<string, string>();
-    this.#aims.set(name, { uid, keys, deployed: new Set(deployed.map(objectKey)), progress: isReady ? "ready" : "blocked", needs });
+    this.#targets.set(name, { uid, keys, deployed: new Set(deployed.map(objectKey)), progress: isReady ? "ready" : "blocked", needs });
     this.#seen.set(name, uid);
   }
 
   /** Notes that the deployed release is the target of the extension. */
   settle({ metadata: { name, uid = "" } }: Readonly<ClusterExtension>, deployed: readonly KubeObject[]): void {
     const keys = new Set(deployed.map(objectKey));
-    this.#aims.set(name, { uid, keys, deployed: keys, progress: "settled", needs: new Map() });
+    this.#targets.set(name, { uid, keys, deployed: keys, progress: "settled", needs: new Map() });
     this.#seen.set(name, uid);
   }
 
   /** Notes the deployed release as the target if no target is known, such as after a restart without catalogs. */
   assume(extension: Readonly<ClusterExtension>, deployed: readonly KubeObject[]): void {
     const { name, uid = "" } = extension.metadata;
-    if (this.#aims.get(name)?.uid !== uid) this.settle(extension, deployed);
+    if (this.#targets.get(name)?.uid !== uid) this.settle(extension, deployed);
   }
 
   /** Notes that a release only waits for objects of other extensions. */
   ready(name: string, needs: readonly Need[]): void {
-    const aim = this.#aims.get(name);
-    if (!aim) return;
-    aim.progress = "ready";
-    aim.needs = new Map(needs.map(({ object, owner }) => [objectKey(object), owner]));
+    const target = this.#targets.get(name);
+    if (!target) return;
+    target.progress = "ready";
+    target.needs = new Map(needs.map(({ object, owner }) => [objectKey(object), owner]));
   }
 
   /** Notes that a release begins. */
@@ -99,39 +103,39 @@ export class Handovers {
 
   /**
    * Notes that a reconcile has ended.
-   * @param isAimed whether it determined the target release; otherwise a target that was ready becomes blocked.
+   * @param hasTarget whether it determined the target release; otherwise a target that was ready becomes blocked.
    * @param isKnown whether it determined that there is a target, or none.
    */
-  passed({ metadata: { name, uid = "" } }: Readonly<ClusterExtension>, isAimed: boolean, isKnown: boolean): void {
+  endReconcile({ metadata: { name, uid = "" } }: Readonly<ClusterExtension>, hasTarget: boolean, isKnown: boolean): void {
     if (isKnown) this.#seen.set(name, uid);
-    if (!isAimed && this.#aims.get(name)?.progress === "ready") this.blocked(name);
+    if (!hasTarget && this.#targets.get(name)?.progress === "ready") this.blocked(name);
   }
 
   /** Drops a deleted extension. */
   forget(name: string): void {
-    this.#aims.delete(name);
+    this.#targets.delete(name);
     this.#seen.delete(name);
   }
 
   /** Reports whether the target release of the owner does not contain the object. */
   excludes(owner: string, object: KubeObject): boolean {
-    const aim = this.#aims.get(owner);
-    return aim !== undefined && !aim.keys.has(objectKey(object));
+    const target = this.#targets.get(owner);
+    return target !== undefined && !target.keys.has(objectKey(object));
   }
 
   /** Reports whether the owner has left the object: its release without the object has begun or is deployed. */
   hasLeft(owner: string, object: KubeObject): boolean {
-    const progress = this.#aims.get(owner)?.progress;
+    const progress = this.#targets.get(owner)?.progress;
     return this.excludes(owner, object) && (progress === "settled" || progress === "writing");
   }
 
   /** Reports whether the owners of all needed objects agree: the extension is in the largest set of ready extensions that only need one another. */
-  agreed(name: string): boolean {
-    const able = new Set([...this.#aims].flatMap(([one, { progress }]) => (progress === "ready" ? [one] : [])));
+  isAgreed(name: string): boolean {
+    const able = new Set([...this.#targets].flatMap(([one, { progress }]) => (progress === "ready" ? [one] : [])));
     for (let before = -1; before !== able.size; ) {
       before = able.size;
       for (const one of able) {
-        const needs = this.#aims.get(one)?.needs ?? [];
+        const needs = this.#targets.get(one)?.needs ?? [];
         if (![...needs].every(([key, owner]) => this.#gives(owner, key, able))) able.delete(one);
       }
     }
@@ -144,18 +148,18 @@ export class Handovers {
    */
   isWanted(owner: string, object: KubeObject): boolean {
     const key = objectKey(object);
-    for (const [name, { keys, deployed }] of this.#aims) if (name !== owner && (keys.has(key) || deployed.has(key))) return true;
+    for (const [name, { keys, deployed }] of this.#targets) if (name !== owner && (keys.has(key) || deployed.has(key))) return true;
     return refOf(object).namespace === undefined && !this.#isComplete();
   }
 
   /** Reports whether another extension has deployed its target release with that object. */
   isSettledOn(owner: string, object: KubeObject): boolean {
     const key = objectKey(object);
-    return [...this.#aims].some(([name, { keys, progress }]) => name !== owner && progress === "settled" && keys.has(key));
+    return [...this.#targets].some(([name, { keys, progress }]) => name !== owner && progress === "settled" && keys.has(key));
   }
 
   #gives(owner: string, key: string, able: ReadonlySet<string>): boolean {
-    const { keys = NO_KEYS, progress } = this.#aims.get(owner) ?? {};
+    const { keys = NO_KEYS, progress } = this.#targets.get(owner) ?? {};
     return progress !== undefined && progress !== "blocked" && !keys.has(key) && (progress !== "ready" || able.has(owner));
   }
 
@@ -164,8 +168,8 @@ export class Handovers {
   }
 
   #progress(name: string, progress: Progress): void {
-    const aim = this.#aims.get(name);
-    if (aim) aim.progress = progress;
+    const target = this.#targets.get(name);
+    if (target) target.progress = progress;
   }
 }
 
@@ -182,25 +186,25 @@ export class HandoverPending extends WaitingError {
 }
 
 /** The error while another extension is writing one of the objects. */
-export class ObjectsClaimed extends RetryableError {}
+export class ObjectsLocked extends RetryableError {}
 
 /**
  * Locks objects while an extension writes them. Without locks, two extensions with the same object, reconciled in parallel, would both see that it
  * does not exist yet, and the second would take over what the first has just created.
  */
-export class ObjectClaims {
+export class ObjectLocks {
   readonly #held = new Map<string, string>();
 
   /**
    * Locks objects until the returned function is called.
    * @param keys distinct keys of `objectKey`.
-   * @throws ObjectsClaimed Retrying if another extension has locked one of them; then none is locked.
+   * @throws ObjectsLocked Retrying if another extension has locked one of them; then none is locked.
    */
-  claim(extension: string, keys: readonly string[]): () => void {
+  lock(extension: string, keys: readonly string[]): () => void {
     for (const key of keys) {
       const holder = this.#held.get(key);
       if (holder === undefined) continue;
-      throw new ObjectsClaimed("Retrying", `ClusterExtension "${holder}" is currently writing ${key}, which this bundle also contains`);
+      throw new ObjectsLocked("Retrying", `ClusterExtension "${holder}" is currently writing ${key}, which this bundle also contains`);
     }
     for (const key of keys) this.#held.set(key, extension);
     return () => {

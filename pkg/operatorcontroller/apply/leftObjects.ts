@@ -20,16 +20,16 @@ import { asObject, filterOwned, isKept, recheckKept, removeCrds, toLeftObject } 
  * Drops the record of objects that other extensions have taken over.
  * @throws RetryableError Retrying with all failed deletions.
  */
-export async function pruneLeft(deployed: ReleaseRecord, pass: ApplyContext, journal: Pick<ReleaseJournal, "leave">): Promise<void> {
-  const { applier, phase, context, deps } = pass;
+export async function pruneLeft(deployed: ReleaseRecord, context: ApplyContext, journal: Pick<ReleaseJournal, "leave">): Promise<void> {
+  const { applier, phase, step, deps } = context;
   const { left = [] } = deployed;
   const given = left.filter((one) => !isKept(one));
-  const isDue = left.some(isKept) && isRecheckDue(left, pass);
-  if (given.length === 0 && !isDue) return watchLeft(deployed, pass);
+  const isDue = left.some(isKept) && isRecheckDue(left, context);
+  if (given.length === 0 && !isDue) return watchLeft(deployed, context);
   let release = deployed;
-  await pass.claiming(left.map(asObject), async () => {
-    const kept = isDue ? await recheck(left.filter(isKept), pass) : left.filter(isKept);
-    const stays = [...(await removeGiven(given, pass)), ...kept];
+  await context.withLocks(left.map(asObject), async () => {
+    const kept = isDue ? await recheck(left.filter(isKept), context) : left.filter(isKept);
+    const stays = [...(await removeGiven(given, context)), ...kept];
     const keys = new Set(left.map(objectKey));
     const deleted = applier.actions.filter(({ verb, ref }) => verb === "deleted" && keys.has(objectKey(ref)));
     if (deleted.length > 0) {
@@ -37,33 +37,33 @@ export async function pruneLeft(deployed: ReleaseRecord, pass: ApplyContext, jou
       deps.events.record(phase.extension, "Normal", "Pruned", text);
     }
     if (isSame(left, stays)) return;
-    context.log.info(
+    step.log.info(
       { left: stays.map(({ kept, ...ref }) => ({ target: describeObject(ref), kept })) },
       "objects left by earlier releases changed",
     );
     release = await journal.leave(deployed, stays);
     phase.releases.history = replaceCurrent(phase.releases.history, release);
   });
-  watchLeft(release, pass);
+  watchLeft(release, context);
 }
 
 /** Requests a reconcile for when an object that was left for others may be deleted, or another extension has taken over a left object. */
-export function watchLeft({ left = [] }: ReleaseRecord, pass: ApplyContext): void {
+export function watchLeft({ left = [] }: ReleaseRecord, context: ApplyContext): void {
   if (left.length === 0) return;
-  const { report } = pass.phase;
+  const { report } = context.phase;
   const isOver = (): Promise<boolean> =>
-    Promise.resolve(left.some((one) => (!isKept(one) && !isWanted(asObject(one), pass)) || isTaken(one, pass)));
+    Promise.resolve(left.some((one) => (!isKept(one) && !isWanted(asObject(one), context)) || isTaken(one, context)));
   report.awaits = anyIsOver(report.awaits, isOver);
 }
 
 /** Deletes left objects that no other extension needs. @returns the objects that stay. */
-async function removeGiven(given: readonly LeftObject[], pass: ApplyContext): Promise<LeftObject[]> {
+async function removeGiven(given: readonly LeftObject[], context: ApplyContext): Promise<LeftObject[]> {
   if (given.length === 0) return [];
-  const { applier, scoped, phase, owner, context, deps } = pass;
+  const { applier, scoped, phase, owner, step, deps } = context;
   const ours = filterOwned(given.map(asObject), await applier.read(given), owner);
-  const going = ours.filter((object) => !isWanted(object, pass));
+  const going = ours.filter((object) => !isWanted(object, context));
   await applier.remove(going.filter((object) => !isCrd(object)));
-  const { kept } = await removeCrds(applier, scoped, going.filter(isCrd), crdPolicyOf(phase.extension.spec), context.signal);
+  const { kept } = await removeCrds(applier, scoped, going.filter(isCrd), crdPolicyOf(phase.extension.spec), step.signal);
   for (const { text } of kept) deps.events.record(phase.extension, "Normal", "Kept", text);
   const wanted = new Set(ours.filter((object) => !going.includes(object)).map(objectKey));
   return [...given.filter((one) => wanted.has(objectKey(one))), ...kept.map(toLeftObject)];
@@ -74,18 +74,18 @@ async function removeGiven(given: readonly LeftObject[], pass: ApplyContext): Pr
  * expect an immediate loss of data.
  * @returns the definitions that stay.
  */
-async function recheck(kept: readonly LeftObject[], pass: ApplyContext): Promise<LeftObject[]> {
-  const { applier, scoped, phase, owner, context, deps } = pass;
+async function recheck(kept: readonly LeftObject[], context: ApplyContext): Promise<LeftObject[]> {
+  const { applier, scoped, phase, owner, step, deps } = context;
   const policy = crdPolicyOf(phase.extension.spec) === "Retain" ? "Retain" : "DeleteIfUnused";
-  const request = { policy, owner, isWanted: (crd: KubeObject): boolean => isWanted(crd, pass) } as const;
-  const still = await recheckKept(applier, scoped, kept, request, context.signal);
+  const request = { policy, owner, isWanted: (crd: KubeObject): boolean => isWanted(crd, context) } as const;
+  const still = await recheckKept(applier, scoped, kept, request, step.signal);
   deps.memory.of(phase.extension).keptCheckedAt = deps.now();
   // This extension may no longer be allowed to read a definition of another extension.
-  return still.map(({ left }) => left).filter((one) => !(isKept(one) && isTaken(one, pass)));
+  return still.map(({ left }) => left).filter((one) => !(isKept(one) && isTaken(one, context)));
 }
 
-function isRecheckDue(left: readonly LeftObject[], pass: ApplyContext): boolean {
-  const { phase, deps } = pass;
+function isRecheckDue(left: readonly LeftObject[], context: ApplyContext): boolean {
+  const { phase, deps } = context;
   const { keptCheckedAt } = deps.memory.of(phase.extension);
   const request = reconcileRequestOf(phase.extension);
   const sinceMs = keptCheckedAt === undefined ? Number.POSITIVE_INFINITY : deps.now() - keptCheckedAt;
@@ -93,7 +93,7 @@ function isRecheckDue(left: readonly LeftObject[], pass: ApplyContext): boolean 
     sinceMs < 0 ||
     sinceMs >= deps.driftIntervalMs ||
     (request !== undefined && request !== phase.extension.status?.lastHandledReconcileAt) ||
-    left.some((one) => isKept(one) && isTaken(one, pass))
+    left.some((one) => isKept(one) && isTaken(one, context))
   );
 }
 

@@ -20,7 +20,7 @@ import { ApplyContext, type ApplyServices } from "./applyContext.ts";
 import { requireApproval } from "./approval.ts";
 import { ExtensionCertificates } from "./certificates.ts";
 import { followRelease, maintain } from "./drift.ts";
-import { HandoverPending, type Need, ObjectsClaimed } from "./handovers.ts";
+import { HandoverPending, type Need, ObjectsLocked } from "./handovers.ts";
 import { isKept } from "./keptCrds.ts";
 import { pruneLeft, watchLeft } from "./leftObjects.ts";
 import { buildNextRelease, describeCompletion, describeProgress, type NextRelease, type RenderedBundle } from "./nextRelease.ts";
@@ -33,7 +33,7 @@ import { ReleaseEvents } from "./releaseEvents.ts";
 
 /** The services that write a release. */
 interface WriteTools {
-  pass: ApplyContext;
+  context: ApplyContext;
   certificates: ExtensionCertificates;
   events: ReleaseEvents;
 }
@@ -51,21 +51,21 @@ interface Written {
  * @throws RetryableError with all failures of the kind, or of the deletions, at which it stopped.
  */
 async function writeRelease(
-  { pass, certificates, events }: WriteTools,
+  { context, certificates, events }: WriteTools,
   { bundle, objects, base, content, leavesDrift }: NextRelease,
   { live: found, after, needs }: Pick<Checked, "live" | "after" | "needs">,
 ): Promise<Written> {
-  const { applier, phase, deps, scoped, context, owner } = pass;
-  const live = await pass.takeFromOthers(needs, found);
+  const { applier, phase, deps, scoped, step, owner } = context;
+  const live = await context.takeFromOthers(needs, found);
   for (const need of needs) events.record("Normal", "HandedOver", handedOverText(need));
   await certificates.withdraw(objects, live);
-  const taken = await pass.take(live, writersBefore(phase.extension, base, content));
-  const applied = pass.applied(objects, taken, base === undefined && isMigrated(phase.extension));
+  const taken = await context.take(live, writersBefore(phase.extension, base, content));
+  const applied = context.applied(objects, taken, base === undefined && isMigrated(phase.extension));
   const written = leavesDrift ? withoutDrifted(applied, { recorded: base?.objects ?? [], live: taken, after }) : applied;
   await applier.apply(written, taken);
-  for (const text of await dropConversions(scoped, await pass.lostConversions(objects), context.signal))
+  for (const text of await dropConversions(scoped, await context.lostConversions(objects), step.signal))
     events.record("Normal", "ConversionDropped", text);
-  const { kept, left } = await prune(applier, scoped, pass.pruneRequest(objects), context.signal);
+  const { kept, left } = await prune(applier, scoped, context.pruneRequest(objects), step.signal);
   for (const { text } of kept) events.record("Normal", "Kept", text);
   const given = left.filter((one) => !isKept(one));
   if (given.length > 0) events.record("Normal", "HandedOver", `left for other extensions: ${formatFirst(given.map(describeObject))}`);
@@ -95,29 +95,29 @@ function writersBefore(
 export class ObjectReconciler {
   readonly #deps: ApplyServices;
   readonly #phase: ActingPhase;
-  readonly #pass: ApplyContext;
+  readonly #context: ApplyContext;
   readonly #journal: ReleaseJournal;
   readonly #certificates: ExtensionCertificates;
   readonly #events: ReleaseEvents;
-  readonly #rights: PermissionCheck;
+  readonly #permissions: PermissionCheck;
 
-  constructor(deps: ApplyServices, phase: ActingPhase, context: StepContext) {
-    const { log, signal } = context;
+  constructor(deps: ApplyServices, phase: ActingPhase, step: StepContext) {
+    const { log, signal } = step;
     const { memory, now, driftIntervalMs: intervalMs } = deps;
     this.#deps = deps;
     this.#phase = phase;
-    this.#pass = new ApplyContext(deps, phase, context);
-    this.#certificates = new ExtensionCertificates(deps, phase, context);
+    this.#context = new ApplyContext(deps, phase, step);
+    this.#certificates = new ExtensionCertificates(deps, phase, step);
     this.#events = new ReleaseEvents(phase.extension, deps.events, memory);
     this.#journal = new ReleaseJournal({
       store: deps.releases,
-      owner: this.#pass.owner,
+      owner: this.#context.owner,
       history: phase.releases.history,
       now,
       signal,
       log,
     });
-    this.#rights = new PermissionCheck({ phase, events: this.#events, memory, intervalMs, now, signal });
+    this.#permissions = new PermissionCheck({ phase, events: this.#events, memory, intervalMs, now, signal });
   }
 
   /**
@@ -128,18 +128,18 @@ export class ObjectReconciler {
     const deployed = lastDeployed(this.#phase.releases.history.current);
     if (!deployed) throw new RetryableError(Reason.Retrying, "catalog content unavailable and no release installed");
     if (this.#journal.isUnsettled) await this.#journal.settle(deployed);
-    await this.#rights.warn(() => this.#rightsSubject(deployed));
-    const objects = maintain(deployed, this.#pass);
+    await this.#permissions.warn(() => this.#permissionSubject(deployed));
+    const objects = maintain(deployed, this.#context);
     await objects.catch(() => undefined);
-    this.#pass.context.signal.throwIfAborted();
+    this.#context.step.signal.throwIfAborted();
     const outcomes = await Promise.allSettled([
       objects,
       this.#certificates.maintain(deployed),
-      pruneLeft(deployed, this.#pass, this.#journal),
+      pruneLeft(deployed, this.#context, this.#journal),
     ]);
     const failures = outcomes.flatMap((outcome): unknown[] => (outcome.status === "rejected" ? [outcome.reason] : []));
     if (failures.some((err) => err instanceof Error && isForbidden(err.cause))) {
-      await this.#rights.warnOfRefusal(() => this.#rightsSubject(deployed)).catch(() => undefined); // the error below reports the failure in any case
+      await this.#permissions.warnAfterDenial(() => this.#permissionSubject(deployed)).catch(() => undefined); // the error below reports the failure in any case
     }
     if (failures.length > 1) throw new RetryableError(Reason.Retrying, failures.map(messageOf).join("\n"), { cause: failures[0] });
     if (failures.length === 1) throw failures[0];
@@ -147,16 +147,16 @@ export class ObjectReconciler {
 
   /**
    * Maintains the deployed release when it is the target of the extension, or when the reconcile could not determine the target.
-   * @param isAim whether the deployed release is known to be the target.
+   * @param isTarget whether the deployed release is known to be the target.
    */
-  async keep(isAim: boolean): Promise<void> {
+  async keep(isTarget: boolean): Promise<void> {
     const { extension, releases, changes } = this.#phase;
     const deployed = lastDeployed(releases.history.current);
     const isUnpacking = this.#phase.phase === "unpacking";
     if (deployed && isUnpacking && isOfAnotherWriter(deployed)) return; // the next reconcile takes it over unchanged
-    if (deployed && isAim) this.#deps.handovers.settle(extension, deployed.objects);
+    if (deployed && isTarget) this.#deps.handovers.settle(extension, deployed.objects);
     else if (deployed && !isUnpacking) this.#deps.handovers.assume(extension, deployed.objects);
-    if (isAim) changes.isAimed = true;
+    if (isTarget) changes.isAimed = true;
     await this.maintain();
   }
 
@@ -166,7 +166,7 @@ export class ObjectReconciler {
    * @throws RetryableError with the failures of the objects; TerminalError for a bundle that cannot be applied, and AwaitingApproval.
    */
   async release(rendered: RenderedBundle): Promise<void> {
-    const prepared = await this.#pass.prepare(rendered.objects, rendered.bundle);
+    const prepared = await this.#context.prepare(rendered.objects, rendered.bundle);
     const request = this.#preflightRequest(prepared, rendered.bundle.image);
     const checked = newChecked();
     await preflight(request, { mode: "stop", checks: KIND_CHECKS, checked });
@@ -181,34 +181,34 @@ export class ObjectReconciler {
       changes.isAimed = true;
       return this.maintain();
     }
-    handovers.aim(extension, objects, next.base?.objects ?? []);
+    handovers.setTarget(extension, objects, next.base?.objects ?? []);
     changes.isAimed = true;
-    this.#pass.context.log.info({ state: state.kind, reason: state.reason }, "release needed");
+    this.#context.step.log.info({ state: state.kind, reason: state.reason }, "release needed");
     let written: Written | undefined;
     try {
       await preflight(request, { mode: "stop", checks: PERMISSION_CHECKS, checked });
-      this.#rights.tell(checked.tolerated);
-      await this.#pass.claiming([...objects, ...listUndesired(this.#pass.pruneRequest(objects))], async () => {
+      this.#permissions.tell(checked.tolerated);
+      await this.#context.withLocks([...objects, ...listUndesired(this.#context.pruneRequest(objects))], async () => {
         await preflight(request, { mode: "stop", checks: OBJECT_CHECKS, checked });
-        this.#events.preflight(bundle.name, next.content.inputDigest, checked.notes, this.#pass.dryRun.warnings);
-        if (next.kind !== "RolledBack") await requireApproval(this.#pass, this.#events, rendered, next, checked);
+        this.#events.preflight(bundle.name, next.content.inputDigest, checked.notes, this.#context.dryRun.warnings);
+        if (next.kind !== "RolledBack") await requireApproval(this.#context, this.#events, rendered, next, checked);
         this.#requireHandovers(checked);
         await this.#certificates.keep(objects);
         const record = await this.#begin(next);
         try {
-          written = await writeRelease({ pass: this.#pass, certificates: this.#certificates, events: this.#events }, next, checked);
+          written = await writeRelease({ context: this.#context, certificates: this.#certificates, events: this.#events }, next, checked);
         } catch (err) {
-          if (!this.#pass.context.signal.aborted) await this.#failed(next, record, err);
+          if (!this.#context.step.signal.aborted) await this.#recordFailure(next, record, err);
           throw err;
         }
-        await this.#deployed(record, written);
+        await this.#recordSuccess(record, written);
       });
     } catch (err) {
-      if (!(err instanceof HandoverPending) && !(err instanceof ObjectsClaimed)) handovers.blocked(extension.metadata.name);
+      if (!(err instanceof HandoverPending) && !(err instanceof ObjectsLocked)) handovers.blocked(extension.metadata.name);
       throw err;
     }
     await this.#follow(next);
-    this.#tell(next);
+    this.#recordEvents(next);
     if (written?.isDriftLeft) await this.#reportDrift();
   }
 
@@ -220,12 +220,12 @@ export class ObjectReconciler {
     const { name } = this.#phase.extension.metadata;
     const { handovers } = this.#deps;
     handovers.ready(name, needs);
-    if (!handovers.agreed(name)) throw new HandoverPending(needs, () => handovers.agreed(name));
+    if (!handovers.isAgreed(name)) throw new HandoverPending(needs, () => handovers.isAgreed(name));
   }
 
   #preflightRequest({ objects: desired, kinds }: PreparedObjects, image: string): PreflightRequest {
     const { extension, releases } = this.#phase;
-    const { applier, dryRun, owner, scoped: client, context } = this.#pass;
+    const { applier, dryRun, owner, scoped: client, step } = this.#context;
     const images = this.#images(image);
     return {
       desired,
@@ -239,11 +239,11 @@ export class ObjectReconciler {
       dryRun,
       client,
       discovery: this.#deps.discovery,
-      permissions: () => this.#rights.find({ desired, images, kinds }),
+      permissions: () => this.#permissions.find({ desired, images, kinds }),
       advice: `print the exact roles: ${formatRbacCommand(extension, images, providerOf(desired)?.name, configOf(this.#phase))}`,
-      pruning: this.#pass.pruneRequest(desired),
+      pruning: this.#context.pruneRequest(desired),
       objects: this.#deps.objectChecker,
-      signal: context.signal,
+      signal: step.signal,
     };
   }
 
@@ -262,8 +262,8 @@ export class ObjectReconciler {
     return record;
   }
 
-  async #failed(next: NextRelease, record: ReleaseRecord, err: unknown): Promise<void> {
-    const { actions, applied } = this.#pass.applier;
+  async #recordFailure(next: NextRelease, record: ReleaseRecord, err: unknown): Promise<void> {
+    const { actions, applied } = this.#context.applier;
     const done = selectChanges(actions).filter(({ labelsOnly }) => !labelsOnly);
     const text = `${describeProgress(next)} failed${done.length > 0 ? ` after ${summarizeActions(done)}` : ""}: ${messageOf(err)}`;
     const release = await this.#journal.failed(record, text);
@@ -271,28 +271,28 @@ export class ObjectReconciler {
     this.#events.record("Warning", "ApplyFailed", text);
   }
 
-  async #deployed(record: ReleaseRecord, { left }: Written): Promise<void> {
+  async #recordSuccess(record: ReleaseRecord, { left }: Written): Promise<void> {
     const deployed = await this.#journal.deployed(left.length > 0 ? { ...record, left } : record);
     this.#deps.handovers.settle(this.#phase.extension, deployed.objects);
-    watchLeft(deployed, this.#pass);
+    watchLeft(deployed, this.#context);
     this.#certificates.kept(record);
     const { changes, releases } = this.#phase;
     changes.deployed = deployed;
-    changes.live = this.#pass.applier.applied;
+    changes.live = this.#context.applier.applied;
     releases.active = [deployed];
   }
 
   async #follow({ objects, kinds }: NextRelease): Promise<void> {
-    const { scoped, context } = this.#pass;
-    const mayWatchAll = this.#deps.watches && (await findWatchPermissions(scoped, objects, (gvk) => kinds.resourceOf(gvk), context.signal));
-    followRelease(this.#pass, mayWatchAll);
+    const { scoped, step } = this.#context;
+    const mayWatchAll = this.#deps.watches && (await findWatchPermissions(scoped, objects, (gvk) => kinds.resourceOf(gvk), step.signal));
+    followRelease(this.#context, mayWatchAll);
   }
 
-  #tell(next: NextRelease): void {
+  #recordEvents(next: NextRelease): void {
     this.#events.record(
       "Normal",
       next.kind,
-      `${describeCompletion(next, this.#phase.releases.installed?.name)}: ${summarizeActions(this.#pass.applier.actions)}`,
+      `${describeCompletion(next, this.#phase.releases.installed?.name)}: ${summarizeActions(this.#context.applier.actions)}`,
     );
     this.#events.proxy(next, this.#phase);
     for (const note of next.notes) this.#events.record("Normal", "ManifestNormalized", note);
@@ -303,12 +303,12 @@ export class ObjectReconciler {
     const { extension, changes } = this.#phase;
     if (!changes.deployed) return;
     delete this.#deps.memory.of(extension).checkedAt;
-    await maintain(changes.deployed, this.#pass);
+    await maintain(changes.deployed, this.#context);
   }
 
   /** Returns the objects of a deployed release whose kinds are served, to check the permissions for them. */
-  async #rightsSubject({ objects }: ReleaseRecord): Promise<PermissionSubject> {
-    const { objects: prepared, kinds } = await this.#pass.prepare(objects);
+  async #permissionSubject({ objects }: ReleaseRecord): Promise<PermissionSubject> {
+    const { objects: prepared, kinds } = await this.#context.prepare(objects);
     return { desired: prepared.filter((object) => kinds.resourceOf(object) !== undefined), images: this.#images(), kinds };
   }
 

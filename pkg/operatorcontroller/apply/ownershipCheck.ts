@@ -141,14 +141,14 @@ const GO_PREFIX = "failed to get release state using server-side dry-run: ";
  */
 export const ownershipCheck: Check = {
   name: "ownership",
-  async run({ desired, base, owner, extensionExists, handovers, willBeGiven, client, signal }, checked) {
+  async run({ desired, base, owner, extensionExists, handovers, willBeAdopted, client, signal }, checked) {
     const { live, refused } = checked;
     const released = new Set(base?.objects.map(objectKey));
     const foreign = findForeignObjects({ desired, live, owner, extensionExists, released });
     const isHandedOver = ({ object, owner: other }: ForeignObject): boolean => other !== undefined && handovers.excludes(other, object);
     const isGiven = ({ object }: ForeignObject): boolean => {
       const there = live.get(objectKey(object));
-      return there !== undefined && (willBeGiven?.(there) ?? false);
+      return there !== undefined && (willBeAdopted?.(there) ?? false);
     };
     const denied = foreign.filter((one) => !isGiven(one) && !isHandedOver(one));
     const readable = { desired: desired.filter((object) => !refused.has(objectKey(object))), live, owner, extensionExists };

@@ -70,7 +70,7 @@ export class PermissionCheck {
   }
 
   /** With Warn, looks up the missing permissions after a denial. The next reconcile looks them up again, because they may be granted by then. */
-  async warnOfRefusal(subject: () => Promise<PermissionSubject>): Promise<void> {
+  async warnAfterDenial(subject: () => Promise<PermissionSubject>): Promise<void> {
     const { phase, memory } = this.#options;
     if (!this.#warns) return;
     delete phase.report.lacking;

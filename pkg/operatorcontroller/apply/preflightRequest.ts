@@ -80,7 +80,7 @@ export interface PreflightRequest {
    * Reports whether this extension adopts an object of another owner before the release is applied. Only a conversion from OLM v0 does that;
    * default: false. The dry run of such an object keeps the order of its live lists, like the apply after a conversion.
    */
-  willBeGiven?: ((live: KubeObject) => boolean) | undefined;
+  willBeAdopted?: ((live: KubeObject) => boolean) | undefined;
   /** Reads objects, with the identity of `client`. */
   applier: Applier;
   dryRun: DryRun;

@@ -19,7 +19,7 @@ async function concerned(extensions: readonly ClusterExtension[], changed: reado
   const asked: string[] = [];
   const names: string[] = [];
   const contents = {
-    isAsBefore: (_catalog: unknown, before: string | undefined, packageName: string) => {
+    isUnchanged: (_catalog: unknown, before: string | undefined, packageName: string) => {
       asked.push(`${packageName} ${before}`);
       return Promise.resolve(!changed.includes(packageName));
     },

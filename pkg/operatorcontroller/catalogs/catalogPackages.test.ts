@@ -35,7 +35,8 @@ const REF = "quay.io/c@sha256:1";
 test("CatalogPackages compares new content with the cached previous content", async () => {
   const reader = new CountingReader();
   const contents = new CatalogPackages(reader);
-  const asBefore = (number: number, before = `quay.io/c@sha256:${number - 1}`) => contents.isAsBefore(edition(number), before, "p", signal);
+  const asBefore = (number: number, before = `quay.io/c@sha256:${number - 1}`) =>
+    contents.isUnchanged(edition(number), before, "p", signal);
   await contents.read([edition(1)], "p", signal);
   reader.answer = () => Promise.resolve({ ...CONTENT });
   expect(await asBefore(2)).toBe(true);
@@ -57,17 +58,17 @@ test("CatalogPackages passes the known package to the next read", async () => {
 });
 
 test.for<[string, (contents: CatalogPackages, reader: CountingReader) => Promise<boolean>]>([
-  ["was never read", (contents) => contents.isAsBefore(edition(2), REF, "other", signal)],
-  ["was already read from later content", (contents) => contents.isAsBefore(edition(2), "quay.io/c@sha256:0", "p", signal)],
-  ["is not served now", (contents) => contents.isAsBefore(edition(2, { serving: false }), REF, "p", signal)],
+  ["was never read", (contents) => contents.isUnchanged(edition(2), REF, "other", signal)],
+  ["was already read from later content", (contents) => contents.isUnchanged(edition(2), "quay.io/c@sha256:0", "p", signal)],
+  ["is not served now", (contents) => contents.isUnchanged(edition(2, { serving: false }), REF, "p", signal)],
   [
     "cannot be read now",
     (contents, reader) => {
       reader.answer = () => Promise.reject(new Error("connection refused"));
-      return contents.isAsBefore(edition(2), REF, "p", signal);
+      return contents.isUnchanged(edition(2), REF, "p", signal);
     },
   ],
-])("CatalogPackages.isAsBefore is false for a package that %s", async ([, ask]) => {
+])("CatalogPackages.isUnchanged is false for a package that %s", async ([, ask]) => {
   const reader = new CountingReader();
   const contents = new CatalogPackages(reader);
   await contents.read([edition(1)], "p", signal);

@@ -170,7 +170,7 @@ export class CatalogPackages {
    * @param before reference of the previous content.
    * @returns false if the previous content is no longer cached, or the catalog cannot be read.
    */
-  async isAsBefore(catalog: ClusterCatalog, before: string | undefined, packageName: string, signal: AbortSignal): Promise<boolean> {
+  async isUnchanged(catalog: ClusterCatalog, before: string | undefined, packageName: string, signal: AbortSignal): Promise<boolean> {
     const { name } = catalog.metadata;
     const kept = this.#kept.peek(name, packageName);
     const state = getServedContent(catalog);
@@ -290,7 +290,7 @@ export interface ContentChange {
 export async function findAffectedExtensions(
   { catalog, before }: ContentChange,
   extensions: readonly ClusterExtension[],
-  contents: Pick<CatalogPackages, "isAsBefore">,
+  contents: Pick<CatalogPackages, "isUnchanged">,
   onConcerned: (name: string) => void,
 ): Promise<void> {
   const signal = AbortSignal.timeout(COMPARISON_TIMEOUT_MS);
@@ -299,7 +299,7 @@ export async function findAffectedExtensions(
   );
   for (const { metadata } of byPackage.get(undefined) ?? []) onConcerned(metadata.name);
   await mapInParallel([...byPackage], PARALLEL_PACKAGES, async ([packageName, group]) => {
-    if (packageName === undefined || (await contents.isAsBefore(catalog, before, packageName, signal))) return;
+    if (packageName === undefined || (await contents.isUnchanged(catalog, before, packageName, signal))) return;
     for (const { metadata } of group) onConcerned(metadata.name);
   });
 }

@@ -5,7 +5,7 @@ import { configMap } from "../../../test/support/releases.ts";
 import { Client } from "../../kube/client.ts";
 import type { PolicyRule } from "../../rbac/policyRule.ts";
 import { knownResource } from "../../rbac/resources.ts";
-import { findMissingPermissions, ruleDetails, rulesFromDetails } from "./permissions.ts";
+import { findMissingPermissions, toRuleDetails, rulesFromDetails } from "./permissions.ts";
 
 const RULES = "/apis/authorization.k8s.io/v1/selfsubjectrulesreviews";
 const ACCESS = "/apis/authorization.k8s.io/v1/selfsubjectaccessreviews";
@@ -86,12 +86,12 @@ test("findMissingPermissions returns undefined when reviews are denied, and fail
   await expect(lacking(() => statusAnswer(500, "InternalError", "etcd is gone"))).rejects.toThrow("etcd is gone");
 });
 
-test("rulesFromDetails returns the rules that ruleDetails lists", () => {
+test("rulesFromDetails returns the rules that toRuleDetails lists", () => {
   const clusterRules: PolicyRule[] = [{ apiGroups: ["apps"], resources: ["deployments"], resourceNames: ["a"], verbs: ["get"] }];
   const namespaceRules = new Map<string, PolicyRule[]>([
     ["x", [{ nonResourceURLs: ["/metrics"], verbs: ["get"] }]],
     ["y", [{ apiGroups: [""], resources: ["pods"], verbs: ["list", "watch"] }]],
   ]);
   const rules = { clusterRules, namespaceRules, unknownKinds: [] };
-  expect(rulesFromDetails(ruleDetails(rules))).toEqual(rules);
+  expect(rulesFromDetails(toRuleDetails(rules))).toEqual(rules);
 });

@@ -165,7 +165,7 @@ export function toRuleDetails({ clusterRules, namespaceRules }: RequiredRules): 
   );
 }
 
-/** Returns the rules that a problem lists, the inverse of `ruleDetails`. */
+/** Returns the rules that a problem lists, the inverse of `toRuleDetails`. */
 export function rulesFromDetails(details: NonNullable<ProblemData["permissions"]>): RequiredRules {
   const rulesIn = (place: string | undefined): PolicyRule[] => details.filter(({ namespace }) => namespace === place).map(ruleFromDetails);
   const namespaces = [...new Set(details.flatMap(({ namespace }) => (namespace === undefined ? [] : [namespace])))];

@@ -82,7 +82,7 @@ async function compare(
   { objects: desired, kinds }: PreparedObjects,
   digest: string,
 ): Promise<{ plan: ChangePlan; refused: ReadonlySet<string>; findings: PlanFinding[]; warnings: InstallPlanWarning[]; notes: string[] }> {
-  const { client, isServiceAccount, willBeGiven, log, signal } = request;
+  const { client, isServiceAccount, willBeAdopted, log, signal } = request;
   const { extension, releases, bundle, hidden, client: scoped } = phase;
   const { history, installed } = releases;
   const { spec, metadata } = extension;
@@ -107,7 +107,7 @@ async function compare(
       extensionExists: await otherExtensions(client, signal),
       extension,
       handovers: { excludes: () => false },
-      willBeGiven,
+      willBeAdopted,
       applier,
       dryRun,
       client: scoped,
@@ -383,7 +383,7 @@ export interface PlanRequest {
   clusterProxy: ClusterProxy;
   systemNamespace: string;
   /** Reports whether the extension adopts an object of another owner before it is applied; default: false. */
-  willBeGiven?: (live: KubeObject) => boolean;
+  willBeAdopted?: (live: KubeObject) => boolean;
   /** Receives the objects before and after the release, by `objectKey`. */
   seen?: (tried: Pick<Checked, "live" | "after">) => void;
   log: Logger;

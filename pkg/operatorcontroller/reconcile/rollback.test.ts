@@ -12,7 +12,7 @@ import { installedFrom, labelsFrom } from "../../release/installedBundle.ts";
 import { prepareObjects } from "../../release/prepare.ts";
 import type { ReleaseRecord } from "../../release/record.ts";
 import type { RolledBack } from "../../release/rollbackBackoff.ts";
-import { Handovers, ObjectClaims } from "../apply/handovers.ts";
+import { Handovers, ObjectLocks } from "../apply/handovers.ts";
 import { ExtensionCache } from "../state/extensionCache.ts";
 import type { ResolvedBundle, Unpacked } from "../state/phases.ts";
 import { applyBundle, keepInstalled } from "./apply.ts";
@@ -116,7 +116,7 @@ function start(...records: ReleaseRecord[]) {
     driftIntervalMs: 60_000,
     extensionExists: () => true,
     memory: new ExtensionCache(),
-    claims: new ObjectClaims(),
+    locks: new ObjectLocks(),
     handovers: new Handovers(() => []),
     catalogContent: (name) => (name === undefined ? "" : `${name}@1`),
   };

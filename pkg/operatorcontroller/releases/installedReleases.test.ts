@@ -128,14 +128,14 @@ test("InstalledReleases counts orphaned releases, and those of an earlier extens
   const bundles = (name: string, version: string) =>
     releases.of([{ ...X, installed: { name, version } }])?.map((found) => ("because" in found ? found.because : found.bundle));
   expect([bundles("x.v2", "2"), bundles("x.v1", "1")]).toEqual([["x.v2"], ["x.v2", "x.v1"]]);
-  expect(releases.providedBy(X)).toMatchObject({ kind: "installed" });
+  expect(releases.getInstalled(X)).toMatchObject({ kind: "installed" });
 });
 
 test("InstalledReleases blocks when the status names an installed bundle and no release exists, unless the extension is deleted", async () => {
   const { releases, release, counting } = started();
   const installed = { name: "x.v1", version: "1" };
   await settled();
-  const because = 'its status says that bundle "x.v1" is installed, and namespace "system" holds no release of it';
+  const because = 'its status names bundle "x.v1" as installed, but namespace "system" contains no release of it';
   expect(releases.of([{ ...X, installed }])).toEqual([{ extension: "x", because }]);
   expect(releases.of([{ ...X, installed, isDeleted: true }])).toEqual([]);
   release(3, "deployed", "uid-of-another");
@@ -201,7 +201,7 @@ test.for<[version: string, because: string]>([
     release(2, "deployed");
     const text = `release secret "sh.helm.release.v1.x.v1" cannot be read: ${because}`;
     expect((await counting())?.toSorted()).toEqual([text, "x.v2"]);
-    expect(releases.providedBy(X)).toEqual({ kind: "unknown", because: text });
+    expect(releases.getInstalled(X)).toEqual({ kind: "unknown", because: text });
     secrets.remove(releaseKey("x", 1));
     expect(await counting()).toEqual(["x.v2"]);
   },

@@ -6,7 +6,7 @@ import { messageOf } from "../../errors/errors.ts";
 import { canonicalJson } from "../../golang/json.ts";
 import type { Client } from "../../kube/client.ts";
 import { isForbidden } from "../../kube/errors.ts";
-import { type ActiveRelease, noReleaseText, type UnreadableReleases } from "../../openshift/upgradeable.ts";
+import { type ActiveRelease, formatMissingRelease, type UnreadableReleases } from "../../openshift/upgradeable.ts";
 import type { ProvidedBundle } from "../../release/providedBundle.ts";
 import { activeReleases, lastDeployed } from "../../release/record.ts";
 import { type ReleaseIndex, releaseIndex, type UnreadableRelease, unreadableText } from "../../release/storage/decode.ts";
@@ -74,7 +74,7 @@ export class InstalledReleases {
     this.#secrets.onEvent(({ type, object, old }) => {
       const { uid, labels } = object.metadata;
       const extension = labels?.["name"] ?? "";
-      if (type !== "delete") this.#reader.moved(object.metadata);
+      if (type !== "delete") this.#reader.noteVersion(object.metadata);
       else if (uid !== undefined) this.#reader.forget(uid);
       if (uid !== undefined && type === "delete") this.#extensions.delete(uid);
       else if (uid !== undefined) this.#extensions.set(uid, extension);
@@ -94,7 +94,7 @@ export class InstalledReleases {
     return this.#answered.promise;
   }
 
-  /** Calls `handler` when the results of `of` and `providedBy` may have changed: for one extension, or without a name for all. */
+  /** Calls `handler` when the results of `of` and `getInstalled` may have changed: for one extension, or without a name for all. */
   onChange(handler: (extension?: string) => void): void {
     this.#handlers.push(handler);
   }
@@ -128,7 +128,7 @@ export class InstalledReleases {
    * Returns the bundle of the last deployed release of an extension, with its provided APIs.
    * @returns `absent` without such a release; `unknown` while it is being read, or with the reason if it cannot be read.
    */
-  providedBy({ name, uid }: ReleaseOwner): InstalledState {
+  getInstalled({ name, uid }: ReleaseOwner): InstalledState {
     if (this.#refusal !== undefined) return { kind: "unknown", because: this.#refusal };
     if (!this.#isAnswered) return { kind: "unknown" };
     const { own, unreadable } = this.#found({ name, uid });
@@ -136,7 +136,7 @@ export class InstalledReleases {
     if (damaged) return { kind: "unknown", because: unreadableText(damaged) };
     const deployed = lastDeployed(activeReleases(own));
     if (!deployed) return { kind: "absent" };
-    const outcome = this.#reader.outcomeOf(deployed.secret.metadata);
+    const outcome = this.#reader.getOutcome(deployed.secret.metadata);
     if (outcome?.kind === "read") return { kind: "installed", bundle: outcome.facts.provided };
     if (outcome?.kind === "unfinished") return { kind: "absent" };
     return outcome === undefined ? { kind: "unknown" } : { kind: "unknown", because: outcome.because };
@@ -161,7 +161,7 @@ export class InstalledReleases {
     for (const one of unreadable) tell(unreadableText(one));
     let isComplete = true;
     for (const index of [...counting, ...stillDeployed]) {
-      const outcome = this.#reader.outcomeOf(index.secret.metadata);
+      const outcome = this.#reader.getOutcome(index.secret.metadata);
       if (outcome === undefined) isComplete = false;
       else if (outcome.kind === "unreadable") tell(outcome.because);
       else if (outcome.kind === "read" && counting.has(index)) {
@@ -172,7 +172,7 @@ export class InstalledReleases {
     }
     if (!isComplete) return undefined;
     if (installed && !isDeleted && this.#isAnswered && own.length + found.size === 0)
-      tell(noReleaseText(installed.name, this.#systemNamespace));
+      tell(formatMissingRelease(installed.name, this.#systemNamespace));
     return [...found.values()];
   }
 
@@ -240,7 +240,7 @@ export interface InstalledProvider extends ProvidedBundle {
 /** The options of InstalledBundles. */
 export interface InstalledBundlesOptions {
   extensions: Pick<Informer<ClusterExtension>, "list" | "onEvent">;
-  releases: Pick<InstalledReleases, "providedBy" | "onChange">;
+  releases: Pick<InstalledReleases, "getInstalled" | "onChange">;
   clock?: Clock;
 }
 
@@ -336,7 +336,7 @@ export class InstalledBundles {
     this.#unreadable.delete(name);
     const known = this.#known.get(name);
     const last = known?.uid === uid ? known?.provider : undefined;
-    const state = uid === undefined ? undefined : this.#options.releases.providedBy({ name, uid });
+    const state = uid === undefined ? undefined : this.#options.releases.getInstalled({ name, uid });
     let provider: InstalledProvider | undefined;
     if (state?.kind === "installed") provider = last && isOf(last, state.bundle) ? last : { ...state.bundle, extension: name };
     else if (state?.kind === "unknown") {

@@ -170,7 +170,7 @@ export class ReleaseReader {
   }
 
   /** Returns the result for the release in that index Secret; undefined while it is being read. */
-  outcomeOf(index: ObjectMeta): ReadOutcome | undefined {
+  getOutcome(index: ObjectMeta): ReadOutcome | undefined {
     const { uid, resourceVersion } = index;
     const facts = this.#options.cache.get(index);
     if (facts) return { kind: "read", facts };
@@ -185,7 +185,7 @@ export class ReleaseReader {
   }
 
   /** Notes the current version of a Secret. If its facts are cached, stops reading an earlier version. */
-  moved(index: ObjectMeta): void {
+  noteVersion(index: ObjectMeta): void {
     if (index.uid !== undefined && this.#options.cache.get(index)) this.#drop(index.uid);
   }
 

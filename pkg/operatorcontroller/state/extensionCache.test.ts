@@ -2,7 +2,7 @@ import { expect, test } from "vitest";
 import { extensionNamed } from "../../../test/support/extensions.ts";
 import { releaseRecord } from "../../../test/support/releases.ts";
 import type { ClusterExtension } from "../../api/clusterExtension.ts";
-import { ObjectClaims } from "../apply/handovers.ts";
+import { ObjectLocks } from "../apply/handovers.ts";
 import { ExtensionCache } from "./extensionCache.ts";
 
 const made = extensionNamed("x", { packageName: "p" });
@@ -60,13 +60,13 @@ test("ExtensionCache keeps recorded objects when the newest release is deleted f
   expect(names(memory, "1")).toEqual(["of 3"]);
 });
 
-test("ObjectClaims allow one writer of an object, and a rejected claim locks nothing", () => {
-  const claims = new ObjectClaims();
-  const done = claims.claim("one", ["/ConfigMap/n/a", "/ConfigMap/n/b"]);
-  expect(() => claims.claim("two", ["/ConfigMap/n/c", "/ConfigMap/n/b"])).toThrow(
+test("ObjectLocks allow one writer of an object, and a rejected claim locks nothing", () => {
+  const locks = new ObjectLocks();
+  const done = locks.lock("one", ["/ConfigMap/n/a", "/ConfigMap/n/b"]);
+  expect(() => locks.lock("two", ["/ConfigMap/n/c", "/ConfigMap/n/b"])).toThrow(
     'ClusterExtension "one" is currently writing /ConfigMap/n/b, which this bundle also contains',
   );
-  claims.claim("three", ["/ConfigMap/n/c"])();
+  locks.lock("three", ["/ConfigMap/n/c"])();
   done();
-  claims.claim("two", ["/ConfigMap/n/c", "/ConfigMap/n/b"])();
+  locks.lock("two", ["/ConfigMap/n/c", "/ConfigMap/n/b"])();
 });
