@@ -103,7 +103,7 @@ describeWithPrivateCluster("olmv1 cluster-upgrade-check", (cluster) => {
       );
       expect(await check("--to", "4.18")).toMatchObject({
         code: 0,
-        stdout: expect.stringMatching(/^OK: no extension blocks the upgrade to 4\.18\n/),
+        stdout: expect.stringMatching(/^OK: nothing installed blocks the upgrade to 4\.18\n/),
       });
       expect(await check("--to", "4.19")).toMatchObject({
         code: 1,
@@ -175,7 +175,7 @@ describeWithPrivateCluster("olmv1 cluster-upgrade-check", (cluster) => {
     test("cluster-upgrade-check reports no block without installed extensions", async () => {
       expect(await check()).toEqual({
         code: 0,
-        stdout: "OK: no extension is installed, so none blocks the upgrade from 4.18.9 to 4.19\n",
+        stdout: "OK: nothing is installed that could block the upgrade from 4.18.9 to 4.19\n",
         stderr: "",
       });
     });

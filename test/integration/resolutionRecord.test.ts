@@ -208,7 +208,7 @@ describeWithPrivateCluster("the record of a resolution", (cluster) => {
     const given = await olmv1("why-not", "1.1.0", "--extension", "shown", ...access, "--catalog-dir", `here=${dir}/catalog.json`);
     expect([given.code, given.err]).toEqual([1, ""]);
     expect(given.out.split("\n").slice(0, 3)).toEqual([
-      "1.1.0 of package p is not selected for ClusterExtension shown",
+      "1.1.0 is not what ClusterExtension shown gets",
       "p.v1.1.0 (version 1.1.0) of catalog here, priority 0:",
       '  upgradeEdges: no edge leads to it from "p.v1.2.0"',
     ]);
