@@ -33,7 +33,7 @@ export async function printAnswer(terminal: Terminal, find: () => Promise<Answer
 export function resolutionText(record: ResolutionRecord, subject: string, explain: boolean, width: number): string {
   const { asked, catalogs, moreCatalogs, outcome, unjudged = [] } = record;
   const funnel = explain ? [askedLines(subject, asked), funnelLines(catalogs, moreCatalogs, width), removedLines(catalogs)] : [];
-  const last = [...outcomeLines(outcome, explain), ...unjudged.map((text) => oneLine(`not judged: ${text}`))];
+  const last = [...outcomeLines(outcome, explain), ...unjudged.map((text) => oneLine(`not checked: ${text}`))];
   const parts = [...funnel, last].filter((lines) => lines.length > 0);
   return `${parts.map((lines) => lines.map(escapeControlCharacters).join("\n")).join("\n\n")}\n`;
 }

@@ -20,7 +20,7 @@ function whyNotText(answer: WhyNot, subject: string, unjudged: readonly string[]
     ...silent.map(({ catalog, because: why }) => `catalog ${catalog} cannot be asked: ${why}`),
     ...(gets ? [`it gets: ${bundleText(gets)}`] : []),
     ...(because === undefined ? [] : [`it gets nothing: ${because}`]),
-    ...unjudged.map((text) => `not judged: ${text}`),
+    ...unjudged.map((text) => `not checked: ${text}`),
   ];
   return `${lines.map(oneLine).join("\n")}\n`;
 }
